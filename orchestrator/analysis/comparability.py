@@ -10,7 +10,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from orchestrator.analysis import results
-from orchestrator.analysis.results import Results, RunData
+from orchestrator.analysis.results import Cell, Results, RunData
 from orchestrator.facts import group
 from orchestrator.model import Record
 from orchestrator.planning import factors, rehearsal
@@ -226,14 +226,14 @@ def _unlike(
 
 
 def obstacle_over_time(
-    before: Results, after: Results, profile: str, workload: str, across: Collection[str] = ()
+    before: Results, after: Results, cell: Cell, across: Collection[str] = ()
 ) -> str:
     """Why a profile × workload, of which both have finished runs, must not be compared, or an empty
     text. `across`: "machines": those of other names count as one if they are of the same kind;
     "tiers": the profile's disk may have been changed."""
     if before.published or after.published:
         return "published figures: what they were measured on is not known well enough"
-    runs = [results.finished(campaign, profile, workload) for campaign in (before, after)]
+    runs = [results.finished(campaign, *cell) for campaign in (before, after)]
     tiers = [of_campaign[0].record.profile.tier for of_campaign in runs]
     every = [*runs[0], *runs[1]]
     unlike = [*unlike_machines(before, after, "machines" in across)]

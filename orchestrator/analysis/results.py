@@ -26,6 +26,7 @@ from orchestrator.units import gathered
 
 LEFT_OUT = "left out: "  # begins notes of files that were cut
 Key = tuple[str, str]  # metric, scope
+Cell = tuple[str, str]  # profile, workload
 Measured = Mapping[Key, Measurement]
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from platform import python_version
-from tempfile import gettempdir
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 
 from orchestrator import __version__
@@ -21,17 +21,21 @@ from orchestrator.cli.options import Measuring, Request
 from orchestrator.databases import PREFERRED
 from orchestrator.databases.yugabytedb import checklist, image
 from orchestrator.errors import LeftBehindError, TierbenchError, UnavailableError, UsageError
+from orchestrator.keys.messages import failure
+from orchestrator.keys.schema import DRY
 from orchestrator.model import ClusterSpec, Note, Plan, Profile
 from orchestrator.parts import AUTO
-from orchestrator.planning import costs, machines, notes
+from orchestrator.planning import costs, machines, notes, rehearsal
 from orchestrator.planning.plan import EXISTING, on_nodes
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.dry import DryPlatform
 from orchestrator.powers import World
 from orchestrator.run import checks, datasets, experiment, schedule
 from orchestrator.run.gates import Gates
 from orchestrator.run.resuming import Resumption
 from orchestrator.system import shell, store
+from orchestrator.system.clock import MadeUpClock
 from orchestrator.tier import Gate
 from orchestrator.tiers.common.emulated import standing
 from orchestrator.units import format_bytes, listed, parse_bytes
@@ -48,8 +52,15 @@ def carry_out(app: App, plan: Plan, request: Request) -> Path:
     left: then the report of what finished is written."""
     costs.check(plan, request.max_cost)
     require_room(request.results, app.cache)
-    with _reported(app, begun_since_now(request.results), request):
-        return _at_work(app, plan, request)
+    most_s = costs.affordable_s(plan, request.max_cost)
+    with (
+        _reported(app, begun_since_now(request.results), request),
+        app.at_work(plan.platform, plan.placing, most_s) as world,
+    ):
+        plan = _that_starts(app, plan, request, world)
+        costs.check(plan, request.max_cost)  # of another database
+        plan = replace(plan, notes=(*plan.notes, *_told_at_start(plan, world)))
+        return _execute(app, plan, request, world, request.results)
 
 
 @contextmanager
@@ -110,15 +121,6 @@ def ending_with(app: App, command: str, begun: Callable[[], Path | None]) -> Cal
     return run
 
 
-def _at_work(app: App, plan: Plan, request: Request) -> Path:
-    most_s = costs.affordable_s(plan, request.max_cost)
-    with app.at_work(plan.platform, plan.placing, most_s) as world:
-        plan = _that_starts(app, plan, request, world)
-        costs.check(plan, request.max_cost)  # of another database
-        plan = replace(plan, notes=(*plan.notes, *_told_at_start(plan, world)))
-        return _execute(app, plan, request, world, request.results)
-
-
 def _execute(
     app: App,
     plan: Plan,
@@ -144,6 +146,27 @@ def _execute(
     return folder
 
 
+def rehearse(app: App, request: Request) -> Path:
+    """Plans as asked, on parts that do nothing, without Docker; goes through all runs in made-up
+    time, and returns the campaign's folder."""
+    with TemporaryDirectory() as cache:
+        platform: Any = DryPlatform()
+        known = dict.fromkeys(app.platforms(), lambda *_: platform)
+        dry = replace(
+            app, cache=Path(cache), clock=MadeUpClock(app.clock.now()), platforms=lambda: known
+        )
+        request = replace(request, database="postgresql")  # any: none is started
+        plan = rehearsal.rehearsed(plans.make_plan(dry, request))
+        app.progress.warn(rehearsal.WARNING)
+        world = replace(dry.world(), scope="tierbench")
+        parts = dry.parts(world.platform)
+        collectors = tuple(collector for collector in parts.collectors if collector.name == DRY)
+        host = asdict(world.machine.facts())
+        facts = fingerprint(app, host, rehearsal.WARNING, world)
+        parts = replace(parts, collectors=collectors)
+        return experiment.execute(plan, parts, world, request.results, facts)
+
+
 def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> Path:
     """Makes the runs of a stored campaign that have no finished record; returns its folder.
     UsageError if its figures are not of runs, these would not be like those before, or they would
@@ -151,8 +174,7 @@ def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> 
     begun = Resumption(folder.resolve(), tuple(despite))
     plan = begun.plan
     if begun.before.published or any(note.kind == "rehearsal" for note in plan.notes):
-        what = f"{folder} holds no campaign that was measured here, so none goes on"
-        raise UsageError(what, advice="`tierbench compare` measures")
+        raise failure(UsageError, "not measured here", folder=folder)
     require_room(begun.folder, app.cache)
     finished = len(begun.finished)
     share = 1 - finished / len(plan.runs)  # of the time, as far as it can be told
@@ -181,11 +203,8 @@ def require_room(*folders: Path) -> None:
         whole = folder.resolve()
         there = next(parent for parent in (whole, *whole.parents) if parent.exists())
         if (free_bytes := LocalMachine().free_bytes(str(there))) < ROOM_BYTES:
-            raise UnavailableError(
-                f"{folder} has {format_bytes(free_bytes)} free; a campaign needs "
-                f"{format_bytes(ROOM_BYTES)} there",
-                advice="make room, or put it elsewhere: --results, TIERBENCH_CACHE, TMPDIR",
-            )
+            free, needed = map(format_bytes, (free_bytes, ROOM_BYTES))
+            raise failure(UnavailableError, "little room", folder=folder, free=free, needed=needed)
 
 
 def _told_at_start(plan: Plan, world: World) -> Iterator[Note]:
@@ -227,8 +246,7 @@ def _that_starts(app: App, plan: Plan, request: Request, world: World) -> Plan:
         checks.check(plan, parts, world)
         checks.prove_start(preferred, parts, world)
     except Exception as error:  # whatever it is: PostgreSQL is tried before anything ends
-        failure = error.what if isinstance(error, TierbenchError) else str(error)
-        without = plans.make_plan(app, request, failure)
+        without = plans.make_plan(app, request, str(error))
         for note in without.notes:
             if note.kind == "fallback database":
                 world.progress.warn(note.text)
@@ -241,10 +259,7 @@ def calibrate(app: App, profile_name: str, scale: str, thorough: bool, drain: bo
     profile = plans.placed(app, profile_name, scale=scale)
     tier = on_nodes(profile, profile.cluster.nodes).tier
     if profile.cluster.database == EXISTING:
-        raise UsageError(
-            f"{profile_name}: the disks of a cluster that others run cannot be measured from here",
-            advice="run fio on its nodes while nothing else uses them",
-        )
+        raise failure(UsageError, "disks of others", profile=profile_name)
     tuple(notes.of_options(["drain"] if drain else [], [profile]))
     with app.at_work(profile.platform, profile.placing) as world:
         mechanisms = app.parts(world.platform).tiers
@@ -276,15 +291,12 @@ def _of_profile(profile: Profile, version: str | None) -> ClusterSpec:
     """The checklist's cluster, of the release that was asked for, else of the profile's."""
     cluster = plans.on_database(profile.cluster, PREFERRED)
     if profile.cluster.database == EXISTING:
-        what = f"{profile.name} is a cluster that others run: the checklist starts nodes of its own"
-        advice = "leave out --profile; what a running cluster lacks, a campaign says at once"
-        raise UsageError(what, advice)
+        raise failure(UsageError, "no checklist of others", profile=profile.name)
     if profile.cluster.database not in (AUTO, PREFERRED) or version:
         cluster = replace(cluster, version=version, settings={})
     own = {key: value for key, value in cluster.settings.items() if key == "image"}
     spec = checklist.spec(cluster.version, own)
     if 0 < len(engines := machines.named(profile)) < spec.nodes:
-        what = f"the checklist starts {spec.nodes} nodes; {profile.name} names {listed(engines)}"
-        advice = "name a machine for each; or leave out --profile, which goes through it here"
-        raise UsageError(what, advice)
+        names = f"{profile.name} names {listed(engines)}"
+        raise failure(UsageError, "few for the checklist", nodes=spec.nodes, names=names)
     return spec

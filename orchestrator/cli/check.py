@@ -15,6 +15,7 @@ from rich.markup import escape
 from orchestrator.cli.app import App
 from orchestrator.cli.options import takes
 from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE, RunError, UnavailableError, UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.model import Endpoint, Tls, TlsMode
 
 if TYPE_CHECKING:
@@ -41,11 +42,7 @@ def check(
     try:
         outcome = consistency.check(conditions.read_text(), endpoint, fresh=fresh)
     except RunError as error:  # of the server or of its tables: nothing was evaluated
-        raise UnavailableError(
-            error.what,
-            advice="say with --host, --port, --user and --database where the nine tables are; "
-            "the password comes from PGPASSWORD",
-        ) from error
+        raise failure(UnavailableError, "tables not read", error=error) from error
     lines = [f"{each.name}  {_word(each)}  {each.holds}" for each in outcome.conditions]
     count = f"{outcome.warehouses_checked:,} of {outcome.warehouses:,}"
     app.out.show(outcome, *lines, f"{count} warehouses checked")
@@ -58,7 +55,7 @@ def _tls(environment: Mapping[str, str]) -> Tls:
     mode = environment.get("PGSSLMODE", "prefer").replace("disable", "off")
     if mode not in get_args(TlsMode):
         known = ", ".join(get_args(TlsMode)).replace("off", "disable")
-        raise UsageError(f"PGSSLMODE is {mode!r}", advice=f"write {known}")
+        raise failure(UsageError, "bad PGSSLMODE", mode=mode, known=known)
     return Tls(cast(TlsMode, mode), environment.get("PGSSLROOTCERT"))
 
 

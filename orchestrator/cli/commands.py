@@ -4,6 +4,7 @@ So `--help` and the completion of a name come at once, whatever a command needs 
 """
 
 import re
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,42 +14,19 @@ from typer.core import TyperCommand, TyperGroup
 
 from orchestrator.cli import defaults
 
-_PREPARE, _MEASURE, _READ, _DISKS = "Prepare", "Measure", "Read results", "Disks and clusters"
-# Of each command: its panel in `--help`; where it is, `module.name` in this folder, unless it is in
-# `main`; and an example of its use.
-COMMANDS = {
-    "init": (_PREPARE, "init.init", "init mine --tier azure/P30"),
-    "validate": (_PREPARE, "validate.validate", "validate profiles/mine.yaml tierbench.yaml"),
-    "list": (_PREPARE, "", "list"),
-    "tiers": (_PREPARE, "tiers.tiers", "tiers list --provider azure --min-iops 5000"),
-    "prices": (_PREPARE, "prices.prices", "prices update --provider azure --region westeurope"),
-    "setup": (_PREPARE, "", "setup"),
-    "doctor": (_PREPARE, "", "doctor --profile ultra"),
-    "yugabyte-image": (_PREPARE, "", "yugabyte-image yugabyte-2025.1.0.0-linux-x86_64.tar.gz"),
-    "calibrate": (_PREPARE, "", "calibrate --profile ultra"),
-    "schema": (_PREPARE, "schemas.schema", "schema profile"),
-    "run": (_MEASURE, "", "run --profile ultra --workload tpcc"),
-    "compare": (_MEASURE, "", 'compare --profiles "premium ultra" --workloads tpcc --aa'),
-    "resume": (_MEASURE, "", "resume latest"),
-    "observe": (_MEASURE, "observe.observe", "observe --file disk.csv --size 500GiB --at-cap 0.5"),
-    "rehearse": (_MEASURE, "", 'rehearse --profiles "premium ultra" --workloads tpcc'),
-    "import-study": (_MEASURE, "studies.import_study", "import-study"),
-    "check": (_MEASURE, "check.check", "check --host 10.0.0.4 --port 5433 --user yugabyte"),
-    "clean": (_MEASURE, "clean.clean", "clean --dry-run"),
-    "report": (_READ, "export.report", "report latest"),
-    "analyze": (_READ, "", 'analyze latest --slo "new_order p99 < 50 ms"'),
-    "status": (_READ, "export.status", "status"),
-    "verify": (_READ, "export.verify", "verify latest"),
-    "export": (_READ, "export.export", "export latest --format csv --output runs.csv"),
-    "history": (_READ, "over_time.history", "history --profile ultra --workload tpcc --trend"),
-    "compare-results": (_READ, "over_time.compare_results", "compare-results january latest"),
-    "advise": (_READ, "predictions.advise", 'advise latest/03-ultra-tpcc-r1 --slo "p99 < 20 ms"'),
-    "predict": (_READ, "predictions.predict", "predict latest/03-ultra-tpcc-r1 --tier azure/P30"),
-    "baseline": (_READ, "over_time.baseline", "baseline set january latest"),
-    "disk": (_DISKS, "disks.disk", "disk up azure/P30 --at /mnt/p30"),
-    "helm-values": (_DISKS, "helm_values.values", "helm-values profiles/cluster.yaml"),
-    "storage-class": (_DISKS, "helm_values.storage_class", "storage-class profiles/cluster.yaml"),
-}
+
+def _listed() -> Iterator[tuple[str, tuple[str, str, str]]]:
+    """Name → panel in `--help`, place and example; of commands.txt."""
+    panel, file = "", Path(__file__).with_name("commands.txt")
+    for line in file.read_text(encoding="utf-8").splitlines():
+        if line.startswith("  "):
+            name, place, example = line.split(maxsplit=2)
+            yield name, (panel, place, example)
+        elif not line.startswith("#"):
+            panel = line
+
+
+COMMANDS = dict(_listed())
 
 
 def _help_of(place: str) -> str:
@@ -66,7 +44,7 @@ class LazyGroup(TyperGroup):
         super().__init__(**attributes)
         self.context_settings = {"help_option_names": ["-h", "--help"]}
         for name, (_, place, _) in COMMANDS.items():
-            if place:
+            if place != "main":
                 self.commands[name] = TyperCommand(name, help=_help_of(place))
         self.commands = {name: self._placed(name, self.commands[name]) for name in COMMANDS}
 
@@ -81,7 +59,7 @@ class LazyGroup(TyperGroup):
 
     def loaded(self, name: str) -> Any:
         """The command of this name, whose module is imported now. KeyError if there is none."""
-        if not (place := COMMANDS[name][1]):
+        if (place := COMMANDS[name][1]) == "main":
             return self.commands[name]
         module, _, attribute = place.partition(".")
         command = getattr(import_module(f"orchestrator.cli.{module}"), attribute)

@@ -13,6 +13,7 @@ from orchestrator.cli import completion
 from orchestrator.cli.app import App
 from orchestrator.cli.options import OnlyShowOption, YesOption, read_by, takes
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.system import files, host
 from orchestrator.tier import Emulated
 from orchestrator.units import format_bytes, parse_bytes
@@ -48,11 +49,7 @@ def up(
         app.root, tier, changes or (), profiles.ANY_SCALE, app.disk_kinds()
     )
     if not isinstance(limits.disk, Emulated):
-        raise UsageError(
-            f"{tier} is `enforcement: {limits.disk.enforcement}`, and only an emulated disk can "
-            "be put up",
-            advice="give `enforcement=emulated` after its name, or take a catalog row",
-        )
+        raise failure(UsageError, "not emulated", tier=tier, limits=limits)
     size_bytes = _size(size, bought_bytes, limits.title)
     default_bytes = min(_SIZE_BYTES, bought_bytes or _SIZE_BYTES)
     _require_root("mount", app)
@@ -135,7 +132,7 @@ def record(
     file = out_file or Path("recorded-disk.json")
     if file.exists() or not file.absolute().parent.is_dir():
         why = "exists already" if file.exists() else "is in a folder that does not exist"
-        raise UsageError(f"{file} {why}", advice="name another file with --out")
+        raise failure(UsageError, "no file to record", file=file, why=why)
     effort = recording.QUICK if quick else recording.RecordingEffort()
     effort = replace(effort, hold_s=60 * burst_minutes)
     world = app.world()
@@ -184,8 +181,8 @@ def limits_in(words: Sequence[str]) -> dict[str, float]:
         try:
             limits[name] = float(value)
         except ValueError as error:
-            what = f"{text!r} is not name=number" if equals else f"{text!r} has no value"
-            raise UsageError(what, advice="for example `iops=4000 bytes_per_s=1e8`") from error
+            wrong = "is not name=number" if equals else "has no value"
+            raise failure(UsageError, "bad limit", text=text, wrong=wrong) from error
     return limits
 
 
@@ -198,8 +195,7 @@ def print_limits(changes: Mapping[str, float], enforced: Mapping[str, float], ap
 def _size(size: str | None, bought_bytes: int | None, title: str) -> int | None:
     size_bytes = parse_bytes(size) if size else None
     if size_bytes and bought_bytes is not None and size_bytes > bought_bytes:
-        what = f"--size: {title} has {format_bytes(bought_bytes)}"
-        raise UsageError(what, advice="give less, or take a larger disk: its limits may be others")
+        raise failure(UsageError, "too large", title=title, bought=format_bytes(bought_bytes))
     return size_bytes
 
 
@@ -207,13 +203,11 @@ def _confirm(app: App, lost: list[str]) -> None:
     """Asks before the data of these disks are removed. UsageError if nobody can be asked."""
     named = ", ".join(lost)
     if lost and not app.stdin.isatty():
-        what = f"the data of {named} would be removed, and nobody can be asked here"
-        raise UsageError(what, advice="say --yes, or --keep-data")
+        raise failure(UsageError, "data would go", disks=named)
     if lost:
         app.confirm(f"The data of {named} will be removed (--keep-data keeps them). Go on?")
 
 
 def _require_root(verb: str, app: App) -> None:
     if app.user != 0:
-        what = f"only root can {verb} a disk on this machine"
-        raise UnavailableError(what, advice="run the same with `sudo`")
+        raise failure(UnavailableError, "only root", verb=verb)

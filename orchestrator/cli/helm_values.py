@@ -11,6 +11,7 @@ from orchestrator.cli import completion
 from orchestrator.cli.app import App
 from orchestrator.cli.options import NodesOption, ScaleOption, takes
 from orchestrator.errors import UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.model import Profile
 from orchestrator.tier import ClassWanted
 
@@ -48,8 +49,7 @@ def storage_class(app: App, profile: ProfileArgument, scale: ScaleOption = "lapt
 
     read, wanted = _read(app, profile, scale, None)
     if not wanted.provisioner:
-        what = f"{read.name} names the StorageClass {wanted.name!r}, which exists already"
-        raise UsageError(what, advice="name a row of the catalog as `type` and no `storage_class`")
+        raise failure(UsageError, "class exists", profile=read.name, wanted=wanted)
     size = (wanted.size_bytes or 0) // 2**30
     _print(app.out, f"# Claims must ask for {size}Gi.\n{storage_classes.manifest(wanted)}")
 
@@ -67,8 +67,7 @@ def _read(
     kinds = app.disk_kinds()
     (read,), _ = project_files.read(app.root, [name], [], scale, kinds, tier_changes=changes)
     if read.cluster.database == plan.EXISTING or read.tier.disk.storage_class is None:
-        what = f"{name} is a cluster that others run: there is nothing to make"
-        raise UsageError(what, advice="name a profile whose nodes tierbench starts")
+        raise failure(UsageError, "nothing to make", profile=name)
     return read, read.tier.disk.storage_class
 
 

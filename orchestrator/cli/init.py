@@ -17,6 +17,7 @@ from orchestrator.cli.app import App
 from orchestrator.cli.options import names_in, takes
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys import addresses
+from orchestrator.keys.messages import failure
 from orchestrator.units import listed
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -58,8 +59,7 @@ def init(
     own, compared, texts = app.own or app.root, True, dict[Path, str]()
     for given in (name, workload):
         if given is not None and not _NAME.fullmatch(given):
-            what = f"{given!r} cannot be the name of a file here"
-            raise UsageError(what, advice="take letters, digits, `-`, `_` and `.`, such as my-disk")
+            raise failure(UsageError, "bad name of a file", given=given)
     if name is not None:
         text, compared = _profile(name, changes or (), options, app)
         texts[own / "profiles" / f"{name}.yaml"] = text
@@ -91,13 +91,9 @@ def _profile(name: str, changes: Sequence[str], wanted: Wanted, app: App) -> tup
 
     places = (wanted.path, wanted.storage_class, wanted.hosts)
     if sum(map(bool, places)) > 1 or not (wanted.tier or any(places)):
-        what = "say which disk: --tier ROW, --path PATH, --storage-class NAME or --existing HOST,…"
-        advice = "--tier may stand beside one of the others; `tierbench tiers list` shows rows"
-        raise UsageError(what, advice)
+        raise failure(UsageError, "which disk")
     if wanted.hosts and (wanted.cluster or wanted.vm):
-        raise UsageError(
-            "--cluster and --vm are of nodes that are started, and --existing has its own"
-        )
+        raise failure(UsageError, "nodes of its own")
     given = dict(map(project_files.key_and_value, changes))
     row, text = wanted.tier, _section("head", kind="profile")
     text += _section("question", subject=row or next(filter(None, places[:2]), "its own disk"))
@@ -165,8 +161,7 @@ def _section(name: str, /, **words: object) -> str:
 def _write(texts: Mapping[Path, str], root: Path) -> None:
     for file in texts:
         if file.exists():
-            what = f"{file.relative_to(root)} is there already, and nothing is overwritten"
-            raise UsageError(what, advice="take another name")
+            raise failure(UsageError, "file is there", file=file.relative_to(root))
     for file, text in texts.items():
         try:
             file.parent.mkdir(parents=True, exist_ok=True)

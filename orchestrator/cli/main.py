@@ -81,12 +81,12 @@ def rehearse(
     results: asked.ResultsOption = REHEARSALS,
 ) -> None:
     """Goes through a whole campaign in seconds, without Docker: its figures are made up."""
-    from orchestrator.cli import rehearsal
+    from orchestrator.cli import campaign
 
     sizes = Options(scale=scale, repetitions=repeats, seed=seed, results=results)
     tiers, loads = names_in(profiles), names_in(workloads)
     request = Request(profiles=tiers, workloads=loads, **vars(sizes))
-    app.show(rehearsal.carry_out(app, request))
+    app.show(campaign.rehearse(app, request))
 
 
 @program.command()

@@ -79,10 +79,9 @@ P99MarginOverTimeOption = Annotated[float | None, Option("--p99-margin", callbac
 _slo = partial(Option, help='To be reached, such as "new_order p99 < 50 ms".')
 SloOption = Annotated[str | None, _slo("--slo")]
 OnlyShowOption = Annotated[bool, Option(help="Shows what would go; removes nothing.")]
-_DIFFERENT = among(
-    "code, image, machine, kernel, profile, workload", "go on although it differs.", metavar="NAME"
-)
-DespiteOption = Annotated[list[str] | None, _DIFFERENT]
+_ASPECTS = "code, image, machine, kernel, profile, workload"
+_GO_ON = among(_ASPECTS, "go on although it differs.", metavar="NAME")
+DespiteOption = Annotated[list[str] | None, _GO_ON]
 YesOption = Annotated[bool, Option("--yes", "-y")]
 ResultsOption = Annotated[Path, Option(file_okay=False)]
 CampaignArgument = Annotated[str, Argument(autocompletion=completion.campaigns)]
@@ -134,17 +133,9 @@ class Options(Measuring):
     slo: Annotated[str | None, _slo("--slo", "--need")] = None
     price_list: Annotated[Path | None, Option("--prices")] = None
     latency_at: str | None = None
-    sweep: Annotated[
-        str | None, Option(help="Each workload at several loads: threads=1,4,16 or rate=50,100.")
-    ] = None
-    vary: Annotated[
-        str | None,
-        Option(
-            metavar="FACTOR=A,B,…",
-            help="Each workload at several values of one thing: nodes=3,6 or data=20,30 tables.",
-        ),
-    ] = None
-    gate_every: Annotated[int | None, Option(min=1, help="Check real disks every N runs.")] = None
+    sweep: str | None = None
+    vary: Annotated[str | None, Option(metavar="FACTOR=A,B,…")] = None
+    gate_every: Annotated[int | None, Option(min=1)] = None
     drain: bool = False
     warmup: Literal["fixed", "steady"] = "fixed"
     windows: Literal["scale", "checkpoints", "many"] = "scale"

@@ -17,6 +17,7 @@ from orchestrator.cli import options as asked
 from orchestrator.cli.app import App
 from orchestrator.cli.completion import among
 from orchestrator.errors import EXIT_INCONCLUSIVE, EXIT_WORSE, TierbenchError, UsageError
+from orchestrator.keys.messages import failure
 
 if TYPE_CHECKING:
     from orchestrator.analysis.campaigns.campaign_list import Entry, Filters
@@ -82,8 +83,7 @@ def _trend(
     campaigns = [store.load(results / entry.folder, tables=False) for entry in sound]
     allowed = {"machines"} if across else ()
     if (rates := trend(campaigns, profile, workload, allowed)) is None:
-        what = f"no campaign has finished runs of {profile} × {workload} with a rate"
-        raise UsageError(what, advice="`tierbench history` lists what was measured")
+        raise failure(UsageError, "no trend", profile=profile, workload=workload)
     return rates
 
 
@@ -96,8 +96,7 @@ def _since(text: str | None, now_s: float) -> float | None:
     try:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
     except ValueError as error:
-        what = f"--since {text!r} is no day"
-        raise UsageError(what, advice="write 2026-11-21, or 30d for days ago") from error
+        raise failure(UsageError, "no day", text=text) from error
 
 
 @asked.takes(in_json=True)
@@ -130,11 +129,7 @@ def compare_results(
     allowed = {name for name, may_differ in across.items() if may_differ}
     compared = over_time.compare(before, after, margin, allowed, p99_margin, history)
     if not compared.deltas:
-        raise UsageError(
-            f"{before.name} and {after.name} have no tier and workload in common whose "
-            "figures are compared",
-            advice="`tierbench history` lists what each measured",
-        )
+        raise failure(UsageError, "nothing in common", before=before.name, after=after.name)
     table = campaign_tables.comparison(compared)
     if as_markdown:
         app.out.out(markdown.table(table))

@@ -4,40 +4,36 @@ read and bind → choose databases → window → order → price: each step tak
 """
 
 import contextlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache, partial
 from pathlib import Path
 
 from orchestrator.analysis.statistics import looks
-from orchestrator.cli import reading, sizing
+from orchestrator.analysis.statistics.stats import t_quantile
+from orchestrator.cli import reading
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.cli.options import Compared, Request, weights_in
 from orchestrator.cli.reading import PlanDraft
 from orchestrator.databases import PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import checklist, image
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.model import ClusterSpec, Note, Placing, Plan, Profile, Workload
+from orchestrator.keys.messages import failure
+from orchestrator.model import ClusterSpec, NodeSize, Note, Placing, Plan, Profile, Workload
 from orchestrator.parts import AUTO, KeepsIntervals
-from orchestrator.planning import (
-    costs,
-    load_points,
-    machines,
-    overrides,
-    plan,
-    profiles,
-    sizes,
-    windows,
-)
+from orchestrator.planning import costs, load_points, machines, overrides, plan, sizes, windows
 from orchestrator.planning import notes as plan_notes
+from orchestrator.planning.profiles import ANY_SCALE
 from orchestrator.planning.project_files import read as read_files
 from orchestrator.platforms.common.machines import LocalMachine, of_nodes, told
 from orchestrator.powers import Platform
 from orchestrator.run import forecast
 from orchestrator.tier import ClassVolumes
-from orchestrator.units import listed, shortened
+from orchestrator.units import counted, format_seconds, listed, parse_seconds, shortened
 
 MOST_REPETITIONS = 10  # where --until may add some, and --max-repeats does not say how many
+NOISE_PCT = 3.0  # standard deviation of a tier's runs (docs/ERROR-RATES.md)
 # Options that are fields of the plan as they are.
 _AS_ASKED = (
     *("repetitions", "seed", "scale", "margin_pct", "p99_margin_pct", "baseline", "aa"),
@@ -56,7 +52,7 @@ def make_plan(app: App, request: Request, failure: str = "") -> Plan:
         ordered = _order(replace(draft, request=asked, workloads=tuple(workloads)))
         return forecast.timed(ordered, *app.unasked())
 
-    timed = sizing.in_time(request, draft.workloads, planned)
+    timed = _in_time(request, draft.workloads, planned)
     return replace(timed, notes=(*timed.notes, *costs.notes(timed)))
 
 
@@ -135,12 +131,43 @@ def _order(draft: PlanDraft) -> Plan:
 # ------------------------------------------------------------------ what the steps decide by
 
 
+def _in_time(
+    request: Request,
+    workloads: Sequence[Workload],
+    planned: Callable[[Sequence[Workload], Request], Plan],
+) -> Plan:
+    """The plan as asked for; with --time the one that ends in it, and what that can find."""
+    if request.time is None:
+        return planned(workloads, request)
+    if request.windows == "many":
+        raise UsageError("--time plans windows and repetitions itself: leave out --windows many")
+
+    def repeated(loads: Sequence[Workload], count: int) -> Plan:
+        if not request.until:
+            return planned(loads, replace(request, repetitions=count))
+        first = min(count, request.repetitions)
+        return planned(loads, replace(request, repetitions=first, most_repetitions=count))
+
+    timed = sizes.in_time(parse_seconds(request.time), workloads, repeated)
+    return replace(timed, notes=(*timed.notes, _finds(timed, request.time)))
+
+
+def _finds(plan: Plan, time: str) -> Note:
+    """What was planned, and the change that it finds four times in five: of n pairs of runs (t(97.5
+    %) + t(80 %)) · √2 · noise ÷ √n, with n - 1 degrees of freedom (power of a paired t-test)."""
+    windows = listed(list(dict.fromkeys(format_seconds(load.measure_s) for load in plan.workloads)))
+    n = max(plan.looks, default=plan.repetitions)
+    change_pct = sum(t_quantile(q, n - 1) for q in (0.975, 0.8)) * NOISE_PCT * math.sqrt(2 / n)
+    text = f"{counted(n, 'repetition')} of windows of {windows} end within {time} by the longest "
+    text += f"estimate; where runs of one tier vary by {NOISE_PCT:g} %, they find a change of "
+    return Note("planned in time", f"{text}{change_pct:.0f} % four times in five")
+
+
 def _weights(request: Request, workloads: Sequence[Workload]) -> Mapping[str, float]:
     """Of workloads of the campaign. UsageError for a name that is none of them."""
     names, weights = [load.name for load in workloads], weights_in(request.weights)
     if unknown := [name for name in weights if name not in names]:
-        what = f"--weights names {listed(unknown)}, and the workloads are {listed(names)}"
-        raise UsageError(what, advice="give weights to workloads of this campaign")
+        raise failure(UsageError, "other weights", unknown=listed(unknown), names=listed(names))
     return weights
 
 
@@ -148,22 +175,13 @@ def _looks(request: Request) -> Mapping[int, float]:
     """When a campaign that may grow is judged, and at which levels; empty for any other."""
     if request.until is None:
         if request.most_repetitions is not None:
-            raise UsageError(
-                "--max-repeats says how far --until decided may go, which was not asked for",
-                advice="give both; or --repeats alone, for a fixed number",
-            )
+            raise failure(UsageError, "most without until")
         return {}
     if request.sweep or request.latency_at:
-        raise UsageError(
-            "--until decided does not go with --sweep or --latency-at, whose questions are others",
-            advice="give --repeats instead",
-        )
+        raise failure(UsageError, "until of a sweep")
     first, most = request.repetitions, request.most_repetitions or MOST_REPETITIONS
     if not 2 <= first <= most:
-        raise UsageError(
-            f"--until decided cannot begin with {first} repetitions and end with at most {most}",
-            advice="give --repeats 2 or more, and --max-repeats no less than that",
-        )
+        raise failure(UsageError, "bad repetitions", first=first, most=most)
     return looks.shares(first, most)
 
 
@@ -173,28 +191,17 @@ def _platform(app: App, profiles: Sequence[Profile], request: Request) -> str:
     named = {profile.name: profile.platform for profile in profiles if profile.platform}
     if request.platform is None and len(set(named.values())) > 1:
         told = ", ".join(f"{name}: {platform}" for name, platform in named.items())
-        raise UsageError(
-            f"the profiles name several platforms ({told})",
-            advice="one campaign compares tiers on one platform: say which with --platform",
-        )
+        raise failure(UsageError, "several platforms", told=told)
     first, placings = profiles[0], {profile.name: profile.placing for profile in profiles}
     if any(placing != first.placing for placing in placings.values()):
-        raise UsageError(
-            f"the profiles {', '.join(placings)} say different things under `kubernetes` "
-            "or `machines`",
-            advice="tiers are compared on the same machines: write the same in each",
-        )
+        raise failure(UsageError, "several placings", profiles=", ".join(placings))
     name = request.platform or next(iter(named.values()), PLATFORM)
     if first.placing and not machines.named(first) and (request.platform, name) == (None, "docker"):
         raise UsageError(f"{first.name} has `kubernetes`: say --platform kubernetes, or docker")
     if name != PLATFORM:
         app.connection(name)
     elif claimed := listed([p.name for p in profiles if isinstance(p.tier.disk, ClassVolumes)]):
-        raise UsageError(
-            f"the disks of {claimed} are volumes of a StorageClass, which {name} does not have",
-            advice="say --platform kubernetes (PLATFORM=kubernetes) or `platform: kubernetes` in "
-            "the profile, or another --enforcement",
-        )
+        raise failure(UsageError, "no StorageClass", profiles=claimed, platform=name)
     return name
 
 
@@ -216,7 +223,7 @@ def _with_databases(
         bound.append(replace(profile, cluster=on_database(cluster, choice.name)))
         choices += [choice.note] if choice.note else []
     if request.node_size:
-        size = sizing.node_size(bound, connected, request.node_size)
+        size = _node_size(bound, connected, request.node_size)
         bound = [sizes.with_node(profile, size) for profile in bound]
     for profile in bound:
         if profile.cluster.database == PREFERRED and not request.dry_run:
@@ -232,11 +239,7 @@ def _windows(
     number. UsageError where a database cannot say how far apart its checkpoints are."""
     if request.windows == "many":
         if request.until or request.sweep or request.latency_at:
-            raise UsageError(
-                "--windows many plans how often each workload is repeated, and so do --until, "
-                "--sweep and --latency-at",
-                advice="leave out one of them",
-            )
+            raise failure(UsageError, "many windows and others")
         return windows.many(workloads, request.repetitions)
     if request.windows == "scale" or not any(w.writes and not w.database for w in workloads):
         return workloads, {}, ()
@@ -244,24 +247,29 @@ def _windows(
     for profile in profiles:
         database = known[profile.cluster.database]
         if not isinstance(database, KeepsIntervals):
-            raise UsageError(
-                f"{profile.name} runs on {database.name}, which says no checkpoint interval "
-                "beforehand",
-                advice="--windows checkpoints is for PostgreSQL that is started here; elsewhere "
-                "give the workload a `measure` that holds two flushes or checkpoints",
-            )
+            raise failure(UsageError, "no interval", profile=profile.name, database=database.name)
         intervals_s.append(database.checkpoint_interval_s(profile.cluster))
     fitted, notes = windows.of_whole_intervals(workloads, max(intervals_s))
     return fitted, {}, notes
 
 
+def _node_size(profiles: Sequence[Profile], connected: Connected, text: str) -> NodeSize:
+    """As given, or what the machines have for their nodes. UnavailableError if none answers."""
+    if text != "auto":
+        return sizes.node_size(text)
+    placing, facts = profiles[0].placing, [told(machine) for machine in of_nodes(connected())]
+    beside = placing is None or not (placing.client_machine or placing.client_selector)
+    nodes = max(profile.cluster.nodes for profile in profiles)
+    disks = [p.cluster.node.disk_bytes for p in profiles if p.cluster.node is not None]
+    has = [(machine.cpus, machine.memory_bytes) for machine in facts]
+    return sizes.of_machines(has, nodes, max(disks, default=0), beside)
+
+
 def on_database(cluster: ClusterSpec, name: str) -> ClusterSpec:
     """The cluster of that database, with the size and the settings that the profile has for it."""
     if unknown := {*cluster.node_of, *cluster.settings_of} - set(databases()):
-        raise UsageError(
-            f"`node_of` or `settings_of` of the cluster names {listed(sorted(unknown))}",
-            advice=f"write the name of a database: {listed(list(databases()))}",
-        )
+        names, known = listed(sorted(unknown)), listed(list(databases()))
+        raise failure(UsageError, "settings of no database", names=names, known=known)
     node = cluster.node_of.get(name, cluster.node)
     settings = {**cluster.settings, **cluster.settings_of.get(name, {})}
     return replace(cluster, database=name, node=node, node_of={}, settings=settings, settings_of={})
@@ -283,9 +291,7 @@ def _proven(cluster: ClusterSpec, connected: Connected, folder: Path) -> str:
         return ""
 
 
-def placed(
-    app: App, name: str, platform: str | None = None, scale: str = profiles.ANY_SCALE
-) -> Profile:
+def placed(app: App, name: str, platform: str | None = None, scale: str = ANY_SCALE) -> Profile:
     """A profile by itself, on the platform that was asked for, else on its own. UsageError with its
     mistakes, or if its machines are not that platform's."""
     ((profile,), _) = read_files(app.root, [name], [], scale, app.disk_kinds())

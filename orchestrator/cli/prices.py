@@ -14,6 +14,7 @@ from orchestrator.cli.app import App
 from orchestrator.cli.completion import among
 from orchestrator.cli.options import takes
 from orchestrator.errors import UNREADABLE, UnavailableError, UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.system import files, http_client
 
 if TYPE_CHECKING:
@@ -54,13 +55,10 @@ def update(
     try:
         components = ask(region, currency, rows, app.price_services.get(provider, service.URL))
     except (OSError, *UNREADABLE) as error:
-        what = f"the price service of {provider} did not answer as expected: {error}"
-        advice = "try again; or give `price` in the profile, or a file with --prices"
-        raise UnavailableError(what, advice) from error
+        raise failure(UnavailableError, "no prices", provider=provider, error=error) from error
     if not components:
-        what = f"the price service knows no disk or machine of {region} in {currency}"
-        advice = f"name the region as {provider} does, such as {service.REGION}"
-        raise UnavailableError(what, advice)
+        asked = {"region": region, "currency": currency, "provider": provider}
+        raise failure(UnavailableError, "unknown region", **asked, known=service.REGION)
     today = datetime.fromtimestamp(app.clock.now(), UTC).date().isoformat()
     text = prices_of.format_list(components, currency, region, today, service.SOURCE)
     folder = (app.own or app.root) / project_files.PRICES

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 from orchestrator.cli.app import App
 from orchestrator.errors import UnavailableError
+from orchestrator.keys.messages import failure
 from orchestrator.platforms import own_images
 from orchestrator.powers import Platform, Progress
 from orchestrator.system.clock import wait_until
@@ -49,8 +50,8 @@ def bring_images(
             progress.step(f"pushing {tag} to {prefix}", 20)
             engine.images.push(tag, prefix)
         if not platform.images.present(tag):
-            what = f"the image {tag} is not on all machines of {platform.name}"
-            raise UnavailableError(what, advice=platform.images.ways_to_get(tag))
+            ways, name = platform.images.ways_to_get(tag), platform.name
+            raise failure(UnavailableError, "image elsewhere", tag=tag, platform=name, ways=ways)
 
 
 def provide_engine(app: App) -> DockerPlatform:
@@ -61,9 +62,7 @@ def provide_engine(app: App) -> DockerPlatform:
         if os.environ.get("DOCKER_HOST"):
             raise
         if platform.system() != "Linux" or app.user != 0:
-            what = f"no Docker engine answers, and only root on Linux can start one ({error.what})"
-            advice = "start Docker (or add your user to the group docker), then run it again"
-            raise UnavailableError(what, advice) from error
+            raise failure(UnavailableError, "no engine to start", error=error) from error
     if shutil.which("dockerd") is None:
         _apt_install("docker.io", "no Docker engine is installed", app)
     _start_engine(app)
@@ -93,12 +92,8 @@ def _start_engine(app: App) -> None:
     # The init script sets limits that some hosts refuse; the daemon itself does not need them.
     shell.spawn(("dockerd",), _ENGINE_LOG)
     if not wait_until(answers, deadline_s=40, clock=clock, every_s=0.5):
-        log = _ENGINE_LOG.read_text(errors="replace").splitlines()[-15:]
-        raise UnavailableError(
-            "the Docker engine was started but does not answer",
-            advice=f"look at {_ENGINE_LOG}",
-            evidence="\n".join(log),
-        )
+        said = "\n".join(_ENGINE_LOG.read_text(errors="replace").splitlines()[-15:])
+        raise failure(UnavailableError, "engine is silent", log=_ENGINE_LOG, evidence=said)
     progress.note(f"started the Docker engine (its log: {_ENGINE_LOG})")
 
 
@@ -120,11 +115,8 @@ def provide_base(platform: DockerPlatform, app: App) -> None:
         ("mmdebstrap", "--variant=minbase", "trixie", str(tarball)), timeout_s=_APT_S
     )
     if done.exit_code != 0:
-        raise UnavailableError(
-            f"{own_images.BASE} can neither be pulled nor made here",
-            advice=f"bring it with `docker load`, tagged {own_images.BASE}",
-            evidence=done.err[-2000:],
-        )
+        said = done.err[-2000:]
+        raise failure(UnavailableError, "no base image", base=own_images.BASE, evidence=said)
     platform.images.import_image(str(tarball), own_images.BASE_REPOSITORY, own_images.BASE_TAG)
     tarball.unlink()
 
@@ -141,9 +133,6 @@ def _apt_install(package: str, why: str, app: App) -> None:
         shell.run(("apt-get", "update"), timeout_s=_APT_S, env=env)
         done = shell.run(install, timeout_s=_APT_S, env=env)
     if done.exit_code != 0:
-        raise UnavailableError(
-            f"{why}, and installing {package} failed",
-            advice=f"install it by hand: apt-get install {package}",
-            evidence=done.err[-2000:],
-        )
+        said = done.err[-2000:]
+        raise failure(UnavailableError, "not installed", why=why, package=package, evidence=said)
     progress.note(f"installed {package}")

@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 from orchestrator.cli.app import App
 from orchestrator.cli.options import Request
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.facts import Varied
+from orchestrator.keys.messages import failure, message
 from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.load_generators import bind, confirmed, keys, warmed
 from orchestrator.model import Note, Profile, Workload
@@ -45,8 +47,7 @@ def checked(request: Request) -> Request:
     given |= {"--until": request.until, f"--{factor}": getattr(request, factor, None)}
     given |= {"--windows many": True} if request.windows == "many" else {}
     if others := [option for option, is_given in given.items() if is_given is not None]:
-        what = f"{VARY} does not go with {', '.join(others)}: one thing is varied at a time"
-        raise UsageError(what, advice="make a campaign of each, or leave one out")
+        raise failure(UsageError, "varied twice", others=", ".join(others))
     most = int(values[-1].number or 0)
     return replace(request, nodes=most) if factor == factors.NODES else request
 
@@ -54,10 +55,7 @@ def checked(request: Request) -> Request:
 def read(app: App, request: Request) -> PlanDraft:
     """All files that the request names. UsageError with every mistake."""
     if not request.profiles or not request.workloads:
-        raise UsageError(
-            "no profile or no workload is named",
-            advice="name at least one of each; `tierbench list` shows them",
-        )
+        raise failure(UsageError, "nothing named")
     values, texts = factors.parse(request.vary), dict[Path, str]()
     if not values:
         return _at(app, request, texts)
@@ -130,11 +128,19 @@ def fitted(
     profiles = tuple(profile for profile, _ in common)
     if values[0].factor == factors.DATA:
         workloads = tuple(_of_size(profiles, load) for load in workloads)
+        alike = {a.varied.of: "" for a, b in pairwise(workloads) if a.varied and _alike(a, b)}
+        raise_all([Mistake(f"{VARY}: {name}", message("data alike")) for name in alike])
     largest, of_files = (
         max(data_bytes(load) or 0 for load in loads) for loads in (workloads, draft.of_files)
     )
     roomy = sizes.with_room(profiles, largest) if largest > of_files else profiles
     return roomy, workloads, notes
+
+
+def _alike(load: Workload, larger: Workload) -> bool:
+    """Whether the next value of the same workload has the same data."""
+    same = load.varied and larger.varied and load.varied.of == larger.varied.of
+    return bool(same) and load.dataset == larger.dataset
 
 
 def _of_size(profiles: Sequence[Profile], load: Workload) -> Workload:

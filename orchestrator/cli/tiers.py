@@ -18,6 +18,7 @@ from orchestrator.cli.app import App
 from orchestrator.cli.disks import limits_in, print_limits
 from orchestrator.cli.options import read_by, takes
 from orchestrator.errors import UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.units import format_bytes, format_bytes_per_s, format_number, gathered
 
 if TYPE_CHECKING:
@@ -97,20 +98,13 @@ def set_limits(
     world = app.world(campaign.platform, campaign.placing)
     running = world.platform.guard.other()
     if running is None:
-        raise UsageError(
-            f"the campaign of {folder.name} is not running: no disk has limits to change",
-            advice="start one; `tierbench tiers set` works while a run warms up or measures",
-        )
+        raise failure(UsageError, "not running", run=folder.name)
     world.platform.campaign = running  # its containers are looked for, where it has its own
     disks = disk_server.running_disks(world)
     if not disks:
-        raise UsageError(
-            f"{folder.name} has no emulated disk at this moment",
-            advice="try again when it measures; other tiers' limits cannot be changed",
-        )
+        raise failure(UsageError, "no emulated disk", run=folder.name)
     if not store.limit_changes(folder) and emulated.any_lifted(disks, world):
-        what = f"the limits of {folder.name} are lifted at this moment, as nothing is measured"
-        raise UsageError(what, advice="try again in its warm-up or window")
+        raise failure(UsageError, "limits are lifted", run=folder.name)
 
     def keep(disk: str, verb: str, changed: Mapping[str, float]) -> None:
         change = {"time_s": world.clock.now(), "disk": disk, verb: dict(changed)}

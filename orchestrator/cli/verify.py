@@ -60,7 +60,7 @@ def _of_run(run: RunData, raw: Path) -> tuple[str, list[str]]:
         generator = load_generators()[record.workload.generator]
         read = several.read(generator, record.workload, clients, raw, *window)
     except (TierbenchError, OSError, ValueError, KeyError) as error:
-        return "not counted again", [f"raw/ is missing or cut: {getattr(error, 'what', error)}"]
+        return "not counted again", [f"raw/ is missing or cut: {error}"]
     stored = {(m.metric, m.scope): m.value for m in record.measurements}
     again = {(m.metric, m.scope): m.value for m in read.measurements}
     checked = [f"{counted(len(again), 'figure')} counted again from raw/"]

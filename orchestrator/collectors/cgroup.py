@@ -1,12 +1,12 @@
 """CPU and memory of each container, from its control group (version 1 or 2)."""
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from functools import partial
 
 from orchestrator.collectors.common import local
 from orchestrator.kernel import containers
 from orchestrator.model import Node
+from orchestrator.platforms.common.machines import text_of
 from orchestrator.powers import Machine
 
 _MOUNTS = "/sys/fs/cgroup"
@@ -40,9 +40,8 @@ class CgroupCollector(local.OnItsMachine):
 
 def _folders(machine: Machine, node: Node) -> dict[str, str]:
     """Controller → folder. Version 2 has one folder for all controllers, under the key ""."""
-    unified = False
-    with suppress(OSError):  # read, not looked for: files are read all at once
-        unified = bool(machine.read(f"{_MOUNTS}/cgroup.controllers"))
+    # Read, not looked for: files are read all at once.
+    unified = text_of(machine, f"{_MOUNTS}/cgroup.controllers")
     return {
         controller: "/".join(part for part in (_MOUNTS, controller, group) if part)
         for controller, group in containers.groups(machine, node).items()

@@ -7,7 +7,7 @@ Names of wait events: PostgreSQL's manual, "Wait Events"; releases spell some in
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 
@@ -34,11 +34,8 @@ def session_waits(
         yield ()
         return
     at = replace(sql.local(cluster.endpoints[0]), connect_s=5, grace_s=1.0)
-    waits = SessionWaits(cluster.nodes[0].name, partial(connect, at, QUERY_S))
-    try:
+    with closing(SessionWaits(cluster.nodes[0].name, partial(connect, at, QUERY_S))) as waits:
         yield (waits,)
-    finally:
-        waits.close()
 
 
 class SessionWaits:

@@ -21,17 +21,14 @@ _YSQL_PATH = "/metrics?reset_histograms=false"
 
 class YugabyteDBCollector:
     name = "yugabytedb"
-
-    def __init__(self, get: local.Get = http_client.get) -> None:
-        self._get = get
-        self._due_s = 0.0
+    _due_s = 0.0
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
         servers = list(_pages(nodes))
         if not servers or now_s < self._due_s:
             return ()
         self._due_s = now_s + EVERY_S
-        return local.samples(servers, now_s, self._get)
+        return local.samples(servers, now_s, http_client.get)
 
 
 def _pages(nodes: Sequence[Node]) -> Iterator[local.Page]:

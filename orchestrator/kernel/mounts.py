@@ -18,11 +18,10 @@ from orchestrator.powers import Machine
 
 @dataclass(frozen=True)
 class MountPoint:
-    """One line of mountinfo. `device`: major:minor; `subtree`: the mounted part of the system."""
+    """One line of mountinfo. `device`: major:minor."""
 
     path: str
     device: str
-    subtree: str
     kind: str
     source: str
     options: str
@@ -91,12 +90,11 @@ def parsed(mountinfo: str) -> tuple[MountPoint, ...]:
 
 def _mount_point(line: str) -> MountPoint:
     left, _, right = line.partition(" - ")
-    number, _parent, device, subtree, path, options = left.split(" ")[:6]
+    number, _parent, device, _subtree, path, options = left.split(" ")[:6]
     kind, source, deep_options = [*right.split(" "), "", ""][:3]
     return MountPoint(
         path=_unescaped(path),
         device=device,
-        subtree=_unescaped(subtree),
         kind=kind,
         source=_unescaped(source),
         options=",".join(dict.fromkeys(f"{options},{deep_options}".strip(",").split(","))),

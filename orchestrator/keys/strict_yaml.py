@@ -95,12 +95,13 @@ def shipped(package: str, name: str) -> Mapping[str, Any]:
 
 def filled(content: Any, values: Mapping[str, Any]) -> Any:
     """Content of a shipped file with the values that its texts `$name` stand for. Where that is
-    None, or none is given, its key is left out, and so is what has nothing else in it."""
+    None, or none is given, its key is left out, and so is what has nothing else in it; a null of
+    the file stays."""
     if isinstance(content, str) and content.startswith("$"):
         return deepcopy(values.get(content[1:]))  # a value may stand twice
     if isinstance(content, Mapping):
-        pairs = ((key, filled(part, values)) for key, part in content.items())
-        return {key: part for key, part in pairs if part is not None} or None
+        pairs = ((key, part, filled(part, values)) for key, part in content.items())
+        return {key: new for key, part, new in pairs if new is not None or part is None} or None
     if isinstance(content, list):
         return [part for each in content if (part := filled(each, values)) is not None] or None
     return content

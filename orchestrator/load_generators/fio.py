@@ -75,10 +75,8 @@ class Fio(LoadGenerator):
         stat = ("stat", "--format=%s", "/tier/tierbench.fio")
         status = container.exec(stat, timeout_s=30)
         if done.exit_code != 0 or status.out.strip() != str(size):
-            raise LoadError(
-                f"fio did not lay out its file of {format_bytes(size)}",
-                evidence=done.tail() + status.err,
-            )
+            what = f"fio did not lay out its file of {format_bytes(size)}"
+            raise LoadError(what, evidence=done.tail() + status.err)
 
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
         """Runs fio for each point that an earlier run of the cell has not left in `out`, at least

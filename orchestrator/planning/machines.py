@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from orchestrator.errors import Mistake, UsageError
-from orchestrator.keys.messages import failure
+from orchestrator.keys.messages import failure, message
 from orchestrator.keys.schema import NamedTierYaml
 from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.model import Placing, Profile
@@ -36,8 +36,7 @@ def _mistakes(read: NamedTierYaml, kind: DiskKind) -> Iterator[tuple[str, str]]:
     if read.cluster.port is not None:
         yield "cluster.port", "on `machines` a node has its database's own port: leave it out"
     if kind not in _KINDS:
-        what = "disks of several machines are `emulated`, `mounted` or `none`: limits of control "
-        yield "tier.enforcement", what + "groups hold on one only"
+        yield "tier.enforcement", message("disks of several machines")
 
 
 def named(profile: Profile) -> tuple[str, ...]:

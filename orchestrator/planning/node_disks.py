@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from orchestrator.errors import UsageError
-from orchestrator.keys.messages import failure
+from orchestrator.keys.messages import failure, message
 from orchestrator.keys.tier_keys import NUMBER, PATTERN
 from orchestrator.tier import ClassVolumes, NodeDisks, RealDisks, Tier
 
@@ -16,10 +16,7 @@ def mistakes(tier: Tier, nodes: int, shared: bool = True) -> Iterator[tuple[str,
     if isinstance(tier.disk, ClassVolumes) and way not in ("copy", "none"):
         yield "snapshots", "of a StorageClass is `copy` (of claims) or `none`, or left out"
     if tier.disk.path and tier.disk.of_nodes:
-        yield (
-            "disks",
-            "give `path` for one disk of all nodes, or `disks` for those of each, not both",
-        )
+        yield "disks", message("disk of all and of each")
     if tier.wal and not tier.disk.of_nodes:
         yield "wal", "is of a second disk of each node: name it as `wal` in `disks`"
     data = {place.data for place in tier.disk.of_nodes.values()}
@@ -29,12 +26,10 @@ def mistakes(tier: Tier, nodes: int, shared: bool = True) -> Iterator[tuple[str,
         if tier.wal and not place.wal:
             yield f"disks.{name}.wal", "is missing: the tier's `wal` is of the disks named here"
         if tier.wal and place.wal in data - {place.data}:
-            what = "holds data too, and so is not of the tier's `wal`: name a disk of its own"
-            yield f"disks.{name}.wal", what
+            yield f"disks.{name}.wal", message("log beside data")
         for key, path in (("data", place.data), ("wal", place.wal)):
             if name == PATTERN and path and NUMBER not in path and nodes > 1 and shared:
-                what = f"has no {NUMBER}, so all nodes would share it: give `path`, or name each"
-                yield f"disks.{key}", f"{path} {what}"
+                yield f"disks.{key}", message("disk of all nodes", path=path, number=NUMBER)
     if tier.disk.of_nodes and PATTERN not in tier.disk.of_nodes:
         names = node_names(nodes)
         for name in tier.disk.of_nodes:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from orchestrator.errors import UsageError
+from orchestrator.keys.messages import message
 from orchestrator.model import Note, Profile, Workload
 from orchestrator.planning import costs, node_disks, plan, windows
 from orchestrator.tier import Cgroup, ClassVolumes
@@ -17,8 +18,7 @@ def of_tiers(profiles: Sequence[Profile]) -> Iterator[Note]:
     for profile in profiles:
         tier = profile.tier
         if isinstance(tier.disk, Cgroup):
-            text = "limits by control group, approximate: no latency, no burst"
-            yield Note("approximate limits", f"{text}, reads and writes capped apart", profile.name)
+            yield Note("approximate limits", message("approximate limits"), profile.name)
         if tier.disk.burst_time_scale != 1:
             text = f"burst times are divided by {tier.disk.burst_time_scale:g}"
             yield Note("burst scaled", text, profile.name)
@@ -31,11 +31,9 @@ def unlike_disks(profiles: Sequence[Profile]) -> str:
     real = [profile.name for profile in profiles if profile.tier.disk.is_real]
     others = [profile.name for profile in profiles if not profile.tier.disk.is_real]
     if real and others:
-        said = f"the disks of {listed(real)} are real and those of {listed(others)} are not: "
-        return f"{said}part of each difference is this machine's, and not the tier's"
+        return message("some disks are real", real=listed(real), others=listed(others))
     ways = dict.fromkeys(profile.tier.disk.enforcement for profile in profiles)
-    text = f"tiers are held to their limits in different ways ({', '.join(ways)}): part of each "
-    return f"{text}difference may be the way" if len(ways) > 1 else ""
+    return message("different ways", ways=", ".join(ways)) if len(ways) > 1 else ""
 
 
 def of_scale(workloads: Sequence[Workload], scale: str) -> Iterator[Note]:
@@ -56,10 +54,8 @@ def of_disks_alone(profiles: Sequence[Profile], workloads: Sequence[Workload]) -
         if tier.disk.is_real and others > 0:
             first = tier.disk.of_nodes.get("node-1")
             where = f" ({':'.join(filter(None, (first.machine, first.data)))})" if first else ""
-            text = (
-                f"{listed(alone)} measures the disk of node-1's data{where} and not the "
-                f"{counted(others, 'other disk')} of this tier: another may be slower"
-            )
+            values = {"alone": listed(alone), "others": counted(others, "other disk")}
+            text = message("one disk of several", **values, where=where)
             yield Note("one disk of several", text, profile.name)
 
 

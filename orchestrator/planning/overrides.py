@@ -14,6 +14,7 @@ from itertools import chain
 from typing import Any
 
 from orchestrator.errors import Mistake, UsageError
+from orchestrator.keys.messages import message
 from orchestrator.keys.schema import ScaleYaml
 from orchestrator.keys.strict_yaml import collecting, parse, raise_all, refused, unknown
 from orchestrator.model import Note, Workload
@@ -159,9 +160,7 @@ def notes(given: Sequence[Workload], of_files: Sequence[Workload]) -> tuple[Note
     larger = []
     for load, own in zip(given, of_files, strict=True):
         if (times := _rows(load) / _rows(own)) > 1:
-            text = f"the data of {load.name} are {times:.3g} times those of its scale {own.scale}"
-            sized = "for which the nodes' disks are sized (`disk` in the cluster's file)"
-            larger.append(Note("other", f"{text}, {sized}"))
+            larger.append(Note("other", message("larger data", load=load, times=times, own=own)))
     return tuple(larger)
 
 

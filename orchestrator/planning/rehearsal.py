@@ -9,15 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from orchestrator.errors import UsageError
-from orchestrator.keys.messages import failure
+from orchestrator.keys.messages import failure, message
 from orchestrator.keys.schema import DRY
 from orchestrator.model import Node, Note, Plan, Profile, Workload
 from orchestrator.tier import NoDisk, Tier
 
-WARNING = (
-    "dry run: nothing was measured; every figure is made up by a model, and none says anything "
-    "about a disk, a database or a load"
-)
+WARNING = message("rehearsal")
 NOTE = Note("rehearsal", WARNING)
 ADVICE = "for figures run `tierbench compare`; buy nothing by these"
 

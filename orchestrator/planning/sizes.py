@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from orchestrator.errors import UsageError
-from orchestrator.keys.messages import failure
+from orchestrator.keys.messages import failure, message
 from orchestrator.model import NodeSize, Note, Plan, Profile, Workload
 from orchestrator.planning.costs import most_s
 from orchestrator.planning.durations import ROW_BYTES, WAREHOUSE_BYTES, data_bytes
@@ -24,9 +24,7 @@ def node_size(text: str) -> NodeSize:
     """`4, 16GiB, 200GiB`: processors, memory and disk. ValueError for anything else."""
     words = re.split(r"[\s,]+", text.strip())
     if len(words) != 3:
-        raise ValueError(
-            f"expected `auto`, or processors, memory and disk such as 4,16GiB,200GiB: got {text!r}"
-        )
+        raise ValueError(message("no size of a node", text=text))
     cpus, memory, disk = float(words[0]), parse_size(words[1]), parse_size(words[2])
     if not (0 < cpus < math.inf and memory > 0 and disk > 0):
         raise ValueError(f"each part of a node's size is above zero: got {text!r}")

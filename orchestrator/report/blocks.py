@@ -19,6 +19,7 @@ StatusWord = Literal[
     "not conclusive",
     "nothing to compare",
     "observed",
+    "one tier",
 ]
 
 

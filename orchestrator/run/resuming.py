@@ -105,9 +105,9 @@ class Resumption:
                 yield f"{run.slug} was measured before, and read afterwards from its raw files"
             except (TierbenchError, OSError) as error:
                 if (aside := store.put_aside(self.folder, run)) is not None:
-                    why = getattr(error, "what", error)
                     kept = self._kept(run, aside, parts)
-                    yield f"{run.slug} {'goes on with ' + kept if kept else 'is made again'}: {why}"
+                    then = f"goes on with {kept}" if kept else "is made again"
+                    yield f"{run.slug} {then}: {error}"
 
     def _kept(self, run: Run, aside: Path, parts: Parts) -> str:
         """Gives a run that is made again the files of what its generator need not measure again;

@@ -39,9 +39,7 @@ class Readings:
     that a program that is killed leaves all but those of its last minute; without a folder memory
     holds them all. One thread may add while another reads."""
 
-    def __init__(
-        self, samples: Iterable[Sample] = (), folder: Path | None = None, part: int = _PART
-    ) -> None:
+    def __init__(self, folder: Path | None = None, part: int = _PART) -> None:
         self.misses: Counter[str] = Counter()
         self.ticks, self.cost_s = 0, 0.0
         self.clocks: dict[str, ClockOffset] = {}
@@ -52,8 +50,6 @@ class Readings:
         self._due_s: float | None = None  # when the next part is written, at the latest
         self._refused_s: float | None = None
         self._lock = threading.Lock()
-        for sample in samples:
-            self.add(sample)
 
     def add(self, sample: Sample) -> None:
         """OSError if memory is full and the disk takes no more: then the sample is not kept."""

@@ -41,12 +41,24 @@ def watched(
     burst = tier.limits.burst if isinstance(tier.disk, Emulated) else None
     # A bucket that starts empty is not filled.
     credit_pct = burst.start_pct if burst and burst.start_pct > 0 else None
-    watch = _Watch(disks, credit_pct, measure_s, Follower(world.clock))
+    follower = Follower(world.clock)
+
+    def begins(time_s: float) -> None:
+        if disks:
+            follower.begin(partial(follow, time_s), "window")
+
+    def follow(time_s: float) -> None:
+        if follower.wait_until(time_s):
+            at_once.each(lambda disk: disk.begin(credit_pct), disks)
+        if measure_s is not None and follower.wait_until(time_s + measure_s):
+            at_once.each(_EmulatedDisk.end, disks)
+
     at_once.each(_EmulatedDisk.begin, disks)
     try:
-        yield replace(world, window_begins=watch.begins), served
+        yield replace(world, window_begins=begins), served
     finally:
-        watch.over()
+        follower.over()
+        at_once.each(_EmulatedDisk.end, [disk for disk in disks if disk.last is None])
     for disk in disks:
         if facts := disk.facts():
             served[disk.server.name] = facts
@@ -61,20 +73,19 @@ class _EmulatedDisk:
     last: tuple[float, host_load.Reading] | None = None
     more: dict[str, Any] = field(default_factory=dict)
 
-    def begin(self) -> None:
+    def begin(self, credit_pct: float | None = None) -> None:
+        """With so much burst credit. What cannot be set stays as the begin's figures say."""
+        if credit_pct is not None:
+            with suppress(TierbenchError):
+                setting = f"burst_start={disk_server.plain(credit_pct)}"
+                disk_server.ask(self.server.container or "", ("set", setting), self.world)
+                self.more["credit_set_pct"] = credit_pct
         reading = host_load.read(self.volume, self.world)
         self.first = self.world.clock.now(), reading
 
     def end(self) -> None:
         reading = host_load.read(self.volume, self.world)
         self.last = self.world.clock.now(), reading
-
-    def fill(self, percent: float) -> None:
-        """Sets the burst credit. What cannot be set stays as the begin's figures say."""
-        with suppress(TierbenchError):
-            setting = f"burst_start={disk_server.plain(percent)}"
-            disk_server.ask(self.server.container or "", ("set", setting), self.world)
-            self.more["credit_set_pct"] = percent
 
     def facts(self) -> dict[str, Any]:
         if self.first is None or self.last is None:
@@ -129,37 +140,6 @@ class Follower:
             if self.stop.wait(min(left_s, 1.0)):
                 return self.clock.now() >= time_s - _WAKE_S
         return True
-
-
-@dataclass
-class _Watch:
-    """Waits for the two ends of the window, once they are known."""
-
-    disks: Sequence[_EmulatedDisk]
-    credit_pct: float | None
-    measure_s: float | None
-    follower: Follower
-
-    def begins(self, time_s: float) -> None:
-        """The window begins then; only the first call counts."""
-        if self.disks:
-            self.follower.begin(partial(self._follow, time_s), "window")
-
-    def over(self) -> None:
-        """The load has ended."""
-        self.follower.over()
-        at_once.each(_EmulatedDisk.end, [disk for disk in self.disks if disk.last is None])
-
-    def _follow(self, time_s: float) -> None:
-        if self.follower.wait_until(time_s):
-            at_once.each(self._filled, self.disks)
-        if self.measure_s is not None and self.follower.wait_until(time_s + self.measure_s):
-            at_once.each(_EmulatedDisk.end, self.disks)
-
-    def _filled(self, disk: _EmulatedDisk) -> None:
-        if self.credit_pct is not None:
-            disk.fill(self.credit_pct)
-        disk.begin()
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from orchestrator.errors import UnavailableError
+from orchestrator.keys.messages import failure
 
 
 def name() -> str:
@@ -43,9 +44,7 @@ def sign(cache: Path, machine: str) -> None:
     with contextlib.suppress(OSError):  # where there are no links nobody owns it
         (cache / _OWNER).symlink_to(machine)
     if (owner := owner_of(cache)) not in ("", machine):
-        what = f"the cache {cache} belongs to {owner} since this moment"
-        advice = "start again: this machine then has a part of its own in it"
-        raise UnavailableError(what, advice)
+        raise failure(UnavailableError, "cache taken", cache=cache, owner=owner)
 
 
 def process_mark(root: Path = Path("/")) -> str:
@@ -116,10 +115,8 @@ def only_one(lock: Path) -> Iterator[None]:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            holder = held.read(20).decode(errors="replace").strip()
-            what = f"another campaign is running here (process {holder or 'unknown'})"
-            advice = "wait for it to end, or stop it with Ctrl-C where it runs"
-            raise UnavailableError(what, advice) from error
+            holder = held.read(20).decode(errors="replace").strip() or "unknown"
+            raise failure(UnavailableError, "in use here", process=holder) from error
         _sign(held.fileno())
         yield
 
@@ -140,9 +137,7 @@ def _opened(lock: Path) -> int:
         os.close(descriptor)
         reason = OSError(f"{lock} is not a file")
         break
-    what = f"the lock that keeps two campaigns apart cannot be opened: {reason}"
-    advice = f"look at `ls -l {lock}` and remove it, as its owner or root, if no campaign runs"
-    raise UnavailableError(what, advice) from reason
+    raise failure(UnavailableError, "lock not opened", lock=lock, reason=reason) from reason
 
 
 def _sign(lock: int) -> None:

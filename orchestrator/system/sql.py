@@ -17,6 +17,7 @@ import psycopg
 from psycopg.rows import dict_row
 
 from orchestrator.errors import RunError
+from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import TLS_IF_OFFERED, Endpoint, Tls
 from orchestrator.system.redaction import remember
@@ -193,6 +194,5 @@ def _in_our_words(address: Address) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        what = f"SQL at {address.host}:{address.port}: {' '.join(str(error).split())}"
-        advice = "look at the database's log among the raw files of the run"
-        raise RunError(what, advice) from error
+        said = " ".join(str(error).split())
+        raise failure(RunError, "SQL refused", at=address, said=said) from error

@@ -24,6 +24,7 @@ from orchestrator.analysis.results import LEFT_OUT, Results, RunData
 from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.analysis.verdicts import SCHEMA_VERSION as VERDICT_VERSION
 from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.metrics import INTERVAL_COLUMNS
 from orchestrator.model import Note, Plan, Record, Run
 from orchestrator.system import parquet
@@ -182,21 +183,10 @@ def save_gates(campaign: Path, gates: Sequence[Gate]) -> None:
     write_json(campaign / _GATES, content)
 
 
-def _gates(campaign: Path) -> tuple[Gate, ...]:
-    """None of older campaigns, and of those that ended before their first."""
-    file = campaign / _GATES
-    return _read(file, tuple[Gate, ...], part="gates") if file.is_file() else ()
-
-
 def save_predictions(campaign: Path, predictions: Sequence[Prediction]) -> None:
     """Saves what was predicted of other tiers, over what was before."""
     content = [asdict(prediction) for prediction in predictions]
     write_json(campaign / _PREDICTIONS, {"schema_version": SCHEMA_VERSION, "predictions": content})
-
-
-def _predictions(campaign: Path) -> tuple[Prediction, ...]:
-    file, known = campaign / _PREDICTIONS, tuple[Prediction, ...]
-    return _read(file, known, part="predictions") if file.is_file() else ()
 
 
 def save_verdict(campaign: Path, verdict: Verdict) -> None:
@@ -206,22 +196,22 @@ def save_verdict(campaign: Path, verdict: Verdict) -> None:
 def decisions(campaign: Path) -> tuple[Decision, ...]:
     """Those of verdict.json as it stands; none if the campaign was not judged yet."""
     file = campaign / "verdict.json"
-    known = tuple[Decision, ...]
-    return _read(file, known, VERDICT_VERSION, "decisions") if file.is_file() else ()
+    return _read(file, tuple[Decision, ...], VERDICT_VERSION, part="decisions")
 
 
 def load(campaign: Path, tables: bool = True) -> Results:
     """Reads a campaign from its files. UsageError if it is none. `tables`: with intervals,
     samples and transactions."""
     if not (campaign / "plan.json").is_file():
-        what = f"{campaign} is not a results folder: it has no plan.json"
-        raise UsageError(what, advice="name a folder under results/, or results/latest")
+        raise failure(UsageError, "no results folder", campaign=campaign)
     plan = _read(campaign / "plan.json", Plan, Plan.schema_version)
     cut: list[str] = []  # what is passed over, and why
     file = campaign / "fingerprint.json"
     fingerprint = _whole(partial(_fingerprint, file), dict[str, Any](), cut)
-    gates = _whole(partial(_gates, campaign), tuple[Gate, ...](), cut)
-    predictions = _whole(partial(_predictions, campaign), tuple[Prediction, ...](), cut)
+    read_gates = partial(_read, campaign / _GATES, tuple[Gate, ...], part="gates")
+    gates = _whole(read_gates, tuple[Gate, ...](), cut)
+    file, known = campaign / _PREDICTIONS, tuple[Prediction, ...]
+    predictions = _whole(partial(_read, file, known, part="predictions"), known(), cut)
     runs = []
     for file in sorted((campaign / "runs").glob("*/record.json")):
         if record := _whole(partial(_read, file, Record), None, cut):
@@ -294,15 +284,16 @@ def _intervals(file: Path) -> pd.DataFrame:
 
 
 def _read(file: Path, noun: type[_Read], known: int = SCHEMA_VERSION, part: str = "") -> _Read:
-    """Its `part`, or all of it. UsageError for a file of another version than the `known` one."""
+    """All of it, or its `part`, of which there is none without the file: older campaigns have no
+    such, nor those that ended before. UsageError for another version than the `known` one."""
+    if part and not file.is_file():
+        return noun()
     with _in_form(file):
         content = json.loads(file.read_bytes())
         version = content.get("schema_version", 1)
         if isinstance(version, int) and version != known:
-            newer = "a newer version wrote it: read it with that one, or a newer one still"
-            older = "an older version wrote it, and nothing converts it: measure again"
-            what = f"{file} has schema_version {version}; this version of tierbench reads {known}"
-            raise UsageError(what, advice=newer if version > known else older)
+            which: dict[str, Any] = {"file": file, "version": version, "known": known}
+            raise failure(UsageError, "newer file" if version > known else "older file", **which)
         return cast(_Read, _form(noun).validate_python(content[part] if part else content))
 
 
@@ -317,6 +308,4 @@ def _in_form(file: Path, *also: type[Exception]) -> Iterator[None]:
         if isinstance(error, ValidationError):
             first = error.errors()[0]
             why = f"({error.error_count()} mistakes): {first['loc']}: {first['msg']}"
-        what = f"{file} does not have the form this version reads {why}"
-        advice = "was it written by another version, or edited by hand?"
-        raise CutError(what, advice) from error
+        raise failure(CutError, "other form", file=file, why=why) from error

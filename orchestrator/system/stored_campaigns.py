@@ -51,8 +51,7 @@ def resolve(results: Path, text: str) -> Path:
         if text == "latest":
             if newest := store.newest(results):
                 return newest
-            what = f"no campaign in {results} yet"
-            raise UsageError(what, advice="run `tierbench compare` first")
+            raise failure(UsageError, "no campaign yet", results=results)
         for path in (Path(text), results / text):
             with suppress(OSError):  # a name that is too long is that of nothing
                 if (path / "plan.json").is_file():
@@ -68,8 +67,7 @@ def resolve(results: Path, text: str) -> Path:
         raise UsageError(why, advice="`tierbench history` lists the campaigns")
     folder = results / saved[name]  # a full path stays as it is
     if not (folder / "plan.json").is_file():
-        what = f"the baseline {name} was {folder}, which is no campaign any more"
-        raise UsageError(what, advice=f"`tierbench baseline remove {name}`, or set it anew")
+        raise failure(UsageError, "baseline gone", name=name, folder=folder)
     return folder
 
 
@@ -95,9 +93,7 @@ def save_baseline(results: Path, name: str, campaign: str) -> Path:
     """Names a campaign, over an earlier one of that name; returns its folder. UsageError for a name
     that could be mistaken, or a `campaign` that is none (see `resolve`)."""
     if not _NAME.fullmatch(name) or name == "latest" or (results / name).exists():
-        what = f"{name!r} cannot be a baseline's name"
-        advice = "take letters, digits, `.`, `_` and `-`, and no folder's name nor `latest`"
-        raise UsageError(what, advice)
+        raise failure(UsageError, "bad name of a baseline", name=name)
     folder = resolve(results, campaign).resolve()
     inside = folder.parent == results.resolve()
     try:

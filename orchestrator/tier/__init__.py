@@ -23,7 +23,6 @@ from orchestrator.tier.disks import NoDisk as NoDisk
 from orchestrator.tier.disks import OthersDisks as OthersDisks
 from orchestrator.tier.disks import RealDisks as RealDisks
 from orchestrator.tier.disks import Snapshots as Snapshots
-from orchestrator.tier.disks import SnapshotWay as SnapshotWay
 from orchestrator.tier.disks import Unlimited as Unlimited
 
 
@@ -224,18 +223,14 @@ def _of_layout(content: Any) -> Any:
     """The parts of a tier that is read; anything else as it is."""
     if not isinstance(content, Mapping) or "disk" in content:
         return content
-    alike = ("name", "title", "count")
+    alike = ("name", "title", "count", "wal")
     parts: dict[str, Any] = {key: content[key] for key in alike if key in content}
-    if "wal" in content:
-        parts["wal"] = _of_layout(content["wal"])
     for key, (part, name) in _LAYOUT.items():
         held = parts.setdefault(part, {}) if part else parts
         if key in content:
             held[name] = content[key]
-    return {
-        **parts,
-        "disk": {**parts["disk"], "kind": content.get("like") or content["enforcement"]},
-    }
+    parts["disk"]["kind"] = content.get("like") or content["enforcement"]
+    return parts
 
 
 @dataclass(frozen=True)

@@ -249,6 +249,7 @@ def measure(limit: Limit, folder: Path, iops: int | None = None) -> None:
         *(sys.executable, "-m", "orchestrator", "run", "--profile", str(profile)),
         *("--workload", str(workload), "--scale", "smoke", "--db", "postgresql"),
         *("--results", str(folder / "results"), *(["--confirm"] if limit.lever else [])),
+        *("--nodes", str(limit.nodes)),  # however few cores this machine has
     ]
     with beside(limit.beside):
         subprocess.run(command, cwd=ROOT, stdout=sys.stderr, check=True)

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.load_generators.common import options
 from orchestrator.load_generators.sysbench import Sysbench, command_lines
 from orchestrator.load_generators.sysbench.records import Records
@@ -168,10 +169,11 @@ def test_every_known_option_is_one_of_the_script_and_the_script_has_no_other(
         ask = ["sysbench", f"/workloads/{script}", "--verbosity=0", "help"]
         said = world.platform.container(client.container or "").exec(ask, timeout_s=20).out
     own = {line.split("[")[0].split("=")[0].strip() for line in said.splitlines() if " --" in line}
-    own = {name.removeprefix("--") for name in own} - set(command_lines.SET_HERE)
+    names = shipped("orchestrator.load_generators.sysbench", "options.yaml")
+    own = {name.removeprefix("--") for name in own} - {*options.SET_FOR_ALL, *names["set_here"]}
     if script in command_lines.ENDS_WITH_WORK:
         own.remove("arrival_rate")  # of what all scripts share, refused for a piece of work
-    of_sysbench = {options.PREPARED, *options.RANDOM}
+    of_sysbench = {options.PREPARED, *names["groups"]["random"]}
     assert own == set(command_lines.KNOWN[script]) - of_sysbench
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from orchestrator.analysis import comparability, comparisons, results
 from orchestrator.analysis.comparisons import Pair
 from orchestrator.analysis.conclusions import Delta, VerdictWord
-from orchestrator.analysis.results import Results, RunData
+from orchestrator.analysis.results import Cell, Results, RunData
 from orchestrator.analysis.statistics import across_days, stats
 from orchestrator.metrics import METRICS
 from orchestrator.model import Direction
@@ -80,10 +80,10 @@ def compare(
         and (results.began_s(campaign) or math.inf) < latest_s
     ]
     pairs = [
-        (profile, count, pair)
-        for profile, workload in titles[0]
-        if (profile, workload) in titles[1]
-        for count, pair in _pairs(before, after, profile, workload, across, others)
+        (cell[0], count, pair)
+        for cell in titles[0]
+        if cell in titles[1]
+        for count, pair in _pairs(before, after, cell, across, others)
     ]
     deltas: dict[int, Delta] = {}
     for proven in (True, False):  # a family each: chances that prove nothing ease no others
@@ -106,8 +106,8 @@ def compare(
     )
 
 
-def _measured(campaign: Results) -> tuple[tuple[str, str], ...]:
-    """Profile and workload of every cell with finished runs."""
+def _measured(campaign: Results) -> tuple[Cell, ...]:
+    """Every cell with finished runs."""
     every = results.cells(campaign)
     return tuple((cell.profile.name, cell.workload.name) for cell in every if cell.finished)
 
@@ -136,24 +136,19 @@ def _changed_disks(
 
 
 def _pairs(
-    before: Results,
-    after: Results,
-    profile: str,
-    workload: str,
-    across: Collection[str],
-    history: Sequence[Results],
+    before: Results, after: Results, cell: Cell, across: Collection[str], history: Sequence[Results]
 ) -> Iterator[tuple[int, Pair]]:
     """Each with the number of campaigns of `history` that say what differs between days."""
-    runs = [results.finished(campaign, profile, workload) for campaign in (before, after)]
+    runs = [results.finished(campaign, *cell) for campaign in (before, after)]
     left, right = ([results.sound(run.record.measurements) for run in side] for side in runs)
-    obstacle = comparability.obstacle_over_time(before, after, profile, workload, across)
+    obstacle = comparability.obstacle_over_time(before, after, cell, across)
     past: list[Sequence[RunData]] = []
     if not obstacle:
         days_of = (after, before) if "tiers" in across else (after,)
         same_tier = {*across} - {"tiers"}
-        each_side = (_alike(history, like, profile, workload, same_tier) for like in days_of)
+        each_side = (_alike(history, like, cell, same_tier) for like in days_of)
         past = max(each_side, key=len)
-    for pair in comparisons.pairs(after.name, workload, (left, right), obstacle):
+    for pair in comparisons.pairs(after.name, cell[1], (left, right), obstacle):
         days = [values for other in past if (values := results.whole(other, pair.key))]
         sides, ratio = (pair.left, pair.right), pair.ratio
         with suppress(ValueError):  # a figure of zero
@@ -164,14 +159,14 @@ def _pairs(
 
 
 def _alike(
-    history: Sequence[Results], like: Results, profile: str, workload: str, across: Collection[str]
+    history: Sequence[Results], like: Results, cell: Cell, across: Collection[str]
 ) -> list[Sequence[RunData]]:
     """The finished runs of each campaign that measured as `like` did."""
     return [
         runs
         for campaign in history
-        if (runs := results.finished(campaign, profile, workload))
-        and not comparability.obstacle_over_time(campaign, like, profile, workload, across)
+        if (runs := results.finished(campaign, *cell))
+        and not comparability.obstacle_over_time(campaign, like, cell, across)
     ]
 
 
@@ -255,18 +250,19 @@ def trend(
     campaigns: Sequence[Results], profile: str, workload: str, across: Collection[str] = ()
 ) -> Trend | None:
     """Of the campaigns with finished runs of that cell and the newest one's rate; None if none."""
-    measured = [campaign for campaign in campaigns if results.finished(campaign, profile, workload)]
+    cell = profile, workload
+    measured = [campaign for campaign in campaigns if results.finished(campaign, *cell)]
     dated = [(begin_s, c) for c in measured if (begin_s := results.began_s(c)) is not None]
     every = [campaign for _, campaign in sorted(dated, key=lambda pair: pair[0])]
-    metric = next((m for m in _RATES if every and _values(every[-1], profile, workload, m)), None)
+    metric = next((m for m in _RATES if every and _values(every[-1], cell, m)), None)
     if metric is None:
         return None
     newest, plan = every[-1], every[-1].plan
     kept: list[tuple[Results, tuple[float, ...]]] = []
     left_out: list[LeftOut] = []
     for campaign in every:
-        values = _values(campaign, profile, workload, metric)
-        reason = comparability.obstacle_over_time(campaign, newest, profile, workload, across)
+        values = _values(campaign, cell, metric)
+        reason = comparability.obstacle_over_time(campaign, newest, cell, across)
         if not values:
             reason = f"a run has no {METRICS[metric].title}"
         if reason:
@@ -295,9 +291,9 @@ def trend(
     )
 
 
-def _values(campaign: Results, profile: str, workload: str, metric: str) -> tuple[float, ...]:
+def _values(campaign: Results, cell: Cell, metric: str) -> tuple[float, ...]:
     """One value above zero for each finished run; empty if a run has none."""
-    return results.whole(results.finished(campaign, profile, workload), (metric, "all"))
+    return results.whole(results.finished(campaign, *cell), (metric, "all"))
 
 
 def _levels(

@@ -1,11 +1,11 @@
 """Doubts about the disks of a finished run. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
 from orchestrator.analysis import results
-from orchestrator.analysis.doubts.validity import Reasons, named, reason
+from orchestrator.analysis.doubts.validity import Doubts, doubt, named
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import conservation
 from orchestrator.analysis.telemetry.counters import WAL_WRITTEN_BYTES, WRITTEN_BYTES
@@ -32,19 +32,19 @@ MISSING_SHARE = 0.6
 LEAST_LOG_BYTES = 16 * 2**20
 
 
-def out_of_reach(run: RunData, _: Values) -> Reasons:
+def out_of_reach(run: RunData, _: Values) -> Doubts:
     if limits := ", ".join(named(check) for check in _checks(run, "not reachable")):
-        yield reason("limit not verified", limits=limits)
+        yield doubt("limit not verified", limits=limits)
 
 
-def bursting(run: RunData, _: Values) -> Reasons:
+def bursting(run: RunData, _: Values) -> Doubts:
     yield from _above_its_limit(run)
     if checks := _checks(run, "bursting"):
         disks = listed([*dict.fromkeys(check.disk for check in checks)])
-        yield reason("bursting disk", disks=disks or "the disk")
+        yield doubt("bursting disk", disks=disks or "the disk")
 
 
-def _above_its_limit(run: RunData) -> Reasons:
+def _above_its_limit(run: RunData) -> Doubts:
     """By the mean of the whole run, where no counter was sampled."""
     tier = run.record.profile.tier
     limit = tier.limits.iops
@@ -54,7 +54,7 @@ def _above_its_limit(run: RunData) -> Reasons:
         node_iops = figure.value if figure.metric == "disk_iops" and figure.scope != "all" else 0.0
         if node_iops > (1 + BASE_TOLERANCE) * limit:
             iops, most = map(format_number, (node_iops, limit))
-            yield reason("bursting disk (by the mean)", iops=iops, limit=most, tier=tier.name)
+            yield doubt("bursting disk", "by the mean", iops=iops, limit=most, tier=tier.name)
 
 
 def _checks(run: RunData, verdict: GateWord) -> list[GateCheck]:
@@ -62,48 +62,48 @@ def _checks(run: RunData, verdict: GateWord) -> list[GateCheck]:
     return [check for check in gate.checks if check.verdict == verdict] if gate else []
 
 
-def counts(run: RunData, _: Values) -> Reasons:
+def counts(run: RunData, _: Values) -> Doubts:
     """Telemetry's IOPS are the kernel's count; the tier charges what the disk served."""
     for disk, own in _disks(run).items():
         for way in ("read", "write"):
             count = own.get(way)
             if isinstance(count, Mapping) and count["apart_pct"] > APART_PCT:
-                yield reason("counts differ", disk=disk, way=way, **count)
+                yield doubt("counts differ", disk=disk, way=way, **count)
 
 
-def slow_host(run: RunData, _: Values) -> Reasons:
+def slow_host(run: RunData, _: Values) -> Doubts:
     for disk, own in _disks(run).items():
         over_pct, late_s = own.get("over_pct", 0.0), own.get("late_s", 0.0)
         if over_pct <= OVER_PCT and late_s <= LATE_S:
             continue
         late_us = late_s * 1e6
-        yield reason("host slower than the tier", disk=disk, over_pct=over_pct, late_us=late_us)
+        yield doubt("host slower than the tier", disk=disk, over_pct=over_pct, late_us=late_us)
 
 
-def host_errors(run: RunData, _: Values) -> Reasons:
+def host_errors(run: RunData, _: Values) -> Doubts:
     for disk, own in _disks(run).items():
         if failed := group(own, "end").get("host_errors"):
-            yield reason("host errors", disk=disk, failed=counted(int(failed), "request"))
+            yield doubt("host errors", disk=disk, failed=counted(int(failed), "request"))
 
 
-def overhead(run: RunData, _: Values) -> Reasons:
+def overhead(run: RunData, _: Values) -> Doubts:
     for disk in _disks(run):
         for way, cost in overheads(run.record, disk).items():
             if cost.ios < OVERHEAD_IOS or cost.off_pct is None:
                 continue
             if abs(cost.off_pct) > OVERHEAD_PCT:
                 off, spent = format_change(cost.off_pct), vars(cost)
-                yield reason("overhead differs", disk=disk, way=way, off=off, **spent)
+                yield doubt("overhead differs", disk=disk, way=way, off=off, **spent)
 
 
-def credit_unknown(run: RunData, _: Values) -> Reasons:
+def credit_unknown(run: RunData, _: Values) -> Doubts:
     for node, buckets in group(run.record.facts, "burst_credit").items():
         for name, bucket in buckets.items():
             if bucket["state"] == "unknown":
-                yield reason("burst credit unknown", node=node, name=name, **bucket)
+                yield doubt("burst credit unknown", node=node, name=name, **bucket)
 
 
-def shared(run: RunData, _: Values) -> Reasons:
+def shared(run: RunData, _: Values) -> Doubts:
     shares = [
         (", ".join(node.name for node in nodes), disk, "each node")
         for disk, nodes in results.by_disk(run.record.nodes).items()
@@ -112,7 +112,7 @@ def shared(run: RunData, _: Values) -> Reasons:
     uses_of = _wal_uses(run).items()
     shares += [(listed(uses), disk, "each") for disk, uses in uses_of if len(uses) > 1]
     for names, disk, whom in shares:
-        yield reason("shared disk", names=names, disk=disk[-1], whom=whom)
+        yield doubt("shared disk", names=names, disk=disk[-1], whom=whom)
 
 
 def _wal_uses(run: RunData) -> Mapping[tuple[str, ...], list[str]]:
@@ -127,15 +127,15 @@ def _wal_uses(run: RunData) -> Mapping[tuple[str, ...], list[str]]:
     return uses
 
 
-def host_cache(run: RunData, _: Values) -> Reasons:
+def host_cache(run: RunData, _: Values) -> Doubts:
     gate = run.record.gate
     measured = group(gate.device, "disks") if gate else {}
     for path in measured:
         if group(measured, path).get("host_cache") == "shows":
-            yield reason("host cache", path=path)
+            yield doubt("host cache", path=path)
 
 
-def replica_missing(run: RunData, _: Values) -> Reasons:
+def replica_missing(run: RunData, _: Values) -> Doubts:
     """Where each node has a copy of all rows and a disk of its own."""
     cluster, of_disks = run.record.profile.cluster, conservation.written(run)
     copies = cluster.replication_factor
@@ -144,37 +144,38 @@ def replica_missing(run: RunData, _: Values) -> Reasons:
     usual = median(of_disks.values())
     for node, written in of_disks.items():
         if usual >= LEAST_LOG_BYTES and written < MISSING_SHARE * usual:
-            amounts = {"written": format_bytes(written), "usual": format_bytes(usual)}
-            yield reason("replica missing", node=node, copies=copies, **amounts)
+            own, others = format_bytes(written), format_bytes(usual)
+            yield doubt("replica missing", node=node, copies=copies, written=own, usual=others)
 
 
-def in_memory(run: RunData, _: Values) -> Reasons:
-    given, written = conservation.payload(run).get("written"), conservation.written(run)
+def in_memory(run: RunData, _: Values) -> Doubts:
+    given, written = conservation.payload(run, "written"), conservation.written(run)
     copies = run.record.profile.cluster.replication_factor
     if given and written and sum(written.values()) < (1 - APART_PCT / 100) * copies * given:
-        amounts = {"written": format_bytes(sum(written.values())), "given": format_bytes(given)}
-        yield reason("data in memory", copies=copies, **amounts)
+        moved, rows = format_bytes(sum(written.values())), format_bytes(given)
+        yield doubt("data in memory", copies=copies, written=moved, given=rows)
 
 
-def cloud(run: RunData, _: Values) -> Reasons:
+def cloud(run: RunData, _: Values) -> Doubts:
     cloud = group(run.record.facts, "tier", "cloud")
     for difference in cloud.get("differences", ()):
-        yield reason("another disk than declared", difference=difference)
+        yield doubt("another disk than declared", difference=difference)
     meant = run.record.profile.cluster.vm or ""
     types = results.identity(run.record).machine_types.values()
     for here in dict.fromkeys((*str(cloud.get("machine") or "").split(", "), *map(str, types))):
         # The catalog's name has the provider before the cloud's own.
         if meant and here and here.lower() != meant.rpartition("/")[2].lower():
-            yield reason("another disk than declared (machine)", here=here, meant=meant)
+            yield doubt("another disk than declared", "machine", here=here, meant=meant)
 
 
-def not_counted(run: RunData, _: Values) -> Reasons:
+def not_counted(run: RunData, _: Values) -> Doubts:
     said = group(run.record.facts, "database", "disks_not_counted")
-    for text in (*(f"{node}: {what}" for node, what in said.items()), *_log_elsewhere(run)):
-        yield reason("disks not counted", text=text)
+    for node, what in said.items():
+        yield doubt("disks not counted", text=f"{node}: {what}")
+    yield from _log_elsewhere(run)
 
 
-def _log_elsewhere(run: RunData) -> Iterator[str]:
+def _log_elsewhere(run: RunData) -> Doubts:
     """A log that grows faster than the disks that count are written: no directory says so, because
     `pg_wal` may be a link, and a path another one outside of a container."""
     facts, record = results.database(run.record), run.record
@@ -191,32 +192,27 @@ def _log_elsewhere(run: RunData) -> Iterator[str]:
     rate, written = log_bytes / (measure.end_s - begin.start_s), sum(filter(None, grown))
     if any(grown) and log_bytes > LEAST_LOG_BYTES and rate > LOG_OVER_WRITTEN * written:
         names = listed([node.name for node in nodes])
-        yield (
-            f"{names}: the database's log grew by {format_bytes(rate)}/s, and "
-            f"{format_bytes(written)}/s were written to the disks that count"
-        )
+        grew, moved = map(format_bytes, (rate, written))
+        yield doubt("disks not counted", "log", names=names, grew=grew, written=moved)
 
 
-def shared_blocks(run: RunData, _: Values) -> Reasons:
-    if _restored(run).get("way") == "reflink":
-        yield reason("shared blocks")
-
-
-def copied_volume(run: RunData, _: Values) -> Reasons:
-    """Documented by AWS (a block is fetched when first read) and Azure (a background copy)."""
-    if (way := _restored(run).get("way")) in ("snapshot", "claim"):
-        yield reason("copied volume", way=way)
-
-
-def not_quiet(run: RunData, _: Values) -> Reasons:
-    if _restored(run).get("quiet") is False:
-        yield reason("disk not quiet")
-
-
-def _restored(run: RunData) -> Mapping[str, Any]:
-    """How the data of this run came to its real disk."""
-    return group(run.record.facts, "tier", "restored")
+def restored(run: RunData, _: Values) -> Doubts:
+    """How the data of this run came to its real disk. That volumes fetch a block when it is first
+    read is documented by AWS, and by Azure that they copy in the background."""
+    told = group(run.record.facts, "tier", "restored")
+    if told.get("way") == "reflink":
+        yield doubt("shared blocks")
+    if told.get("quiet") is False:
+        yield doubt("disk not quiet")
+    if (way := told.get("way")) in ("snapshot", "claim"):
+        yield doubt("copied volume", way=way)
 
 
 def _disks(run: RunData) -> Mapping[str, Mapping[str, Any]]:
     return group(run.record.facts, "disks")
+
+
+DISK_CHECKS = (
+    out_of_reach, bursting, counts, slow_host, host_errors, overhead, shared, host_cache, cloud,
+    credit_unknown, restored, not_counted, replica_missing, in_memory,
+)  # fmt: skip

@@ -1,7 +1,7 @@
 """Every kind of doubt: what finds it in a run, and what it does to a decision. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Literal, NamedTuple
+from dataclasses import replace
 
 from orchestrator.analysis import results
 from orchestrator.analysis.doubts import disk_checks, load_checks, run_checks, validity
@@ -10,85 +10,43 @@ from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import resources
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.facts import DoubtKind
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Doubt, Plan
 from orchestrator.units import counted, gathered
 
-# excludes: the run enters no figure and no decision (`validity`).
-# forbids: its figures make a tier look better than it is, or all tiers alike, so nothing is
-#     concluded in the tier's favour.
-# limits: the figures hold, but for less than a buyer may think: said in the answer's own sentence.
-# none: it stands with the figures: it widens intervals, or tells of their measurement.
-Effect = Literal["excludes", "forbids", "limits", "none"]
-
-
-class Kind(NamedTuple):
-    effect: Effect
-    check: Callable[[RunData, Values], validity.Reasons] | None = None
-
-
-# fmt: off
-_CAMPAIGN_LIMITS: tuple[DoubtKind, ...] = (
-    "rehearsal", "none tier", "cgroup tier", "unlike disks", "fewer nodes",
-    "gate failed afterwards", "not compared", "gone on despite",
-)
-_CAMPAIGN_NONE: tuple[DoubtKind, ...] = (
-    "published figures", "one repetition", "missing cell", "emulated tier", "VM caps the disk",
-    "one disk of several", "unlike runs", "old price", "equal tiers told apart",
-    "below the noise floor", "teardown", "gate drift", "no gate afterwards", "not restored",
-    "out of order",
-)
-# fmt: on
-KINDS: Mapping[DoubtKind, Kind] = {
-    # Of a finished run, in the order in which they are told.
-    "no truth gate": Kind("none", run_checks.no_gate),
-    "old truth gate": Kind("none", run_checks.old_gate),
-    "warm-up given up": Kind("none", run_checks.given_up),
-    "unsteady throughput": Kind("none", run_checks.unsteady),
-    "short window": Kind("limits", run_checks.short),
-    "few checkpoints": Kind("limits", load_checks.few_checkpoints),
-    "data fits in the cache": Kind("limits", run_checks.cached),
-    "client busy": Kind("none", load_checks.client_busy),
-    "clients apart": Kind("none", load_checks.clients_apart),
-    "host saturated": Kind("limits", run_checks.host_saturated),
-    "machine shared": Kind("limits", run_checks.others_busy),
-    "telemetry gaps": Kind("none", run_checks.no_telemetry),
-    "failures": Kind("forbids", run_checks.failures),
-    "retries": Kind("none", run_checks.retries),
-    "few transactions": Kind("none", run_checks.few_transactions),
-    "burst credit left": Kind("forbids", run_checks.burst_credit),
-    "overload": Kind("none", load_checks.overloaded),
-    "Little's law": Kind("none", run_checks.little),
-    "think time's ceiling": Kind("none", run_checks.ceiling),
-    "commits not durable": Kind("forbids", run_checks.not_durable),
-    "another build": Kind("none", run_checks.other_build),
-    "consistency not checked": Kind("none", load_checks.not_checked),
-    "facts not read": Kind("none", run_checks.not_read),
-    "leaders moved": Kind("limits", run_checks.leaders_moved),
-    "whole tables read": Kind("limits", run_checks.whole_tables),
-    "connection pooler": Kind("limits", run_checks.pooler),
-    "others at work": Kind("limits", run_checks.others_at_work),
-    # Of its disks.
-    "limit not verified": Kind("limits", disk_checks.out_of_reach),
-    "bursting disk": Kind("forbids", disk_checks.bursting),
-    "counts differ": Kind("none", disk_checks.counts),
-    "host slower than the tier": Kind("limits", disk_checks.slow_host),
-    "host errors": Kind("forbids", disk_checks.host_errors),
-    "overhead differs": Kind("none", disk_checks.overhead),
-    "shared disk": Kind("limits", disk_checks.shared),
-    "host cache": Kind("limits", disk_checks.host_cache),
-    "another disk than declared": Kind("limits", disk_checks.cloud),
-    "burst credit unknown": Kind("limits", disk_checks.credit_unknown),
-    "shared blocks": Kind("none", disk_checks.shared_blocks),
-    "disk not quiet": Kind("none", disk_checks.not_quiet),
-    "copied volume": Kind("none", disk_checks.copied_volume),
-    "disks not counted": Kind("limits", disk_checks.not_counted),
-    "replica missing": Kind("limits", disk_checks.replica_missing),
-    "data in memory": Kind("limits", disk_checks.in_memory),
-    # By the validity rule; then of the campaign, by `CAMPAIGN_CHECKS`, or noted during a run.
-    **dict.fromkeys(validity.EXCLUDING, Kind("excludes")),
-    **dict.fromkeys(_CAMPAIGN_LIMITS, Kind("limits")),
-    **dict.fromkeys(_CAMPAIGN_NONE, Kind("none")),
+# Kind → "excludes", "forbids", "limits" or "none", as effects.yaml explains them.
+EFFECTS: Mapping[DoubtKind, str] = {
+    kind: effect for effect, kinds in shipped(__package__, "effects.yaml").items() for kind in kinds
 }
+
+# What finds them in a finished run, in the order in which they are told.
+RUN_CHECKS: tuple[Callable[[RunData, Values], Iterable[Doubt]], ...] = (
+    run_checks.truth_gate,
+    run_checks.given_up,
+    run_checks.unsteady,
+    run_checks.short,
+    load_checks.few_checkpoints,
+    run_checks.cached,
+    load_checks.client_busy,
+    load_checks.clients_apart,
+    run_checks.host_saturated,
+    run_checks.others_busy,
+    run_checks.no_telemetry,
+    run_checks.failures_and_retries,
+    run_checks.few_transactions,
+    run_checks.burst_credit,
+    load_checks.overloaded,
+    run_checks.little,
+    run_checks.ceiling,
+    run_checks.not_durable,
+    run_checks.other_build,
+    load_checks.not_checked,
+    run_checks.not_read,
+    run_checks.whole_tables,
+    run_checks.pooler,
+    run_checks.others_at_work,
+    *disk_checks.DISK_CHECKS,
+)
 
 
 def find(campaign: Results) -> tuple[Doubt, ...]:
@@ -104,10 +62,9 @@ def find(campaign: Results) -> tuple[Doubt, ...]:
 
 def of_run(run: RunData, values: Values) -> Iterator[Doubt]:
     """Doubts about a finished run beside its record's. `values`: of its nodes and the machine."""
-    yield from (doubt for doubt in validity.excluding(run.record) if doubt.kind in validity.CHECKS)
-    for name, kind in KINDS.items():
-        for text, advice in kind.check(run, values) if kind.check else ():
-            yield Doubt(name, text, advice, run.record.run.number)
+    yield from validity.shown(run.record)
+    for check in RUN_CHECKS:
+        yield from (replace(doubt, run=run.record.run.number) for doubt in check(run, values))
 
 
 def of_tiers(
@@ -121,11 +78,11 @@ def of_tiers(
 
 def forbidding(doubts: Iterable[Doubt]) -> Doubt | None:
     """The first for which nothing is concluded in a tier's favour."""
-    return next((doubt for doubt in doubts if KINDS[doubt.kind].effect == "forbids"), None)
+    return next((doubt for doubt in doubts if EFFECTS[doubt.kind] == "forbids"), None)
 
 
 def limiting(doubts: Iterable[Doubt]) -> list[str]:
     """What limits an answer: `short window (3 runs)`."""
-    limits = ((of.kind, of.run) for of in doubts if KINDS[of.kind].effect == "limits")
+    limits = ((of.kind, of.run) for of in doubts if EFFECTS[of.kind] == "limits")
     runs = {kind: {*numbers} - {None} for kind, numbers in gathered(limits).items()}
     return [f"{kind} ({counted(len(of), 'run')})" if of else kind for kind, of in runs.items()]

@@ -1,7 +1,7 @@
 """Doubts about the load of a finished run: its clients, its pace, its window, its data. Pure."""
 
 from orchestrator.analysis import overload, results
-from orchestrator.analysis.doubts.validity import Reasons, reason
+from orchestrator.analysis.doubts.validity import Doubts, doubt
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import counters, loads, machines
 from orchestrator.analysis.telemetry.causes import CLIENT_PCT
@@ -19,11 +19,11 @@ AT_LEAST = 2
 WRITING_SHARE = 0.1  # of a run's I/Os: then it matters
 
 
-def client_busy(run: RunData, values: Values) -> Reasons:
+def client_busy(run: RunData, values: Values) -> Doubts:
     """The most that a client used of its own limit, or all clients together of their machine."""
     client_pct = values.get("client_cpu_pct", 0.0)
     if client_pct >= CLIENT_PCT:
-        yield reason("client busy", pct=client_pct, of_each=_of_each_client(run))
+        yield doubt("client busy", pct=client_pct, of_each=_of_each_client(run))
 
 
 def _of_each_client(run: RunData) -> str:
@@ -42,34 +42,34 @@ def _of_each_client(run: RunData) -> str:
     return f" ({', '.join(shares)})" if shares else ""
 
 
-def clients_apart(run: RunData, _: Values) -> Reasons:
+def clients_apart(run: RunData, _: Values) -> Doubts:
     """Several clients whose clocks could not be brought together, or whose windows differ."""
     facts = results.generator(run.record)
     for name, client in facts.clients.items():
         before_s, after_s = client.get("clock_offset_s"), client.get("clock_offset_after_s")
         unknown_s = client.get("clock_uncertainty_s")
         if before_s is None or after_s is None or unknown_s is None:
-            yield reason("clients apart (clock not read)", name=name)
+            yield doubt("clients apart", "clock not read", name=name)
         elif unknown_s > CLOCK_UNKNOWN_S:
             unknown = format_seconds(unknown_s)
-            yield reason("clients apart (clock not known)", name=name, unknown=unknown)
+            yield doubt("clients apart", "clock not known", name=name, unknown=unknown)
         elif abs(after_s - before_s) > CLOCK_MOVED_S + unknown_s:
             moved = format_seconds(abs(after_s - before_s))
-            yield reason("clients apart (clock moved)", name=name, moved=moved)
+            yield doubt("clients apart", "clock moved", name=name, moved=moved)
     window, asked_s = run.record.phase("measure"), run.record.workload.measure_s
     if facts.clients and window and window.duration_s < (1 - LOST_PCT / 100) * asked_s:
         times_s = window.duration_s, asked_s, facts.start_skew_s or 0.0
         together, asked, skew = map(format_seconds, times_s)
-        yield reason("clients apart", together=together, asked=asked, skew=skew)
+        yield doubt("clients apart", together=together, asked=asked, skew=skew)
 
 
-def overloaded(run: RunData, _: Values) -> Reasons:
+def overloaded(run: RunData, _: Values) -> Doubts:
     """If work came in faster than it was done, latency is the length of a queue that grows."""
     if loads.paced(run.record):
         yield from _behind(run.record)
 
 
-def _behind(record: Record) -> Reasons:
+def _behind(record: Record) -> Doubts:
     """What the built-in generator did not begin, or BenchBase did not serve, which counts nothing
     else; else what the queue grew by, although all of it was begun before the end; else that
     terminals waited for a connection, which users would wait for too and latency does not hold."""
@@ -79,14 +79,14 @@ def _behind(record: Record) -> Reasons:
     unstarted, unserved = overload.not_begun(record), overload.not_served(record)
     if unstarted:
         pct, (owed, due) = 100 * unstarted[0] / unstarted[1], map(format_number, unstarted)
-        yield reason(
-            "overload (not begun)", owed=owed, due=due, pct=pct, grown=grown, advice=advice
+        yield doubt(
+            "overload", "not begun", owed=owed, due=due, pct=pct, grown=grown, advice=advice
         )
     if unserved:
         share, per_s = unserved
         served, rate = map(format_number, (share * per_s, per_s))
         pct = 100 * share
-        yield reason("overload (not served)", served=served, rate=rate, pct=pct, advice=advice)
+        yield doubt("overload", "not served", served=served, rate=rate, pct=pct, advice=advice)
     if unstarted or unserved:
         return
     wait_s, latency_s = (
@@ -94,10 +94,10 @@ def _behind(record: Record) -> Reasons:
     )
     if queued := overload.grew(record):
         offered, served = map(format_number, queued)
-        yield reason("overload (queue grew)", offered=offered, served=served, advice=advice)
+        yield doubt("overload", "queue grew", offered=offered, served=served, advice=advice)
     elif wait_s is not None and latency_s and wait_s >= WAITED * latency_s:
         wait, latency = map(format_seconds, (wait_s, latency_s))
-        yield reason("overload (waited)", wait=wait, latency=latency, advice=advice)
+        yield doubt("overload", "waited", wait=wait, latency=latency, advice=advice)
 
 
 def _advice(record: Record) -> str:
@@ -108,15 +108,15 @@ def _advice(record: Record) -> str:
     return f"ask for an `arrival_rate`{at}, the same on every tier, or compare throughput instead"
 
 
-def not_checked(run: RunData, _: Values) -> Reasons:
+def not_checked(run: RunData, _: Values) -> Doubts:
     checked = run.record.facts.get("checked") or {}
     if unknown := [c for c in checked.get("consistency", ()) if c.get("problem")]:
         names = ", ".join(condition["name"] for condition in unknown)
         problems = "; ".join(dict.fromkeys(condition["problem"] for condition in unknown))
-        yield reason("consistency not checked", names=names, problems=problems)
+        yield doubt("consistency not checked", names=names, problems=problems)
 
 
-def few_checkpoints(run: RunData, values: Values) -> Reasons:
+def few_checkpoints(run: RunData, values: Values) -> Doubts:
     """By what was seen; where nothing was, by the interval in the settings."""
     writes, every = values.get("disk_write_iops"), values.get("disk_iops")
     if not writes or not every or writes < WRITING_SHARE * every:
@@ -130,12 +130,11 @@ def few_checkpoints(run: RunData, values: Values) -> Reasons:
     if flushes is not None and checkpoints is None:
         if flushes < AT_LEAST:
             seen = "only once" if flushes else "at no time"
-            yield reason("few checkpoints (flushes)", seen=seen, window=window)
+            yield doubt("few checkpoints", "flushes", seen=seen, window=window)
         return
     if text := _too_short(run, checkpoints, window):
         others = results.of_others(run.record)
-        case = "few checkpoints (others' database)" if others else "few checkpoints"
-        yield reason(case, text=text)
+        yield doubt("few checkpoints", "others' database" if others else "", text=text)
 
 
 def _too_short(run: RunData, checkpoints: int | None, window: str) -> str:

@@ -3,7 +3,8 @@
 Only doubts that make a figure wrong, whatever it is (docs/METHOD.md, which says why no others do).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 
 from orchestrator.facts import DoubtKind, GeneratorFacts
 from orchestrator.keys.strict_yaml import shipped
@@ -12,67 +13,44 @@ from orchestrator.tier import GateCheck
 from orchestrator.units import format_number
 
 TOTALS_PCT = 0.5
+NOTED = ("clock set", "leftovers")  # in the record while the run went on
 
-Reasons = Iterator[tuple[str, str]]  # text, advice
-
-
-def reason(name: str, /, **values: object) -> tuple[str, str]:
-    """Text and advice of doubts.yaml with these values in their braces. `name`: the kind of the
-    doubt, and in brackets the case if it has several."""
-    said = shipped(__package__, "doubts.yaml")[name]
-    return said["text"].format(**values), said["advice"].format(**values)
+Doubts = Iterator[Doubt]
 
 
 def doubt(kind: DoubtKind, case: str = "", run: int | None = None, **values: object) -> Doubt:
-    """In the words of doubts.yaml; `case`: as it is in brackets there."""
-    return Doubt(kind, *reason(f"{kind} ({case})" if case else kind, **values), run)
+    """In the words of doubts.yaml, with these values in their braces; `case`: as it is in brackets
+    there, of a kind that has several."""
+    said = shipped(__package__, "doubts.yaml")[f"{kind} ({case})" if case else kind]
+    return Doubt(kind, said["text"].format(**values), said["advice"].format(**values), run)
 
 
 def excluding(record: Record) -> tuple[Doubt, ...]:
     """The doubts for which a finished run does not count; mostly none."""
-    return (
-        *(doubt for doubt in record.doubts if doubt.kind in NOTED),
-        *(
-            Doubt(kind, text, advice, record.run.number)
-            for kind, check in CHECKS.items()
-            for text, advice in check(record)
-        ),
-    )
+    noted = (doubt for doubt in record.doubts if doubt.kind in NOTED)
+    return (*noted, *shown(record))
 
 
-def _failed_gate(record: Record) -> Reasons:
-    gate = record.gate
-    if gate is not None and not gate.passed:
-        bad = "; ".join(f"{named(c)} {c.verdict}" for c in gate.checks if not c.passed)
-        yield reason("gate not passed", tier=record.profile.tier.name, bad=bad)
+def shown(record: Record) -> Doubts:
+    """Those of them that the record shows beside what was noted in it."""
+    return (replace(doubt, run=record.run.number) for doubt in _shown(record))
 
 
-def _limits_changed(record: Record) -> Reasons:
+def _shown(record: Record) -> Doubts:
+    if record.gate is not None and not record.gate.passed:
+        bad = "; ".join(f"{named(c)} {c.verdict}" for c in record.gate.checks if not c.passed)
+        yield doubt("gate not passed", tier=record.profile.tier.name, bad=bad)
     if record.facts.get("limit_changes"):
-        yield reason("limits changed")
-
-
-def _totals(record: Record) -> Reasons:
+        yield doubt("limits changed")
     facts = GeneratorFacts.read(record.facts.get("generator"))
     own, kept = facts.sysbench_transactions, facts.recorded_transactions
     if own is None or kept is None:
         return
     least = min(abs(own - kept), abs(own - (kept - (facts.recorded_failures or 0.0))))
     if least > max(TOTALS_PCT / 100 * kept, 2.0 * record.workload.threads):
-        yield reason("totals differ", own=format_number(own), kept=format_number(kept))
+        yield doubt("totals differ", own=format_number(own), kept=format_number(kept))
 
 
 def named(check: GateCheck) -> str:
     """A check with its disk, if the tier names several."""
     return f"{check.disk}: {check.limit}" if check.disk else check.limit
-
-
-# Noted in the record while the run went on.
-NOTED: tuple[DoubtKind, ...] = ("clock set", "leftovers")
-# Found in the record.
-CHECKS: dict[DoubtKind, Callable[[Record], Reasons]] = {
-    "gate not passed": _failed_gate,
-    "limits changed": _limits_changed,
-    "totals differ": _totals,
-}
-EXCLUDING: tuple[DoubtKind, ...] = (*NOTED, *CHECKS)

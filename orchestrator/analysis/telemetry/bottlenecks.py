@@ -48,25 +48,12 @@ def bottleneck(runs: Sequence[RunData], cpus: float | None) -> Bottleneck | None
     return proof.proven(named, runs)
 
 
-# Cause → what says for which share of the window it held: seconds, or time of sessions.
-_HELD: dict[BottleneckCause, tuple[str, ...]] = {
-    "iops_cap": ("time_at_iops_cap_pct",),
-    "bandwidth_cap": ("time_at_bandwidth_cap_pct",),
-    "vm_cap": ("time_at_iops_cap_pct", "time_at_bandwidth_cap_pct"),
-    "cpu_bound": ("time_at_cpu_pct", "throttled_pct"),
-    "wal_disk_bound": ("wal_disk_syncing_pct",),
-    "memory_bound": ("memory_pressure_pct",),
-    "network_bound": ("time_at_network_rate_pct", "seen_idle_pct"),
-    "contention": ("seen_locked_pct",),
-    "few_sessions": ("seen_running_pct",),
-}
-
-
 def held_pct(cause: BottleneckCause, values: Values) -> float | None:
-    """None where nothing says it."""
+    """For which share of the window it held; None where nothing says it."""
     if cause == "latency_bound":
         return waiting_pct(values)
-    return max((values[name] for name in _HELD.get(cause, ()) if name in values), default=None)
+    names = cause_words.table("held").get(cause, ())
+    return max((values[name] for name in names if name in values), default=None)
 
 
 def _medians(gathered: Sequence[Values]) -> dict[str, float]:

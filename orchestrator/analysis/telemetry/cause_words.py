@@ -1,6 +1,7 @@
 """Values in the words of a cause's sentences (causes.yaml). Pure."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.keys.strict_yaml import shipped
@@ -14,8 +15,8 @@ def said(name: str, values: Values, **more: object) -> str:
     return str(shipped(__package__, "causes.yaml")[name]).format_map({**values, **more})
 
 
-def titles(name: str) -> Mapping[str, str]:
-    """A table of words: what the program calls something → what a reader does."""
+def table(name: str) -> Mapping[str, Any]:
+    """A table: what the program calls something → what a reader does, or what says it."""
     return dict(shipped(__package__, "causes.yaml")[name])
 
 
@@ -47,7 +48,7 @@ def cap_text(values: Values) -> str:
 
 def shares_of(values: Values, of: str) -> list[str]:
     """`title 95 %` for each of the values that is there, by the titles `of` something."""
-    known = titles(of).items()
+    known = table(of).items()
     return [f"{title} {values[name]:.0f} %" for name, title in known if name in values]
 
 

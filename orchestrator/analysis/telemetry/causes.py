@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from orchestrator.analysis.telemetry import cause_words as words
 from orchestrator.analysis.telemetry import disk_demand, inside_causes
 from orchestrator.analysis.telemetry.inside_causes import CAP_PCT, FREE_PCT, Cause, Rules, carried
+from orchestrator.analysis.telemetry.kept import CPU_PCT, LINK_PCT
 from orchestrator.analysis.telemetry.resources import Values
-from orchestrator.analysis.telemetry.seconds import CPU_PCT, LINK_PCT
 from orchestrator.analysis.telemetry.shares import client_use, follows, nearest_cap
 from orchestrator.facts import BottleneckCause
 from orchestrator.tier import Tier
@@ -79,7 +79,7 @@ def _inside(values: Values, tier: Tier, node: str) -> Cause | None:
         return None  # or a core of the load generator's, which others keep busy too
     if name == "network_bound" and _crowded(values):
         return None  # or who is to answer waits for CPU
-    titles = words.titles("of limits")
+    titles = words.table("of limits")
     cpu_and_cap = {name, second} <= {"cpu_bound", "iops_cap", "bandwidth_cap"}
     taking_turns = cpu_and_cap and less >= TURN_PCT and in_turn[0] and any(in_turn[1:])
     if taking_turns or most - less < APART_PCT:

@@ -12,20 +12,19 @@ from orchestrator.model import Measurement, Node
 # Of a node's data disk, and of its log's, if that is another.
 _READ = (counters.READ_BYTES, counters.WAL_READ_BYTES)
 _WRITTEN = (counters.WRITTEN_BYTES, counters.WAL_WRITTEN_BYTES)
-_RECEIVED, _SENT = "network_received_bytes_total", "network_sent_bytes_total"
 _LEAST_LOG_BYTES = 2**20  # of less, what nodes say to each other besides is as much
 
 
 def figures(run: RunData) -> Iterator[Measurement]:
     """The metrics of conservation that can be told of a run."""
-    record, nodes, given = run.record, _names(run, "database"), payload(run)
+    record, nodes = run.record, _names(run, "database")
     if rate := results.value_of(record, "payload_bytes_per_s"):
         yield measured("node_payload_bytes_per_s", rate / len(nodes))
         if cpu_s := _moved(run, ["measure"], nodes, counters.CPU_SECONDS):
             yield measured("cpu_s_per_gb", cpu_s / (rate * results.measured_s(record) / 1e9))
     for way, moved in (("read", _of_disks(run, "measure", _READ)), ("written", written(run))):
-        if moved and (of := given.get(way, given.get("sorted"))):
-            yield measured(f"{way}_per_payload", sum(moved.values()) / of)
+        if moved and (given := payload(run, way, "sorted")):
+            yield measured(f"{way}_per_payload", sum(moved.values()) / given)
     if settling := record.phase("settle"):
         yield measured("debt_s", settling.duration_s)
         if owed := _of_disks(run, "settle", _WRITTEN):
@@ -36,14 +35,12 @@ def figures(run: RunData) -> Iterator[Measurement]:
         yield measured("in_flight_pct", 100 * flying / record.workload.threads)
 
 
-def payload(run: RunData) -> dict[str, float]:
-    """Bytes of rows that the load generator had "written", "read" or "sorted" in the window, once:
-    without copies, log or indexes. Empty where it does not know."""
-    facts = results.generator(run.record)
+def payload(run: RunData, *ways: str) -> float | None:
+    """Bytes of rows that the load generator had in the window, once: without copies, log or
+    indexes. None unless it knows them, and that they were `ways` ("written", "read", "sorted")."""
     rate = results.value_of(run.record, "payload_bytes_per_s")
-    if rate and facts.payload:
-        return {facts.payload: rate * results.measured_s(run.record)}
-    return {}
+    known = results.generator(run.record).payload in ways
+    return rate * results.measured_s(run.record) if rate and known else None
 
 
 def written(run: RunData) -> dict[str, float]:
@@ -91,8 +88,8 @@ def _log_sent_pct(run: RunData) -> float | None:
     is one log for all (PostgreSQL), which is counted from the begin of the warm-up on."""
     copies = run.record.profile.cluster.replication_factor - 1
     log_bytes = copies * (results.database(run.record).counter("wal_bytes") or 0.0)
-    received = _moved(run, ("warm-up", "measure"), _names(run, "database"), _RECEIVED)
-    sent = _moved(run, ("warm-up", "measure"), _names(run, "client"), _SENT)
+    received = _moved(run, ("warm-up", "measure"), _names(run, "database"), counters.RECEIVED_BYTES)
+    sent = _moved(run, ("warm-up", "measure"), _names(run, "client"), counters.SENT_BYTES)
     if received is None or sent is None or log_bytes < _LEAST_LOG_BYTES:
         return None
     return 100 * (received - sent) / log_bytes

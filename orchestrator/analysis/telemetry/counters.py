@@ -32,10 +32,7 @@ WRITTEN_BYTES = "disk_written_bytes_total"
 READ_SECONDS = "disk_read_seconds_total"
 WRITE_SECONDS = "disk_write_seconds_total"
 BUSY_SECONDS = "disk_busy_seconds_total"
-QUEUE_SECONDS = "disk_queue_seconds_total"
-WAL_READS, WAL_WRITES = "wal_disk_reads_total", "wal_disk_writes_total"
 WAL_READ_BYTES, WAL_WRITTEN_BYTES = "wal_disk_read_bytes_total", "wal_disk_written_bytes_total"
-WAL_READ_SECONDS, WAL_WRITE_SECONDS = "wal_disk_read_seconds_total", "wal_disk_write_seconds_total"
 CPU_SECONDS = "cpu_seconds_total"
 PERIODS, THROTTLED_PERIODS = "cpu_periods_total", "cpu_throttled_periods_total"
 HOST_CPU_SECONDS = "cpu_busy_seconds_total"
@@ -113,7 +110,7 @@ class Growth:
         known = [value for value in values if value is not None]
         return sum(known) if len(known) == len(values) else None
 
-    def of(self, node: str, counters: Mapping[str, tuple[str, ...]]) -> dict[str, float]:
+    def of(self, node: str, counters: Mapping[str, Sequence[str]]) -> dict[str, float]:
         """Name → its counters together per second, without those of which any was not sampled."""
         values = {name: self.per_s(node, *metrics) for name, metrics in counters.items()}
         return {name: value for name, value in values.items() if value is not None}

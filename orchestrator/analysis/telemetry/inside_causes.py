@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from orchestrator.analysis.telemetry import cause_words as words
 from orchestrator.analysis.telemetry import disk_demand
+from orchestrator.analysis.telemetry.kept import CPU_PCT
 from orchestrator.analysis.telemetry.resources import Values
-from orchestrator.analysis.telemetry.seconds import CPU_PCT
 from orchestrator.analysis.telemetry.shares import nearest_cap
 from orchestrator.facts import BottleneckCause
 from orchestrator.units import format_seconds
@@ -26,6 +26,7 @@ IDLE_DISK_PCT = 2.0  # of sessions' time: if they wait less for the disk, a fast
 IN_CACHE_PCT = 10.0  # of the time with an I/O under way
 CORE_PCT = 95.0
 ONE_CORE = (0.9, 1.15)  # cores used by what one thread holds back
+ALONE_FROM = 0.8  # cores used where there is one session
 LOCKED_PCT = 5.0  # of sessions' time: more sessions would wait for the same locks
 RETRIED_PCT = 5.0  # of transactions
 NO_FASTER_DISK = "A faster disk would not."
@@ -93,10 +94,17 @@ def cpu_text(values: Values, node: str) -> str:
 
 
 def _single_core(values: Values, node: str) -> str:
+    limited = values.get("cpu_pct", 0.0) >= CPU_PCT  # it may use no more
     computing = values.get("seen_running_pct", 100.0) >= WAITING_PCT
-    more = values.get("cpu_pct", 0.0) < CPU_PCT and computing  # that it may use, and could
-    alone = one_core(values.get("node_cores"), values.get("busiest_core_pct"))
-    return words.said("single_core", values, node=node) if more and alone else ""
+    cores, busiest_pct = values.get("node_cores", 0.0), values.get("busiest_core_pct")
+    # Its thread fills none of them if the kernel moves it from core to core.
+    alone = values.get("sessions") == 1 and ALONE_FROM <= cores <= ONE_CORE[1]
+    if limited or not (alone or (computing and one_core(cores, busiest_pct))):
+        return ""
+    sessions = ", but more sessions at a time would use them" if alone and room(values) else ""
+    core = f", and the busiest core of its machine was at {busiest_pct or 0:.0f} %"
+    core = "" if busiest_pct is None else core
+    return words.said("single_core", values, node=node, core=core, more=sessions)
 
 
 def _memory_bound(values: Values, node: str) -> str:

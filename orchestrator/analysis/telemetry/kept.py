@@ -1,14 +1,15 @@
-"""What is kept of a run's samples: all that judging and charts ask for, from one reading. Pure."""
+"""What is kept of a run's samples: all that judging and charts ask for, from one reading; among it
+what single seconds of the window show of a node, which its growth hides. Pure."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pandas as pd
 
-from orchestrator.analysis.telemetry import counters, seconds
+from orchestrator.analysis.telemetry import counters, disk_demand, machines
 from orchestrator.analysis.telemetry.counters import Growth, Samples
-from orchestrator.analysis.telemetry.disk_demand import against_caps
-from orchestrator.model import Record
+from orchestrator.model import Node, Record
 
 _COUNTED = ("warm-up", "measure", "settle")
 # Column of `by_second` → the counters of a database node whose growth it is.
@@ -18,6 +19,12 @@ _BY_SECOND = {
     "disk_bytes_per_s": (counters.READ_BYTES, counters.WRITTEN_BYTES),
     "flushed_bytes_per_s": ("flush_written_bytes_total",),  # of the collector for YugabyteDB
 }
+CPU_PCT = 85.0  # of what a node may use
+# Of a link's declared rate: of full frames 4 % are headers that the kernel does not count.
+LINK_PCT = 90.0
+SESSIONS = "sessions_"  # begins the names of the gauges that count them, by what they wait for
+_CORE = "busiest_core_pct"
+_WAYS = [counters.SENT_BYTES, counters.RECEIVED_BYTES]
 
 
 @dataclass(frozen=True)
@@ -26,8 +33,8 @@ class Telemetry:
     against_caps: sampled database node → its disk against the caps of its tier (`disk_demand`).
     by_second: of database nodes in warm-up and window; time_s (begin of a step), node, phase, cpus
     (used), disk_iops, disk_bytes_per_s, flushed_bytes_per_s, NaN where it was not sampled; limit:
-    what was at its limit (`seconds.at_limits`), "" for nothing.
-    of_seconds: node → what single seconds show of it (`seconds`).
+    what was at its limit (`_at_limits`), "" for nothing.
+    of_seconds: node → what single seconds show of it (`_of_seconds`).
     moved: phase (of `_COUNTED`) → node and counter → how much it grew in it.
     empty: whether nothing was sampled at all.
     """
@@ -52,15 +59,15 @@ def read(record: Record, samples: Samples, window: tuple[float, float] | None) -
         rates = counters.rates(table)
         own = rates[rates["node"].isin(list(database))]
         present = database.keys() & set(table["node"].unique())
-        limits = {name: seconds.at_limits(record, own, database[name]) for name in present}
+        limits = {name: _at_limits(record, own, database[name]) for name in present}
         tables.append(_by_second(own, limits))
         for phase in (phase for phase in record.phases if phase.name in moved):
             moved[phase.name] |= counters.moved(rates, phase.start_s, phase.end_s)
         if growth is not None and window is not None:
             growth.add(rates)
-            of_seconds |= seconds.of_nodes(record, table, rates, window)
+            of_seconds |= _of_seconds(record, table, rates, window)
             for name in present:
-                of_disks[name] = dict(against_caps(record, own, database[name], window))
+                of_disks[name] = dict(disk_demand.against_caps(record, own, database[name], window))
     if not tables:
         return NOTHING
     by_second = counters.joined(tables)
@@ -82,6 +89,51 @@ def _by_second(rates: pd.DataFrame, limits: Mapping[str, Mapping[float, str]] = 
     named = begun.loc[used.index].assign(limit=pd.Series(at_limit, used.index, dtype=str))
     columns["limit"] = named.groupby(places, observed=True)["limit"].first()
     return pd.DataFrame(columns).reset_index()
+
+
+def _of_seconds(
+    record: Record, samples: pd.DataFrame, rates: pd.DataFrame, window: tuple[float, float]
+) -> dict[str, dict[str, float]]:
+    """Node → its values, named as in `resources.VALUES`, and what it counted of sessions."""
+    limits = machines.cpu_limits(record.nodes, None)
+    names = [str(name) for name in samples["metric"].unique()]
+    kept = [name for name in names if name == _CORE or name.startswith(SESSIONS)]
+    gauges = _in(samples, kept, window).groupby(["node", "metric"], observed=True)["value"]
+    by_node: dict[str, dict[str, float]] = {}
+    for (node, metric), values in gauges:
+        typical = values.median() if metric == _CORE else values.mean()
+        by_node.setdefault(str(node), {})[str(metric)] = float(typical)
+    used = _in(rates, [counters.CPU_SECONDS], window).groupby("node", observed=True)["value"]
+    for node, cores in used:
+        if node in limits:
+            busy = 100 * cores / limits[str(node)] >= CPU_PCT
+            by_node.setdefault(str(node), {})["time_at_cpu_pct"] = 100 * float(busy.mean())
+    if rate := record.profile.cluster.network_bytes_per_s:
+        ways = _in(rates, _WAYS, window).groupby(["node", "time_s"], observed=True)["value"]
+        for node, busier in ways.max().groupby("node", observed=True):
+            of_rate, own = 100 * busier / rate, by_node.setdefault(str(node), {})
+            own["network_of_rate_pct"] = float(of_rate.median())
+            own["time_at_network_rate_pct"] = 100 * float((of_rate >= LINK_PCT).mean())
+    return by_node
+
+
+def _at_limits(record: Record, rates: pd.DataFrame, node: Node) -> dict[float, str]:
+    """End of each second in which something of the node was at its limit → what it was: a cap of
+    its disk (within 5 %), else its CPU."""
+    own = rates[(rates["node"] == node.name) & (rates["metric"] == counters.CPU_SECONDS)]
+    cpus = machines.cpu_limits(record.nodes, None).get(node.name, math.inf)
+    reached = [(own["time_s"][100 * own["value"] >= CPU_PCT * cpus], "node CPU")]
+    disk = disk_demand.of_node(record, rates, node)
+    for name, share in disk_demand.of_caps(pd.DataFrame() if disk is None else disk):
+        assert disk is not None
+        title = "IOPS cap" if name == "iops" else f"{name} cap"
+        reached.append((disk["time_s"][share >= disk_demand.AT_CAP], title))
+    return {time_s: name for times_s, name in reached for time_s in times_s}
+
+
+def _in(table: pd.DataFrame, metrics: list[str], window: tuple[float, float]) -> pd.DataFrame:
+    inside = (table["time_s"] > window[0]) & (table["time_s"] <= window[1])
+    return table[inside & table["metric"].isin(metrics)]
 
 
 NOTHING = Telemetry(None, {}, _by_second(counters.rates(counters.joined([]))), {}, empty=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from orchestrator.analysis import results
-from orchestrator.analysis.telemetry.seconds import SESSIONS
+from orchestrator.analysis.telemetry.kept import SESSIONS
 from orchestrator.facts import READ_S, WAL_NODES, WAL_SYNC_S, DatabaseFacts
 from orchestrator.model import Record, Workload
 
@@ -16,7 +16,7 @@ OPEN_LOOP = ("arrival_rate", "arrival-rate", "rate")  # options that set the loa
 
 
 def of_load(record: Record, of_seconds: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """Values of a whole run, named as in `resources.VALUES`. `of_seconds`: by node, as `seconds`
+    """Values of a whole run, named as in `resources.VALUES`. `of_seconds`: by node, as `kept`
     leaves them."""
     return {**dict(_asked(record)), **dict(_waited(record)), **dict(_sampled(record, of_seconds))}
 

@@ -13,11 +13,11 @@ from statistics import fmean
 
 import numpy as np
 import pandas as pd
-from scipy.stats import t as student
 
 from orchestrator.analysis.conclusions import Bottleneck, Elasticity
 from orchestrator.analysis.figures.transactions import FAILED
 from orchestrator.analysis.results import RunData
+from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.telemetry.loads import paced
 from orchestrator.facts import BottleneckCause
 from orchestrator.units import listed
@@ -97,7 +97,7 @@ def elasticities(runs: Sequence[RunData]) -> tuple[Elasticity, ...]:
         slopes.setdefault(str(limit), []).append((slope, 1 / spread))
     if freedom <= 0:
         return ()
-    reach = float(student.ppf((1 + CONFIDENCE) / 2, freedom)) * math.sqrt(squares / freedom)
+    reach = stats.t_quantile((1 + CONFIDENCE) / 2, freedom) * math.sqrt(squares / freedom)
     every = []
     for limit, of_runs in slopes.items():
         value = fmean(slope for slope, _ in of_runs) * (-1 if limit == _LATENCY else 1)

@@ -70,60 +70,9 @@ def _mean_of_caps(tier: Tier, own: Values) -> Iterator[tuple[str, float]]:
 
 # ------------------------------------------------------------------ over the window
 
-# Value → the counters whose growth per second it is: of a node's disk,
-_OF_DISK = {
-    "disk_read_iops": (counters.READS,),
-    "disk_write_iops": (counters.WRITES,),
-    "disk_iops": (counters.READS, counters.WRITES),
-    "disk_read_bytes_per_s": (counters.READ_BYTES,),
-    "disk_write_bytes_per_s": (counters.WRITTEN_BYTES,),
-    "disk_bytes_per_s": (counters.READ_BYTES, counters.WRITTEN_BYTES),
-    "disk_queue_depth": (counters.QUEUE_SECONDS,),
-    "disk_read_waited": (counters.READ_SECONDS,),
-    "disk_waited": (counters.READ_SECONDS, counters.WRITE_SECONDS),  # seconds a second, of all I/Os
-}
-# of its container,
-_OF_CONTAINER = {
-    "periods": (counters.PERIODS,),
-    "throttled": (counters.THROTTLED_PERIODS,),
-    "network_sent_bytes_per_s": (counters.SENT_BYTES,),
-    "network_received_bytes_per_s": (counters.RECEIVED_BYTES,),
-    "network_packets_per_s": ("network_sent_packets_total", "network_received_packets_total"),
-    "segments": ("tcp_sent_segments_total",),
-    "segments_again": ("tcp_sent_again_segments_total",),
-}
-# of the disk of its log,
-_OF_WAL_DISK = {
-    "wal_disk_iops": (counters.WAL_READS, counters.WAL_WRITES),
-    "wal_disk_bytes_per_s": (counters.WAL_READ_BYTES, counters.WAL_WRITTEN_BYTES),
-    "wal_disk_waited": (counters.WAL_READ_SECONDS, counters.WAL_WRITE_SECONDS),
-}
-# and of YugabyteDB's server, summed over the node's tablets (`yugabyte/counters.py`).
-OF_SERVER = {
-    "wal_syncs_per_s": ("wal_syncs_total",),
-    "wal_bytes_per_s": ("wal_bytes_total",),
-    "flush_bytes_per_s": ("flush_written_bytes_total",),
-    "compaction_read_bytes_per_s": ("compaction_read_bytes_total",),
-    "compaction_write_bytes_per_s": ("compaction_written_bytes_total",),
-    "wal_syncing": ("wal_sync_seconds_total",),
-    "wal_appending": ("wal_append_seconds_total",),
-    "wal_appends_per_s": ("wal_appends_total",),
-    "blocks_found": ("block_cache_hits_total",),
-    "blocks_asked": ("block_cache_hits_total", "block_cache_misses_total"),
-    "stalled": ("write_stall_seconds_total",),
-}
-_QUOTIENTS = {  # value → what it is the quotient of, and times what
-    "disk_await_s": ("disk_waited", "disk_iops", 1),
-    "disk_read_await_s": ("disk_read_waited", "disk_read_iops", 1),
-    "io_size_bytes": ("disk_bytes_per_s", "disk_iops", 1),
-    "wal_disk_await_s": ("wal_disk_waited", "wal_disk_iops", 1),
-    "wal_sync_avg_s": ("wal_syncing", "wal_syncs_per_s", 1),
-    "wal_append_avg_s": ("wal_appending", "wal_appends_per_s", 1),
-    "block_cache_hit_pct": ("blocks_found", "blocks_asked", 100),
-    "write_stall_pct": ("stalled", "nodes", 100),
-    "throttled_pct": ("throttled", "periods", 100),
-    "sent_again_pct": ("segments_again", "segments", 100),
-}
+_GROWTH = shipped("orchestrator.analysis.telemetry", "growth.yaml")
+_OF_DISK, _OF_CONTAINER, _OF_WAL_DISK = (_GROWTH[of] for of in ("disk", "container", "wal_disk"))
+OF_SERVER: Mapping[str, list[str]] = _GROWTH["server"]
 
 
 def _with_quotients(values: Values, nodes: int = 1) -> dict[str, float]:
@@ -131,7 +80,7 @@ def _with_quotients(values: Values, nodes: int = 1) -> dict[str, float]:
     parts = {**values, "nodes": nodes}
     quotients = {
         name: times * parts[over] / parts[under]
-        for name, (over, under, times) in _QUOTIENTS.items()
+        for name, (over, under, times) in _GROWTH["quotients"].items()
         if over in parts and parts.get(under)
     }
     return {**values, **quotients}

@@ -5,8 +5,8 @@ one session more (Denning and Buzen, 1978; Reiser and Lavenberg, 1980): time in 
 time in a queue 1 / (1 − use) times, because that is how it grows with use.
 """
 
+from orchestrator.analysis.telemetry.kept import CPU_PCT
 from orchestrator.analysis.telemetry.resources import Values
-from orchestrator.analysis.telemetry.seconds import CPU_PCT
 from orchestrator.facts import BottleneckCause
 
 _FULL = 0.98  # the use of a resource is not known better

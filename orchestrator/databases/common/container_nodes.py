@@ -9,7 +9,7 @@ from typing import NoReturn
 from orchestrator import errors
 from orchestrator.errors import Mistake, NodeError, RunError, TierbenchError
 from orchestrator.kernel import mounts
-from orchestrator.keys.messages import message
+from orchestrator.keys.messages import failure, message
 from orchestrator.model import TLS_IF_OFFERED, ClusterSpec, Endpoint, Node, Tls, Volume
 from orchestrator.platforms.common.machines import as_node
 from orchestrator.powers import UNLIMITED, Completed, Container, ContainerSpec, World
@@ -156,7 +156,7 @@ def raise_cause(
 
 
 def await_ready(
-    failure: str,
+    failed: str,
     missing: Callable[[], str],
     names: Sequence[str],
     world: World,
@@ -175,11 +175,9 @@ def await_ready(
             return error.what if isinstance(error, RunError) else str(error) or "nothing answers"
 
     if state := wait_while(lacking, deadline_s=deadline_s, clock=world.clock, every_s=0.2):
-        raise NodeError(
-            f"{failure} within {deadline_s:g} s: {state}",
-            advice="look at the log below; on a slow disk or with little memory it takes longer",
-            evidence="\n".join(at_once.each(lambda name: log(name, world), names)),
-        )
+        what = f"{failed} within {deadline_s:g} s: {state}"
+        advice = "look at the log below; on a slow disk or with little memory it takes longer"
+        raise NodeError(what, advice, "\n".join(at_once.each(lambda name: log(name, world), names)))
 
 
 def run(
@@ -191,11 +189,9 @@ def run(
     done = container(container_name(node)).exec(argv, timeout_s=timeout_s, watch=watch)
     if done.exit_code != 0:
         command = " ".join(word for word in argv if not word.startswith("-"))
-        raise RunError(
-            f"{command} failed on {container_name(node)} (exit {done.exit_code})",
-            advice="look at the database's log among the raw files of the run",
-            evidence=(done.out + done.err)[-2000:],
-        )
+        what = f"{command} failed on {container_name(node)} (exit {done.exit_code})"
+        advice = "look at the database's log among the raw files of the run"
+        raise RunError(what, advice, (done.out + done.err)[-2000:])
     return done
 
 
@@ -212,10 +208,7 @@ def wal_devices(nodes: Sequence[Node], directory: str, world: World) -> dict[str
         machine = world.platform.container(container_name(node)).find_machine()
         device = mount and mounts.device_name(mount, machine)
         if device != node.wal_device:
-            raise NodeError(
-                f"the WAL of {node.name} is at {real.out.strip()} on {device or 'no disk'}, and "
-                f"the profile's disk for it is {node.wal_device}",
-                advice="this is a fault of the program: its figures would be of another disk",
-            )
+            place = f"{real.out.strip()} on {device or 'no disk'}"
+            raise failure(NodeError, "WAL on another disk", node=node, place=place)
         devices[node.name] = device
     return devices

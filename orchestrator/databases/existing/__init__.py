@@ -194,12 +194,9 @@ def _not_from_client(declared: Existing, world: World) -> Iterator[Mistake]:
         failures = [line.partition(place)[2] for line in lines if f"{place}:" in line]
         if server.is_loopback or failures:
             why = "is this computer" if server.is_loopback else "answers here"
-            yield Mistake(
-                "cluster.existing.hosts",
-                f"{server} {why}, but the load client runs on {machines}, where it is another or "
-                f"none{', '.join(failures[:1])}: write `hosts: {host.name()}:{server.port}`, or "
-                "another name or address of the server that is the same from both",
-            )
+            how = {"server": server, "why": why, "machines": machines, "host": host.name()}
+            text = message("another host from there", failure="".join(failures[:1]), **how)
+            yield Mistake("cluster.existing.hosts", text)
 
 
 def _counted(cluster: Cluster) -> Mapping[str, Any]:
@@ -241,10 +238,7 @@ def _dropped(left: owned_database.Leftover, world: World, connect: Connect) -> s
     """Drops one that is still ours; says what was found otherwise."""
     owner = left.owner
     if not owner.is_from(world.cache):
-        return (
-            f": left alone, because {owner.host} made it with the cache {owner.cache}: run "
-            "`tierbench clean` there"
-        )
+        return message("made with another cache", owner=owner)
     if left.declared.database == LEASE_DATABASE:
         return Lease(left.declared, connect, world).clear()
     own = OwnDatabase(left.declared, connect, lambda _question, _may_ask: False, world)

@@ -78,14 +78,11 @@ class OwnDatabase:
     def _require_given_up(self, owner: Owner | None, may_ask: bool) -> None:
         if self.declared.may_drop == self.name or self.is_ours(owner):
             return
-        cluster = f"cluster at {self.declared.where}"
-        problem, age = f"{cluster} has a database {self.name} that tierbench did not make", ""
+        made, age = "tierbench did not make", ""
         if owner is not None:
-            problem = (
-                f"{cluster} has a database {self.name} that campaign {owner.campaign} of tierbench "
-                f"on {owner.host} made"
-            )
+            made = f"campaign {owner.campaign} of tierbench on {owner.host} made"
             age = f" {format_seconds(max(0.0, self.world.clock.now() - owner.started_s))} ago"
+        problem = f"cluster at {self.declared.where} has a database {self.name} that {made}"
         if not self.confirm(f"The {problem}. Drop it, with all that is in it?", may_ask):
             raise failure(UsageError, "database not ours", problem=problem, age=age, name=self.name)
 
@@ -170,10 +167,8 @@ class OwnDatabase:
             with self.connect(outside, _DDL_S) as session:
                 yield session
         except RunError as error:
-            raise RunError(
-                error.what,
-                advice=f"the user {declared.user} must be allowed to create and drop the "
-                f"database {self.name}",
+            raise failure(
+                RunError, "no right to make it", error=error, declared=declared
             ) from error
 
     # -------------------------------------------------------------- the owner's commands

@@ -128,9 +128,8 @@ class YugabyteDB:
         if number not in (None, expected.number) and self._refuse_other_release:
             raise failure(NodeError, "another release", running=running, expected=expected)
         if running != str(expected):
-            world.progress.warn(
-                f"YugabyteDB {running or 'of unknown version'} runs, expected {expected}"
-            )
+            which = running or "of unknown version"
+            world.progress.warn(f"YugabyteDB {which} runs, expected {expected}")
         return running or "unknown"
 
     def settle(self, cluster: Cluster, world: World) -> None:

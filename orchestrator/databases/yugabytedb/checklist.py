@@ -19,7 +19,7 @@ from orchestrator import __version__
 from orchestrator.databases.yugabytedb import YugabyteDB, image, settings
 from orchestrator.databases.yugabytedb.checks import FACTS, Fact, Probe, copied, described
 from orchestrator.errors import TierbenchError, UnavailableError
-from orchestrator.keys.messages import failure
+from orchestrator.keys.messages import failure, message
 from orchestrator.model import ClusterSpec, NodeSize, Volume
 from orchestrator.platforms.common.claims import RentsVolumes
 from orchestrator.platforms.common.machines import told
@@ -191,16 +191,12 @@ def kept(
         world.progress.note(f"{report} has all of it, to attach to an issue; no password is in it")
     confirmed = [finding.name for finding in checked if finding.state == "confirmed"]
     if file is None or not _complete(confirmed):
-        world.progress.note(
-            "DB=auto goes on taking PostgreSQL there: not every line that it needs is confirmed"
-        )
+        world.progress.note(message("checklist not whole"))
         return
     file.parent.mkdir(parents=True, exist_ok=True)
     content = {"image": tag, "confirmed": confirmed, "passed_s": world.clock.now()}
     files.write_json(file, content)
-    world.progress.note(
-        f"DB=auto takes YugabyteDB there from now on, as long as {tag} is this image"
-    )
+    world.progress.note(message("checklist whole", tag=tag))
 
 
 def summary(findings: Sequence[CheckedFact]) -> str:

@@ -17,7 +17,7 @@ import pandas as pd
 from orchestrator.analysis.figures import transactions
 from orchestrator.errors import LoadError, UsageError
 from orchestrator.facts import GeneratorFacts
-from orchestrator.keys.messages import failure
+from orchestrator.keys.messages import failure, message
 from orchestrator.load_generators.benchbase import config, results
 from orchestrator.load_generators.benchbase.distribution import find, provide
 from orchestrator.load_generators.common import consistency, merging, several
@@ -71,10 +71,7 @@ class BenchBase(Splits, InClient):
         provide(self._home, spec.database, world)
         if settings.warehouses_reached < settings.warehouses:
             each = " in a client" if spec.clients > 1 else ""
-            world.progress.warn(
-                f"each of BenchBase's {settings.terminals} terminals{each} stays at one warehouse: "
-                f"only {settings.warehouses_reached} of {settings.warehouses} warehouses are used"
-            )
+            world.progress.warn(message("idle warehouses", settings=settings, each=each))
 
     def loader_version(self, workload: Workload, world: World) -> str:
         """Returns a hash of our scripts, with the identity of BenchBase."""
@@ -103,10 +100,8 @@ class BenchBase(Splits, InClient):
             wrong = config.miscounted(session.rows(config.COUNT_ROWS)[0], settings.warehouses)
         if wrong:
             # BenchBase's loader only logs a failed batch, and exits with code 0.
-            raise LoadError(
-                f"BenchBase loaded something else than {settings.warehouses} warehouses: {wrong}",
-                evidence=_tail(done),
-            )
+            what = f"BenchBase loaded something else than {settings.warehouses} warehouses: {wrong}"
+            raise LoadError(what, evidence=_tail(done))
         consistency.verify_loaded(config.conditions(world), cluster, seed_of(workload), world)
 
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.errors import UnavailableError
+from orchestrator.keys.messages import failure
 from orchestrator.load_generators.benchbase.config import POSTGRESQL, YUGABYTEDB, JdbcDriver
 from orchestrator.platforms import own_images
 from orchestrator.powers import Platform, World
@@ -94,9 +95,5 @@ def _missing(home: Path) -> str:
 
 
 def _unavailable(what: str, world: World) -> UnavailableError:
-    return UnavailableError(
-        f"BenchBase is not available: {what}",
-        advice=f"either {world.platform.images.ways_to_get(OFFICIAL_IMAGE)}, or set "
-        f"{HOME_VARIABLE} to the directory of an unpacked distribution (the one with {_JAR}); "
-        "without BenchBase, leave out --generator (GENERATOR): the built-in workload needs nothing",
-    )
+    ways = world.platform.images.ways_to_get(OFFICIAL_IMAGE)
+    return failure(UnavailableError, "BenchBase not available", what=what, ways=ways)

@@ -30,11 +30,9 @@ def reading(generator: str) -> Iterator[None]:
         with np.errstate(invalid="raise"):
             yield
     except UNREADABLE as error:
-        raise LoadError(
-            f"what {generator} left cannot be read: {type(error).__name__}: {error}",
-            advice="look at the raw files of the run: they may be cut",
-            evidence=traceback.format_exc(),
-        ) from error
+        what = f"what {generator} left cannot be read: {type(error).__name__}: {error}"
+        advice = "look at the raw files of the run: they may be cut"
+        raise LoadError(what, advice, traceback.format_exc()) from error
 
 
 def one_table(several: Sequence[pd.DataFrame], shifts_s: Sequence[float]) -> pd.DataFrame:

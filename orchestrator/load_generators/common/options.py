@@ -12,15 +12,8 @@ from orchestrator.keys.strict_yaml import raise_all, shipped
 from orchestrator.model import Endpoint, Workload
 from orchestrator.units import format_number, short
 
-RANDOM = ("rand_type", "rand_spec_iter", "rand_spec_pct", "rand_spec_res", "rand_pareto_h")
 PREPARED = "db_ps_mode"
-# Options that no workload on sysbench may set → what does.
-SET_FOR_ALL: Mapping[str, str] = {
-    "rand_seed": "the campaign's SEED (--seed) sets it",
-    **dict.fromkeys(("threads", "num_threads"), "`threads` of the scale sets it"),
-    **dict.fromkeys(("time", "max_time"), "`warmup` and `measure` of the scale set it"),
-    **dict.fromkeys(("events", "max_requests"), "a run is as long as its scale says"),
-}
+SET_FOR_ALL: Mapping[str, str] = shipped(__package__, "options.yaml")["set_for_all"]
 STARTED = "Threads started!"
 _BANNER = re.compile(r"^sysbench (\S+)", re.MULTILINE)
 STOP_GRACE_S = 60.0
@@ -30,10 +23,25 @@ def seed_of(workload: Workload) -> int:
     return int(workload.options.get("seed", 1))
 
 
-def set_elsewhere(option: str, set_here: Mapping[str, str]) -> str:
-    """What sets this option of sysbench, or the like, if not the workload's file; "" if nothing."""
-    of_cluster = option.startswith(("pgsql_", "mysql_", "db_")) and option != PREPARED
-    return set_here.get(option, "the cluster and its database set it" if of_cluster else "")
+def read_by_scripts(package: str) -> dict[str, tuple[str, ...]]:
+    """Script → the options that it reads, by the options.yaml of a generator on sysbench."""
+    table = shipped(package, "options.yaml")
+    return {
+        script: tuple(option for name in names for option in table["groups"].get(name, [name]))
+        for script, names in table["scripts"].items()
+    }
+
+
+def set_elsewhere(workload: Workload, package: str) -> Iterator[tuple[str, str]]:
+    """The options of the workload that its file may not set, with what does: of all generators on
+    sysbench, or by the options.yaml of this one."""
+    set_here = SET_FOR_ALL | shipped(package, "options.yaml")["set_here"]
+    for option in workload.options:
+        of_cluster = option.startswith(("pgsql_", "mysql_", "db_")) and option != PREPARED
+        if what := set_here.get(
+            option, "the cluster and its database set it" if of_cluster else ""
+        ):
+            yield f"options.{option}", what
 
 
 def version(console: str) -> str | None:

@@ -6,50 +6,21 @@ script ignores. So options that tierbench sets itself, or that a script of ours 
 before anything starts. A user's own script may have any other option.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.load_generators.common import options
-from orchestrator.load_generators.common.options import PREPARED, RANDOM, SET_FOR_ALL
 from orchestrator.load_generators.sysbench.warm_up import ENDS_FILE, longest_s
 from orchestrator.model import Cluster, Workload
 from orchestrator.parts import Share
 
-_LOOP = ("arrival_rate", "isolation", "max_attempts", PREPARED)
-_TABLES = (*_LOOP, *RANDOM, "skip_trx")
-KNOWN: Mapping[str, tuple[str, ...]] = {
-    "sysbench/point_select.lua": _TABLES,
-    "sysbench/insert.lua": _TABLES,
-    "tpcc/tpcc.lua": (*_LOOP, "batches", "think", "weights"),
-    "bulk/copy.lua": ("arrival_rate", "isolation", "max_attempts", "batch"),
-    "bulk/index.lua": ("isolation", "max_attempts"),
-    "bulk/scan.lua": ("isolation", "max_attempts", "batch"),
-}
-ENDS_WITH_WORK = ("bulk/index.lua", "bulk/scan.lua")  # before `measure` is over
-# Parameters of a data set that the run gets too, and those of the loader alone.
-_OF_RUN = ("tables", "table_size", "rows", "warehouses")
-_LAYOUT = ("tablets", "sharding", "sequence_cache")  # of sysbench's tables, where they are sharded
-_OF_LOADER = ("create_secondary", "foreign_keys", "analyze", "slice_rows", *_LAYOUT)
-# Script's folder → parameters of its load.lua.
-_PARAMETERS = {
-    "sysbench": ("tables", "table_size", "create_secondary", "analyze", "slice_rows", *_LAYOUT),
-    "tpcc": ("warehouses", "foreign_keys", "analyze", "slice_rows", "tablets"),
-    "bulk": ("tables", "rows", "tablets", "analyze"),
-}
-
-SET_HERE: Mapping[str, str] = {
-    **dict.fromkeys(("statements", "point_selects"), "`statements_per_transaction` sets it"),
-    **SET_FOR_ALL,
-    "seed": SET_FOR_ALL["rand_seed"],
-    **dict.fromkeys(("rate", "tx_rate"), "sysbench gives up when it is late: use `arrival_rate`"),
-    **dict.fromkeys(
-        ("out", "record", "report_interval", "ends_file", "sessions_file"),
-        "the figures depend on it",
-    ),
-    **dict.fromkeys(("begins_file", "first_thread", "part"), "`clients` of the cluster sets it"),
-    **dict.fromkeys((*_OF_RUN, *_OF_LOADER), "it belongs under `dataset`"),
-}
+_NAMES = shipped(__package__, "options.yaml")
+KNOWN = options.read_by_scripts(__package__)
+ENDS_WITH_WORK: Sequence[str] = _NAMES["ends_with_work"]
+_PARAMETERS: Mapping[str, Sequence[str]] = _NAMES["parameters"]  # by the script's folder
+_OF_LOADER: Sequence[str] = _NAMES["of_loader"]
 
 
 def check(workload: Workload) -> None:
@@ -57,7 +28,7 @@ def check(workload: Workload) -> None:
     options.refuse(workload, _mistakes(workload))
 
 
-def keys(script: str) -> Mapping[str, tuple[str, ...]]:
+def keys(script: str) -> Mapping[str, Sequence[str]]:
     """What a script of ours takes under `options` and `dataset`; of a user's it is unknown."""
     return {
         "options": KNOWN.get(script, ()),
@@ -72,12 +43,9 @@ def run_options(workload: Workload) -> dict[str, Any]:
 
 
 def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
-    script, given = workload.script, {}
-    for key, value in workload.options.items():
-        if what := options.set_elsewhere(key, SET_HERE):
-            yield f"options.{key}", what
-        else:
-            given[key] = value
+    script, set_elsewhere = workload.script, dict(options.set_elsewhere(workload, __package__))
+    yield from set_elsewhere.items()
+    given = {k: v for k, v in workload.options.items() if f"options.{k}" not in set_elsewhere}
     known = KNOWN.get(script)
     if known is not None:
         yield from options.misfits("options", given, known, f"{script} has no such option; it has")

@@ -6,20 +6,12 @@ reads; and of two equal options the last is used silently. Both are refused befo
 
 from collections.abc import Iterator, Mapping
 
-from orchestrator.keys.strict_yaml import shipped
 from orchestrator.load_generators.common import options as common
-from orchestrator.load_generators.common.options import SET_FOR_ALL
 from orchestrator.model import Workload
 
 BULK_INSERT = "bulk_insert"
 _TABLES = ("tables", "table_size", "create_secondary", "secondary")
-_NAMES = shipped(__package__, "options.yaml")
-# Script of sysbench 1.0.20 → options that it reads while it runs.
-KNOWN: Mapping[str, tuple[str, ...]] = {
-    script: tuple(option for name in names for option in _NAMES["groups"].get(name, [name]))
-    for script, names in _NAMES["scripts"].items()
-}
-_SET_HERE: Mapping[str, str] = {**SET_FOR_ALL, **_NAMES["set_here"]}
+KNOWN = common.read_by_scripts(__package__)  # those of sysbench 1.0.20, while they run
 
 
 def is_path(script: str) -> bool:
@@ -45,9 +37,7 @@ def check(workload: Workload, upstream: bool) -> None:
 
 
 def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
-    for key in workload.options:
-        if what := common.set_elsewhere(key, _SET_HERE):
-            yield f"options.{key}", what
+    yield from common.set_elsewhere(workload, __package__)
     for key, seconds in (("warmup", workload.warmup_s), ("measure", workload.measure_s)):
         if seconds != int(seconds):
             yield f"scales.{key}", f"sysbench counts whole seconds, not {seconds:g}"

@@ -16,6 +16,7 @@ import pandas as pd
 
 from orchestrator.analysis.statistics import stats
 from orchestrator.errors import LoadError
+from orchestrator.keys.messages import message
 from orchestrator.load_generators.common.merging import nearest_rank
 from orchestrator.load_generators.common.options import version
 from orchestrator.metrics import INTERVAL_COLUMNS, PERCENTILES, measured
@@ -69,10 +70,8 @@ def parse(text: str) -> Report:
     for value, count in _CLASS.findall(text):
         histogram[float(value)] += int(count)
     if histogram.total() != totals["transactions"]:
-        raise LoadError(
-            f"sysbench's histogram has {histogram.total()} latencies for "
-            f"{totals['transactions']:g} transactions"
-        )
+        counts = {"count": histogram.total(), "transactions": totals["transactions"]}
+        raise LoadError(message("histogram not whole", **counts))
     seconds = ({k: float(v) for k, v in m.groupdict().items()} for m in _SECOND.finditer(text))
     return Report(version(text) or "", _FORK in text, tuple(seconds), histogram, totals)
 

@@ -24,7 +24,6 @@ COMMAND = ("agent", "/host")
 # To follow links as the machine does, and to look into folders that are closed to others.
 _CAPABILITIES = ("SYS_CHROOT", "DAC_READ_SEARCH")
 ANSWER_S = 2.0  # within which an answer comes, or the agent is started anew
-QUEUE_S = 0.5  # within which another question is answered
 SILENCE_S = 0.5  # how long a failure counts for other questions too, such as those of one tick
 FRESH_S = 1.5  # how long `read` returns what `refresh` has found
 KEPT = 5  # refreshes for which a file is read that nobody asks for any more
@@ -72,16 +71,12 @@ class AgentMachine:
     """The `Machine` protocol, and `ReadAtOnce`. `converse` begins a conversation with the agent.
     `told`: its facts, as the platform says them, in case that the agent cannot be asked."""
 
+    queue_s = 0.5  # within which another question is answered
+
     def __init__(
-        self,
-        name: str,
-        converse: Converse,
-        clock: Clock,
-        told: MachineFacts | None = None,
-        queue_s: float = QUEUE_S,
+        self, name: str, converse: Converse, clock: Clock, told: MachineFacts | None = None
     ) -> None:
-        self.name, self._queue_s = name, queue_s
-        self._converse, self._clock, self.told = converse, clock, told
+        self.name, self._converse, self._clock, self.told = name, converse, clock, told
         self._facts: MachineFacts | None = None
         self._asking = threading.Lock()
         self._asker: int | None = None  # the thread that holds it
@@ -183,7 +178,7 @@ class AgentMachine:
         self._raise_if_silent()
         if self._asker == threading.get_ident():  # the platform asks while it starts the agent
             raise OSError(f"the agent of {self.name} is not up yet")
-        if not self._asking.acquire(timeout=self._queue_s):
+        if not self._asking.acquire(timeout=self.queue_s):
             raise self._silent("another question is not answered yet")
         self._asker = threading.get_ident()
         try:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from orchestrator.errors import NodeError, RunError, TierbenchError
+from orchestrator.keys.messages import failure
 from orchestrator.powers import Clock, Container
 from orchestrator.system import at_once
 
@@ -129,11 +130,8 @@ def conversing(streams: Streams, doing: str, clock: Clock) -> Iterator[LineConve
 
 def not_ended(container: Container, timeout_s: float) -> RunError:
     """The error of a container that was to run to its end, and is past its deadline."""
-    return RunError(
-        f"{container.name} did not end within {timeout_s:g} s",
-        advice="is the disk under the cache, or the tier's path, very busy?",
-        evidence=container.logs(tail=20),
-    )
+    said = container.logs(tail=20)
+    return failure(RunError, "not ended", evidence=said, name=container.name, within_s=timeout_s)
 
 
 def follow(
@@ -182,8 +180,6 @@ def raise_if_dead(watch: Sequence[Container], output: Output) -> None:
     for container in watch:
         state = container.state()
         if state != "running":
-            raise NodeError(
-                f"{container.name} died in the middle of the run: {state}",
-                advice="look at its log among the raw files of the run",
-                evidence=container.logs(tail=20) + "\n" + output.tail(),
-            )
+            last = f"{container.logs(tail=20)}\n{output.tail()}"
+            named = {"name": container.name, "state": state}
+            raise failure(NodeError, "died in a run", evidence=last, **named)

@@ -58,8 +58,7 @@ def seconds_of(variable: str, default: int, least: int = 1) -> int:
     """A duration that the environment may set. UsageError if the variable holds no such number."""
     text = os.environ.get(variable) or str(default)
     if not (text.isdigit() and int(text) >= least):
-        advice = f"write whole seconds, at least {least}"
-        raise UsageError(f"{variable} is {text!r}", advice=advice)
+        raise failure(UsageError, "no seconds", variable=variable, text=text, least=least)
     return int(text)
 
 
@@ -97,11 +96,6 @@ def refusal(on: str, process_mark: str, its_host: str, more: str, drop: str) -> 
     return failure(
         UnavailableError, "in use", on=on, process=process, host=its_host, more=more, drop=drop
     )
-
-
-def not_ours(kind: str, name: str, advice: str) -> UnavailableError:
-    """The error of a name that is needed, and that a thing without our label has."""
-    return failure(UnavailableError, "not ours", kind=kind, name=name, advice=advice)
 
 
 @contextmanager

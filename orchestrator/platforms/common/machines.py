@@ -6,6 +6,7 @@ A machine elsewhere on which containers of ours may read is an `AgentMachine` (a
 
 import os
 import platform
+import shutil
 import socket
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -157,6 +158,13 @@ def as_node(container: Container, name: str, role: _Role, **more: Any) -> Node:
     return Node(name, role, container=container.name, **known, **more)
 
 
+def text_of(machine: Machine, path: str) -> str:
+    """Returns the text of a file; "" if it cannot be read."""
+    with suppress(OSError):
+        return machine.read(path)
+    return ""
+
+
 def value(text: str, key: str) -> str:
     """Returns the rest of the first line that begins with `key`; "" if none does."""
     lines = (line for line in text.splitlines() if line.startswith(key))
@@ -188,17 +196,11 @@ class LocalMachine:
         return MachineFacts(
             hostname=self.name,
             kernel=platform.release(),
-            system=system(self._text("/etc/os-release")) or platform.platform(),
+            system=system(text_of(self, "/etc/os-release")) or platform.platform(),
             cpus=os.cpu_count() or 1,
-            cpu_model=cpu_model(self._text("/proc/cpuinfo")) or platform.machine(),
-            memory_bytes=memory_bytes(self._text("/proc/meminfo")),
+            cpu_model=cpu_model(text_of(self, "/proc/cpuinfo")) or platform.machine(),
+            memory_bytes=memory_bytes(text_of(self, "/proc/meminfo")),
         )
-
-    def _text(self, path: str) -> str:
-        """The text of a file; "" if it cannot be read."""
-        with suppress(OSError):
-            return self.read(path)
-        return ""
 
     def read(self, path: str) -> str:
         return self._at(path).read_text()
@@ -219,8 +221,7 @@ class LocalMachine:
         existing = self._at(path)
         while not existing.exists():
             existing = existing.parent
-        stats = os.statvfs(existing)
-        return stats.f_bavail * stats.f_frsize
+        return shutil.disk_usage(existing).free
 
     def refresh(self) -> None:
         """Nothing: each `read` looks by itself."""
@@ -233,11 +234,7 @@ class LocalMachine:
 def kernels(machines: Sequence[Machine]) -> int:
     """Returns how many of them are known to have a kernel of their own: the machines of kind and
     minikube may be containers on one and the same. One machine is not asked."""
-
-    def boot(machine: Machine) -> str:
-        try:
-            return machine.read(_BOOT).strip()
-        except OSError:
-            return ""
-
-    return 1 if len(machines) == 1 else len(set(at_once.each(boot, machines)) - {""})
+    if len(machines) == 1:
+        return 1
+    boots = at_once.each(lambda machine: text_of(machine, _BOOT).strip(), machines)
+    return len({*boots} - {""})

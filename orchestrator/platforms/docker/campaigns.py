@@ -15,8 +15,9 @@ from typing import Any
 
 from docker.errors import APIError, DockerException
 
-from orchestrator.errors import RunError
+from orchestrator.errors import RunError, UnavailableError
 from orchestrator.guards import GuardBeats
+from orchestrator.keys.messages import failure
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.lifecycle import DEAD_S, Swept
 from orchestrator.platforms.docker.connection import CAMPAIGN, LABEL, OURS, ROLE, STANDING, Engine
@@ -191,7 +192,7 @@ class Leftovers:
         leftover = self._engine.found(lambda: get(name))
         if leftover is not None and LABEL not in labels_of(leftover):
             how = f"rename or remove it (`docker {kind} rm {name}`)"
-            raise lifecycle.not_ours(kind, name, how)
+            raise failure(UnavailableError, "not ours", kind=kind, name=name, advice=how)
         return leftover
 
     def remove_container(self, name: str, container: str) -> None:
@@ -220,10 +221,8 @@ class Leftovers:
         with self._engine.errors(f"removing {thing}"):
             clock = self._engine.clock
             if reason := wait_while(refusal, deadline_s=_REMOVAL_S, clock=clock, every_s=0.2):
-                raise RunError(
-                    f"{thing} could not be removed within {_REMOVAL_S:g} s: {reason}",
-                    advice="look with `docker ps -a` at what holds it",
-                )
+                within_s = _REMOVAL_S
+                raise failure(RunError, "still held", thing=thing, within_s=within_s, reason=reason)
 
 
 class SignsOfLife:

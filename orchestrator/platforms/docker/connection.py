@@ -163,9 +163,8 @@ def engine_errors(doing: str, advice: str = _START) -> Iterator[None]:
             raise NodeError(f"{doing}: {text}") from error
         raise RunError(f"{doing}: Docker refused: {text}") from error
     except (DockerException, OSError) as error:
-        raise UnavailableError(
-            f"{doing}: the Docker engine does not answer ({error})", advice=advice
-        ) from error
+        text = f"{doing}: the Docker engine does not answer ({error})"
+        raise UnavailableError(text, advice) from error
 
 
 class Engine:

@@ -290,10 +290,8 @@ class DockerPlatform:
     def _describe(self, spec: ContainerSpec, container: Any) -> DockerContainer:
         state, handle = container.attrs["State"], self.container(spec.name)
         if not state.get("Running"):
-            raise NodeError(
-                f"{spec.name} stopped as soon as it was started (exit {state.get('ExitCode')})",
-                evidence=handle.logs(tail=30),
-            )
+            what = f"{spec.name} stopped as soon as it was started (exit {state.get('ExitCode')})"
+            raise NodeError(what, evidence=handle.logs(tail=30))
         process = int(state["Pid"])
         if spec.io_caps:
             limits.read_back(spec.io_caps, process, spec.name, self._machine)

@@ -7,7 +7,7 @@ from typing import Any, Self
 from docker.errors import DockerException
 
 from orchestrator.errors import RunError, UnavailableError
-from orchestrator.keys.messages import message
+from orchestrator.keys.messages import failure, message
 from orchestrator.platforms.common import commands, lifecycle
 from orchestrator.platforms.docker.connection import Engine
 from orchestrator.system import at_once
@@ -37,10 +37,8 @@ class DockerImages:
             push = self._client.images.push
             for line in self._told(lambda: push(name, version, stream=True, decode=True)):
                 if "error" in line:
-                    raise RunError(
-                        f"{tag} could not be pushed to {registry}: {line['error']}",
-                        advice="sign in there with `docker login`",
-                    )
+                    error = line["error"]
+                    raise failure(RunError, "not pushed", tag=tag, registry=registry, error=error)
 
     def take_from(self, other: Self, tag: str) -> None:
         """Brings an image of another engine here, through this computer."""

@@ -9,7 +9,6 @@ start with "error setting rlimit…"; the container is then started without.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from orchestrator.errors import GateError, UnavailableError
 from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import DeviceCap
+from orchestrator.platforms.common.machines import text_of, value
 from orchestrator.powers import ContainerSpec, Machine
 
 _DEVICES = "/dev:/dev"
@@ -93,11 +93,8 @@ def read_back(caps: Sequence[DeviceCap], process_id: int, container: str, machin
         for name in _NAMES:
             expected, limit = getattr(cap, name), limits_in_force.get(name)
             if expected is not None and expected != limit:
-                raise GateError(
-                    f"the control group of {container} limits {name} of {cap.device} "
-                    f"to {limit or 'nothing'}, expected {expected}",
-                    advice="does the engine support block I/O limits (`docker info`)?",
-                )
+                held = {"name": name, "limit": limit or "nothing", "expected": expected}
+                raise failure(GateError, "other limits", container=container, cap=cap, **held)
 
 
 def _number(device: str, machine: Machine) -> str:
@@ -126,36 +123,26 @@ def _limits_in_force(
 def _version_1(group: str, number: str, machine: Machine) -> dict[str, int]:
     limits: dict[str, int] = {}
     for name, (_, file, _) in _NAMES.items():
-        for line in machine.read(f"{group}/{file}").splitlines():
-            device, value = line.split()
-            if device == number:
-                limits[name] = int(value)
+        rates = dict(line.split() for line in machine.read(f"{group}/{file}").splitlines())
+        if number in rates:
+            limits[name] = int(rates[number])
     return limits
 
 
 def _version_2(group: str, number: str, machine: Machine) -> dict[str, int]:
-    for line in machine.read(f"{group}/io.max").splitlines():
-        device, *pairs = line.split()
-        if device == number:
-            values = dict(pair.split("=") for pair in pairs)
-            return {
-                name: int(values[key])
-                for name, (_, _, key) in _NAMES.items()
-                if values.get(key, "max") != "max"
-            }
-    return {}
+    lines = map(str.split, machine.read(f"{group}/io.max").splitlines())
+    rates = dict(pair.split("=") for device, *pairs in lines if device == number for pair in pairs)
+    keys = {name: key for name, (_, _, key) in _NAMES.items()}
+    return {name: int(rates[key]) for name, key in keys.items() if rates.get(key, "max") != "max"}
 
 
 def ulimits_in_force(
     limits: Mapping[str, Any], process_id: int, machine: Machine
 ) -> dict[str, str]:
     """Returns the soft limits of these names; none if they cannot be read from here."""
-    lines: list[str] = []
-    with suppress(OSError):
-        lines = machine.read(f"/proc/{process_id}/limits").splitlines() if limits else []
+    text = text_of(machine, f"/proc/{process_id}/limits") if limits else ""
     return {
-        name: line.removeprefix(_ULIMIT_LINES[name]).split()[0]
-        for line in lines
-        for name in limits
-        if name in _ULIMIT_LINES and line.startswith(_ULIMIT_LINES[name])
+        name: said.split()[0]
+        for name, begin in _ULIMIT_LINES.items()
+        if name in limits and (said := value(text, begin))
     }

@@ -67,12 +67,10 @@ class DockerMachines:
         if placing.client_machine in placing.machines:
             return self._nodes[placing.machines.index(str(placing.client_machine))]
         own = self._connected(placing.client_machine)
-        shared = [
-            engine
-            for engine in self._nodes
-            if not own.reach.is_local and engine.reach.address == own.reach.address
-        ]
-        return shared[0] if shared else own
+        if own.reach.is_local:
+            return own
+        same = (engine for engine in self._nodes if engine.reach.address == own.reach.address)
+        return next(same, own)
 
     # -------------------------------------------------------------- which engine
 
@@ -251,9 +249,8 @@ def _check_addresses(engines: Sequence[DockerPlatform]) -> None:
     local = [engine.known_as for engine in engines if engine.reach.is_local]
     if local and len(engines) > 1:
         raise failure(UsageError, "no address for others", engine=local[0])
-    often = Counter(engine.reach.address for engine in engines).most_common(1)
-    if often and often[0][1] > 1:
-        address = often[0][0]
+    address, often = Counter(engine.reach.address for engine in engines).most_common(1)[0]
+    if often > 1:
         same = [engine.known_as for engine in engines if engine.reach.address == address]
         raise failure(UsageError, "the same machine", engines=" and ".join(same), address=address)
 

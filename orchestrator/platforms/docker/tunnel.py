@@ -28,7 +28,6 @@ _ADDRESS = re.compile(
 )
 _UP = "tierbench: forwarded"
 _CONFIGURED_S = 10.0
-_AGAIN_S, _OPEN_S = 1.0, 60.0
 _OPTIONS = (
     "BatchMode=yes",
     "ConnectTimeout=20",
@@ -45,18 +44,14 @@ class Tunnel:
     """A tunnel to the engine at `url`, made again if it breaks; `host` is its machine as ssh has
     it. UsageError for another address, UnavailableError if ssh cannot connect."""
 
-    def __init__(
-        self,
-        url: str,
-        beside: Callable[[Sequence[str]], Beside] = Beside,
-        again_s: float = _AGAIN_S,
-        open_s: float = _OPEN_S,
-    ) -> None:
+    start_beside: Callable[[Sequence[str]], Beside] = staticmethod(Beside)
+    again_s, open_s = 1.0, 60.0
+
+    def __init__(self, url: str) -> None:
         match = _ADDRESS.fullmatch(url)
         if match is None:
             raise failure(UsageError, "no address behind ssh", url=url)
         self._url, self._at = url, match.groupdict(default="")
-        self._start_beside, self._again_s, self._open_s = beside, again_s, open_s
         self.trouble = ""  # why it could not be made again, at the last attempt
         self._folder = Path(tempfile.mkdtemp(prefix="tierbench-ssh-"))
         self.socket = self._folder / "docker.sock"
@@ -90,7 +85,7 @@ class Tunnel:
         options = [part for option in _OPTIONS for part in ("-o", option)]
         forward = f"{self.socket}:{self._at['path'].rstrip('/') or _SOCKET}"
         says = f"echo '{_UP}' && exec cat"
-        beside = self._start_beside([*self._command("-T", *options, "-L", forward), says])
+        beside = self.start_beside([*self._command("-T", *options, "-L", forward), says])
         said: list[str] = []
 
         def is_up() -> bool:
@@ -101,16 +96,14 @@ class Tunnel:
             return False
 
         try:
-            if at_once.within(is_up, self._open_s):
+            if at_once.within(is_up, self.open_s):
                 return beside
         except TimeoutError as error:
             said.append(str(error))
         beside.close()
-        raise UnavailableError(
-            f"{self._url}: ssh does not connect: {' '.join(said[-3:]) or 'it says nothing'}",
-            advice=f"`{' '.join(self._command('-o', 'BatchMode=yes'))} docker version` must work "
-            "without a question: a key that needs no passphrase or is in an agent, a known host",
-        )
+        why = " ".join(said[-3:]) or "it says nothing"
+        ssh = " ".join(self._command("-o", "BatchMode=yes"))
+        raise failure(UnavailableError, "no way by ssh", url=self._url, why=why, ssh=ssh)
 
     def _keep(self) -> None:
         """Opens the tunnel again when it breaks. No error ends that, also not a busy machine's."""
@@ -118,7 +111,7 @@ class Tunnel:
             with suppress(Exception):
                 for _ in self._beside.lines():
                     pass
-            while not self._closing.wait(self._again_s):
+            while not self._closing.wait(self.again_s):
                 try:
                     self._beside = self._opened()
                     self.trouble = ""

@@ -9,11 +9,12 @@ from collections.abc import Callable, Collection, Iterator
 from functools import partial
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
+from orchestrator.keys.messages import failure
 from orchestrator.platforms.common.lifecycle import Swept
 from orchestrator.platforms.kubernetes import space
 from orchestrator.platforms.kubernetes.connection import Refused, Thing, Unanswered, cluster_errors
+from orchestrator.platforms.kubernetes.manifests import SNAPSHOTS
 from orchestrator.platforms.kubernetes.space import Space, annotation_of, label_of, name_of
-from orchestrator.platforms.kubernetes.volume_manifests import SNAPSHOTS
 from orchestrator.system.clock import wait_while
 
 CONTENTS = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents"
@@ -92,11 +93,8 @@ class Namespaces:
 
         rented = partial(self.rented, namespace, kept)
         if names := wait_while(rented, deadline_s=_GONE_S, clock=self._clock, every_s=0.5):
-            raise RunError(
-                f"what {namespace} rented is not gone after {_GONE_S:g} s: {', '.join(names)}",
-                advice="look with `kubectl get pv,volumesnapshotcontent`, and for the disks at the "
-                "provider: they may cost money until they are removed",
-            )
+            said = ", ".join(names)
+            raise failure(RunError, "rent stays", of=namespace, within_s=_GONE_S, names=said)
 
     def rented(
         self, namespace: str, kept: Collection[str] = (), wanted: str = "Delete"

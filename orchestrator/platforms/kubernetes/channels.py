@@ -24,6 +24,7 @@ from typing import Any
 import websocket
 
 from orchestrator.errors import TierbenchError, UnavailableError
+from orchestrator.keys.messages import failure
 from orchestrator.platforms.common.commands import Chunk
 from orchestrator.platforms.kubernetes.connection import Api, Refused, Unanswered
 from orchestrator.platforms.kubernetes.trouble import MAIN
@@ -168,10 +169,8 @@ class PortForward:
             self._listener.bind(("127.0.0.1", local_port or 0))
         except OSError as error:
             self._listener.close()
-            raise UnavailableError(
-                f"the port {local_port} is taken ({error})",
-                advice="free the port, or leave `port` out of the profile to use any free one",
-            ) from error
+            taken = failure(UnavailableError, "port here taken", port=local_port, error=error)
+            raise taken from error
         self._listener.listen(128)
         self.local_port = int(self._listener.getsockname()[1])
         threading.Thread(target=self._accept, name=f"port {port}", daemon=True).start()

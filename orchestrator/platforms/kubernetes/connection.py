@@ -63,9 +63,9 @@ class Refused(Exception):
             pass
         super().__init__(self.message)
 
-    @property
-    def is_missing(self) -> bool:
-        return self.status == 404
+
+class Missing(Refused):
+    """What was asked for is not there."""
 
 
 class Unanswered(Exception):
@@ -91,7 +91,7 @@ def _translated(doing: str, error: Refused) -> RunError | UnavailableError:
         return failure(UnavailableError, "quota exceeded", doing=doing, text=text)
     if error.status == 403:
         return UnavailableError(f"{doing}: not allowed: {text}", advice=RIGHTS)
-    if error.is_missing and "pods" in text:
+    if error.status == 404 and "pods" in text:
         return NodeError(f"{doing}: {text}")
     return RunError(f"{doing}: Kubernetes refused: {text}")
 
@@ -132,14 +132,14 @@ class Api:
 
     def find(self, path: str) -> Thing | None:
         """Returns an object; None if it is not there."""
-        with contextlib.suppress(_Missing):
+        with contextlib.suppress(Missing):
             return self.get(path)
         return None
 
     def listed(self, path: str, selector: str = "", fields: str = "") -> list[Thing]:
         """Returns all with these labels and fields; none if there is no such kind."""
         query = {"labelSelector": selector, "fieldSelector": fields}
-        with contextlib.suppress(_Missing):
+        with contextlib.suppress(Missing):
             answer = self.get(path, **{key: value for key, value in query.items() if value})
             return list(answer.get("items") or [])
         return []
@@ -167,7 +167,7 @@ class Api:
             options["gracePeriodSeconds"] = round(grace_s)
         if version:
             options["preconditions"] = {"resourceVersion": version}
-        with contextlib.suppress(_Missing):
+        with contextlib.suppress(Missing):
             self._again(lambda: self._asked("DELETE", path, options))
 
     def answers(self) -> bool:
@@ -221,14 +221,10 @@ class Api:
             date = parsedate_to_datetime(str(answer.headers.get("Date")))
             self._ahead_s = date.timestamp() - self._clock.now()
         if answer.status == 404:
-            raise _Missing(404, data.decode(errors="replace"))
+            raise Missing(404, data.decode(errors="replace"))
         if not 200 <= answer.status < 300:
             raise Refused(answer.status, data.decode(errors="replace"))
         return data
-
-
-class _Missing(Refused):
-    """What was asked for is not there."""
 
 
 def _is_passing(error: Exception) -> bool:

@@ -5,7 +5,7 @@ Everything made here carries the labels `tierbench=1` and its campaign's. Docs: 
 
 import secrets
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,10 +19,10 @@ from orchestrator.platforms.kubernetes import examination
 from orchestrator.platforms.kubernetes.campaigns import Namespaces, Sweeper
 from orchestrator.platforms.kubernetes.connection import Api, Refused, Thing, cluster_errors
 from orchestrator.platforms.kubernetes.guard import LeaseGuard
+from orchestrator.platforms.kubernetes.manifests import size_bytes
 from orchestrator.platforms.kubernetes.placing import Placement
 from orchestrator.platforms.kubernetes.pods import ClusterImages, Pods
 from orchestrator.platforms.kubernetes.space import NAMESPACES, Space, label_of, name_of
-from orchestrator.platforms.kubernetes.volume_manifests import size_bytes
 from orchestrator.platforms.kubernetes.volumes import Volumes
 from orchestrator.powers import Clock, ContainerSpec, Conversation, Machine, MachineFacts
 from orchestrator.system import at_once
@@ -106,10 +106,13 @@ class KubernetesPlatform:
         machine: they are of one node pool."""
         nodes = self.placement.known
         info = nodes[0]["status"]["nodeInfo"] if nodes else {}
+        identity: str | None = None
+        with cluster_errors("reading the cluster's identity"), suppress(Refused):
+            identity = str(self._api.get(f"{NAMESPACES}/kube-system")["metadata"]["uid"])
         return {
             "Name": self._api.context,
             "Host": self._api.host,
-            "ID": self._identity(),
+            "ID": identity,  # that of its oldest namespace
             "ServerVersion": self._version.get("gitVersion"),
             "Driver": info.get("containerRuntimeVersion"),
             "KernelVersion": info.get("kernelVersion"),
@@ -123,14 +126,6 @@ class KubernetesPlatform:
         version = str(self._version.get("gitVersion"))
         machines = self.placement.find_machines()
         return tuple(examination.examine(self._api, version, machines, self.space.given))
-
-    def _identity(self) -> str | None:
-        """The identity of the cluster: that of its oldest namespace."""
-        with cluster_errors("reading the cluster's identity"):
-            try:
-                return str(self._api.get(f"{NAMESPACES}/kube-system")["metadata"]["uid"])
-            except Refused:
-                return None
 
     def machines(self) -> tuple[Machine, ...]:
         """Those that were there when the cluster was last asked, as before each new placement."""

@@ -7,6 +7,7 @@ scheduler counts: by requests, not by use.
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -14,9 +15,8 @@ from kubernetes.utils.quantity import parse_quantity
 
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.platforms.common.machines import Finding
-from orchestrator.platforms.kubernetes import volume_manifests
 from orchestrator.platforms.kubernetes.connection import RIGHTS, Api, Refused, Thing, cluster_errors
-from orchestrator.platforms.kubernetes.manifests import SHARES
+from orchestrator.platforms.kubernetes.manifests import SHARES, SNAPSHOT_CLASSES, size_bytes
 from orchestrator.platforms.kubernetes.placing import ZONE
 from orchestrator.platforms.kubernetes.space import CLASSES, label_of, name_of
 from orchestrator.units import format_bytes
@@ -26,9 +26,9 @@ _ATTACHMENTS = "/apis/storage.k8s.io/v1/csinodes"
 _OVER = ("Succeeded", "Failed")  # phases of pods that hold nothing any more
 
 
-def _words(of: str) -> dict[str, Any]:
+def _words(of: str) -> Any:
     """What examination.yaml says of this."""
-    return dict(shipped(__package__, "examination.yaml")[of])
+    return shipped(__package__, "examination.yaml")[of]
 
 
 def examine(
@@ -60,7 +60,7 @@ def _machines(machines: list[Thing]) -> Iterator[Finding]:
     yield Finding("machines", True, f"{len(machines)}{named}{few}")
     for machine in machines:
         room = machine["status"].get("allocatable") or {}
-        memory = format_bytes(volume_manifests.size_bytes(str(room.get("memory", "0"))))
+        memory = format_bytes(size_bytes(str(room.get("memory", "0"))))
         text = f"{room.get('cpu', '?')} CPUs and {memory} for pods"
         yield Finding(f"machine {name_of(machine)}", True, text)
 
@@ -74,8 +74,7 @@ def _right(
 ) -> Finding:
     """A right in the given namespace, or in all. `lacking`: what the finding is without it."""
     verbs, what_for = right
-    outside = shipped(__package__, "examination.yaml")["outside"]
-    place = "" if resource.startswith(tuple(outside)) else namespace
+    place = "" if resource.startswith(tuple(_words("outside"))) else namespace
     refused = [verb for verb in verbs.split() if not _allowed(api, resource, verb, place)]
     subject = f"right to {verbs.replace(' ', ', ')} {resource}"
     if not refused:
@@ -112,7 +111,7 @@ def _storage(api: Api) -> Iterator[Finding]:
         hint = f"; {drivers[driver]}" if driver in drivers else ""
         subject = f"storage class {name_of(storage_class)}"
         yield Finding(subject, True, f"{driver}, {zone}{most}{hint}")
-    snapshots = _seen(api, volume_manifests.SNAPSHOT_CLASSES)
+    snapshots = _seen(api, SNAPSHOT_CLASSES)
     made_by = ", ".join(str(kind.get("driver")) for kind in snapshots)
     text = made_by or "no class is seen: data are loaded for every run"
     yield Finding("volume snapshots", True if snapshots else None, text)
@@ -120,10 +119,9 @@ def _storage(api: Api) -> Iterator[Finding]:
 
 def _seen(api: Api, path: str) -> list[Thing]:
     """All of a kind; none if they may not be listed, which is said where the right is needed."""
-    try:
+    with suppress(Refused):
         return api.listed(path)
-    except Refused:
-        return []
+    return []
 
 
 def free_cpus(nodes: int, machines: Sequence[Thing], pods: Iterable[Thing]) -> float:

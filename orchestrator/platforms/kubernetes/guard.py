@@ -13,13 +13,14 @@ from datetime import datetime
 from functools import partial
 
 from orchestrator.errors import LeftBehindError, RunError, TierbenchError, UnavailableError
-from orchestrator.keys.messages import failure
+from orchestrator.keys.messages import failure, message
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.lifecycle import DEAD_S
 from orchestrator.platforms.kubernetes import manifests, space
 from orchestrator.platforms.kubernetes.campaigns import Namespaces
 from orchestrator.platforms.kubernetes.connection import (
     RIGHTS,
+    Missing,
     Refused,
     Thing,
     Unanswered,
@@ -92,7 +93,7 @@ class LeaseGuard:
     def _lives(self, lease: Thing) -> bool:
         if not label_of(lease, space.CAMPAIGN):
             return True  # tierbench did not make it, so it must not be taken
-        renewed = datetime.fromisoformat(str(lease["spec"]["renewTime"]).replace("Z", "+00:00"))
+        renewed = datetime.fromisoformat(str(lease["spec"]["renewTime"]))
         mark = annotation_of(lease, space.PROCESS)
         return lifecycle.lives(mark, lambda: self._api.now() - renewed.timestamp() < DEAD_S)
 
@@ -177,15 +178,12 @@ class Rent:
         """A job that ended, or was removed, while no sign of life came is made anew."""
         end_s = round(self._api.now() - self._since_s + self._rent_s)
         path = self._space.path("jobs", self._space.owner["name"], _JOBS)
-        try:
+        with contextlib.suppress(Missing):
             job = self._api.change(path, {"spec": {"activeDeadlineSeconds": end_s}})
-        except Refused as error:
-            if not error.is_missing:
-                raise
-            job = {}
-        is_ending = job.get("metadata", {}).get("deletionTimestamp")
-        if not job or is_ending or job.get("status", {}).get("conditions"):
-            self.hire()
+            is_ending = job.get("metadata", {}).get("deletionTimestamp")
+            if not is_ending and not job.get("status", {}).get("conditions"):
+                return
+        self.hire()
 
     def end(self) -> None:
         """Ends the job by its deadline, where it would not go with its namespace."""
@@ -196,16 +194,10 @@ class Rent:
 
     def left_behind(self, trouble: TierbenchError) -> LeftBehindError:
         name = self._space.namespace
-        return LeftBehindError(
-            f"what {name} rented may still be there, and cost money: {trouble.what}. What is in "
-            f"it ends by itself {self._rent_s} s after the last sign of life, if the cluster works",
-            (
-                f"kubectl get all,pvc,volumesnapshot -n {name}",
-                "kubectl get pv,volumesnapshotcontent",
-                "tierbench clean --platform kubernetes",
-            ),
-            trouble.advice,
-        )
+        what = message("left behind", name=name, trouble=trouble.what, rent_s=self._rent_s)
+        of_all = ("kubectl get pv,volumesnapshotcontent", "tierbench clean --platform kubernetes")
+        look = (f"kubectl get all,pvc,volumesnapshot -n {name}", *of_all)
+        return LeftBehindError(what, look, trouble.advice)
 
 
 def _version_of(thing: Thing) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.errors import UnavailableError
+from orchestrator.keys.messages import failure
 from orchestrator.model import Placing
 from orchestrator.platforms.kubernetes import trouble
 from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
@@ -147,12 +148,7 @@ class Placement:
                 return self.machine_names[placement]
             names = [name_of(machine) for machine in self.find_machines((placement,))]
             if not names or (len(names) > 1 and not placement):
-                raise UnavailableError(
-                    "a device is on one machine, and it is not known on which"
-                    if names
-                    else "no machine of the cluster can run pods of ours",
-                    advice="look with `kubectl get nodes`; taints need tolerations",
-                )
+                raise failure(UnavailableError, "no machine chosen" if names else "no machine")
             return self.machine_names.setdefault(placement, (self._free_machines() or names)[0])
 
     def find_machines(self, placements: Sequence[str] = ANY) -> list[Thing]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from orchestrator.errors import NodeError, RunError, TierbenchError
+from orchestrator.keys.messages import failure
 from orchestrator.platforms.common import archives, commands
 from orchestrator.platforms.common.commands import LineConversation, Output
 from orchestrator.platforms.kubernetes import trouble
@@ -121,11 +122,8 @@ class Pod:
             frames.cut()
             raise RunError(f"{doing}: {error}", evidence=_text(errors)) from error
         if frames.exit_code != 0:
-            raise RunError(
-                f"{doing}: {argv[0]} failed (exit {frames.exit_code}) {frames.message}",
-                advice="its image needs sh and GNU tar",
-                evidence=_text(errors),
-            )
+            ended = {"doing": doing, "name": argv[0], "frames": frames}
+            raise failure(RunError, "pipe failed", evidence=_text(errors), **ended)
 
     def _begin(self, doing: str, argv: Sequence[str], silence_s: float | None = None) -> Frames:
         query = [("container", MAIN), *(("command", word) for word in argv)]
@@ -143,11 +141,8 @@ class Pod:
         state = self.state()
         if state != "running":
             return NodeError(f"{doing}: {self.name} is {state}", evidence=output.tail())
-        return RunError(
-            f"{doing}: the connection ended before the command did {frames.message}".strip(),
-            advice="was the API server, or a proxy before it, restarted?",
-            evidence=output.tail(),
-        )
+        said = f" {frames.message}".rstrip()
+        return failure(RunError, "connection ended", evidence=output.tail(), doing=doing, said=said)
 
     # -------------------------------------------------------------- files
 
@@ -210,10 +205,8 @@ class Pod:
         """Notes what is known now, and forwards its ports. NodeError if it has ended."""
         state = self.state()
         if state != "running":
-            raise NodeError(
-                f"{self.name} stopped as soon as it was started: {state}",
-                evidence=self.logs(tail=30),
-            )
+            what = f"{self.name} stopped as soon as it was started: {state}"
+            raise NodeError(what, evidence=self.logs(tail=30))
         for port, local in spec.ports.items():
             forward = PortForward(self._api, self.path, port, local, spec.address or "")
             self._forwards.append(forward)

@@ -6,6 +6,7 @@ taken to be there, and an image that cannot be pulled is an error of the first p
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from orchestrator.errors import NodeError, UnavailableError
@@ -25,30 +26,26 @@ GROWN_S = 900.0  # what a pod waits until the cluster has grown
 _MOST_LISTED = 50  # a kubelet tells no more images than that (nodeStatusMaxImages)
 
 
+@dataclass
 class Pods:
     """The containers of a campaign. `claims`: of the volumes that mounts may name."""
 
     start_s = 180.0  # a pod waits this long for a machine, a volume or an image
     look_every_s = 1.0
 
-    def __init__(
-        self,
-        space: Space,
-        placement: Placement,
-        claims: Mapping[str, str],
-        machine_named: Callable[[str], Machine | None],
-    ) -> None:
-        self._space, self._api, self._clock = space, space.api, space.clock
-        self._placement, self._claims, self._machine_named = placement, claims, machine_named
-        self._pods: dict[str, Pod] = {}
+    space: Space
+    placement: Placement
+    claims: Mapping[str, str]
+    machine_named: Callable[[str], Machine | None]
+    known: dict[str, Pod] = field(default_factory=dict)
 
     def pod(self, name: str) -> Pod:
         """The only one of this name: what is known of it is kept there."""
-        return self._pods.setdefault(name, Pod(name, self._space, self._machine_named))
+        return self.known.setdefault(name, Pod(name, self.space, self.machine_named))
 
     def forget(self, name: str) -> None:
         self.pod(name).forget()
-        self._pods.pop(name, None)
+        self.known.pop(name, None)
 
     @contextmanager
     def running(self, spec: ContainerSpec) -> Iterator[Pod]:
@@ -61,64 +58,64 @@ class Pods:
         try:
             self.pod(name).remove(timeout_s)
         finally:
-            self._pods.pop(name, None)
+            self.known.pop(name, None)
 
     def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
-        started = self._clock.monotonic()
+        started = self.space.clock.monotonic()
         with taken_down(lambda: self._remove(spec.name, 1)):
             self.start(spec)
 
             def ended() -> Thing | None:
                 with cluster_errors(f"running {spec.name}"):
-                    pod = self._api.get(self.pod(spec.name).path)
+                    pod = self.space.api.get(self.pod(spec.name).path)
                 return None if "running" in trouble.main_state(pod) else pod
 
-            left_s = timeout_s - (self._clock.monotonic() - started)
-            pod = wait_until(ended, deadline_s=left_s, clock=self._clock, every_s=0.1)
+            left_s = timeout_s - (self.space.clock.monotonic() - started)
+            pod = wait_until(ended, deadline_s=left_s, clock=self.space.clock, every_s=0.1)
             if pod is None:
                 raise commands.not_ended(self.pod(spec.name), timeout_s)
             end = trouble.main_state(pod).get("terminated")
             if end is None:
                 raise NodeError(f"{spec.name} is {trouble.in_words(pod)}")
-            took_s = self._clock.monotonic() - started
+            took_s = self.space.clock.monotonic() - started
             out = self.pod(spec.name).logs()
         return Completed(spec.command, int(end["exitCode"]), out, "", took_s)
 
     def start(self, spec: ContainerSpec) -> Thing:
         """Makes the pod, after removing a leftover of its name; returns it when `main` has begun.
         UnavailableError, in the cluster's own words, if it cannot begin."""
-        pod, labels, placing = self.pod(spec.name), self._space.labels, self._placement.placing
+        pod, labels, placing = self.pod(spec.name), self.space.labels, self.placement.placing
         pod.clear(grace_s=1)
-        with self._placement.choosing(spec.placement) as spread:
+        with self.placement.choosing(spec.placement) as spread:
             image = own_images.name_in_registry(spec.image)
-            manifest = manifests.pod(spec, image, labels, self._claims, placing, spread)
+            manifest = manifests.pod(spec, image, labels, self.claims, placing, spread)
             with cluster_errors(f"starting {spec.name}"):
                 if secret := manifests.secret(spec, labels):
-                    self._space.make("secrets", secret)
-                self._space.make("pods", manifest)
+                    self.space.make("secrets", secret)
+                self.space.make("pods", manifest)
             if spec.placement:
                 placed = self._awaited(spec, lambda thing: bool(thing["spec"].get("nodeName")))
                 machine = str(placed["spec"]["nodeName"])
-                self._placement.machine_names.setdefault(spec.placement, machine)
+                self.placement.machine_names.setdefault(spec.placement, machine)
         begun = {"running", "terminated"}
         return self._awaited(spec, lambda thing: not begun.isdisjoint(trouble.main_state(thing)))
 
     def _awaited(self, spec: ContainerSpec, done: Callable[[Thing], bool]) -> Thing:
         """Returns the pod when it is `done`. UnavailableError when that is hopeless."""
-        path, now = self.pod(spec.name).path, self._clock.monotonic()
+        path, now = self.pod(spec.name).path, self.space.clock.monotonic()
         next_look, patience = now + self.look_every_s, trouble.Patience(now)
         while True:
             with cluster_errors(f"starting {spec.name}"):
-                pod = self._api.get(path)
+                pod = self.space.api.get(path)
             if done(pod):
                 return pod
             if pod.get("status", {}).get("phase") == "Failed":
                 raise NodeError(f"{spec.name} was not started: {trouble.in_words(pod)}")
-            now = self._clock.monotonic()
+            now = self.space.clock.monotonic()
             if now >= next_look:
                 self._raise_if_hopeless(spec, pod, patience)
                 next_look = now + self.look_every_s
-            self._clock.sleep(0.1)
+            self.space.clock.sleep(0.1)
 
     def _raise_if_hopeless(
         self, spec: ContainerSpec, pod: Thing, patience: trouble.Patience
@@ -128,24 +125,19 @@ class Pods:
             for volume in pod["spec"].get("volumes") or []
             if "persistentVolumeClaim" in volume
         ]
-        events = [event for thing in (name_of(pod), *claims) for event in self._space.events(thing)]
+        events = [event for thing in (name_of(pod), *claims) for event in self.space.events(thing)]
         problem = trouble.of_pod(pod, events)
         limit_s = GROWN_S if trouble.grows(events) else self.start_s
-        if not patience.ends(self._clock.monotonic(), problem, limit_s):
+        if not patience.ends(self.space.clock.monotonic(), problem, limit_s):
             return
-        said = problem.text if problem else trouble.in_words(pod)
-        raise UnavailableError(
-            f"{spec.name} does not start: {said}",
-            advice=problem.advice if problem else "look at the machine's kubelet",
-            evidence="\n".join(
-                f"{event.get('reason')}: {event.get('message')}" for event in events
-            ),
-        )
+        problem = problem or trouble.Trouble(trouble.in_words(pod), "look at the machine's kubelet")
+        said = "\n".join(f"{event.get('reason')}: {event.get('message')}" for event in events)
+        raise UnavailableError(f"{spec.name} does not start: {problem.text}", problem.advice, said)
 
     def find(self, role: str = "") -> tuple[ContainerEntry, ...]:
         selector = f"{space.MARK},{space.ROLE}={role}" if role else space.MARK
         with cluster_errors("looking for containers of ours"):
-            pods = self._api.listed(self._space.path("pods"), selector)
+            pods = self.space.api.listed(self.space.path("pods"), selector)
         entries = [ContainerEntry(space.name_here(pod), "", trouble.in_words(pod)) for pod in pods]
         return tuple(sorted(entries, key=lambda entry: entry.name))
 
@@ -154,7 +146,7 @@ class Pods:
         place = f",{space.PLACEMENT}={placement}" if placement else f",!{space.KIND}"
         with cluster_errors("looking for the disk's server"):
             selector = f"{space.MARK},{space.ROLE}=disk{place}"
-            pods = self._api.listed(self._space.path("pods"), selector)
+            pods = self.space.api.listed(self.space.path("pods"), selector)
         for pod in pods[:1]:
             if trouble.in_words(pod) == "running":
                 self.pod(annotation_of(pod, space.NAME)).pipe("waiting", argv)

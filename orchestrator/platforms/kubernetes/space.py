@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from orchestrator.errors import RunError
+from orchestrator.errors import RunError, UnavailableError
 from orchestrator.guards import GuardBeats
 from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import filled, shipped
@@ -136,7 +136,7 @@ class Space:
                 return
             if not label_of(thing, LABEL):
                 how = "remove it with kubectl, or use another name"
-                raise lifecycle.not_ours(kind, name, how)
+                raise failure(UnavailableError, "not ours", kind=kind, name=name, advice=how)
             self.api.remove(path, grace_s if _PODS in path else None)
             self.await_gone(f"{kind} {name}", path, REMOVAL_S + (grace_s or 0))
 

@@ -57,7 +57,9 @@ def of_pod(pod: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> Troub
         waiting = (container.get("state") or {}).get("waiting") or {}
         reason, text = str(waiting.get("reason") or ""), str(waiting.get("message") or "")
         if reason in _IMAGE:
-            said = f"its image cannot be pulled ({reason}): {_pull_error(events) or text}"
+            # Why is only in the first event that it failed; the status says that it waits.
+            why = _last(events[::-1], ("Failed",)) or text
+            said = f"its image cannot be pulled ({reason}): {why}"
             return Trouble(said, message("image out of reach"), lasting_s=0.0)
         if reason in _SETTING:
             return Trouble(
@@ -96,12 +98,6 @@ def _unscheduled(pod: Mapping[str, Any]) -> str:
     said = _condition(pod, "PodScheduled")
     is_refused = said.get("status") == "False"
     return str(said.get("message") or said.get("reason") or "") if is_refused else ""
-
-
-def _pull_error(events: list[Mapping[str, Any]]) -> str:
-    """The kubelet says why only in an event; the status says that it waits."""
-    failed = [event for event in events if event.get("reason") == "Failed"]
-    return str(failed[0].get("message") or "") if failed else ""
 
 
 def _last(events: list[Mapping[str, Any]], reasons: tuple[str, ...]) -> str:

@@ -3,6 +3,7 @@ classes (the `Claims` power of `platforms/common/claims.py`)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
@@ -16,12 +17,12 @@ from orchestrator.platforms.common.claims import (
     VolumeSource,
 )
 from orchestrator.platforms.common.lifecycle import taken_down
-from orchestrator.platforms.kubernetes import manifests, space, trouble, volume_manifests
+from orchestrator.platforms.kubernetes import manifests, space, trouble
 from orchestrator.platforms.kubernetes.campaigns import CONTENTS, Namespaces
 from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
+from orchestrator.platforms.kubernetes.manifests import SNAPSHOT_CLASSES, SNAPSHOTS
 from orchestrator.platforms.kubernetes.placing import Placement
 from orchestrator.platforms.kubernetes.space import Space, name_of, object_name
-from orchestrator.platforms.kubernetes.volume_manifests import SNAPSHOT_CLASSES, SNAPSHOTS
 from orchestrator.powers import Network
 from orchestrator.system.clock import wait_until, wait_while
 
@@ -32,30 +33,25 @@ _UNDECLARED_SIZE_BYTES = 16 * 2**30
 _UNMOUNTED_S = 60.0
 
 
+@dataclass
 class Volumes:
     """Networks, volumes, and the `Claims` power. `claims`: volume → the claim by which pods use it;
     the volumes that have none end with their pods."""
 
     binding_s = 20.0
 
-    def __init__(
-        self,
-        space: Space,
-        placement: Placement,
-        namespaces: Namespaces,
-        claims: dict[str, str],
-        run_beside: Callable[[str, Sequence[str]], None],
-    ) -> None:
-        self._space, self._api, self._clock = space, space.api, space.clock
-        self._placement, self._namespaces, self._run_beside = placement, namespaces, run_beside
-        self._claims = claims
+    space: Space
+    placement: Placement
+    namespaces: Namespaces
+    claims: dict[str, str]
+    run_beside: Callable[[str, Sequence[str]], None]
 
     @contextmanager
     def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
         """Names are always the same, so that databases start from copies of disks."""
-        path = self._space.path("services", manifests.SERVICE)
-        make = partial(self._space.make, "services", manifests.service(name, self._space.labels))
-        with self._space.holding("network", name, path, make):
+        path = self.space.path("services", manifests.SERVICE)
+        make = partial(self.space.make, "services", manifests.service(name, self.space.labels))
+        with self.space.holding("network", name, path, make):
             numbers = range(1, nodes + 1)
             yield Network(name, tuple(f"node-{n}.{manifests.SERVICE}" for n in numbers))
 
@@ -64,38 +60,38 @@ class Volumes:
         with ExitStack() as up:
             if device:
                 up.enter_context(self._local_volume(name, device, fstype, placement))
-                self._claims[name] = object_name(name)
+                self.claims[name] = object_name(name)
             elif defaults := [known for known in self.storage_classes() if known.is_default]:
                 default = defaults[0]
                 if default.retains:
                     raise failure(UnavailableError, "class keeps volumes", name=default.name)
                 up.enter_context(self.claim(name, default.name, _UNDECLARED_SIZE_BYTES))
-            up.callback(self._claims.pop, name, None)
+            up.callback(self.claims.pop, name, None)
             yield name
 
     @contextmanager
     def _local_volume(self, name: str, device: str, fstype: str, placement: str) -> Iterator[None]:
-        claim, machine = object_name(name), self._placement.machine_for(placement)
-        namespace = self._space.namespace
+        claim, machine = object_name(name), self.placement.machine_for(placement)
+        namespace = self.space.namespace
         volume = object_name(f"{namespace}-{name.removeprefix(f'{namespace}-')}")
-        claim_path, volume_path = self._space.path(_CLAIMS, claim), f"{space.VOLUMES}/{volume}"
+        claim_path, volume_path = self.space.path(_CLAIMS, claim), f"{space.VOLUMES}/{volume}"
 
         def remove() -> None:
-            self._space.remove("claim", claim_path, name)
-            self._space.remove("volume", volume_path, name)
+            self.space.remove("claim", claim_path, name)
+            self.space.remove("volume", volume_path, name)
             self._await_unmounted(device, placement)
 
-        self._space.remove("volume", volume_path, name)
-        self._space.remove("claim", claim_path, name)
+        self.space.remove("volume", volume_path, name)
+        self.space.remove("claim", claim_path, name)
         with cluster_errors(f"making volume {name}"):
-            labels = self._space.labels
-            manifest = volume_manifests.local_volume(
+            labels = self.space.labels
+            manifest = manifests.local_volume(
                 volume, claim, namespace, device, fstype, machine, labels
             )
-            self._api.make(space.VOLUMES, manifest)
+            self.space.api.make(space.VOLUMES, manifest)
             with taken_down(remove):
                 self._await_phase(volume_path, "Available")
-                self._space.make(_CLAIMS, volume_manifests.local_claim(claim, volume, labels))
+                self.space.make(_CLAIMS, manifests.local_claim(claim, volume, labels))
                 self._await_phase(claim_path, "Bound")
                 yield
 
@@ -104,30 +100,30 @@ class Volumes:
         pod before its claim. Past the deadline the pod's start says what is wrong."""
 
         def reached() -> bool:
-            return (self._api.get(path).get("status") or {}).get("phase") == phase
+            return (self.space.api.get(path).get("status") or {}).get("phase") == phase
 
-        wait_until(reached, deadline_s=self.binding_s, clock=self._clock, every_s=0.05)
+        wait_until(reached, deadline_s=self.binding_s, clock=self.space.clock, every_s=0.05)
 
     def _await_unmounted(self, device: str, placement: str) -> None:
         """The kubelet unmounts after the last pod is gone: the disk's server must outlast that."""
         number = PurePosixPath(device).name
         mounted = f"[ -e /sys/fs/xfs/{number} ] || [ -e /sys/fs/ext4/{number} ]"
         waiting = f"n=0; while {mounted}; do n=$((n+1)); [ $n -lt {_UNMOUNTED_S * 10:g} ] || exit 1"
-        self._run_beside(placement, ("sh", "-c", f"{waiting}; sleep 0.1; done"))
+        self.run_beside(placement, ("sh", "-c", f"{waiting}; sleep 0.1; done"))
 
     # -------------------------------------------------------------- claims of storage classes
 
     def storage_classes(self) -> tuple[StorageClass, ...]:
         with cluster_errors("looking for storage classes"):
-            classes = map(volume_manifests.described_class, self._api.listed(space.CLASSES))
+            classes = map(manifests.described_class, self.space.api.listed(space.CLASSES))
             return tuple(sorted(classes, key=lambda described: described.name))
 
     @contextmanager
     def storage_class(self, manifest: Mapping[str, Any]) -> Iterator[StorageClass]:
-        thing = volume_manifests.storage_class(manifest, self._space.labels)
-        name, make = name_of(thing), partial(self._api.make, space.CLASSES, thing)
-        with self._space.holding("storage class", name, f"{space.CLASSES}/{name}", make) as created:
-            yield volume_manifests.described_class(created)
+        thing = manifests.storage_class(manifest, self.space.labels)
+        name, make = name_of(thing), partial(self.space.api.make, space.CLASSES, thing)
+        with self.space.holding("storage class", name, f"{space.CLASSES}/{name}", make) as created:
+            yield manifests.described_class(created)
 
     @contextmanager
     def claim(
@@ -140,56 +136,54 @@ class Volumes:
     ) -> Iterator[str]:
         names = [known.name for known in self.storage_classes()]
         if storage_class not in names:
-            raise UnavailableError(
-                f"the cluster has no storage class {storage_class}",
-                advice=f"it has: {', '.join(names) or 'none'}",
-            )
-        path = self._space.path(_CLAIMS, name)
-        self._space.remove("claim", path, name)
+            known = ", ".join(names) or "none"
+            raise failure(UnavailableError, "no such class", name=storage_class, known=known)
+        path = self.space.path(_CLAIMS, name)
+        self.space.remove("claim", path, name)
 
         def remove() -> None:
             volume = self._volume_of(name)
-            self._space.remove("claim", path, name)
+            self.space.remove("claim", path, name)
             if volume and volume["spec"].get("persistentVolumeReclaimPolicy") == "Delete":
                 self._await_no_volume(name_of(volume), name)
 
         with cluster_errors(f"claiming volume {name} of {storage_class}"):
-            labels = self._space.labels
-            manifest = volume_manifests.claim(name, storage_class, str(size_bytes), source, labels)
-            self._space.make(_CLAIMS, manifest)
-        self._claims[name] = object_name(name)
+            labels = self.space.labels
+            manifest = manifests.claim(name, storage_class, str(size_bytes), source, labels)
+            self.space.make(_CLAIMS, manifest)
+        self.claims[name] = object_name(name)
         with taken_down(remove, stays):
             yield name
-            self._claims.pop(name, None)
+            self.claims.pop(name, None)
         if stays:
-            self._space.kept.add(path)
+            self.space.kept.add(path)
 
     def _await_no_volume(self, volume: str, claim: str) -> None:
-        there, limit_s = partial(self._api.find, f"{space.VOLUMES}/{volume}"), space.REMOVAL_S
+        there, limit_s = partial(self.space.api.find, f"{space.VOLUMES}/{volume}"), space.REMOVAL_S
         with cluster_errors(f"removing the volume of {claim}"):
-            if wait_while(there, deadline_s=limit_s, clock=self._clock, every_s=0.3):
+            if wait_while(there, deadline_s=limit_s, clock=self.space.clock, every_s=0.3):
                 raise failure(RunError, "volume stays", volume=volume, claim=claim, limit_s=limit_s)
 
     def _volume_of(self, claim: str) -> Thing | None:
         with cluster_errors(f"looking at the claim {claim}"):
-            thing = self._api.find(self._space.path(_CLAIMS, claim)) or {}
+            thing = self.space.api.find(self.space.path(_CLAIMS, claim)) or {}
             bound = thing.get("spec", {}).get("volumeName")
-            return self._api.find(f"{space.VOLUMES}/{bound}") if bound else None
+            return self.space.api.find(f"{space.VOLUMES}/{bound}") if bound else None
 
     def rented(self, claim: str, timeout_s: float) -> RentedVolume:
         bound = partial(self._volume_of, claim)
-        volume = wait_until(bound, deadline_s=timeout_s, clock=self._clock, every_s=0.3)
+        volume = wait_until(bound, deadline_s=timeout_s, clock=self.space.clock, every_s=0.3)
         if volume is None:
-            events = self._space.events(object_name(claim))
+            events = self.space.events(object_name(claim))
             said = trouble.volume_trouble(events) or "its provisioner says nothing"
             raise failure(RunError, "no volume", claim=claim, within_s=timeout_s, said=said)
-        return volume_manifests.described_volume(volume)
+        return manifests.described_volume(volume)
 
     # -------------------------------------------------------------- snapshots
 
     def snapshot_class(self, driver: str) -> SnapshotClass | None:
         with cluster_errors("looking for snapshot classes"):
-            listed = self._api.listed(SNAPSHOT_CLASSES)
+            listed = self.space.api.listed(SNAPSHOT_CLASSES)
         classes = [
             SnapshotClass(name_of(thing), thing.get("deletionPolicy") == "Retain")
             for thing in listed
@@ -205,40 +199,40 @@ class Volumes:
 
     def holds(self, source: VolumeSource) -> bool:
         with cluster_errors(f"looking for the {source.kind} {source.name}"):
-            return self._api.find(self._address(source)) is not None
+            return self.space.api.find(self._address(source)) is not None
 
     def retained(self) -> tuple[str, ...]:
         with cluster_errors("looking for volumes that stay"):
-            return tuple(self._namespaces.rented(self._space.namespace, wanted="Retain"))
+            return tuple(self.namespaces.rented(self.space.namespace, wanted="Retain"))
 
     def _address(self, source: VolumeSource) -> str:
         if source.kind == "claim":
-            return self._space.path(_CLAIMS, source.name)
-        return self._space.path(_SNAPSHOTS, source.name, _SNAPSHOT_GROUP)
+            return self.space.path(_CLAIMS, source.name)
+        return self.space.path(_SNAPSHOTS, source.name, _SNAPSHOT_GROUP)
 
     @contextmanager
     def snapshot(
         self, name: str, claim: str, timeout_s: float, stays: bool = False
     ) -> Iterator[str]:
         with cluster_errors(f"keeping {claim} as a snapshot"):
-            source = self._api.get(self._space.path(_CLAIMS, claim))
+            source = self.space.api.get(self.space.path(_CLAIMS, claim))
             snapshot_class = self._snapshot_class_of(source)
-            self._api.listed(CONTENTS)  # by which it is seen whether it is gone
+            self.space.api.listed(CONTENTS)  # by which it is seen whether it is gone
         path = self._address(VolumeSource("snapshot", name))
-        manifest = volume_manifests.snapshot(name, claim, snapshot_class, self._space.labels)
-        make = partial(self._space.make, _SNAPSHOTS, manifest, _SNAPSHOT_GROUP)
-        with self._space.holding("snapshot", name, path, make, stays):
+        manifest = manifests.snapshot(name, claim, snapshot_class, self.space.labels)
+        make = partial(self.space.make, _SNAPSHOTS, manifest, _SNAPSHOT_GROUP)
+        with self.space.holding("snapshot", name, path, make, stays):
             self._await_snapshot(name, path, timeout_s)
             yield name
 
     def _await_snapshot(self, name: str, path: str, timeout_s: float) -> None:
         def trouble_of_driver() -> str:
-            status = self._api.get(path).get("status") or {}
+            status = self.space.api.get(path).get("status") or {}
             said = (status.get("error") or {}).get("message") or "its driver says nothing"
             return "" if status.get("readyToUse") else str(said)
 
         with cluster_errors(f"waiting for the snapshot {name}"):
             if said := wait_while(
-                trouble_of_driver, deadline_s=timeout_s, clock=self._clock, every_s=0.3
+                trouble_of_driver, deadline_s=timeout_s, clock=self.space.clock, every_s=0.3
             ):
                 raise RunError(f"the snapshot {name} is not ready after {timeout_s:g} s: {said}")

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.strict_yaml import filled, shipped
 from orchestrator.report.blocks import Chart
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676")
@@ -31,18 +31,7 @@ def drawing(kind: str, tiers: Sequence[str] = (), **values: Any) -> dict[str, An
     """The drawing of that kind, with these values in its places. What is None is left out."""
     scale = {"domain": list(tiers), "range": list(colours(tiers).values())}
     given = {**values, "tiers": list(tiers), "colours": scale}
-    drawn: dict[str, Any] = _filled(shipped(__package__, "drawings.yaml")[kind], given)
-    return drawn
-
-
-def _filled(part: Any, values: Mapping[str, Any]) -> Any:
-    if isinstance(part, list):
-        filled = [_filled(piece, values) for piece in part]
-        return [piece for piece in filled if piece is not None]
-    if isinstance(part, Mapping):
-        pairs = [(key, piece, _filled(piece, values)) for key, piece in part.items()]
-        return {key: new for key, piece, new in pairs if new is not None or piece is None}
-    return values[part[1:]] if isinstance(part, str) and part.startswith("$") else part
+    return dict(filled(shipped(__package__, "drawings.yaml")[kind], given))
 
 
 def figure(

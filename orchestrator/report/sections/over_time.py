@@ -160,7 +160,7 @@ def _band(place: int, colour: str, strip: pd.DataFrame, bands: Mapping[str, str]
     edges: dict[str, Any] = {"top": bottom - _BAND + 2, "bottom": bottom}
     limits = {"domain": list(bands), "range": list(bands.values())}
     rows = {"values": strip.to_dict("records")}
-    parts = [charts.drawing("over_time.band", colour=colour, **edges)]
+    parts = [charts.drawing("over_time.band", rows=[{}], colour=colour, **edges)]
     if len(strip):
         parts.append(charts.drawing("over_time.stretches", rows=rows, limits=limits, **edges))
     return {"layer": parts}

@@ -58,6 +58,8 @@ def status(index: ReportIndex) -> tuple[StatusWord, str]:
     """Conclusive if every workload has an answer by price, no cheaper tier is open beside it, and
     every planned run left figures."""
     lost = _lost_text(index)
+    if not index.contenders and index.verdict.varied:
+        return "one tier", f"It was measured at each value of what was varied.{lost}"
     if not index.contenders:
         only = "One profile was measured; there is nothing to compare it with."
         return "nothing to compare", f"{only}{lost}"

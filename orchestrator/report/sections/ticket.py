@@ -39,7 +39,7 @@ def section(index: ReportIndex) -> Section:
         "Doubts": tuple(doubts),
     }
     first_part, *parts = (Part(of, (Items(rows),)) for of, rows in lists.items() if rows)
-    title = f"For the ticket: {name if index.contenders else 'nothing to compare'}"
+    title = f"For the ticket: {name if index.contenders else summary.status(index)[0]}"
     return Section("ticket", title, (first_part, *_standings(index), *parts, *_checks(index)))
 
 

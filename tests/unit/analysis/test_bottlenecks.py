@@ -33,6 +33,14 @@ QUIET: Mapping[str, float] = {
     "client_cpu_pct": 10.0,
     "host_cpu_pct": 60.0,
 }
+ONE_SESSION = {
+    "node_cores": 0.905,
+    "busiest_core_pct": 75.8,
+    "sessions": 1.0,
+    "cpu_pct": 45.3,
+    "seen_idle_pct": 40.0,
+    "seen_running_pct": 60.0,
+}
 AT_CAP = {"iops_of_cap_pct": 99.0, "time_at_iops_cap_pct": 71.0, "disk_await_s": 0.015}
 TIER = build_tier("premium")
 
@@ -94,6 +102,11 @@ def judged(figures: Mapping[str, float], tier: Tier = TIER, without: str = "") -
         ({"node_cores": 1.0, "busiest_core_pct": 94.0}, "unattributed"),
         ({"node_cores": 1.9, "busiest_core_pct": 99.0}, "unattributed"),
         ({"node_cores": 1.0, "busiest_core_pct": 99.0, "cpu_pct": 99.0}, "cpu_bound"),  # its limit
+        # one session that computes, moved from core to core, and idle in two of five readings as it
+        # was seen; and one that waits for its client
+        (ONE_SESSION, "single_core"),
+        ({**ONE_SESSION, "sessions": 2.0}, "few_sessions"),
+        ({**ONE_SESSION, "node_cores": 0.6}, "few_sessions"),
         ({"client_cores": 1.0, "client_core_pct": 99.0}, "client_bound"),
         ({"throttled_pct": 51.0}, "cpu_bound"),
         ({"throttled_pct": 49.0}, "unattributed"),

@@ -48,7 +48,7 @@ def status(campaign: Results, verdict: Verdict) -> str:
 
 
 def test_every_kind_of_doubt_says_what_it_does() -> None:
-    assert set(kinds.KINDS) == set(get_args(DoubtKind))
+    assert set(kinds.EFFECTS) == set(get_args(DoubtKind))
 
 
 def test_without_doubts_the_cheapest_of_equal_tiers_is_named() -> None:

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from orchestrator.analysis import results
-from orchestrator.analysis.doubts import disk_checks
-from orchestrator.analysis.doubts.kinds import KINDS
+from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS
 from orchestrator.model import Doubt, Node, Phase, Record
 from orchestrator.tier import Gate, GateCheck
 from orchestrator.tiers.common.emulated import host_load
@@ -20,12 +19,7 @@ from tests.campaigns import build_campaign
 def found(record: Record) -> dict[str, Doubt]:
     run = build_campaign(workloads=["point-select"], nodes=1).runs[0]
     run = replace(run, record=record)
-    return {
-        name: Doubt(name, *reason)
-        for name, kind in KINDS.items()
-        if kind.check and kind.check in vars(disk_checks).values()
-        for reason in kind.check(run, {})
-    }
+    return {doubt.kind: doubt for check in DISK_CHECKS for doubt in check(run, {})}
 
 
 def record(**facts: Any) -> Record:

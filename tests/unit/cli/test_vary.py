@@ -88,6 +88,8 @@ def test_each_factor_is_planned_on_each_database(text: str, database: str) -> No
         ("nonsense=1,2", {}, "'--vary nonsense=1', what=\"unknown key of insert"),
         ("data=2,4 warehouses", {}, "'--vary warehouses=2', what=\"unknown key of insert"),
         ("data=200,400", {}, "with its unit"),
+        ("data=0.5x,2x", {"workloads": ("bulk-load",)}, "tables are empty"),
+        ("data=1MB,2MB", {"workloads": ("tpcc",)}, "one warehouse"),
         ("host_cache=none,read-only", {}, "attach one with each setting"),
         ("threads=1,2", {"sweep": "threads=1,2"}, "--sweep"),
         ("threads=1,2", {"latency_at": "70%"}, "--latency-at"),

@@ -284,7 +284,9 @@ def test_a_broken_collector_fails_nothing_and_is_remembered(error: Exception) ->
 
 
 def test_every_sample_carries_its_phase() -> None:
-    readings = Readings([Sample(t, "n", "m", "s", 0.0) for t in (1.0, 5.0, 7.0)])
+    readings = Readings()
+    for t in (1.0, 5.0, 7.0):
+        readings.add(Sample(t, "n", "m", "s", 0.0))
     (table,) = readings.tables([Phase("warm-up", 4.0, 6.0), Phase("measure", 6.0, 8.0)])
     assert table["phase"].tolist() == ["", "warm-up", "measure"]
 
@@ -302,7 +304,9 @@ def test_samples_beyond_a_part_are_in_files_until_the_run_ends(tmp_path: Path) -
     added = [
         Sample(float(t), f"node-{t % 3}", "m" if t % 2 else "g", "s", t / 7) for t in range(11)
     ]
-    readings = Readings(added, folder=tmp_path / "parts", part=4)
+    readings = Readings(tmp_path / "parts", part=4)
+    for sample in added:
+        readings.add(sample)
     assert len(list((tmp_path / "parts").iterdir())) == 2
     assert list(readings.samples()) == added
     assert list(readings.samples({"g"})) == added[::2]

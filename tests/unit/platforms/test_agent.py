@@ -273,7 +273,8 @@ def test_a_question_does_not_wait_for_another_without_end() -> None:
         raise RunError("too late")
         yield
 
-    far = AgentMachine("far", slow, FakeClock(), queue_s=0.05)
+    far = AgentMachine("far", slow, FakeClock())
+    far.queue_s = 0.05
     thread = threading.Thread(target=lambda: _too_late(far))
     thread.start()
     hanging.wait(30)

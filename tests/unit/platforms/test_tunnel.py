@@ -38,6 +38,10 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "log"
 
 
+class QuickTunnel(Tunnel):
+    again_s = 0.01
+
+
 def calls(log: Path) -> list[list[str]]:
     return [line.split() for line in log.read_text().splitlines()]
 
@@ -64,7 +68,7 @@ def test_the_socket_of_the_other_side_is_forwarded(log: Path) -> None:
 
 
 def test_a_tunnel_that_breaks_is_made_again(log: Path) -> None:
-    forwarded = Tunnel("ssh://vm1", again_s=0.01)
+    forwarded = QuickTunnel("ssh://vm1")
     try:
         forwarded._beside.close()
         until(2, log)
@@ -85,7 +89,10 @@ def test_no_error_ends_the_keeper(log: Path) -> None:
         begun.append(Beside(argv))
         return begun[-1]
 
-    forwarded = Tunnel("ssh://vm1", beside, again_s=0.01)
+    class Refused(QuickTunnel):
+        start_beside = staticmethod(beside)
+
+    forwarded = Refused("ssh://vm1")
     try:
         forwarded._beside.close()
         until(2, log)

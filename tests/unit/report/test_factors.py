@@ -11,7 +11,7 @@ from orchestrator.model import Measurement, Run, Workload
 from orchestrator.report.blocks import Charts
 from orchestrator.report.rendering.terminal import TableView
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import factors, ticket
+from orchestrator.report.sections import factors, summary, ticket
 from tests import loads
 
 TABLES = "data=10,20,30,40 tables"
@@ -74,6 +74,12 @@ def test_two_values_are_said_to_prove_no_law() -> None:
     (answer,) = factors.answers(index_of("replication_factor=1,3", ((900, 0.01), (300, 0.03))))
     assert "falls as replication factor^-1.00" in answer.text
     assert "inverse; two values prove no law" in answer.text
+
+
+def test_a_lone_tier_at_several_values_is_no_nothing() -> None:
+    index = index_of("replication_factor=1,3", ((900, 0.01), (300, 0.03)))
+    assert summary.status(index)[0] == "one tier"
+    assert ticket.section(index).title == "For the ticket: one tier"
 
 
 def test_a_table_has_a_row_for_each_value_and_each_nodes_share() -> None:

@@ -90,7 +90,7 @@ def about(
         (root / link).parent.mkdir(parents=True)
         (root / link).symlink_to(root / "dev" / device)
     disk = mounts.RealDisk(
-        Path("/mnt/a"), mounts.MountPoint("/mnt/a", "8:32", "/", "xfs", "", "rw", 1),
+        Path("/mnt/a"), mounts.MountPoint("/mnt/a", "8:32", "xfs", "", "rw", 1),
         device, device, {},
     )  # fmt: skip
     declared = changed(TIER, cloud=cloud, **tier)

@@ -199,19 +199,14 @@ def table_text(table: Quantiles) -> bytes:
 
 def _await(line: str, container: Container, deadline_s: float, late: str, clock: Clock) -> str:
     """The first line of its log that begins so. RunError if it ends before, or with `late`."""
-
     said = ""
 
     def is_there() -> bool:
         nonlocal said
         said = next((text for text in container.logs().splitlines() if text.startswith(line)), "")
         if not said and container.state() != "running":
-            raise failure(
-                RunError,
-                "disk did not start",
-                disk=container.name,
-                evidence=container.logs(tail=20),
-            )
+            last = container.logs(tail=20)
+            raise failure(RunError, "disk did not start", evidence=last, disk=container.name)
         return bool(said)
 
     if not wait_until(is_there, deadline_s=deadline_s, clock=clock, every_s=0.05):

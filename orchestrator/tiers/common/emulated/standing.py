@@ -16,6 +16,7 @@ from orchestrator.kernel import mounts
 from orchestrator.keys.messages import failure
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
+from orchestrator.platforms.common.machines import text_of
 from orchestrator.powers import Platform, World
 from orchestrator.tier import LatencyModel
 from orchestrator.tiers.common.emulated import disk_server
@@ -280,19 +281,16 @@ def _users_of_device(device: str, world: World) -> str:
     """Processes that have the device (major:minor) mounted in a name space of their own."""
     users = []
     for process in filter(str.isdigit, world.machine.listing("/proc")):
-        with suppress(OSError):  # it may just have ended
-            lines = world.machine.read(f"/proc/{process}/mountinfo").splitlines()
-            if any(line.split(" ", 3)[2] == device for line in lines):
-                users.append(process)
+        lines = text_of(world.machine, f"/proc/{process}/mountinfo").splitlines()
+        if any(line.split(" ", 3)[2] == device for line in lines):
+            users.append(process)
     return _named_processes(users, world)
 
 
 def _named_processes(processes: Sequence[str], world: World) -> str:
     names = []
     for process in processes[:_FEW]:
-        name = "process"
-        with suppress(OSError):
-            name = world.machine.read(f"/proc/{process}/comm").strip()
+        name = text_of(world.machine, f"/proc/{process}/comm").strip() or "process"
         names.append(f"{name} ({process})")
     more = f" and {len(processes) - _FEW} more" if len(processes) > _FEW else ""
     return ", ".join(names) + more

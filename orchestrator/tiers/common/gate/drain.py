@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from orchestrator.facts import GateWord
+from orchestrator.keys.messages import message
 from orchestrator.powers import World
 from orchestrator.tier import GateCheck, Tier
 from orchestrator.tiers.common.gate import expected
@@ -107,7 +108,5 @@ def announcement(tier: Tier) -> str:
     longest = format_seconds(burst.duration_s) if burst else "no time"
     peaks = [format_quantity(burst.iops, "1/s")] if burst and burst.iops else []
     peaks += [format_quantity(burst.bytes_per_s, "bytes/s")] if burst and burst.bytes_per_s else []
-    return (
-        f"the burst credit of {tier.title} is used up first: each disk is loaded until it falls to "
-        f"its base rate, for {longest} at most if the load reaches the peak ({' and '.join(peaks)})"
-    )
+    most = " and ".join(peaks)
+    return message("burst credit first", title=tier.title, longest=longest, peaks=most)

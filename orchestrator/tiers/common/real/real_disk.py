@@ -111,13 +111,8 @@ def watched(disk: mounts.RealDisk, machine: Machine) -> Iterator[None]:
             raise
         cause = error
     if cause or not mounts.is_there(disk, machine):
-        raise failure(
-            VoidError,
-            "disk vanished",
-            node=disk.node,
-            path=disk.mount.path,
-            evidence=cause.what if cause else "",
-        ) from cause
+        what = cause.what if cause else ""
+        raise failure(VoidError, "disk vanished", evidence=what, disk=disk) from cause
 
 
 def believable(tier: Tier, at: str, needed_bytes: int, machine: Machine) -> mounts.RealDisk:

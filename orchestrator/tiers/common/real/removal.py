@@ -73,10 +73,8 @@ def make(folder: Path, world: World) -> None:
             _set_aside(folder, world)
         why = marked.make(str(folder), owner(world))
     if why:
-        raise UsageError(
-            str(MarkedFolder(str(folder), foreign=why)),
-            advice="let TIERBENCH_CACHE name another folder, or remove this if nobody needs it",
-        )
+        its = MarkedFolder(str(folder), foreign=why)
+        raise failure(UsageError, "not of this cache", folder=its)
 
 
 def is_ours(folder: Path, world: World) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from orchestrator.kernel import block_devices
+from orchestrator.keys.messages import message
 from orchestrator.model import Volume
 from orchestrator.parts import Disks, NodesData
 from orchestrator.planning.node_disks import node_names
@@ -124,10 +125,8 @@ def _has_room(tier: Tier, share: MachineShare, data: NodesData) -> bool:
         free_bytes = real_disk.free_bytes(path, machine)
         needed_bytes = 2 * count * max(data.sizes_bytes)
         if free_bytes < needed_bytes:
-            share.world.progress.note(
-                f"each run loads its data: {path} has {format_bytes(free_bytes)} free, and data "
-                f"with a copy may need {format_bytes(needed_bytes)} (docs/TIERS.md: snapshots)"
-            )
+            free, needed = map(format_bytes, (free_bytes, needed_bytes))
+            share.world.progress.note(message("no copy", path=path, free=free, needed=needed))
             return False
     return True
 

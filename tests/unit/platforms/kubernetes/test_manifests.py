@@ -16,7 +16,7 @@ from orchestrator.errors import UnavailableError
 from orchestrator.model import DeviceCap, Placing
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.claims import VolumeSource
-from orchestrator.platforms.kubernetes import manifests, placing, space, volume_manifests
+from orchestrator.platforms.kubernetes import manifests, placing, space
 from orchestrator.platforms.kubernetes.placing import Spread
 from orchestrator.platforms.kubernetes.pods import full_name
 from orchestrator.platforms.kubernetes.space import object_name, ours
@@ -113,14 +113,12 @@ def test_what_is_not_a_pod() -> None:
         written(
             manifests.namespace("tierbench-feed00", LABELS),
             manifests.service("tierbench-feed00-1", LABELS),
-            volume_manifests.local_volume(
+            manifests.local_volume(
                 "tierbench-feed00-a", "a", "tierbench-feed00", "/dev/loop3", "xfs", "vm-b", LABELS
             ),
-            volume_manifests.local_claim("a", "tierbench-feed00-a", LABELS),
-            volume_manifests.claim(
-                "b", "fast", "1073741824", VolumeSource("snapshot", "gold"), LABELS
-            ),
-            volume_manifests.snapshot("gold", "a", "snapshots", LABELS),
+            manifests.local_claim("a", "tierbench-feed00-a", LABELS),
+            manifests.claim("b", "fast", "1073741824", VolumeSource("snapshot", "gold"), LABELS),
+            manifests.snapshot("gold", "a", "snapshots", LABELS),
             manifests.lease("guard", LABELS, {"tierbench.host": "here"}, 1767225600.5, 300),
             manifests.rent("rent-1", LABELS, 900),
         ),
@@ -237,4 +235,4 @@ def test_full_names_of_images(tag: str, full: str) -> None:
     ("text", "bytes_"), [("8Gi", 8 * 2**30), ("500M", 500_000_000), ("123", 123), ("1.5Ki", 1536)]
 )
 def test_quantities(text: str, bytes_: int) -> None:
-    assert volume_manifests.size_bytes(text) == bytes_
+    assert manifests.size_bytes(text) == bytes_
