@@ -14,7 +14,6 @@ from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.overload import LatencyOutcome
 from orchestrator.analysis.results import Key, Measured, RunData, sound
 from orchestrator.analysis.statistics import looks, stats
-from orchestrator.analysis.statistics.stats import Ratio
 from orchestrator.metrics import METRICS, Metric
 from orchestrator.units import counted, format_change, format_quantity
 
@@ -40,7 +39,7 @@ class Pair:
     scope: str
     left: tuple[float, ...]
     right: tuple[float, ...]
-    ratio: Ratio
+    ratio: stats.Ratio
     obstacle: str  # why it must not be drawn, or empty
     share: float = 1.0  # of the usual levels, those of its look
     overload: LatencyOutcome | None = None  # of a side, which decides instead of the figures

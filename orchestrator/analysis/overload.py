@@ -14,6 +14,7 @@ from orchestrator.analysis import results
 from orchestrator.analysis.figures.transactions import CHANCE
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import loads
+from orchestrator.keys.messages import message
 from orchestrator.model import Note, Plan, Profile, Record, Workload
 from orchestrator.planning import load_points, plan
 from orchestrator.units import format_quantity, gathered, listed
@@ -99,11 +100,8 @@ class Overload:
         if not self.tiers or len(left) > 1 or (left and not self.unproven):
             return ""
         if self.unproven:
-            text = f"{listed(self.unproven)} did not serve the rate asked for in every run"
-            why = "whether a disk's limit is the reason is not proven"
-            return f"{text}; {why}: ask for a lower rate"
-        text = f"every tier is overloaded at the rate asked for ({listed(self.always)})"
-        return f"{text}, so there is no latency to compare: ask for a lower one"
+            return message("not served in every run", tiers=listed(self.unproven))
+        return message("overloaded on every tier", tiers=listed(self.always))
 
 
 NO_RATE = Overload()

@@ -16,7 +16,6 @@ from orchestrator.analysis.figures.transactions import DELIVERY, NEW_ORDER
 from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.telemetry import kept
 from orchestrator.analysis.telemetry.counters import Samples
-from orchestrator.analysis.telemetry.kept import Telemetry
 from orchestrator.facts import DatabaseFacts, GeneratorFacts, IdentityFacts, group
 from orchestrator.metrics import PERCENTILES
 from orchestrator.model import Measurement, Node, Plan, Profile, Record, Run, Workload
@@ -49,7 +48,7 @@ class RunData:
     )
 
     @cached_property
-    def telemetry(self) -> Telemetry:
+    def telemetry(self) -> kept.Telemetry:
         """What judging and charts need of the samples, which are read once for all of it."""
         return kept.read(self.record, self.sampled, measured_window(self.record))
 

@@ -9,33 +9,29 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from platform import python_version
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import gettempdir
 from typing import Any
 
 from orchestrator import __version__
 from orchestrator.analysis import overload
-from orchestrator.cli import plans
+from orchestrator.cli import concluding, plans
 from orchestrator.cli.app import App, TimeIsUp
-from orchestrator.cli.concluding import conclude, page_writer
 from orchestrator.cli.options import Measuring, Request
 from orchestrator.databases import PREFERRED
 from orchestrator.databases.yugabytedb import checklist, image
 from orchestrator.errors import LeftBehindError, TierbenchError, UnavailableError, UsageError
 from orchestrator.keys.messages import failure
-from orchestrator.keys.schema import DRY
 from orchestrator.model import ClusterSpec, Note, Plan, Profile
 from orchestrator.parts import AUTO
-from orchestrator.planning import costs, machines, notes, rehearsal
+from orchestrator.planning import costs, machines, notes
 from orchestrator.planning.plan import EXISTING, on_nodes
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
-from orchestrator.platforms.dry import DryPlatform
 from orchestrator.powers import World
 from orchestrator.run import checks, datasets, experiment, schedule
 from orchestrator.run.gates import Gates
 from orchestrator.run.resuming import Resumption
 from orchestrator.system import shell, store
-from orchestrator.system.clock import MadeUpClock
 from orchestrator.tier import Gate
 from orchestrator.tiers.common.emulated import standing
 from orchestrator.units import format_bytes, listed, parse_bytes
@@ -90,7 +86,7 @@ def _conclude_with(note: Note, folder: Path | None, app: App) -> None:
     if folder is not None:
         plan = store.load(folder).plan
         store.save_plan(folder, replace(plan, notes=(*plan.notes, note)))
-        conclude(folder, None, app.cache)
+        concluding.conclude(folder, None, app.cache)
 
 
 def begun_since_now(results: Path) -> Callable[[], Path | None]:
@@ -140,31 +136,10 @@ def _execute(
             datasets.hold_to(parse_bytes(asked.cache_max), plan, parts, world)
 
     limit_cache()
-    write = page_writer(app, world)
+    write = concluding.page_writer(app, world)
     folder = experiment.execute(plan, parts, world, results, facts, following, begun, write)
     limit_cache()
     return folder
-
-
-def rehearse(app: App, request: Request) -> Path:
-    """Plans as asked, on parts that do nothing, without Docker; goes through all runs in made-up
-    time, and returns the campaign's folder."""
-    with TemporaryDirectory() as cache:
-        platform: Any = DryPlatform()
-        known = dict.fromkeys(app.platforms(), lambda *_: platform)
-        dry = replace(
-            app, cache=Path(cache), clock=MadeUpClock(app.clock.now()), platforms=lambda: known
-        )
-        request = replace(request, database="postgresql")  # any: none is started
-        plan = rehearsal.rehearsed(plans.make_plan(dry, request))
-        app.progress.warn(rehearsal.WARNING)
-        world = replace(dry.world(), scope="tierbench")
-        parts = dry.parts(world.platform)
-        collectors = tuple(collector for collector in parts.collectors if collector.name == DRY)
-        host = asdict(world.machine.facts())
-        facts = fingerprint(app, host, rehearsal.WARNING, world)
-        parts = replace(parts, collectors=collectors)
-        return experiment.execute(plan, parts, world, request.results, facts)
 
 
 def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> Path:

@@ -15,7 +15,6 @@ from orchestrator.cli.app import App
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE, UsageError
 from orchestrator.model import Plan
 from orchestrator.planning import costs, durations
-from orchestrator.planning.costs import MAX_COST
 from orchestrator.run.forecast import Forecast, look_ahead
 from orchestrator.tier import in_layout
 
@@ -77,7 +76,7 @@ def _parts(plan: Plan, ahead: Forecast) -> Iterator[RenderableType]:
     yield _table(columns, rows=_costs(plan, ahead), title="Tiers", caption=caption)
     if ahead.rented:
         sums = costs.total_in_words(ahead.rented) or "not known"
-        caption = f"in all {sums}; {MAX_COST} refuses what is more"
+        caption = f"in all {sums}; {costs.MAX_COST} refuses what is more"
         columns = "Rented", "For at most", "At list price"
         yield _table(columns, rows=_rented(ahead), title="The campaign itself", caption=caption)
     yield from _checks(ahead)

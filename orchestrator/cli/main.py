@@ -24,7 +24,6 @@ from orchestrator.cli.app import PLATFORM, App
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.commands import LazyGroup
 from orchestrator.cli.options import Compared, Measuring, Options, Request, names_in, takes
-from orchestrator.errors import InterruptedByUser, TierbenchError, UsageError
 from orchestrator.system.redaction import remember_environment
 
 program = typer.Typer(
@@ -81,12 +80,12 @@ def rehearse(
     results: asked.ResultsOption = REHEARSALS,
 ) -> None:
     """Goes through a whole campaign in seconds, without Docker: its figures are made up."""
-    from orchestrator.cli import campaign
+    from orchestrator.cli import rehearsal
 
     sizes = Options(scale=scale, repetitions=repeats, seed=seed, results=results)
     tiers, loads = names_in(profiles), names_in(workloads)
     request = Request(profiles=tiers, workloads=loads, **vars(sizes))
-    app.show(campaign.rehearse(app, request))
+    app.show(rehearsal.carry_out(app, request))
 
 
 @program.command()
@@ -177,7 +176,7 @@ def show_doctor(
     if db is not None:
         code = doctor.show_first_run(app, version, platform, placed)
     elif version is not None:
-        raise UsageError("--version is of the checklist: say --db yugabytedb too")
+        raise errors.UsageError("--version is of the checklist: say --db yugabytedb too")
     else:
         code = doctor.show(app, platform, placed)
     raise typer.Exit(code)
@@ -243,7 +242,7 @@ def _show(app: CampaignApp, folder: Path, fail_if_worse: bool, accept_inconclusi
 # ------------------------------------------------------------------ the edge
 
 
-def _complain(error: TierbenchError, app: App) -> None:
+def _complain(error: errors.TierbenchError, app: App) -> None:
     app.progress.done()
     app.err.print(f"[red]tierbench:[/red] {escape(error.what)}")
     for mistake in getattr(error, "mistakes", ()):
@@ -253,7 +252,7 @@ def _complain(error: TierbenchError, app: App) -> None:
         app.err.print(escape(error.evidence.strip()), style="dim")
     if error.advice:
         app.err.print(f"  → {escape(error.advice)}")
-    for line in defaults.lines(app.defaults) if isinstance(error, UsageError) else ():
+    for line in defaults.lines(app.defaults) if isinstance(error, errors.UsageError) else ():
         app.err.print(f"  {escape(line)}")
 
 
@@ -281,9 +280,9 @@ def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
     except KeyboardInterrupt:
         advice = "of a campaign, `tierbench resume latest` makes the runs that are missing; "
         advice += "`tierbench analyze latest` reports those that are finished"
-        _complain(InterruptedByUser("interrupted", advice=advice), app)
+        _complain(errors.InterruptedByUser("interrupted", advice=advice), app)
         return errors.EXIT_INTERRUPTED
-    except TierbenchError as error:
+    except errors.TierbenchError as error:
         _complain(error, app)
         return error.exit_code
     except (typer.Exit, typer.Abort) as end:

@@ -19,7 +19,6 @@ from orchestrator.cli.disks import limits_in, print_limits
 from orchestrator.cli.options import read_by, takes
 from orchestrator.errors import UsageError
 from orchestrator.keys.messages import failure
-from orchestrator.units import format_bytes, format_bytes_per_s, format_number, gathered
 
 if TYPE_CHECKING:
     from orchestrator.tier import Burst
@@ -133,9 +132,9 @@ def tier_table(rows: Sequence[TierRow]) -> RenderableType:
     for row in rows:
         table.add_row(
             row.name,
-            _span(row.size_bytes, format_bytes),
-            _span(row.iops, format_number),
-            _span(row.bytes_per_s, format_bytes_per_s),
+            _span(row.size_bytes, units.format_bytes),
+            _span(row.iops, units.format_number),
+            _span(row.bytes_per_s, units.format_bytes_per_s),
             row.burst or _UNKNOWN,
             prices.describe(row.price) if row.price else _UNKNOWN,
         )
@@ -148,7 +147,7 @@ def tier_table(rows: Sequence[TierRow]) -> RenderableType:
 
 def _shared(texts: Iterable[tuple[object, str]]) -> Iterator[Text]:
     """Makes a line for each text, with the rows that share it; of pairs of a text and a row."""
-    for text, names in gathered((str(text), name) for text, name in texts if text).items():
+    for text, names in units.gathered((str(text), name) for text, name in texts if text).items():
         yield Text.assemble((", ".join(dict.fromkeys(names)), "dim"), f": {text}")
 
 
@@ -170,7 +169,7 @@ def vm_table(rows: Sequence[VmRow]) -> RenderableType:
         "vCPU": [_figure(row.size.vcpus) for row in rows],
         "disks": [_figure(row.size.max_disks) for row in rows],
         "IOPS": [_figure(row.limits.total_iops) for row in rows],
-        "throughput": [_figure(row.limits.bytes_per_s, format_bytes_per_s) for row in rows],
+        "throughput": [_figure(row.limits.bytes_per_s, units.format_bytes_per_s) for row in rows],
         "burst": [_peak(row.limits.burst) for row in rows],
         "price": [prices.describe(row.price) if row.price else _UNKNOWN for row in rows],
     }
@@ -182,7 +181,7 @@ def vm_table(rows: Sequence[VmRow]) -> RenderableType:
 def _peak(burst: Burst | None) -> str:
     if burst is None:
         return _UNKNOWN
-    return f"{_figure(burst.iops)} / {_figure(burst.bytes_per_s, format_bytes_per_s)}"
+    return f"{_figure(burst.iops)} / {_figure(burst.bytes_per_s, units.format_bytes_per_s)}"
 
 
 def _span(span: tuple[int | None, int | None], words: Callable[[float], str]) -> str:
@@ -192,5 +191,5 @@ def _span(span: tuple[int | None, int | None], words: Callable[[float], str]) ->
     return str(low) if low == high else f"{low or _UNKNOWN} to {high or 'no limit'}"
 
 
-def _figure(value: int | None, words: Callable[[float], str] = format_number) -> str:
+def _figure(value: int | None, words: Callable[[float], str] = units.format_number) -> str:
     return _span((value, value), words)

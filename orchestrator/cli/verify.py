@@ -13,7 +13,6 @@ from typing import Any
 
 from orchestrator.analysis import results, verdicts
 from orchestrator.analysis.figures.transactions import COMMITTED, DELIVERY, FAILED, NEW_ORDER
-from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.statistics import stats
 from orchestrator.errors import UNREADABLE, TierbenchError
 from orchestrator.load_generators import load_generators
@@ -21,7 +20,6 @@ from orchestrator.load_generators.common import several
 from orchestrator.metrics import PERCENTILES
 from orchestrator.model import CLIENT
 from orchestrator.system import files, store
-from orchestrator.system.files import CutError
 from orchestrator.units import counted
 
 _ROUNDING = 1e-9  # sums in another order
@@ -37,7 +35,7 @@ def checks(folder: Path) -> Iterator[tuple[str, str, list[str]]]:
             yield f"runs/{record.parent.name}", checked, list(files.differences(record))
     try:
         campaign = store.load(folder)
-    except CutError as error:
+    except files.CutError as error:
         yield "plan.json", "nothing is counted again", [error.what]
         return
     if cut := list(results.left_out(campaign)):
@@ -51,7 +49,7 @@ def checks(folder: Path) -> Iterator[tuple[str, str, list[str]]]:
     yield "verdict.json", *_of_verdict(campaign, folder / "verdict.json")
 
 
-def _of_run(run: RunData, raw: Path) -> tuple[str, list[str]]:
+def _of_run(run: results.RunData, raw: Path) -> tuple[str, list[str]]:
     record, window = run.record, results.measured_window(run.record)
     clients = [node for node in record.nodes if node.role == CLIENT]
     try:
@@ -70,7 +68,7 @@ def _of_run(run: RunData, raw: Path) -> tuple[str, list[str]]:
         checked.append(f"{counted(count, 'transaction')} of latencies.parquet")
         try:
             unlike += _unlike_transactions(run, stored, window, count)
-        except CutError as error:
+        except files.CutError as error:
             unlike.append(error.what)
     return ", ".join(checked), unlike
 
@@ -84,7 +82,7 @@ def _unlike(file: str, stored: Figures, source: str, again: Figures) -> Iterator
 
 
 def _unlike_transactions(
-    run: RunData, stored: Figures, window: tuple[float, float], count: int
+    run: results.RunData, stored: Figures, window: tuple[float, float], count: int
 ) -> Iterator[str]:
     """How the table of transactions differs from raw files with `count`, and from the record. A
     percentile is held to its definition (nearest rank): fewer transactions than its rank are
@@ -129,7 +127,7 @@ def _unlike_transactions(
             )
 
 
-def _of_verdict(campaign: Results, file: Path) -> tuple[str, list[str]]:
+def _of_verdict(campaign: results.Results, file: Path) -> tuple[str, list[str]]:
     """Its cells, from the records as they are stored."""
     try:
         cells = json.loads(file.read_bytes())["cells"]
@@ -137,7 +135,7 @@ def _of_verdict(campaign: Results, file: Path) -> tuple[str, list[str]]:
         return "cannot be read: `tierbench analyze` makes it again", [f"verdict.json: {error}"]
     try:
         again = verdicts.cells(campaign)
-    except CutError as error:
+    except files.CutError as error:
         return "its cells cannot be made again", [error.what]
     figures = _flat(cells), "the records", _flat([vars(cell) for cell in again])
     differences = list(_unlike("verdict.json", *figures))

@@ -6,11 +6,8 @@ Documentation/ABI/stable/sysfs-block (size, queue/…, partition), Documentation
 sysfs-block-dm (dm/name, dm/uuid), Documentation/admin-guide/md.rst (md/level, md/chunk_size,
 md/raid_disks); of an NVMe controller drivers/nvme/host/sysfs.c (model, serial, firmware_rev).
 
-Counters are read from /proc/diskstats. Fields after `major minor name` (Documentation/admin-guide/
-iostats.rst): reads, reads merged, sectors read, ms reading, writes, writes merged, sectors
-written, ms writing, in flight, ms busy, weighted ms, …, flushes (16th), ms flushing. A sector is
-512 bytes here whatever the device's own is. Of a device that is made of others, such as an array,
-only its own line is read: those of its members count the same I/O again.
+Counters are read from /proc/diskstats (counters.yaml). Of a device that is made of others, such as
+an array, only its own line is read: those of its members count the same I/O again.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,12 +15,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.powers import Machine
 
 BLOCK = "/sys/class/block"
 _SECTOR_BYTES = 512
 DISKSTATS = "/proc/diskstats"
-_MS = 1e-3
 
 
 def _words(text: str) -> str:
@@ -123,15 +120,7 @@ def counter_rows(machine: Machine) -> dict[str, list[int]]:
 
 
 def readings(row: Sequence[int]) -> Iterator[tuple[str, str, float]]:
-    """(metric, unit, value) of one device."""
-    yield "disk_reads_total", "", row[0]
-    yield "disk_read_bytes_total", "bytes", row[2] * _SECTOR_BYTES
-    yield "disk_read_seconds_total", "s", row[3] * _MS
-    yield "disk_writes_total", "", row[4]
-    yield "disk_written_bytes_total", "bytes", row[6] * _SECTOR_BYTES
-    yield "disk_write_seconds_total", "s", row[7] * _MS
-    yield "disk_in_flight", "", row[8]
-    yield "disk_busy_seconds_total", "s", row[9] * _MS
-    yield "disk_queue_seconds_total", "s", row[10] * _MS
-    if len(row) >= 17:  # kernels since 5.5 count flushes
-        yield "disk_flushes_total", "", row[15]
+    """(metric, unit, value) of one device: of what its kernel counts (flushes since 5.5)."""
+    for metric, (field, unit, times) in shipped(__package__, "counters.yaml").items():
+        if field < len(row):
+            yield metric, unit, row[field] * times

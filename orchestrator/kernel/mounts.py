@@ -11,7 +11,6 @@ from typing import Any
 
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.kernel import block_devices
-from orchestrator.kernel.block_devices import BLOCK
 from orchestrator.keys.messages import failure
 from orchestrator.powers import Machine
 
@@ -132,7 +131,7 @@ def device_name(mount: MountPoint, machine: Machine) -> str | None:
         return Path(machine.real_path(link)).name
     if mount.source.startswith("/dev/"):
         name = Path(machine.real_path(mount.source)).name
-        if machine.exists(f"{BLOCK}/{name}"):
+        if machine.exists(f"{block_devices.BLOCK}/{name}"):
             return name
     return None
 
@@ -148,7 +147,7 @@ def on_root_disk(disk: RealDisk, machine: Machine) -> bool:
 def is_there(disk: RealDisk, machine: Machine) -> bool:
     """Tells if the same disk is still mounted at the same place."""
     mount = disk.mount
-    return machine.exists(f"{BLOCK}/{disk.device}") and any(
+    return machine.exists(f"{block_devices.BLOCK}/{disk.device}") and any(
         (other.id, other.path, other.device) == (mount.id, mount.path, mount.device)
         for other in mount_points(machine)
     )

@@ -13,23 +13,11 @@ from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, model_validator
 
-from orchestrator import units
+from orchestrator import tier, units
 from orchestrator.keys import addresses
 from orchestrator.keys.strict_yaml import ReadBy, Strict
 from orchestrator.keys.tier_keys import RealDiskYaml
 from orchestrator.model import ClusterSpec, NodeSize, Placing
-from orchestrator.tier import (
-    DISKS,
-    AnyDisk,
-    Burst,
-    ClassWanted,
-    DiskKind,
-    Latencies,
-    Limits,
-    Origin,
-    Price,
-    Tier,
-)
 
 Size = Annotated[str, Field(pattern=units.SIZE)] | Annotated[float, Field(gt=0)]
 Rate = Annotated[str, Field(pattern=units.RATE)]
@@ -90,8 +78,8 @@ Percentage = Annotated[float, Field(ge=0, le=100)]
 ClassName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)]
 PercentText = Annotated[str, Field(pattern=r"^[0-9.]+\s*%\s*$")]
 
-Kinds = Mapping[str, DiskKind]  # of the mechanisms that a profile may name
-KINDS: Kinds = {kind: kind for kind in get_args(DiskKind)}
+Kinds = Mapping[str, tier.DiskKind]  # of the mechanisms that a profile may name
+KINDS: Kinds = {kind: kind for kind in get_args(tier.DiskKind)}
 
 
 @dataclass(frozen=True)
@@ -99,7 +87,7 @@ class Mechanism:
     """A tier mechanism as a profile names it, and the kind of disk that it makes."""
 
     name: str
-    kind: DiskKind
+    kind: tier.DiskKind
 
 
 def _mechanism(name: object, info: ValidationInfo) -> Mechanism:
@@ -137,7 +125,7 @@ class PriceYaml(Strict):
     source: str
 
 
-PriceKey = Annotated[Price, ReadBy(PriceYaml)]
+PriceKey = Annotated[tier.Price, ReadBy(PriceYaml)]
 
 
 class AnyTierYaml(RealDiskYaml):
@@ -152,12 +140,12 @@ class AnyTierYaml(RealDiskYaml):
     storage_class: ClassName | None = None
     price: PriceKey | None = None
 
-    def disk(self, storage_class: ClassWanted | None) -> AnyDisk:
+    def disk(self, storage_class: tier.ClassWanted | None) -> tier.AnyDisk:
         """The disk that the mechanism makes, with those of the keys that its kind has."""
         snapshots = self.snapshots.build() if self.snapshots else None
         given = {**dict(self), "storage_class": storage_class, "snapshots": snapshots}
         given["enforcement"] = self.enforcement.name
-        kind = DISKS[self.enforcement.kind]
+        kind = tier.DISKS[self.enforcement.kind]
         own = {field.name for field in fields(kind)}
         return kind(**{name: value for name, value in given.items() if name in own})
 
@@ -165,7 +153,7 @@ class AnyTierYaml(RealDiskYaml):
 class TierYaml(AnyTierYaml):
     read_latency: Seconds | None = None
     write_latency: Seconds | None = None
-    burst: Annotated[Burst, ReadBy(BurstYaml)] | None = None
+    burst: Annotated[tier.Burst, ReadBy(BurstYaml)] | None = None
     size: Bytes | None = None
     io_unit: Bytes = 262_144
     source: str = ""
@@ -195,17 +183,19 @@ class TierYaml(AnyTierYaml):
             raise ValueError("`burst.throughput` is not above `throughput`: a burst is the higher")
         return self
 
-    def build(self, name: str, title: str) -> Tier:
-        wanted = self.storage_class and ClassWanted(self.storage_class, size_bytes=self.size)
-        return Tier(
+    def build(self, name: str, title: str) -> tier.Tier:
+        wanted = self.storage_class and tier.ClassWanted(self.storage_class, size_bytes=self.size)
+        return tier.Tier(
             name=name,
             title=title,
             count=self.count,
-            limits=Limits(self.iops, self.throughput, burst=self.burst, io_unit_bytes=self.io_unit),
+            limits=tier.Limits(
+                self.iops, self.throughput, burst=self.burst, io_unit_bytes=self.io_unit
+            ),
             disk=self.disk(wanted or None),
-            latency=Latencies(self.read_latency, self.write_latency),
+            latency=tier.Latencies(self.read_latency, self.write_latency),
             price=self.price,
-            origin=Origin(source=self.source, as_of=self.as_of, notes=self.notes),
+            origin=tier.Origin(source=self.source, as_of=self.as_of, notes=self.notes),
         )
 
 

@@ -16,7 +16,6 @@ from orchestrator import model, units
 from orchestrator.errors import Mistake
 from orchestrator.facts import DoubtKind
 from orchestrator.keys import schema
-from orchestrator.keys.schema import Parameter, Positive, Seconds
 from orchestrator.keys.strict_yaml import Strict, parse, raise_all, unknown, validate
 from orchestrator.metrics import measured
 from orchestrator.model import Dataset, Doubt, Note, Plan, Profile, Record, Run, Workload
@@ -28,7 +27,7 @@ STATEMENT = "published figures, not measured by this program"
 
 Printed = Annotated[Decimal, BeforeValidator(units.as_text)]  # keeps the digits
 Rate = Annotated[float, Field(gt=0, lt=units.MOST)]
-Duration = Annotated[Seconds, Field(gt=0)]
+Duration = Annotated[schema.Seconds, Field(gt=0)]
 
 
 class FiguresYaml(Strict):
@@ -54,7 +53,7 @@ FIGURES = {key: tuple(field.metadata) for key, field in FiguresYaml.model_fields
 
 class StudyTierYaml(Strict):
     title: str
-    iops: Positive | None = None
+    iops: schema.Positive | None = None
     throughput: schema.BytesPerS | None = None
     price: schema.PriceKey | None = None
     notes: str = ""
@@ -64,13 +63,13 @@ class StudyWorkloadYaml(Strict):
     title: str
     generator: str
     dataset: str
-    size: Mapping[str, Parameter] = {}
-    threads: Positive
-    loader_threads: Positive
-    warmup_s: Seconds = Field(alias="warmup")
+    size: Mapping[str, schema.Parameter] = {}
+    threads: schema.Positive
+    loader_threads: schema.Positive
+    warmup_s: schema.Seconds = Field(alias="warmup")
     measure_s: Duration = Field(alias="measure")
-    statements_per_transaction: Positive | None = None
-    options: Mapping[str, Parameter] = {}
+    statements_per_transaction: schema.Positive | None = None
+    options: Mapping[str, schema.Parameter] = {}
     results: Mapping[str, FiguresYaml | None]
 
 

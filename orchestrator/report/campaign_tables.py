@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from orchestrator import units
 from orchestrator.analysis.campaigns import over_time
 from orchestrator.analysis.campaigns.campaign_list import Entry
-from orchestrator.analysis.campaigns.over_time import CampaignComparison, ProfileDelta, Trend
 from orchestrator.analysis.comparisons import COMPARED
 from orchestrator.analysis.conclusions import Delta, Verdict
 from orchestrator.analysis.statistics import across_days
@@ -42,18 +41,18 @@ def _listed(entry: Entry) -> Iterator[Row]:
     }
 
 
-def comparison(pair: CampaignComparison) -> Table:
+def comparison(pair: over_time.CampaignComparison) -> Table:
     rows: list[Row] = []
     for title in dict.fromkeys(map(_title, pair.deltas)):
         rows += [title, *(_change_row(c) for c in pair.deltas if _title(c) == title)]
     return table_of(rows, ("Metric", "Verdict"), tuple(_remarks(pair)))
 
 
-def _title(change: ProfileDelta) -> str:
+def _title(change: over_time.ProfileDelta) -> str:
     return f"{change.profile} × {change.delta.workload}"
 
 
-def _change_row(change: ProfileDelta) -> Row:
+def _change_row(change: over_time.ProfileDelta) -> Row:
     delta = change.delta
     whose = "" if delta.scope == "all" else f" ({delta.scope})"
     since = change.changed_since
@@ -65,7 +64,7 @@ def _change_row(change: ProfileDelta) -> Row:
     }
 
 
-def _remarks(pair: CampaignComparison) -> Iterator[str]:
+def _remarks(pair: over_time.CampaignComparison) -> Iterator[str]:
     margins = wording.margins(pair.margin_pct, pair.p99_margin_pct)
     names = {"before": pair.before, "after": pair.after}
     yield said("comparison.changes", **names, days=_days(pair), margins=margins)
@@ -82,7 +81,7 @@ def _remarks(pair: CampaignComparison) -> Iterator[str]:
         yield f"Doubt: {doubt}."
 
 
-def _days(pair: CampaignComparison) -> str:
+def _days(pair: over_time.CampaignComparison) -> str:
     """What the intervals allow for."""
     counts = sorted({c.history for c in pair.deltas if c.history >= over_time.FEWEST_HISTORY})
     if not counts:
@@ -91,7 +90,7 @@ def _days(pair: CampaignComparison) -> str:
     return f", which allows for what differs between {other} other campaigns"
 
 
-def trend(history: Trend) -> Table:
+def trend(history: over_time.Trend) -> Table:
     rows: list[Row] = []
     for number, level in enumerate(history.levels, start=1):
         points = (_point(point) for point in history.points if point.level == number)
@@ -99,7 +98,7 @@ def trend(history: Trend) -> Table:
     return table_of(rows, ("Begin", "Code"), tuple(_about(history)))
 
 
-def _level(number: int, level: over_time.Level, history: Trend) -> str:
+def _level(number: int, level: over_time.Level, history: over_time.Trend) -> str:
     count = units.counted(level.campaigns, "campaign")
     mean = units.format_quantity(level.mean, "NOPM" if history.unit == "1/min" else history.unit)
     text = f"Level {number}: {mean} over {count} from {level.first} on"
@@ -119,7 +118,7 @@ def _point(point: over_time.Point) -> Row:
     }
 
 
-def _about(history: Trend) -> Iterator[str]:
+def _about(history: over_time.Trend) -> Iterator[str]:
     bars = sparkline([point.mean for point in history.points])
     yield f"{METRICS[history.metric].title}, {history.profile} × {history.workload}: {bars}"
     if len(history.points) < across_days.FEWEST:

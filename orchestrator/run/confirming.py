@@ -76,17 +76,16 @@ def _levers(here: RunContext, disks: Disks, nodes: Sequence[Node]) -> dict[str, 
         levers = {name: Lever(lever) for name, lever in of_tier.items()}
     watched = [node for node in here.draft.nodes if node.name in {own.name for own in nodes}]
     clients = [node for node in watched if node.role == "client"]
-    levers["node CPU"] = cpus_of_nodes([node for node in nodes if node.role == "database"], world)
+    databases = _live([node for node in nodes if node.role == "database"], world)
+    levers["node CPU"] = _cpus(
+        [(own, node.cpus, node.cpus) for node, own in databases if node.cpus]
+    )
     levers["client CPU"] = cpus_of_clients(clients, here.draft.nodes, world)
     levers["sessions"] = sessions(here.generator, here.workload, clients, world)
     return {name: lever for name, lever in levers.items() if lever}
 
 
 _Limited = tuple[LiftsItsLimits, float | None, float]  # its own limit of processors, and the most
-
-
-def cpus_of_nodes(nodes: Sequence[Node], world: World) -> Lever | None:
-    return _cpus([(own, node.cpus, node.cpus) for node, own in _live(nodes, world) if node.cpus])
 
 
 def cpus_of_clients(clients: Sequence[Node], watched: Sequence[Node], world: World) -> Lever | None:

@@ -10,7 +10,6 @@ from orchestrator.analysis import results
 from orchestrator.analysis.campaigns import campaign_list
 from orchestrator.analysis.decisions.decision import decisions_so_far
 from orchestrator.analysis.doubts import kinds
-from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import bottlenecks, resources
 from orchestrator.model import Record, Run
 from orchestrator.planning import costs
@@ -35,7 +34,7 @@ def announce(campaign: Path, run: Run, world: World) -> None:
         world.progress.warn(f"how the campaign stands cannot be told: {error}")
 
 
-def of_run(run: RunData, campaign: Results) -> str:
+def of_run(run: results.RunData, campaign: results.Results) -> str:
     """`run 3 of 20, premium × tpcc: 1,234/s, p99 12 ms, limited by disk iops, 2 doubts`."""
     record, cpus = run.record, results.machine_cpus(campaign)
     title = f"run {record.run.number} of {len(campaign.plan.runs)}, "
@@ -54,7 +53,7 @@ def of_run(run: RunData, campaign: Results) -> str:
     return f"{title}: {', '.join(said)}, {counted(len(dict.fromkeys(doubts)), 'doubt')}"
 
 
-def standing(campaign: Results, now_s: float) -> Iterator[str]:
+def standing(campaign: results.Results, now_s: float) -> Iterator[str]:
     """Time, cost so far, and the decisions as the finished runs have them."""
     plan = campaign.plan
     began_s = from_stamp(campaign.name) or results.began_s(campaign) or now_s
@@ -78,7 +77,7 @@ def standing(campaign: Results, now_s: float) -> Iterator[str]:
         yield f"{decision.workload}, by the runs so far: {named}"
 
 
-def _left_s(campaign: Results, began_s: float, now_s: float) -> float | None:
+def _left_s(campaign: results.Results, began_s: float, now_s: float) -> float | None:
     """None after the last run."""
     left, recorded, ended_s = TimeLeft(), set[int](), began_s
     for run in campaign.runs:

@@ -4,13 +4,12 @@ and the identity of processes.
 `root` is "/" except in tests, which use a fixture tree.
 """
 
-import contextlib
 import os
 import socket
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from orchestrator.errors import UnavailableError
@@ -33,7 +32,7 @@ def part_of(cache: Path, machine: str) -> Path:
 
 def owner_of(cache: Path) -> str:
     """The machine that has signed a cache folder; "" if none has."""
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         return str((cache / _OWNER).readlink())
     return ""
 
@@ -41,7 +40,7 @@ def owner_of(cache: Path) -> str:
 def sign(cache: Path, machine: str) -> None:
     """Makes a cache folder the machine's. UnavailableError if another was faster."""
     cache.mkdir(parents=True, exist_ok=True)
-    with contextlib.suppress(OSError):  # where there are no links nobody owns it
+    with suppress(OSError):  # where there are no links nobody owns it
         (cache / _OWNER).symlink_to(machine)
     if (owner := owner_of(cache)) not in ("", machine):
         raise failure(UnavailableError, "cache taken", cache=cache, owner=owner)
@@ -147,6 +146,6 @@ def _sign(lock: int) -> None:
         os.fchmod(lock, 0o666)
     content = os.pread(lock, 21, 0)
     if status.st_nlink == 1 and len(content) <= 20 and (not content or content.strip().isdigit()):
-        with contextlib.suppress(OSError):  # a lock that may only be read still locks
+        with suppress(OSError):  # a lock that may only be read still locks
             os.ftruncate(lock, 0)
             os.pwrite(lock, str(os.getpid()).encode(), 0)

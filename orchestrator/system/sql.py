@@ -4,12 +4,11 @@ PostgreSQL and YugabyteDB's YSQL both use the protocol. Statements are with each
 the connection and the translation of errors.
 """
 
-import contextlib
 import os
 import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -170,7 +169,7 @@ def _given_up(
 
     def cut_off() -> None:
         cut.set()
-        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as s:
+        with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as s:
             s.shutdown(socket.SHUT_RDWR)
 
     timer = threading.Timer(limit_s, cut_off)

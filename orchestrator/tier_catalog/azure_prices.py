@@ -46,12 +46,8 @@ def components(items: Iterable[Item], catalog: Catalog) -> dict[str, Components]
                 name = f"{provider_of(full)}/{size}"
                 of_rows[name] = {"per_disk": disk[0.0], **_operations(full, product, size, meters)}
     for full, (product, sku) in _PROVISIONED.items():
-        parts = {
-            "per_gib": meters.get((product, f"{sku} Provisioned Capacity", "1 GiB/Hour")),
-            "per_iops": meters.get((product, f"{sku} Provisioned IOPS", "1/Hour")),
-        }
-        throughput = f"{sku} Provisioned Throughput (MBps)"
-        parts["per_throughput"] = meters.get((product, throughput, "1/Hour"))
+        kinds = _METERS["of_provisioned"].items()
+        parts = {name: meters.get((product, f"{sku} {of}", unit)) for name, (of, unit) in kinds}
         if all(parts.values()):
             of_rows[full] = _provisioned(parts)
     for size in catalog.vms_of("azure"):

@@ -5,10 +5,9 @@ copy of the file is a copy of the loaded data set. This needs FUSE and loop devi
 and a container that may mount.
 """
 
-import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -179,7 +178,7 @@ def change_all(
 
 def _undo(changed: Sequence[tuple[str, dict[str, float]]], keep: Keep, world: World) -> None:
     for container, had in changed:
-        with contextlib.suppress(TierbenchError):  # it stays "set" in what was kept
+        with suppress(TierbenchError):  # it stays "set" in what was kept
             change(container, had, world)
             keep(container, "undone", had)
 

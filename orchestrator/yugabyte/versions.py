@@ -5,7 +5,6 @@ Series sort by time: 2.18 < 2.20 < 2024.1 < 2025.2.
 """
 
 import re
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from orchestrator.keys.strict_yaml import shipped
@@ -30,7 +29,8 @@ class Version(NamedTuple):
 
     def has(self, difference: str) -> bool:
         """Whether it is true of this version. KeyError if that is not a row there."""
-        return list(self.number) >= since()[difference]
+        since: list[int] = shipped(__package__, "versions.yaml")["since"][difference]
+        return list(self.number) >= since
 
 
 def parse(text: str) -> Version:
@@ -52,11 +52,6 @@ def banner_number(text: str) -> tuple[int, ...] | None:
     """The release in `SELECT version()`, if it names one. Its build is always -b0."""
     match = _BANNER.search(text)
     return tuple(map(int, match[1].split("."))) if match else None
-
-
-def since() -> Mapping[str, list[int]]:
-    """Difference → the release from which on it is true."""
-    return dict(shipped(__package__, "versions.yaml")["since"])
 
 
 def analyzed(version: str) -> bool:

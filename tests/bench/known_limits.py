@@ -155,7 +155,8 @@ LIMITS: Mapping[str, Limit] = {
 
 
 def _docker(*words: str) -> str:
-    return subprocess.run(["docker", *words], capture_output=True, text=True).stdout.strip()
+    done = subprocess.run(["docker", *words], stdout=subprocess.PIPE, text=True, check=True)
+    return done.stdout.strip()
 
 
 def running(name: str) -> str:
@@ -166,7 +167,7 @@ def running(name: str) -> str:
 
 
 def _limit_client(stop: threading.Event) -> None:
-    _docker("update", "--cpu-period", "100000", "--cpu-quota", "20000", running("client"))
+    _docker("update", "--cpus", "0.2", running("client"))
     stop.wait()
 
 
@@ -181,7 +182,7 @@ def _narrow(stop: threading.Event) -> None:
 
 def _slow_disk(stop: threading.Event) -> None:
     """The program that serves the first node's disk gets little CPU, as on a busy machine."""
-    _docker("update", "--cpu-period", "100000", "--cpu-quota", "2000", running("disk-node-1"))
+    _docker("update", "--cpus", "0.02", running("disk-node-1"))
     stop.wait()
 
 

@@ -22,6 +22,7 @@ from tests.sources import MODULES, PACKAGE, nodes, tracked_files, tree
 DOMAIN, PURE, OUTSIDE, FAMILY, FLOW, TOP = range(6)
 LEVELS = {
     "keys": PURE,
+    "metrics": PURE,
     "planning": PURE,
     "tier_catalog": PURE,
     "analysis": PURE,

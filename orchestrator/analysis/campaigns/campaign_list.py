@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Decision
-from orchestrator.analysis.results import Results
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Filters:
 
 
 def entry(
-    campaign: Results,
+    campaign: results.Results,
     folder: str,
     began_s: float | None,
     decisions: Sequence[Decision],

@@ -14,7 +14,6 @@ from itertools import pairwise
 import numpy as np
 
 from orchestrator.analysis import comparability, comparisons, results
-from orchestrator.analysis.comparisons import Pair
 from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.results import Cell, Results, RunData
 from orchestrator.analysis.statistics import across_days, stats
@@ -126,7 +125,7 @@ def _apart(before: Results, after: Results) -> Iterator[str]:
 
 
 def _changed_disks(
-    pairs: Iterable[tuple[str, int, Pair]], before: Results, after: Results
+    pairs: Iterable[tuple[str, int, comparisons.Pair]], before: Results, after: Results
 ) -> Iterator[str]:
     used = [[run.record.profile for run in campaign.runs] for campaign in (before, after)]
     disks = [{profile.name: profile.tier for profile in profiles} for profiles in used]
@@ -137,7 +136,7 @@ def _changed_disks(
 
 def _pairs(
     before: Results, after: Results, cell: Cell, across: Collection[str], history: Sequence[Results]
-) -> Iterator[tuple[int, Pair]]:
+) -> Iterator[tuple[int, comparisons.Pair]]:
     """Each with the number of campaigns of `history` that say what differs between days."""
     runs = [results.finished(campaign, *cell) for campaign in (before, after)]
     left, right = ([results.sound(run.record.measurements) for run in side] for side in runs)
@@ -170,7 +169,7 @@ def _alike(
     ]
 
 
-def _with_history(profile: str, count: int, pair: Pair, delta: Delta) -> ProfileDelta:
+def _with_history(profile: str, count: int, pair: comparisons.Pair, delta: Delta) -> ProfileDelta:
     """Without enough history no word is proven, because days may differ by more than runs do."""
     if count >= FEWEST_HISTORY or pair.obstacle or delta.ci_low_pct is None:
         return ProfileDelta(profile, delta, count)

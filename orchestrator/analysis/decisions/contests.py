@@ -17,7 +17,6 @@ from orchestrator.analysis.decisions.candidates import FAILED, USUAL, Candidate,
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.overload import NO_RATE, Overload
 from orchestrator.analysis.statistics import looks, stats
-from orchestrator.analysis.statistics.stats import Ratio
 from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
 from orchestrator.metrics import METRICS
 from orchestrator.model import Doubt, Objective, Profile
@@ -110,7 +109,7 @@ class Comparison:
     candidate: Candidate
     other: Candidate
     criterion: Criterion
-    ratio: Ratio
+    ratio: stats.Ratio
     p_value: float
     p_within: float
 

@@ -21,7 +21,6 @@ from orchestrator.analysis.conclusions import Decision, Sweep, TierSweep
 from orchestrator.analysis.decisions import contests, offers, reasons
 from orchestrator.analysis.decisions.candidates import Candidate, Criterion, comparable
 from orchestrator.analysis.decisions.contests import Contest, ObjectiveTest
-from orchestrator.analysis.decisions.reasons import said
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.metrics import METRICS
@@ -239,7 +238,7 @@ def decide(loads: Loads, contest: Contest) -> Decision:
     sweep; else the answer depends on the load, and is told load by load."""
     slo = tuple(map(format_objective, loads.slo))
     if contest.obstacle or not contest.candidates:
-        return Decision(loads.name, None, contest.obstacle or said("no figures"), slo=slo)
+        return Decision(loads.name, None, contest.obstacle or reasons.said("no figures"), slo=slo)
     doubted = {tier.name: _doubted(loads, tier.name, contest) for tier in contest.candidates}
     enough = [t for t in contest.candidates if not doubted[t.name] and _enough(loads, t.name)]
     taken = listed([_taken(loads, tier) for tier in contest.candidates])
@@ -255,7 +254,7 @@ def decide(loads: Loads, contest: Contest) -> Decision:
         "means of windows": any(METRICS[clause.metric].percent for clause in loads.slo),
         "limited by": ", ".join(contest.limited_by),
     }
-    remarks = (f". {said(name, of=of)}" for name, of in beside.items() if of)
+    remarks = (f". {reasons.said(name, of=of)}" for name, of in beside.items() if of)
     text = f"{tier.name} is the {which} proven to meet {listed(slo)}{where}{how_far}"
     return Decision(
         loads.name,

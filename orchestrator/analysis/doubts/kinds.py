@@ -6,9 +6,7 @@ from dataclasses import replace
 from orchestrator.analysis import results
 from orchestrator.analysis.doubts import disk_checks, load_checks, run_checks, validity
 from orchestrator.analysis.doubts.campaign_checks import CAMPAIGN_CHECKS
-from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import resources
-from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.facts import DoubtKind
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Doubt, Plan
@@ -20,36 +18,19 @@ EFFECTS: Mapping[DoubtKind, str] = {
 }
 
 # What finds them in a finished run, in the order in which they are told.
-RUN_CHECKS: tuple[Callable[[RunData, Values], Iterable[Doubt]], ...] = (
-    run_checks.truth_gate,
-    run_checks.given_up,
-    run_checks.unsteady,
-    run_checks.short,
-    load_checks.few_checkpoints,
-    run_checks.cached,
-    load_checks.client_busy,
-    load_checks.clients_apart,
-    run_checks.host_saturated,
-    run_checks.others_busy,
-    run_checks.no_telemetry,
-    run_checks.failures_and_retries,
-    run_checks.few_transactions,
-    run_checks.burst_credit,
-    load_checks.overloaded,
-    run_checks.little,
-    run_checks.ceiling,
-    run_checks.not_durable,
-    run_checks.other_build,
-    load_checks.not_checked,
-    run_checks.not_read,
-    run_checks.whole_tables,
-    run_checks.pooler,
-    run_checks.others_at_work,
+RUN_CHECKS: tuple[Callable[[results.RunData, resources.Values], Iterable[Doubt]], ...] = (
+    run_checks.truth_gate, run_checks.given_up, run_checks.unsteady, run_checks.short,
+    load_checks.few_checkpoints, run_checks.cached, load_checks.client_busy,
+    load_checks.clients_apart, run_checks.host_saturated, run_checks.others_busy,
+    run_checks.no_telemetry, run_checks.failures_and_retries, run_checks.few_transactions,
+    run_checks.burst_credit, load_checks.overloaded, run_checks.little, run_checks.ceiling,
+    run_checks.not_durable, run_checks.other_build, load_checks.not_checked, run_checks.not_read,
+    run_checks.whole_tables, run_checks.pooler, run_checks.others_at_work,
     *disk_checks.DISK_CHECKS,
-)
+)  # fmt: skip
 
 
-def find(campaign: Results) -> tuple[Doubt, ...]:
+def find(campaign: results.Results) -> tuple[Doubt, ...]:
     """Every doubt: about the campaign, then run by run, those that runs recorded included."""
     cpus = results.machine_cpus(campaign)
     doubts = [doubt for check in CAMPAIGN_CHECKS for doubt in check(campaign)]
@@ -60,7 +41,7 @@ def find(campaign: Results) -> tuple[Doubt, ...]:
     return tuple(dict.fromkeys(doubts))
 
 
-def of_run(run: RunData, values: Values) -> Iterator[Doubt]:
+def of_run(run: results.RunData, values: resources.Values) -> Iterator[Doubt]:
     """Doubts about a finished run beside its record's. `values`: of its nodes and the machine."""
     yield from validity.shown(run.record)
     for check in RUN_CHECKS:

@@ -4,7 +4,6 @@ Only doubts that make a figure wrong, whatever it is (docs/METHOD.md, which says
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from orchestrator.facts import DoubtKind, GeneratorFacts
 from orchestrator.keys.strict_yaml import shipped
@@ -33,22 +32,20 @@ def excluding(record: Record) -> tuple[Doubt, ...]:
 
 def shown(record: Record) -> Doubts:
     """Those of them that the record shows beside what was noted in it."""
-    return (replace(doubt, run=record.run.number) for doubt in _shown(record))
-
-
-def _shown(record: Record) -> Doubts:
+    run = record.run.number
     if record.gate is not None and not record.gate.passed:
         bad = "; ".join(f"{named(c)} {c.verdict}" for c in record.gate.checks if not c.passed)
-        yield doubt("gate not passed", tier=record.profile.tier.name, bad=bad)
+        yield doubt("gate not passed", run=run, tier=record.profile.tier.name, bad=bad)
     if record.facts.get("limit_changes"):
-        yield doubt("limits changed")
+        yield doubt("limits changed", run=run)
     facts = GeneratorFacts.read(record.facts.get("generator"))
     own, kept = facts.sysbench_transactions, facts.recorded_transactions
     if own is None or kept is None:
         return
     least = min(abs(own - kept), abs(own - (kept - (facts.recorded_failures or 0.0))))
     if least > max(TOTALS_PCT / 100 * kept, 2.0 * record.workload.threads):
-        yield doubt("totals differ", own=format_number(own), kept=format_number(kept))
+        counted, stored = format_number(own), format_number(kept)
+        yield doubt("totals differ", run=run, own=counted, kept=stored)
 
 
 def named(check: GateCheck) -> str:

@@ -6,7 +6,6 @@ from statistics import median
 
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Bottleneck
-from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import cause_words, causes, proof, resources
 from orchestrator.analysis.telemetry.inside_causes import BUSY_PCT, Cause, waiting_pct
 from orchestrator.analysis.telemetry.resources import Values
@@ -20,14 +19,14 @@ OVER_IDLE = 2.0  # times the idle disk's latency, which an emulated or a checked
 MORE = 1.25  # times its peers' IOPS: a node that does more may be slow for that
 
 
-def bottlenecks(campaign: Results) -> tuple[Bottleneck, ...]:
+def bottlenecks(campaign: results.Results) -> tuple[Bottleneck, ...]:
     """One per cell with finished runs, in the plan's order."""
     cpus = results.machine_cpus(campaign)
     of_cells = (bottleneck(cell.finished, cpus) for cell in results.cells(campaign))
     return tuple(filter(None, of_cells))
 
 
-def bottleneck(runs: Sequence[RunData], cpus: float | None) -> Bottleneck | None:
+def bottleneck(runs: Sequence[results.RunData], cpus: float | None) -> Bottleneck | None:
     """What limited one cell: judged on its busiest node, by medians over repetitions."""
     if not runs:
         return None

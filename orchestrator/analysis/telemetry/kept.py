@@ -9,16 +9,11 @@ import pandas as pd
 
 from orchestrator.analysis.telemetry import counters, disk_demand, machines
 from orchestrator.analysis.telemetry.counters import Growth, Samples
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Node, Record
 
 _COUNTED = ("warm-up", "measure", "settle")
-# Column of `by_second` → the counters of a database node whose growth it is.
-_BY_SECOND = {
-    "cpus": (counters.CPU_SECONDS,),
-    "disk_iops": (counters.READS, counters.WRITES),
-    "disk_bytes_per_s": (counters.READ_BYTES, counters.WRITTEN_BYTES),
-    "flushed_bytes_per_s": ("flush_written_bytes_total",),  # of the collector for YugabyteDB
-}
+_BY_SECOND: Mapping[str, list[str]] = shipped(__package__, "growth.yaml")["by_second"]
 CPU_PCT = 85.0  # of what a node may use
 # Of a link's declared rate: of full frames 4 % are headers that the kernel does not count.
 LINK_PCT = 90.0

@@ -7,7 +7,6 @@ nodes are on it, named or not, as in records of campaigns that knew no other.
 from collections.abc import Iterator, Mapping, Sequence
 
 from orchestrator.analysis.telemetry import counters
-from orchestrator.analysis.telemetry.counters import Growth
 from orchestrator.model import NODE_EXPORTER, Node
 from orchestrator.units import gathered
 
@@ -21,7 +20,7 @@ class Machines:
     def __init__(
         self,
         nodes: Sequence[Node],
-        growth: Growth,
+        growth: counters.Growth,
         cpus: float | None,
         of_seconds: Mapping[str, Mapping[str, float]] = {},
     ) -> None:

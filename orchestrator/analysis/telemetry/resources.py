@@ -6,9 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from orchestrator.analysis import results
-from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import counters, loads, machines
-from orchestrator.analysis.telemetry.counters import Growth
 from orchestrator.facts import GateQuantity
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.metrics import METRICS, measured
@@ -21,7 +19,7 @@ Values = Mapping[str, float]  # by their names in `VALUES`
 VALUES = shipped("orchestrator.analysis.telemetry", "values.yaml")
 
 
-def gather(run: RunData, cpus: float | None) -> dict[str, dict[str, float]]:
+def gather(run: results.RunData, cpus: float | None) -> dict[str, dict[str, float]]:
     """Database node → its values and its machine's, named as in `VALUES`; without samples as the
     record states them, if it does. `cpus`: of the machine, for nodes that do not say theirs."""
     growth, of_disks, nodes = run.telemetry.growth, run.telemetry.against_caps, run.record.nodes
@@ -86,7 +84,7 @@ def _with_quotients(values: Values, nodes: int = 1) -> dict[str, float]:
     return {**values, **quotients}
 
 
-def _node(node: Node, growth: Growth, machine_cpus: float | None) -> dict[str, float]:
+def _node(node: Node, growth: counters.Growth, machine_cpus: float | None) -> dict[str, float]:
     """A node's CPU and its disk, the whole disk even if several nodes are on it."""
     values = _with_quotients(growth.of(node.name, _OF_DISK | _OF_CONTAINER))
     busy = growth.per_s(node.name, counters.BUSY_SECONDS)
@@ -99,7 +97,7 @@ def _node(node: Node, growth: Growth, machine_cpus: float | None) -> dict[str, f
 
 
 def telemetry(
-    nodes: Sequence[Node], growth: Growth, cpus: float | None = None
+    nodes: Sequence[Node], growth: counters.Growth, cpus: float | None = None
 ) -> tuple[Measurement, ...]:
     """The telemetry metrics over a window. What was not sampled is absent, never 0. Scope is a
     database node's name, or "all": the sum over their disks of IOPS, bandwidth and queue depth, the
@@ -137,7 +135,7 @@ def _all_disks(values: Mapping[str, Values], database: Sequence[Node]) -> dict[s
     return {**cpu, **_with_quotients({n: each_once[n] for n in _OF_DISK if n in shared})}
 
 
-def _wal_disks(database: Sequence[Node], growth: Growth) -> Iterator[Measurement]:
+def _wal_disks(database: Sequence[Node], growth: counters.Growth) -> Iterator[Measurement]:
     """I/O of the disks that hold only WAL: of each node's, and of all together, each disk once.
     They are in no sum of the data disks, because the tier's limits are those of the data disks; one
     that is also the data disk of some node is not in theirs."""
@@ -152,12 +150,12 @@ def _wal_disks(database: Sequence[Node], growth: Growth) -> Iterator[Measurement
         yield from _measured(_with_quotients(counters.summed(once)))
 
 
-def telemetry_of(run: RunData, cpus: float | None = None) -> tuple[Measurement, ...]:
+def telemetry_of(run: results.RunData, cpus: float | None = None) -> tuple[Measurement, ...]:
     """`telemetry` over the run's measured window."""
     return telemetry(run.record.nodes, run.telemetry.growth, cpus) if run.telemetry.growth else ()
 
 
-def total(run: RunData, cpus: float | None) -> dict[str, float]:
+def total(run: results.RunData, cpus: float | None) -> dict[str, float]:
     """The values of all database nodes together and of the busiest machine, over the window.
     Without samples those that the record itself states."""
     nodes, growth = run.record.nodes, run.telemetry.growth

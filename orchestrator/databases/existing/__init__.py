@@ -25,13 +25,11 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import is_here, on
 from orchestrator.powers import HOST_NETWORK, Network, World
 from orchestrator.system import host, sql
+from orchestrator.system.shell import script
 from orchestrator.system.sql import Connect
 from orchestrator.yugabyte import counters, queries, versions
 
 _NO_TLS = "server does not support SSL"  # libpq's words
-_REACH = """for at; do
-  timeout 10 bash -c ': < "$0"' "$at" || echo "$at: no connection" &
-done; wait"""
 _QUIET_S = 3600.0
 _VACUUM_S = 6 * 3600.0
 
@@ -186,8 +184,9 @@ def _not_from_client(declared: Existing, world: World) -> Iterator[Mistake]:
         return
     machines = ", ".join(machine.name for machine in there.platform.machines())
     servers = {f"/dev/tcp/{each.host}/{each.port}": each for each in declared.servers}
-    argv, name = ("bash", "-c", _REACH, "reach", *servers), f"{world.scope}-reach"
+    argv = script(__package__, "reach", "reach", *servers, shell="bash")
     where = {"network": HOST_NETWORK, "placement": f"{CLIENT}-1"}
+    name = f"{world.scope}-reach"
     spec = own_images.container("client", name, argv, world, capabilities=(), **where)
     lines = world.platform.once(spec, timeout_s=120).out.splitlines()
     for place, server in servers.items():

@@ -15,10 +15,10 @@ from orchestrator.errors import Mistake, UnavailableError
 from orchestrator.keys.addresses import NOWHERE, Hosts, Server
 from orchestrator.keys.addresses import read as read_hosts
 from orchestrator.keys.messages import failure, message
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import ClusterSpec, Endpoint, Tls, TlsMode
 from orchestrator.system import sql
 from orchestrator.system.redaction import hidden
-from orchestrator.system.sql import Address
 
 OWN_DATABASE = "tierbench"
 LEASE_DATABASE = "tierbench_campaign"  # common to all testers of a cluster: lease.py
@@ -27,15 +27,6 @@ _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _URL = re.compile(r"https?://(?:[^/\s]*@)?[^/\s@]+")
 _PAGES = ("masters", "tservers", "ysql", "node_exporters")
 _LISTS = (*_PAGES, "devices")
-# libpq's keywords in a URI → our keys. `password` and `port` are read too.
-_KEYS = {
-    "user": "user",
-    "dbname": "maintenance_database",
-    "sslmode": "tls",
-    "sslrootcert": "tls_root",
-    "sslcert": "tls_certificate",
-    "sslkey": "tls_key",
-}
 _TLS_FILES = ("tls_root", "tls_certificate", "tls_key")
 _VERIFIED = ("verify-full", "verify-ca")
 
@@ -102,7 +93,7 @@ def _taken_from_hosts(values: dict[str, Any]) -> Iterator[Mistake]:
     """Adds to `values` what a URI among the hosts says; yields contradictions."""
     hosts: Hosts = values.get("hosts", NOWHERE)
     for option, value in hosts.options.items():
-        key = _KEYS.get(option)
+        key = shipped(__package__, "uri.yaml").get(option)
         if option == "password":
             for other in ("password_env", "password_file"):
                 if other in values:
@@ -176,7 +167,7 @@ def tls(declared: Existing) -> Tls:
     return Tls(cast(TlsMode, declared.tls), *paths)
 
 
-def address(declared: Existing, database: str, server: Server | None = None) -> Address:
+def address(declared: Existing, database: str, server: Server | None = None) -> sql.Address:
     """A session with this server, or the first. UnavailableError if the password cannot be read."""
     at = sql.local(endpoint(declared, server or declared.servers[0]))
     return replace(at, database=database)

@@ -78,11 +78,11 @@ class OwnDatabase:
     def _require_given_up(self, owner: Owner | None, may_ask: bool) -> None:
         if self.declared.may_drop == self.name or self.is_ours(owner):
             return
-        made, age = "tierbench did not make", ""
+        maker, age = "tierbench did not make", ""
         if owner is not None:
-            made = f"campaign {owner.campaign} of tierbench on {owner.host} made"
+            maker = f"campaign {owner.campaign} of tierbench on {owner.host} made"
             age = f" {format_seconds(max(0.0, self.world.clock.now() - owner.started_s))} ago"
-        problem = f"cluster at {self.declared.where} has a database {self.name} that {made}"
+        problem = f"cluster at {self.declared.where} has a database {self.name} that {maker}"
         if not self.confirm(f"The {problem}. Drop it, with all that is in it?", may_ask):
             raise failure(UsageError, "database not ours", problem=problem, age=age, name=self.name)
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from orchestrator.databases.common import container_nodes
 from orchestrator.databases.yugabytedb import flags, image, nodes, settings, tls
-from orchestrator.databases.yugabytedb.nodes import Unread
 from orchestrator.databases.yugabytedb.readiness import Leaders, Readiness, check_flags
 from orchestrator.errors import NodeError, RunError, UsageError
 from orchestrator.facts import DatabaseFacts
@@ -21,7 +20,6 @@ from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.machines import IsOpen
 from orchestrator.powers import Container, ContainerSpec, Network, World
 from orchestrator.system import at_once, sql
-from orchestrator.system.sql import Connect
 from orchestrator.yugabyte import counters, pages, queries, server_facts, versions
 
 _FLUSH_S = 600.0
@@ -38,7 +36,7 @@ class _Running:
     settings: settings.Settings
     masters: str
     readiness: Readiness
-    unread: Unread
+    unread: nodes.Unread
     begun: counters.ByNode = field(default_factory=dict)
     ulimits: dict[str, Mapping[str, str]] = field(default_factory=dict)
     plans: list[ContainerSpec] = field(default_factory=list)
@@ -49,7 +47,7 @@ class YugabyteDB:
     name = "yugabytedb"
 
     def __init__(
-        self, connect: Connect = sql.session, *, refuse_other_release: bool = True
+        self, connect: sql.Connect = sql.session, *, refuse_other_release: bool = True
     ) -> None:
         self._connect, self._refuse_other_release = connect, refuse_other_release
 
@@ -78,7 +76,7 @@ class YugabyteDB:
         chosen, _ = settings.read(spec)
         # Only as many nodes as copies have a voting master.
         masters = flags.master_addresses(network.addresses[: spec.replication_factor])
-        unread = Unread(world)
+        unread = nodes.Unread(world)
         readiness = Readiness(spec, chosen, self._connect, unread, world)
         handle = _Running(spec, chosen, masters, readiness, unread)
         kept = any(volume.kept for volume in volumes)
@@ -208,7 +206,7 @@ class YugabyteDB:
 
 
 def _counters(cluster: Cluster) -> counters.ByNode:
-    unread: Unread = cluster.handle.unread
+    unread: nodes.Unread = cluster.handle.unread
     up = cluster.nodes
     return unread.attempt("the storage engine's counters", lambda: counters.read(up), {}, up)
 

@@ -26,7 +26,6 @@ from orchestrator.platforms.common.machines import told
 from orchestrator.powers import Platform, World
 from orchestrator.system import files, sql
 from orchestrator.system.redaction import hidden
-from orchestrator.system.sql import Connect
 
 State = Literal["confirmed", "not confirmed", "could not be looked at"]
 NETWORK = "tierbench-first-run"
@@ -81,7 +80,7 @@ def spec(version: str | None = None, own: Mapping[str, str] | None = None) -> Cl
 def first_run(
     cluster_spec: ClusterSpec,
     world: World,
-    connect: Connect = sql.session,
+    connect: sql.Connect = sql.session,
     database: YugabyteDB | None = None,
     facts: Sequence[Fact] = FACTS,
 ) -> Iterator[CheckedFact]:

@@ -15,7 +15,6 @@ from orchestrator.model import Cluster, Node, sources
 from orchestrator.powers import UNLIMITED, World
 from orchestrator.system import at_once, http_client, sql
 from orchestrator.system.clock import wait_until
-from orchestrator.system.sql import Connect
 from orchestrator.yugabyte import counters, pages, queries, versions
 
 ROWS = 1000
@@ -33,7 +32,7 @@ class Probe:
     """A running cluster. `release`: the one that the image's tag names, with its build."""
 
     cluster: Cluster
-    connect: Connect
+    connect: sql.Connect
     world: World
     release: str
     batch: Callable[[sql.Address, Sequence[str]], None] = sql.batch

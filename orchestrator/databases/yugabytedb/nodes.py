@@ -19,6 +19,7 @@ from orchestrator.model import ClusterSpec, Node, Volume
 from orchestrator.powers import Completed, Container, ContainerSpec, Mount, Network, World
 from orchestrator.system import at_once
 from orchestrator.system.redaction import hidden
+from orchestrator.system.shell import script
 from orchestrator.yugabyte import pages
 
 _HOME = "/home/yugabyte"
@@ -26,12 +27,6 @@ _HOME = "/home/yugabyte"
 # and their threads are counted by user, over all containers of the machine.
 OPEN_FILES, _PROCESSES = 1_048_576, 12_000
 _LOGS = ("yugabyted.log", "master.err", "tserver.err")
-# Where the reasons are: PostgreSQL's newest log, and what the servers keep of warnings and ends.
-_SERVERS_LOGS = (
-    f"cd {flags.BASE_DIR} && for file in logs/*.err data/yb-data/*/logs/*.WARNING "
-    "data/yb-data/*/logs/*.FATAL $(ls -t data/yb-data/*/logs/postgresql-*.log | head -n 1); do "
-    '[ -s "$file" ] && echo "$file:" && tail -n 8 "$file"; done 2>/dev/null; true'
-)
 # In the text of a failure.
 PASSWORD = re.compile(r"Could not update (?:Postgress|Cassandra) user password")
 _LITTLE_MEMORY = re.compile(r"soft memory limit|namespace creation", re.IGNORECASE)
@@ -118,12 +113,12 @@ def explain(error: RunError, plans: Sequence[ContainerSpec], world: World) -> No
 
 def _servers_logs(plan: ContainerSpec, world: World) -> str:
     """The last lines of the servers' logs, without passwords: also of a node that has ended."""
+    argv = script(__package__, "servers_logs", flags.BASE_DIR)
     try:
         if world.platform.container(plan.name).state() == "running":
-            argv = ("sh", "-c", _SERVERS_LOGS)
             said = world.platform.container(plan.name).exec(argv, timeout_s=10).out
         else:
-            said = _on_its_disk(plan, "logs", _SERVERS_LOGS, world).out
+            said = _on_its_disk(plan, "logs", argv[1:], world).out
     except TierbenchError as error:
         said = error.what
     said = hidden(said.strip())
@@ -134,15 +129,15 @@ def empty(plan: ContainerSpec, world: World) -> None:
     """Removes all that a node has written to its disks, and enters no mount there. RunError if
     something stays."""
     targets = " ".join(mount.target for mount in plan.mounts)
-    script = f"find {targets} -xdev -mindepth 1 ! -path '*/lost+found*' -delete"
-    done = _on_its_disk(plan, "empty", script, world)
+    find = f"find {targets} -xdev -mindepth 1 ! -path '*/lost+found*' -delete"
+    done = _on_its_disk(plan, "empty", ("-c", find), world)
     if done.exit_code != 0:
         raise RunError(f"the disk of {plan.name} could not be emptied", evidence=done.out)
 
 
-def _on_its_disk(plan: ContainerSpec, name: str, script: str, world: World) -> Completed:
-    """Runs a shell's script where a node had its disks, which does not run."""
-    spec = replace(plan, name=f"{plan.name}-{name}", entrypoint=("sh",), command=("-c", script),
+def _on_its_disk(plan: ContainerSpec, name: str, words: tuple[str, ...], world: World) -> Completed:
+    """Runs a shell with these words where a node had its disks, which does not run."""
+    spec = replace(plan, name=f"{plan.name}-{name}", entrypoint=("sh",), command=words,
                    network=None, address=None, ports={}, ulimits={}, io_caps=(),
                    folders={})  # fmt: skip
     return world.platform.once(spec, 120)
@@ -182,9 +177,9 @@ def log_bytes(name: str, world: World) -> int:
     """What a node keeps of the write-ahead log of its tablets; 0 if that cannot be told."""
     places = [f"{place}/yb-data/tserver/wals" for place in
               (flags.DATA_DIR, flags.WAL_DIR, flags.WAL_DISK_DIR)]  # fmt: skip
-    script = f"du -skc {' '.join(places)} 2>/dev/null | tail -n 1"
+    size = f"du -skc {' '.join(places)} 2>/dev/null | tail -n 1"
     try:
-        done = world.platform.container(name).exec(("sh", "-c", script), timeout_s=60)
+        done = world.platform.container(name).exec(("sh", "-c", size), timeout_s=60)
         return 1024 * int(done.out.split()[0])
     except (TierbenchError, ValueError, IndexError):
         return 0

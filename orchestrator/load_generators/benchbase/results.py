@@ -28,6 +28,7 @@ import pandas as pd
 from orchestrator.analysis.figures.transactions import COMMITTED, FAILED, ROLLED_BACK
 from orchestrator.errors import LoadError
 from orchestrator.keys.messages import failure, message
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.load_generators.benchbase.config import TYPES
 
 ATTEMPTS, HISTOGRAMS = "attempts.tsv", "histograms.json"
@@ -39,7 +40,7 @@ _CLOCKS_APART_S, _STAMPS_APART_S = 0.005, 0.001
 _MAX_UNPLACED_SHARE = 0.01
 _LOST = {"aborted": "rolled back", "rejected": "refused", "unexpected": "error"}
 _KINDS = {"Aborted": "rolled back", "Retryable": "refused", "not be retried": "error"}
-_OURS = {kind.name: kind.ours for kind in TYPES}
+_OURS: Mapping[str, str] = {kind["name"]: kind["ours"] for kind in TYPES}
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _LOST_CONNECTION = re.compile(r"08...|57P0[123]")
 
@@ -110,12 +111,7 @@ def _json(file: Path) -> dict[str, Any]:
 
 
 def _read_raw(file: Path) -> pd.DataFrame:
-    columns = {
-        "Transaction Name": "type",
-        "Start Time (microseconds)": "start_s",  # seconds, whatever the header says
-        "Latency (microseconds)": "latency_us",
-        "Worker Id (start number)": "terminal",
-    }
+    columns: Mapping[str, str] = shipped(__package__, "tpcc.yaml")["columns"]
     small = {"Transaction Name": "category", "Worker Id (start number)": "int32"}
     raw = pd.read_csv(file, usecols=list(columns), dtype=small).rename(columns=columns)
     unknown = set(raw["type"]) - set(_OURS)

@@ -17,6 +17,7 @@ import pandas as pd
 from orchestrator.analysis.statistics import stats
 from orchestrator.errors import LoadError
 from orchestrator.keys.messages import message
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.load_generators.common.merging import nearest_rank
 from orchestrator.load_generators.common.options import version
 from orchestrator.metrics import INTERVAL_COLUMNS, PERCENTILES, measured
@@ -33,17 +34,7 @@ _SECOND = re.compile(
     re.MULTILINE,
 )
 _CLASS = re.compile(r"^ *([\d.]+) \|\** +(\d+)$", re.MULTILINE)
-_TOTALS = {
-    "read": r"read: +(\d+)",
-    "write": r"write: +(\d+)",
-    "other": r"other: +(\d+)",
-    "transactions": r"total number of events: +(\d+)",
-    "ignored_errors": r"ignored errors: +(\d+)",
-    "reconnects": r"reconnects: +(\d+)",
-    "time_s": r"(?:total time|time elapsed): +([\d.]+)s",
-    "max_ms": r"max: +([\d.]+)",
-    "sum_ms": r"sum: +([\d.]+)",
-}
+_TOTALS: Mapping[str, str] = shipped(__package__, "totals.yaml")
 
 
 @dataclass(frozen=True)

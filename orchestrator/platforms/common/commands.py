@@ -6,7 +6,6 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Protocol
 
 from orchestrator.errors import NodeError, RunError, TierbenchError
@@ -91,13 +90,14 @@ class Output:
 
 
 class LineConversation:
-    """The `Conversation` protocol on the streams of a command."""
+    """The `Conversation` protocol on the streams of a command, which ends when it is closed."""
 
     def __init__(self, streams: Streams, doing: str, clock: Clock) -> None:
         self._streams, self._doing, self._clock = streams, doing, clock
         self._output = Output(streams, _KEPT)
         self._lines: deque[str] = deque()
         self._open, self.send_s = True, SEND_S
+        self.close = streams.end_input  # and with its input the command
 
     def send(self, line: str) -> None:
         data = f"{line}\n".encode()
@@ -117,15 +117,6 @@ class LineConversation:
                 raise RunError(what, evidence=self._output.tail())
             self._open = self._output.follow(self._lines.append)
         return self._lines.popleft()
-
-
-@contextmanager
-def conversing(streams: Streams, doing: str, clock: Clock) -> Iterator[LineConversation]:
-    """Talks with a command until the block ends."""
-    try:
-        yield LineConversation(streams, doing, clock)
-    finally:
-        streams.end_input()
 
 
 def not_ended(container: Container, timeout_s: float) -> RunError:

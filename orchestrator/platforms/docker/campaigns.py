@@ -6,9 +6,8 @@ seen from here, the holder is alive while its second volume, renewed every half 
 the engine's clock. Databases and disks elsewhere end by themselves (`SignsOfLife`).
 """
 
-import contextlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -19,7 +18,6 @@ from orchestrator.errors import RunError, UnavailableError
 from orchestrator.guards import GuardBeats
 from orchestrator.keys.messages import failure
 from orchestrator.platforms.common import lifecycle
-from orchestrator.platforms.common.lifecycle import DEAD_S, Swept
 from orchestrator.platforms.docker.connection import CAMPAIGN, LABEL, OURS, ROLE, STANDING, Engine
 from orchestrator.system import host
 from orchestrator.system.clock import wait_until, wait_while
@@ -58,7 +56,7 @@ class VolumeGuard:
                 yield
         finally:
             # The next campaign takes over what stays: this process is dead by then.
-            with contextlib.suppress(DockerException, OSError):
+            with suppress(DockerException, OSError):
                 self._drop(_beat_name(self._engine.campaign))
                 if (holder := self._volume(NAME)) and self._is_own(holder):
                     self._drop(NAME)
@@ -106,7 +104,7 @@ class VolumeGuard:
             age = datetime.fromisoformat(now) - datetime.fromisoformat(beat.attrs["CreatedAt"])
         except (KeyError, TypeError, ValueError):
             return True
-        return age.total_seconds() < DEAD_S
+        return age.total_seconds() < lifecycle.DEAD_S
 
     def _beat_anew(self) -> None:
         try:
@@ -150,7 +148,7 @@ class Leftovers:
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         """As `Platform.sweep`. What is only listed is not of this campaign: that goes with it."""
         spared = (self._guard.other(), self._engine.campaign if only_list else None)
-        swept, patiently = Swept(), self._engine.patiently
+        swept, patiently = lifecycle.Swept(), self._engine.patiently
 
         def ours(things: Iterable[Any]) -> list[Any]:
             labelled = [(thing, labels_of(thing)) for thing in things]
@@ -174,10 +172,10 @@ class Leftovers:
             for container in sorted(ours(containers), key=_is_disk):
                 if _is_disk(container) and not only_list:
                     for volume in volumes():  # those that nothing holds any more
-                        with contextlib.suppress(APIError):
+                        with suppress(APIError):
                             patiently(partial(volume.remove, force=True))
                             swept.removed.append(f"volume {volume.name}")
-                    with contextlib.suppress(DockerException, OSError):
+                    with suppress(DockerException, OSError):
                         container.stop(timeout=15)
                 remove = partial(self.remove_container, container.name, container.id)
                 take("container", container, remove)
@@ -255,7 +253,7 @@ class SignsOfLife:
         api: Any = self._engine.client.api
         place, step_s = "/tmp/tierbench-rent", str(self._step_s)
         argv = list(script(__package__, "sign", place, step_s, str(_STEPS)))
-        with contextlib.suppress(DockerException, OSError):
+        with suppress(DockerException, OSError):
             command = api.exec_create(container, argv, stdout=False, stderr=False)
             api.exec_start(command["Id"], detach=True)
 

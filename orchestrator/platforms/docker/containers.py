@@ -1,11 +1,10 @@
 """A container of an engine: its commands and their streams, and files that go in and out."""
 
-import contextlib
 import socket as sockets
 import struct
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,14 +45,14 @@ class DockerStreams:
         except (DockerException, OSError, ValueError) as error:
             raise TierbenchError(f"the output stream broke: {error}") from error
         finally:
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 self._response.close()
 
     def send(self, data: bytes) -> None:
         self._socket.sendall(data)
 
     def end_input(self) -> None:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             self._socket.shutdown(sockets.SHUT_WR)
 
 
@@ -110,7 +109,7 @@ class DockerContainer:
     def conversation(self, argv: Sequence[str]) -> AbstractContextManager[LineConversation]:
         doing = f"talking with {argv[0]} in {self.name}"
         _, streams = self._begun(doing, argv, stdin=True)
-        return commands.conversing(streams, doing, self.engine.clock)
+        return closing(LineConversation(streams, doing, self.engine.clock))
 
     def put(self, source: Path, target: str) -> None:
         folder, content = archives.packed(source, target)
@@ -139,7 +138,7 @@ class DockerContainer:
         self.engine.find(doing, lambda: self._get().stop(timeout=limit_s))
 
     def remove(self, timeout_s: float) -> None:
-        with contextlib.suppress(DockerException, OSError):
+        with suppress(DockerException, OSError):
             self._get().stop(timeout=round(timeout_s))
         self.leftovers.remove_container(self.name, self.name)
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys.messages import failure
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.system import at_once
 from orchestrator.system.shell import Beside, SystemShell
 
@@ -28,16 +29,6 @@ _ADDRESS = re.compile(
 )
 _UP = "tierbench: forwarded"
 _CONFIGURED_S = 10.0
-_OPTIONS = (
-    "BatchMode=yes",
-    "ConnectTimeout=20",
-    "ServerAliveInterval=15",
-    "ServerAliveCountMax=4",
-    "ExitOnForwardFailure=yes",
-    "StreamLocalBindUnlink=yes",
-    "ControlPath=none",
-    "LogLevel=ERROR",
-)
 
 
 class Tunnel:
@@ -82,7 +73,8 @@ class Tunnel:
         return pairs.get("hostname") or self._at["host"]
 
     def _opened(self) -> Beside:
-        options = [part for option in _OPTIONS for part in ("-o", option)]
+        chosen = shipped(__package__, "ssh.yaml")["options"]
+        options = [part for option in chosen for part in ("-o", option)]
         forward = f"{self.socket}:{self._at['path'].rstrip('/') or _SOCKET}"
         says = f"echo '{_UP}' && exec cat"
         beside = self.start_beside([*self._command("-T", *options, "-L", forward), says])

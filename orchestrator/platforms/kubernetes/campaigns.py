@@ -30,14 +30,13 @@ KINDS = (
 )
 
 
-class Namespaces:
-    """Those of all campaigns, each with all that is in it and with what it has outside."""
+class ClusterLeftovers:
+    """What is there of all campaigns: their namespaces, each with all that is in it, and what they
+    have outside of them. `other`: the live campaign beside this one; `forget`: is told the name of
+    each container that goes."""
 
     def __init__(self, space: Space) -> None:
         self._space, self._api, self._clock = space, space.api, space.clock
-
-    def listed(self) -> list[Thing]:
-        return [] if self._space.given else self._api.listed(space.NAMESPACES, space.MARK)
 
     def remove(self, campaign: str) -> list[str]:
         """Removes all of a campaign, of a given namespace only what it made there. Returns one line
@@ -121,49 +120,33 @@ class Namespaces:
                     names.append(name_of(thing))
         return names
 
-
-class Sweeper:
-    """Removes what is left. `other`: the live campaign beside this one; `forget`: is told the name
-    of each container that goes."""
-
-    def __init__(
-        self,
-        space: Space,
-        namespaces: Namespaces,
-        other: Callable[[], str | None],
-        forget: Callable[[str], None],
-    ) -> None:
-        self._space, self._api, self._namespaces = space, space.api, namespaces
-        self._other, self._forget = other, forget
-
-    def listed(self) -> tuple[str, ...]:
+    def listed(self, other: str | None, forget: Callable[[str], None]) -> tuple[str, ...]:
         """What others have left, and what is in their namespaces, one line each."""
         lines: list[str] = []
         with cluster_errors("looking for leftovers"):
-            for kind, name, _ in self._leftovers(own=False):
+            for kind, name, _ in self._found(other, forget, own=False):
                 for inner, group, plural in KINDS if kind == "namespace" else ():
                     things = self._api.listed(f"/{group}/namespaces/{name}/{plural}", space.MARK)
                     lines += [f"{inner} {space.name_here(thing)} of {name}" for thing in things]
                 lines.append(f"{kind} {name}")
         return tuple(lines)
 
-    def sweep(self) -> tuple[str, ...]:
+    def sweep(self, other: str | None, forget: Callable[[str], None]) -> tuple[str, ...]:
         """Removes all but what is kept in the space."""
         swept = Swept()
         with cluster_errors("removing leftovers"):
-            for kind, thing, remove in self._leftovers():
+            for kind, thing, remove in self._found(other, forget):
                 swept.take(f"{kind} {thing}", remove)
             try:
-                self._namespaces.await_rented(self._space.namespace, self._space.kept)
+                self.await_rented(self._space.namespace, self._space.kept)
             except TierbenchError as error:
                 swept.kept.append(error.what)
         return swept.result("kubectl get all,pvc,pv -A -l tierbench=1")
 
-    def _leftovers(
-        self, own: bool = True
+    def _found(
+        self, other: str | None, forget: Callable[[str], None], own: bool = True
     ) -> Iterator[tuple[str, str, Callable[[], list[str] | None]]]:
         """What is ours, in the order of its removal. `own`: of this program, too."""
-        other = self._other()
         living = {other, self._space.campaign}
         for kind, group, plural in KINDS if own or self._space.given else ():
             folder = f"/{group}/namespaces/{self._space.namespace}/{plural}"
@@ -173,11 +156,10 @@ class Sweeper:
                     continue
                 self._space.claimed.add(f"{folder}/{name}")
                 if kind == "container":
-                    self._forget(annotation_of(thing, space.NAME))
+                    forget(annotation_of(thing, space.NAME))
                 yield kind, space.name_here(thing), self._removal(kind, folder, name)
-        owners = {
-            label_of(thing, space.CAMPAIGN): name_of(thing) for thing in self._namespaces.listed()
-        }
+        namespaces = [] if self._space.given else self._api.listed(space.NAMESPACES, space.MARK)
+        owners = {label_of(thing, space.CAMPAIGN): name_of(thing) for thing in namespaces}
         for campaign in sorted(owners.keys() - living):
             yield "namespace", owners[campaign], partial(self._namespace_removed, campaign)
         for kind, folder in (("volume", space.VOLUMES), ("storage class", space.CLASSES)):
@@ -188,7 +170,7 @@ class Sweeper:
 
     def _namespace_removed(self, campaign: str) -> list[str]:
         with cluster_errors(f"removing the namespace of campaign {campaign}"):
-            return self._namespaces.remove(campaign)
+            return self.remove(campaign)
 
     def _removal(self, kind: str, folder: str, name: str) -> Callable[[], None]:
         return partial(self._space.remove, kind, f"{folder}/{name}", name, _POLITE_S)

@@ -6,12 +6,11 @@ Idempotent calls are repeated for a minute if nothing answers. `cluster_errors` 
 refused or not answered into errors of ours.
 """
 
-import contextlib
 import json
 import os
 import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from email.utils import parsedate_to_datetime
 from functools import partial
 from pathlib import Path
@@ -132,14 +131,14 @@ class Api:
 
     def find(self, path: str) -> Thing | None:
         """Returns an object; None if it is not there."""
-        with contextlib.suppress(Missing):
+        with suppress(Missing):
             return self.get(path)
         return None
 
     def listed(self, path: str, selector: str = "", fields: str = "") -> list[Thing]:
         """Returns all with these labels and fields; none if there is no such kind."""
         query = {"labelSelector": selector, "fieldSelector": fields}
-        with contextlib.suppress(Missing):
+        with suppress(Missing):
             answer = self.get(path, **{key: value for key, value in query.items() if value})
             return list(answer.get("items") or [])
         return []
@@ -167,11 +166,11 @@ class Api:
             options["gracePeriodSeconds"] = round(grace_s)
         if version:
             options["preconditions"] = {"resourceVersion": version}
-        with contextlib.suppress(Missing):
+        with suppress(Missing):
             self._again(lambda: self._asked("DELETE", path, options))
 
     def answers(self) -> bool:
-        with contextlib.suppress(Refused, Unanswered):
+        with suppress(Refused, Unanswered):
             return bool(self._asked("GET", "/version"))
         return False
 
@@ -217,7 +216,7 @@ class Api:
             data = bytes(answer.read())
         except (OpenApiException, urllib3.exceptions.HTTPError, OSError) as error:
             raise Unanswered(_reason(error)) from error
-        with contextlib.suppress(TypeError, ValueError):
+        with suppress(TypeError, ValueError):
             date = parsedate_to_datetime(str(answer.headers.get("Date")))
             self._ahead_s = date.timestamp() - self._clock.now()
         if answer.status == 404:
@@ -263,7 +262,7 @@ def _cluster(context: str | None, of_pod: Path) -> tuple[Configuration, str, str
         loader.load_and_set(configuration)
     except (ConfigException, OSError):
         raise _unconfigured(reason) from reason
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         return configuration, "", (of_pod / "namespace").read_text().strip()
     return configuration, "", "default"
 

@@ -16,7 +16,7 @@ from orchestrator.platforms.common import agent, lifecycle
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.machines import Finding
 from orchestrator.platforms.kubernetes import examination
-from orchestrator.platforms.kubernetes.campaigns import Namespaces, Sweeper
+from orchestrator.platforms.kubernetes.campaigns import ClusterLeftovers
 from orchestrator.platforms.kubernetes.connection import Api, Refused, Thing, cluster_errors
 from orchestrator.platforms.kubernetes.guard import LeaseGuard
 from orchestrator.platforms.kubernetes.manifests import size_bytes
@@ -49,16 +49,16 @@ class KubernetesPlatform:
         self.placement = Placement(self.space, placing)
         self.placement.find_machines()
         self.guard = LeaseGuard(self.space, self._within, lifecycle.rent_s())
-        namespaces = Namespaces(self.space)
+        self._leftovers = ClusterLeftovers(self.space)
         self.images = ClusterImages(self.placement, clock)
         claims: dict[str, str] = {}  # volume → the claim by which pods use it
         self.pods = Pods(self.space, self.placement, claims, self._machine_named)
-        self.claims = Volumes(self.space, self.placement, namespaces, claims, self.pods.run_beside)
+        beside = self.pods.run_beside
+        self.claims = Volumes(self.space, self.placement, self._leftovers, claims, beside)
         self.answers = self._api.answers
         self.container, self.find_containers = self.pods.pod, self.pods.find
         self.running, self.once = self.pods.running, self.pods.once
         self.network, self.volume = self.claims.network, self.claims.volume
-        self._sweeper = Sweeper(self.space, namespaces, self.guard.other, self.pods.forget)
 
     @property
     def campaign(self) -> str:
@@ -91,13 +91,13 @@ class KubernetesPlatform:
 
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         if only_list:
-            return self._sweeper.listed()
+            return self._leftovers.listed(self.guard.other(), self.pods.forget)
         self.space.kept.clear()
         return self.sweep_between_runs()
 
     def sweep_between_runs(self) -> tuple[str, ...]:
         self._close_agents()
-        removed = self._sweeper.sweep()
+        removed = self._leftovers.sweep(self.guard.other(), self.pods.forget)
         self.placement.find_machines()
         return removed
 

@@ -6,9 +6,8 @@ of two the server refuses one. A job that ended is removed (`ttlSecondsAfterFini
 owned by the cluster's garbage collector.
 """
 
-import contextlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
 from functools import partial
 
@@ -17,7 +16,7 @@ from orchestrator.keys.messages import failure, message
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.lifecycle import DEAD_S
 from orchestrator.platforms.kubernetes import manifests, space
-from orchestrator.platforms.kubernetes.campaigns import Namespaces
+from orchestrator.platforms.kubernetes.campaigns import ClusterLeftovers
 from orchestrator.platforms.kubernetes.connection import (
     RIGHTS,
     Missing,
@@ -47,7 +46,7 @@ class LeaseGuard:
     ) -> None:
         self._space, self._api, self._clock = space, space.api, space.clock
         self._within, self._rent, self.beats = within, Rent(space, rent_s), space.beats
-        self._namespaces = Namespaces(space)
+        self._leftovers = ClusterLeftovers(space)
         self._at = space.given or "default"
         self._leases = f"/apis/coordination.k8s.io/v1/namespaces/{self._at}/leases"
         self._path = f"{self._leases}/{_LEASE_NAME}"
@@ -70,10 +69,10 @@ class LeaseGuard:
             # What cannot be removed now, the next campaign finds: this process is dead by then.
             trouble: TierbenchError | None = RunError("its removal was given up")
             try:
-                trouble = self._namespaces.trouble_of_removal()
+                trouble = self._leftovers.trouble_of_removal()
                 if self._space.given:
                     self._rent.end()
-                with contextlib.suppress(Refused, Unanswered):
+                with suppress(Refused, Unanswered):
                     if (lease := self._api.find(self._path)) and self._is_own(lease):
                         self._api.remove(self._path, version=_version_of(lease))
             finally:
@@ -178,7 +177,7 @@ class Rent:
         """A job that ended, or was removed, while no sign of life came is made anew."""
         end_s = round(self._api.now() - self._since_s + self._rent_s)
         path = self._space.path("jobs", self._space.owner["name"], _JOBS)
-        with contextlib.suppress(Missing):
+        with suppress(Missing):
             job = self._api.change(path, {"spec": {"activeDeadlineSeconds": end_s}})
             is_ending = job.get("metadata", {}).get("deletionTimestamp")
             if not is_ending and not job.get("status", {}).get("conditions"):
@@ -187,7 +186,7 @@ class Rent:
 
     def end(self) -> None:
         """Ends the job by its deadline, where it would not go with its namespace."""
-        with contextlib.suppress(Refused, Unanswered):
+        with suppress(Refused, Unanswered):
             if name := self._space.owner.get("name"):
                 path = self._space.path("jobs", name, _JOBS)
                 self._api.change(path, {"spec": {"activeDeadlineSeconds": 1}})

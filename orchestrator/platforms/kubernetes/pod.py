@@ -9,7 +9,7 @@ here would run on. They run as the container's own user.
 import math
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, closing, suppress
 from pathlib import Path
 from typing import IO
 
@@ -21,7 +21,6 @@ from orchestrator.platforms.kubernetes import trouble
 from orchestrator.platforms.kubernetes.channels import Frames, PortForward
 from orchestrator.platforms.kubernetes.connection import Refused, Thing, cluster_errors
 from orchestrator.platforms.kubernetes.space import Space
-from orchestrator.platforms.kubernetes.trouble import LOST, MAIN
 from orchestrator.powers import Completed, Container, ContainerSpec, Machine
 from orchestrator.system.clock import wait_until
 from orchestrator.system.shell import script
@@ -75,7 +74,7 @@ class Pod:
         deadline = started + timeout_s + _GRACE_S
 
         def raise_if_lost() -> None:
-            if (state := self.state()).startswith(LOST):
+            if (state := self.state()).startswith(trouble.LOST):
                 raise NodeError(f"{doing}: {self.name} is {state}")
 
         def look() -> None:
@@ -104,7 +103,7 @@ class Pod:
 
     def conversation(self, argv: Sequence[str]) -> AbstractContextManager[LineConversation]:
         doing = f"talking with {argv[0]} in {self.name}"
-        return commands.conversing(self._begin(doing, argv), doing, self._clock)
+        return closing(LineConversation(self._begin(doing, argv), doing, self._clock))
 
     def pipe(
         self, doing: str, argv: Sequence[str], data: bytes = b"", out: IO[bytes] | None = None
@@ -126,7 +125,7 @@ class Pod:
             raise failure(RunError, "pipe failed", evidence=_text(errors), **ended)
 
     def _begin(self, doing: str, argv: Sequence[str], silence_s: float | None = None) -> Frames:
-        query = [("container", MAIN), *(("command", word) for word in argv)]
+        query = [("container", trouble.MAIN), *(("command", word) for word in argv)]
         query += [(stream, "true") for stream in ("stdin", "stdout", "stderr")]
         with cluster_errors(doing):
             try:
@@ -241,7 +240,7 @@ class Pod:
     def logs(self, tail: int | None = None) -> str:
         if self._is_lost:
             return ""  # its machine would be waited for
-        query = {"container": MAIN, **({"tailLines": tail} if tail else {})}
+        query = {"container": trouble.MAIN, **({"tailLines": tail} if tail else {})}
         with cluster_errors(f"reading the log of {self.name}"):
             try:
                 return self._api.text(f"{self.path}/log", **query)

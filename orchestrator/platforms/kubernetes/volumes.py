@@ -18,7 +18,7 @@ from orchestrator.platforms.common.claims import (
 )
 from orchestrator.platforms.common.lifecycle import taken_down
 from orchestrator.platforms.kubernetes import manifests, space, trouble
-from orchestrator.platforms.kubernetes.campaigns import CONTENTS, Namespaces
+from orchestrator.platforms.kubernetes.campaigns import CONTENTS, ClusterLeftovers
 from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
 from orchestrator.platforms.kubernetes.manifests import SNAPSHOT_CLASSES, SNAPSHOTS
 from orchestrator.platforms.kubernetes.placing import Placement
@@ -42,7 +42,7 @@ class Volumes:
 
     space: Space
     placement: Placement
-    namespaces: Namespaces
+    leftovers: ClusterLeftovers
     claims: dict[str, str]
     run_beside: Callable[[str, Sequence[str]], None]
 
@@ -203,7 +203,7 @@ class Volumes:
 
     def retained(self) -> tuple[str, ...]:
         with cluster_errors("looking for volumes that stay"):
-            return tuple(self.namespaces.rented(self.space.namespace, wanted="Retain"))
+            return tuple(self.leftovers.rented(self.space.namespace, wanted="Retain"))
 
     def _address(self, source: VolumeSource) -> str:
         if source.kind == "claim":

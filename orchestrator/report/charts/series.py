@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis import results
-from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import machines
 from orchestrator.report.report_index import ReportIndex
 
@@ -97,7 +96,7 @@ class Runs:
         return pd.Series(counts, dtype=int)
 
     @cached_property
-    def _runs(self) -> list[tuple[str, RunData, float]]:
+    def _runs(self) -> list[tuple[str, results.RunData, float]]:
         return [
             (tier, data, measure.start_s)
             for tier in self.index.tiers

@@ -12,7 +12,6 @@ from typing import Any
 from orchestrator import units
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Decision, Delta, Verdict
-from orchestrator.analysis.results import Results
 from orchestrator.metrics import METRICS
 from orchestrator.planning import load_points
 from orchestrator.report import wording
@@ -39,7 +38,7 @@ class _Case:
     time_s: float = 0.0
 
 
-def text(campaign: Results, verdict: Verdict) -> str:
+def text(campaign: results.Results, verdict: Verdict) -> str:
     """The whole document, with its declaration."""
     index, every = ReportIndex(campaign, verdict), list(runs(campaign))
     suites = [_suite(index, load.name, every) for load in campaign.plan.workloads]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Verdict
-from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import resources
 from orchestrator.model import Measurement, Run
 
@@ -22,7 +21,7 @@ class RunFigures:
     outcome: str
     excluded: bool
     figures: tuple[Measurement, ...]
-    data: RunData | None
+    data: results.RunData | None
 
     @property
     def ended_s(self) -> float | None:
@@ -31,7 +30,7 @@ class RunFigures:
         return span[1] if span else None
 
 
-def runs(campaign: Results) -> Iterator[RunFigures]:
+def runs(campaign: results.Results) -> Iterator[RunFigures]:
     """The planned runs in order, those without a record too."""
     cpus = results.machine_cpus(campaign)
     used = {data.record.run.number for cell in results.cells(campaign) for data in cell.finished}
@@ -50,7 +49,7 @@ _OF_FIGURE = ("metric", "scope", "unit", "direction", "value")
 COLUMNS = (*_OF_RUN, *_OF_FIGURE)
 
 
-def as_csv(campaign: Results, _: Verdict) -> str:
+def as_csv(campaign: results.Results, _: Verdict) -> str:
     """A row for each figure of each run, or one without a metric, so that no run is overlooked.
     `disk`: the kind of the tier's disks; `excluded`: yes or no; numbers have all their digits."""
     disks = {profile.name: profile.tier.disk.kind for profile in campaign.plan.profiles}

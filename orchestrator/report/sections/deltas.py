@@ -11,7 +11,6 @@ from orchestrator.report.charts import charts
 from orchestrator.report.prose import said
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections.summary import change_cell, levels
-from orchestrator.report.wording import sentence
 
 
 def section(index: ReportIndex) -> Section:
@@ -60,7 +59,7 @@ def _open_questions(index: ReportIndex) -> tuple[Part, ...]:
     for reason, cells in reasons.items():
         named = "; ".join(f"{cell} ({', '.join(metrics)})" for cell, metrics in cells.items())
         which = "all" if cells.keys() == every else named
-        rows.append({"Comparison": which, "Reason": sentence(reason)})
+        rows.append({"Comparison": which, "Reason": wording.sentence(reason)})
     return (Part("Why inconclusive", (table_of(rows, ("Comparison", "Reason")),)),)
 
 

@@ -9,14 +9,13 @@ import pandas as pd
 from orchestrator import units
 from orchestrator.model import Profile, Workload
 from orchestrator.planning import disk_matrix
-from orchestrator.planning.disk_matrix import Ceiling, DepthLaw, MatrixCell
 from orchestrator.report import blocks, wording
 from orchestrator.report.blocks import Cell, Chart, Charts, Paragraph, Part, Section, table_of
 from orchestrator.report.charts import charts
 from orchestrator.report.prose import measures, said, words
 from orchestrator.report.report_index import ReportIndex
 
-Matrix = Sequence[MatrixCell]
+Matrix = Sequence[disk_matrix.MatrixCell]
 ByTier = Mapping[str, pd.DataFrame]  # tier → what was measured of its cells
 
 _NOT_REACHED = "not reached"
@@ -109,7 +108,7 @@ def _ceiling_row(profile: Profile, rows: pd.DataFrame) -> dict[str, Cell]:
     return row | dict(zip(_CEILINGS, cells, strict=True))
 
 
-def _ceiling(ceiling: Ceiling | None, declared: float | None, unit: str) -> Cell:
+def _ceiling(ceiling: disk_matrix.Ceiling | None, declared: float | None, unit: str) -> Cell:
     if ceiling is None:
         return Cell("not asked for")
     text = units.format_quantity(ceiling.value, unit)
@@ -136,7 +135,7 @@ def _depth(index: ReportIndex, workload: Workload, measured: ByTier) -> Iterator
     yield Charts((chart,), tuple(measured), said("matrix.deeper"))
 
 
-def _law_row(tier: str, law: DepthLaw) -> dict[str, Cell | str]:
+def _law_row(tier: str, law: disk_matrix.DepthLaw) -> dict[str, Cell | str]:
     off = units.format_quantity(round(law.off_pct, 2), "%")
     return {
         "Tier": Cell(tier, tier=tier),

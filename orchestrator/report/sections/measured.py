@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from orchestrator.analysis import results
-from orchestrator.analysis.results import RunData
 from orchestrator.model import Workload
 from orchestrator.planning.slo import format_objective
 from orchestrator.report.blocks import Cell, Paragraph, Part, Section, Table, table_of
@@ -201,7 +200,7 @@ def _errors(index: ReportIndex) -> Table | Paragraph:
 _CLASSES = words("failures.classes")  # by the first two characters of an SQLSTATE
 
 
-def by_class(runs: Iterable[RunData]) -> Iterator[dict[str, str]]:
+def by_class(runs: Iterable[results.RunData]) -> Iterator[dict[str, str]]:
     """Cells of a row for each class, most frequent first, of whole runs, as they are counted."""
     by_state: dict[str, Counter[tuple[str, str]]] = {}
     for run in runs:

@@ -172,7 +172,10 @@ def _times(deltas: Sequence[Delta]) -> str:
     if not better and delta.verdict != "worse":
         alike = all(d.verdict == "same" for d in deltas)
         what = "are as fast as each other" if alike else "are not proven to differ"
-        return f"{units.listed(names)} {what}"
+        # A change whose interval looks like a proof: what it lacks, as the decision may have one.
+        beyond = (d for d in deltas if (d.ci_low_pct or 0) > 0 or (d.ci_high_pct or 0) < 0)
+        lacks = (delta.reason for delta in beyond if delta.verdict == "inconclusive")
+        return ": ".join(filter(None, (f"{units.listed(names)} {what}", next(lacks, ""))))
     slow, fast = names if better else reversed(names)
     if delta.overloaded:
         return f"{fast} serves the rate asked for, {slow} does not"

@@ -6,13 +6,11 @@ The page, `tierbench report --brief` and `--markdown` draw this one section.
 from collections.abc import Iterator
 
 from orchestrator import units
-from orchestrator.planning import node_disks
-from orchestrator.planning.slo import text_of
+from orchestrator.planning import node_disks, slo
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Code, Items, Paragraph, Part, Section, table_of
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import factors, method, summary
-from orchestrator.report.sections.caveats import stamps
+from orchestrator.report.sections import caveats, factors, method, summary
 
 
 def section(index: ReportIndex) -> Section:
@@ -28,7 +26,7 @@ def section(index: ReportIndex) -> Section:
     if alone:
         why[0] = Paragraph(first.text, "Why")
     limits = [cell for cell in index.verdict.bottlenecks if cell.profile == tier]
-    doubts = [Paragraph(stamp.text, stamp.label) for stamp in stamps(index)]
+    doubts = [Paragraph(stamp.text, stamp.label) for stamp in caveats.stamps(index)]
     doubts += [Paragraph(note.text, note.where.capitalize()) for note in index.footnotes]
     lists = {
         "": (*_bought(index, tier, first.price), *why),
@@ -98,7 +96,7 @@ def _tested(index: ReportIndex) -> Iterator[Paragraph]:
     yield Paragraph(units.listed(loads), "Workloads")
     if plan.weights:
         yield Paragraph(units.named(plan.weights), "Weights")
-    if clauses := text_of(plan.workloads):
+    if clauses := slo.text_of(plan.workloads):
         yield Paragraph(clauses, "SLO")
     word, text = summary.status(index)
     yield Paragraph(f"{wording.sentence(word)} {text}", "Result")

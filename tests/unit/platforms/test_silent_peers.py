@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -100,7 +100,7 @@ class Deaf:
 
 @contextmanager
 def talking(streams: Deaf) -> Iterator[LineConversation]:
-    with commands.conversing(streams, "talking", SystemClock()) as talk:
+    with closing(LineConversation(streams, "talking", SystemClock())) as talk:
         talk.send_s = _SHORT_S
         yield talk
 

@@ -58,6 +58,10 @@ def said(*changes: Delta) -> list[str]:
             "premium and ultra are not proven to differ",
         ),
         (
+            [replace(change(RATE, "inconclusive", 37.0, 22.0, 54.0), reason="one of six")],
+            "premium and ultra are not proven to differ: one of six",
+        ),
+        (
             [change(RATE, "same", 0.2, -1.0, 1.0), change(AVERAGE, "same", 0.1, -1.0, 1.0)],
             "premium and ultra are as fast as each other",
         ),

@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.cli import campaign
+from orchestrator.cli import rehearsal
 from orchestrator.cli.options import Request
 from orchestrator.model import Record
 from orchestrator.run.recording import Draft
@@ -47,7 +47,7 @@ def test_before_each_run_there_is_no_more_than_before_the_second(tmp_path: Path)
         repetitions=2,
         results=tmp_path,
     )
-    campaign.rehearse(an_app(tmp_path / "cache", progress=progress), request)
+    rehearsal.carry_out(an_app(tmp_path / "cache", progress=progress), request)
     first, second, *others = progress.before_runs
     assert len(others) == 6 and second["Draft"] == first["Draft"] + 1, "that of the run before"
     for later in others:

@@ -15,7 +15,6 @@ from orchestrator.powers import World
 from orchestrator.tier import Cgroup, Gate, GateCheck, Tier
 from orchestrator.tiers.common.emulated import host_load
 from orchestrator.tiers.common.gate import drain, expected, fio_jobs
-from orchestrator.tiers.common.gate.drain import Credit
 from orchestrator.tiers.common.gate.fio_jobs import FioContainer, Jobs, StartFio
 from orchestrator.units import parse_seconds
 
@@ -72,7 +71,7 @@ def take(
     how busy the machine was become the gate's `device`."""
     (volume,) = disks.volumes
     before = host_load.read(volume, world)
-    credit = Credit(tier, world) if drained else None
+    credit = drain.Credit(tier, world) if drained else None
     with start(volume, world) as fio:
         effort = THOROUGH if thorough else quick
         checks, checked_s = [], {}
@@ -108,7 +107,7 @@ def of_disks(
 
 
 def _checks(
-    tier: Tier, fio: FioContainer, effort: Effort, world: World, credit: Credit | None
+    tier: Tier, fio: FioContainer, effort: Effort, world: World, credit: drain.Credit | None
 ) -> Iterator[GateCheck]:
     ramp_s = max(parse_seconds(effort.ramp), credit.ramp_s if credit else 0.0)
     settings = {"SIZE": effort.size, "RAMP": fio_jobs.in_ms(ramp_s), "RUNTIME": effort.runtime}

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from orchestrator import units
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.keys.messages import failure
 from orchestrator.platforms.common.machines import HasEngines, is_here, on
@@ -49,7 +48,7 @@ class DiskPath:
     @property
     def title(self) -> str:
         """As errors and reports name it: `node-2 (/mnt/p15-b)`."""
-        return f"{units.listed([str(use) for use in self.uses]) or 'all nodes'} ({self.key})"
+        return f"{listed([str(use) for use in self.uses]) or 'all nodes'} ({self.key})"
 
     @property
     def nodes(self) -> tuple[str, ...]:

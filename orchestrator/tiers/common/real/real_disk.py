@@ -23,7 +23,6 @@ from orchestrator.tiers.common.real import removal, snapshots
 from orchestrator.tiers.common.real.node_places import FOLDER, DiskPath, Use, mounted, places_of
 
 MECHANISM = {"mechanism": "a real disk, not throttled"}
-_MARK = snapshots.MARK
 
 
 def disks_at(
@@ -168,7 +167,7 @@ def folders(
     data, machine = path / FOLDER, world.machine
     content = snapshots.content_of_ours(data, machine)
     directories = tuple(data / name for name in names)
-    restored = {_MARK, *names, *(snapshots.note_of(folder).name for folder in directories)}
+    restored = {snapshots.MARK, *names, *(snapshots.note_of(folder).name for folder in directories)}
     remains = False
     try:
         if stay is None or set(content) != restored or not removal.is_ours(data, world):

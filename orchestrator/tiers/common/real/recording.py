@@ -29,7 +29,6 @@ from orchestrator.tiers.common.gate import fio_jobs
 from orchestrator.tiers.common.gate.fio_jobs import FioContainer, Jobs, in_ms, random_reads
 from orchestrator.tiers.common.gate.truth_gate import IOPS_BLOCK_BYTES
 from orchestrator.tiers.common.real import node_places, real_disk
-from orchestrator.tiers.common.real.node_places import require_one_machine
 
 _DEPTH, _LARGE_DEPTH = 128, 32
 _RAMP = "500ms"
@@ -64,7 +63,7 @@ def fio_at(
     where = str(path)
     disk_at = RealDisks(path=where, allow_root_disk=allow_root_disk)
     tier = Tier("recorded", where, Limits(), disk_at)
-    require_one_machine(tier, world)
+    node_places.require_one_machine(tier, world)
     disk = real_disk.believable(tier, where, round(_ROOM * file_bytes), world.machine)
     with (
         real_disk.watched(disk, world.machine),

@@ -38,7 +38,7 @@ def test_the_table_is_the_one_all_figures_are_made_from() -> None:
     assert table["start_s"].is_monotonic_increasing
     assert table["start_s"].iloc[0] == pytest.approx(1795228337.15, abs=0.02)  # seconds
     assert table["queue_s"].isna().all()  # written down nowhere, so not 0
-    assert list(table["type"].cat.categories) == [kind.ours for kind in config.TYPES]
+    assert list(table["type"].cat.categories) == [kind["ours"] for kind in config.TYPES]
 
 
 def test_the_certain_range_holds_the_truth(out: Path) -> None:
