@@ -40,13 +40,14 @@ def write(folder: Path, read: pd.DataFrame, observed: Observed, options: Mapping
 
 
 def _reading(demand: Demand) -> dict[str, Any]:
-    """With its busiest hour, which is the load that a campaign should have."""
+    """With its busiest hour, which is the load that a campaign should have. Reads None: `writes`
+    has them too."""
     hour = demand.begin_s // HOUR_S
     busiest = hour[0] + np.bincount((hour - hour[0]).astype(int), weights=demand.ios).argmax()
     part = demand.part(hour == busiest)
     rates = zip(QUANTITIES, part.amounts.sum(axis=1) / part.step_s.sum(), strict=True)
     own = {name: getattr(demand, name) for name in ("node", "device", "resolution_s", "coverage")}
-    per_s = {f"{name}_per_s": float(rate) for name, rate in rates}
+    per_s = {f"{name}_per_s": None if np.isnan(rate) else float(rate) for name, rate in rates}
     return {**own, "busiest_hour": {"begin_s": float(busiest * HOUR_S), **per_s}}
 
 

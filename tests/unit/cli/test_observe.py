@@ -78,6 +78,13 @@ def test_its_busiest_hour_is_the_load_for_a_campaign(of_seconds: Path) -> None:
     assert busiest["reads_per_s"] == 0
 
 
+def test_reads_that_are_not_known_apart_are_none(tmp_path: Path) -> None:
+    sadf = ROOT / "tests/fixtures/histories/sadf.json"
+    folder = observed(tmp_path, "--file", str(sadf), "--device", "vda", *ON)
+    busiest = json.loads((folder / "observed.json").read_text())["read"][0]["busiest_hour"]
+    assert busiest["reads_per_s"] is None and busiest["writes_per_s"] > 100
+
+
 def test_two_profiles_are_written_that_the_program_takes(of_seconds: Path) -> None:
     files = sorted((of_seconds / "profiles").glob("*.yaml"))
     assert len(files) == 2
