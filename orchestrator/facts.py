@@ -24,7 +24,7 @@ GateQuantity = Literal[
     "iops_read", "iops_write", "iops_mixed", "iops_at_depth", "depth_at_cap",
     "bandwidth_read", "bandwidth_write", "bandwidth_at_size",
     "latency_read", "latency_write", "latency_p99_read", "latency_p99_write", "fdatasync",
-    "integrity", "drained",
+    "integrity", "drained", "shared_iops", "shared_bandwidth",
 ]
 GateWord = Literal[
     "ok", "slow", "faster than declared (cache or burst)", "failed",
@@ -34,7 +34,7 @@ CreditState = Literal["at base", "bursting", "unknown"]
 BottleneckCause = Literal[
     "iops_cap", "bandwidth_cap", "latency_bound", "wal_disk_bound", "burst_exhausted", "cpu_bound",
     "memory_bound", "slow_node", "client_bound", "machine_bound", "load_bound", "network_bound",
-    "single_core", "contention", "vm_cap", "in_cache", "few_sessions", "unattributed",
+    "single_core", "contention", "vm_cap", "shared_cap", "in_cache", "few_sessions", "unattributed",
 ]
 DoubtKind = Literal[
     # about the campaign
@@ -52,7 +52,7 @@ DoubtKind = Literal[
     "gate drift", "gate failed afterwards", "no gate afterwards", "burst credit unknown",
     "overhead differs", "copied volume", "host errors",
     # about its load, its database and its machine
-    "warm-up given up", "unsteady throughput", "short window", "few checkpoints",
+    "warm-up given up", "unsteady throughput", "short window", "short rebuild", "few checkpoints",
     "data fits in the cache", "client busy", "host saturated", "machine shared", "telemetry gaps",
     "failures", "retries", "few transactions", "overload", "Little's law", "think time's ceiling",
     "replica missing", "data in memory",

@@ -13,6 +13,7 @@ from orchestrator.tier import Gate, Price, Tier
 from orchestrator.units import shortened
 
 ClientPlace = Literal["outside", "beside"]
+Stage = Literal["nothing", "disk", "network", "commit"]
 Direction = Literal["higher", "lower", "none"]
 Outcome = Literal["done", "failed", "interrupted"]
 
@@ -47,6 +48,7 @@ class ClusterSpec:
     clients: int = 1  # containers that carry its load together
     client: ClientPlace = "outside"  # beside: with the first node
     network_bytes_per_s: int | None = None  # of the link of each node and client; None: its own
+    without: Stage = "nothing"  # what was taken away, to see whether it was the limit
 
     @property
     def size(self) -> NodeSize:
@@ -112,7 +114,8 @@ class Workload:
     is steady lasts at most, `warmup_s` at least. `writes`: whether it changes data. `point`: its
     load, where one was set, and `varied`: the value of a factor. `confirm_s`: for how long limits
     are changed behind the window. `warm`: whether caches are filled before; `settle`: whether it
-    goes on, behind the window, until the disks are quiet."""
+    goes on, behind the window, until the disks are quiet. `lost_after_s`: how long after the
+    window's begin the last node is lost, to be rebuilt; None: none is."""
 
     name: str
     title: str
@@ -135,6 +138,7 @@ class Workload:
     confirm_s: float = 0.0
     warm: bool = True
     settle: bool = False
+    lost_after_s: float | None = None
 
     @property
     def thinks(self) -> bool:

@@ -36,7 +36,11 @@ class Server:
     """Answers every statement as a healthy cluster of `standbys` does."""
 
     def __init__(self, standbys: int) -> None:
-        self.row = {"server_version": "17.4 (Debian)", "replicas_caught_up": standbys}
+        self.row = {
+            "server_version": "17.4 (Debian)",
+            "replicas_caught_up": standbys,
+            "flushed": "0/3000060",
+        }
         self.statements: list[str] = []
         self.failure: RunError | None = None
 

@@ -206,8 +206,7 @@ class FakePlatform:
     asked: ("pull", tag), ("build", tag, *files), ("start", name), ("exec", container, *argv),
     ("stop", container, timeout_s), ("remove", name), in order. `answer` is called for each `exec`:
     a text is the output of a command that ended well. `put`: (container, file or folder, target);
-    `fetched`: (container, folder, target). What is asked of a container comes to the
-    methods of its verbs here, with its name.
+    `fetched`: (container, folder, target). What containers are asked comes to methods here.
     """
 
     def __init__(
@@ -277,6 +276,7 @@ class FakePlatform:
     def stand(self, spec: ContainerSpec) -> Container:
         self.asked.append(("stand", spec.name))
         self.specs[spec.name] = spec
+        self.states.pop(spec.name, None)
         self.stood[spec.name] = ContainerEntry(spec.name, spec.note, "running")
         return self.container(spec.name)
 

@@ -85,11 +85,14 @@ def _allowed(factor: str) -> tuple[str, ...]:
     names = ["workload's name", "workload's varied"]
     if factor in factors.OF_CLUSTER:
         names += [factors.OF_CLUSTER[factor].title, *_OF_CLUSTER]
+        if factor == factors.WITHOUT:
+            names += [factors.OF_CLUSTER[name].title for name in ("client", "network")]
     elif factor == factors.CACHE:
         names += [f"workload's {key}" for key in ("warm", "warmup_s", "warmup_most_s")]
     for key in ("table_size", "warehouses") if factor == factors.DATA else (factor,):
         names += [f"{of} {key}" for of in ("data set's", "workload option", "workload's")]
-    return tuple(f"{name} " for name in names)
+    of_commits = ("running database's dura",) if factor == factors.WITHOUT else ()
+    return (*of_commits, *(f"{name} " for name in names))  # durable, and durability
 
 
 def _asked(record: Record) -> dict[str, Any]:

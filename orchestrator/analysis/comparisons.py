@@ -22,6 +22,8 @@ from orchestrator.units import counted, format_change, format_quantity
 COMPARED = (
     *((rate, "all") for rate in ("throughput_per_s", "nopm", "payload_bytes_per_s")),
     *((of, scope) for scope in ("all", "new_order") for of in ("latency_avg_s", "latency_p99_s")),
+    ("rebuild_s", "all"),
+    *((of, "rebuild") for of in ("throughput_per_s", "latency_p99_s")),
 )
 
 # "Same" is two one-sided tests at 5 % (Schuirmann 1987): a 90 % interval within the margin. Values

@@ -14,6 +14,7 @@ from orchestrator.analysis.telemetry import bottlenecks, conservation, resources
 from orchestrator.analysis.telemetry.inside_causes import NO_FASTER_DISK
 from orchestrator.metrics import METRICS
 from orchestrator.model import Measurement, Run
+from orchestrator.planning import factors as planned
 
 SCHEMA_VERSION = 2  # decisions have criteria, SLO and prices
 
@@ -131,9 +132,9 @@ def noise_floor(campaign: Results) -> tuple[Delta, ...]:
 
 
 def _compared(campaign: Results, names: Sequence[str]) -> tuple[Delta, ...]:
-    """Those of the profiles `names` that are not the baseline, against it."""
+    """Those of the profiles `names` that are not the baseline, against it, where no stage lacks."""
     plan, pairs = campaign.plan, list[Pair]()
-    for workload in plan.workloads:
+    for workload in (load for load in plan.workloads if not planned.lacks(load)):
         baseline = results.finished(campaign, plan.baseline, workload.name)
         share = looks.share(plan, workload.name)
         for name in names:

@@ -135,6 +135,10 @@ class Options(Measuring):
     latency_at: str | None = None
     sweep: str | None = None
     vary: Annotated[str | None, Option(metavar="FACTOR=A,B,…")] = None
+    without: Annotated[
+        str | None,
+        among("disk, network, commit", "the same runs again without it.", metavar="STAGE,…"),
+    ] = None
     gate_every: Annotated[int | None, Option(min=1)] = None
     drain: bool = False
     warmup: Literal["fixed", "steady"] = "fixed"
@@ -170,7 +174,7 @@ class Request(Compared):
 
 _PANELS = {  # of options, in `--help`
     "Size": "scale node_size data time nodes clients repetitions seed warmup windows overrides",
-    "Load": "generator latency_at sweep vary confirm",
+    "Load": "generator latency_at sweep vary without confirm",
     "Disks": "enforcement gate_every drain",
     "Decision": "slo price_list margin_pct p99_margin_pct baseline weights",
     "Repetitions": "until most_repetitions aa",

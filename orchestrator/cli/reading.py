@@ -1,4 +1,4 @@
-"""Files and options → profiles and workloads, at each value of a factor (`--vary`)."""
+"""Files and options → profiles and workloads, at each value of a factor (`--vary`, `--without`)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,20 +6,20 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
-from orchestrator.cli.app import App
-from orchestrator.cli.options import Request
+from orchestrator.cli.app import PLATFORM, App
+from orchestrator.cli.options import Request, names_in
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.facts import Varied
 from orchestrator.keys.messages import failure, message
 from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.load_generators import bind, confirmed, keys, warmed
 from orchestrator.model import Note, Profile, Workload
-from orchestrator.planning import factors, overrides, sizes, slo
+from orchestrator.planning import factors, machines, overrides, sizes, slo
 from orchestrator.planning.durations import data_bytes
 from orchestrator.planning.factors import VARY
 from orchestrator.planning.project_files import read as read_files
 
-SLO = "--slo"
+SLO, WITHOUT = "--slo", "--without"
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,20 @@ class PlanDraft:
 
 
 def checked(request: Request) -> Request:
-    """With the nodes that the most of --vary needs. UsageError if another option forbids it."""
+    """With the nodes that the most of --vary needs, and --without as a factor of it. UsageError if
+    another option forbids it."""
+    option, vary = (WITHOUT, request.vary) if request.without else (VARY, None)
+    if request.without:
+        stages = ",".join(names_in(request.without))
+        request = replace(request, vary=f"{factors.WITHOUT}={stages}", without=None)
     if not (values := factors.parse(request.vary)):
         return request
     factor = values[0].factor
     given: dict[str, object] = {"--sweep": request.sweep, "--latency-at": request.latency_at}
-    given |= {"--until": request.until, f"--{factor}": getattr(request, factor, None)}
+    given |= {"--until": request.until, f"--{factor}": getattr(request, factor, None), VARY: vary}
     given |= {"--windows many": True} if request.windows == "many" else {}
     if others := [option for option, is_given in given.items() if is_given is not None]:
-        raise failure(UsageError, "varied twice", others=", ".join(others))
+        raise failure(UsageError, "varied twice", option=option, others=", ".join(others))
     most = int(values[-1].number or 0)
     return replace(request, nodes=most) if factor == factors.NODES else request
 
@@ -120,9 +125,14 @@ def fitted(
     profiles, workloads, notes = sizes.with_data(profiles, workloads, data) if data else own
     if not (values := [load.varied for load in workloads if load.varied]):
         return profiles, workloads, notes
-    why = {profile.name: factors.misfit(profile, values) for profile in profiles}
-    why |= {w.name: "measures a disk alone, by cells of its own" for w in workloads if w.database}
-    raise_all([Mistake(f"{VARY}: {name}", text) for name, text in why.items() if text])
+    is_docker = draft.platform == PLATFORM
+    why = {
+        profile.name: factors.misfit(profile, values, is_docker and not machines.named(profile))
+        for profile in profiles
+    }
+    why |= {load.name: factors.misfit_of(load) for load in workloads}
+    option = WITHOUT if values[0].factor == factors.WITHOUT else VARY
+    raise_all([Mistake(f"{option}: {name}", text) for name, text in why.items() if text])
     common = [factors.with_common_copies(profile, values) for profile in profiles]
     notes = (*notes, *(Note("other", text, profile.name) for profile, text in common if text))
     profiles = tuple(profile for profile, _ in common)

@@ -128,6 +128,19 @@ class PriceYaml(Strict):
 PriceKey = Annotated[tier.Price, ReadBy(PriceYaml)]
 
 
+class SharedLimitYaml(Strict):
+    """What the disks of all nodes let through together, as an account or a machine does."""
+
+    iops: Positive | None = None
+    bytes_per_s: BytesPerS | None = Field(None, alias="throughput")
+
+    @model_validator(mode="after")
+    def _any(self) -> SharedLimitYaml:
+        if not (self.iops or self.bytes_per_s):
+            raise ValueError("give `iops` or `throughput`, or both")
+        return self
+
+
 class AnyTierYaml(RealDiskYaml):
     """The keys of each tier, whether it gives its own numbers or names a catalog row."""
 
@@ -135,6 +148,7 @@ class AnyTierYaml(RealDiskYaml):
     iops: Positive | None = None
     throughput: BytesPerS | None = None
     count: Positive = 1
+    shared_limit: Annotated[tier.Limits, ReadBy(SharedLimitYaml)] | None = None
     burst_time_scale: Annotated[float, Field(ge=1)] = 1.0
     recorded: str | None = None
     storage_class: ClassName | None = None
@@ -189,6 +203,7 @@ class TierYaml(AnyTierYaml):
             name=name,
             title=title,
             count=self.count,
+            shared=self.shared_limit,
             limits=tier.Limits(
                 self.iops, self.throughput, burst=self.burst, io_unit_bytes=self.io_unit
             ),
@@ -293,6 +308,7 @@ class ScaleYaml(Strict):
     loader_threads: Positive = 2
     warmup_s: Seconds = Field(alias="warmup")
     measure_s: Annotated[Seconds, Field(gt=0)] = Field(alias="measure")
+    lost_after_s: Seconds | None = Field(None, alias="lost_after")
     options: Mapping[str, Parameter] = {}
 
 

@@ -1,7 +1,8 @@
 """A factor varied beside the tier: the values of `--vary`, each a workload of its own. Pure.
 
 A value changes one thing: a key of the workload or of its data set (read as by `--set`), the size
-of the data (as by `--data`), a key of the cluster or of the tier, or whether caches are warm.
+of the data (as by `--data`), a key of the cluster or of the tier, or whether caches are warm. Or it
+takes a stage away (`--without`), beside the run that has all of them.
 """
 
 import re
@@ -15,18 +16,20 @@ from orchestrator.errors import UsageError
 from orchestrator.facts import Varied
 from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import shipped
-from orchestrator.model import ClientPlace, Profile, Workload
+from orchestrator.model import ClientPlace, Profile, Stage, Workload
 from orchestrator.planning.load_points import RATE_OPTION
-from orchestrator.tier import OthersDisks, Unlimited
+from orchestrator.tier import Emulated, Limits, OthersDisks, Tier, Unlimited
 from orchestrator.units import counted, format_link_rate, parse_link_rate, parse_size
 
 VARY = "--vary"
 EXISTING = "existing"  # the database of a cluster that others run
 CACHE, DATA, NODES, COPIES, STRIPED = "cache", "data", "nodes", "replication_factor", "count"
+WITHOUT, NOTHING = "without", "nothing"
 _COLD, _CACHES = "cold", ("cold", "warm")
-_PLACES = get_args(ClientPlace)
+_PLACES, STAGES = get_args(ClientPlace), get_args(Stage)
 _COUNTED = re.compile(r"([\d,._ ]*\d) +([a-z_]+)")  # `20,30 tables`
 _WORDS: Mapping[str, str] = shipped(__package__, "words.yaml")["factors"]
+_STAYS: Mapping[str, str] = shipped(__package__, "words.yaml")["stages that stay"]
 
 
 def _whole(text: str) -> int:
@@ -63,6 +66,7 @@ OF_CLUSTER: Mapping[str, OfCluster] = {
     "clients": OfCluster("clients", "number of load clients", _whole),
     "client": OfCluster("client", "place of load clients", partial(_one_of, _PLACES, "client")),
     "network": OfCluster("network_bytes_per_s", "network", parse_link_rate, format_link_rate),
+    WITHOUT: OfCluster("without", "stage taken away", partial(_one_of, STAGES, "stage")),
 }
 # What reads a value of what is no key of the workload.
 _READERS = {name: of.read for name, of in OF_CLUSTER.items()}
@@ -81,6 +85,8 @@ def parse(text: str | None) -> tuple[Varied, ...]:
     if name == "host_cache":
         raise failure(UsageError, "host cache")
     words = [word.strip() for word in values.split(",")]
+    if name == WITHOUT:  # each beside the full run
+        words = [NOTHING, *words]
     if not (name and equals and all(words)) or len(set(words)) < max(2, len(words)):
         raise failure(UsageError, "no factor", text=text)
     try:
@@ -105,6 +111,8 @@ def is_key(value: Varied) -> bool:
 
 def in_words(value: Varied) -> str:
     """`20 tables`, `replication factor 3`, `cold cache`."""
+    if (value.factor, value.value) == (WITHOUT, NOTHING):
+        return _WORDS[NOTHING]
     words = _WORDS.get(value.factor, f"{value.factor.replace('_', ' ')} {{}}").format(value.value)
     return words.removesuffix("s") if words.startswith("1 ") else words
 
@@ -122,9 +130,46 @@ def at(workload: Workload, value: Varied) -> Workload:
     return replace(load, warm=True)
 
 
-def misfit(profile: Profile, values: Sequence[Varied]) -> str:
-    """Why the factor cannot be varied on this cluster, with what to do; or an empty text."""
+def lacks(workload: Workload) -> str:
+    """The stage that is taken away. Then it is measured to name a limit, and says nothing of which
+    tier to buy. An empty text where all are there."""
+    varied = workload.varied
+    if varied is None or varied.factor != WITHOUT or varied.value == NOTHING:
+        return ""
+    return varied.value
+
+
+def taken_away(profile: Profile, stage: Stage) -> Profile:
+    """The profile without that stage: its data in memory, or its clients in the network of the
+    first node and no link limited. A database reads of its cluster that commits wait for no sync.
+    """
+    tier, cluster = profile.tier, replace(profile.cluster, without=stage)
+    if stage == "network":
+        cluster = replace(cluster, client="beside", network_bytes_per_s=None)
+    elif stage == "disk":
+        title = f"memory instead of {tier.title}"
+        tier = Tier(f"{tier.name}, without disk", title, Limits(), Emulated(in_memory=True))
+    return replace(profile, tier=tier, cluster=cluster)
+
+
+def _stays(profile: Profile, stage: str, is_one_engine: bool) -> str:
+    """Why that stage cannot be taken away, or an empty text."""
+    cluster = profile.cluster
+    beside = cluster.client == "beside" and not cluster.network_bytes_per_s
+    if cluster.database == EXISTING:
+        return _STAYS["existing"]
+    if stage in ("disk", "network") and not is_one_engine:
+        return _STAYS[stage]
+    return _STAYS["beside"] if stage == "network" and beside else ""
+
+
+def misfit(profile: Profile, values: Sequence[Varied], is_one_engine: bool = True) -> str:
+    """Why the factor cannot be varied on this cluster, with what to do; or an empty text.
+    `is_one_engine`: whether all containers run on one engine for containers."""
     factor, disk, nodes = values[0].factor, profile.tier.disk, profile.cluster.nodes
+    if factor == WITHOUT:
+        reasons = (_stays(profile, value.value, is_one_engine) for value in values)
+        return next(filter(None, reasons), "")
     kept = not isinstance(disk, (Unlimited, OthersDisks))
     kept = kept and (disk.snapshots is None or disk.snapshots.way != "none")
     if factor == COPIES and (most := int(values[-1].number or 0)) > nodes:
@@ -136,6 +181,13 @@ def misfit(profile: Profile, values: Sequence[Varied]) -> str:
     if factor == STRIPED and disk.is_real:
         return "its disks are real, and stay as they are mounted: compare a profile of each stripe"
     return ""
+
+
+def misfit_of(workload: Workload) -> str:
+    """Why a workload cannot be measured at its value, or an empty text."""
+    if workload.database:
+        return "measures a disk alone, by cells of its own"
+    return _STAYS["commit"] if lacks(workload) == "commit" and not workload.writes else ""
 
 
 def with_common_copies(profile: Profile, values: Sequence[Varied]) -> tuple[Profile, str]:

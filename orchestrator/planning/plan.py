@@ -77,6 +77,8 @@ def _at_value(profile: Profile, workload: Workload) -> Profile:
         return profile
     of_cluster = factors.OF_CLUSTER[varied.factor]
     value = of_cluster.read(varied.value)
+    if varied.factor == factors.WITHOUT:
+        return factors.taken_away(profile, value)
     on = on_nodes(profile, value) if varied.factor == factors.NODES else profile
     return replace(on, cluster=replace(profile.cluster, **{of_cluster.field: value}))
 

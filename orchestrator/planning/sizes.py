@@ -136,7 +136,7 @@ def in_time(
 
 
 def _shorter(load: Workload, share: float) -> Workload:
-    if load.settle:
+    if load.settle or load.lost_after_s is not None:
         return load  # its time may be a deadline
     warmup_s = max(min(load.warmup_s, LEAST_WARMUP_S), round(share * load.warmup_s))
     measure_s = max(min(load.measure_s, LEAST_WINDOW_S), round(share * load.measure_s))

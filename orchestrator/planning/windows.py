@@ -55,6 +55,8 @@ def stays(load: Workload) -> str:
         return "a window must hold checkpoints"
     if load.warmup_most_s is not None:
         return "how long its warm-up takes is not known beforehand"
+    if load.lost_after_s is not None:
+        return "its end is the deadline of a rebuild"
     return "" if _window_s(load) < load.measure_s else "its window is as short as may be"
 
 

@@ -88,16 +88,19 @@ class ReportIndex:
         scoped = any((of, s) == (workload, NEW_ORDER) for _, of, _, s in self._cells)
         return NEW_ORDER if scoped else "all"
 
-    def _scope(self, workload: str, metric: str) -> str:
-        return self.latency_scope(workload) if metric.startswith("latency_") else "all"
+    def _key(self, workload: str, metric: str) -> tuple[str, str]:
+        """Metric and scope. `metric`: with a scope before it, if that is not the usual."""
+        scope, _, metric = metric.rpartition(" ")
+        usual = self.latency_scope(workload) if metric.startswith("latency_") else "all"
+        return metric, scope or usual
 
     def cell(
         self, profile: str, workload: str, metric: str, transaction_type: str = ""
     ) -> CellSummary | None:
         """The value that a report shows for a metric: that of a type of transactions, if one is
         given, else New-Order's latency if there is one."""
-        scope = transaction_type or self._scope(workload, metric)
-        return self._cells.get((profile, workload, metric, scope))
+        metric, usual = self._key(workload, metric)
+        return self._cells.get((profile, workload, metric, transaction_type or usual))
 
     def has_p99(self, cells: Iterable[tuple[str, str]]) -> bool:
         """Whether each of these cells (tier, workload) that has a latency has its p99. Runs of too
@@ -125,7 +128,7 @@ class ReportIndex:
         return any(cell.metric == metric for cell in self.verdict.cells)
 
     def delta(self, contender: str, workload: str, metric: str) -> Delta | None:
-        return self._deltas.get((contender, workload, metric, self._scope(workload, metric)))
+        return self._deltas.get((contender, workload, *self._key(workload, metric)))
 
     # -------------------------------------------------------------- cells of tables
 

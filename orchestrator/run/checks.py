@@ -11,11 +11,11 @@ from orchestrator.errors import UnavailableError
 from orchestrator.load_generators.common import several
 from orchestrator.model import ClusterSpec, Plan, Profile, Volume, Workload
 from orchestrator.parts import Parts, TakesSpace, TierMechanism
-from orchestrator.planning import disk_matrix, node_disks
+from orchestrator.planning import disk_matrix, durations, node_disks
 from orchestrator.planning.plan import as_used
 from orchestrator.platforms.common.machines import of_nodes, on
 from orchestrator.powers import Machine, World
-from orchestrator.run import links
+from orchestrator.run import links, rebuilding
 from orchestrator.units import counted, format_bytes
 
 
@@ -28,9 +28,9 @@ def check(plan: Plan, parts: Parts, world: World) -> None:
 def every(plan: Plan, parts: Parts, world: World) -> Iterator[tuple[str, Callable[[], None]]]:
     """Each check, with what it checks; called, it raises as `check` does."""
     for profile in plan.profiles:
-        tier = profile.tier
-        mechanism = parts.tiers[tier.disk.enforcement]
-        yield f"{profile.name}: tier {mechanism.name}", partial(mechanism.check, tier, world)
+        used = (as_used(profile, workload).tier for workload in plan.workloads)
+        for name, tier in {tier.disk.enforcement: tier for tier in used}.items():
+            yield f"{profile.name}: tier {name}", partial(parts.tiers[name].check, tier, world)
         checked: list[ClusterSpec] = []
         for workload in plan.workloads:
             cluster = as_used(profile, workload).cluster
@@ -44,6 +44,9 @@ def every(plan: Plan, parts: Parts, world: World) -> Iterator[tuple[str, Callabl
             generator = parts.load_generators[workload.generator]
             name = f"{profile.name}: {workload.name} by {generator.name}"
             yield name, partial(generator.check, workload, cluster, world)
+            if workload.lost_after_s is not None:
+                name = f"{profile.name}: a lost node in {workload.name}"
+                yield name, partial(rebuilding.check, workload, profile, parts, world)
             if cluster.clients > 1:
                 name = f"{profile.name}: {workload.name} by {cluster.clients} clients"
                 yield name, partial(several.check, generator, workload, cluster)
@@ -105,6 +108,9 @@ def needs(plan: Plan, tiers: Mapping[str, TierMechanism], world: World) -> Itera
         for workload in of_databases[:1]:  # all of them alike: what counts is the disks' size
             yield from _disks(profile, workload, mechanism, world)
             yield from _memory(profile, world)
+        for workload in of_databases:
+            if as_used(profile, workload).tier.disk.in_memory:
+                yield from _in_memory(profile, workload, world)
         for workload in alone:
             yield from _disks(profile, workload, mechanism, world)
 
@@ -152,6 +158,14 @@ def _memory(profile: Profile, world: World) -> Iterator[Need]:
             what = f"of memory for {counted(nodes, 'node')}"
             name, needed_bytes = _named(machine, machines), nodes * cluster.size.memory_bytes
             yield Need(profile.name, what, None, needed_bytes, installed, name)
+
+
+def _in_memory(profile: Profile, workload: Workload, world: World) -> Iterator[Need]:
+    """Disks in memory have as much as their data, and no more than half of their machine's."""
+    nodes, size_bytes = profile.cluster.nodes, durations.data_bytes(workload) or 0
+    what = f"of memory, twice the data of {counted(nodes, 'node')} that --without disk keeps there"
+    for machine in of_nodes(world.platform):
+        yield Need(profile.name, what, None, 2 * nodes * size_bytes, machine.facts().memory_bytes)
 
 
 def short_memory(plan: Plan, world: World) -> Iterator[str]:

@@ -10,7 +10,6 @@ favours none.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 from orchestrator.analysis.telemetry.loads import has_pace
@@ -46,16 +45,9 @@ def changing(
         return
     follower = window.Follower(world.clock)
     changes = Changes(levers, workload, window_over, follower)
-
-    def begins(time_s: float) -> None:
-        world.window_begins(time_s)
-        follower.begin(partial(changes.follow, time_s + workload.measure_s), "confirm")
-
     longer = replace(workload, measure_s=workload.measure_s + workload.confirm_s)
-    try:
-        yield longer, replace(world, window_begins=begins)
-    finally:
-        follower.over()
+    with window.followed(changes.follow, "confirm", follower, world) as telling:
+        yield longer, telling
     if here.draft.facts is not None:
         here.draft.facts["confirm"] = changes.kept
 
@@ -138,7 +130,8 @@ class Changes:
     follower: window.Follower
     kept: list[dict[str, Any]] = field(default_factory=list)
 
-    def follow(self, begin_s: float) -> None:
+    def follow(self, window_s: float) -> None:
+        begin_s = window_s + self.workload.measure_s
         each = [(name, times) for name, of in self.levers.items() for times in of.levels]
         order = [*each, *reversed(each)]
         if not self.follower.wait_until(begin_s):

@@ -262,8 +262,9 @@ class _Unfinished:
 
 
 def _roomy(spec: ClusterSpec, world: World) -> ClusterSpec:
-    """Nodes for loading, which is not measured: they may have more memory, and all CPUs, where one
-    need not ask for them, else those that nobody has asked for."""
+    """Nodes for loading, which is not measured: they have all stages, and may have more memory, and
+    all CPUs, where one need not ask for them, else those that nobody has asked for."""
+    spec = replace(spec, without="nothing")
     if spec.node is None:
         return spec
     if isinstance(world.platform, Promises):

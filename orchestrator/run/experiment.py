@@ -35,6 +35,7 @@ from orchestrator.run import checks, confirming, datasets, observed, recording, 
 from orchestrator.run.credit import COUNTERS
 from orchestrator.run.gates import Gates, require_passed
 from orchestrator.run.links import links_in_force
+from orchestrator.run.rebuilding import losing
 from orchestrator.run.recording import Draft, RunContext
 from orchestrator.run.resuming import Resumption, images
 from orchestrator.run.schedule import Following, Schedule, Setbacks, nothing
@@ -255,7 +256,7 @@ def _sampled(
     here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence[Node]
 ) -> Iterator[None]:
     platform, clock, folder = here.world.platform, here.world.clock, here.folder / ".samples"
-    here.draft.nodes = nodes = watched(cluster, disks, clients, platform)
+    here.draft.nodes = nodes = [*watched(cluster, disks, clients, platform)]
     machines = machines_of(nodes, platform.machines())
     with here.parts.connected(cluster) as connected:
         collectors = (*here.parts.collectors, *connected)
@@ -297,8 +298,9 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
                 load,
                 telling,
             ),
+            losing(here, cluster, telling) as (stay, telling),
         ):
-            warmup, measure = several.run(generator, load, cluster, clients, here.raw, telling)
+            warmup, measure = several.run(generator, load, stay, clients, here.raw, telling)
         measure = here.windows(warmup, measure, load.measure_s - workload.measure_s)
         if workload.settle:
             if "database" not in facts:

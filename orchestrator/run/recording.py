@@ -43,7 +43,7 @@ class Draft:
     failure: str | None = "stopped before the run ended"
     trouble: Exception | None = None
     phases: list[Phase] = field(default_factory=list)
-    nodes: tuple[Node, ...] = ()
+    nodes: list[Node] = field(default_factory=list)
     gate: Gate | None = None
     result: Result | None = None
     readings: Readings | None = None
@@ -268,7 +268,7 @@ def _record(here: RunContext) -> Record:
         outcome=draft.outcome,
         failure=draft.failure,
         phases=tuple(draft.phases),
-        nodes=draft.nodes,
+        nodes=tuple(draft.nodes),
         measurements=result.measurements if result and draft.outcome == "done" else (),
         gate=draft.gate,
         facts=facts,

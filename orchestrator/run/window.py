@@ -143,6 +143,23 @@ class Follower:
 
 
 @contextmanager
+def followed(
+    follow: Callable[[float], None], name: str, follower: Follower, world: World
+) -> Iterator[World]:
+    """Yields the world to give to a load generator: `follow` is called, on a thread of its own,
+    with the moment at which the window begins, and has ended when the block has."""
+
+    def begins(time_s: float) -> None:
+        world.window_begins(time_s)
+        follower.begin(partial(follow, time_s), name)
+
+    try:
+        yield replace(world, window_begins=begins)
+    finally:
+        follower.over()
+
+
+@contextmanager
 def clock_watched(clock: Clock, run: Run, doubts: list[Doubt]) -> Iterator[None]:
     """Adds a doubt if the clock is set in the block: a window is cut by the time of day."""
     began_s, began_monotonic_s = clock.now(), clock.monotonic()

@@ -141,7 +141,8 @@ class Origin:
 class Tier:
     """A class of disk: what it is declared to do (each disk), and what makes it. `wal`: that of the
     disks which `disks` names for the nodes' WAL; None: they are of this tier, and not judged.
-    `count`: equal disks striped to one; limits and price are those of all together."""
+    `count`: equal disks striped to one; limits and price are those of all together. `shared`: what
+    the disks of all nodes let through together, if less than each by itself."""
 
     name: str
     title: str
@@ -152,6 +153,7 @@ class Tier:
     origin: Origin = Origin()
     wal: Tier | None = None
     count: int = 1
+    shared: Limits | None = None
 
     def without_burst(self) -> Tier:
         return replace(self, limits=replace(self.limits, burst=None))
@@ -194,6 +196,7 @@ _LAYOUT: Mapping[str, tuple[str, str]] = {
     "vm_caps": ("origin", "vm_caps"),
     "like": ("disk", "kind"),
     "storage_class": ("disk", "storage_class"),
+    "in_memory": ("disk", "in_memory"),
 }
 # What a disk of another kind has there.
 _UNUSED: Mapping[str, Any] = {
@@ -214,8 +217,11 @@ def in_layout(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     flat = {"name": content["name"], "title": content["title"]}
     for key, (part, name) in _LAYOUT.items():
         flat[key] = (content[part] if part else content).get(name, _UNUSED.get(key))
+    if not flat["in_memory"]:
+        del flat["in_memory"]
     more = {"wal": content["wal"]} if content["wal"] else {}
     more |= {"count": content["count"]} if content["count"] > 1 else {}
+    more |= {"shared": content["shared"]} if content["shared"] else {}
     return {**flat, "like": None if flat["like"] == flat["enforcement"] else flat["like"], **more}
 
 
@@ -223,7 +229,7 @@ def _of_layout(content: Any) -> Any:
     """The parts of a tier that is read; anything else as it is."""
     if not isinstance(content, Mapping) or "disk" in content:
         return content
-    alike = ("name", "title", "count", "wal")
+    alike = ("name", "title", "count", "shared", "wal")
     parts: dict[str, Any] = {key: content[key] for key in alike if key in content}
     for key, (part, name) in _LAYOUT.items():
         held = parts.setdefault(part, {}) if part else parts

@@ -85,6 +85,10 @@ class Disk:
     def burst_time_scale(self) -> float:
         return 1.0
 
+    @property
+    def in_memory(self) -> bool:
+        return False
+
 
 @dataclass(frozen=True, kw_only=True)
 class Emulated(Disk):
@@ -93,6 +97,7 @@ class Emulated(Disk):
     kind: Literal["emulated"] = "emulated"
     enforcement: str = "emulated"
     burst_time_scale: float = 1.0  # by which the provider's minutes of burst are divided
+    in_memory: bool = False  # its file is in the memory of the machine that serves it
 
 
 @dataclass(frozen=True, kw_only=True)

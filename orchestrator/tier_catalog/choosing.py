@@ -173,6 +173,7 @@ def _chosen(
         ),
         price=price,
         count=asked.count,
+        shared=asked.shared_limit,
         origin=Origin(
             full,
             kind.source.text,

@@ -22,11 +22,12 @@ from orchestrator.powers import World
 from orchestrator.system import at_once
 from orchestrator.tier import DiskKind, Gate, Tier
 from orchestrator.tiers.common.emulated import disk_files, disk_server
-from orchestrator.tiers.common.gate import truth_gate
+from orchestrator.tiers.common.gate import shared_limit, truth_gate
 
 _MICRO = 1e6
 # Limits that can be changed while the device runs, by the server's own names (docs/TIERS.md).
 _BASES, _PEAKS = ("iops", "bytes_per_s"), ("iops_burst", "bytes_burst")
+_SHARED = ("shared_iops", "shared_bytes_per_s")
 _LATENCIES, _CREDIT = ("read_latency_us", "write_latency_us"), "burst_start"
 CHANGEABLE = (*_BASES, *_LATENCIES, *_PEAKS, *(f"{peak}_length" for peak in _PEAKS), _CREDIT)
 _LEVERS = {
@@ -42,6 +43,8 @@ class EmulatedTier(disk_server.OnFiles):
     kind: DiskKind = "emulated"
 
     def check(self, tier: Tier, world: World) -> None:
+        if tier.shared and len(of_nodes(world.platform)) > 1:
+            raise failure(UsageError, "shared by machines", tier=tier)
         own_images.need(world.root, "disk", world.platform)
         needed = (("/dev/fuse", "fuse"), ("/dev/loop-control", "loop"))
         disk_server.need_kernel(needed, of_nodes(world.platform))
@@ -82,8 +85,15 @@ class EmulatedTier(disk_server.OnFiles):
         model = tier.latency.model
         model = replace(model, slow_epochs=None) if model else None
         calm = replace(tier.without_burst(), latency=replace(tier.latency, model=model))
-        with _on_files(calm, disk_files.of_gate(placement, world), world) as disks:
-            return truth_gate.take(tier, disks, world, thorough=thorough)
+        (file,) = disk_files.of_gate(placement, world)
+        with _on_files(replace(calm, shared=None), [file], world) as disks:
+            gate = truth_gate.take(tier, disks, world, thorough=thorough)
+        if tier.shared is None:
+            return gate
+        pair = [replace(file, path=file.path.with_stem(f"gate-{number}")) for number in (1, 2)]
+        with _on_files(calm, pair, world) as disks:
+            together = shared_limit.checks(tier, disks, world)
+            return replace(gate, checks=(*gate.checks, *together))
 
 
 @contextmanager
@@ -91,6 +101,8 @@ def _on_files(
     tier: Tier, files: Sequence[disk_files.DiskFile], world: World, restored: bool = False
 ) -> Iterator[Disks]:
     model, limits = tier.latency.model, limits_of(tier)
+    held, shares = tier.disk.in_memory, tier.shared is not None
+    files = [replace(file, in_memory=held, shares=shares) for file in files]
     serving = disk_server.devices("serve", files, limits, world, restored=restored, latency=model)
     with serving as disks:
         seed = {"draws_seed": world.seed} if model else {}  # from which each disk's own follows
@@ -100,7 +112,8 @@ def _on_files(
 
 def _liftable(tier: Tier) -> tuple[str, ...]:
     """All but a latency that is drawn, which cannot be changed on a running disk."""
-    return (*_BASES, *_PEAKS, *(() if tier.latency.model else _LATENCIES))
+    shared = _SHARED if tier.shared else ()
+    return (*_BASES, *_PEAKS, *shared, *(() if tier.latency.model else _LATENCIES))
 
 
 def _servers(disks: Disks) -> list[str]:
@@ -132,6 +145,8 @@ def limits_of(tier: Tier) -> dict[str, int | float]:
         "read-latency-us": round((tier.latency.read_s or 0) * _MICRO),
         "write-latency-us": round((tier.latency.write_s or 0) * _MICRO),
     }
+    if (shared := tier.shared) is not None:
+        limits |= {"shared-iops": shared.iops or 0, "shared-bytes-per-s": shared.bytes_per_s or 0}
     burst = tier.limits.burst
     # A bucket that starts empty is kept empty: it would fill while the database starts, and a
     # short run would then measure credit that a busy disk never has.

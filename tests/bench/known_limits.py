@@ -74,6 +74,7 @@ def _workload(
 @dataclass(frozen=True)
 class Limit:
     """`causes`: names that are right. `lever`: what `--confirm` changes of it, if anything.
+    `network`: the rate of each link, if that is limited.
     `beside`: of `BESIDE`. `of_cap`: it is measured on a fast disk first, whose IOPS shall then be
     that share of the cap."""
 
@@ -85,6 +86,7 @@ class Limit:
     nodes: int = 1
     lever: str = ""
     beside: str = ""
+    network: str = ""
     of_cap: float | None = None
     measure_s: int = MEASURE_S
 
@@ -97,6 +99,7 @@ class Limit:
             "replication_factor": self.nodes,
             "node": {"smoke": {"cpus": self.cpus, "memory": self.memory, "disk": "2GiB"}},
         }
+        cluster |= {"network": self.network} if self.network else {}
         profile = {"question": "Which limit has it?", "title": "known", "tier": tier}
         folder.mkdir(parents=True, exist_ok=True)
         files = folder / "known.yaml", folder / "load.yaml"

@@ -40,8 +40,10 @@ TIER = a_tier("here", "This machine", "none", None, None)
 
 def small(name: str, rows: int = 20_000, measure_s: float = 4.0) -> Workload:
     load = profiles.read_workload(name, (ROOT / "workloads" / f"{name}.yaml").read_text(), "smoke")
-    own = Dataset("bulk", {"tables": 2, "rows": 0 if name == "bulk-load" else rows})
-    return replace(load, dataset=own, threads=3, measure_s=measure_s)
+    begins_empty = name in ("bulk-load", "bulk-restore")
+    own = Dataset("bulk", {"tables": 2, "rows": 0 if begins_empty else rows})
+    options = {**load.options, "table_rows": rows} if name == "bulk-restore" else load.options
+    return replace(load, dataset=own, options=options, threads=3, measure_s=measure_s)
 
 
 @measured
@@ -75,10 +77,34 @@ def test_three_nodes_of_postgresql_to_a_report_whose_counts_add_up(tmp_path: Pat
         assert code == 0, text
 
 
+def test_a_restore_on_three_nodes_to_a_report(tmp_path: Path) -> None:
+    code, text = tierbench(
+        *["run", "--profile", "ultra", "--workload", "bulk-restore", "--scale", "smoke"],
+        *["--nodes", "3", "--repeats", "1", "--db", "postgresql", "--results", str(tmp_path)],
+        *["--set", "bulk-restore.table_rows=50_000"],
+    )
+    assert code == 0, text
+    (run,) = store.load(tmp_path / "latest").runs
+    record = run.record
+    assert record.outcome == "done", record.failure
+    assert [of["violations"] for of in record.facts["checked"]["consistency"]] == [0, 0]
+    values = {(m.metric, m.scope): m.value for m in record.measurements}
+    steps = {"copy": 4, "key": 4, "index": 4, "foreign_key": 2}
+    assert {kind: values["transactions", kind] for kind in steps} == steps
+    window = record.phase("measure")
+    assert window and window.duration_s < 60, "it ends with the last step"
+    restored_bytes = values["payload_bytes_per_s", "all"] * window.duration_s
+    assert restored_bytes == pytest.approx(4 * 50_000 * 100)
+    counted = {m.metric: m.value for m in conservation.figures(run)}
+    assert counted["debt_s"] > 0 and counted["written_per_payload"] >= 3
+    report = (tmp_path / "latest" / "report.md").read_text()
+    assert "foreign key" in report and "Payload" in report
+
+
 def test_on_the_stand_in_of_yugabytedb(
     standin_image: str, world: World, tmp_path: Path, impatient: None
 ) -> None:
-    loads = tuple(map(small, NAMES))
+    loads = tuple(map(small, (*NAMES, "bulk-restore")))
     here = Profile("here", "Does it work?", TIER, standin_nodes.spec(standin_image))
     runs = tuple(Run(n, "here", load.name, 1) for n, load in enumerate(loads, start=1))
     plan = Plan("stand-in", 1, "smoke", "here", 1, 5.0, (here,), loads, runs, 60.0)

@@ -24,11 +24,11 @@ from orchestrator.planning.latency_quantiles import quantile_s
 from orchestrator.platforms import own_images
 from orchestrator.platforms.docker import limits
 from orchestrator.powers import ContainerSpec, Mount, World
-from orchestrator.tier import Burst, Gate, GateCheck, LatencyModel, Tier
+from orchestrator.tier import Burst, Gate, GateCheck, LatencyModel, Limits, Tier
 from orchestrator.tiers import emulated
 from orchestrator.tiers.cgroup import CgroupTier
 from orchestrator.tiers.common.emulated import disk_server, host_load
-from orchestrator.tiers.common.gate import fio_jobs, truth_gate
+from orchestrator.tiers.common.gate import fio_jobs, shared_limit, truth_gate
 from orchestrator.tiers.common.real import node_places, recording
 from orchestrator.tiers.emulated import EmulatedTier
 from orchestrator.tiers.mounted import MountedTier
@@ -70,6 +70,16 @@ def test_limits_change_on_a_running_device(world: World) -> None:
         with pytest.raises(UsageError, match="iops_burst needs iops"):
             emulated.change(name, {"iops_burst": 100}, world)
         assert disk_server.ask(name, ("limits",), world)["iops_burst"] == 0
+
+
+@measured
+def test_a_limit_that_disks_share_holds_for_two_at_once(world: World) -> None:
+    tier = replace(SMALL, shared=Limits(600, 24_000_000))
+    with EmulatedTier().attached(tier, NodesData([SIZE, SIZE]), world) as disks:
+        for check in shared_limit.checks(tier, disks, world):
+            assert check.verdict == "ok", check
+        EmulatedTier().lift(tier, disks, world)
+        EmulatedTier().enforce(tier, disks, world)
 
 
 @measured

@@ -1,4 +1,4 @@
--- What copy.lua, index.lua and scan.lua share: sysbench's hooks around our loop.
+-- What copy.lua, restore.lua, index.lua and scan.lua share: sysbench's hooks around our loop.
 --
 -- A transaction is a unit of bulk work, sent by plain SQL: COPY has no place in libpq's pipeline.
 -- recorder.json says how many bytes of rows one carries (bytes_per_transaction), what it does with
@@ -23,14 +23,15 @@ local function read_facts(conn)
    return facts
 end
 
--- name: the transaction type. mode(facts): of recorder.json. share(facts): once, before the threads
--- start. connected(conn, facts, number, thread): the workload of loop.lua, whose draw() returns nil
--- when all is done, and its finish(), called when the thread has ended well.
+-- name: the transaction type, or all of them. mode(facts): of recorder.json. share(facts): once,
+-- before the threads start. connected(conn, facts, number, thread): the workload of loop.lua, whose
+-- draw() returns nil when all is done, and its finish(), called when the thread has ended well.
 function threads.define(name, options, work)
    options.tables = {"Tables that the data set must have", 1}
    options.rows = {"Rows that each of them must have", 0}
    sysbench.cmdline.options = loop.add_options(options)
    sysbench.cmdline.commands = {}
+   local types = type(name) == "table" and name or {name}
    local self
 
    function init()
@@ -39,7 +40,7 @@ function threads.define(name, options, work)
          local facts = read_facts(conn)
          conn:close()
          if work.share then work.share(facts) end
-         loop.describe({name}, work.mode(facts))
+         loop.describe(types, work.mode(facts))
       end)
    end
 
@@ -50,7 +51,7 @@ function threads.define(name, options, work)
          facts.dialect = dialects.named(facts.dialect)
          local workload = work.connected(conn, facts, sysbench.opt.first_thread + thread_id)
          workload.conn, workload.plain_sql = conn, true
-         self = loop.new(thread_id, workload, {name})
+         self = loop.new(thread_id, workload, types)
       end)
    end
 

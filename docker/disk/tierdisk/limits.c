@@ -26,6 +26,8 @@ static const struct {
     ONE(iops_burst_length),
     ONE(bytes_burst),
     ONE(bytes_burst_length),
+    ONE(shared_iops),
+    ONE(shared_bytes_per_s),
     ONE(io_unit),
     EACH_DIRECTION(latency_us),
     EACH_DIRECTION(overhead_us),

@@ -13,6 +13,7 @@ struct limits {
     double iops, bytes_per_s;
     double iops_burst, iops_burst_length;
     double bytes_burst, bytes_burst_length;
+    double shared_iops, shared_bytes_per_s; /* of all disks together */
     double io_unit;                    /* bytes: a larger I/O counts as one for each unit begun */
     double latency_us[DIRECTIONS];     /* as seen by the user of the device */
     double overhead_us[DIRECTIONS];    /* what loop and FUSE cost already, */

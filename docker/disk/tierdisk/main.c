@@ -10,8 +10,8 @@
  * whatever is declared, and p99 doubles long before the cap.
  *
  * Files: limits (what is declared), throttle (when a request may start), latency (how long it
- * takes), turn (when it is answered), image, fuse_file, control (questions), overhead (what the
- * kernel adds), loops.
+ * takes), turn (when it is answered), shared (limits of several disks), image, fuse_file, control
+ * (questions), overhead (what the kernel adds), loops.
  */
 #include <stdio.h>
 #include <string.h>
@@ -26,17 +26,20 @@
 #include "latency.h"
 #include "loops.h"
 #include "overhead.h"
+#include "shared.h"
 #include "throttle.h"
 #include "turn.h"
 
-#define VERSION "7"
+#define VERSION "8"
 #define EXIT_REFUSED 64
 #define SMALL_REQUEST_BYTES 262144
 #define LARGE_REQUEST_BYTES 1048576
 
 static const char USAGE[] =
-    "usage: tierdisk serve [--over IMAGE] IMAGE MOUNTPOINT SOCKET [name=value]...\n"
+    "usage: tierdisk serve [--over IMAGE] [--shared FILE] IMAGE MOUNTPOINT SOCKET "
+    "[name=value]...\n"
     "                 over: what was not written is read from there, which stays as it is\n"
+    "                 shared: where disks keep what they have used of limits of all together\n"
     "       tierdisk ask SOCKET limits | stats | set name=value...\n"
     "       tierdisk ask SOCKET tables READ_FILE WRITE_FILE   latencies are drawn from these\n"
     "       tierdisk overhead DEVICE SOCKET   what loop and FUSE add, as assignments for `set`\n"
@@ -63,18 +66,27 @@ static void set_limits(int argc, char **argv)
     begin_draws(&disk.limits, now);
 }
 
-/* tierdisk serve [--over IMAGE] IMAGE MOUNTPOINT SOCKET [name=value]...: until a signal ends it. */
+/* Takes an option and its value from the words; NULL if they begin with something else. */
+static const char *option(const char *name, int *argc, char ***argv)
+{
+    if (*argc < 2 || strcmp((*argv)[0], name))
+        return NULL;
+    *argc -= 2;
+    *argv += 2;
+    return (*argv)[-1];
+}
+
+/* tierdisk serve [--over IMAGE] [--shared FILE] IMAGE MOUNTPOINT SOCKET [name=value]...: until a
+ * signal ends it. */
 static int serve(int argc, char **argv)
 {
-    const char *below = NULL;
-    if (argc > 1 && !strcmp(argv[0], "--over")) {
-        below = argv[1];
-        argc -= 2;
-        argv += 2;
-    }
+    const char *below = option("--over", &argc, &argv);
+    const char *shared = option("--shared", &argc, &argv);
     if (argc < 3)
         die("%s", USAGE);
     const char *image_path = argv[0], *mountpoint = argv[1], *socket_path = argv[2];
+    if (shared)
+        open_shared(shared);
     set_limits(argc - 3, argv + 3);
     open_image(image_path, below);
     /* The default slack of 50 us would be a sixth of a fast disk's latency. Threads inherit it. */

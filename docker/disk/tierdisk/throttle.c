@@ -7,6 +7,7 @@
  */
 #include <math.h>
 
+#include "shared.h"
 #include "throttle.h"
 
 struct bucket {
@@ -19,6 +20,7 @@ struct bucket_pair {
 };
 
 static struct bucket_pair pairs[RESOURCES];
+static struct limits shared; /* those of all disks together are in force, too */
 static double io_unit_bytes;
 static double last_start_ns;
 
@@ -53,6 +55,7 @@ void shape_buckets(const struct limits *l, double now)
     double credit_s = l->credit_ms / 1e3;
     last_start_ns = 0;
     io_unit_bytes = l->io_unit;
+    shared = *l;
     shape_pair(&pairs[IOPS], l->iops, l->iops_burst, l->iops_burst_length, credit_s, now);
     shape_pair(&pairs[BYTES], l->bytes_per_s, l->bytes_burst, l->bytes_burst_length, credit_s, now);
 }
@@ -93,7 +96,7 @@ static void fill(struct bucket *b, double cost, double start)
 double admit(double now, double bytes)
 {
     const double costs[RESOURCES] = {[IOPS] = ceil(bytes / io_unit_bytes), [BYTES] = bytes};
-    double start = fmax(now, last_start_ns);
+    double start = fmax(admit_shared(&shared, now, costs), last_start_ns);
     for (int i = 0; i < RESOURCES; i++)
         start = fmax(start, fmax(earliest(&pairs[i].base), earliest(&pairs[i].burst)));
     for (int i = 0; i < RESOURCES; i++) {

@@ -44,6 +44,11 @@ NEW_ORDER = (
     Criterion("latency_avg_s", "average New-Order latency", "new_order"),
     Criterion("latency_p99_s", "p99 New-Order latency", "new_order"),
 )
+# Where a node was lost and rebuilt.
+REBUILD = (
+    Criterion("rebuild_s", "time to rebuild a node"),
+    Criterion("latency_p99_s", "p99 latency meanwhile", "rebuild"),
+)
 
 
 def each_once(

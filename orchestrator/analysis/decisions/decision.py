@@ -23,6 +23,7 @@ from orchestrator.analysis.decisions.candidates import (
     LATENCIES,
     NEW_ORDER,
     NOPM,
+    REBUILD,
     THROUGHPUT,
     Candidate,
     comparable,
@@ -38,7 +39,7 @@ from orchestrator.analysis.telemetry import bottlenecks
 from orchestrator.analysis.telemetry.causes import CEILING_PCT, HARNESS_CAUSES, NOT_THE_TIER
 from orchestrator.analysis.telemetry.loads import of_ceiling_pct, paced
 from orchestrator.model import Doubt, Workload
-from orchestrator.planning import load_points
+from orchestrator.planning import factors, load_points
 from orchestrator.planning.plan import as_used
 from orchestrator.planning.slo import format_objective
 from orchestrator.units import counted, listed
@@ -53,8 +54,8 @@ def decide_all(
     campaign: Results, of_cells: Sequence[Bottleneck], doubts: Sequence[Doubt] = ()
 ) -> tuple[tuple[Decision, ...], ClusterDecision | None]:
     """One for each workload of the plan, or for each sweep, and that for all workloads together:
-    None with a sweep or a factor, which are answered by load and by value. `doubts`: of the
-    campaign and of its runs."""
+    None with a sweep or a factor, which are answered by load and by value. None is made of runs
+    that lack a stage. `doubts`: of the campaign and of its runs."""
     causes = {(cell.profile, cell.workload): cell.cause for cell in of_cells}
     swept = load_sweeps.of_plan(campaign)
     contests = [load_sweeps.contest(loads, causes) for loads in swept.values()]
@@ -62,7 +63,7 @@ def decide_all(
     varied = any(load.varied for load in alone)
     if varied and len(campaign.plan.tiers) < 2:
         return (), None  # one tier: what the factor does is all that was asked
-    contests += [_of_workload(campaign, w, causes) for w in alone]
+    contests += [_of_workload(campaign, w, causes) for w in alone if not factors.lacks(w)]
     contests = [_doubted(contest, campaign, doubts) for contest in contests]
     of_workloads = tuple(
         load_sweeps.decide(loads, contest)
@@ -92,7 +93,8 @@ def _of_workload(
     runs = {p.name: results.finished(campaign, p.name, workload.name) for p in profiles}
     every = [run for of_profile in runs.values() for run in of_profile]
     counted = any(results.value_of(run.record, "nopm") for run in every)
-    throughput, latencies = (NOPM, NEW_ORDER) if counted else (THROUGHPUT, LATENCIES)
+    throughput, usual = (NOPM, NEW_ORDER) if counted else (THROUGHPUT, LATENCIES)
+    latencies = (*usual, *REBUILD) if workload.lost_after_s is not None else usual
     shares_pct = [of_ceiling_pct(run.record) or 0.0 for run in every]
     at_ceiling = min(shares_pct, default=0.0) >= CEILING_PCT  # think time holds the rate there
     held_back = {name for name in runs if causes.get((name, workload.name)) in NOT_THE_TIER}

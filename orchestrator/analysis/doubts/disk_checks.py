@@ -87,6 +87,8 @@ def host_errors(run: RunData, _: Values) -> Doubts:
 
 
 def overhead(run: RunData, _: Values) -> Doubts:
+    if run.record.profile.tier.disk.in_memory:
+        return  # it has no latency that the way to it is a part of
     for disk in _disks(run):
         for way, cost in overheads(run.record, disk).items():
             if cost.ios < OVERHEAD_IOS or cost.off_pct is None:

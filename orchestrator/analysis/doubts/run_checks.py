@@ -26,8 +26,9 @@ KEPT_GATE_AGE_S = 7 * GATE_AGE_S  # a gate is kept while nothing that it depends
 
 
 def unsteady(run: RunData, _: Values) -> Doubts:
-    if results.generator(run.record).ends_with_work:
-        return  # a piece of work has no steady state
+    lost = run.record.workload.lost_after_s is not None
+    if lost or results.generator(run.record).ends_with_work:
+        return  # neither a piece of work nor the loss of a node has a steady state
     rows = run.intervals[run.intervals["phase"] == "measure"]
     drift = stats.steadiness(rows["time_s"].tolist(), rows["throughput_per_s"].tolist())
     if drift is not None and not drift.steady:
@@ -48,6 +49,12 @@ def short(run: RunData, _: Values) -> Doubts:
     if measured_s < SHORT_S:
         measured = format_seconds(measured_s)
         yield doubt("short window", measured=measured, scale=load.scale)
+
+
+def short_rebuild(run: RunData, _: Values) -> Doubts:
+    took_s = results.value_of(run.record, "rebuild_s")
+    if took_s is not None and took_s < SHORT_S:
+        yield doubt("short rebuild", took=format_seconds(took_s))
 
 
 def cached(run: RunData, _: Values) -> Doubts:
@@ -81,6 +88,8 @@ def no_telemetry(run: RunData, values: Values) -> Doubts:
     seconds = run.telemetry.by_second
     of_nodes = seconds[seconds["phase"] == "measure"].groupby("node", observed=True)["time_s"]
     longest_s = {str(node): float(times_s.diff().max()) for node, times_s in of_nodes}
+    if run.record.workload.lost_after_s is not None:  # its last node was away
+        longest_s.pop(f"node-{run.record.profile.cluster.nodes}", None)
     if lost := [f"{format_seconds(s)} of {node}" for node, s in longest_s.items() if s > LOST_S]:
         yield doubt("telemetry gaps", "seconds", lost=listed(lost))
 

@@ -21,7 +21,9 @@ from orchestrator.analysis.telemetry import counters, machines, resources
 from orchestrator.analysis.telemetry.disk_demand import AT_CAP
 from orchestrator.errors import UsageError
 from orchestrator.facts import WAL_SYNC_AVG_S, WAL_SYNCS
+from orchestrator.keys.messages import failure
 from orchestrator.model import Record
+from orchestrator.planning import factors
 from orchestrator.planning.latency_quantiles import mean_s
 from orchestrator.tier import Gate, Quantiles, Tier
 from orchestrator.units import gathered
@@ -43,6 +45,8 @@ _ROUNDS = 5  # in which the delay is found
 def model(run: RunData, quiet: RunData | None, cpus: float | None) -> tuple[System, SimulatedDisk]:
     """What was measured, so that it can be simulated, and the disk on which it was. `cpus`: of the
     machine, for nodes that do not say theirs. UsageError for what cannot be told from the run."""
+    if stage := factors.lacks(run.record.workload):
+        raise failure(UsageError, "lacks a stage", run=run.record.run.slug, stage=stage)
     probes = [*filter(None, [quiet]), *([] if at_cap(run) else [run])]
     if not probes:
         what = f"{run.record.run.slug} was at a cap of its disk, which hides what else takes time"

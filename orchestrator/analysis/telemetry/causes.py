@@ -92,7 +92,7 @@ def _inside(values: Values, tier: Tier, node: str) -> Cause | None:
         cause = Cause(name, _client_text(values))
     else:
         at_times = _caps(values, tier, node, 0.0)
-        cause = next((cap for cap in at_times if cap.name in (name, "vm_cap")), None)
+        cause = next((cap for cap in at_times if cap.name in (name, "vm_cap", "shared_cap")), None)
         if cause is None:
             return None
     beside = f"Throughput follows it by about {most:.0f} %, {titles[second]} by {less:.0f} %."
@@ -152,9 +152,11 @@ def _caps(
     for cause, cap, other, title, less in _CAPS:
         time_pct = values.get(f"time_at_{cap}_cap_pct", 0.0)
         reached = values.get(f"{cap}_of_cap_pct", 0.0) >= CAP_PCT
+        together = values.get(f"shared_{cap}_of_cap_pct", 0.0)
         if at_times_pct is not None:
             reached = time_pct >= at_times_pct
-        if not reached or not disk_demand.binds(cap, values, tier):
+        is_shared = not reached and together >= CAP_PCT
+        if not (reached or is_shared) or not disk_demand.binds(cap, values, tier):
             continue
         if CAP_PCT > values.get(f"{other}_of_cap_pct", 0.0) >= OTHER_CAP_PCT:
             continue
@@ -166,8 +168,9 @@ def _caps(
         seen = {"rate": words.rate_text(cap, values), "wait": words.wait_text(values)}
         parts = {**seen, "burst": burst, "title": title, "time": time_pct, "helps": helps}
         memory = words.memory_too(values)
-        text = words.said("cap", values, node=node, memory=memory, **parts)
-        yield Cause("vm_cap" if of_vm else cause, text)
+        name = "cap (shared)" if is_shared else "cap"
+        text = words.said(name, values, node=node, memory=memory, together=together, **parts)
+        yield Cause("shared_cap" if is_shared else "vm_cap" if of_vm else cause, text)
 
 
 def _burst_exhausted(values: Values, _: str) -> str:

@@ -29,7 +29,8 @@ def figures(run: RunData) -> Iterator[Measurement]:
         yield measured("debt_s", settling.duration_s)
         if owed := _of_disks(run, "settle", _WRITTEN):
             yield measured("debt_bytes", sum(owed.values()))
-    if (sent_pct := _log_sent_pct(run)) is not None:
+    # To a node that is rebuilt more than the log is sent.
+    if record.workload.lost_after_s is None and (sent_pct := _log_sent_pct(run)) is not None:
         yield measured("log_sent_pct", sent_pct)
     if (flying := in_flight(run)) is not None:
         yield measured("in_flight_pct", 100 * flying / record.workload.threads)

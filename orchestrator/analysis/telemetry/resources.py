@@ -4,6 +4,7 @@ was not sampled is absent, never 0; rates are from the first to the last sample 
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from orchestrator.analysis import results
 from orchestrator.analysis.telemetry import counters, loads, machines
@@ -11,7 +12,7 @@ from orchestrator.facts import GateQuantity
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.metrics import METRICS, measured
 from orchestrator.model import Measurement, Node, Record
-from orchestrator.tier import Gate, Tier
+from orchestrator.tier import Gate, Limits, Tier
 
 Values = Mapping[str, float]  # by their names in `VALUES`
 
@@ -37,7 +38,16 @@ def gather(run: results.RunData, cpus: float | None) -> dict[str, dict[str, floa
         own |= {**of_disks.get(node.name, {}), **on_machines.around(node), **shared}
         own |= of_seconds.get(node.name, {})
         gathered[node.name] = {name: own[name] for name in VALUES if name in own}
-    return gathered
+    shares = dict(_of_shared(tier, list(gathered.values())))
+    return {node: own | shares for node, own in gathered.items()}
+
+
+def _of_shared(tier: Tier, of_nodes: Sequence[Values]) -> Iterator[tuple[str, float]]:
+    """What all disks did together, of the limits that they share: means, as no second is needed
+    where nothing may be above them."""
+    shared, together = tier.shared or Limits(), counters.summed(of_nodes)
+    for name, share in _mean_of_caps(replace(tier, limits=shared), together):
+        yield f"shared_{name}", share
 
 
 def _stated(record: Record) -> dict[str, dict[str, float]]:

@@ -9,12 +9,13 @@ from orchestrator.analysis.telemetry.kept import CPU_PCT
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.facts import BottleneckCause
 
+_CAPS = ("iops", "bandwidth", "shared_iops", "shared_bandwidth")
 _FULL = 0.98  # the use of a resource is not known better
 Shares = dict[BottleneckCause, float]
 
 
 def nearest_cap(values: Values) -> float:
-    return max(values.get("iops_of_cap_pct", 0.0), values.get("bandwidth_of_cap_pct", 0.0))
+    return max(values.get(f"{cap}_of_cap_pct", 0.0) for cap in _CAPS)
 
 
 def own_share(values: Values) -> float:

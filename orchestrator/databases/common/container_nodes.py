@@ -4,13 +4,14 @@ whether each node's WAL is on the disk that the profile names for it."""
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import NoReturn
+from dataclasses import replace
+from typing import NoReturn, Protocol, runtime_checkable
 
 from orchestrator import errors
 from orchestrator.errors import Mistake, NodeError, RunError, TierbenchError
 from orchestrator.kernel import mounts
 from orchestrator.keys.messages import failure, message
-from orchestrator.model import TLS_IF_OFFERED, ClusterSpec, Endpoint, Node, Tls, Volume
+from orchestrator.model import TLS_IF_OFFERED, Cluster, ClusterSpec, Endpoint, Node, Tls, Volume
 from orchestrator.platforms.common.machines import as_node
 from orchestrator.powers import UNLIMITED, Completed, Container, ContainerSpec, World
 from orchestrator.system import at_once, redaction
@@ -20,7 +21,7 @@ from orchestrator.units import format_bytes
 USER = DATABASE = "bench"
 # What docs/SCALE.md has figures for; an engine's network holds as many and 140 clients besides.
 MAX_NODES = 100
-_LOOK_S = 20.0
+_LOOK_S, _EMPTY_S = 20.0, 900.0
 _MOUNTS = ("cat", "/proc/self/mountinfo")
 
 Log = Callable[[str, World], str]
@@ -144,6 +145,27 @@ def stop(names: Sequence[str], timeout_s: float, world: World) -> None:
             world.platform.container(name).stop(timeout_s)
 
     at_once.each(stop_node, names)
+
+
+@runtime_checkable
+class Rebuilds(Protocol):
+    """A database of three nodes or more whose last can be lost under load, and rebuilt."""
+
+    def start_anew(self, node: Node, cluster: Cluster, world: World) -> Node:
+        """Kills it, empties its disk and starts it; returns it as it is now. RunError."""
+
+    def await_rebuilt(self, cluster: Cluster, world: World, deadline_s: float) -> None:
+        """Returns when it does its share as before. NodeError if it ends, or past the deadline."""
+
+
+def started_anew(node: Node, plan: ContainerSpec, folders: Sequence[str], world: World) -> Node:
+    """Kills a node, removes these folders of its disks, and starts it; returns it as it is now."""
+    world.platform.container(plan.name).remove(0)
+    bare = replace(plan, entrypoint=("rm",), command=("-rf", *folders), network=None, address=None)
+    if (done := world.platform.once(bare, _EMPTY_S)).exit_code != 0:
+        raise RunError(f"the disk of {plan.name} could not be emptied", evidence=done.tail())
+    up = world.platform.stand(plan)  # without a note it goes as what it has the name of
+    return replace(node, container_id=up.id, process_id=up.process_id)
 
 
 def raise_cause(

@@ -39,7 +39,8 @@ _CHECKPOINT_S = 900.0
 _VACUUM_S = 6 * 3600.0
 _STREAMS = 3  # of sequential reads per node: enough to keep a disk with latency busy
 _WAL_DISK = "/wal"  # where the image's `node` expects the disk of the WAL, if there is one
-PG_WAL = "/data/pgdata/pg_wal"
+_DATA = "/data/pgdata"
+PG_WAL = f"{_DATA}/pg_wal"
 _SHUT_DOWN = "database system is shut down"
 # `2026-01-01 12:19:35.470 UTC [21] LOG:  checkpoint complete: wrote 4 buffers …`: the server's own
 # `log_line_prefix` and our image's time zone. Not the time in the text, which is a duration.
@@ -92,7 +93,7 @@ class PostgreSQL(Database):
                 _set_passwords(names[0], password, standby_password, world)
                 standbys = [world.platform.running(plan) for plan in plans[1:]]
                 started += up.enter_context(at_once.entered(standbys))
-                version = self._await_ready(endpoint, names, world)
+                version = self._await_ready(endpoint, names, world, _START_DEADLINE_S)
                 numbers = range(1, spec.nodes + 1)
                 described = tuple(
                     container_nodes.described(*each, world)
@@ -100,7 +101,7 @@ class PostgreSQL(Database):
                 )
                 container_nodes.wal_devices(described, PG_WAL, world)
                 yield Cluster(
-                    self.name, version, described, (endpoint,), network.name, analyze=False
+                    self.name, version, described, (endpoint,), network.name, plans, analyze=False
                 )
             except BaseException:
                 container_nodes.stop(names, 0, world)
@@ -110,21 +111,31 @@ class PostgreSQL(Database):
             else:
                 container_nodes.stop(names, 0, world)
 
-    def _await_ready(self, endpoint: Endpoint, names: Sequence[str], world: World) -> str:
-        """Waits until the primary answers and every standby has caught up; returns its version."""
-        version, standbys = "", len(names) - 1
+    def _await_ready(
+        self, endpoint: Endpoint, names: Sequence[str], world: World, deadline_s: float
+    ) -> str:
+        """Waits until the primary answers and every standby has what that had flushed a look
+        before, as under load none has all; returns its version."""
+        version, standbys, upto = "", len(names) - 1, queries.NOW
 
         def missing() -> str:
-            nonlocal version
+            nonlocal version, upto
             with self._connect(sql.local(endpoint), _QUERY_S) as session:
                 version = str(session.rows("SHOW server_version")[0]["server_version"])
-                ready = queries.replicas_caught_up(session)
+                ready, upto = queries.caught_up(session, upto)
             return "" if ready == standbys else f"{ready} of {standbys} standbys have caught up"
 
-        container_nodes.await_ready(
-            "PostgreSQL was not ready", missing, names, world, deadline_s=_START_DEADLINE_S
-        )
+        failure = "PostgreSQL was not ready"
+        container_nodes.await_ready(failure, missing, names, world, deadline_s=deadline_s)
         return version.split()[0]
+
+    def start_anew(self, node: Node, cluster: Cluster, world: World) -> Node:
+        (plan,) = (plan for plan in cluster.handle if plan.name == node.container)
+        return container_nodes.started_anew(node, plan, (_DATA, f"{_WAL_DISK}/pg_wal"), world)
+
+    def await_rebuilt(self, cluster: Cluster, world: World, deadline_s: float) -> None:
+        names = [container_nodes.container_name(node) for node in cluster.nodes]
+        self._await_ready(cluster.endpoints[0], names, world, deadline_s)
 
     def settle(self, cluster: Cluster, world: World) -> None:
         """Freezes all rows, so that neither their first reader nor a later vacuum rewrites them."""
@@ -173,7 +184,7 @@ class PostgreSQL(Database):
         with self._session(cluster, world, _CHECKPOINT_S) as session:
             session.rows("CHECKPOINT")
             if not wait_until(
-                lambda: queries.replicas_caught_up(session) == len(cluster.nodes) - 1,
+                lambda: queries.caught_up(session)[0] == len(cluster.nodes) - 1,
                 deadline_s=_CHECKPOINT_S,
                 clock=world.clock,
             ):

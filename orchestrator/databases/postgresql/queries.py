@@ -13,10 +13,14 @@ def _asked(name: str, session: Session, **words: str) -> list[Row]:
     return session.rows(query(__package__, name, **words))
 
 
-def replicas_caught_up(session: Session) -> int:
-    """Standbys that have what they must have. It may change at once: the server writes by itself,
-    too."""
-    return int(_asked("caught_up", session)[0]["replicas_caught_up"])
+NOW = "pg_current_wal_flush_lsn()"
+
+
+def caught_up(session: Session, upto: str = NOW) -> tuple[int, str]:
+    """How many standbys have what they must have, `upto` there in the log; and where its end is. It
+    may change at once: the server writes by itself, too."""
+    row = _asked("caught_up", session, upto=upto)[0]
+    return int(row["replicas_caught_up"]), f"'{row['flushed']}'"
 
 
 def facts(session: Session, memory_bytes: int | None, image: str | None = None) -> DatabaseFacts:

@@ -47,8 +47,10 @@ def synchronous_standby_names(replication_factor: int) -> str:
 
 
 def applied(spec: ClusterSpec) -> dict[str, str]:
-    """All settings that nodes are started with; those of the profile override derived ones."""
-    return {**_derived(spec), **own(spec)}
+    """All settings that nodes are started with; those of the profile override derived ones, and
+    those without a sync both, where that stage is taken away."""
+    without_sync = shipped(__package__, "settings.yaml")["without_commit"]
+    return {**_derived(spec), **own(spec), **(without_sync if spec.without == "commit" else {})}
 
 
 def own(spec: ClusterSpec) -> dict[str, str]:

@@ -24,6 +24,7 @@ OWN = ("durability", "tls", "zones", "wal_directory", "image", "restore")  # doc
 _YAML = {"true": "on", "false": "off"}  # what YAML makes of an unquoted `on` and `off`
 _NAME = re.compile(r"(?:(master|tserver)\.)?([a-z][a-z0-9_]*)")
 _ZONE = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+){2}")
+_NO_SYNC = "no commit waits for a sync: only with `durability: durable` can that be taken away"
 _DURABLE = "it decides what survives a power cut: use `durability: default` or `durable`"
 
 
@@ -70,6 +71,9 @@ def read(spec: ClusterSpec) -> tuple[Settings, tuple[Mistake, ...]]:
         return value == words[1]
 
     durable, tls = second("durability", "default", "durable"), second("tls", "off", "on")
+    if spec.without == "commit" and not durable:
+        mistakes.append(_mistake("durability", _NO_SYNC))
+    durable = durable and spec.without != "commit"
     own_wal, load = second("wal_directory", "shared", "own"), second("restore", "copy", "load")
     image = texts.pop("image", None)
     zones = _zones(texts.pop("zones", None), spec.nodes, spec.replication_factor, mistakes)

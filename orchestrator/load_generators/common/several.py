@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from orchestrator.analysis.figures import rebuilt
 from orchestrator.errors import LoadError, TierbenchError, UsageError
 from orchestrator.keys.messages import failure, message
 from orchestrator.load_generators.common import merging
@@ -108,10 +109,17 @@ def read(
     start_s: float,
     end_s: float,
 ) -> Result:
-    """As the generator's own `read`, each transaction once. LoadError if one is unreadable."""
+    """As the generator's own `read`, each transaction once; and figures of a rebuild, if there was
+    one. LoadError if one is unreadable."""
+
+    def whole(result: Result) -> Result:
+        file, window_s = out / rebuilt.FILE, (start_s, end_s)
+        times = json.loads(file.read_text()) if file.is_file() else {}
+        return rebuilt.added(result, times, window_s, workload.thinks) if times else result
+
     with merging.reading(generator.name):
         if not (out / _NOTES).is_file():  # the only one was here
-            return generator.read(workload, out, start_s, end_s)
+            return whole(generator.read(workload, out, start_s, end_s))
         notes: dict[str, dict[str, Any]] = json.loads((out / _NOTES).read_text())
         if not isinstance(generator, Splits):
             (name,) = notes
@@ -122,7 +130,7 @@ def read(
         shifts_s = [float(notes[name]["shifted_s"]) for name in left]
         records = generator.merged([own for own, _ in left.values()], shifts_s)
         facts = merging.one_of({name: facts for name, (_, facts) in left.items()}, notes)
-        return generator.result(workload, (records, facts), start_s, end_s)
+        return whole(generator.result(workload, (records, facts), start_s, end_s))
 
 
 @dataclass(frozen=True)

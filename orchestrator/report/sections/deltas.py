@@ -8,7 +8,7 @@ from orchestrator.analysis.conclusions import Delta
 from orchestrator.report import blocks, wording
 from orchestrator.report.blocks import Cell, Chart, Charts, Paragraph, Part, Section, table_of
 from orchestrator.report.charts import charts
-from orchestrator.report.prose import said
+from orchestrator.report.prose import said, words
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections.summary import change_cell, levels
 
@@ -21,9 +21,11 @@ def section(index: ReportIndex) -> Section:
         return Section("deltas", "Against another tier", (Part("", (nothing,)),))
     p99 = {"latency_p99_s": "p99"} if index.has("latency_p99_s") else {}
     latency = _table(index, {"latency_avg_s": "average", **p99})
+    lost = (_table(index, words("deltas.rebuild")),) if index.has("rebuild_s") else ()
     tables = (
         Part("Latency (negative is better)", (latency,)),
         Part("Throughput (positive is better)", (_table(index, {"": ""}),)),
+        *(Part("A lost node (less time is better)", (table,)) for table in lost),
     )
     return Section("deltas", f"Against {baseline}", (*tables, *_open_questions(index)))
 

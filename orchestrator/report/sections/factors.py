@@ -5,6 +5,8 @@ from itertools import pairwise
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import FactorOnTier, Law, Sweep, VariedFactor
+from orchestrator.planning import factors
+from orchestrator.planning.factors import WITHOUT
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Answer,
@@ -18,7 +20,7 @@ from orchestrator.report.blocks import (
     Table,
     table_of,
 )
-from orchestrator.report.prose import said
+from orchestrator.report.prose import said, words
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import sweeps
 
@@ -28,7 +30,7 @@ _SLIGHT = 0.05  # exponents nearer to zero change a figure by 12 % where the val
 def answers(index: ReportIndex) -> Iterator[Answer]:
     """How far each tier is enough, or the laws where one tier alone was measured."""
     for of in index.verdict.varied:
-        if lines := of.horizons or tuple(_laws(of)):
+        if lines := of.horizons or tuple(_laws(of, index)):
             yield Answer(f"{of.workload}, {_name(of)}", "", index.opening("; ".join(lines)), "")
 
 
@@ -36,15 +38,17 @@ def sections(index: ReportIndex) -> tuple[Section, ...]:
     """One for each workload that was varied."""
     every = []
     for of in index.verdict.varied:
-        lines = [Paragraph(index.opening(line)) for line in (*of.horizons, *_laws(of))]
+        lines = [Paragraph(index.opening(line)) for line in (*of.horizons, *_laws(of, index))]
         drawn: tuple[Chart, ...] = ()
         if of.numbers and min(of.numbers) > 0:
             against = Sweep(of.workload, _name(of), of.numbers, of.workloads, (), ())
             drawn = sweeps.charts_of_sweep(index, against)
         blocks = (Charts(drawn, index.tiers, said("factors.charts")),) if drawn else ()
-        parts = [Part("", (Items(tuple(lines)), Paragraph(said("factors.laws")), *blocks))]
+        about = said("factors.stages" if of.factor == WITHOUT else "factors.laws")
+        parts = [Part("", (Items(tuple(lines)), Paragraph(about), *blocks))]
         parts += [Part(tier.tier, (table(index, of, tier),)) for tier in of.tiers]
-        title = f"{of.workload} at several values of {_name(of)}"
+        at = "without a stage" if of.factor == WITHOUT else f"at several values of {_name(of)}"
+        title = f"{of.workload} {at}"
         every.append(Section(f"factor-{of.workload}", title, tuple(parts)))
     return tuple(every)
 
@@ -53,10 +57,13 @@ def _name(of: VariedFactor) -> str:
     return of.factor.replace("_", " ")
 
 
-def _laws(of: VariedFactor) -> Iterator[str]:
+def _laws(of: VariedFactor, index: ReportIndex) -> Iterator[str]:
     """A sentence for each figure that follows the factor, or for each change where none can be said
-    to, and for each change of what limits it."""
+    to, and for each change of what limits it; for each stage that was taken away."""
     for tier in of.tiers:
+        if of.factor == WITHOUT:
+            yield from _stages(of, tier, index)
+            continue
         for law in tier.laws:
             what = wording.METRICS[law.metric] + " per node" * law.per_node
             yield f"{tier.tier}: {what} {_law(of, law)}"
@@ -69,6 +76,30 @@ def _laws(of: VariedFactor) -> Iterator[str]:
             if before and after and before != after:
                 text = f"from {before} at {of.values[place]} to {after} at {of.values[place + 1]}"
                 yield f"{tier.tier}: what limits it changes {text}"
+
+
+def _stages(of: VariedFactor, tier: FactorOnTier, index: ReportIndex) -> Iterator[str]:
+    """Whether each stage that was taken away was the limit: only a change that is proven says so,
+    of the rate, or of the average latency where the rate is asked for."""
+    full, *others = of.workloads
+    rate, scope = index.throughput_metric(full), index.latency_scope(full)
+    cause = tier.causes.get(full, "unattributed").replace("_", " ")
+    named = "" if cause == "unattributed" else f"; with all stages {cause} was named"
+    for load in others:
+        keys = (rate, "all"), ("latency_avg_s", scope)
+        own = {(step.metric, step.scope): step for step in tier.steps if step.contender == load}
+        steps = [own[key] for key in keys if key in own]
+        step = next((each for each in steps if each.verdict == "better"), next(iter(steps), None))
+        if step is None:
+            continue
+        cells = (index.metric_cells(tier.tier, at, {step.metric: ""}) for at in (load, full))
+        less, every = (cell[""].text for cell in cells)
+        stage = words("factors.stage")[factors.lacks(index.campaign.plan.workload(load))]
+        text = f"{less} instead of {every} {wording.METRICS[step.metric]}"
+        change = units.format_change(step.change_pct), wording.interval(step)
+        shown = ", ".join(filter(None, change))
+        judged = said(f"factors.stage.{step.verdict}", stage=stage)
+        yield f"{tier.tier}: with the {stage} out of the path {text} ({shown}): {judged}{named}"
 
 
 def _law(of: VariedFactor, law: Law) -> str:

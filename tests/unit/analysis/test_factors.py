@@ -211,3 +211,12 @@ def test_one_tier_alone_has_no_decision_and_its_laws() -> None:
     verdict = judge(campaign_of({"premium": (1000, 900, 800, 700)}))
     assert verdict.decisions == () and verdict.cluster is None
     assert verdict.varied[0].horizons == () and verdict.varied[0].tiers[0].laws
+
+
+def test_a_stage_that_is_taken_away_may_change_what_follows_from_it_alone() -> None:
+    def steps(**changes: object) -> set[str]:
+        campaign = campaign_of({"premium": (100, 200)}, "without=network")
+        return {step.verdict for step in of_tier(changed(campaign, "network", **changes)).steps}
+
+    assert steps(without="network", client="beside") == {"better"}
+    assert steps(without="network", client="beside", nodes=5) == {"inconclusive"}

@@ -15,7 +15,7 @@ import pytest
 from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import bottlenecks, causes
-from orchestrator.tier import Burst
+from orchestrator.tier import Burst, Limits
 from tests.bench.simulated_system import System, gains_pct, simulated
 from tests.campaign_tables import held, sampled_in
 from tests.campaigns import START_S, build_tier
@@ -268,3 +268,18 @@ def test_a_busy_machine_and_one_whose_host_gives_its_cpu_away() -> None:
         limit = named(replace(run, sampled=held(pd.concat(tables, ignore_index=True))))
         assert limit.cause == "machine_bound", limit.text
         assert ("gave 91 % to others" in limit.text) == (metric == "cpu_steal_seconds_total")
+
+
+def test_a_limit_of_all_disks_together_is_named_where_no_disk_is_at_its_own() -> None:
+    _, run = simulated(CAPPED)
+
+    def judged(iops: int) -> Bottleneck:
+        limits = replace(run.record.profile.tier.limits, iops=1_000)
+        tier = replace(run.record.profile.tier, limits=limits, shared=Limits(iops))
+        profile = replace(run.record.profile, tier=tier)
+        return named(replace(run, record=replace(run.record, profile=profile)))
+
+    limit = judged(200)
+    assert limit.cause == "shared_cap", limit.text
+    assert "100 % of the IOPS that they share" in limit.text
+    assert judged(400).cause != "shared_cap"

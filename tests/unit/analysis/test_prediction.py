@@ -17,6 +17,7 @@ from orchestrator.analysis.prediction.simulation import SimulatedDisk, System, s
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.errors import UsageError
+from orchestrator.facts import Varied
 from orchestrator.model import Record
 from orchestrator.planning import latency_quantiles
 from orchestrator.tier import Burst, Gate, GateCheck, Limits
@@ -203,6 +204,14 @@ def test_a_run_at_its_cap_is_refused_and_says_which_would_do() -> None:
     with pytest.raises(UsageError, match="premium-tpcc-r1 was at a cap") as refused:
         model(run_of(campaign(), "premium"), None, None)
     assert "--sweep threads=1,16" in refused.value.advice
+
+
+def test_a_run_that_lacks_a_stage_predicts_no_tier() -> None:
+    run = run_of(campaign(), "ultra")
+    load = replace(run.record.workload, varied=Varied("tpcc", "without", "commit"))
+    with pytest.raises(UsageError, match="measured without commit") as refused:
+        model(replace(run, record=replace(run.record, workload=load)), None, None)
+    assert "has all stages" in refused.value.advice
 
 
 def quiet(results: Results, tier: str) -> Results:

@@ -42,6 +42,7 @@ GIVEN: dict[str, tuple[str, ...]] = {
     "latency_at": ("--latency-at", "70%"),
     "sweep": ("--sweep", "threads=1,4"),
     "vary": ("--vary", "data=2,4 tables"),
+    "without": ("--without", "disk,network"),
     "gate_every": ("--profiles", "mine.yaml", "--gate-every", "3"),
     "drain": ("--profiles", "mine.yaml", "--drain"),
     "warmup": ("--warmup", "steady"),

@@ -52,9 +52,9 @@ def seen(plan: Plan, factor: str) -> list[Any]:
     ]
 
 
-def request(vary: str, **more: Any) -> Request:
+def request(vary: str = "", **more: Any) -> Request:
     asked = {"profiles": ("premium", "ultra"), "workloads": ("insert",), "scale": "smoke"}
-    return Request(**{**asked, "nodes": None, "repetitions": 3, **more}, vary=vary)
+    return Request(**{**asked, "nodes": None, "repetitions": 3, **more}, vary=vary or None)
 
 
 @pytest.mark.parametrize("database", ["postgresql", "yugabytedb"])
@@ -98,6 +98,15 @@ def test_each_factor_is_planned_on_each_database(text: str, database: str) -> No
         ("nodes=1,2", {"nodes": 3}, "--nodes"),
         ("data=1x,2x", {"data": "4x"}, "--data"),
         ("tables=1,2", {"overrides": ("tables=3",)}, "set twice"),
+        ("", {"without": "disk", "platform": "kubernetes"}, "on one Docker engine alone"),
+        ("", {"without": "network", "profiles": ("machines.yaml",)}, "on one Docker engine alone"),
+        ("", {"without": "commit", "profiles": ("existing.yaml",)}, "others run this cluster"),
+        ("", {"without": "commit", "workloads": ("point-select",)}, "only reads"),
+        ("", {"without": "commit", "database": "yugabytedb"}, "waits for a sync"),
+        ("", {"without": "disk", "workloads": ("disk-matrix",)}, "measures a disk alone"),
+        ("", {"without": "cpu"}, "a stage is nothing or disk or network or commit"),
+        ("", {"without": "disk", "sweep": "threads=1,2"}, "--without does not go with --sweep"),
+        ("threads=1,2", {"without": "disk"}, "--without does not go with --vary"),
     ],
 )
 def test_what_cannot_be_varied_is_refused_with_what_to_do(
@@ -152,6 +161,17 @@ def test_a_plan_is_read_as_it_was_written(text: str, tmp_path: Path) -> None:
     assert store.load(store.create(tmp_path, plan, {}, 0.0)).plan == plan
 
 
+def test_stages_are_taken_away_beside_the_full_run_in_one_balanced_plan() -> None:
+    plan = planned(request(without="disk commit", database="postgresql", nodes=1))
+    names = ["insert-at-all-stages", "insert-at-without-disk", "insert-at-without-commit"]
+    assert [load.name for load in plan.workloads] == names and len(plan.runs) == 3 * 2 * 3
+    used = [as_used(plan.profiles[0], load) for load in plan.workloads]
+    assert [profile.tier.disk.in_memory for profile in used] == [False, True, False]
+    assert [profile.cluster.without for profile in used] == ["nothing", "disk", "commit"]
+    firsts = {plan.runs[6 * repetition].workload for repetition in range(3)}
+    assert len(firsts) > 1, "each round begins with another"
+
+
 def test_one_tier_may_be_varied_alone() -> None:
     plan = planned(request("threads=1,2", profiles=("premium",)))
     assert len(plan.tiers) == 1 and len(plan.runs) == 6
@@ -160,7 +180,8 @@ def test_one_tier_may_be_varied_alone() -> None:
 OF_OTHERS = ("bulk-", "network=", "client=")  # workloads and keys that other pages describe
 COMMANDS = [
     words
-    for words in documented_commands("FACTORS.md", "The questions of the studies")
+    for section in ("Take a stage away", "The questions of the studies")
+    for words in documented_commands("FACTORS.md", section)
     if not any(mark in word for mark in OF_OTHERS for word in words)
 ]
 

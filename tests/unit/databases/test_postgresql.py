@@ -18,6 +18,7 @@ from orchestrator.errors import NodeError, RunError, UnavailableError, UsageErro
 from orchestrator.model import Cluster, Endpoint, Node
 from orchestrator.system import sql
 from tests.fake_postgresql import MIB, NETWORK, Bench, by_place, spec, volumes
+from tests.fakes import completed
 
 # ------------------------------------------------------------------ up and down
 
@@ -140,6 +141,46 @@ def test_a_standby_that_never_catches_up_is_given_up() -> None:
     with pytest.raises(NodeError, match="within 300 s: 1 of 2 standbys have caught up"):
         bench.run()
     assert 300 <= bench.clock.monotonic() - started_s < 301
+
+
+def test_the_last_node_starts_anew_on_an_emptied_disk_under_its_name() -> None:
+    bench = Bench(3)
+
+    def lose(cluster: Cluster) -> None:
+        node, first = cluster.nodes[-1], bench.engine.specs["net-node-3"]
+        bench.engine.asked.clear()
+        new = bench.database.start_anew(node, cluster, bench.world)
+        assert [entry[:2] for entry in bench.engine.asked] == [
+            (verb, "net-node-3") for verb in ("remove", "once", "stand")
+        ]
+        assert bench.engine.specs["net-node-3"] == first, "as it was started"
+        assert first.note == "", "so that it is removed with the others"
+        assert (new.name, new.device) == (node.name, node.device)
+        bench.database.await_rebuilt(cluster, bench.world, 10.0)
+        bench.engine.answer = lambda *_: completed("rm: read-only file system", exit_code=1)
+        with pytest.raises(RunError, match="net-node-3 could not be emptied"):
+            bench.database.start_anew(node, cluster, bench.world)
+
+    bench.run(lose)
+
+
+def test_a_standby_under_load_need_have_no_more_than_was_flushed_a_look_before() -> None:
+    """It never has all: while it is asked more is flushed."""
+    bench = Bench(2)
+    looks: list[str] = []
+
+    def rows(statement: str) -> list[dict[str, object]]:
+        if "pg_stat_replication" in statement:
+            looks.append(statement)
+        behind = "replay_lsn >= pg_current_wal_flush_lsn()" in statement
+        return [{**bench.server.row, "replicas_caught_up": 0 if behind else 1}]
+
+    def wait(cluster: Cluster) -> None:
+        bench.server.rows = rows  # type: ignore[method-assign]
+        bench.database.await_rebuilt(cluster, bench.world, 10.0)
+
+    bench.run(wait)
+    assert len(looks) == 2 and "replay_lsn >= '0/3000060'" in looks[1]
 
 
 def test_a_lost_session_is_a_dead_node_where_one_died() -> None:

@@ -240,3 +240,10 @@ def test_the_interval_of_checkpoints_as_a_profile_may_write_it(
 def test_an_interval_that_cannot_be_read_is_refused() -> None:
     with pytest.raises(UsageError, match="checkpoint_timeout"):
         PostgreSQL().checkpoint_interval_s(spec(settings={"checkpoint_timeout": "often"}))
+
+
+def test_without_commits_nothing_waits_for_a_sync_whatever_the_profile_says() -> None:
+    own = replace(spec(), settings={"synchronous_commit": "on", "work_mem": "8MB"})
+    with_sync, without = settings.applied(own), settings.applied(replace(own, without="commit"))
+    changed = {name: value for name, value in without.items() if value != with_sync[name]}
+    assert changed == {"fsync": "off", "synchronous_commit": "off"}

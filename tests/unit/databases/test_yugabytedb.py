@@ -377,3 +377,11 @@ def test_readers_are_told_of_no_flag_that_is_not_passed() -> None:
     passed = (GOLDEN / versions.STUDY / "three.txt").read_text()
     for flag in ("ysql_num_shards_per_tserver=1", "enable_automatic_tablet_splitting=false"):
         assert flag in text and flag in passed
+
+
+def test_without_commits_a_durable_log_is_not_synced_and_any_other_never_was() -> None:
+    durable = replace(THREE, settings={"durability": "durable"}, without="commit")
+    chosen, mistakes = settings.read(durable)
+    assert flags.tserver_flags(durable, chosen)["durable_wal_write"] == "false" and not mistakes
+    _, (mistake,) = settings.read(replace(THREE, without="commit"))
+    assert "no commit waits for a sync" in mistake.what

@@ -26,6 +26,7 @@ from tests.plans import a_plan
 AT = Endpoint("10.0.0.11", 5432, 1, "bench", "secret", "bench")
 CLUSTER = Cluster("postgresql", "17", (), (AT,), "net")
 NAMES = ("bulk-load", "bulk-index", "bulk-scan")
+ENDING = ("bulk-index", "bulk-scan", "bulk-restore")
 
 
 def shipped(name: str, scale: str = "smoke") -> Workload:
@@ -39,6 +40,8 @@ def test_the_command_lines() -> None:
     loading = command_lines.load_command(shipped("bulk-scan"), CLUSTER)
     assert loading[1] == "/workloads/bulk/load.lua"
     assert {"--tables=4", "--rows=1000000", "--workers=2"} <= set(loading)
+    restoring = command_lines.run_command(shipped("bulk-restore"), CLUSTER)
+    assert {"--rows=0", "--table-rows=500000", "--threads=2", "--time=120"} <= set(restoring)
 
 
 def test_one_data_set_for_index_and_scan_and_an_empty_one_to_load() -> None:
@@ -56,6 +59,7 @@ def test_one_data_set_for_index_and_scan_and_an_empty_one_to_load() -> None:
         ("bulk-index", {"batch": 10}),
         ("bulk-scan", {"arrival_rate": 5}),
         ("bulk-load", {"batch": 0}),
+        ("bulk-restore", {"batch": 10}),
         ("bulk-load", {"db_ps_mode": "disable"}),
     ],
 )
@@ -68,7 +72,7 @@ def test_options_that_would_have_no_effect_are_refused(name: str, options: dict[
     ]
 
 
-@pytest.mark.parametrize("name", ["bulk-index", "bulk-scan"])
+@pytest.mark.parametrize("name", ENDING)
 def test_work_that_ends_has_no_time_for_a_steady_state_or_for_trials(name: str) -> None:
     load = shipped(name)
     with pytest.raises(UsageError) as raised:
@@ -92,7 +96,7 @@ def test_a_load_has_both() -> None:
     assert load_generators.confirmed(load, asked=True).confirm_s == 24.0
 
 
-@pytest.mark.parametrize("name", ["bulk-index", "bulk-scan"])
+@pytest.mark.parametrize("name", ENDING)
 def test_work_that_ends_is_done_by_one_client(name: str) -> None:
     spec = replace(a_plan().profiles[0].cluster, clients=2)
     world = replace(

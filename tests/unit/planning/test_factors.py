@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
+from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from orchestrator.errors import UsageError
 from orchestrator.facts import Varied
 from orchestrator.planning import factors
 from orchestrator.planning.durations import loads
 from orchestrator.planning.plan import as_used, grown, make_plan
-from orchestrator.tier import NodeDisks, RealDisks
+from orchestrator.tier import Latencies, Limits, NodeDisks, RealDisks, Tier, in_layout
 from tests.plans import a_plan, a_profile, a_workload
 
 
@@ -46,6 +49,9 @@ def test_values_are_in_rising_order_unless_they_are_words(text: str, words: list
         ("nodes=3,3", "no factor with its values"),
         ("nodes=3,,6", "no factor with its values"),
         ("nodes=0,3", "not above zero"),
+        ("without=nothing", "no factor with its values"),
+        ("without=disk,disk", "no factor with its values"),
+        ("without=cpu", "a stage is nothing or disk"),
         ("nodes=three,6", "invalid literal"),
         ("data=20,30", "with its unit"),
         ("data=-1GiB,30GiB", "expected"),
@@ -74,6 +80,7 @@ def test_cold_caches_are_met_by_the_window() -> None:
 def test_a_value_changes_one_key_of_the_cluster_alone() -> None:
     profile = replace(a_profile(nodes=9), cluster=replace(a_profile(nodes=9).cluster))
     values = {"client": ("beside,outside", "beside"), "network": ("1Mbit,2Mbit", 125_000)}
+    values["without"] = ("commit", "nothing")
     for name, of_cluster in factors.OF_CLUSTER.items():
         text, value = values.get(name, ("2,3", 2))
         used = as_used(profile, factors.at(a_workload(), factors.parse(f"{name}={text}")[0]))
@@ -145,3 +152,81 @@ def test_nodes_differ_alone_so_all_have_the_copies_that_the_fewest_can_hold() ->
     assert profile.cluster.replication_factor == 3 and text.startswith("replication factor 3 at")
     same, text = factors.with_common_copies(profile, factors.parse("nodes=3,9"))
     assert (same, text) == (profile, "")
+
+
+# ------------------------------------------------------------------ a stage taken away
+
+
+def test_each_stage_is_taken_away_beside_the_full_run() -> None:
+    values = factors.parse("without=network,disk")
+    assert [factors.in_words(value) for value in values] == [
+        "all stages",
+        "without network",
+        "without disk",
+    ]
+    loads = [factors.at(a_workload(), value) for value in values]
+    assert [load.name for load in loads] == [
+        "point-select-at-all-stages",
+        "point-select-at-without-network",
+        "point-select-at-without-disk",
+    ]
+    assert [factors.lacks(load) for load in loads] == ["", "network", "disk"]
+    assert factors.lacks(a_workload()) == "" == factors.lacks(replace(loads[0], varied=None))
+
+
+def test_what_is_taken_away_is_gone_and_the_rest_stays() -> None:
+    cluster = replace(a_profile(nodes=3).cluster, network_bytes_per_s=125_000)
+    profile = replace(a_profile(nodes=3), cluster=cluster)
+    full, disk, network, commit = (
+        as_used(profile, factors.at(a_workload(), value))
+        for value in factors.parse("without=disk,network,commit")
+    )
+    assert full == profile
+    assert disk.tier.disk.in_memory and disk.tier.limits == Limits()
+    assert disk.tier.latency == Latencies() and disk.tier.name != profile.tier.name
+    assert disk.cluster == replace(cluster, without="disk")
+    changed = replace(cluster, without="network", client="beside", network_bytes_per_s=None)
+    assert network == replace(profile, cluster=changed)
+    assert commit == replace(profile, cluster=replace(cluster, without="commit"))
+
+
+def test_the_full_run_and_that_without_a_stage_have_the_same_data() -> None:
+    every = [factors.at(a_workload(), value) for value in factors.parse("without=disk,commit")]
+    plan = make_plan("t", [a_profile()], every, repetitions=2, seed=1, scale="s", margin_pct=5.0)
+    assert [load.most_times for load in loads(plan)] == [1]
+
+
+@pytest.mark.parametrize(
+    ("stage", "changes", "is_one_engine", "said"),
+    [
+        ("disk", {}, False, "on one Docker engine alone"),
+        ("network", {}, False, "on one Docker engine alone"),
+        ("commit", {}, False, ""),
+        ("network", {"client": "beside"}, True, "network already"),
+        ("network", {"client": "beside", "network_bytes_per_s": 125_000}, True, ""),
+        ("commit", {"database": "existing"}, True, "others run this cluster"),
+    ],
+)
+def test_a_stage_that_stays_says_why(
+    stage: str, changes: dict[str, Any], is_one_engine: bool, said: str
+) -> None:
+    profile = a_profile()
+    profile = replace(profile, cluster=replace(profile.cluster, **changes))
+    why = factors.misfit(profile, factors.parse(f"without={stage}"), is_one_engine)
+    assert said in why and bool(why) == bool(said)
+
+
+def test_what_only_reads_has_no_commit_to_be_taken_away() -> None:
+    _, load = (factors.at(a_workload(), value) for value in factors.parse("without=commit"))
+    assert "only reads" in factors.misfit_of(replace(load, writes=False))
+    assert factors.misfit_of(replace(load, writes=True)) == ""
+
+
+def test_a_disk_in_memory_is_read_as_it_was_written() -> None:
+    (_, value), adapter = factors.parse("without=disk"), TypeAdapter(Tier)
+    in_memory = as_used(a_profile(), factors.at(a_workload(), value)).tier
+    shared = replace(a_profile().tier, shared=Limits(600))
+    for tier in (a_profile().tier, in_memory, shared):
+        written = json.loads(json.dumps(asdict(tier, dict_factory=in_layout)))
+        assert ("in_memory" in written) == tier.disk.in_memory
+        assert adapter.validate_python(written) == tier

@@ -61,6 +61,7 @@ def test_many_short_windows_take_no_longer(
         ({"writes": True}, "a window must hold checkpoints"),
         ({"writes": False, "measure_s": 7.0}, "its window is as short as may be"),
         ({"writes": False, "measure_s": 120.0, "warmup_most_s": 60.0}, "its warm-up takes is not"),
+        ({"writes": False, "measure_s": 120.0, "lost_after_s": 9.0}, "deadline of a rebuild"),
     ],
 )
 def test_a_window_that_must_stay_as_long_stays_and_that_is_said(

@@ -122,3 +122,43 @@ def test_an_interval_that_reaches_zero_is_cut_on_logarithmic_axes() -> None:
         assert chart.live is not None
         (points,) = (data for data in chart.live["datasets"].values())
         assert all(point["low"] == pytest.approx(point["value"] / 10) for point in points)
+
+
+def test_a_stage_was_the_limit_only_where_the_change_is_proven() -> None:
+    full, faster, slower = (746, 0.0100), (1020, 0.0073), (700, 0.0107)
+    index = index_of("without=disk,network,commit", (full, faster, full, slower))
+    (answer,) = factors.answers(index)
+    disk, network, commit = answer.text.replace("\N{NO-BREAK SPACE}", " ").split("; premium: ")
+    assert disk.startswith("premium: with the disk out of the path 1,020 instead of 746")
+    assert disk.endswith(" transactions/s (+36.7 %, +34.3 to +39.2 %): the disk was the limit")
+    assert network.endswith("the network was not the limit")
+    assert commit.endswith("the sync of commits was not the limit.")
+
+
+def test_a_rate_that_is_asked_for_leaves_the_latency_to_say_it() -> None:
+    (answer,) = factors.answers(index_of("without=disk", ((60, 0.02), (60, 0.01))))
+    text = answer.text.replace("\N{NO-BREAK SPACE}", " ")
+    assert "out of the path 10 ms instead of 20 ms average latency" in text
+    assert text.endswith("the disk was the limit.")
+
+
+def test_what_is_not_proven_is_open() -> None:
+    def figures(run: Run, workload: Workload) -> list[Measurement]:
+        assert workload.varied is not None
+        noisy = {1: 0.5, 2: 1.0, 3: 1.9}[run.repetition] if workload.varied.value == "disk" else 1
+        return [measured("throughput_per_s", 100.0 * noisy), measured("latency_avg_s", 0.01)]
+
+    campaign = loads.build(loads.varied("without=disk"), figures)
+    (answer,) = factors.answers(ReportIndex(campaign, judge(campaign)))
+    assert "no difference is proven, so whether the disk was the limit is open" in answer.text
+
+
+def test_no_answer_on_tiers_is_made_of_runs_that_lack_a_stage() -> None:
+    tiers = ((746, 0.0100), (1020, 0.0073)), ((1000, 0.0100), (1020, 0.0073))
+    verdict = index_of("without=disk", *tiers).verdict
+    full = "point-select-at-all-stages"
+    assert {of.workload for of in verdict.decisions} == {full}
+    assert {delta.workload for delta in verdict.deltas} == {full}
+    (factor,) = verdict.varied
+    assert [len(tier.steps) > 0 for tier in factor.tiers] == [True, True]
+    assert not factor.horizons

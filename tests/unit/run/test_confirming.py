@@ -55,7 +55,7 @@ def changed(stop_after_s: float = float("inf"), takes_s: float = 0.0) -> tuple[C
     (workload,) = a_plan().workloads[:1]
     changes = Changes(
         {name: Lever(levers.of(name)) for name in ("IOPS", "node CPU")},
-        replace(workload, confirm_s=8 * LASTS_S),
+        replace(workload, measure_s=0.0, confirm_s=8 * LASTS_S),
         lambda: levers.set.append((clock.now() - BEGIN_S, "window over", 1.0)),
         Follower(clock, Waiting(clock, BEGIN_S + stop_after_s)),
     )

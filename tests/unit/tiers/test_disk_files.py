@@ -18,14 +18,16 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import RunError, UnavailableError, UsageError
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Volume
 from orchestrator.parts import NodesData
+from orchestrator.planning import durations, factors
 from orchestrator.planning.rehearsal import Model
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
 from orchestrator.powers import Completed, ContainerSpec, Machine, MachineFacts, World
 from orchestrator.run import checks, datasets
-from orchestrator.tier import Tier
+from orchestrator.tier import Limits, Tier
 from orchestrator.tiers.common.emulated import disk_files
 from orchestrator.tiers.common.real import removal
 from orchestrator.tiers.emulated import EmulatedTier, limits_of
@@ -134,6 +136,52 @@ def test_disk_volume_and_file_of_a_node_are_on_its_machine(far: Far, world: Worl
     assert {placement for *_, placement in far.volumes} == {"node-1", "node-2"}  # made at once
     assert not any(volume.name.startswith("/") for volume in disks.volumes)
     assert not world.cache.exists(), "nothing of it is on this computer"
+
+
+def test_a_disk_in_memory_is_a_whole_copy_in_its_servers_container(far: Far, world: World) -> None:
+    snapshots, tier = (
+        EmulatedTier().snapshots(TIER, [1], "key", world),
+        changed(TIER, in_memory=True),
+    )
+    with EmulatedTier().attached(tier, NodesData([2**30], snapshots), world):
+        command = far.specs["tierbench-disk-node-1"].command
+    options = dict(zip(command[1::2], command[2::2], strict=True))
+    assert options["--image"] == "/tmp/node-1.img"
+    assert options["--copy-of"].startswith("/images/datasets/")
+    assert "--temporary" not in options, "else the bytes below would be read from the host's disk"
+    assert "--owner" not in options, "which would mark a folder of the container"
+    rights = shipped("orchestrator.platforms.docker", "rights.yaml")["block_devices"]
+    assert "/tmp" in rights["tmpfs"]
+
+
+def test_disks_that_share_a_limit_keep_it_in_one_file_of_their_run(far: Far, world: World) -> None:
+    tier, said = replace(TIER, shared=Limits(600, 40_000_000)), json.loads(READY)
+    said["limits"] |= {"shared_iops": 600, "shared_bytes_per_s": 40_000_000}
+    far.said.default_factory = lambda: f"device: the image is there\n{json.dumps(said)}"
+    with EmulatedTier().attached(tier, NodesData([2**30] * 2), world):
+        commands = [far.specs[f"tierbench-disk-node-{number}"].command for number in (1, 2)]
+    first, second = (dict(zip(of[1::2], of[2::2], strict=True)) for of in commands)
+    assert first["--shared"] == second["--shared"]
+    assert first["--shared"].startswith("/images/") and world.scope in first["--shared"]
+    assert first["--shared-iops"] == "600" and first["--shared-bytes-per-s"] == "40000000"
+
+
+def test_disks_of_several_machines_share_no_limit(world: World) -> None:
+    with pytest.raises(UsageError, match="are on several machines"):
+        EmulatedTier().check(replace(TIER, shared=Limits(600)), world)
+
+
+def test_data_in_memory_must_fit_into_half_of_it(far: Far, world: World) -> None:
+    plan = a_plan(workloads=("insert",))
+    values = factors.parse("without=disk")
+    loads = [factors.at(load, value) for load in plan.workloads for value in values]
+    plan = replace(plan, workloads=tuple(loads))
+    needs = list(checks.needs(plan, {"emulated": EmulatedTier()}, world))
+    size_bytes, nodes = durations.data_bytes(loads[0]) or 0, plan.profiles[0].cluster.nodes
+    assert size_bytes and [need.needed_bytes for need in needs[-2:]] == [2 * nodes * size_bytes] * 2
+    assert "twice the data of 1 node that --without disk keeps there; this machine" in str(
+        needs[-1]
+    )
 
 
 def test_empty_disks_are_made_where_they_are_served(far: Far, world: World) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,8 @@ from orchestrator import tier_catalog
 from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.planning import project_files
-from orchestrator.tier import Burst, Gate, GateCheck, Tier
-from orchestrator.tiers.common.gate import expected, truth_gate
+from orchestrator.tier import Burst, Gate, GateCheck, Limits, Tier
+from orchestrator.tiers.common.gate import expected, shared_limit, truth_gate
 from orchestrator.units import parse_bytes
 from tests import ROOT
 from tests.fakes import FakeClock, Log, fake_world
@@ -307,3 +307,30 @@ def test_the_99th_percentile_of_a_real_disk_is_shown_where_it_carries(
     if carried:
         check = found["latency_p99_read"]
         assert check.measured == pytest.approx(0.007) and check.verdict == "not declared"
+
+
+@pytest.mark.parametrize(
+    ("shared", "together", "verdicts"),
+    [
+        (Limits(1_500, 40_000_000), 1_500, ["ok", "ok"]),
+        (Limits(1_500), 1_500, ["ok", "not reachable"]),
+        (Limits(1_500, 40_000_000), 2_000, [FASTER, "ok"]),  # each by itself
+        (Limits(1_500, 40_000_000), 1_200, ["slow", "ok"]),
+        (Limits(5_000, 40_000_000), 2_000, ["not reachable", "ok"]),
+    ],
+)
+def test_limits_of_all_disks_are_held_against_two_at_once(
+    shared: Limits, together: int, verdicts: list[str]
+) -> None:
+    declared = replace(
+        a_tier("a", "A", "emulated", 1_000, 100_000_000, 0.001, 0.001), shared=shared
+    )
+    rate = shared.bytes_per_s or 100_000_000
+    half: Any = nullcontext(
+        HonestDisk(changed(declared, iops=together // 2, bytes_per_s=rate // 2))
+    )
+    disks = Disks((Volume("v", "", False),) * 2, {})
+    world = fake_world(Log(), ROOT)
+    checks = list(shared_limit.checks(declared, disks, world, lambda *_: half))
+    assert [check.verdict for check in checks] == verdicts
+    assert [check.quantity for check in checks] == ["shared_iops", "shared_bandwidth"]

@@ -24,6 +24,7 @@ from orchestrator.tiers.common.real import removal
 
 GATE_BYTES = 2 * 2**30
 INSIDE = Path("/images")  # the machine's folder, in a container
+_MEMORY = Path("/tmp")  # in a container that makes a block device
 _DATASETS, _DISKS = "datasets", "disks"
 _ASK_S = 120.0
 _REMOVE_S = 600.0
@@ -37,13 +38,17 @@ _RUN_ON_ALL = f"{_RUN} {INSIDE}/{_DATASETS}/* {INSIDE}/{_DISKS}*"
 class DiskFile:
     """The file of one disk, below the folder of the machine that runs `placement`. Before it is
     served it is made a copy of `copy_of`, or anew with `size_bytes` and an empty file system; with
-    neither it is there. If `temporary`, it goes when its server ends."""
+    neither it is there. If `temporary`, it goes when its server ends. If `in_memory`, it is in the
+    memory of its server's container, with all bytes of what it is a copy of. If it `shares`, its
+    disk has limits together with others of the folder that do."""
 
     path: Path
     placement: str
     copy_of: Path | None = None
     size_bytes: int | None = None
     temporary: bool = False
+    in_memory: bool = False
+    shares: bool = False
 
 
 def places(tier: Tier, nodes: int, world: World) -> dict[Path, int]:
@@ -95,6 +100,16 @@ def mounted(world: World) -> Mount:
         removal.make(_disks(world), world)
         folder = folder.resolve()
     return Mount(str(folder), str(INSIDE))
+
+
+def served(file: DiskFile, world: World) -> str:
+    """The path of the file in the container that serves it."""
+    return str(_MEMORY / file.path.name) if file.in_memory else inside(file.path, world)
+
+
+def shared(world: World) -> str:
+    """Where the disks of a run keep what they have used of limits of all together."""
+    return inside(_disks(world) / f"{world.scope}.shared", world)
 
 
 def inside(path: Path, world: World) -> str:

@@ -135,7 +135,7 @@ def _served(
     """The volume on the device that a container serves `file` as, and what that reported."""
     disk = file.path.stem
     name, volume = f"{world.scope}-disk-{disk}", f"{world.scope}-{disk}"
-    command = (verb, "--image", disk_files.inside(file.path, world), *_comes_and_goes(file, world))
+    command = (verb, "--image", disk_files.served(file, world), *_comes_and_goes(file, world))
     spec = _spec(name, command, disk_files.mounted(world), world)
     limits, spec = _limited(replace(spec, placement=file.placement), disk, limits, latency, world)
     with world.platform.running(spec) as container:
@@ -150,12 +150,15 @@ def _served(
 
 def _comes_and_goes(file: DiskFile, world: World) -> Iterator[str]:
     """Options of how the file does."""
-    yield from ("--owner", removal.owner(world))
+    if not file.in_memory:  # which is the container's own, and goes with it
+        yield from ("--owner", removal.owner(world))
     if file.copy_of is not None:
         yield from ("--copy-of", disk_files.inside(file.copy_of, world))
     if file.size_bytes is not None:
         yield from ("--bytes", str(file.size_bytes))
-    if file.temporary:
+    if file.shares:
+        yield from ("--shared", disk_files.shared(world))
+    if file.temporary and not file.in_memory:
         yield from ("--temporary", "1")
 
 
