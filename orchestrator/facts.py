@@ -55,7 +55,7 @@ DoubtKind = Literal[
     "warm-up given up", "unsteady throughput", "short window", "short rebuild", "few checkpoints",
     "data fits in the cache", "client busy", "host saturated", "machine shared", "telemetry gaps",
     "failures", "retries", "few transactions", "overload", "Little's law", "think time's ceiling",
-    "replica missing", "data in memory",
+    "replica missing", "data in memory", "copies differ",
     "clients apart", "totals differ", "commits not durable", "another build",
     "consistency not checked", "facts not read", "leaders moved", "whole tables read",
     "connection pooler", "disks not counted", "others at work",
@@ -158,7 +158,9 @@ class DatabaseFacts(_Group):
     read, and why. `leaders_moved`: whose copies answer was uneven when measuring began, or changed
     since. `pooler`: how it shows that a connection pooler answers. `since_reset`: counters since
     measuring began, by the names above.
-    `checkpoints_s`: when each checkpoint was complete (Unix seconds), if it says so.
+    `checkpoints_s`: when each checkpoint was complete (Unix seconds), if it says so. Where a copy
+    is nothing but its bytes: `given_bytes`, of payload, that each node has been given since it was
+    started, and `bytes_of_copy`, that a byte of it takes on a disk.
     """
 
     version: str | None = None
@@ -176,6 +178,8 @@ class DatabaseFacts(_Group):
     cache_bytes: float | None = None
     since_reset: Mapping[str, Any] = field(default_factory=dict)
     checkpoints_s: Sequence[float] | None = None
+    given_bytes: Mapping[str, Any] | None = None
+    bytes_of_copy: float | None = None
 
     def counter(self, name: str) -> float | None:
         """A counter of `since_reset`; None if the database does not count that."""

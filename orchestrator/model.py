@@ -237,12 +237,13 @@ NODE_EXPORTER, DISK_DEVICE, PRESSURE = "node-exporter", "disk-device", "node-exp
 
 @dataclass(frozen=True)
 class Node:
-    """One container (or machine) that is watched, on `machine` ("": not known). `device` as in
-    /proc/diskstats, if it has one; `wal_device`: the one of its WAL, if that is another. `sources`:
-    what serves counters over HTTP → its base URL, and, as DISK_DEVICE, the device of its data."""
+    """One container (or machine) that is watched, on `machine` ("": not known); a "coordinator"
+    holds none of the data. `device` as in /proc/diskstats, if it has one; `wal_device`: the one of
+    its WAL, if that is another. `sources`: what serves counters over HTTP → its base URL, and, as
+    DISK_DEVICE, the device of its data."""
 
     name: str
-    role: Literal["database", "client", "disk", "host"]
+    role: Literal["database", "coordinator", "client", "disk", "host"]
     container: str | None = None
     process_id: int | None = None
     device: str | None = None
@@ -326,7 +327,8 @@ class Endpoint:
 @dataclass(frozen=True)
 class Cluster:
     """A running cluster: its nodes, where to connect (one endpoint per node that takes SQL).
-    `handle` is its database's own. `analyze`: whether its planner gains if loads analyze."""
+    `handle` is its database's own, and its generators'. `analyze`: whether its planner gains if
+    loads analyze."""
 
     database: str
     version: str

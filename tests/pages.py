@@ -24,7 +24,8 @@ class Server:
         class Answer(http.server.BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 outer.paths.append(self.path)
-                code, text = outer.pages.get(self.path.split("?")[0], outer.otherwise)
+                of_path = outer.pages.get(self.path.split("?")[0], outer.otherwise)
+                code, text = outer.pages.get(self.path, of_path)
                 self.send_response(code)
                 if code == 307:
                     self.send_header("Location", text)

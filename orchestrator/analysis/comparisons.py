@@ -10,12 +10,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from orchestrator import metrics, units
 from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.overload import LatencyOutcome
 from orchestrator.analysis.results import Key, Measured, RunData, sound
 from orchestrator.analysis.statistics import looks, stats
-from orchestrator.metrics import METRICS, Metric
-from orchestrator.units import counted, format_change, format_quantity
 
 # What is compared. Of TPC-C's transaction types only New-Order, the one that the specification
 # reports first: each further comparison is one more chance of a false alarm.
@@ -37,7 +36,7 @@ class Pair:
 
     contender: str
     workload: str
-    metric: Metric
+    metric: metrics.Metric
     scope: str
     left: tuple[float, ...]
     right: tuple[float, ...]
@@ -88,7 +87,7 @@ def pairs(
         if min(*left, *right) <= 0:
             why = why or "a run's figure is zero, and a ratio to it has no meaning"
         ratio = stats.ratio_of_all(left, right)
-        yield Pair(contender, workload, METRICS[key[0]], key[1], left, right, ratio, why)
+        yield Pair(contender, workload, metrics.METRICS[key[0]], key[1], left, right, ratio, why)
 
 
 def of_runs(
@@ -122,10 +121,8 @@ def deltas(
 
     chances = {i: p for i, pair in enumerate(pairs) if (p := pair.chance) is not None}
     adjusted = dict(zip(chances, stats.adjust_for_many(list(chances.values())), strict=True))
-    return tuple(
-        _delta(baseline, pair, margin_of(pair), adjusted.get(i, 1.0), len(chances))
-        for i, pair in enumerate(pairs)
-    )
+    judged = ((pair, margin_of(pair), adjusted.get(i, 1.0)) for i, pair in enumerate(pairs))
+    return tuple(_delta(baseline, *each, len(chances)) for each in judged)
 
 
 def _delta(baseline: str, pair: Pair, margin_pct: float, chance: float, family: int) -> Delta:
@@ -161,11 +158,11 @@ def verdict(pair: Pair, margin_pct: float, chance: float, family: int) -> tuple[
     if interval is None:
         return "inconclusive", _too_few(pair)
     low, high = interval
-    span, margin = _span(interval), format_quantity(margin_pct, "%")
+    span, margin = _span(interval), units.format_quantity(margin_pct, "%")
     narrow = pair.ratio.at(pair.within).interval_pct or interval
     enough = min(len(pair.left), len(pair.right)) >= SAME_LEAST
     if -margin_pct <= narrow[0] and narrow[1] <= margin_pct and enough:
-        level = format_quantity(100 * pair.within, "%")
+        level = units.format_quantity(100 * pair.within, "%")
         return "same", f"the {level} interval {_span(narrow)} lies within ±{margin}"
     if low <= 0 <= high and -margin_pct <= low and high <= margin_pct:
         few = f"fewer than {SAME_LEAST} repetitions do not prove it"
@@ -184,7 +181,7 @@ def verdict(pair: Pair, margin_pct: float, chance: float, family: int) -> tuple[
 
 def _span(interval: tuple[float, float]) -> str:
     low, high = interval
-    return f"{format_change(low)} to {format_change(high)}"
+    return f"{units.format_change(low)} to {units.format_change(high)}"
 
 
 def _too_few(pair: Pair) -> str:
@@ -209,4 +206,4 @@ def _more(pair: Pair, margin_pct: float) -> str:
     wanted = min((count for count in ways if count), default=None)
     if wanted is None:
         return f"more than {stats.MAX_REPETITIONS} repetitions would be needed at this noise"
-    return f"needs about {counted(max(1, wanted - len(pair.left)), 'more repetition')}"
+    return f"needs about {units.counted(max(1, wanted - len(pair.left)), 'more repetition')}"

@@ -329,7 +329,8 @@ class Estimate:
 @dataclass(frozen=True)
 class Prediction:
     """What a tier is predicted to do. `upwards`: faster than the tier that was measured.
-    `figures`: those that can be told, `named`. `monthly_cost`: of the disks of all nodes.
+    `figures`: those that can be told, `named`. `monthly_cost`: of the disks of all nodes, and of
+    their machines, each a `machine`, unless that is empty.
     `chance`: that an SLO is met, of which the least likely clause counts. `run`: by which one.
     `measured`: what it did, where it was measured too."""
 
@@ -342,3 +343,4 @@ class Prediction:
     chance: float | None = None
     run: str = ""
     measured: Mapping[str, float] = field(default_factory=dict)
+    machine: str = ""

@@ -58,7 +58,7 @@ def not_served(record: Record) -> tuple[float, float] | None:
 
 def at_a_rate(record: Record) -> bool:
     """Whether transactions were due at a rate of their own, whatever the tier did."""
-    return loads.paced(record) and not record.workload.thinks
+    return loads.has_pace(record.workload) and not record.workload.thinks
 
 
 def overloaded(record: Record) -> bool:

@@ -9,19 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orchestrator import model
+from orchestrator import metrics, model, tier, units
 from orchestrator.analysis.conclusions import Prediction
 from orchestrator.analysis.doubts import validity
 from orchestrator.analysis.figures.transactions import DELIVERY, NEW_ORDER
 from orchestrator.analysis.statistics import stats
-from orchestrator.analysis.telemetry import kept
-from orchestrator.analysis.telemetry.counters import Samples
+from orchestrator.analysis.telemetry import counters, kept
 from orchestrator.facts import DatabaseFacts, GeneratorFacts, IdentityFacts, group
-from orchestrator.metrics import PERCENTILES
 from orchestrator.model import Measurement, Node, Plan, Profile, Record, Run, Workload
 from orchestrator.planning.plan import EXISTING, FULL_SCALES
-from orchestrator.tier import Gate
-from orchestrator.units import gathered
 
 LEFT_OUT = "left out: "  # begins notes of files that were cut
 Key = tuple[str, str]  # metric, scope
@@ -42,7 +38,7 @@ class RunData:
 
     record: Record
     intervals: pd.DataFrame
-    sampled: Samples = field(compare=False)
+    sampled: counters.Samples = field(compare=False)
     transactions: Callable[[], Iterator[pd.DataFrame]] = field(
         default=lambda: iter(()), compare=False
     )
@@ -63,7 +59,7 @@ class Results:
     plan: Plan
     fingerprint: Mapping[str, Any]
     runs: tuple[RunData, ...]
-    gates: tuple[Gate, ...] = ()
+    gates: tuple[tier.Gate, ...] = ()
     so_far: Mapping[int, tuple[Measurement, ...]] = field(default_factory=dict)
     checksum: str = ""
     predictions: tuple[Prediction, ...] = ()
@@ -245,9 +241,9 @@ def sound(every: Sequence[Measurement]) -> dict[Key, Measurement]:
     few = {
         (metric, scope)
         for metric, scope in finite
-        if metric in PERCENTILES
+        if metric in metrics.PERCENTILES
         and (count := finite.get(("transactions", scope))) is not None
-        and count.value < stats.percentile_min_count(PERCENTILES[metric])
+        and count.value < stats.percentile_min_count(metrics.PERCENTILES[metric])
     }
     return {key: m for key, m in finite.items() if key not in few}
 
@@ -290,7 +286,7 @@ def by_disk(nodes: Iterable[Node]) -> dict[tuple[str, ...], list[Node]]:
         device = node.device or node.sources.get(model.DISK_DEVICE)
         return (place(node), device) if device else ("", "node", node.name)
 
-    return gathered((disk(node), node) for node in nodes if node.role == "database")
+    return units.gathered((disk(node), node) for node in nodes if node.role == "database")
 
 
 def place(node: Node) -> str:

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from orchestrator.analysis import comparability, comparisons, conclusions, overload, results
-from orchestrator.analysis.comparisons import Pair
-from orchestrator.analysis.conclusions import Bottleneck, CellSummary, Decision, Delta, Verdict
+from orchestrator.analysis.conclusions import Bottleneck, CellSummary, Decision, Delta, ExcludedRun
 from orchestrator.analysis.decisions import decision, factors, load_sweeps
 from orchestrator.analysis.doubts import campaign_checks, kinds
 from orchestrator.analysis.results import Measured, Results, RunData
@@ -19,13 +18,13 @@ from orchestrator.planning import factors as planned
 SCHEMA_VERSION = 2  # decisions have criteria, SLO and prices
 
 
-def judge(campaign: Results) -> Verdict:
+def judge(campaign: Results) -> conclusions.Verdict:
     """The verdict on a campaign, from plan and records alone."""
     of_cells = bottlenecks.bottlenecks(campaign)
     changes, floor = deltas(campaign), noise_floor(campaign)
     doubts = kinds.find(campaign)
     decisions, cluster = decision.decide_all(campaign, of_cells, doubts)
-    return Verdict(
+    return conclusions.Verdict(
         schema_version=SCHEMA_VERSION,
         baseline=campaign.plan.baseline,
         cells=cells(campaign),
@@ -98,16 +97,14 @@ def missing(campaign: Results) -> tuple[str, ...]:
     )
 
 
-def excluded(campaign: Results) -> tuple[conclusions.ExcludedRun, ...]:
+def excluded(campaign: Results) -> tuple[ExcludedRun, ...]:
     """The finished runs that enter nothing, by the validity rule."""
     runs = (run for run in campaign.plan.runs if run.number in campaign.excluded)
     reasons = {
         number: tuple(f"{doubt.kind}: {doubt.text}" for doubt in doubts)
         for number, doubts in campaign.excluded.items()
     }
-    return tuple(
-        conclusions.ExcludedRun(r.number, r.profile, r.workload, reasons[r.number]) for r in runs
-    )
+    return tuple(ExcludedRun(r.number, r.profile, r.workload, reasons[r.number]) for r in runs)
 
 
 def _fate(campaign: Results, run: Run) -> str:
@@ -133,7 +130,7 @@ def noise_floor(campaign: Results) -> tuple[Delta, ...]:
 
 def _compared(campaign: Results, names: Sequence[str]) -> tuple[Delta, ...]:
     """Those of the profiles `names` that are not the baseline, against it, where no stage lacks."""
-    plan, pairs = campaign.plan, list[Pair]()
+    plan, pairs = campaign.plan, list[comparisons.Pair]()
     for workload in (load for load in plan.workloads if not planned.lacks(load)):
         baseline = results.finished(campaign, plan.baseline, workload.name)
         share = looks.share(plan, workload.name)

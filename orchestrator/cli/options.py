@@ -112,7 +112,7 @@ class Options(Measuring):
     """And what `run` and `compare` can be asked, which begin one."""
 
     database: Annotated[
-        str, among("auto, postgresql, yugabytedb, existing", "what the nodes run.", "--db")
+        str, among("auto, postgresql, yugabytedb, hdfs, existing", "what the nodes run.", "--db")
     ] = AUTO
     platform: PlatformOption = None
     enforcement: Literal["emulated", "storage-class"] | None = None

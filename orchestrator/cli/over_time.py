@@ -32,7 +32,9 @@ def history(
     app: App,
     profile: Annotated[str | None, asked.profile_named()] = None,
     workload: Annotated[str | None, asked.workload_named()] = None,
-    database: Annotated[str | None, among("postgresql, yugabytedb, existing", "on it.")] = None,
+    database: Annotated[
+        str | None, among("postgresql, yugabytedb, hdfs, existing", "on it.")
+    ] = None,
     since: str | None = None,
     show_trend: Annotated[bool, Option("--trend")] = False,
     fail_if_worse: bool = False,

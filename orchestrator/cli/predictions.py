@@ -14,17 +14,18 @@ from typing import Annotated
 from rich.table import Table
 from typer import Argument, Option
 
-from orchestrator import tier_catalog
 from orchestrator.analysis.conclusions import Prediction
 from orchestrator.analysis.prediction.prediction import FIGURES, Predictor, named
 from orchestrator.analysis.results import Results
 from orchestrator.cli import RESULTS, console
 from orchestrator.cli import options as asked
 from orchestrator.cli.app import App
+from orchestrator.cli.init import CLUSTERS
 from orchestrator.errors import UsageError
+from orchestrator.keys import strict_yaml
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective
-from orchestrator.planning import project_files
+from orchestrator.planning import profiles, project_files
 from orchestrator.planning.slo import parse
 from orchestrator.report.sections import method
 from orchestrator.system import store
@@ -74,19 +75,23 @@ def advise(
     possible.sort(key=lambda p: p.monthly_cost or 0.0)
     cheapest = [[p.tier for p in possible if (p.chance or 0.0) >= least] for least in CHANCES]
     chosen = list(dict.fromkeys(tiers[0] for tiers in cheapest if tiers))
-    commands = list(_commands(campaign, predictor.measured.record.workload.name, chosen, slo))
+    vms = {p.tier: p.machine for p in possible}
+    to_measure = [(tier, vms[tier]) for tier in chosen]
+    commands = list(_commands(campaign, predictor.measured.record.workload.name, to_measure, slo))
     shown = _table(possible[:SHOWN], [named(c.metric, c.scope) for c in clauses])
     told = {"measure": chosen, "tiers": possible, "commands": commands}
     app.out.show(told, shown, *(commands or [NONE]))
 
 
-def _commands(campaign: Results, workload: str, tiers: Sequence[str], slo: str) -> Iterator[str]:
-    """Those that measure these tiers as the run was."""
-    for number, tier in enumerate(tiers, start=1):
+def _commands(
+    campaign: Results, workload: str, tiers: Sequence[tuple[str, str]], slo: str
+) -> Iterator[str]:
+    """Those that measure these tiers, each on its machine, as the run was."""
+    for number, (tier, vm) in enumerate(tiers, start=1):
         row, _, keys = tier.partition(":")
-        yield shlex.join(
-            ["tierbench", "init", f"advised-{number}", "--tier", row, *keys.split(",")]
-        )
+        on = ["--vm", vm] if vm else []
+        words = ["init", f"advised-{number}", "--tier", row, *on, *filter(None, keys.split(","))]
+        yield shlex.join(["tierbench", *words])
     names = ",".join(f"advised-{number}" for number in range(1, len(tiers) + 1))
     given = shlex.split(method.command(campaign))[1:]
     kept = [word for before, word in pairwise(given) if not {before, word} & OTHERS]
@@ -110,14 +115,23 @@ def _predictions(
 ) -> Iterator[Prediction]:
     cluster, catalog = predictor.measured.record.profile.cluster, project_files.catalog(root)
     needed = max(LEAST_BYTES, cluster.node.disk_bytes if cluster.node else 0)
+    vms = _machines(cluster.vm, root)
     for text in tiers or map(candidates.text, candidates.points(catalog, needed)):
+        vm = vms.get(text.partition("/")[0])
         with suppress(*[] if tiers else [UsageError]):  # not sold so, or of unknown latency
-            tier = project_files.bought(root, text)
-            if (vm := cluster.vm or "").partition("/")[0] == text.partition("/")[0]:
-                chosen = replace(tier_catalog.own(tier), type=tier.origin.catalog_type)
-                on_vm = tier_catalog.effective(chosen, 1, catalog.vm(vm), vm)
-                tier = tier_catalog.bound(tier, on_vm)
-            yield predictor.predict(replace(tier, name=text), clauses)
+            tier = project_files.bought(root, text, vm)
+            on = profiles.priced(replace(cluster, vm=vm, vm_price=None), tier, catalog)
+            yield predictor.predict(replace(tier, name=text), clauses, on)
+
+
+def _machines(own: str | None, root: Path) -> dict[str, str]:
+    """Provider → the machine on which its disks are: the run's own, and else that of the cluster
+    which `init` takes. Empty where the run's is nobody's."""
+    if own is None:
+        return {}
+    texts = project_files.clusters(root)
+    vms = {name: strict_yaml.parse(file, texts[file])["vm"] for name, file in CLUSTERS.items()}
+    return {**vms, own.partition("/")[0]: own}
 
 
 def _table(predictions: Sequence[Prediction], names: Sequence[str]) -> Table:
@@ -134,6 +148,7 @@ def _table(predictions: Sequence[Prediction], names: Sequence[str]) -> Table:
                 if name in p.measured:
                     cells[place] += f", measured {format_quantity(p.measured[name], unit)}"
         cost = "–" if p.monthly_cost is None else f"{p.monthly_cost:,.2f} {p.currency}"
+        cost += f" with {p.machine.partition('/')[2]}" * bool(p.machine)
         chance = "–" if p.chance is None else f"{100 * p.chance:.0f} %"
         table.add_row(p.tier + " (upwards)" * p.upwards, *cells, p.limit, cost, chance)
     return table

@@ -31,11 +31,7 @@ def provide(app: App) -> DockerPlatform:
     platform = provide_engine(app)
     provide_base(platform, app)
     for name in own_images.OURS:
-        tag = own_images.tag(app.root, name)
-        if not platform.images.present(tag):
-            app.progress.step(f"building the image {tag}", 40)
-            platform.images.build(str(own_images.folder(app.root, name)), tag, lambda _line: None)
-            app.progress.note(f"built {tag}")
+        own_images.provide(app.root, name, platform, app.progress)
     return platform
 
 

@@ -1,9 +1,9 @@
 """Files and options → profiles and workloads, at each value of a factor (`--vary`, `--without`)."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 
 from orchestrator.cli.app import PLATFORM, App
@@ -138,19 +138,14 @@ def fitted(
     profiles = tuple(profile for profile, _ in common)
     if values[0].factor == factors.DATA:
         workloads = tuple(_of_size(profiles, load) for load in workloads)
-        alike = {a.varied.of: "" for a, b in pairwise(workloads) if a.varied and _alike(a, b)}
+        of_sizes = Counter((w.varied.of, str(w.dataset)) for w in workloads if w.varied)
+        alike = [name for (name, _), values in of_sizes.items() if values > 1]
         raise_all([Mistake(f"{VARY}: {name}", message("data alike")) for name in alike])
     largest, of_files = (
         max(data_bytes(load) or 0 for load in loads) for loads in (workloads, draft.of_files)
     )
     roomy = sizes.with_room(profiles, largest) if largest > of_files else profiles
     return roomy, workloads, notes
-
-
-def _alike(load: Workload, larger: Workload) -> bool:
-    """Whether the next value of the same workload has the same data."""
-    same = load.varied and larger.varied and load.varied.of == larger.varied.of
-    return bool(same) and load.dataset == larger.dataset
 
 
 def _of_size(profiles: Sequence[Profile], load: Workload) -> Workload:

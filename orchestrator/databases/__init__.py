@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from orchestrator.databases.dry import DryDatabase
 from orchestrator.databases.existing import ExistingCluster
+from orchestrator.databases.hdfs import Hdfs
 from orchestrator.databases.none import NoDatabase
 from orchestrator.databases.postgresql import PostgreSQL
 from orchestrator.databases.yugabytedb import YugabyteDB
@@ -31,6 +32,7 @@ def databases() -> dict[str, Database]:
         "yugabytedb": YugabyteDB(),
         "postgresql": PostgreSQL(),
         "existing": ExistingCluster(),
+        "hdfs": Hdfs(),
         NONE: NoDatabase(),
         DRY: DryDatabase(),
     }

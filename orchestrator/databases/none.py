@@ -7,17 +7,16 @@ processors and memory, so that only the disk limits. Needs our image `disk`, whi
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from orchestrator import errors, parts
 from orchestrator.databases.common import container_nodes
-from orchestrator.errors import UsageError
 from orchestrator.keys.messages import failure
 from orchestrator.model import Cluster, ClusterSpec, Volume
-from orchestrator.parts import Database
 from orchestrator.platforms import own_images
 from orchestrator.powers import Network, World
 from orchestrator.tiers.common.emulated import disk_server
 
 
-class NoDatabase(Database):
+class NoDatabase(parts.Database):
     """Nothing settles, is warmed or is reset: fio syncs the file that it lays out, of which copies
     are restored, and there is no cache."""
 
@@ -29,7 +28,7 @@ class NoDatabase(Database):
     def check(self, spec: ClusterSpec, world: World) -> None:
         own_images.need(world.root, "disk", world.platform)
         if spec.nodes != 1:
-            raise failure(UsageError, "one disk alone", nodes=spec.nodes)
+            raise failure(errors.UsageError, "one disk alone", nodes=spec.nodes)
 
     @contextmanager
     def running(

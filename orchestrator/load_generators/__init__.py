@@ -5,42 +5,42 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.errors import UsageError
+from orchestrator import errors, parts
 from orchestrator.keys.messages import failure
-from orchestrator.load_generators import fio
+from orchestrator.load_generators import fio, sysbench_stock, tera
 from orchestrator.load_generators.benchbase import BenchBase, config
 from orchestrator.load_generators.benchbase.distribution import HOME_VARIABLE
 from orchestrator.load_generators.common.options import SET_FOR_ALL, refuse
 from orchestrator.load_generators.dry import DryGenerator
-from orchestrator.load_generators.fio import Fio
 from orchestrator.load_generators.sysbench import Sysbench, command_lines
 from orchestrator.load_generators.sysbench_stock import IMAGE_VARIABLE, SysbenchStock
-from orchestrator.load_generators.sysbench_stock import options as stock_options
 from orchestrator.model import Workload
-from orchestrator.parts import LoadGenerator
 
 CONFIRM_MOST_S = 240.0  # some 15 s for each change that is tried
 STEADY_MOST_S = 120.0  # at least; sooner than after 30 s it is never found
 _CHECKS: Mapping[str, Callable[[Workload], None]] = {
     "sysbench": command_lines.check,
-    "sysbench-stock": lambda load: stock_options.check(load, not os.environ.get(IMAGE_VARIABLE)),
+    "sysbench-stock": lambda load: sysbench_stock.check(load, not os.environ.get(IMAGE_VARIABLE)),
     "benchbase": config.check,
     "fio": fio.check,
+    "tera": tera.check,
 }
 _KEYS: Mapping[str, Callable[[str], Mapping[str, Sequence[str]]]] = {
     "sysbench": command_lines.keys,
-    "sysbench-stock": stock_options.keys,
+    "sysbench-stock": sysbench_stock.keys,
     "fio": lambda _: fio.KEYS,
+    "tera": tera.keys,
 }
 
 
-def load_generators() -> dict[str, LoadGenerator]:
+def load_generators() -> dict[str, parts.LoadGenerator]:
     home = os.environ.get(HOME_VARIABLE)
     return {
         "sysbench": Sysbench(),
         "sysbench-stock": SysbenchStock(os.environ.get(IMAGE_VARIABLE) or None),
         "benchbase": BenchBase(Path(home) if home else None),
-        "fio": Fio(),
+        "fio": fio.Fio(),
+        "tera": tera.Tera(),
         "dry": DryGenerator(),
     }
 
@@ -58,7 +58,7 @@ def warmed(workload: Workload, how: str) -> Workload:
         return workload
     known = workload.script in command_lines.KNOWN.keys() - set(command_lines.ENDS_WITH_WORK)
     if workload.generator != Sysbench.name or not known:
-        raise failure(UsageError, "no steady warm-up", workload=workload)
+        raise failure(errors.UsageError, "no steady warm-up", workload=workload)
     return replace(workload, warmup_most_s=max(10.0 * workload.warmup_s, STEADY_MOST_S))
 
 
@@ -67,10 +67,10 @@ def confirmed(workload: Workload, asked: bool) -> Workload:
     UsageError if its generator keeps no transactions by which the changes could be told."""
     if not asked:
         return workload
-    if workload.generator in (Fio.name, SysbenchStock.name):
-        raise failure(UsageError, "no record to confirm by", workload=workload)
+    if workload.generator in (fio.Fio.name, SysbenchStock.name, tera.Tera.name):
+        raise failure(errors.UsageError, "no record to confirm by", workload=workload)
     if workload.script in command_lines.ENDS_WITH_WORK:
-        raise failure(UsageError, "nothing left to confirm", workload=workload.name)
+        raise failure(errors.UsageError, "nothing left to confirm", workload=workload.name)
     return replace(workload, confirm_s=min(max(24.0, 2 * workload.measure_s), CONFIRM_MOST_S))
 
 
@@ -78,7 +78,7 @@ def bind(workload: Workload, generator: str | None) -> Workload:
     """Converts `workload` to another generator; unchanged for None or its own generator. UsageError
     if that generator cannot run it, or not as its file says."""
     if generator not in (None, workload.generator, config.NAME):
-        raise failure(UsageError, "another generator", workload=workload, given=generator)
+        raise failure(errors.UsageError, "another generator", workload=workload, given=generator)
     if generator == config.NAME:
         workload = config.bind(workload)
     if workload.generator in _CHECKS:

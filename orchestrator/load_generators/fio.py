@@ -15,20 +15,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from orchestrator import parts, units
 from orchestrator.errors import LoadError, Mistake, require_none
 from orchestrator.facts import GeneratorFacts
 from orchestrator.keys.messages import failure
-from orchestrator.load_generators.common.merging import nearest_rank
-from orchestrator.load_generators.common.options import refuse
+from orchestrator.load_generators.common import merging, options
 from orchestrator.metrics import measured
 from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, Workload
-from orchestrator.parts import ClientLoad, LoadGenerator, Result
 from orchestrator.planning import disk_matrix
 from orchestrator.planning.disk_matrix import MatrixCell
 from orchestrator.platforms import own_images
 from orchestrator.powers import Container, World
 from orchestrator.system import files
-from orchestrator.units import format_bytes
 
 # What its workloads take; threads are those of each point.
 KEYS = {"options": ("cells",), "dataset": ("size",), "scale": ("warmup", "measure")}
@@ -43,7 +41,7 @@ _PERCENTILES = {"latency_p50_s": 0.50, "latency_p95_s": 0.95, "latency_p99_s": 0
 _BEYOND = 10
 
 
-class Fio(LoadGenerator):
+class Fio(parts.LoadGenerator):
     """Nothing is verified after a run: the integrity of the disk is part of the truth gate."""
 
     name = "fio"
@@ -75,10 +73,10 @@ class Fio(LoadGenerator):
         stat = ("stat", "--format=%s", "/tier/tierbench.fio")
         status = container.exec(stat, timeout_s=30)
         if done.exit_code != 0 or status.out.strip() != str(size):
-            what = f"fio did not lay out its file of {format_bytes(size)}"
+            what = f"fio did not lay out its file of {units.format_bytes(size)}"
             raise LoadError(what, evidence=done.tail() + status.err)
 
-    def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
+    def run(self, load: parts.ClientLoad) -> tuple[Phase, Phase]:
         """Runs fio for each point that an earlier run of the cell has not left in `out`, at least
         the last. `measure` begins with the first point's, and has the later warm-ups in it."""
         workload, world = load.workload, load.world
@@ -106,20 +104,16 @@ class Fio(LoadGenerator):
             for figure in point_figures(point, _json(file))
         )
 
-    def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
+    def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> parts.Result:
         """Returns the figures of every point, and with scope `all` those of the whole matrix:
         throughput is the highest plateau of IOPS, latency that of one small I/O alone."""
         points = disk_matrix.planned(workload.options)
         contents = [_json(out / FOLDER / f"{point.name}.json") for point in points]
         every = zip(points, contents, strict=True)
         figures = [figure for point, content in every for figure in point_figures(point, content)]
-        facts = GeneratorFacts(
-            version=", ".join(
-                sorted({str(content.get("fio version", "")) for content in contents})
-            ),
-            more={"cells": len(points)},
-        )
-        return Result((*figures, *_together(points, figures)), None, None, facts)
+        versions = sorted({str(content.get("fio version", "")) for content in contents})
+        facts = GeneratorFacts(version=", ".join(versions), more={"cells": len(points)})
+        return parts.Result((*figures, *_together(points, figures)), None, None, facts)
 
 
 # ------------------------------------------------------------------ before and while it runs
@@ -127,7 +121,7 @@ class Fio(LoadGenerator):
 
 def check(workload: Workload) -> None:
     """UsageError listing what is wrong with its file, whatever the cluster."""
-    refuse(workload, ((mistake.where, mistake.what) for mistake in _mistakes(workload)))
+    options.refuse(workload, ((mistake.where, mistake.what) for mistake in _mistakes(workload)))
 
 
 def _mistakes(workload: Workload, spec: ClusterSpec | None = None) -> Iterator[Mistake]:
@@ -148,7 +142,7 @@ def _mistakes(workload: Workload, spec: ClusterSpec | None = None) -> Iterator[M
         yield Mistake("dataset.size", str(error))
         return
     if spec and not 0 < size <= (most := int(_FILE_OF_DISK * spec.size.disk_bytes)):
-        disk, largest = format_bytes(spec.size.disk_bytes), format_bytes(most)
+        disk, largest = units.format_bytes(spec.size.disk_bytes), units.format_bytes(most)
         yield Mistake("dataset.size", f"a disk of {disk} takes a file of up to {largest}")
 
 
@@ -228,15 +222,13 @@ def _percentiles(histograms: Sequence[Mapping[str, int]], in_flight: int) -> dic
         counts.update({int(value): int(number) for value, number in bins.items()})
     total = counts.total()
     return {
-        metric: nearest_rank(counts, share) * 1e-9
+        metric: merging.nearest_rank(counts, share) * 1e-9
         for metric, share in _PERCENTILES.items()
         if total - math.ceil(share * total) >= _BEYOND + in_flight
     }
 
 
-def _together(
-    points: Sequence[MatrixCell], figures: Sequence[Measurement]
-) -> Iterator[Measurement]:
+def _together(points: Sequence[MatrixCell], figures: list[Measurement]) -> Iterator[Measurement]:
     """Figures of the whole matrix; a ceiling only if it was reached."""
     rows = disk_matrix.table(points, {(m.metric, m.scope): m.value for m in figures})
     for metric in ("iops", "bytes_per_s"):

@@ -186,6 +186,8 @@ def data_bytes(workload: Workload) -> int | None:
     given = workload.dataset.parameters
     tables, rows, warehouses = (given.get(key) for key in ("tables", "table_size", "warehouses"))
     rows = given.get("rows", rows)
+    if isinstance(size := given.get("bytes"), int):
+        return size
     if isinstance(warehouses, int):
         return warehouses * WAREHOUSE_BYTES
     if isinstance(tables, int) and isinstance(rows, int):

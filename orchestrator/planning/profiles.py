@@ -75,21 +75,22 @@ def read_profile(
         chosen = replace(chosen, tier=replace(tier, limits=limits))
     chosen = replace(chosen, tier=_with_log(where, chosen.tier, given, catalog))
     chosen = replace(chosen, tier=tier_catalog.striped(chosen))
-    _check_space(where, read.cluster, scale, chosen.size_bytes)
+    bought = chosen.size_bytes and chosen.size_bytes * chosen.tier.count
+    _check_space(where, read.cluster, scale, bought)
     if bool(read.cluster.existing) != isinstance(chosen.tier.disk, OthersDisks):
         what = "`enforcement: existing` and `database: existing` belong together"
         _refuse(where, [("enforcement", what)])
     nodes, shared = read.cluster.nodes or 0, not read.machines
     _refuse(where, node_disks.mistakes(chosen.tier, nodes, shared))
-    tier = tier_keys.as_held(_scaled(_on_vm(chosen, read.cluster.vm, catalog), where))
+    tier = tier_keys.as_held(_scaled(on_vm(chosen, read.cluster.vm, catalog), where))
     tier = tier if shared else node_disks.of_each(tier)
     tier = _claimed(tier, read.cluster, scale)
     placing = machines.placing(where, read, tier.disk.kind)
-    cluster = _priced(read.cluster.build(scale), tier, catalog)
+    cluster = priced(read.cluster.build(scale), tier, catalog)
     return Profile(name, read.question, tier, cluster, read.platform, placing)
 
 
-def _priced(cluster: ClusterSpec, tier: Tier, catalog: Catalog) -> ClusterSpec:
+def priced(cluster: ClusterSpec, tier: Tier, catalog: Catalog) -> ClusterSpec:
     """With the list price of its virtual machines, unless it says one: of the disk's region."""
     if cluster.vm is None or cluster.vm_price is not None:
         return cluster
@@ -195,7 +196,7 @@ def _claimed(tier: Tier, cluster: ClusterYaml, scale: str) -> Tier:
     return replace(tier, disk=replace(disk, storage_class=wanted))
 
 
-def _on_vm(chosen: Chosen, vm: str | None, catalog: Catalog) -> Tier:
+def on_vm(chosen: Chosen, vm: str | None, catalog: Catalog) -> Tier:
     """The tier as a node gets it on the cluster's VM size, if that is named. A disk of the tier for
     the WAL has its part in what the VM lets through."""
     if vm is None:

@@ -105,25 +105,31 @@ def _once(mistakes: Iterable[Mistake]) -> Iterator[Mistake]:
 
 
 def tier(
-    root: Path, name: str, changes: Sequence[str], scale: str, mechanisms: Kinds = KINDS
+    root: Path,
+    name: str,
+    changes: Sequence[str],
+    scale: str,
+    mechanisms: Kinds = KINDS,
+    vm: str | None = None,
 ) -> tuple[Tier, int | None]:
-    """The tier of a profile (by name or file) or of a catalog row, and the bytes that such a disk
-    has (None: unknown). `changes`: `key=value` of the profile's `tier`, with values as in a file.
-    UsageError with every mistake."""
+    """The tier of a profile (by name or file) or of a catalog row, as a node gets it on the `vm`,
+    and the bytes that such a disk has (None: unknown). `changes`: `key=value` of the profile's
+    `tier`, with values as in a file. UsageError with every mistake."""
     lines = [": ".join(key_and_value(change)) for change in changes]
     changed = strict_yaml.parse("options", "\n".join(lines)) if changes else {}
     if name in names(root / "profiles") or name.endswith((".yaml", ".yml")):
         _find(root / "profiles", "profile", name)  # says by itself what is wrong with the name
         (profile,), _ = read(root, [name], [], scale, mechanisms, tier_changes=changed)
         return profile.tier, None
-    chosen = parse.read_row(name, changed, catalog(root), mechanisms)
-    return chosen.tier, chosen.size_bytes
+    rows = catalog(root)
+    chosen = parse.read_row(name, changed, rows, mechanisms)
+    return parse.on_vm(chosen, vm, rows), chosen.size_bytes
 
 
-def bought(root: Path, text: str) -> Tier:
+def bought(root: Path, text: str, vm: str | None = None) -> Tier:
     """Of a row with its keys, `azure/premium-v2:size=1TiB,iops=5000`. UsageError as of `tier`."""
     row, _, changes = text.partition(":")
-    return tier(root, row, [key for key in changes.split(",") if key], parse.ANY_SCALE)[0]
+    return tier(root, row, [key for key in changes.split(",") if key], parse.ANY_SCALE, vm=vm)[0]
 
 
 def key_and_value(change: str) -> tuple[str, str]:

@@ -95,6 +95,8 @@ def _of_bytes(load: Workload, wanted: float) -> Workload:
     elif isinstance(tables, int) and given.get("rows") != 0:  # which a load begins with
         key = "rows" if "rows" in given else "table_size"
         size = {key: max(1, math.ceil(wanted / ROW_BYTES / tables))}
+    elif "bytes" in given:
+        size = {"bytes": math.ceil(wanted)}
     else:
         return load
     return replace(load, dataset=replace(load.dataset, parameters={**given, **size}))

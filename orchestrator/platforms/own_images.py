@@ -6,20 +6,24 @@ Platforms that build no images get them from the registry that REGISTRY_VARIABLE
 
 import hashlib
 import os
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from orchestrator import PROJECT as PROJECT
 from orchestrator.errors import UnavailableError
 from orchestrator.keys.messages import failure
-from orchestrator.powers import ContainerSpec, Platform, World
+from orchestrator.powers import ContainerSpec, Platform, Progress, World
 
 BASE_REPOSITORY, BASE_TAG = "debian", "trixie-slim"
 BASE = f"{BASE_REPOSITORY}:{BASE_TAG}"
 FOLDER = "docker"
 OURS = ("disk", "client", "postgres")
 REGISTRY_VARIABLE = "TIERBENCH_REGISTRY"
+AUTHORITIES_VARIABLE = "PIP_CERT"  # names those of a proxy between here and packages
+_AUTHORITIES = "authorities.crt"  # in the folder of an image whose build downloads more than Debian
 _OURS = "tierbench/"
 
 
@@ -46,6 +50,21 @@ def need(root: Path, name: str, platform: Platform) -> str:
     image = tag(root, name)
     if not platform.images.present(image):
         raise failure(UnavailableError, "image not built", image=image)
+    return image
+
+
+def provide(root: Path, name: str, platform: Platform, progress: Progress) -> str:
+    """Returns the tag of an image of ours, which is built if it is not there."""
+    image, source = tag(root, name), folder(root, name)
+    if not platform.images.present(image):
+        progress.step(f"building the image {image}", 60)
+        with TemporaryDirectory() as copy:
+            authorities = os.environ.get(AUTHORITIES_VARIABLE)
+            if authorities and _AUTHORITIES[:-1] in (source / "Dockerfile").read_text():
+                source = Path(shutil.copytree(source, copy, dirs_exist_ok=True))
+                shutil.copy(authorities, source / _AUTHORITIES)
+            platform.images.build(str(source), image, lambda _line: None)
+        progress.note(f"built {image}")
     return image
 
 

@@ -205,9 +205,10 @@ def _started(
 
 
 def _place(here: RunContext, cluster: Cluster) -> str:
-    """The network of the clients: the cluster's, or that of its first node."""
-    first = cluster.nodes[0].container if here.profile.cluster.client == "beside" else None
-    return f"{NETWORK_OF}{first}" if first else cluster.network
+    """The network of the clients: the cluster's, or that of its first node with data."""
+    beside = here.profile.cluster.client == "beside"
+    first = next((node.container for node in cluster.nodes if node.role == "database"), None)
+    return f"{NETWORK_OF}{first}" if first and beside else cluster.network
 
 
 def _lift_limits(here: RunContext, disks: Disks, nodes: Sequence[Node] = ()) -> None:

@@ -60,7 +60,7 @@ def losing(here: RunContext, cluster: Cluster, world: World) -> Iterator[tuple[C
     with followed(follow, "rebuild", follower, world) as telling:
         yield replace(cluster, nodes=cluster.nodes[:-1]), telling
     if not (here.raw / rebuilt.FILE).is_file():
-        why = errors[0] if errors else RunError("its disk was not yet empty")
+        why = errors[0] if errors else RunError("its rebuild was not over")
         evidence = why.evidence if isinstance(why, TierbenchError) else ""
         node = cluster.nodes[-1].name
         raise failure(VoidError, "not rebuilt", evidence=evidence, node=node, why=why) from why

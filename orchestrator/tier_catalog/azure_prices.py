@@ -44,7 +44,10 @@ def components(items: Iterable[Item], catalog: Catalog) -> dict[str, Components]
         for size in catalog.types[full].sizes or {}:
             if disk := meters.get((product, f"{size} LRS Disk", "1/Month")):
                 name = f"{provider_of(full)}/{size}"
-                of_rows[name] = {"per_disk": disk[0.0], **_operations(full, product, size, meters)}
+                of_rows[name] = {"per_disk": disk[0.0]}
+                if full in _METERS["bills_operations"]:  # null where their price is not told
+                    price = meters.get((product, f"{size} LRS Disk Operations", "10K"))
+                    of_rows[name]["per_10k_operations"] = price[0.0] if price else None
     for full, (product, sku) in _PROVISIONED.items():
         kinds = _METERS["of_provisioned"].items()
         parts = {name: meters.get((product, f"{sku} {of}", unit)) for name, (of, unit) in kinds}
@@ -76,16 +79,6 @@ def _meters(items: Iterable[Item]) -> dict[tuple[str, str, str], Steps]:
         steps = meters.setdefault((str(product), str(meter), str(unit)), {})
         steps.setdefault(float(item.get("tierMinimumUnits") or 0.0), float(item["retailPrice"]))
     return {meter: dict(sorted(steps.items())) for meter, steps in meters.items()}
-
-
-def _operations(
-    full: str, product: str, size: str, meters: Mapping[tuple[str, str, str], Steps]
-) -> Components:
-    """Of disks that bill operations: their price, or null where it is not told."""
-    if full not in _METERS["bills_operations"]:
-        return {}
-    price = meters.get((product, f"{size} LRS Disk Operations", "10K"))
-    return {"per_10k_operations": price[0.0] if price else None}
 
 
 def _provisioned(parts: Mapping[str, Steps | None]) -> Components:

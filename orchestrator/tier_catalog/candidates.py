@@ -1,5 +1,5 @@
 """The disks of the catalog that one could buy in the place of another: each fixed size that holds
-the data, and types of which one chooses size or limits at some points."""
+the data, types of which one chooses size or limits at some points, and several small ones."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,10 +12,11 @@ from orchestrator.errors import UsageError
 from orchestrator.tier import Limits, Tier
 from orchestrator.tier_catalog.catalog import Catalog, provider_of, tiers
 from orchestrator.tier_catalog.choosing import choose
-from orchestrator.tier_catalog.effective import through
+from orchestrator.tier_catalog.effective import striped, through
 from orchestrator.tier_catalog.rows import GIB, UNIT_BYTES, Provisioned
 
 STEPS = (1, 4, 16)  # times the least IOPS and throughput, or the size needed
+COUNTS = (1, 2, 4)  # of a node's disks, striped, where smaller ones are sold
 _IOPS_STEP, _IO_BYTES = 100, 256 * 2**10  # to which a need is rounded; where throughput follows
 Needs = Mapping[int | None, Sequence[float]]  # I/O unit (None: not documented) → IOPS, bytes/s
 _NONE: Needs = MappingProxyType({})
@@ -23,13 +24,13 @@ _NONE: Needs = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Purchase:
-    """A disk as it can be bought. keys: the profile's `tier`; vm: what the VM lets through to it
-    and others together; unit_bytes: how large an I/O counts as one, if documented; lacks: why
-    nothing can be said of it, if so."""
+    """Disks as they can be bought. keys: the profile's `tier`; tier: all of them as one; vm: what
+    the VM lets through to them and others together; unit_bytes: how large an I/O counts as one, if
+    documented; lacks: why nothing can be said of it, if so."""
 
     keys: Mapping[str, Any]
     tier: Tier
-    vm: Limits | None
+    vm: Limits
     unit_bytes: int | None
     lacks: str
 
@@ -54,12 +55,13 @@ def purchases(
         if vm and provider_of(vm) != provider_of(full):
             continue
         with suppress(UsageError):  # not sold so
-            tier = choose(catalog, {**keys, **placed, "enforcement": "existing"}, text(keys)).tier
-            limits = through(vm_size, full, 1) if vm_size else None
+            chosen = choose(catalog, {**keys, **placed, "enforcement": "existing"}, text(keys))
+            tier = striped(chosen)
+            passed = through(vm_size, full, tier.count) if vm_size else Limits()
             lacks = "" if tier.limits.iops and tier.limits.bytes_per_s else "limits not known"
-            if limits == Limits():
+            if vm_size and passed == Limits():
                 lacks = f"what {vm} lets through to it is not known"
-            bought.append(Purchase(keys | placed, tier, limits, kind.io_unit_bytes, lacks))
+            bought.append(Purchase(keys | placed, tier, passed, kind.io_unit_bytes, lacks))
     return sorted(bought, key=lambda each: getattr(each.tier.price, "monthly", math.inf))
 
 
@@ -70,38 +72,44 @@ def text(keys: Mapping[str, Any]) -> str:
 
 
 def points(catalog: Catalog, needed_bytes: int, needs: Needs = _NONE) -> Iterator[dict[str, Any]]:
-    """The `tier` of profiles: each size that holds the data; of other types STEPS, and the least
-    that they sell of what is needed."""
+    """The `tier` of profiles: each size that holds the data, alone or as several disks; of other
+    types STEPS, several where IOPS are included, and the least that they sell of what is needed."""
     for row in tiers(catalog):
-        least, rule, need = (
-            row.size_bytes[0] or 0,
-            row.kind.provisioned,
-            needs.get(row.kind.io_unit_bytes),
-        )
+        least, rule, own = row.size_bytes[0] or 0, row.kind.provisioned, {"type": row.name}
         gib = math.ceil(max(needed_bytes, least) / GIB)
         if row.kind.sizes:
-            yield from [{"type": row.name}] if least >= needed_bytes else []
+            counts = COUNTS if least <= STEPS[-1] * needed_bytes else COUNTS[:1]
+            yield from (own | _count(n) for n in counts if n * least >= needed_bytes)
         elif rule is None:
-            yield from ({"type": row.name, "size": f"{step * gib}GiB"} for step in STEPS)
+            yield from (own | {"size": f"{step * gib}GiB"} for step in STEPS)
         else:
-            yield from ({"type": row.name, **keys} for keys in _provisioned(rule, gib, need))
+            need = needs.get(row.kind.io_unit_bytes)
+            yield from (own | keys for keys in _provisioned(rule, needed_bytes, least, need))
 
 
-def _provisioned(rule: Provisioned, gib: int, need: Sequence[float] | None) -> list[dict[str, Any]]:
+def _count(disks: int) -> dict[str, int]:
+    return {"count": disks} if disks > 1 else {}
+
+
+def _provisioned(
+    rule: Provisioned, needed_bytes: int, least_bytes: int, need: Sequence[float] | None
+) -> list[dict[str, Any]]:
     """Throughput comes with the IOPS that it takes, and IOPS with the size."""
     sold, given, bought = rule.iops, rule.throughput, list[dict[str, Any]]()
     first = sold.included or sold.min, given.included or given.min or 0
-    wanted: list[tuple[float, float]] = [(s * first[0], s * first[1]) for s in STEPS]
+    wanted: list[tuple[int, float, float]] = [(1, s * first[0], s * first[1]) for s in STEPS]
+    wanted += [(count, *first) for count in COUNTS[1:] if sold.included]
     if need:
         least = max(need[0], need[1] / _IO_BYTES if given.follows else 0.0)
         rounded = _IOPS_STEP * math.ceil(least / _IOPS_STEP)
         within = min(sold.max, max(sold.min, rounded))
-        wanted.append((within, math.ceil(need[1] / UNIT_BYTES[given.unit])))
-    for iops, rate in wanted:
+        wanted.append((1, within, math.ceil(need[1] / UNIT_BYTES[given.unit])))
+    for count, iops, rate in wanted:
+        gib = math.ceil(max(needed_bytes / count, least_bytes) / GIB)
         rate = min(given.max, max(given.min or 0, rate))
         iops = max(iops, (sold.min_per_gib or 0) * gib, rate / (given.max_per_iops or math.inf))
         size = max(gib, math.ceil(iops / (sold.max_per_gib or math.inf)))
-        keys = {"size": f"{size}GiB", "iops": math.ceil(iops)}
+        keys = {"size": f"{size}GiB", **_count(count), "iops": math.ceil(iops)}
         keys |= {} if given.follows else {"throughput": f"{rate:g}{given.unit}"}
         bought += [keys] if keys not in bought else []
     return bought

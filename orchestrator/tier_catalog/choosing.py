@@ -11,8 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from orchestrator import units
-from orchestrator.errors import Mistake
+from orchestrator import errors, units
 from orchestrator.keys import tier_keys
 from orchestrator.keys.schema import KINDS, AnyTierYaml, Kinds, Percentage, PercentText, bucket_pct
 from orchestrator.keys.strict_yaml import raise_all, refused, validate
@@ -97,7 +96,7 @@ def choose(
         size_name = limits_of.next_size(kind, size_bytes)
         size_bytes = None
         if size_name is None:
-            raise refused([Mistake(f"{where}.size", f"no size of {full} is that large")])
+            raise refused([errors.Mistake(f"{where}.size", f"no size of {full} is that large")])
     size = (kind.sizes or {}).get(size_name or "")
     keys, way = given if isinstance(given, dict) else {}, asked.enforcement
     mistakes = list(tier_keys.mistakes(keys, way.kind, way.name))
@@ -108,7 +107,7 @@ def choose(
     wanted = Limits(asked.iops, asked.throughput)
     mistakes += limits_of.refusals(row, kind, size_bytes, wanted)
     mistakes += _conflicts(asked, kind, size)
-    raise_all([Mistake(f"{where}.{key}", what) for key, what in mistakes])
+    raise_all([errors.Mistake(f"{where}.{key}", what) for key, what in mistakes])
     return _chosen(asked, full, kind, size_name, name, title)
 
 

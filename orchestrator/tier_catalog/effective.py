@@ -56,10 +56,8 @@ class Effective:
         ):
             if cap.binds == "vm" and cap.disks is not None and cap.vm is not None:
                 show = units.format_bytes_per_s if "throughput" in what else units.format_number
-                yield (
-                    f"{what}: {self.vm} lets through {show(cap.vm)} "
-                    f"of the {show(cap.disks)} that the disks could give"
-                )
+                through, could = show(cap.vm), f"{show(cap.disks)} that the disks could give"
+                yield f"{what}: {self.vm} lets through {through} of the {could}"
 
 
 def effective(

@@ -12,10 +12,9 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
-from orchestrator.errors import Mistake
+from orchestrator import errors, tier
 from orchestrator.keys import strict_yaml
 from orchestrator.keys.strict_yaml import Strict, collecting, parse, raise_all, refused, validate
-from orchestrator.tier import Price
 from orchestrator.tier_catalog.catalog import Catalog, provider_of
 from orchestrator.tier_catalog.rows import UNIT_BYTES, DiskType, PriceRow, Source, Step, Text
 
@@ -72,18 +71,14 @@ def pick(rows: Sequence[PriceRow], region: str | None) -> PriceRow | None:
     return next((row for row in rows if region in (None, row.region)), None)
 
 
-def unlike(stated: Sequence[Price]) -> str:
+def unlike(stated: Sequence[tier.Price]) -> str:
     """Explains why a comparison of prices may be off; an empty text if it is not: all are of one
     region, each with its date, or all without a date but from one and the same source."""
-    known = list(stated)
-    lists = {
-        (price.currency, price.region, "" if read_on(price.as_of) else price.source)
-        for price in known
-    }
-    placed = all(price.region not in UNPLACED for price in known)
-    if len(known) < 2 or (len(lists) == 1 and placed):
+    lists = {(p.currency, p.region, "" if read_on(p.as_of) else p.source) for p in stated}
+    placed = all(price.region not in UNPLACED for price in stated)
+    if len(stated) < 2 or (len(lists) == 1 and placed):
         return ""
-    named = dict.fromkeys(f"{p.currency}, {p.region}, {p.as_of}" for p in known)
+    named = dict.fromkeys(f"{p.currency}, {p.region}, {p.as_of}" for p in stated)
     return f"Prices are not of one list ({'; '.join(named)})"
 
 
@@ -98,15 +93,9 @@ def read_on(as_of: str) -> date | None:
         return None
 
 
-def stated(row: PriceRow, amount: float) -> Price:
+def stated(row: PriceRow, amount: float) -> tier.Price:
     """The amount with where and when its components were read."""
-    return Price(
-        monthly=round(amount, 2),
-        currency=row.currency,
-        region=row.region,
-        as_of=row.date,
-        source=row.source.text,
-    )
+    return tier.Price(round(amount, 2), row.currency, row.region, row.date, row.source.text)
 
 
 def describe(row: PriceRow) -> str:
@@ -152,7 +141,7 @@ class PriceList(Strict):
 def with_prices(catalog: Catalog, lists: Mapping[str, str]) -> Catalog:
     """The catalog with the prices of `lists` (file name → YAML); a later file holds over an
     earlier one. UsageError with every mistake."""
-    mistakes: list[Mistake] = []
+    mistakes: list[errors.Mistake] = []
     of_rows: dict[str, PriceRow] = {}
     for where, text in lists.items():
         with collecting(mistakes):
@@ -170,7 +159,7 @@ def _read(where: str, text: str, catalog: Catalog) -> dict[str, PriceRow]:
     given = validate(PriceList, f"{where}: ", parse(where, text))
     source = {_CITED: Source(text=given.source, as_of=given.as_of)}
     common = {"currency": given.currency, "region": given.region, "source": _CITED}
-    mistakes: list[Mistake] = []
+    mistakes: list[errors.Mistake] = []
     rows: dict[str, PriceRow] = {}
     for name, components in given.prices.items():
         place = f"{where}: prices.{name}"
@@ -179,7 +168,7 @@ def _read(where: str, text: str, catalog: Catalog) -> dict[str, PriceRow]:
                 catalog.find(name, place)
             if (name in catalog.vms) != ("per_hour" in components):
                 what = "`per_hour` is the price of a virtual machine, and the only one it has"
-                raise refused([Mistake(place, what)])
+                raise refused([errors.Mistake(place, what)])
             rows[name] = validate(PriceRow, place, {**common, **components}, source)
     raise_all(mistakes)
     return rows
@@ -201,6 +190,5 @@ def format_list(
     """The text of a list, which `with_prices` reads."""
     head = {"currency": currency, "region": region, "as_of": as_of, "source": source}
     rows = {name: dict(components) for name, components in prices.items()}
-    return (
-        f"# Written by `tierbench prices update`.\n{strict_yaml.written({**head, 'prices': rows})}"
-    )
+    content = strict_yaml.written({**head, "prices": rows})
+    return f"# Written by `tierbench prices update`.\n{content}"

@@ -16,17 +16,15 @@ from typing import Any
 
 from orchestrator.errors import RunError
 from orchestrator.facts import OTHERS, WAL_NODES, WAL_SYNC_AVG_S, WAL_SYNC_S, WAL_SYNCS
-from orchestrator.keys.messages import failure
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys import messages, strict_yaml
 from orchestrator.model import Node, sources
 from orchestrator.powers import World
-from orchestrator.system import at_once, http_client
-from orchestrator.system.clock import wait_until
+from orchestrator.system import at_once, clock, http_client
 from orchestrator.yugabyte import pages
 
 _MICRO = 1e-6
 
-_NAMES = shipped(__package__, "counters.yaml")
+_NAMES = strict_yaml.shipped(__package__, "counters.yaml")
 _PLAIN, _TICKERS, _LATENCIES = (_NAMES[kind] for kind in ("plain", "tickers", "latencies"))
 _VALUES: Mapping[str, tuple[str, str]] = _PLAIN | {
     f"{store}_{name}": ours for store in _NAMES["stores"] for name, ours in _TICKERS.items()
@@ -140,8 +138,8 @@ def await_quiet(nodes: Sequence[Node], world: World, deadline_s: float = _QUIET_
             last, since_s = work, now_s
         return now_s - since_s >= QUIET_S
 
-    if not wait_until(quiet, deadline_s=deadline_s, clock=world.clock, every_s=POLL_S):
-        raise failure(RunError, "still flushing", minutes=deadline_s / 60)
+    if not clock.wait_until(quiet, deadline_s=deadline_s, clock=world.clock, every_s=POLL_S):
+        raise messages.failure(RunError, "still flushing", minutes=deadline_s / 60)
 
 
 def since(begun: ByNode, now: ByNode) -> dict[str, Any]:

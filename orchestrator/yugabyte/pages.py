@@ -122,10 +122,8 @@ class Health:
         return self.dead_nodes == 0 and self.under_replicated_tablets == 0
 
     def __str__(self) -> str:
-        return (
-            f"{self.dead_nodes} dead node(s), "
-            f"{self.under_replicated_tablets} tablet(s) short of copies"
-        )
+        short = f"{self.under_replicated_tablets} tablet(s) short of copies"
+        return f"{self.dead_nodes} dead node(s), {short}"
 
 
 @understood("/api/v1/health-check")

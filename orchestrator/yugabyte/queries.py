@@ -3,9 +3,7 @@
 import contextlib
 from collections.abc import Sequence
 
-from orchestrator.errors import RunError
-from orchestrator.model import Endpoint
-from orchestrator.powers import World
+from orchestrator import errors, model, powers
 from orchestrator.system import at_once, sql
 from orchestrator.system.sql import Connect, Session, query
 
@@ -24,7 +22,7 @@ def servers(session: Session) -> tuple[str, ...]:
 def effective_isolation(session: Session) -> str | None:
     """The isolation level that READ COMMITTED really gives; None if the release cannot tell."""
     for name in ("isolation", "isolation_setting"):
-        with contextlib.suppress(RunError):
+        with contextlib.suppress(errors.RunError):
             level = session.rows(query(__package__, name))[0]["level"]
             return str(level) if level else None
     return None
@@ -37,7 +35,7 @@ def session_settings(session: Session, names: Sequence[str]) -> dict[str, str]:
     return {str(row["name"]): str(row["value"]) for row in rows if row["value"] is not None}
 
 
-def create_own(session: Session, own: Endpoint) -> None:
+def create_own(session: Session, own: model.Endpoint) -> None:
     """Creates the load generator's user and database unless they exist, and sets the password of
     this start: a kept data set has the user with the password of another start."""
     users = session.rows(f"SELECT 1 FROM pg_roles WHERE rolname = '{own.user}'")
@@ -51,7 +49,7 @@ WARM_S = 600.0
 _TIMED_OUT = "statement timeout"
 
 
-def fill_caches(connect: Connect, addresses: Sequence[sql.Address], world: World) -> None:
+def fill_caches(connect: Connect, addresses: Sequence[sql.Address], world: powers.World) -> None:
     """Reads all tables, the largest first so that small ones stay cached, over all nodes, for at
     most ten minutes. Indexes are left to the warm-up."""
     end_s = world.clock.monotonic() + WARM_S
@@ -68,7 +66,7 @@ def fill_caches(connect: Connect, addresses: Sequence[sql.Address], world: World
             try:
                 with connect(addresses[number], left_s) as session:
                     session.rows(f"SELECT count(*) FROM {name}")
-            except RunError as error:
+            except errors.RunError as error:
                 if _TIMED_OUT not in error.what:
                     raise
                 return False

@@ -37,10 +37,8 @@ def parse(text: str) -> Version:
     """`2.18.1.0-b84`, as image tags are written. ValueError if the text has another form."""
     match = _FORM.fullmatch(text.strip())
     if match is None:
-        raise ValueError(
-            f"{text!r} is not a release with its build: write the tag of the image, such as "
-            f"{STUDY} or {RECENT}"
-        )
+        advice = f"write the tag of the image, such as {STUDY} or {RECENT}"
+        raise ValueError(f"{text!r} is not a release with its build: {advice}")
     return Version(tuple(map(int, match[1].split("."))), int(match[2]))
 
 

@@ -170,7 +170,8 @@ def running(name: str) -> str:
 
 
 def _limit_client(stop: threading.Event) -> None:
-    _docker("update", "--cpus", "0.2", running("client"))
+    # As `--confirm` sets it: the engine refuses one form of a limit where it was given the other.
+    _docker("update", "--cpu-period", "100000", "--cpu-quota", "20000", running("client"))
     stop.wait()
 
 
@@ -256,4 +257,5 @@ def measure(limit: Limit, folder: Path, iops: int | None = None) -> None:
         *("--nodes", str(limit.nodes)),  # however few cores this machine has
     ]
     with beside(limit.beside):
-        subprocess.run(command, cwd=ROOT, stdout=sys.stderr, check=True)
+        # A run that was repeated is judged too, though it makes the campaign inconclusive.
+        subprocess.run(command, cwd=ROOT, stdout=sys.stderr, check=False)

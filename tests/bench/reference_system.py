@@ -1,22 +1,30 @@
 """A database on a disk, simulated by other means than the package's: the truth of bench_predict.
 
 Work waits in explicit queues. CPU goes round by turns of a quantum, tokens of the disk come in
-whole portions every millisecond, written pages are flushed together every tenth of a second. What
-the package's model does not know: a page cache that warms up with the transactions done, and a hot
-row that some transactions hold until they have committed.
+whole portions every millisecond. What the package's model does not know: a page cache that warms
+up with the transactions done, and a hot row that some transactions hold until they have committed.
+
+Pages are written as PostgreSQL writes them by default (its manual, "Background Writer"). Every
+200 ms a background writer takes at most 100 pages (bgwriter_delay, bgwriter_lru_maxpages), starts
+write-out behind every 64 of them (bgwriter_flush_after: 512 kB), and goes on when the disk has
+them. It keeps twice as many clean as a round writes (bgwriter_lru_multiplier): where sessions
+dirty pages faster, they write out as many themselves, and wait for each. Real ones were seen to:
+`docs/PREDICTION.md`.
 """
 
 from __future__ import annotations
 
 import itertools
 import random
-from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import partial
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 
-QUANTUM_S, PORTION_S, FLUSH_S = 0.0005, 0.001, 0.1
+QUANTUM_S, PORTION_S = 0.0005, 0.001
+SAVED_S = 0.02  # for so long a disk keeps what was not used (docs/DISKS.md)
+ROUND_S, ROUND_PAGES, BATCH_PAGES = 0.2, 100, 64  # of the background writer
+DIRTY_PAGES = 2 * ROUND_PAGES  # so many, and sessions find no clean one
 Then = Callable[[], None]
 
 
@@ -45,16 +53,27 @@ class ReferenceDisk:
 
 
 @dataclass
-class Outcome:
-    """What was counted in the window."""
+class Counted:
+    """What database and disk count from the start on. Writes hold syncs; seconds are of all I/Os
+    together, from when they were asked for."""
 
-    latencies_s: list[float] = field(default_factory=list)
+    done: int = 0
     reads: int = 0
+    read_s: float = 0.0
     writes: int = 0
-    write_s: float = 0.0  # all of them together
+    write_s: float = 0.0
     syncs: int = 0
     sync_s: float = 0.0
     cpu_s: float = 0.0
+
+
+@dataclass
+class Outcome:
+    """Transactions of the window; and at regular times, from the start of the warm-up on, what was
+    counted, and how many sessions waited for what."""
+
+    latencies_s: list[float] = field(default_factory=list)
+    ticks: list[tuple[Counted, Mapping[str, int]]] = field(default_factory=list)
 
 
 @dataclass
@@ -66,14 +85,15 @@ class _Work:
 class _World:
     def __init__(self, system: Reference, disk: ReferenceDisk, seed: int) -> None:
         self.system, self.disk, self.random = system, disk, random.Random(seed)
-        self.now, self.done, self.outcome = 0.0, 0, Outcome()
+        self.now, self.counted, self.outcome = 0.0, Counted(), Outcome()
+        self._waiting = Counter[str]()  # sessions, by what they wait for
         self._ahead: list[tuple[float, int, Then]] = []
         self._order = itertools.count()
         self._ready: deque[_Work] = deque()
         self._idle_cpus = system.cpus
         self._asked: deque[tuple[float, Then]] = deque()  # I/Os that wait for tokens
         self._tokens = 0.0
-        self._dirty = 0.0
+        self._dirty = self._to_clean = 0
         self._committing: list[Then] = []
         self._syncing = self._row_taken = False
         self._row_queue: deque[Then] = deque()
@@ -81,19 +101,23 @@ class _World:
     def after(self, seconds: float, then: Then) -> None:
         heappush(self._ahead, (self.now + seconds, next(self._order), then))
 
-    def run(self, warmup_s: float, window_s: float) -> Outcome:
+    def run(self, warmup_s: float, window_s: float, ticks: int) -> Outcome:
+        """`ticks`: how often it is looked at, at regular times."""
+        end_s = warmup_s + window_s
         self.after(0.0, self._portion)
-        self.after(FLUSH_S, self._flush)
-        self.after(warmup_s, self._begin)
+        self.after(0.0, self._round)
+        self.after(warmup_s, self.outcome.latencies_s.clear)
+        for tick in range(ticks + 1):
+            self.after(min(end_s, tick * end_s / ticks), self._look)
         for _ in range(self.system.threads):
             self._transaction()
-        while self._ahead[0][0] < warmup_s + window_s:
+        while self._ahead[0][0] <= end_s:
             self.now, _, then = heappop(self._ahead)
             then()
         return self.outcome
 
-    def _begin(self) -> None:
-        self.outcome = Outcome()
+    def _look(self) -> None:
+        self.outcome.ticks.append((replace(self.counted), dict(self._waiting)))
 
     # ------------------------------------------------------------------ CPU
 
@@ -109,7 +133,7 @@ class _World:
 
             def ended(work: _Work = work, part_s: float = part_s) -> None:
                 self._idle_cpus += 1
-                self.outcome.cpu_s += part_s
+                self.counted.cpu_s += part_s
                 work.left_s -= part_s
                 if work.left_s > 1e-9:
                     self._ready.append(work)
@@ -122,7 +146,8 @@ class _World:
     # ------------------------------------------------------------------ disk
 
     def _portion(self) -> None:
-        self._tokens = min(self._tokens + self.disk.iops * PORTION_S, 5 * self.disk.iops / 1000 + 1)
+        most = self.disk.iops * SAVED_S + 1
+        self._tokens = min(self._tokens + self.disk.iops * PORTION_S, most)
         self._pass()
         self.after(PORTION_S, self._portion)
 
@@ -138,21 +163,77 @@ class _World:
         self._asked.append((self.disk.latency_s * factor, then))
         self._pass()
 
-    def _flush(self) -> None:
-        while self._dirty >= 1:
-            self._dirty -= 1
-            self.outcome.writes += 1
-            self.io(partial(self._written, self.now))
-        self.after(FLUSH_S, self._flush)
+    def read(self, then: Then) -> None:
+        asked_s = self.now
 
-    def _written(self, asked_s: float) -> None:
-        self.outcome.write_s += self.now - asked_s
+        def done() -> None:
+            self.counted.reads += 1
+            self.counted.read_s += self.now - asked_s
+            then()
+
+        self.io(done)
+
+    def write(self, then: Then) -> None:
+        asked_s = self.now
+
+        def done() -> None:
+            self.counted.writes += 1
+            self.counted.write_s += self.now - asked_s
+            then()
+
+        self.io(done)
+
+    def waits(self, kind: str, work: Callable[[Then], None], then: Then) -> None:
+        """Does the work, for which a session waits."""
+        self._waiting[kind] += 1
+
+        def done() -> None:
+            self._waiting[kind] -= 1
+            then()
+
+        work(done)
+
+    # ------------------------------------------------------------------ pages that are written
+
+    def _round(self) -> None:
+        self._to_clean = min(ROUND_PAGES, self._dirty)
+        self._batch()
+
+    def _batch(self) -> None:
+        """Writes the next pages of a round, and goes on when the disk has them all."""
+        pages = min(BATCH_PAGES, self._to_clean)
+        if not pages:
+            self.after(ROUND_S, self._round)
+            return
+        self._to_clean -= pages
+        self._dirty -= pages
+        left = [pages]
+
+        def written() -> None:
+            left[0] -= 1
+            if not left[0]:
+                self._batch()
+
+        for _ in range(pages):
+            self.write(written)
+
+    def _dirties(self, pages: int, then: Then) -> None:
+        """A session that finds no clean page for one that it dirties writes one out, and waits."""
+        if not pages:
+            then()
+            return
+        self._dirty += 1
+        if self._dirty <= DIRTY_PAGES:
+            self._dirties(pages - 1, then)
+            return
+        self._dirty -= 1
+        self.waits("reading", self.write, lambda: self._dirties(pages - 1, then))
 
     # ------------------------------------------------------------------ a transaction
 
     def _transaction(self) -> None:
         system, began_s = self.system, self.now
-        more = 1 + system.cold * 2.718 ** (-self.done / system.warm_after)
+        more = 1 + system.cold * 2.718 ** (-self.counted.done / system.warm_after)
         holds = self.random.random() < system.held
         left = [system.statements]
 
@@ -165,30 +246,30 @@ class _World:
 
         def read(count: int) -> None:
             if count:
-                self.outcome.reads += 1
-                self.io(lambda: read(count - 1))
+                self.waits("reading", self.read, lambda: read(count - 1))
                 return
             left[0] -= 1
             if left[0]:
                 statement()
             elif holds:
-                self._take_row(commit)
+                self.waits("locked", self._take_row, write)
             else:
-                commit()
+                write()
+
+        def write() -> None:
+            whole, part = divmod(system.writes, 1)
+            self._dirties(int(whole) + (self.random.random() < part), commit)
 
         def commit() -> None:
-            self._dirty += system.writes
-            if not system.commits:
+            if system.commits:
+                self.waits("syncing", self._commit, end)
+            else:
                 end()
-                return
-            self._committing.append(end)
-            if not self._syncing:
-                self._sync()
 
         def end() -> None:
             if holds:
                 self._give_row()
-            self.done += 1
+            self.counted.done += 1
             self.outcome.latencies_s.append(self.now - began_s)
             self._transaction()
 
@@ -212,25 +293,29 @@ class _World:
         if self._row_queue:
             self.after(0.0, self._row_queue.popleft())
 
+    def _commit(self, then: Then) -> None:
+        self._committing.append(then)
+        if not self._syncing:
+            self._sync()
+
     def _sync(self) -> None:
         together, self._committing, self._syncing = self._committing, [], True
         began_s = self.now
 
         def synced() -> None:
-            self.outcome.syncs += 1
-            self.outcome.writes += 1
-            self.outcome.sync_s += self.now - began_s
+            self.counted.syncs += 1
+            self.counted.sync_s += self.now - began_s
             self._syncing = False
             for then in together:
                 then()
             if self._committing and not self._syncing:
                 self._sync()
 
-        self.io(synced)
+        self.write(synced)
 
 
 def observe(
-    system: Reference, disk: ReferenceDisk, seed: int, warmup_s: float, window_s: float
+    system: Reference, disk: ReferenceDisk, seed: int, warmup_s: float, window_s: float, ticks: int
 ) -> Outcome:
     """What the system does on the disk in a window after a warm-up."""
-    return _World(system, disk, seed).run(warmup_s, window_s)
+    return _World(system, disk, seed).run(warmup_s, window_s, ticks)

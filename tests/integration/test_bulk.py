@@ -81,7 +81,7 @@ def test_a_restore_on_three_nodes_to_a_report(tmp_path: Path) -> None:
     code, text = tierbench(
         *["run", "--profile", "ultra", "--workload", "bulk-restore", "--scale", "smoke"],
         *["--nodes", "3", "--repeats", "1", "--db", "postgresql", "--results", str(tmp_path)],
-        *["--set", "bulk-restore.table_rows=50_000"],
+        *["--set", "bulk-restore.table_rows=400_000"],
     )
     assert code == 0, text
     (run,) = store.load(tmp_path / "latest").runs
@@ -94,7 +94,7 @@ def test_a_restore_on_three_nodes_to_a_report(tmp_path: Path) -> None:
     window = record.phase("measure")
     assert window and window.duration_s < 60, "it ends with the last step"
     restored_bytes = values["payload_bytes_per_s", "all"] * window.duration_s
-    assert restored_bytes == pytest.approx(4 * 50_000 * 100)
+    assert restored_bytes == pytest.approx(4 * 400_000 * 100, rel=1e-4)
     counted = {m.metric: m.value for m in conservation.figures(run)}
     assert counted["debt_s"] > 0 and counted["written_per_payload"] >= 3
     report = (tmp_path / "latest" / "report.md").read_text()

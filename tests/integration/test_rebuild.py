@@ -32,7 +32,9 @@ def lost_node(results: Path, load: str, *sets: str) -> tuple[int, str, Results]:
 
 
 def test_a_lost_node_of_three_to_a_report(tmp_path: Path) -> None:
-    _, text, campaign = lost_node(tmp_path, "rebuild", "measure=26s", "lost_after=11s")
+    _, text, campaign = lost_node(
+        tmp_path, "rebuild", "measure=26s", "lost_after=11s", "arrival_rate=100"
+    )
     (run,) = campaign.runs
     record = run.record
     assert record.outcome == "done", text

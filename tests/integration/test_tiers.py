@@ -72,6 +72,7 @@ def test_limits_change_on_a_running_device(world: World) -> None:
         assert disk_server.ask(name, ("limits",), world)["iops_burst"] == 0
 
 
+@pytest.mark.slow
 @measured
 def test_a_limit_that_disks_share_holds_for_two_at_once(world: World) -> None:
     tier = replace(SMALL, shared=Limits(600, 24_000_000))

@@ -150,7 +150,7 @@ def test_the_first_run_checklist_says_what_is_not_so(image: str, world: World) -
     at all."""
     names = ("wal_syncs_total", "no_such_counter")
     other: dict[str, Callable[[checks.Probe], tuple[bool, str]]] = {
-        "counters": lambda probe: checks.counted(probe, names),
+        "counters": lambda probe: checks._counters(probe, names),
         "statements": lambda _: dict[str, Any]()["no such page"],
     }
     facts = [replace(one, look=other.get(one.name, one.look)) for one in checks.FACTS]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.databases import existing, postgresql
+from orchestrator.databases import existing, hdfs, postgresql
 from orchestrator.databases.existing import declaration
 from orchestrator.databases.yugabytedb import nodes as yugabytedb
 from orchestrator.databases.yugabytedb import settings
@@ -78,6 +78,7 @@ def specs() -> Mapping[str, ContainerSpec]:
         "link": links.container("node-1", ("show",), world),
         "reach": made["reach"],
         "postgresql": postgresql.container_specs(two, [DISK] * 2, NETWORK, "image", "s3cret")[1],
+        "hdfs": hdfs.name_node(two, DISK, NETWORK, "image"),
         "yugabytedb": yugabytedb.container_spec(
             two, settings.read(two)[0], 1, DISK, NETWORK, "image", {}
         ),

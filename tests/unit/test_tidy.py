@@ -30,6 +30,7 @@ LEVELS = {
     "system": OUTSIDE,
     "kernel": OUTSIDE,
     "yugabyte": OUTSIDE,
+    "hadoop": OUTSIDE,
     "platforms": OUTSIDE,
     "databases": FAMILY,
     "tiers": FAMILY,

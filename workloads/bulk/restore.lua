@@ -1,4 +1,4 @@
--- Restore: what pg_restore --jobs does with a dump of the bulk tables, into those that load.lua left
+-- Restore: what pg_restore --jobs does with a dump of the bulk tables, into those load.lua left
 -- empty. A transaction is one step, and a thread takes the next one: of each table all --table-rows
 -- by one COPY, its primary key, and an index on k; then, of each second table, a foreign key on the
 -- table before it, which is checked. A step waits for those that it rests on.
@@ -63,6 +63,12 @@ local function copy(conn, t, dialect)
    layout.expect(conn, t, 0, rows, formula.text(total))
 end
 
+local function carry_out(conn, step, dialect)
+   if step.kind == COPY then return copy(conn, step.t, dialect) end
+   local other = step.kind == INDEX and step.t or step.t - 1
+   conn:exec(SQL[step.kind]:format(step.t, other))
+end
+
 function work.connected(conn, facts)
    local state, workload = shared.find(ADDRESS, STRUCT), {}
    local steps = steps_of(facts.tables, facts.dialect)
@@ -95,17 +101,11 @@ function work.connected(conn, facts)
       return step and step.kind
    end
 
-   local function carry_out(step)
-      if step.kind == COPY then return copy(conn, step.t, facts.dialect) end
-      local other = step.kind == INDEX and step.t or step.t - 1
-      conn:exec(SQL[step.kind]:format(step.t, other))
-   end
-
    function workload.execute()
       local left_ms = math.floor((deadline_us - clock.now_us()) / 1e3)
       if left_ms < 1 then too_late() end
       conn:exec("SET statement_timeout = " .. left_ms)
-      local ok, problem = pcall(carry_out, steps[number])
+      local ok, problem = pcall(carry_out, conn, steps[number], facts.dialect)
       if not ok then
          if problem.sqlstate and dialects.retryable(problem) then error(problem, 0) end
          state.failed = 1

@@ -53,9 +53,9 @@ static double charge(_Atomic double *bucket, double rate, double cost, double cr
 double admit_shared(const struct limits *l, double now, const double costs[RESOURCES])
 {
     const double rates[RESOURCES] = {[IOPS] = l->shared_iops, [BYTES] = l->shared_bytes_per_s};
-    double start = now;
+    double start = now, credit_ns = l->credit_ms * 1e6;
     for (int i = 0; empty_at_ns && i < RESOURCES; i++)
         if (rates[i] > 0)
-            start = fmax(start, charge(&empty_at_ns[i], rates[i], costs[i], l->credit_ms * 1e6, now));
+            start = fmax(start, charge(&empty_at_ns[i], rates[i], costs[i], credit_ns, now));
     return start;
 }

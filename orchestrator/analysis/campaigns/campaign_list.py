@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from orchestrator.analysis import results
-from orchestrator.analysis.conclusions import Decision
+from orchestrator.analysis import conclusions, results
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ def entry(
     campaign: results.Results,
     folder: str,
     began_s: float | None,
-    decisions: Sequence[Decision],
+    decisions: Sequence[conclusions.Decision],
     baselines: Sequence[str],
 ) -> Entry:
     plan = campaign.plan
@@ -79,7 +78,7 @@ def entry(
     )
 
 
-def phrase(decision: Decision, tiers: int) -> str:
+def phrase(decision: conclusions.Decision, tiers: int) -> str:
     if decision.tier is None:
         return "no answer" if tiers > 1 else "one tier"
     return f"{decision.tier} (by {decision.criterion})" if decision.criterion else decision.tier

@@ -13,13 +13,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from orchestrator import metrics, model, units
 from orchestrator.analysis import comparability, comparisons, results
 from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.results import Cell, Results, RunData
 from orchestrator.analysis.statistics import across_days, stats
-from orchestrator.metrics import METRICS
-from orchestrator.model import Direction
-from orchestrator.units import format_seconds
 
 # Other campaigns from which the spread between days is learnt. Of three or four a rare kind of day
 # is too often absent (tests/bench/bench_history.py).
@@ -84,6 +82,7 @@ def compare(
         if cell in titles[1]
         for count, pair in _pairs(before, after, cell, across, others)
     ]
+    names = [profile for profile, *_ in pairs]
     deltas: dict[int, Delta] = {}
     for proven in (True, False):  # a family each: chances that prove nothing ease no others
         family = [i for i, pair in enumerate(pairs) if (pair[1] >= FEWEST_HISTORY) == proven]
@@ -99,7 +98,7 @@ def compare(
         tuple(f"{p} × {w}" for p, w in titles[1] if (p, w) not in titles[0]),
         (
             *_apart(before, after),
-            *(_changed_disks(pairs, before, after) if "tiers" in across else ()),
+            *(_changed_disks(names, before, after) if "tiers" in across else ()),
             *comparability.remarks(before, after),
         ),
     )
@@ -119,17 +118,15 @@ def _apart(before: Results, after: Results) -> Iterator[str]:
     if len(begins) == 2:
         apart_s = abs(begins[1] - begins[0])
         days = f"{apart_s / _DAY_S:.0f} days"
-        far = f" ({days if apart_s >= 2 * _DAY_S else format_seconds(apart_s)} apart)"
+        far = f" ({days if apart_s >= 2 * _DAY_S else units.format_seconds(apart_s)} apart)"
     apart = f"they were measured at different times{far} and not in turns"
     yield f"{apart}: what differs between days is in every difference"
 
 
-def _changed_disks(
-    pairs: Iterable[tuple[str, int, comparisons.Pair]], before: Results, after: Results
-) -> Iterator[str]:
+def _changed_disks(names: Iterable[str], before: Results, after: Results) -> Iterator[str]:
     used = [[run.record.profile for run in campaign.runs] for campaign in (before, after)]
     disks = [{profile.name: profile.tier for profile in profiles} for profiles in used]
-    for profile in dict.fromkeys(profile for profile, *_ in pairs):
+    for profile in dict.fromkeys(names):
         changes = comparability.changes_of_tier(disks[0][profile], disks[1][profile])
         yield f"the disk of {profile}: {'; '.join(changes) or 'declared alike in both'}"
 
@@ -232,7 +229,7 @@ class Trend:
     workload: str
     metric: str
     unit: str
-    direction: Direction
+    direction: model.Direction
     margin_pct: float
     points: tuple[Point, ...]
     levels: tuple[Level, ...]
@@ -263,7 +260,7 @@ def trend(
         values = _values(campaign, cell, metric)
         reason = comparability.obstacle_over_time(campaign, newest, cell, across)
         if not values:
-            reason = f"a run has no {METRICS[metric].title}"
+            reason = f"a run has no {metrics.METRICS[metric].title}"
         if reason:
             left_out.append(LeftOut(campaign.name, reason))
         else:
@@ -280,8 +277,8 @@ def trend(
         profile,
         workload,
         metric,
-        METRICS[metric].unit,
-        METRICS[metric].direction,
+        metrics.METRICS[metric].unit,
+        metrics.METRICS[metric].direction,
         plan.margin_pct,
         tuple(points),
         tuple(_levels(points, logs, borders, plan.margin_pct)),

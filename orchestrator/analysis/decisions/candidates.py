@@ -3,10 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from orchestrator.metrics import METRICS
-from orchestrator.model import Objective, Profile
+from orchestrator import metrics, model, tier
 from orchestrator.planning import costs, latency_quantiles
-from orchestrator.tier import Price
 
 
 @dataclass(frozen=True)
@@ -23,11 +21,11 @@ class Criterion:
 
     @property
     def is_latency(self) -> bool:
-        return METRICS[self.metric].direction == "lower"
+        return metrics.METRICS[self.metric].direction == "lower"
 
     @property
     def is_tail(self) -> bool:
-        return METRICS[self.metric].percent is not None
+        return metrics.METRICS[self.metric].percent is not None
 
 
 THROUGHPUT = Criterion("throughput_per_s", "throughput")
@@ -38,12 +36,13 @@ LATENCIES = (
 )
 USUAL = (THROUGHPUT, *LATENCIES)
 # What a tier must keep besides: above it, too much of its work is in no other figure.
-FAILED = Objective("failed_pct", "all", 1.0)
+FAILED = model.Objective("failed_pct", "all", 1.0)
 # Of TPC-C's transactions the one whose rate is counted: all together would mostly be others.
 NEW_ORDER = (
     Criterion("latency_avg_s", "average New-Order latency", "new_order"),
     Criterion("latency_p99_s", "p99 New-Order latency", "new_order"),
 )
+OF_ALL, OF_NEW_ORDERS = (THROUGHPUT, LATENCIES), (NOPM, NEW_ORDER)
 # Where a node was lost and rebuilt.
 REBUILD = (
     Criterion("rebuild_s", "time to rebuild a node"),
@@ -63,7 +62,7 @@ def each_once(
 
 
 def comparable(
-    latencies: tuple[Criterion, ...], profiles: Iterable[Profile]
+    latencies: tuple[Criterion, ...], profiles: Iterable[model.Profile]
 ) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
     """Those in which tiers may be compared, and the tiers whose emulated latency has no tail."""
     constant = tuple(p.name for p in profiles if latency_quantiles.is_constant(p.tier))
@@ -74,11 +73,11 @@ def comparable(
 class Candidate:
     """A tier with its values, one per finished repetition."""
 
-    profile: Profile
+    profile: model.Profile
     values: Mapping[Criterion, tuple[float, ...]]
     cause: str  # of its bottleneck
     # Values for the objectives of an SLO; an objective that a run lacks is not there.
-    measured: Mapping[Objective, tuple[float, ...]] | None = None
+    measured: Mapping[model.Objective, tuple[float, ...]] | None = None
     # Their numbers, in the order of the values; 1, 2, 3 and so on if not given.
     repetitions: tuple[int, ...] = ()
     with_vms: bool = False  # its cost includes the machines, as tiers are compared on unlike ones
@@ -88,7 +87,7 @@ class Candidate:
         return self.profile.name
 
     @property
-    def price(self) -> Price | None:
+    def price(self) -> tier.Price | None:
         """That of a disk for data; None too if those for WAL have another that is not known."""
         return None if costs.disks_monthly(self.profile) is None else self.profile.tier.price
 

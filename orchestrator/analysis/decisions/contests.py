@@ -12,17 +12,16 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from orchestrator import metrics, units
 from orchestrator.analysis.conclusions import Change, ObjectiveResult, ObjectiveWord, Standing
 from orchestrator.analysis.decisions.candidates import FAILED, USUAL, Candidate, Criterion
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.overload import NO_RATE, Overload
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
-from orchestrator.metrics import METRICS
 from orchestrator.model import Doubt, Objective, Profile
 from orchestrator.planning import costs
 from orchestrator.planning.slo import format_objective
-from orchestrator.units import format_quantity, listed
 
 ONE_SIDED = 1 - stats.CONFIDENCE  # of a claim alone
 SHOWN = 1 - 2 * ONE_SIDED  # an interval whose either end is a one-sided bound at that level
@@ -83,16 +82,16 @@ class Contest:
         if self.slo:
             return ""
         if self.absent:
-            return f"{listed(self.absent)} left no figures to hold it against"
+            return f"{units.listed(self.absent)} left no figures to hold it against"
         for criterion in self.left_out:
             without = [tier.name for tier in self.candidates if criterion not in tier.values]
             if len(without) < len(self.candidates):
-                which = f"not every run of {listed(without)} has a {criterion.title}"
+                which = f"not every run of {units.listed(without)} has a {criterion.title}"
                 return f"{which}: measure for longer"
         held_back = [tier for tier in self.others(candidate) if tier.cause in NOT_THE_TIER]
         if held_back and not self.overload.asked:
             each = [f"{tier.name} ({tier.cause.replace('_', ' ')})" for tier in held_back]
-            return f"what limited {listed(each)} was not the tier"
+            return f"what limited {units.listed(each)} was not the tier"
         return ""
 
     @cached_property
@@ -150,9 +149,9 @@ class ObjectiveTest:
         """`41.2 ms (40.1 ms to 42.4 ms)`."""
         if self.value is None:
             return "not every run has it"
-        unit = METRICS[self.objective.metric].unit
+        unit = metrics.METRICS[self.objective.metric].unit
         values = (
-            format_quantity(value, "NOPM" if unit == "1/min" else unit)
+            units.format_quantity(value, "NOPM" if unit == "1/min" else unit)
             for value in (self.value, self.low, self.high)
             if value is not None
         )
@@ -320,7 +319,7 @@ def _test_objective(candidate: Candidate, objective: Objective, contest: Contest
         p = None if ratio.error is None else ratio.chance_beyond(objective.limit)
     if p is None:
         return ObjectiveTest(objective, mean)
-    failing = p if METRICS[objective.metric].direction == "lower" else 1 - p
+    failing = p if metrics.METRICS[objective.metric].direction == "lower" else 1 - p
     kept, missed = looks.at_look((failing, 1 - failing), contest.share)
     family = max(1, len(contest.slo)) * len(contest.candidates)
     return ObjectiveTest(objective, mean, low, high, kept, missed <= ONE_SIDED / family)

@@ -17,27 +17,16 @@ from dataclasses import replace
 
 from orchestrator.analysis import comparability, conclusions, overload, results
 from orchestrator.analysis.conclusions import Bottleneck, ClusterDecision, Decision, Standing
-from orchestrator.analysis.decisions import load_sweeps, offers, reasons
-from orchestrator.analysis.decisions.candidates import (
-    FAILED,
-    LATENCIES,
-    NEW_ORDER,
-    NOPM,
-    REBUILD,
-    THROUGHPUT,
-    Candidate,
-    comparable,
-    each_once,
-)
+from orchestrator.analysis.decisions import candidates, load_sweeps, offers, reasons
+from orchestrator.analysis.decisions.candidates import Candidate
 from orchestrator.analysis.decisions.contests import ONE_SIDED, SHOWN, Contest, make_contest
-from orchestrator.analysis.decisions.reasons import said
 from orchestrator.analysis.decisions.weights import weighed
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry import bottlenecks
 from orchestrator.analysis.telemetry.causes import CEILING_PCT, HARNESS_CAUSES, NOT_THE_TIER
-from orchestrator.analysis.telemetry.loads import of_ceiling_pct, paced
+from orchestrator.analysis.telemetry.loads import has_pace, of_ceiling_pct
 from orchestrator.model import Doubt, Workload
 from orchestrator.planning import factors, load_points
 from orchestrator.planning.plan import as_used
@@ -71,9 +60,8 @@ def decide_all(
         else decide(contest)
         for contest in contests
     )
-    return of_workloads, None if swept or varied else decide_cluster(
-        contests, campaign.plan.weights
-    )
+    weights, by_value = campaign.plan.weights, bool(swept) or varied
+    return of_workloads, None if by_value else decide_cluster(contests, weights)
 
 
 def _doubted(contest: Contest, campaign: Results, doubts: Sequence[Doubt]) -> Contest:
@@ -86,25 +74,23 @@ def _doubted(contest: Contest, campaign: Results, doubts: Sequence[Doubt]) -> Co
     return replace(contest, doubts=of_tiers, scale=campaign.small_scale, window_s=window_s)
 
 
-def _of_workload(
-    campaign: Results, workload: Workload, causes: Mapping[tuple[str, str], str]
-) -> Contest:
+def _of_workload(campaign: Results, workload: Workload, causes: load_sweeps.Causes) -> Contest:
     profiles = [as_used(profile, workload) for profile in campaign.plan.tiers]
     runs = {p.name: results.finished(campaign, p.name, workload.name) for p in profiles}
     every = [run for of_profile in runs.values() for run in of_profile]
     counted = any(results.value_of(run.record, "nopm") for run in every)
-    throughput, usual = (NOPM, NEW_ORDER) if counted else (THROUGHPUT, LATENCIES)
-    latencies = (*usual, *REBUILD) if workload.lost_after_s is not None else usual
+    throughput, usual = candidates.OF_NEW_ORDERS if counted else candidates.OF_ALL
+    latencies = (*usual, *candidates.REBUILD) if workload.lost_after_s is not None else usual
     shares_pct = [of_ceiling_pct(run.record) or 0.0 for run in every]
     at_ceiling = min(shares_pct, default=0.0) >= CEILING_PCT  # think time holds the rate there
     held_back = {name for name in runs if causes.get((name, workload.name)) in NOT_THE_TIER}
     load = overload.of_workload(runs).without_proof_of(held_back)
-    compared, constant = comparable(latencies, profiles)
-    closed_loop = not any(paced(run.record) for run in every)
-    both = each_once(throughput, compared, closed_loop=closed_loop)
+    compared, constant = candidates.comparable(latencies, profiles)
+    closed_loop = not any(has_pace(run.record.workload) for run in every)
+    both = candidates.each_once(throughput, compared, closed_loop=closed_loop)
     criteria = compared if at_ceiling or load.asked else both
-    candidates = []
-    clauses = (*workload.slo, FAILED)
+    taking_part = []
+    clauses = (*workload.slo, candidates.FAILED)
     for profile in (profile for profile in profiles if profile.name not in load.tiers):
         own = runs[profile.name]
         values = {of: v for of in (throughput, *latencies) if (v := results.whole(own, of.key))}
@@ -112,10 +98,10 @@ def _of_workload(
         if throughput in values:
             numbers = tuple(run.record.run.repetition for run in own)
             cause = causes.get((profile.name, workload.name), "")
-            candidates.append(Candidate(profile, values, cause, measured, numbers))
+            taking_part.append(Candidate(profile, values, cause, measured, numbers))
     return make_contest(
         workload.name,
-        candidates,
+        taking_part,
         [name for name in runs if name not in load.tiers],
         campaign.plan.margin_pct,
         criteria,
@@ -177,15 +163,15 @@ def _no_contest(contest: Contest) -> str:
     if reason := contest.overload.obstacle(names):
         return reason
     if not names:
-        return said("no figures")
+        return reasons.said("no figures")
     if len(names) < 2 and not contest.slo and not contest.overload.always:
-        return said("figures of one tier", of=names[0])
+        return reasons.said("figures of one tier", of=names[0])
     single = _single(contest)
     if single and (not contest.slo or len(single) == len(names)):
-        return said("one repetition", of=listed(single))
+        return reasons.said("one repetition", of=listed(single))
     if not contest.slo and all(tier.cause in HARNESS_CAUSES for tier in contest.candidates):
-        return said("machine on every tier")
-    return "" if contest.criteria or contest.slo else said("nothing to compare")
+        return reasons.said("machine on every tier")
+    return "" if contest.criteria or contest.slo else reasons.said("nothing to compare")
 
 
 def _single(contest: Contest) -> list[str]:

@@ -8,7 +8,7 @@ it does not hold there is a knee: between the two values that leave the best pai
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
@@ -16,29 +16,18 @@ from statistics import fmean
 import numpy as np
 from scipy import special
 
-from orchestrator.analysis import comparability, comparisons, overload, results
-from orchestrator.analysis.comparisons import Pair
-from orchestrator.analysis.conclusions import (
-    Bottleneck,
-    Decision,
-    Delta,
-    FactorOnTier,
-    Law,
-    VariedFactor,
-)
+from orchestrator import facts, metrics, model
+from orchestrator.analysis import comparability, comparisons, conclusions, overload, results
+from orchestrator.analysis.conclusions import Bottleneck, Decision, Law
 from orchestrator.analysis.results import Key, Results, RunData
 from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.telemetry import resources
-from orchestrator.facts import BottleneckCause, Varied
-from orchestrator.metrics import METRICS
-from orchestrator.model import Profile, Workload
 from orchestrator.planning import factors
 from orchestrator.planning.plan import as_used
 from orchestrator.units import format_bytes, format_number, gathered
 
 LEVEL = 0.05  # of the test for lack of fit; and each end of a law's interval
 _READS, _MORE_READS = 0.1, 1.5  # from the disk, a transaction; and times as many as before
-Causes = Mapping[tuple[str, str], BottleneckCause]  # of each cell
 
 
 @dataclass(frozen=True)
@@ -46,9 +35,9 @@ class _Values:
     """A workload at the values of a factor, on one tier; `causes`: value by value, if known."""
 
     campaign: Results
-    profile: Profile
-    loads: Sequence[tuple[Varied, Workload]]
-    causes: Sequence[BottleneckCause | None]
+    profile: model.Profile
+    loads: Sequence[tuple[facts.Varied, model.Workload]]
+    causes: Sequence[facts.BottleneckCause | None]
 
     @cached_property
     def runs(self) -> tuple[tuple[RunData, ...], ...]:
@@ -87,12 +76,11 @@ class _Values:
 
 def varied(
     campaign: Results, of_cells: Sequence[Bottleneck], decisions: Sequence[Decision]
-) -> tuple[VariedFactor, ...]:
+) -> tuple[conclusions.VariedFactor, ...]:
     """What the factor of the plan does to each workload."""
     causes = {(cell.profile, cell.workload): cell.cause for cell in of_cells}
-    pairs = (
-        (load.varied.of, (load.varied, load)) for load in campaign.plan.workloads if load.varied
-    )
+    loads_of = campaign.plan.workloads
+    pairs = ((load.varied.of, (load.varied, load)) for load in loads_of if load.varied)
     every = []
     for name, loads in gathered(pairs).items():
         tiers = []
@@ -102,7 +90,7 @@ def varied(
         names = [load.name for _, load in loads]
         at_values = [of for load in names for of in decisions if of.workload == load]
         every.append(
-            VariedFactor(
+            conclusions.VariedFactor(
                 workload=name,
                 factor=loads[0][0].factor,
                 values=tuple(factors.in_words(value) for value, _ in loads),
@@ -115,10 +103,10 @@ def varied(
     return tuple(every)
 
 
-def _on_tier(values: _Values) -> FactorOnTier:
+def _on_tier(values: _Values) -> conclusions.FactorOnTier:
     names, (rate, _) = [load.name for _, load in values.loads], values.keys[0]
     each = (values.mean(at, rate) / nodes for at, nodes in enumerate(values.nodes))
-    return FactorOnTier(
+    return conclusions.FactorOnTier(
         tier=values.profile.name,
         steps=_steps(values),
         per_node={name: mean for name, mean in zip(names, each, strict=True) if mean},
@@ -127,9 +115,9 @@ def _on_tier(values: _Values) -> FactorOnTier:
     )
 
 
-def _steps(values: _Values) -> tuple[Delta, ...]:
+def _steps(values: _Values) -> tuple[conclusions.Delta, ...]:
     """Each value against the first: but for the factor, their runs must be alike."""
-    ((value, first), *others), pairs = values.loads, list[Pair]()
+    ((value, first), *others), pairs = values.loads, list[comparisons.Pair]()
     for (_, load), runs in zip(others, values.runs[1:], strict=True):
         both = values.runs[0], runs
         if all(both):
@@ -161,7 +149,7 @@ def _laws(values: _Values) -> Iterator[Law]:
         rows = np.array([row for row in every.values() if len(row) == len(numbers)])
         if len(rows) > 1:
             yield law(key, numbers, rows, margin_pct)
-            if len(set(values.nodes)) > 1 and METRICS[key[0]].direction == "higher":
+            if len(set(values.nodes)) > 1 and metrics.METRICS[key[0]].direction == "higher":
                 yield law(key, numbers, rows / np.array(values.nodes), margin_pct, True)
 
 
@@ -227,10 +215,9 @@ def _horizon(values: _Values, standings: Sequence[str]) -> str:
         return f"{name} is proven enough at every value, up to {sized[-1]}"
     is_not = standings[ends] == "not enough"
     if ends:
-        text = f"{name} is enough up to {sized[ends - 1]}; at {words[ends]} "
-        text += (
-            f"{'it is not' if is_not else 'that is open'}{sized[ends].removeprefix(words[ends])}"
-        )
+        then = "it is not" if is_not else "that is open"
+        size = sized[ends].removeprefix(words[ends])
+        text = f"{name} is enough up to {sized[ends - 1]}; at {words[ends]} {then}{size}"
     elif is_not:
         text = f"{name} is not enough at {sized[0]} already"
     else:

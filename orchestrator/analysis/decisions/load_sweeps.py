@@ -16,20 +16,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
 
+from orchestrator import metrics, units
 from orchestrator.analysis import comparability, overload, results
 from orchestrator.analysis.conclusions import Decision, Sweep, TierSweep
 from orchestrator.analysis.decisions import contests, offers, reasons
 from orchestrator.analysis.decisions.candidates import Candidate, Criterion, comparable
-from orchestrator.analysis.decisions.contests import Contest, ObjectiveTest
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.metrics import METRICS
 from orchestrator.model import Objective, Profile, Workload
 from orchestrator.planning import load_points
-from orchestrator.planning.load_points import load_in_words
 from orchestrator.planning.slo import format_objective
-from orchestrator.units import gathered, listed
 
+Causes = Mapping[tuple[str, str], str]  # of each cell, what limited it
 PLATEAU = 0.95  # of the highest throughput: what is above is as much
 
 
@@ -53,7 +51,7 @@ class Loads:
     @cached_property
     def latencies(self) -> tuple[Objective, ...]:
         """The clauses that a load may be too much for."""
-        return tuple(c for c in self.slo if METRICS[c.metric].direction == "lower")
+        return tuple(c for c in self.slo if metrics.METRICS[c.metric].direction == "lower")
 
     @cached_property
     def level(self) -> float:
@@ -71,7 +69,7 @@ class Loads:
 
     def measured(self, tier: str) -> dict[int, float]:
         """Place of each load with finished runs → its mean throughput."""
-        rates = gathered(
+        rates = units.gathered(
             (place, rate)
             for place in range(len(self.points))
             for run in self.runs(tier, place)
@@ -82,7 +80,7 @@ class Loads:
 
 def of_plan(campaign: Results) -> dict[str, Loads]:
     """Name of the workload swept → its loads."""
-    points_of = gathered(
+    points_of = units.gathered(
         ((point.of, point.axis), (point.value, workload))
         for workload in campaign.plan.workloads
         if (point := load_points.of_sweep(workload))
@@ -137,7 +135,7 @@ def _usable(loads: Loads, tier: str) -> tuple[int | None, str]:
     proven, stopped = None, ""
     for place, value in enumerate(loads.values if loads.latencies else ()):
         runs = loads.runs(tier, place)
-        where = load_in_words(loads.axis, value)
+        where = load_points.load_in_words(loads.axis, value)
         if not runs:
             continue
         if any(overload.overloaded(run.record) for run in runs):
@@ -156,7 +154,7 @@ def _usable(loads: Loads, tier: str) -> tuple[int | None, str]:
 
 def objective_tests(
     loads: Loads, tier: str, place: int, objectives: Sequence[Objective]
-) -> tuple[ObjectiveTest, ...]:
+) -> tuple[contests.ObjectiveTest, ...]:
     """Clauses of the SLO at one load, held against the runs of a tier there."""
     workload = loads.points[place][1]
     candidates = []
@@ -172,7 +170,7 @@ def objective_tests(
 # ------------------------------------------------------------------ one decision for all loads
 
 
-def contest(loads: Loads, causes: Mapping[tuple[str, str], str]) -> Contest:
+def contest(loads: Loads, causes: Causes) -> contests.Contest:
     """Tiers compared at the ends of a sweep: throughput at its highest load, where most is asked of
     them, and latency at its least, where the queue is shortest. Both are chosen before anything is
     measured: the best of several loads would be the luckiest, and more so for a flat curve."""
@@ -208,7 +206,7 @@ def contest(loads: Loads, causes: Mapping[tuple[str, str], str]) -> Contest:
 
 def _criteria(loads: Loads, counted: bool) -> tuple[Criterion, tuple[Criterion, ...]]:
     """Throughput at the highest load, and latencies at the least."""
-    least, most = (load_in_words(loads.axis, loads.values[end]) for end in (0, -1))
+    least, most = (load_points.load_in_words(loads.axis, loads.values[end]) for end in (0, -1))
     whose, scope = ("New-Order latency", "new_order") if counted else ("latency", "all")
     throughput = Criterion("nopm" if counted else "throughput_per_s", f"throughput at {most}")
     return throughput, (
@@ -231,7 +229,7 @@ def _whole_repetitions(
 # ------------------------------------------------------------------ with an SLO
 
 
-def decide(loads: Loads, contest: Contest) -> Decision:
+def decide(loads: Loads, contest: contests.Contest) -> Decision:
     """The cheapest tier that is enough for all loads of a sweep that has an SLO, or none with what
     each is proven to take. Latencies say how much load a tier takes; a clause on a rate says how
     much is needed. Without such a clause a tier is enough only if it is proven at every load of the
@@ -241,7 +239,7 @@ def decide(loads: Loads, contest: Contest) -> Decision:
         return Decision(loads.name, None, contest.obstacle or reasons.said("no figures"), slo=slo)
     doubted = {tier.name: _doubted(loads, tier.name, contest) for tier in contest.candidates}
     enough = [t for t in contest.candidates if not doubted[t.name] and _enough(loads, t.name)]
-    taken = listed([_taken(loads, tier) for tier in contest.candidates])
+    taken = units.listed([_taken(loads, tier) for tier in contest.candidates])
     how_far = f": {taken}" if loads.latencies else ""
     how_far += "".join(f". Of {t} nothing is shown: {why}" for t, why in doubted.items() if why)
     if not enough:
@@ -251,11 +249,11 @@ def decide(loads: Loads, contest: Contest) -> Decision:
     which, where = reasons.which(tier, contest), _where(loads)
     beside = {
         "not its disk": not tier.profile.tier.disk.is_real,
-        "means of windows": any(METRICS[clause.metric].percent for clause in loads.slo),
+        "means of windows": any(metrics.METRICS[clause.metric].percent for clause in loads.slo),
         "limited by": ", ".join(contest.limited_by),
     }
     remarks = (f". {reasons.said(name, of=of)}" for name, of in beside.items() if of)
-    text = f"{tier.name} is the {which} proven to meet {listed(slo)}{where}{how_far}"
+    text = f"{tier.name} is the {which} proven to meet {units.listed(slo)}{where}{how_far}"
     return Decision(
         loads.name,
         tier.name,
@@ -269,7 +267,7 @@ def decide(loads: Loads, contest: Contest) -> Decision:
     )
 
 
-def _doubted(loads: Loads, tier: str, contest: Contest) -> str:
+def _doubted(loads: Loads, tier: str, contest: contests.Contest) -> str:
     """Why the load that a tier is proven to take is not shown all the same; or an empty text."""
     place, _ = loads.usable[tier]
     if place is None:
@@ -292,9 +290,9 @@ def _enough(loads: Loads, tier: str) -> bool:
     return all(test.p_value <= level for test in kept)
 
 
-def _none(loads: Loads, contest: Contest) -> str:
+def _none(loads: Loads, contest: contests.Contest) -> str:
     if not loads.latencies:
-        clauses = listed([*map(format_objective, loads.slo)])
+        clauses = units.listed([*map(format_objective, loads.slo)])
         return f"no tier is proven to meet {clauses}{_where(loads)}"
     if loads.latencies != loads.slo:
         return "no tier is proven to meet the whole SLO at one load; its latencies are met"
@@ -304,7 +302,7 @@ def _none(loads: Loads, contest: Contest) -> str:
 
 
 def _where(loads: Loads) -> str:
-    last = load_in_words(loads.axis, loads.values[-1])
+    last = load_points.load_in_words(loads.axis, loads.values[-1])
     if not loads.latencies:
         return f" at {last}"
     return f" at every load, up to {last}" if loads.latencies == loads.slo else ""
@@ -315,4 +313,4 @@ def _taken(loads: Loads, tier: Candidate) -> str:
     why = f" ({stopped})" if stopped else ""
     if place is None:
         return f"{tier.name} at none{why}"
-    return f"{tier.name} up to {load_in_words(loads.axis, loads.values[place])}{why}"
+    return f"{tier.name} up to {load_points.load_in_words(loads.axis, loads.values[place])}{why}"

@@ -41,9 +41,8 @@ def _together(contests: Sequence[Contest], weights: Mapping[str, float]) -> Cont
     of_tiers = (of_tier for contest in contests for of_tier in contest.doubts.items())
     planned = dict.fromkeys(name for c in contests for name in (*_names(c), *c.absent))
     text = listed([f"{name} ({weights[name]:g})" for name in names])
-    contest = make_contest(
-        f"the weighted mean of {text}", candidates, list(planned), first.margin_pct, tuple(kept)
-    )
+    title = f"the weighted mean of {text}"
+    contest = make_contest(title, candidates, list(planned), first.margin_pct, tuple(kept))
     return replace(
         contest,
         share=min(contest.share for contest in contests),

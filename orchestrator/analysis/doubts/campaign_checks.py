@@ -9,7 +9,7 @@ from orchestrator.analysis import comparability, results
 from orchestrator.analysis.conclusions import Delta
 from orchestrator.analysis.doubts.validity import doubt
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.facts import DoubtKind, NoteKind
+from orchestrator.facts import DoubtKind
 from orchestrator.model import Doubt
 from orchestrator.planning import costs, latency_quantiles, notes, rehearsal
 from orchestrator.tier import DiskKind, Gate
@@ -21,10 +21,8 @@ OLD_PRICE_DAYS = 365
 _RATE_PCT, _LATENCY_PCT = 5.0, 15.0  # what a gate allows, so a later one may differ by as much
 _JITTER_S = 100e-6  # what the processor's waking alone may change of a latency
 _RATES = ("iops_read", "iops_write", "iops_mixed", "bandwidth_read", "bandwidth_write")
-_ALLOWED_PCT = {
-    **dict.fromkeys(_RATES, _RATE_PCT),
-    **dict.fromkeys(("latency_read", "latency_write"), _LATENCY_PCT),
-}
+_LATENCIES = ("latency_read", "latency_write")
+_ALLOWED_PCT = dict.fromkeys(_RATES, _RATE_PCT) | dict.fromkeys(_LATENCIES, _LATENCY_PCT)
 
 _NOT_THE_REAL_DISK: dict[DiskKind, DoubtKind] = {
     "emulated": "emulated tier",
@@ -102,18 +100,12 @@ def old_price(campaign: Results) -> Iterator[Doubt]:
                 yield doubt("old price", of=name, as_of=price.as_of, today=today)
 
 
-_OF_NOTES: dict[NoteKind, tuple[DoubtKind, str]] = {  # with the case
-    "fewer nodes": ("fewer nodes", ""),
-    "nodes as asked": ("fewer nodes", "as asked"),
-    "one disk of several": ("one disk of several", ""),
-    "gone on despite": ("gone on despite", ""),
-}
-
-
 def said_beforehand(campaign: Results) -> Iterator[Doubt]:
     for note in campaign.plan.notes:
-        if note.kind in _OF_NOTES:
-            yield doubt(*_OF_NOTES[note.kind], text=note)
+        if note.kind in ("fewer nodes", "one disk of several", "gone on despite"):
+            yield doubt(note.kind, text=note)
+        elif note.kind == "nodes as asked":
+            yield doubt("fewer nodes", "as asked", text=note)
 
 
 def unlike_runs(campaign: Results) -> Iterator[Doubt]:
@@ -155,10 +147,8 @@ def _size(delta: Delta) -> float:
 
 def _words(delta: Delta) -> str:
     scope = "" if delta.scope == "all" else f" of {delta.scope}"
-    return (
-        f"{delta.contender} against {delta.baseline}, {delta.workload}, {delta.metric}{scope} "
-        f"{format_change(delta.change_pct)}"
-    )
+    sides = f"{delta.contender} against {delta.baseline}, {delta.workload}"
+    return f"{sides}, {delta.metric}{scope} {format_change(delta.change_pct)}"
 
 
 # ------------------------------------------------------------------ gates

@@ -7,9 +7,8 @@ from typing import Any
 from orchestrator.analysis import results
 from orchestrator.analysis.doubts.validity import Doubts, doubt, named
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import conservation
+from orchestrator.analysis.telemetry import conservation, disk_demand
 from orchestrator.analysis.telemetry.counters import WAL_WRITTEN_BYTES, WRITTEN_BYTES
-from orchestrator.analysis.telemetry.disk_demand import BASE_TOLERANCE, overheads
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.facts import GateWord, group
 from orchestrator.model import DISK_DEVICE
@@ -17,6 +16,7 @@ from orchestrator.tier import GateCheck
 from orchestrator.units import counted, format_bytes, format_change, format_number, listed
 
 APART_PCT = 2.0
+COPIES_PCT = 1.0
 OVER_PCT = 5.0  # of requests; a gate, of seconds, allows more
 LATE_S = 150e-6
 # How much longer the overhead in a window may make requests, beyond what is taken off: what a gate
@@ -46,13 +46,12 @@ def bursting(run: RunData, _: Values) -> Doubts:
 
 def _above_its_limit(run: RunData) -> Doubts:
     """By the mean of the whole run, where no counter was sampled."""
-    tier = run.record.profile.tier
+    tier, every = run.record.profile.tier, run.record.measurements
     limit = tier.limits.iops
     if limit is None or not run.telemetry.empty:
         return
-    for figure in run.record.measurements:
-        node_iops = figure.value if figure.metric == "disk_iops" and figure.scope != "all" else 0.0
-        if node_iops > (1 + BASE_TOLERANCE) * limit:
+    for node_iops in (m.value for m in every if m.metric == "disk_iops" and m.scope != "all"):
+        if node_iops > (1 + disk_demand.BASE_TOLERANCE) * limit:
             iops, most = map(format_number, (node_iops, limit))
             yield doubt("bursting disk", "by the mean", iops=iops, limit=most, tier=tier.name)
 
@@ -74,10 +73,9 @@ def counts(run: RunData, _: Values) -> Doubts:
 def slow_host(run: RunData, _: Values) -> Doubts:
     for disk, own in _disks(run).items():
         over_pct, late_s = own.get("over_pct", 0.0), own.get("late_s", 0.0)
-        if over_pct <= OVER_PCT and late_s <= LATE_S:
-            continue
-        late_us = late_s * 1e6
-        yield doubt("host slower than the tier", disk=disk, over_pct=over_pct, late_us=late_us)
+        if over_pct > OVER_PCT or late_s > LATE_S:
+            late_us = late_s * 1e6
+            yield doubt("host slower than the tier", disk=disk, over_pct=over_pct, late_us=late_us)
 
 
 def host_errors(run: RunData, _: Values) -> Doubts:
@@ -90,11 +88,10 @@ def overhead(run: RunData, _: Values) -> Doubts:
     if run.record.profile.tier.disk.in_memory:
         return  # it has no latency that the way to it is a part of
     for disk in _disks(run):
-        for way, cost in overheads(run.record, disk).items():
-            if cost.ios < OVERHEAD_IOS or cost.off_pct is None:
-                continue
-            if abs(cost.off_pct) > OVERHEAD_PCT:
-                off, spent = format_change(cost.off_pct), vars(cost)
+        for way, cost in disk_demand.overheads(run.record, disk).items():
+            off_pct = cost.off_pct or 0.0
+            if cost.ios >= OVERHEAD_IOS and abs(off_pct) > OVERHEAD_PCT:
+                off, spent = format_change(off_pct), vars(cost)
                 yield doubt("overhead differs", disk=disk, way=way, off=off, **spent)
 
 
@@ -158,6 +155,19 @@ def in_memory(run: RunData, _: Values) -> Doubts:
         yield doubt("data in memory", copies=copies, written=moved, given=rows)
 
 
+def copies_differ(run: RunData, _: Values) -> Doubts:
+    """Where it is known to the byte what copies take: all disks against the payload, then each disk
+    against its node's own account."""
+    of_disks, whole = conservation.written(run), conservation.of_copies(run)
+    must = {"all disks together": whole, **conservation.of_node(run)} if whole else {}
+    did = {"all disks together": sum(of_disks.values()), **of_disks}
+    for where, wanted in must.items():
+        if wanted and abs(off_pct := 100 * (did.get(where, 0.0) / wanted - 1)) > COPIES_PCT:
+            written, due = format_bytes(did.get(where, 0.0)), format_bytes(wanted)
+            off = format_change(off_pct)
+            yield doubt("copies differ", where=where, off=off, written=written, wanted=due)
+
+
 def cloud(run: RunData, _: Values) -> Doubts:
     cloud = group(run.record.facts, "tier", "cloud")
     for difference in cloud.get("differences", ()):
@@ -216,5 +226,5 @@ def _disks(run: RunData) -> Mapping[str, Mapping[str, Any]]:
 
 DISK_CHECKS = (
     out_of_reach, bursting, counts, slow_host, host_errors, overhead, shared, host_cache, cloud,
-    credit_unknown, restored, not_counted, replica_missing, in_memory,
+    credit_unknown, restored, not_counted, replica_missing, in_memory, copies_differ,
 )  # fmt: skip

@@ -49,9 +49,7 @@ def of_run(run: results.RunData, values: resources.Values) -> Iterator[Doubt]:
         yield from (replace(doubt, run=run.record.run.number) for doubt in check(run, values))
 
 
-def of_tiers(
-    plan: Plan, doubts: Iterable[Doubt], workloads: Iterable[str]
-) -> dict[str, list[Doubt]]:
+def of_tiers(plan: Plan, doubts: Iterable[Doubt], workloads: list[str]) -> dict[str, list[Doubt]]:
     """Tier → the doubts about its runs of `workloads`; "" → those about the whole campaign."""
     names, tier_of = set(workloads), dict[int | None, str]({None: ""})
     tier_of |= {run.number: run.profile for run in plan.runs if run.workload in names}

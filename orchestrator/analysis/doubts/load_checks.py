@@ -3,9 +3,7 @@
 from orchestrator.analysis import overload, results
 from orchestrator.analysis.doubts.validity import Doubts, doubt
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import counters, loads, machines
-from orchestrator.analysis.telemetry.causes import CLIENT_PCT
-from orchestrator.analysis.telemetry.resources import Values
+from orchestrator.analysis.telemetry import causes, counters, loads, machines, resources
 from orchestrator.model import Record
 from orchestrator.units import format_number, format_seconds, parse_seconds
 
@@ -19,10 +17,10 @@ AT_LEAST = 2
 WRITING_SHARE = 0.1  # of a run's I/Os: then it matters
 
 
-def client_busy(run: RunData, values: Values) -> Doubts:
+def client_busy(run: RunData, values: resources.Values) -> Doubts:
     """The most that a client used of its own limit, or all clients together of their machine."""
     client_pct = values.get("client_cpu_pct", 0.0)
-    if client_pct >= CLIENT_PCT:
+    if client_pct >= causes.CLIENT_PCT:
         yield doubt("client busy", pct=client_pct, of_each=_of_each_client(run))
 
 
@@ -42,7 +40,7 @@ def _of_each_client(run: RunData) -> str:
     return f" ({', '.join(shares)})" if shares else ""
 
 
-def clients_apart(run: RunData, _: Values) -> Doubts:
+def clients_apart(run: RunData, _: resources.Values) -> Doubts:
     """Several clients whose clocks could not be brought together, or whose windows differ."""
     facts = results.generator(run.record)
     for name, client in facts.clients.items():
@@ -63,9 +61,9 @@ def clients_apart(run: RunData, _: Values) -> Doubts:
         yield doubt("clients apart", together=together, asked=asked, skew=skew)
 
 
-def overloaded(run: RunData, _: Values) -> Doubts:
+def overloaded(run: RunData, _: resources.Values) -> Doubts:
     """If work came in faster than it was done, latency is the length of a queue that grows."""
-    if loads.paced(run.record):
+    if loads.has_pace(run.record.workload):
         yield from _behind(run.record)
 
 
@@ -89,9 +87,8 @@ def _behind(record: Record) -> Doubts:
         yield doubt("overload", "not served", served=served, rate=rate, pct=pct, advice=advice)
     if unstarted or unserved:
         return
-    wait_s, latency_s = (
-        results.value_of(record, name) for name in ("connection_wait_avg_s", "latency_avg_s")
-    )
+    names = ("connection_wait_avg_s", "latency_avg_s")
+    wait_s, latency_s = (results.value_of(record, name) for name in names)
     if queued := overload.grew(record):
         offered, served = map(format_number, queued)
         yield doubt("overload", "queue grew", offered=offered, served=served, advice=advice)
@@ -108,7 +105,7 @@ def _advice(record: Record) -> str:
     return f"ask for an `arrival_rate`{at}, the same on every tier, or compare throughput instead"
 
 
-def not_checked(run: RunData, _: Values) -> Doubts:
+def not_checked(run: RunData, _: resources.Values) -> Doubts:
     checked = run.record.facts.get("checked") or {}
     if unknown := [c for c in checked.get("consistency", ()) if c.get("problem")]:
         names = ", ".join(condition["name"] for condition in unknown)
@@ -116,7 +113,7 @@ def not_checked(run: RunData, _: Values) -> Doubts:
         yield doubt("consistency not checked", names=names, problems=problems)
 
 
-def few_checkpoints(run: RunData, values: Values) -> Doubts:
+def few_checkpoints(run: RunData, values: resources.Values) -> Doubts:
     """By what was seen; where nothing was, by the interval in the settings."""
     writes, every = values.get("disk_write_iops"), values.get("disk_iops")
     if not writes or not every or writes < WRITING_SHARE * every:

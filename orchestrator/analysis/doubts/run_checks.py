@@ -6,8 +6,7 @@ from orchestrator.analysis import results
 from orchestrator.analysis.doubts.validity import Doubts, doubt
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.statistics import stats
-from orchestrator.analysis.telemetry import conservation, loads
-from orchestrator.analysis.telemetry.causes import CEILING_PCT, HOST_PCT
+from orchestrator.analysis.telemetry import causes, conservation, loads
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.facts import OTHERS
 from orchestrator.model import Record
@@ -66,7 +65,7 @@ def cached(run: RunData, _: Values) -> Doubts:
 
 def host_saturated(run: RunData, values: Values) -> Doubts:
     busy = values.get("host_cpu_pct", 0.0)
-    if busy >= HOST_PCT:
+    if busy >= causes.HOST_PCT:
         load, fewer = "database, load generator and disks all", "fewer --nodes "
         if results.of_others(run.record):
             load, fewer = "the load generator", ""
@@ -154,7 +153,7 @@ def _edges_pct(record: Record) -> float:
 
 def ceiling(run: RunData, _: Values) -> Doubts:
     ceiling, share_pct = loads.ceiling_nopm(run.record), loads.of_ceiling_pct(run.record)
-    if ceiling and share_pct is not None and share_pct >= CEILING_PCT:
+    if ceiling and share_pct is not None and share_pct >= causes.CEILING_PCT:
         yield doubt("think time's ceiling", share=share_pct, ceiling=format_number(ceiling))
 
 

@@ -5,11 +5,10 @@ Only doubts that make a figure wrong, whatever it is (docs/METHOD.md, which says
 
 from collections.abc import Iterator
 
+from orchestrator import tier, units
 from orchestrator.facts import DoubtKind, GeneratorFacts
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Doubt, Record
-from orchestrator.tier import GateCheck
-from orchestrator.units import format_number
 
 TOTALS_PCT = 0.5
 NOTED = ("clock set", "leftovers")  # in the record while the run went on
@@ -44,10 +43,10 @@ def shown(record: Record) -> Doubts:
         return
     least = min(abs(own - kept), abs(own - (kept - (facts.recorded_failures or 0.0))))
     if least > max(TOTALS_PCT / 100 * kept, 2.0 * record.workload.threads):
-        counted, stored = format_number(own), format_number(kept)
+        counted, stored = units.format_number(own), units.format_number(kept)
         yield doubt("totals differ", run=run, own=counted, kept=stored)
 
 
-def named(check: GateCheck) -> str:
+def named(check: tier.GateCheck) -> str:
     """A check with its disk, if the tier names several."""
     return f"{check.disk}: {check.limit}" if check.disk else check.limit

@@ -146,10 +146,8 @@ class Window:
         duration_s = self._end_s - self._start_s
         every, asked = self._due + unstarted, rate_per_s * duration_s
         offered = every if every <= asked + CHANCE * math.sqrt(asked) else asked
-        return (
-            measured("offered_per_s", offered / duration_s),
-            measured("served_per_s", self._ended / duration_s),
-        )
+        served = measured("served_per_s", self._ended / duration_s)
+        return measured("offered_per_s", offered / duration_s), served
 
 
 def ended(table: pd.DataFrame, start_s: float, end_s: float) -> pd.DataFrame:

@@ -197,7 +197,7 @@ class Observed:
 
 
 def _caps(purchase: Purchase) -> tuple[RateCap, ...]:
-    on_vm = replay.caps(purchase.vm or Limits(), " of the VM")
+    on_vm = replay.caps(purchase.vm, " of the VM")
     return (*replay.caps(purchase.tier.limits), *on_vm)
 
 

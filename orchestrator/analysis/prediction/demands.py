@@ -15,10 +15,9 @@ from statistics import NormalDist
 import numpy as np
 
 from orchestrator.analysis import results
-from orchestrator.analysis.prediction.simulation import SimulatedDisk, Stage, System, simulate
+from orchestrator.analysis.prediction import simulation
 from orchestrator.analysis.results import RunData, value_of
-from orchestrator.analysis.telemetry import counters, machines, resources
-from orchestrator.analysis.telemetry.disk_demand import AT_CAP
+from orchestrator.analysis.telemetry import counters, disk_demand, machines, resources
 from orchestrator.errors import UsageError
 from orchestrator.facts import WAL_SYNC_AVG_S, WAL_SYNCS
 from orchestrator.keys.messages import failure
@@ -36,50 +35,68 @@ COUNTED = (
     counters.WRITE_SECONDS,
     counters.READ_SECONDS,
 )
+CAPPED = 0.5  # of the window: from there on a cap hides what else takes time
 BUSY = 0.8  # of CPU: how long sessions queue for it is not told apart from a delay
 QUEUE = 128.0  # I/Os that a block device takes at once (its nr_requests), so no batch is larger
 QUIET = "predict from a run on the fastest tier, or measure a quiet one too: --sweep threads=1,16"
+ROUND_PAGES = 100.0  # of PostgreSQL's background writer (bgwriter_lru_maxpages)
+OWN = 0.5  # pages that a session writes out itself for a transaction: of fewer nothing is told
 _ROUNDS = 5  # in which the delay is found
 
 
-def model(run: RunData, quiet: RunData | None, cpus: float | None) -> tuple[System, SimulatedDisk]:
+def model(
+    run: RunData, quiet: RunData | None, cpus: float | None
+) -> tuple[simulation.System, simulation.SimulatedDisk]:
     """What was measured, so that it can be simulated, and the disk on which it was. `cpus`: of the
     machine, for nodes that do not say theirs. UsageError for what cannot be told from the run."""
     if stage := factors.lacks(run.record.workload):
         raise failure(UsageError, "lacks a stage", run=run.record.run.slug, stage=stage)
-    probes = [*filter(None, [quiet]), *([] if at_cap(run) else [run])]
+    capped = time_at_cap(run, cpus)
+    probes = [*filter(None, [quiet]), *([run] if capped < CAPPED else [])]
     if not probes:
-        what = f"{run.record.run.slug} was at a cap of its disk, which hides what else takes time"
-        raise UsageError(what, advice=QUIET)
+        at_pct, slug = 100 * capped, run.record.run.slug
+        raise failure(UsageError, "at a cap", run=slug, at_pct=at_pct, quiet=QUIET)
     disk = disk_of(run.record.profile.tier, run.record.gate)
     systems = [_system(probe, disk, cpus) for probe in probes]
-    least = {name: min(getattr(each, name) for each in systems) for name in ("sync_s", "batch")}
-    delays_s = (
-        _delay_s(probe.record, replace(system, **least), disk)
+    # At a cap writes wait for other I/Os too.
+    behind = {name: getattr(systems[-1], name) for name in ("batch", "ahead")}
+    left = [
+        _left_s(probe.record, replace(system, **behind), disk)
         for probe, system in zip(probes, systems, strict=True)
-    )
-    return replace(_system(run, disk, cpus), delay_s=min(delays_s), **least), disk
+    ]
+    delay_s, sync_s = map(min, zip(*left, strict=True))
+    return replace(_system(run, disk, cpus), delay_s=delay_s, sync_s=sync_s, **behind), disk
 
 
-def _delay_s(record: Record, system: System, disk: SimulatedDisk) -> float:
-    """What a run took longer than its simulation; none where its CPU was busy."""
-    rate, took_s = (value_of(record, n) or 0.0 for n in ("throughput_per_s", "latency_avg_s"))
-    delay_s, busy = 0.0, rate * system.node_s >= BUSY * system.nodes * system.node_cpus
-    for _ in range(0 if busy else _ROUNDS):
-        simulated = simulate(replace(system, delay_s=delay_s), disk)
-        longer_s = took_s - float(simulated.latencies_s.mean())
-        delay_s = max(0.0, delay_s + longer_s / (1 + system.waiting))
-    return delay_s
+def _left_s(
+    record: Record, system: simulation.System, disk: simulation.SimulatedDisk
+) -> tuple[float, float]:
+    """What a run's transactions and syncs took longer than its simulation's. No delay where its CPU
+    was busy."""
+    names = "throughput_per_s", "latency_avg_s"
+    rate, took_s = (value_of(record, name) or 0.0 for name in names)
+    synced_s = results.database(record).counter(WAL_SYNC_AVG_S) or 0.0
+    busy = rate * system.node_s >= BUSY * system.nodes * system.node_cpus
+    for _ in range(_ROUNDS):
+        simulated = simulation.simulate(system, disk)
+        longer_s = (took_s - float(simulated.latencies_s.mean())) / (1 + system.waiting)
+        delay_s = 0.0 if busy else max(0.0, system.delay_s + longer_s)
+        sync_s = max(0.0, system.sync_s + synced_s - simulated.sync_s)
+        system = replace(system, delay_s=delay_s, sync_s=sync_s)
+    return system.delay_s, system.sync_s
 
 
-def at_cap(run: RunData) -> bool:
-    """Whether one of its disks was, in the median second."""
-    names = "iops_of_cap_pct", "bandwidth_of_cap_pct"
-    of_disks = run.telemetry.against_caps.values()
-    return any(own.get(name, 0.0) >= 100 * AT_CAP for own in of_disks for name in names)
+def time_at_cap(run: RunData, cpus: float | None) -> float:
+    """The share of the window in which a cap of one of its disks held I/Os back."""
+    shares, tier = [0.0], run.record.profile.tier
+    for values in resources.gather(run, cpus).values():
+        for cap in ("iops", "bandwidth"):
+            share = values.get(f"time_at_{cap}_cap_pct", 0.0) / 100
+            shares += [share] if share and disk_demand.binds(cap, values, tier) else []
+    return max(shares)
 
 
-def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> System:
+def _system(run: RunData, disk: simulation.SimulatedDisk, cpus: float | None) -> simulation.System:
     """Cluster and load of a run, with the demands of its transactions."""
     record, growth = run.record, run.telemetry.growth
     rate, limits = value_of(record, "throughput_per_s"), machines.cpu_limits(record.nodes, cpus)
@@ -99,16 +116,18 @@ def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> System:
         raise UsageError(f"{record.run.slug}: a log on a disk of its own is not simulated")
     syncs, log_bytes = _of_log(record)
     done, reads, ios, read_bytes, written, waited_s, read_s = grown[-1] + 1e-9
-    writes = max(1e-9, ios - syncs * done)
+    writes = max(ios / 100, ios - syncs * done)  # a small difference of large numbers
     _, iops, _, _ = next(disk.rates())
-    ahead = iops * (waited_s / ios - mean_s(disk.write)) if iops < math.inf else 0.0
+    sync_s = results.database(record).counter(WAL_SYNC_AVG_S) or 0.0
+    write_s = max(0.0, waited_s - syncs * done * sync_s) / writes
+    ahead = iops * (write_s - mean_s(disk.write)) if iops < math.inf else 0.0
     seen = resources.gather(run, cpus).get(database[0].name, {})
     in_io, locked = (seen.get(f"seen_{n}_pct", 0.0) / 100 for n in ("reading", "locked"))
-    in_io_s = in_io * (value_of(record, "latency_avg_s") or 0.0) - read_s / done
-    sync_s = results.database(record).counter(WAL_SYNC_AVG_S) or 0.0
+    own = writes / done - ROUND_PAGES / simulation.ROUND_S * len(database) / rate
+    own_s = (in_io * (value_of(record, "latency_avg_s") or 0.0) - read_s / done) / max(own, OWN)
     hosts = [node.cpus for node in record.nodes if node.role == "host"]
     warmup, measure = record.phase("warm-up"), record.phase("measure")
-    return System(
+    return simulation.System(
         sessions=record.workload.threads,
         rate_per_s=rate if record.workload.thinks else results.generator(record).arrival_rate_per_s,
         node_s=used_s["database"],
@@ -123,8 +142,8 @@ def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> System:
         batch=min(max(1.0, 2 * ahead), QUEUE),
         commits=record.workload.writes and results.database(record).durable is not False,
         log_bytes=log_bytes,
-        sync_s=max(0.0, sync_s - mean_s(disk.write)),
-        held_writes=max(0.0, in_io_s) / mean_s(disk.write),
+        ahead=min(max(0.0, own_s - mean_s(disk.write)) * iops, QUEUE) if iops < math.inf else 0.0,
+        round_pages=ROUND_PAGES if "seen_reading_pct" in seen else 0.0,
         waiting=locked / (1 - min(locked, 0.9)),
         nodes=len(database),
         disks=len(results.by_disk(database)),
@@ -161,7 +180,7 @@ def _grown(run: RunData) -> np.ndarray:
     return table
 
 
-def _stages(grown: np.ndarray, syncs: float) -> Iterator[Stage]:
+def _stages(grown: np.ndarray, syncs: float) -> Iterator[simulation.Stage]:
     """Reads and writes of a transaction by how many were done before. The last quarter's mean
     stands for what comes after."""
     rows = grown[[0, *np.flatnonzero(np.diff(grown[:, 0]) >= 1) + 1]]
@@ -172,19 +191,19 @@ def _stages(grown: np.ndarray, syncs: float) -> Iterator[Stage]:
         yield until, reads / max(done, 1.0), max(0.0, writes / max(done, 1.0) - syncs)
 
 
-def disk_of(tier: Tier, gate: Gate | None = None) -> SimulatedDisk:
+def disk_of(tier: Tier, gate: Gate | None = None) -> simulation.SimulatedDisk:
     """A tier's disk: its latencies as modelled, else as its gate measured them, else as declared.
     UsageError if nothing says how long an I/O takes."""
     measured = {str(check.quantity): check.measured for check in (gate.checks if gate else ())}
     if drawn := tier.latency.model:
-        return SimulatedDisk(tier.limits, drawn.read, drawn.write)
+        return simulation.SimulatedDisk(tier.limits, drawn.read, drawn.write)
     tables = []
     for way, declared_s in (("read", tier.latency.read_s), ("write", tier.latency.write_s)):
         if not (median_s := measured.get(f"latency_{way}") or declared_s):
             what = f"nothing says how long a {way} of {tier.title or tier.name} takes"
             raise UsageError(what, advice=f"give its {way}_latency, or measure it with a gate")
         tables.append(log_normal(median_s, measured.get(f"latency_p99_{way}") or median_s))
-    return SimulatedDisk(tier.limits, *tables)
+    return simulation.SimulatedDisk(tier.limits, *tables)
 
 
 def log_normal(p50_s: float, p99_s: float) -> Quantiles:

@@ -10,12 +10,13 @@ from statistics import fmean, stdev
 import numpy as np
 
 from orchestrator.analysis.conclusions import T90, Estimate, Prediction
-from orchestrator.analysis.prediction.demands import at_cap, disk_of, model
+from orchestrator.analysis.prediction.demands import CAPPED, disk_of, model, time_at_cap
 from orchestrator.analysis.prediction.simulation import Simulated, simulate
 from orchestrator.analysis.results import Key, Results, RunData, finished, machine_cpus, whole
 from orchestrator.analysis.statistics.stats import percentile_min_count
 from orchestrator.metrics import METRICS, PERCENTILES
-from orchestrator.model import Objective
+from orchestrator.model import ClusterSpec, Objective
+from orchestrator.planning import costs
 from orchestrator.tier import Tier
 
 SEEDS = (1, 2, 3)
@@ -26,7 +27,7 @@ FIGURES: tuple[Key, ...] = tuple(
 )
 # What nine errors of the model in ten stay below, as logarithms, downwards and upwards: of rates
 # and averages, and of percentiles (docs/PREDICTION.md, on real parts).
-RATE_ERRORS, TAIL_ERRORS = (0.28, 0.48), (1.1, 1.4)
+RATE_ERRORS, TAIL_ERRORS = (0.2, 0.3), (1.1, 1.4)
 
 
 class Predictor:
@@ -37,13 +38,16 @@ class Predictor:
         of_cell = finished(campaign, run.record.profile.name, run.record.workload.name)
         self._runs = sorted(of_cell or [run], key=lambda r: whole([r], FIGURES[0]))
         self.measured = self._runs[len(self._runs) // 2]
-        quiet = quiet_run(campaign, run)
-        self._system, own = model(self.measured, quiet, machine_cpus(campaign))
-        self._at_cap = at_cap(self.measured)
+        cpus, quiet = machine_cpus(campaign), quiet_run(campaign, run)
+        self._system, own = model(self.measured, quiet, cpus)
+        self._wider = 1.0 if quiet else 1 + time_at_cap(self.measured, cpus) / CAPPED
         self._here = [simulate(self._system, own, seed) for seed in SEEDS]
 
-    def predict(self, tier: Tier, slo: Sequence[Objective] = ()) -> Prediction:
-        """UsageError if nothing says how long an I/O of the tier takes."""
+    def predict(
+        self, tier: Tier, slo: Sequence[Objective] = (), cluster: ClusterSpec | None = None
+    ) -> Prediction:
+        """`cluster`: whose machines are paid for, if not the run's. UsageError if nothing says how
+        long an I/O of the tier takes."""
         there = [simulate(self._system, disk_of(tier), seed) for seed in SEEDS]
         slower = _figure(there, "latency_avg_s") / _figure(self._here, "latency_avg_s")
         keys = [(objective.metric, objective.scope) for objective in slo] or FIGURES
@@ -51,10 +55,19 @@ class Predictor:
         figures = {name: estimate for name, estimate in every.items() if estimate}
         of_clauses = zip(every.values(), slo, strict=False)
         chances = [of.chance(clause) if of else 0.0 for of, clause in of_clauses]
-        chance, price = min(chances, default=None), tier.price
-        cost = round(price.monthly * self._system.nodes, 2) if price else None
-        told = (there[0].limit, figures, cost, price.currency if price else "", chance)
-        return Prediction(tier.name, slower < FASTER, *told, run=self.measured.record.run.slug)
+        own, price = self.measured.record.profile, tier.price
+        on = replace(cluster or own.cluster, nodes=self._system.nodes)
+        with_vms = bool(price and on.vm_price and on.vm_price.currency == price.currency)
+        cost = costs.monthly(replace(own, tier=tier, cluster=on), with_vms)
+        told = (there[0].limit, figures, cost, price.currency if price else "")
+        return Prediction(
+            tier.name,
+            slower < FASTER,
+            *told,
+            min(chances, default=None),
+            run=self.measured.record.run.slug,
+            machine=(on.vm or "") if with_vms else "",
+        )
 
     def compared(self) -> Iterator[Prediction]:
         """Of the campaign's other tiers that were measured too, beside what they did."""
@@ -64,24 +77,26 @@ class Predictor:
             if runs and profile.name != own.profile.name:
                 each = {named(*key): whole(runs, key) for key in FIGURES}
                 measured = {name: fmean(values) for name, values in each.items() if values}
-                prediction = self.predict(replace(profile.tier, name=profile.name))
+                tier = replace(profile.tier, name=profile.name)
+                prediction = self.predict(tier, cluster=profile.cluster)
                 yield replace(prediction, measured=measured)
 
     def _estimate(self, there: Sequence[Simulated], key: Key, upwards: bool) -> Estimate | None:
-        """What was measured, times what the simulation of the tier is to that of the measured one:
-        what is not simulated stays. At a cap rates and averages are those of the cap alone.
-        Interval: noise of runs, and error of the model."""
+        """Of a rate or average what the tier's simulation gives. A percentile is what was measured,
+        times what the simulation of the tier is to that of the measured one: what is not simulated
+        stays. Interval: noise of runs, error of the model, larger by the time at a
+        cap, and what it misses of the run itself."""
         measured, (metric, _) = whole(self._runs, key), key
-        of_all = whole(self._runs, (metric, "all"))
-        here = _figure(self._here, metric)
-        if of_all and self._at_cap and metric not in PERCENTILES:
-            here = fmean(of_all)
-        if not measured or not math.isfinite(times := _figure(there, metric) / here):
+        of_all, here = whole(self._runs, (metric, "all")), _figure(self._here, metric)
+        if not (measured and of_all) or not math.isfinite(told := _figure(there, metric) / here):
             return None
-        value = fmean(measured) * times
+        errors, missed = RATE_ERRORS, math.log(here / fmean(of_all))
+        if metric in PERCENTILES:
+            errors, missed = TAIL_ERRORS, 0.0
+        value = fmean(measured) * told * math.exp(missed)
         noise = stdev(map(math.log, measured)) if len(measured) > 1 else NOISE
-        error = (TAIL_ERRORS if metric in PERCENTILES else RATE_ERRORS)[upwards] / T90
-        sd = math.hypot(noise * math.sqrt(1 + 1 / len(measured)), error)
+        error = self._wider * errors[upwards] / T90
+        sd = math.hypot(noise * math.sqrt(1 + 1 / len(measured)), error, missed)
         return Estimate(value, value * math.exp(-T90 * sd), value * math.exp(T90 * sd))
 
 
@@ -101,10 +116,10 @@ def _figure(simulated: Sequence[Simulated], metric: str) -> float:
 
 
 def quiet_run(campaign: Results, run: RunData) -> RunData | None:
-    """The quietest run of the same tier, script and data with fewer sessions, at no cap."""
-    tier, own = run.record.profile.name, run.record.workload
+    """The quietest run of the same tier, script and data with fewer sessions, not held at a cap."""
+    tier, own, cpus = run.record.profile.name, run.record.workload, machine_cpus(campaign)
     every = [other for other in campaign.done if other.record.profile.name == tier]
-    loads = ((other.record.workload, other) for other in every if not at_cap(other))
+    loads = ((other.record.workload, other) for other in every if time_at_cap(other, cpus) < CAPPED)
     quiet = [
         (load.threads, other.record.run.number, other)
         for load, other in loads

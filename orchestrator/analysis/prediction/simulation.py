@@ -2,8 +2,9 @@
 
 A transaction works in slices: CPU of the client, CPU of its node, then reads, one after the other.
 A read waits for the disk's buckets of IOPS and of bytes, and then takes a latency of its own. A
-commit waits for the next sync of the log; then a constant delay passes, and waiting for other
-transactions. Writes of data come in batches from the same buckets, and no session waits for them.
+commit waits for the next sync of the log. Between them a delay passes, and at the end waiting for
+other transactions. Pages are written by a background writer, in rounds, and by sessions themselves
+where it does not get as far; or, where nothing is known of one, in batches for which none waits.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heappop, heappush
+from statistics import fmean
 
 import numpy as np
 
@@ -25,6 +27,7 @@ from orchestrator.tier import Limits, Quantiles
 SLICES = 4  # in which a transaction uses CPU and reads
 EVENTS = 40_000  # of a simulation, about
 SLACK_S = 0.02  # for so long a bucket keeps what was not used (docs/DISKS.md)
+ROUND_S = 0.2  # between rounds of a database's background writer (PostgreSQL's bgwriter_delay)
 QUOTA_S = 0.1  # the period in which a container may use its CPU time (cgroups)
 FULL = 0.9  # a resource that is used more limits
 _DRAWS = 2**14
@@ -40,8 +43,10 @@ class System:
 
     rate_per_s: of arrivals; None: each session begins the next at once. node_s, client_s, other_s:
     CPU time, the last of all else on a machine that all share, of `machine_cpus` (infinite: they do
-    not). batch: writes of data that come at once. commits: whether it waits for the log. sync_s: by
-    which a sync is longer than a write. waiting: for other transactions, of what it takes without.
+    not). round_pages: that a node's background writer takes in a round; 0: nothing is known of one.
+    batch: pages that it writes at once. ahead: I/Os behind which a session's own write of a page
+    waits. commits: whether it waits for the log. sync_s: by which a sync is longer than simulated.
+    delay_s: of all else. waiting: for other transactions, of what it takes without.
     copies: of the log, of which a majority must be synced."""
 
     sessions: int
@@ -56,7 +61,8 @@ class System:
     read_bytes: float = 8192.0
     write_bytes: float = 8192.0
     batch: float = 1.0
-    held_writes: float = 0.0
+    ahead: float = 0.0
+    round_pages: float = 0.0
     commits: bool = True
     log_bytes: float = 0.0
     sync_s: float = 0.0
@@ -92,11 +98,12 @@ class SimulatedDisk:
 
 @dataclass(frozen=True)
 class Simulated:
-    """What a simulation came to. latencies_s: each transaction's."""
+    """What a simulation came to. latencies_s: each transaction's. sync_s: the mean of the log's."""
 
     throughput_per_s: float
     latencies_s: np.ndarray
     limit: BottleneckCause
+    sync_s: float = 0.0
 
 
 class _Bucket:
@@ -155,7 +162,7 @@ def _events_per_s(system: System, disk: SimulatedDisk) -> float:
     return min(most) * (2 * SLICES + 3 + reads)
 
 
-@lru_cache(maxsize=256)  # many tiers have the same disk
+@lru_cache(maxsize=1024)  # many tiers have the same disk
 def simulate(system: System, disk: SimulatedDisk, seed: int = 1) -> Simulated:
     """The system with its data on such disks. Equal seeds draw the same on all tiers. ValueError if
     no transaction ended."""
@@ -180,9 +187,10 @@ class _Simulation:
         self._ahead: list[tuple[float, int, _Process]] = []
         self._waiting = defaultdict[int, list[_Process]](list)  # by node, for its log's next sync
         self._syncing = set[int]()
-        self._to_read, self._to_write, self._due_s = next(self._pauses), 0.0, 0.0
+        self._to_read, self._due_s = next(self._pauses), 0.0
+        self._dirty = [0.0] * system.nodes
         self._begun, self._stages = 0, list(reversed(system.stages))
-        self._ended, self._now = list[float](), 0.0
+        self._ended, self._synced_s, self._now = list[float](), list[float](), 0.0
 
     def result(self) -> Simulated:
         """Runs it to its end; what ends while it warms up does not count."""
@@ -190,6 +198,8 @@ class _Simulation:
         begin_s, self._running = system.warmup_s / self._lapse, self._session()
         for process in (self._running, *(self._session() for _ in range(system.sessions - 1))):
             self._wake(process)
+        for node in range(system.nodes if system.round_pages else 0):
+            self._wake(self._writer(node))
         while self._ahead[0][0] < end_s:
             self._now, _, self._running = heappop(self._ahead)
             if (until_s := next(self._running)) is not None:
@@ -205,7 +215,7 @@ class _Simulation:
         used["load_bound"] = per_s / (system.rate_per_s or math.inf)
         limit = max(used, key=lambda cause: used[cause])
         limit = limit if used[limit] >= FULL else "latency_bound"
-        return Simulated(per_s, np.array(self._ended), limit)
+        return Simulated(per_s, np.array(self._ended), limit, fmean(self._synced_s or [0.0]))
 
     def _wake(self, process: _Process) -> None:
         heappush(self._ahead, (self._now, next(self._order), process))
@@ -233,24 +243,41 @@ class _Simulation:
                 need_s = each_s * next(self._pieces)
                 starts_s = max(at.admit(self._now, need_s) for at in (cpu, self._machine))
                 yield starts_s + need_s
+            if system.delay_s:
+                yield self._now + system.delay_s * next(self._pieces)
             self._to_read -= reads / SLICES
             while self._to_read < 0:  # a Poisson process
                 self._to_read += next(self._pauses)
                 yield disk.admit(self._now, system.read_bytes) + next(disk.reads)
-        self._to_write += writes
-        if self._to_write >= system.batch:
-            for _ in range(int(self._to_write)):
+        self._dirty[node] += writes
+        if system.round_pages:
+            own = max(0, int(min(self._dirty[node] - 2 * system.round_pages, writes + 1)))
+            self._dirty[node] -= own
+            for _ in range(own):
+                starts_s = disk.admit(self._now, system.write_bytes)
+                yield starts_s + next(disk.writes) + system.ahead / disk.buckets[0].rate
+        elif self._dirty[node] >= system.batch:
+            for _ in range(int(self._dirty[node])):
                 disk.admit(self._now, system.write_bytes)
-            self._to_write %= 1
-        if system.held_writes:
-            yield self._now + system.held_writes * next(disk.writes)
+            self._dirty[node] %= 1
         if system.commits:
             self._waiting[node].append(self._running)
             if node not in self._syncing:
                 self._wake(self._sync(node))
             yield None
-        took_s = self._now - begin_s + system.delay_s
-        yield self._now + system.delay_s + system.waiting * took_s
+        yield self._now + system.waiting * (self._now - begin_s)
+
+    def _writer(self, node: int) -> _Process:
+        """Writes a node's pages, in rounds, and each batch when the disk has the one before."""
+        system, disk = self._system, self._disks[node % self._system.disks]
+        while True:
+            pages = min(self._dirty[node], system.round_pages)
+            while pages >= 1:
+                batch = int(min(pages, system.batch))
+                pages, self._dirty[node] = pages - batch, self._dirty[node] - batch
+                starts_s = max(disk.admit(self._now, system.write_bytes) for _ in range(batch))
+                yield starts_s + next(disk.writes)
+            yield self._now + ROUND_S
 
     def _sync(self, node: int) -> _Process:
         """Syncs the log of a node, and its copies on the next ones, while commits wait for it."""
@@ -260,7 +287,9 @@ class _Simulation:
         while together := self._waiting.pop(node, []):
             size = system.log_bytes * len(together)
             times_s = (d.admit(self._now, size) + next(d.writes) + system.sync_s for d in on)
-            yield sorted(times_s)[len(on) // 2]
+            synced_s = sorted(times_s)[len(on) // 2]
+            self._synced_s.append(synced_s - self._now)
+            yield synced_s
             for transaction in together:
                 self._wake(transaction)
         self._syncing.remove(node)

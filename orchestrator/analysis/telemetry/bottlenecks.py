@@ -4,14 +4,13 @@
 from collections.abc import Mapping, Sequence
 from statistics import median
 
+from orchestrator import facts, units
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.telemetry import cause_words, causes, proof, resources
 from orchestrator.analysis.telemetry.inside_causes import BUSY_PCT, Cause, waiting_pct
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.analysis.telemetry.shares import nearest_cap
-from orchestrator.facts import BottleneckCause
-from orchestrator.units import format_number, format_seconds
 
 NEAR_CAP_PCT = 80.0  # of a cap: from there on it may be what slows a node down
 SLOWER = 3.0  # times its peers' time of an I/O
@@ -47,7 +46,7 @@ def bottleneck(runs: Sequence[results.RunData], cpus: float | None) -> Bottlenec
     return proof.proven(named, runs)
 
 
-def held_pct(cause: BottleneckCause, values: Values) -> float | None:
+def held_pct(cause: facts.BottleneckCause, values: Values) -> float | None:
     """For which share of the window it held; None where nothing says it."""
     if cause == "latency_bound":
         return waiting_pct(values)
@@ -85,7 +84,7 @@ def _beside_peers(name: str, own: Values, peers: list[Values]) -> str:
     busy = own.get("disk_busy_pct", 0.0) >= BUSY_PCT and nearest_cap(own) < NEAR_CAP_PCT
     if not (slower and busy and iops <= MORE * usual):
         return ""
-    await_, usual_await = map(format_seconds, (await_s, usual_s))
-    rates = {"iops": format_number(iops), "usual_iops": format_number(usual)}
+    await_, usual_await = map(units.format_seconds, (await_s, usual_s))
+    rates = {"iops": units.format_number(iops), "usual_iops": units.format_number(usual)}
     each = {"await_": await_, "usual_await": usual_await}
     return cause_words.said("slow_node", own, node=name, **each, **rates)

@@ -8,12 +8,10 @@ far longer than the disk works; beside a cause at the disk it is mentioned.
 from collections.abc import Iterator
 
 from orchestrator.analysis.telemetry import cause_words as words
-from orchestrator.analysis.telemetry import disk_demand, inside_causes
+from orchestrator.analysis.telemetry import disk_demand, inside_causes, kept
 from orchestrator.analysis.telemetry.inside_causes import CAP_PCT, FREE_PCT, Cause, Rules, carried
-from orchestrator.analysis.telemetry.kept import CPU_PCT, LINK_PCT
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.analysis.telemetry.shares import client_use, follows, nearest_cap
-from orchestrator.facts import BottleneckCause
 from orchestrator.tier import Tier
 from orchestrator.units import format_number
 
@@ -113,7 +111,7 @@ _LIMITS = {
     "host_cpu_pct": HOST_PCT,
     "client_machine_cpu_pct": HOST_PCT,
     "client_cpu_pct": CLIENT_PCT,
-    "cpu_pct": CPU_PCT,
+    "cpu_pct": kept.CPU_PCT,
 }
 
 
@@ -130,39 +128,28 @@ def _rival(values: Values) -> Cause | None:
     return Cause("unattributed", text)
 
 
-_CAPS: tuple[tuple[BottleneckCause, str, str, str, str], ...] = (  # cause, cap, other, title, less
-    ("iops_cap", "iops", "bandwidth", "IOPS", ""),
-    ("bandwidth_cap", "bandwidth", "iops", "bandwidth", "; more IOPS alone would not"),
-)
-
-
-# How a limit's sentence in `vm_caps` begins: of the base, of the burst.
-_OF_VM = (
-    {"iops": "IOPS:", "bandwidth": "throughput:"},
-    {"iops": "burst IOPS:", "bandwidth": "burst throughput:"},
-)
-
-
 def _caps(
     values: Values, tier: Tier, node: str, at_times_pct: float | None = None
 ) -> Iterator[Cause]:
     """The caps that hold I/Os back, the disk's or its machine's; none beside which the other is
     nearly reached. `at_times_pct`: of the seconds, from which on one is enough; else the median
     second decides."""
-    for cause, cap, other, title, less in _CAPS:
+    for cap, known in words.table("caps").items():
+        other, title = known["other"], known["title"]
         time_pct = values.get(f"time_at_{cap}_cap_pct", 0.0)
-        reached = values.get(f"{cap}_of_cap_pct", 0.0) >= CAP_PCT
+        own = values.get(f"{cap}_of_cap_pct", 0.0) >= CAP_PCT
         together = values.get(f"shared_{cap}_of_cap_pct", 0.0)
-        if at_times_pct is not None:
-            reached = time_pct >= at_times_pct
-        is_shared = not reached and together >= CAP_PCT
+        is_shared = together >= CAP_PCT and not own
+        reached = own if at_times_pct is None else time_pct >= at_times_pct
         if not (reached or is_shared) or not disk_demand.binds(cap, values, tier):
             continue
         if CAP_PCT > values.get(f"{other}_of_cap_pct", 0.0) >= OTHER_CAP_PCT:
             continue
-        burst = "burst's " if values.get("burst_credit_left_pct", 0.0) > 0 else ""
-        of_vm = [text for text in tier.origin.vm_caps if text.startswith(_OF_VM[bool(burst)][cap])]
-        helps = f"A tier with more {title} would help{less}."
+        burst, begins = "", "of the machine"
+        if values.get("burst_credit_left_pct", 0.0) > 0:
+            burst, begins = "burst's ", "of the machine's burst"
+        of_vm = [text for text in tier.origin.vm_caps if text.startswith(known[begins])]
+        helps = f"A tier with more {title} would help{known['less']}."
         if of_vm:
             helps = f"That is the machine's limit ({of_vm[0]}): a larger machine would help."
         seen = {"rate": words.rate_text(cap, values), "wait": words.wait_text(values)}
@@ -170,7 +157,7 @@ def _caps(
         memory = words.memory_too(values)
         name = "cap (shared)" if is_shared else "cap"
         text = words.said(name, values, node=node, memory=memory, together=together, **parts)
-        yield Cause("shared_cap" if is_shared else "vm_cap" if of_vm else cause, text)
+        yield Cause("shared_cap" if is_shared else "vm_cap" if of_vm else known["cause"], text)
 
 
 def _burst_exhausted(values: Values, _: str) -> str:
@@ -189,7 +176,7 @@ def _load_bound(values: Values, _: str) -> str:
 
 
 def _network_bound(values: Values, node: str) -> str:
-    if values.get("network_of_rate_pct", 0.0) < LINK_PCT:
+    if values.get("network_of_rate_pct", 0.0) < kept.LINK_PCT:
         return ""
     at_pct = values.get("time_at_network_rate_pct", 0.0)
     link = words.link_text(values)

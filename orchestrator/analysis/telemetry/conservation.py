@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from orchestrator.analysis import results
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import counters, loads
+from orchestrator.facts import DatabaseFacts
 from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Node
 
@@ -25,6 +26,8 @@ def figures(run: RunData) -> Iterator[Measurement]:
     for way, moved in (("read", _of_disks(run, "measure", _READ)), ("written", written(run))):
         if moved and (given := payload(run, way, "sorted")):
             yield measured(f"{way}_per_payload", sum(moved.values()) / given)
+    if must := of_copies(run):
+        yield measured("written_of_copies_pct", 100 * sum(written(run).values()) / must)
     if settling := record.phase("settle"):
         yield measured("debt_s", settling.duration_s)
         if owed := _of_disks(run, "settle", _WRITTEN):
@@ -51,13 +54,32 @@ def written(run: RunData) -> dict[str, float]:
     return {node: count + owed.get(node, 0.0) for node, count in moved.items()}
 
 
+def of_copies(run: RunData) -> float | None:
+    """Bytes that the disks must be written, by the payload and its copies, where a copy is nothing
+    but its bytes and the load only writes; None where either is not so, or not all was sampled."""
+    each, given = results.database(run.record).bytes_of_copy, payload(run, "written")
+    if each is None or given is None or not written(run):
+        return None
+    return each * given * run.record.profile.cluster.replication_factor
+
+
+def of_node(run: RunData) -> dict[str, float]:
+    """Node → bytes that its disk must be written, by what the node says it was given, where
+    `of_copies` holds."""
+    now, each = results.database(run.record).given_bytes, results.database(run.record).bytes_of_copy
+    before = DatabaseFacts.read(run.record.facts.get("database_before")).given_bytes or {}
+    if not (now and each and of_copies(run)) or set(now) != set(before):
+        return {}
+    return {node: each * (count - before[node]) for node, count in now.items()}
+
+
 def in_flight(run: RunData) -> float | None:
     """Transactions in flight by Little's law, failed ones too; None where threads pause on purpose,
     or each cell of a matrix has its own load."""
     names = ("throughput_per_s", "latency_avg_s", "failures")
     rate, latency_s, failed = (results.value_of(run.record, name) for name in names)
     of_matrix = "cells" in run.record.workload.options
-    if rate is None or latency_s is None or of_matrix or loads.paced(run.record):
+    if rate is None or latency_s is None or of_matrix or loads.has_pace(run.record.workload):
         return None
     return (rate + (failed or 0.0) / results.measured_s(run.record)) * latency_s
 

@@ -25,12 +25,9 @@ from pandas.api.types import union_categoricals
 
 from orchestrator.metrics import SAMPLE_COLUMNS
 
-READS = "disk_reads_total"
-WRITES = "disk_writes_total"
-READ_BYTES = "disk_read_bytes_total"
-WRITTEN_BYTES = "disk_written_bytes_total"
-READ_SECONDS = "disk_read_seconds_total"
-WRITE_SECONDS = "disk_write_seconds_total"
+READS, WRITES = "disk_reads_total", "disk_writes_total"
+READ_BYTES, WRITTEN_BYTES = "disk_read_bytes_total", "disk_written_bytes_total"
+READ_SECONDS, WRITE_SECONDS = "disk_read_seconds_total", "disk_write_seconds_total"
 BUSY_SECONDS = "disk_busy_seconds_total"
 WAL_READ_BYTES, WAL_WRITTEN_BYTES = "wal_disk_read_bytes_total", "wal_disk_written_bytes_total"
 CPU_SECONDS = "cpu_seconds_total"

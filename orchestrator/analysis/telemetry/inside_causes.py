@@ -7,13 +7,10 @@ order of `RULES`. Order and thresholds: docs/METHOD.md.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from orchestrator import facts, units
 from orchestrator.analysis.telemetry import cause_words as words
-from orchestrator.analysis.telemetry import disk_demand
-from orchestrator.analysis.telemetry.kept import CPU_PCT
+from orchestrator.analysis.telemetry import disk_demand, kept, shares
 from orchestrator.analysis.telemetry.resources import Values
-from orchestrator.analysis.telemetry.shares import nearest_cap
-from orchestrator.facts import BottleneckCause
-from orchestrator.units import format_seconds
 
 CAP_PCT = 95.0  # median second, of the cap in force
 FREE_PCT = 70.0  # of a CPU; of a cap too, for more sessions to find room
@@ -37,12 +34,12 @@ class Cause:
     """Its name, and the sentences that a database administrator reads. `ahead_pct`: how much more
     of throughput follows it than the next."""
 
-    name: BottleneckCause
+    name: facts.BottleneckCause
     text: str
     ahead_pct: float | None = None
 
 
-Rules = Mapping[BottleneckCause, Callable[[Values, str], str]]  # empty text: not this cause
+Rules = Mapping[facts.BottleneckCause, Callable[[Values, str], str]]  # empty text: not this cause
 
 
 def carried(rules: Rules, values: Values, node: str) -> Iterator[Cause]:
@@ -80,7 +77,7 @@ def room(values: Values) -> bool:
 
 def _cpu_bound(values: Values, node: str) -> str:
     throttled_pct = values.get("throttled_pct", 0.0)
-    if values.get("cpu_pct", 0.0) < CPU_PCT and throttled_pct < THROTTLED_PCT:
+    if values.get("cpu_pct", 0.0) < kept.CPU_PCT and throttled_pct < THROTTLED_PCT:
         return ""
     return cpu_text(values, node)
 
@@ -94,7 +91,7 @@ def cpu_text(values: Values, node: str) -> str:
 
 
 def _single_core(values: Values, node: str) -> str:
-    limited = values.get("cpu_pct", 0.0) >= CPU_PCT  # it may use no more
+    limited = values.get("cpu_pct", 0.0) >= kept.CPU_PCT  # it may use no more
     computing = values.get("seen_running_pct", 100.0) >= WAITING_PCT
     cores, busiest_pct = values.get("node_cores", 0.0), values.get("busiest_core_pct")
     # Its thread fills none of them if the kernel moves it from core to core.
@@ -115,7 +112,7 @@ def _memory_bound(values: Values, node: str) -> str:
 
 
 def _latency_bound(values: Values, node: str) -> str:
-    if values.get("cpu_pct", 100.0) >= FREE_PCT or nearest_cap(values) >= CAP_PCT:
+    if values.get("cpu_pct", 100.0) >= FREE_PCT or shares.nearest_cap(values) >= CAP_PCT:
         return ""
     await_s, idle_s = values.get("disk_await_s"), values.get("idle_disk_latency_s")
     waiting = waiting_pct(values)
@@ -135,11 +132,11 @@ def latency_text(values: Values, node: str) -> str:
     if idle_s and await_s > UNLOADED * idle_s:
         share = idle_s / await_s  # of what stands there; reads alone may wait less
         most = "most" if share >= 1 / disk_demand.QUEUEING else "part" if share >= 0.2 else "little"
-        own = f", {most} of it the disk's own {format_seconds(idle_s)}"
-    if own or nearest_cap(values) >= FREE_PCT:
+        own = f", {most} of it the disk's own {units.format_seconds(idle_s)}"
+    if own or shares.nearest_cap(values) >= FREE_PCT:
         helps = "A tier with a lower latency would help"
     parts = {
-        "await_": format_seconds(await_s),
+        "await_": units.format_seconds(await_s),
         "own": own,
         "caps": words.cap_text(values),
         "helps": helps,

@@ -22,6 +22,9 @@ _CORE = "busiest_core_pct"
 _WAYS = [counters.SENT_BYTES, counters.RECEIVED_BYTES]
 
 
+OfNodes = Mapping[str, Mapping[str, float]]  # node → values by name
+
+
 @dataclass(frozen=True)
 class Telemetry:
     """growth: of all counters in the measured window; None without window or samples.
@@ -35,9 +38,9 @@ class Telemetry:
     """
 
     growth: Growth | None
-    against_caps: Mapping[str, Mapping[str, float]]
+    against_caps: OfNodes
     by_second: pd.DataFrame
-    of_seconds: Mapping[str, Mapping[str, float]]
+    of_seconds: OfNodes
     empty: bool
     moved: Mapping[str, Mapping[tuple[str, str], float]] = field(default_factory=dict)
 

@@ -1,9 +1,9 @@
 """What a load asks of its system, and what its sessions wait for. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from orchestrator.analysis import results
-from orchestrator.analysis.telemetry.kept import SESSIONS
+from orchestrator.analysis.telemetry.kept import SESSIONS, OfNodes
 from orchestrator.facts import READ_S, WAL_NODES, WAL_SYNC_S, DatabaseFacts
 from orchestrator.model import Record, Workload
 
@@ -15,7 +15,7 @@ _USUAL_MIX = "45,43,4,4,4"
 OPEN_LOOP = ("arrival_rate", "arrival-rate", "rate")  # options that set the load's own pace
 
 
-def of_load(record: Record, of_seconds: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+def of_load(record: Record, of_seconds: OfNodes) -> dict[str, float]:
     """Values of a whole run, named as in `resources.VALUES`. `of_seconds`: by node, as `kept`
     leaves them."""
     return {**dict(_asked(record)), **dict(_waited(record)), **dict(_sampled(record, of_seconds))}
@@ -36,14 +36,12 @@ def _asked(record: Record) -> Iterator[tuple[str, float]]:
         yield "retried_pct", 100 * ((again or 0.0) + failed) / (tried + failed)
 
 
-def _sampled(
-    record: Record, of_seconds: Mapping[str, Mapping[str, float]]
-) -> Iterator[tuple[str, float]]:
+def _sampled(record: Record, of_seconds: OfNodes) -> Iterator[tuple[str, float]]:
     """What sessions were seen to do. Where the load has a pace of its own an idle one has nothing
     to do, and shares are of the others."""
     every = (item for values in of_seconds.values() for item in values.items())
     seen = {name: number for name, number in every if name.startswith(SESSIONS)}
-    if paced(record):
+    if has_pace(record.workload):
         seen.pop(f"{SESSIONS}idle", None)
     if total := sum(seen.values()):
         yield "sessions", total
@@ -77,12 +75,8 @@ def _grown(before: DatabaseFacts, after: DatabaseFacts, name: str) -> float | No
     return None if last is None else max(0.0, last - (before.counter(name) or 0.0))
 
 
-def paced(record: Record) -> bool:
-    """Whether threads pause on purpose: then they are not all in flight."""
-    return has_pace(record.workload)
-
-
 def has_pace(workload: Workload) -> bool:
+    """Whether threads pause on purpose: then they are not all in flight."""
     options = workload.options
     open_loop = any(options.get(name) not in (None, 0, 0.0, "0", "") for name in OPEN_LOOP)
     return open_loop or workload.thinks

@@ -5,6 +5,7 @@ nodes are on it, named or not, as in records of campaigns that knew no other.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from orchestrator.analysis.telemetry import counters
 from orchestrator.model import NODE_EXPORTER, Node
@@ -13,26 +14,21 @@ from orchestrator.units import gathered
 OTHERS_CORES = 0.5  # from there on they may be what keeps a core busy
 
 
+@dataclass(frozen=True)
 class Machines:
     """`cpus`: cores of the only machine, where its node does not say them. `of_seconds`: what
     single seconds show of each node."""
 
-    def __init__(
-        self,
-        nodes: Sequence[Node],
-        growth: counters.Growth,
-        cpus: float | None,
-        of_seconds: Mapping[str, Mapping[str, float]] = {},
-    ) -> None:
-        self._nodes, self._growth, self._cpus = nodes, growth, cpus
-        self._of_seconds = of_seconds
-        self._hosts = [node for node in nodes if node.role == "host"]
+    nodes: Sequence[Node]
+    growth: counters.Growth
+    cpus: float | None
+    of_seconds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def around(self, node: Node) -> dict[str, float]:
         """The values of the machine of `node`, and of the load generators' if that is another."""
-        own = _host_of(self._nodes, node)
-        clients = [client for client in self._nodes if client.role == "client"]
-        others = {_name(host): host for host in (_host_of(self._nodes, c) for c in clients)}
+        own = _host_of(self.nodes, node)
+        clients = [client for client in self.nodes if client.role == "client"]
+        others = {_name(host): host for host in (_host_of(self.nodes, c) for c in clients)}
         values = dict(self._of(own))
         if (core_pct := self._core_pct(own, [node])) is not None:
             values["busiest_core_pct"] = core_pct
@@ -54,34 +50,34 @@ class Machines:
         """A machine's busiest core; None unless it is that of `users`, because what else was busy
         there could not fill it."""
         every = (
-            self._growth.per_s(node.name, counters.CPU_SECONDS)
+            self.growth.per_s(node.name, counters.CPU_SECONDS)
             for node in users
-            if _host_of(self._nodes, node) == host
+            if _host_of(self.nodes, node) == host
         )
-        busy = self._growth.per_s(_name(host), counters.HOST_CPU_SECONDS)
+        busy = self.growth.per_s(_name(host), counters.HOST_CPU_SECONDS)
         if busy is None or busy - sum(used or 0.0 for used in every) > OTHERS_CORES:
             return None
-        return self._of_seconds.get(_name(host), {}).get("busiest_core_pct")
+        return self.of_seconds.get(_name(host), {}).get("busiest_core_pct")
 
     def busiest(self) -> dict[str, float]:
         """Of each value the highest of all machines."""
-        hosts: Sequence[Node | None] = self._hosts or [None]
+        hosts: Sequence[Node | None] = _hosts(self.nodes) or [None]
         every = gathered(pair for host in hosts for pair in self._of(host))
         return {name: max(values) for name, values in every.items()}
 
     def _of(self, host: Node | None) -> Iterator[tuple[str, float]]:
         """CPU use by role, in % of a machine, and its memory. `host` None: it was not sampled."""
-        growth = self._growth
+        growth, hosts = self.growth, _hosts(self.nodes)
         pressure = growth.per_s(host.name, counters.MEMORY_PRESSURE_SECONDS) if host else None
         if pressure is not None:
             yield "memory_pressure_pct", 100 * pressure
-        machine = (host.cpus if host else None) or (self._cpus if len(self._hosts) < 2 else None)
+        machine = (host.cpus if host else None) or (self.cpus if len(hosts) < 2 else None)
         if not machine:
             return
         used: dict[str, float] = {}
         alone_pct = 0.0  # of a load client with a limit of its own
-        for node in self._nodes:
-            if _name(_host_of(self._nodes, node)) != _name(host):
+        for node in self.nodes:
+            if _name(_host_of(self.nodes, node)) != _name(host):
                 continue
             seconds = growth.per_s(node.name, counters.CPU_SECONDS)
             if seconds is not None and NODE_EXPORTER not in node.sources:  # else of another machine
@@ -106,8 +102,8 @@ class Machines:
         if busy is not None:
             yield "host_cpu_pct", 100 * busy / machine
             # Else a database node may be on a machine that has none by what is known.
-            databases = [node for node in self._nodes if node.role == "database"]
-            placed = len(self._hosts) > 1 and all(node.machine for node in databases)
+            databases = [node for node in self.nodes if node.role == "database"]
+            placed = len(hosts) > 1 and all(node.machine for node in databases)
             if "database" in used or (used and placed):
                 yield "other_cpu_pct", max(0.0, 100 * busy / machine - sum(used.values()))
 
@@ -115,8 +111,7 @@ class Machines:
 def cores(nodes: Sequence[Node], node: Node, cpus: float | None) -> float | None:
     """Cores of the machine of `node`, as it says itself, else `cpus` if there is only one."""
     host = _host_of(nodes, node)
-    alone = sum(other.role == "host" for other in nodes) < 2
-    return (host.cpus if host else None) or (cpus if alone else None)
+    return (host.cpus if host else None) or (cpus if len(_hosts(nodes)) < 2 else None)
 
 
 def cpu_limits(nodes: Sequence[Node], cpus: float | None) -> dict[str, float]:
@@ -125,8 +120,12 @@ def cpu_limits(nodes: Sequence[Node], cpus: float | None) -> dict[str, float]:
     return {name: limit for name, limit in limits.items() if limit}
 
 
+def _hosts(nodes: Sequence[Node]) -> list[Node]:
+    return [node for node in nodes if node.role == "host"]
+
+
 def _host_of(nodes: Sequence[Node], node: Node) -> Node | None:
-    hosts = [host for host in nodes if host.role == "host"]
+    hosts = _hosts(nodes)
     if len(hosts) == 1 and "" in (node.machine, hosts[0].machine):
         return hosts[0]
     return next((host for host in hosts if node.machine and host.machine == node.machine), None)

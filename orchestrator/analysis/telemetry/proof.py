@@ -14,32 +14,21 @@ from statistics import fmean
 import numpy as np
 import pandas as pd
 
+from orchestrator import facts, units
 from orchestrator.analysis.conclusions import Bottleneck, Elasticity
 from orchestrator.analysis.figures.transactions import FAILED
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.statistics import stats
-from orchestrator.analysis.telemetry.loads import paced
-from orchestrator.facts import BottleneckCause
-from orchestrator.units import listed
+from orchestrator.analysis.telemetry import cause_words, loads
 
 CONFIRMED, REJECTED = 0.5, 0.1
 CONFIDENCE = 0.90
 _LATENCY = "disk latency"  # less of it is better: its elasticity is that to its inverse
 _SESSIONS = "sessions"
-_CAUSES: Mapping[str, BottleneckCause] = {
-    "IOPS": "iops_cap",
-    "bandwidth": "bandwidth_cap",
-    _LATENCY: "latency_bound",
-    "node CPU": "cpu_bound",
-    "client CPU": "client_bound",
-    _SESSIONS: "few_sessions",
-}
+_CAUSES: Mapping[str, facts.BottleneckCause] = cause_words.table("tried")
 _LESS = ("client CPU", _SESSIONS)  # of which there may be less, but no more
 _UNKNOWN = ("unattributed", "in_cache")  # a limit that is confirmed is the cause instead
-_LIMITS: Mapping[str, str] = {
-    **{cause: limit for limit, cause in _CAUSES.items()},
-    "burst_exhausted": "IOPS",
-}
+_LIMITS = {**{cause: limit for limit, cause in _CAUSES.items()}, "burst_exhausted": "IOPS"}
 
 
 def proven(bottleneck: Bottleneck, runs: Sequence[RunData]) -> Bottleneck:
@@ -65,8 +54,8 @@ def proven(bottleneck: Bottleneck, runs: Sequence[RunData]) -> Bottleneck:
     else:
         part = "" if suspected.value >= CONFIRMED else " in part"
         text = f"{text} Trying it out confirms this{part}."
-    what = "speed of transactions" if paced(runs[0].record) else "throughput"
-    text = f"{text} {listed([_sentence(e, what) for e in tried])}."
+    what = "speed of transactions" if loads.has_pace(runs[0].record.workload) else "throughput"
+    text = f"{text} {units.listed([_sentence(e, what) for e in tried])}."
     return replace(bottleneck, verdict=cause, text=text, elasticities=tried)
 
 
@@ -75,9 +64,8 @@ def _sentence(elasticity: Elasticity, what: str) -> str:
     change, grown = ("−25 %", sign * math.log(0.75)) if less else ("+25 %", math.log(1.25))
     pcts = (elasticity.value, elasticity.low, elasticity.high)
     percents = [100 * math.expm1(e * grown) for e in pcts]
-    value, low, high = (
-        f"{pct:+.0f}".replace("-", "−") for pct in (percents[0], *sorted(percents[1:]))
-    )
+    in_order = (percents[0], *sorted(percents[1:]))
+    value, low, high = (f"{pct:+.0f}".replace("-", "−") for pct in in_order)
     return f"{elasticity.limit} {change} gave {what} {value} % ({low} to {high} %)"
 
 
@@ -122,5 +110,5 @@ def _changes(run: RunData) -> pd.DataFrame:
             inside = (ended_s >= start_s) & (ended_s < end_s)
             count[number] += np.count_nonzero(inside)
             spent_s[number] += latency_s[inside].sum()
-    lasted_s = spent_s if paced(run.record) else edges_s[:, 1] - edges_s[:, 0]
+    lasted_s = spent_s if loads.has_pace(run.record.workload) else edges_s[:, 1] - edges_s[:, 0]
     return changes.assign(speed=count / np.maximum(lasted_s, 1e-9))[count > 0]

@@ -5,8 +5,7 @@ one session more (Denning and Buzen, 1978; Reiser and Lavenberg, 1980): time in 
 time in a queue 1 / (1 − use) times, because that is how it grows with use.
 """
 
-from orchestrator.analysis.telemetry.kept import CPU_PCT
-from orchestrator.analysis.telemetry.resources import Values
+from orchestrator.analysis.telemetry import kept, resources
 from orchestrator.facts import BottleneckCause
 
 _CAPS = ("iops", "bandwidth", "shared_iops", "shared_bandwidth")
@@ -14,11 +13,11 @@ _FULL = 0.98  # the use of a resource is not known better
 Shares = dict[BottleneckCause, float]
 
 
-def nearest_cap(values: Values) -> float:
+def nearest_cap(values: resources.Values) -> float:
     return max(values.get(f"{cap}_of_cap_pct", 0.0) for cap in _CAPS)
 
 
-def own_share(values: Values) -> float:
+def own_share(values: resources.Values) -> float:
     """Of the time of an I/O that of the idle disk; the rest it waits in a queue."""
     # Reads are the sessions' own; writes are the database's too, many at a time.
     await_s = values.get("disk_read_await_s") or values.get("disk_await_s")
@@ -26,14 +25,16 @@ def own_share(values: Values) -> float:
     return min(1.0, idle_s / await_s) if idle_s and await_s else 1.0
 
 
-def follows(values: Values) -> Shares:
+def follows(values: resources.Values) -> Shares:
     """Cause → share in %, of 100 together. Empty where sessions were not seen."""
-    sessions, seen = values.get("sessions"), {}
-    if not sessions:
+    if not (sessions := values.get("sessions")):
         return {}
-    for state in ("idle", "running", "reading", "syncing", "locked"):
-        seen[state] = values.get(f"seen_{state}_pct", 0.0)
-    client, waited = _of_client(values, seen["idle"], sessions)
+    states = ("idle", "running", "reading", "syncing", "locked")
+    seen = {state: values.get(f"seen_{state}_pct", 0.0) for state in states}
+    # In the load generator, and in its queue, by its use.
+    its_cores = values.get("client_cores", 0.0)
+    client = min(seen["idle"], 100 * its_cores / sessions)
+    waited = min(seen["idle"] - client, _queued(client, its_cores, client_use(values)))
     cores, use = values.get("node_cores", 0.0), values.get("cpu_pct", 0.0) / 100
     cpu = min(seen["running"], 100 * cores / sessions)
     # A session that has been sent its next statement and waits for CPU still calls itself idle.
@@ -59,24 +60,17 @@ def follows(values: Values) -> Shares:
         "wal_disk_bound": seen["syncing"] if own_disk else 0.0,
         "contention": seen["locked"] * _slope(of_lock),
     }
-    if values.get("cpu_pct", 0.0) >= CPU_PCT:  # who holds a lock waits for CPU as all do
+    if values.get("cpu_pct", 0.0) >= kept.CPU_PCT:  # who holds a lock waits for CPU as all do
         weights["cpu_bound"] += weights.pop("contention")
     total = sum(weights.values()) or 1.0
     return {name: 100 * weight / total for name, weight in weights.items()}
 
 
-def client_use(values: Values) -> float:
+def client_use(values: resources.Values) -> float:
     """Of the CPU that the load generator can use: of its machine's, or of the cores that are full
     while it uses one or more."""
     core_pct = values.get("client_core_pct", 0.0) if values.get("client_cores", 0.0) >= 0.9 else 0.0
     return max(values.get("client_cpu_pct", 0.0), core_pct) / 100
-
-
-def _of_client(values: Values, idle_pct: float, sessions: float) -> tuple[float, float]:
-    """Shares of sessions' time in the load generator, and in its queue, by its use."""
-    cores, use = values.get("client_cores", 0.0), client_use(values)
-    own = min(idle_pct, 100 * cores / sessions)
-    return own, min(idle_pct - own, _queued(own, cores, use))
 
 
 def _queued(served: float, cores: float, use: float) -> float:

@@ -3,20 +3,18 @@ whether each node's WAL is on the disk that the profile names for it."""
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import NoReturn, Protocol, runtime_checkable
 
-from orchestrator import errors
+from orchestrator import errors, units
 from orchestrator.errors import Mistake, NodeError, RunError, TierbenchError
 from orchestrator.kernel import mounts
 from orchestrator.keys.messages import failure, message
 from orchestrator.model import TLS_IF_OFFERED, Cluster, ClusterSpec, Endpoint, Node, Tls, Volume
 from orchestrator.platforms.common.machines import as_node
 from orchestrator.powers import UNLIMITED, Completed, Container, ContainerSpec, World
-from orchestrator.system import at_once, redaction
-from orchestrator.system.clock import wait_while
-from orchestrator.units import format_bytes
+from orchestrator.system import at_once, clock, redaction
 
 USER = DATABASE = "bench"
 # What docs/SCALE.md has figures for; an engine's network holds as many and 140 clients besides.
@@ -42,10 +40,13 @@ def shape_mistakes(spec: ClusterSpec, least_bytes: int, needed_for: str) -> Iter
         text = f"{copies} copies on {nodes} node(s): every copy needs a node of its own"
         yield Mistake("cluster.replication_factor", text)
     if memory_bytes < least_bytes:
-        text = f"{format_bytes(memory_bytes)} is too little for {needed_for} and a few sessions"
-        yield Mistake(
-            "cluster.node.memory", f"{text}: give it at least {format_bytes(least_bytes)}"
-        )
+        given, least = map(units.format_bytes, (memory_bytes, least_bytes))
+        what = f"{given} is too little for {needed_for} and a few sessions"
+        yield Mistake("cluster.node.memory", f"{what}: give it at least {least}")
+
+
+def of_setting(name: str, text: str) -> Mistake:
+    return Mistake(f"cluster.settings.{name}", text)
 
 
 def new_password() -> str:
@@ -147,6 +148,26 @@ def stop(names: Sequence[str], timeout_s: float, world: World) -> None:
     at_once.each(stop_node, names)
 
 
+@contextmanager
+def stopped(
+    names: Sequence[str],
+    volumes: Sequence[Volume],
+    cleanly: Callable[[Sequence[str], World], None],
+    world: World,
+) -> Iterator[None]:
+    """Stops the servers behind the block: on kept disks by `cleanly`. Kills them on other disks,
+    and after an error."""
+    try:
+        yield
+    except BaseException:
+        stop(names, 0, world)
+        raise
+    if any(volume.kept for volume in volumes):
+        cleanly(names, world)
+    else:
+        stop(names, 0, world)
+
+
 @runtime_checkable
 class Rebuilds(Protocol):
     """A database of three nodes or more whose last can be lost under load, and rebuilt."""
@@ -196,7 +217,7 @@ def await_ready(
         except (RunError, OSError, KeyError, ValueError) as error:
             return error.what if isinstance(error, RunError) else str(error) or "nothing answers"
 
-    if state := wait_while(lacking, deadline_s=deadline_s, clock=world.clock, every_s=0.2):
+    if state := clock.wait_while(lacking, deadline_s=deadline_s, clock=world.clock, every_s=0.2):
         what = f"{failed} within {deadline_s:g} s: {state}"
         advice = "look at the log below; on a slow disk or with little memory it takes longer"
         raise NodeError(what, advice, "\n".join(at_once.each(lambda name: log(name, world), names)))

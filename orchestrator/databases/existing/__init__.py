@@ -12,10 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator import errors
-from orchestrator.databases.existing import declaration, flavours, owned_database, probe
-from orchestrator.databases.existing import postgresql_queries as postgresql
-from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing
-from orchestrator.databases.existing.lease import Lease
+from orchestrator.databases.existing import declaration, lease, owned_database, probe, servers
 from orchestrator.databases.existing.owned_database import Confirm, OwnDatabase, Terminal
 from orchestrator.errors import Mistake, RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.facts import DatabaseFacts
@@ -24,8 +21,7 @@ from orchestrator.model import CLIENT, Cluster, ClusterSpec, Volume
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import is_here, on
 from orchestrator.powers import HOST_NETWORK, Network, World
-from orchestrator.system import host, sql
-from orchestrator.system.shell import script
+from orchestrator.system import host, shell, sql
 from orchestrator.system.sql import Connect
 from orchestrator.yugabyte import counters, queries, versions
 
@@ -39,7 +35,7 @@ class _Used:
     """The handle. `begun`: its counters when measuring began. `keep`: the snapshot that the owner's
     command is to make; `restored_s`: how long it took to bring one back."""
 
-    declared: Existing
+    declared: declaration.Existing
     observed: probe.Observation
     own: OwnDatabase
     version_asked: str | None
@@ -82,19 +78,19 @@ class ExistingCluster:
         own.require_creatable()
         own.require_replaceable(may_ask=True)
 
-    def _look(self, declared: Existing) -> probe.Observation:
+    def _look(self, declared: declaration.Existing) -> probe.Observation:
         try:
             return probe.look(declared, self._connect)
         except (RunError, OSError) as error:
             reason = error.what if isinstance(error, RunError) else str(error)
             advice = message("no TLS" if _NO_TLS in reason else "no answer of the cluster")
-            if flavours.POOLER_REFUSED in reason:
+            if servers.POOLER_REFUSED in reason:
                 advice = message("pooler in between")
             what = f"the existing cluster does not answer: {reason}"
             raise UnavailableError(what, advice) from error
 
     def reserved(self, spec: ClusterSpec, world: World) -> AbstractContextManager[None]:
-        return Lease(declaration.read(spec)[0], self._connect, world).held()
+        return lease.Lease(declaration.read(spec)[0], self._connect, world).held()
 
     @contextmanager
     def running(
@@ -105,7 +101,7 @@ class ExistingCluster:
         declared, _ = declaration.read(spec)
         observed = self._look(declared)
         own = OwnDatabase(declared, self._connect, self._confirm, world, observed.drops_by_force)
-        Lease(declared, self._connect, world).require()
+        lease.Lease(declared, self._connect, world).require()
         own.require_replaceable(may_ask=False)
         endpoints = tuple(declaration.endpoint(declared, each) for each in declared.servers)
         handle = _Used(declared, observed, own, spec.version)
@@ -144,11 +140,7 @@ class ExistingCluster:
             handle.own.save(handle.keep)
 
     def warm(self, cluster: Cluster, world: World) -> None:
-        declared: Existing = cluster.handle.declared
-        addresses = [
-            declaration.address(declared, declared.database, server) for server in declared.servers
-        ]
-        queries.fill_caches(self._connect, addresses, world)
+        queries.fill_caches(self._connect, list(map(sql.local, cluster.endpoints)), world)
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         handle: _Used = cluster.handle
@@ -161,10 +153,10 @@ class ExistingCluster:
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         """RunError if the cluster no longer answers, or another campaign is on it by now."""
         handle: _Used = cluster.handle
-        Lease(handle.declared, self._connect, world).require()
+        lease.Lease(handle.declared, self._connect, world).require()
         try:
             facts = probe.facts(handle.declared, handle.observed, cluster.nodes, self._connect)
-            since = postgresql.since if handle.is_postgresql else counters.since
+            since = servers.since if handle.is_postgresql else counters.since
             counted = since(handle.begun, _counted(cluster))
         except (OSError, KeyError, ValueError) as error:
             raise failure(RunError, "cluster not read", error=error) from error
@@ -177,14 +169,14 @@ class ExistingCluster:
         )
 
 
-def _not_from_client(declared: Existing, world: World) -> Iterator[Mistake]:
+def _not_from_client(declared: declaration.Existing, world: World) -> Iterator[Mistake]:
     """Hosts that are others, or do not answer, where the load client runs."""
     there = on(f"{CLIENT}-1", world)
     if is_here(there):
         return
     machines = ", ".join(machine.name for machine in there.platform.machines())
     servers = {f"/dev/tcp/{each.host}/{each.port}": each for each in declared.servers}
-    argv = script(__package__, "reach", "reach", *servers, shell="bash")
+    argv = shell.script(__package__, "reach", "reach", *servers, shell="bash")
     where = {"network": HOST_NETWORK, "placement": f"{CLIENT}-1"}
     name = f"{world.scope}-reach"
     spec = own_images.container("client", name, argv, world, capabilities=(), **where)
@@ -202,9 +194,9 @@ def _counted(cluster: Cluster) -> Mapping[str, Any]:
     """The counters of a PostgreSQL; of YugabyteDB those of each node's page."""
     handle: _Used = cluster.handle
     if not handle.is_postgresql:
-        return counters.read(cluster.nodes, (handle.own.name, LEASE_DATABASE))
+        return counters.read(cluster.nodes, (handle.own.name, declaration.LEASE_DATABASE))
     with handle.own.session(60.0) as session:
-        return postgresql.counters(session, handle.observed.number)
+        return servers.counters(session, handle.observed.number)
 
 
 def _vacuum(handle: _Used) -> None:
@@ -238,8 +230,8 @@ def _dropped(left: owned_database.Leftover, world: World, connect: Connect) -> s
     owner = left.owner
     if not owner.is_from(world.cache):
         return message("made with another cache", owner=owner)
-    if left.declared.database == LEASE_DATABASE:
-        return Lease(left.declared, connect, world).clear()
+    if left.declared.database == declaration.LEASE_DATABASE:
+        return lease.Lease(left.declared, connect, world).clear()
     own = OwnDatabase(left.declared, connect, lambda _question, _may_ask: False, world)
     exists, _ = own.look()
     try:

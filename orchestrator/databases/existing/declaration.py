@@ -17,8 +17,7 @@ from orchestrator.keys.addresses import read as read_hosts
 from orchestrator.keys.messages import failure, message
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import ClusterSpec, Endpoint, Tls, TlsMode
-from orchestrator.system import sql
-from orchestrator.system.redaction import hidden
+from orchestrator.system import redaction, sql
 
 OWN_DATABASE = "tierbench"
 LEASE_DATABASE = "tierbench_campaign"  # common to all testers of a cluster: lease.py
@@ -124,7 +123,7 @@ def _mistakes(declared: Existing) -> Iterator[Mistake]:
         yield _mistake("database", "says which campaign is on the cluster: take another name")
     for key in _PAGES:
         urls: tuple[str, ...] = getattr(declared, key)
-        wrong = [hidden(url) for url in urls if not _URL.fullmatch(url)]
+        wrong = [redaction.hidden(url) for url in urls if not _URL.fullmatch(url)]
         if wrong:
             yield _mistake(key, f"{', '.join(wrong)}: write http://host:port")
         if key != "masters" and urls and len(urls) != hosts:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from orchestrator.databases.existing import postgresql_queries
-from orchestrator.databases.existing.declaration import Existing, device
+from orchestrator.databases.existing import declaration, servers
 from orchestrator.system.sql import Session
 from orchestrator.units import listed
 from orchestrator.yugabyte import pages
@@ -32,10 +31,8 @@ def has_pressure(body: str) -> bool:
 def device_of(body: str, path: str) -> str | None:
     """The disk in the page whose file system holds `path`; a partition counts as its whole disk.
     None if none is known, as of `/dev/root`, or of a file system on no disk."""
-    mounts = {
-        sample.labels["mountpoint"]: sample.labels["device"].removeprefix("/dev/")
-        for sample in _samples(body, "node_filesystem_size_bytes")
-    }
+    systems = [sample.labels for sample in _samples(body, "node_filesystem_size_bytes")]
+    mounts = {of["mountpoint"]: of["device"].removeprefix("/dev/") for of in systems}
     above = [mount for mount in mounts if f"{path}/".startswith(f"{mount.rstrip('/')}/")]
     if not above:
         return None
@@ -44,9 +41,8 @@ def device_of(body: str, path: str) -> str | None:
         if name == f"mapper/{sample.labels['name']}":
             name = sample.labels["device"]
     partition = _PARTITION.fullmatch(name)
-    disks = {
-        sample.labels["device"] for sample in _samples(body, "node_disk_reads_completed_total")
-    }
+    reads = _samples(body, "node_disk_reads_completed_total")
+    disks = {sample.labels["device"] for sample in reads}
     known = [name, *(partition.groups() if partition else ())]
     return next((disk for disk in known if disk in disks), None)
 
@@ -75,7 +71,7 @@ class HostDisks:
     on_root: bool = False
 
 
-def places(declared: Existing, number: int, session: Session | None) -> Places:
+def places(declared: declaration.Existing, number: int, session: Session | None) -> Places:
     """Of host `number` (from 0). `session`: with a PostgreSQL, which may not show them to every
     user. OSError or RunError if a server does not answer."""
     if not declared.node_exporters:
@@ -88,7 +84,7 @@ def places(declared: Existing, number: int, session: Session | None) -> Places:
         data, wal = (_words(flags.get(name, "")) for name in ("fs_data_dirs", "fs_wal_dirs"))
         return Places(data, wal or data)
     if session is not None:
-        tables, log = postgresql_queries.places(session)
+        tables, log = servers.places(session)
         return Places(_words(tables), _words(log))
     return Places()
 
@@ -97,12 +93,12 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def of_host(declared: Existing, number: int, where: Places, page: str) -> HostDisks:
+def of_host(declared: declaration.Existing, number: int, where: Places, page: str) -> HostDisks:
     """`page`: of node_exporter, with its collectors filesystem and diskstats. A declared device is
     believed, because a directory may have another name outside of a container."""
     disk_of = {path: device_of(page, path) for path in (*where.data, *where.wal)}
     data, logs = (dict.fromkeys(filter(None, map(disk_of.get, p))) for p in (where.data, where.wal))
-    own = device(declared, number)
+    own = declaration.device(declared, number)
     counted = (own,) if own else tuple(data)
     if not counted:
         return HostDisks()

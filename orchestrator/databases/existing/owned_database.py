@@ -20,15 +20,13 @@ from typing import TextIO
 
 from pydantic import TypeAdapter
 
+from orchestrator import powers, units
 from orchestrator.databases.existing.declaration import Existing, address, tls
 from orchestrator.errors import UNREADABLE, RunError, UsageError
 from orchestrator.keys.messages import failure
 from orchestrator.platforms.common.lifecycle import patiently
-from orchestrator.powers import World
-from orchestrator.system import files, host, sql
-from orchestrator.system.shell import run_of_profile
+from orchestrator.system import files, host, shell, sql
 from orchestrator.system.sql import Connect, Session, query
-from orchestrator.units import format_seconds
 
 _MARK = "tierbench made this: "
 _DDL_S = 600.0
@@ -61,7 +59,7 @@ class OwnDatabase:
     declared: Existing
     connect: Connect
     confirm: Confirm
-    world: World
+    world: powers.World
     force: bool = False
 
     @property
@@ -81,7 +79,7 @@ class OwnDatabase:
         maker, age = "tierbench did not make", ""
         if owner is not None:
             maker = f"campaign {owner.campaign} of tierbench on {owner.host} made"
-            age = f" {format_seconds(max(0.0, self.world.clock.now() - owner.started_s))} ago"
+            age = f" {units.format_seconds(max(0.0, self.world.clock.now() - owner.started_s))} ago"
         problem = f"cluster at {self.declared.where} has a database {self.name} that {maker}"
         if not self.confirm(f"The {problem}. Drop it, with all that is in it?", may_ask):
             raise failure(UsageError, "database not ours", problem=problem, age=age, name=self.name)
@@ -185,7 +183,7 @@ class OwnDatabase:
 
     def _run(self, verb: str, command: str, snapshot: Path) -> None:
         env, target = self._environment(snapshot), f"the database {self.name}"
-        run_of_profile(verb, command, target, env, "docs/YUGABYTEDB.md", self.world)
+        shell.run_of_profile(verb, command, target, env, "docs/YUGABYTEDB.md", self.world)
 
     def _environment(self, snapshot: Path) -> dict[str, str]:
         """What libpq's programs read, of the first host and our database, and the snapshot's

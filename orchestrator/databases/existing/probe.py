@@ -6,10 +6,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from orchestrator.databases.existing import disks, flavours, postgresql_queries
+from orchestrator.databases.existing import disks, servers
 from orchestrator.databases.existing.declaration import POSTGRESQL, YUGABYTEDB, Existing, address
 from orchestrator.databases.existing.disks import HostDisks, Places
-from orchestrator.databases.existing.postgresql_queries import TIMED
 from orchestrator.errors import Mistake
 from orchestrator.facts import DatabaseFacts
 from orchestrator.keys.messages import message
@@ -76,12 +75,12 @@ def look(declared: Existing, connect: Connect) -> Observation:
     parts = versions.banner_number(banners[0])
     match = _POSTGRESQL_VERSION.search(banners[0])
     number = versions.dotted(parts) if parts else match[1] if match else banners[0]
-    flavour = flavours.banner_of(banners[0]) or declared.flavour or ""
+    flavour = servers.banner_of(banners[0]) or declared.flavour or ""
     other = next((host.other for host in hosts if host.other), None)
     if other or not flavour:  # no page of it is known
         return Observation(flavour, number, number, banners, None, None, None, (), other)
     masters = declared.masters
-    counted = [host.settings.get(name) == "on" for host in hosts for name in TIMED]
+    counted = [host.settings.get(name) == "on" for host in hosts for name in servers.TIMED]
     pooler = next((host.pooler for host in hosts if host.pooler), None)
     return Observation(
         flavour=flavour,
@@ -101,17 +100,16 @@ def _ask(declared: Existing, number: int, connect: Connect) -> _Answers:
     at = address(declared, declared.maintenance_database, declared.servers[number])
     with connect(at, 30.0) as session:
         banner = queries.banner(session)
-        answers = _Answers(
-            banner, flavours.refused(banner, session), flavours.pooler_between(session)
-        )
+        pooler = servers.pooler_between(session)
+        answers = _Answers(banner, servers.refused(banner, session), pooler)
         if answers.other:
             return answers
         if versions.banner_number(banner) is not None:
             nodes, where = len(queries.servers(session)), disks.places(declared, number, None)
             return replace(answers, nodes=nodes, places=where)
-        if flavours.banner_of(banner) != POSTGRESQL:
+        if servers.banner_of(banner) != POSTGRESQL:
             return answers
-        settings = postgresql_queries.settings(session)
+        settings = servers.settings(session)
         return replace(answers, settings=settings, places=disks.places(declared, number, session))
 
 
@@ -184,7 +182,8 @@ def notes(spec: ClusterSpec, declared: Existing, observed: Observation) -> Itera
     if any(machine.disks.on_root for machine in observed.machines):
         yield message("root disks")
     if not observed.waits_counted:
-        yield f"how long sessions wait for the disk is not seen: {' and '.join(TIMED)} are off"
+        names = " and ".join(servers.TIMED)
+        yield f"how long sessions wait for the disk is not seen: {names} are off"
     if observed.pooler:
         yield f"a connection pooler answers for the database: {observed.pooler}"
 
@@ -267,8 +266,8 @@ def facts(
         durability = server_facts.picked(flags, server_facts.names_of("durability"))
         durable = server_facts.durable(flags)
         known = replace(known, durability=durability, durable=durable)
-        if any(each.get(flavours.POOLER_FLAG) == "true" for each in flags.values()):
-            known = replace(known, pooler=f"its tablet servers run with `{flavours.POOLER_FLAG}`")
+        if any(each.get(servers.POOLER_FLAG) == "true" for each in flags.values()):
+            known = replace(known, pooler=f"its tablet servers run with `{servers.POOLER_FLAG}`")
         more["flags"] = server_facts.picked(flags, server_facts.names_of("explanatory"))
     if declared.masters:
         placement = server_facts.placement(watched)
@@ -285,7 +284,7 @@ def _postgresql(declared: Existing, known: DatabaseFacts, connect: Connect) -> D
     settings: dict[str, dict[str, str]] = {}
     for server in reversed(declared.servers):  # the first last: the rest is of it
         with connect(address(declared, declared.database, server), 60.0) as session:
-            settings[str(server)] = postgresql_queries.settings(session)
+            settings[str(server)] = servers.settings(session)
             rows = session.rows(query(__package__, "durability"))
             size = session.rows(query(__package__, "sizes"))[0]
     durability: Mapping[str, str] = {str(row["name"]): str(row["setting"]) for row in rows}

@@ -15,9 +15,7 @@ from datetime import datetime
 from functools import partial
 
 from orchestrator.databases.common import container_nodes
-from orchestrator.databases.common.container_nodes import DATABASE, USER
 from orchestrator.databases.postgresql import queries, settings
-from orchestrator.databases.postgresql.queries import Extent
 from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.keys.messages import failure
@@ -25,8 +23,7 @@ from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume
 from orchestrator.parts import Database
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Mount, Network, World
-from orchestrator.system import at_once, sql
-from orchestrator.system.clock import wait_until
+from orchestrator.system import at_once, clock, sql
 
 MAJOR_VERSION = "17"
 MIN_MEMORY_BYTES = 128 * 2**20
@@ -47,7 +44,7 @@ _SHUT_DOWN = "database system is shut down"
 _CHECKPOINT = re.compile(
     r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) UTC \[\d+\] LOG:  checkpoint complete:", re.MULTILINE
 )
-_AS_BENCH = (f"--username={USER}", f"--dbname={DATABASE}")
+_AS_BENCH = (f"--username={container_nodes.USER}", f"--dbname={container_nodes.DATABASE}")
 PSQL = ("psql", *_AS_BENCH, "--no-psqlrc", "--quiet", "--output=/dev/null", "--set=ON_ERROR_STOP=1")
 _VACUUM = ("vacuumdb", *_AS_BENCH, "--quiet", "--freeze", "--analyze")
 
@@ -89,27 +86,18 @@ class PostgreSQL(Database):
         with ExitStack() as up:
             started = [up.enter_context(world.platform.running(plans[0]))]
             endpoint = container_nodes.endpoint(started[0], settings.PORT, password)
-            try:
+            with container_nodes.stopped(names, volumes, _stop_cleanly, world):
                 _set_passwords(names[0], password, standby_password, world)
                 standbys = [world.platform.running(plan) for plan in plans[1:]]
                 started += up.enter_context(at_once.entered(standbys))
                 version = self._await_ready(endpoint, names, world, _START_DEADLINE_S)
                 numbers = range(1, spec.nodes + 1)
-                described = tuple(
-                    container_nodes.described(*each, world)
-                    for each in zip(numbers, plans, volumes, started, strict=True)
-                )
+                parts = zip(numbers, plans, volumes, started, strict=True)
+                described = tuple(container_nodes.described(*each, world) for each in parts)
                 container_nodes.wal_devices(described, PG_WAL, world)
                 yield Cluster(
                     self.name, version, described, (endpoint,), network.name, plans, analyze=False
                 )
-            except BaseException:
-                container_nodes.stop(names, 0, world)
-                raise
-            if any(volume.kept for volume in volumes):
-                _stop_cleanly(names, world)
-            else:
-                container_nodes.stop(names, 0, world)
 
     def _await_ready(
         self, endpoint: Endpoint, names: Sequence[str], world: World, deadline_s: float
@@ -183,7 +171,7 @@ class PostgreSQL(Database):
         that all nodes start alike."""
         with self._session(cluster, world, _CHECKPOINT_S) as session:
             session.rows("CHECKPOINT")
-            if not wait_until(
+            if not clock.wait_until(
                 lambda: queries.caught_up(session)[0] == len(cluster.nodes) - 1,
                 deadline_s=_CHECKPOINT_S,
                 clock=world.clock,
@@ -228,9 +216,8 @@ def container_specs(
 ) -> tuple[ContainerSpec, ...]:
     """The containers of a cluster: node 1 is the primary, the others stream from it."""
     options = settings.options(settings.applied(spec))
-    quorum = settings.options(
-        {"synchronous_standby_names": settings.synchronous_standby_names(spec.replication_factor)}
-    )
+    majority = settings.synchronous_standby_names(spec.replication_factor)
+    quorum = settings.options({"synchronous_standby_names": majority})
     primary = network.addresses[0]
     return tuple(
         ContainerSpec(
@@ -263,10 +250,8 @@ def _set_passwords(primary: str, password: str, standby_password: str, world: Wo
     """Sets the passwords of client and standbys once the primary can. NodeError if it dies."""
     env = {"BENCH_PASSWORD": password, "STANDBY_PASSWORD": standby_password}
     try:
-        first = world.platform.container(primary)
-        done = first.exec(
-            ("node", "passwords"), timeout_s=_START_DEADLINE_S, env=env, watch=(first,)
-        )
+        first, argv = world.platform.container(primary), ("node", "passwords")
+        done = first.exec(argv, timeout_s=_START_DEADLINE_S, env=env, watch=(first,))
     except RunError:
         container_nodes.raise_if_dead((primary,), world)
         raise
@@ -281,11 +266,9 @@ def _stop_cleanly(names: Sequence[str], world: World) -> None:
         world.platform.container(name).stop(_STOP_DEADLINE_S)
         log = container_nodes.last_lines(name, world)
         if _SHUT_DOWN not in log:
-            raise NodeError(
-                f"{name} did not stop cleanly ({world.platform.container(name).state()})",
-                advice=f"its disk cannot be kept; it had {_STOP_DEADLINE_S:g} s to write it",
-                evidence=log,
-            )
+            how, most_s = world.platform.container(name).state(), _STOP_DEADLINE_S
+            given = {"name": name, "how": how, "most_s": most_s}
+            raise failure(NodeError, "no clean stop", evidence=log, **given)
 
     stop(names[0])
     at_once.each(stop, names[1:])
@@ -301,7 +284,7 @@ def checkpoints_s(log: str) -> tuple[float, ...] | None:
     return tuple(times_s) or None
 
 
-def _read_extents(node: Node, extents: Sequence[Extent], world: World) -> bool:
+def _read_extents(node: Node, extents: Sequence[queries.Extent], world: World) -> bool:
     """Reads extents into the caches of a node. False if the time was too short for all of them."""
     container = world.platform.container(container_nodes.container_name(node))
     statements = "; ".join(extent.sql() for extent in extents)

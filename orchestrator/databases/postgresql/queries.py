@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from orchestrator.databases.common import with_quotients
 from orchestrator.databases.postgresql.settings import DURABILITY, durable
-from orchestrator.facts import WAL_NODES, WAL_SYNC_AVG_S, WAL_SYNC_S, WAL_SYNCS, DatabaseFacts
+from orchestrator.facts import DatabaseFacts
 from orchestrator.system.sql import Row, Session, query
 
 
@@ -28,8 +29,6 @@ def facts(session: Session, memory_bytes: int | None, image: str | None = None) 
     now = dict(_asked("now", session)[0])
     counters = _asked("counters", session)[0]
     durability = _named(session, f"name IN {DURABILITY}")
-    blocks = counters["blks_hit"] + counters["blks_read"]
-    syncs = counters[WAL_SYNCS]
     return DatabaseFacts(
         version=now.pop("version"),
         image=image,
@@ -38,12 +37,7 @@ def facts(session: Session, memory_bytes: int | None, image: str | None = None) 
         settings=_named(session, "source = 'command line'"),
         data_bytes=now.pop("data_bytes"),
         cache_bytes=memory_bytes,
-        since_reset={
-            **counters,
-            "buffer_hit_ratio": counters["blks_hit"] / blocks if blocks else None,
-            WAL_SYNC_AVG_S: counters[WAL_SYNC_S] / syncs if syncs else None,
-            WAL_NODES: 1,  # the primary's log; standbys count their own
-        },
+        since_reset=with_quotients(counters),
         more=now,
     )
 
@@ -78,10 +72,9 @@ class Extent:
     def sql(self) -> str:
         """Reads no further than the file: a standby's may end a few empty blocks earlier."""
         end = f"pg_relation_size({self.oid}) / {BLOCK_BYTES}"
-        return (
-            f"SELECT pg_prewarm({self.oid}, '{self.mode}', 'main', {self.first}, "
-            f"least({self.last}, {end} - 1)) WHERE {self.first} < {end}"
-        )
+        span = f"{self.first}, least({self.last}, {end} - 1)"
+        warm = f"pg_prewarm({self.oid}, '{self.mode}', 'main', {span})"
+        return f"SELECT {warm} WHERE {self.first} < {end}"
 
 
 def cache_plan(session: Session, memory_bytes: int) -> tuple[Extent, ...]:

@@ -9,12 +9,11 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 
-from orchestrator.databases.common.container_nodes import shape_mistakes
-from orchestrator.errors import Mistake, UsageError
+from orchestrator import errors, units
+from orchestrator.databases.common.container_nodes import of_setting, shape_mistakes
 from orchestrator.keys.messages import message
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import ClusterSpec
-from orchestrator.units import parse_seconds
 
 ACCEPT_DATA_LOSS = "accept_data_loss"
 PORT = 5432
@@ -72,11 +71,10 @@ def checkpoint_interval_s(spec: ClusterSpec) -> float:
     setting = applied(spec)["checkpoint_timeout"]
     text = setting.strip().strip("'")
     try:
-        return float(text) if text.isdigit() else parse_seconds(text)
+        return float(text) if text.isdigit() else units.parse_seconds(text)
     except ValueError as error:
-        raise UsageError(
-            f"checkpoint_timeout is {setting!r}: {error}", advice="write 30s or 5min"
-        ) from error
+        what = f"checkpoint_timeout is {setting!r}: {error}"
+        raise errors.UsageError(what, advice="write 30s or 5min") from error
 
 
 def _derived(spec: ClusterSpec) -> dict[str, str]:
@@ -98,30 +96,28 @@ def _derived(spec: ClusterSpec) -> dict[str, str]:
     return {name: text.format(**words) for name, text in texts.items()}
 
 
-def mistakes(spec: ClusterSpec, major_version: str, min_memory_bytes: int) -> list[Mistake]:
+def mistakes(spec: ClusterSpec, major_version: str, min_memory_bytes: int) -> list[errors.Mistake]:
     """All mistakes in a profile's cluster that can be seen without a server."""
     mistakes = list(shape_mistakes(spec, min_memory_bytes, "PostgreSQL"))
     if spec.version is not None and spec.version.split(".")[0] != major_version:
-        text = (
-            f"the image holds PostgreSQL {major_version}, not {spec.version}: leave `version` out"
-        )
-        mistakes.append(Mistake("cluster.version", text))
+        what = f"the image holds PostgreSQL {major_version}, not {spec.version}"
+        mistakes.append(errors.Mistake("cluster.version", f"{what}: leave `version` out"))
     return [*mistakes, *_setting_mistakes(spec)]
 
 
-def _setting_mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
+def _setting_mistakes(spec: ClusterSpec) -> Iterator[errors.Mistake]:
     accepted = set(re.split(r"[\s,]+", _lower(spec).get(ACCEPT_DATA_LOSS, "").lower())) - {""}
     for name in sorted(accepted - set(_DURABLE)):
-        yield _mistake(ACCEPT_DATA_LOSS, f"{name} is none of {', '.join(_DURABLE)}")
+        yield of_setting(ACCEPT_DATA_LOSS, f"{name} is none of {', '.join(_DURABLE)}")
     reserved = shipped(__package__, "settings.yaml")["reserved"]
     for name, value in own(spec).items():
         if not _NAME.fullmatch(name):
-            yield _mistake(name, "not a name of a PostgreSQL setting")
+            yield of_setting(name, "not a name of a PostgreSQL setting")
         elif name in reserved:
-            yield _mistake(name, f"cannot be set here: {reserved[name]}")
+            yield of_setting(name, f"cannot be set here: {reserved[name]}")
         elif not durable(name, value) and name not in accepted:
             accept = f"`{ACCEPT_DATA_LOSS}: {name}`"
-            yield _mistake(name, message("durability given up", value=value, accept=accept))
+            yield of_setting(name, message("durability given up", value=value, accept=accept))
 
 
 def durable(name: str, value: str) -> bool:
@@ -129,14 +125,10 @@ def durable(name: str, value: str) -> bool:
     return name not in _DURABLE or value.strip().lower() in _DURABLE[name]
 
 
-def refused_by_server(lines: str) -> list[Mistake]:
+def refused_by_server(lines: str) -> list[errors.Mistake]:
     """Mistakes from the output of the image's `node verify`: `name<TAB>the server's message`."""
     pairs = (line.partition("\t") for line in lines.splitlines() if line.strip())
     return [
-        _mistake(name, message.removeprefix("FATAL:").strip().replace(" HINT:", "."))
+        of_setting(name, message.removeprefix("FATAL:").strip().replace(" HINT:", "."))
         for name, _, message in pairs
     ]
-
-
-def _mistake(name: str, text: str) -> Mistake:
-    return Mistake(f"cluster.settings.{name}", text)

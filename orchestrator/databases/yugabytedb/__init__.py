@@ -16,8 +16,7 @@ from orchestrator.errors import NodeError, RunError, UsageError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.keys.messages import failure, message
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Tls, Volume, sources
-from orchestrator.platforms.common import lifecycle
-from orchestrator.platforms.common.machines import IsOpen
+from orchestrator.platforms.common import lifecycle, machines
 from orchestrator.powers import Container, ContainerSpec, Network, World
 from orchestrator.system import at_once, sql
 from orchestrator.yugabyte import counters, pages, queries, server_facts, versions
@@ -63,7 +62,7 @@ class YugabyteDB:
         if spec.replication_factor == 1 and spec.nodes > 2:
             world.progress.warn(message("one copy on many nodes"))
         image.need(chosen, world.platform)
-        at = world.platform.open_to() if isinstance(world.platform, IsOpen) else ""
+        at = world.platform.open_to() if isinstance(world.platform, machines.IsOpen) else ""
         if at and not chosen.tls:
             lifecycle.require_asked_for("no-password", failure(UsageError, "no password", at=at))
 
@@ -104,9 +103,8 @@ class YugabyteDB:
             handle.readiness.await_answer(node, endpoint, up)
         place = flags.place_data(handle.spec)
         if place is not None:
-            handle.unread.command(
-                "the placement of copies", lambda: nodes.run(up[0], place, 300, world)
-            )
+            put = partial(nodes.run, up[0], place, 300, world)
+            handle.unread.command("the placement of copies", put)
         handle.readiness.await_copies(up, endpoints[0])
         check_flags(up, handle.settings, handle.unread, handle.spec.replication_factor)
         container_nodes.wal_devices(up, flags.WAL_DISK_DIR, world)

@@ -24,8 +24,7 @@ from orchestrator.model import ClusterSpec, NodeSize, Volume
 from orchestrator.platforms.common.claims import RentsVolumes
 from orchestrator.platforms.common.machines import told
 from orchestrator.powers import Platform, World
-from orchestrator.system import files, sql
-from orchestrator.system.redaction import hidden
+from orchestrator.system import files, redaction, sql
 
 State = Literal["confirmed", "not confirmed", "could not be looked at"]
 NETWORK = "tierbench-first-run"
@@ -52,10 +51,10 @@ def _settled(probe: Probe) -> tuple[bool, str]:
     return unread is None, unread or "written out, quiet, and every page was read"
 
 
-START = described("start", lambda _: (True, "all are up"))
-SETTLE = described("settle", _settled)
-COLD_COPY, SECOND_COPY = described("cold-copy", copied), described("second-copy", copied)
-TLS = described("tls", lambda probe: (probe.value("SELECT 1 AS one") == 1, "answered"))
+START = described(lambda _: (True, "all are up"), "start")
+SETTLE = described(_settled, "settle")
+COLD_COPY, SECOND_COPY = described(copied, "cold-copy"), described(copied, "second-copy")
+TLS = described(lambda probe: (probe.value("SELECT 1 AS one") == 1, "answered"), "tls")
 
 
 def lines() -> tuple[Fact, ...]:
@@ -209,10 +208,10 @@ def _text(findings: Sequence[CheckedFact], tag: str, world: World) -> str:
     """All lines with what was seen, and on what they were seen."""
     machine, platform = told(world.machine), world.platform
     day = datetime.datetime.fromtimestamp(world.clock.now(), datetime.UTC).date()
+    size = f"{machine.cpus} CPUs, {machine.memory_bytes} bytes"
     lines = [
         f"First run of {tag} ({platform.images.id(tag)}) with tierbench {__version__}, {day}",
-        f"Machine: {machine.system}, kernel {machine.kernel}, {machine.cpus} CPUs, "
-        f"{machine.memory_bytes} bytes",
+        f"Machine: {machine.system}, kernel {machine.kernel}, {size}",
         f"Engine: {dict(platform.facts())}",
         summary(findings),
     ]
@@ -220,7 +219,7 @@ def _text(findings: Sequence[CheckedFact], tag: str, world: World) -> str:
         before = " (inferred)" if finding.inferred else ""
         lines += ["", f"{finding.state} {finding.name}{before}: {finding.claim}"]
         lines += [f"    {line}" for line in finding.seen.splitlines()]
-    return hidden("\n".join(lines)) + "\n"
+    return redaction.hidden("\n".join(lines)) + "\n"
 
 
 def _complete(confirmed: Iterable[str]) -> bool:

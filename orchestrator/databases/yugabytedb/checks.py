@@ -13,8 +13,7 @@ from orchestrator.errors import RunError
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Cluster, Node, sources
 from orchestrator.powers import UNLIMITED, World
-from orchestrator.system import at_once, http_client, sql
-from orchestrator.system.clock import wait_until
+from orchestrator.system import at_once, clock, http_client, sql
 from orchestrator.yugabyte import counters, pages, queries, versions
 
 ROWS = 1000
@@ -73,8 +72,9 @@ class Fact:
     advice: str = ""
 
 
-def described(name: str, look: Look) -> Fact:
-    """The line of this name, as checklist.yaml has it."""
+def described(look: Look, name: str = "") -> Fact:
+    """The line of this name, or of that of the function, as checklist.yaml has it."""
+    name = name or look.__name__.removeprefix("_").replace("_", "-")
     return Fact(name, look=look, **shipped(__package__, "checklist.yaml")[name])
 
 
@@ -128,7 +128,7 @@ def copied(probe: Probe) -> tuple[bool, str]:
     return rows == ROWS, f"{rows} rows"
 
 
-def counted(probe: Probe, metrics: Sequence[str] = METRICS) -> tuple[bool, str]:
+def _counters(probe: Probe, metrics: Sequence[str] = METRICS) -> tuple[bool, str]:
     sampled = counters.storage(http_client.get(f"{probe.tserver()}{counters.PATH}"))
     missing = [name for name in metrics if name not in sampled]
     return not missing, f"missing: {', '.join(missing) or 'none'}"
@@ -160,7 +160,7 @@ def _commands(probe: Probe) -> tuple[bool, str]:
     return re.search(r"Idle = [01]", answer) is not None, answer.strip()
 
 
-def _remembered(probe: Probe) -> tuple[bool, str]:
+def _masters(probe: Probe) -> tuple[bool, str]:
     conf = {node.name: nodes.remembered(node, probe.world) for node in probe.nodes}
     known = {name: str(content.get("current_masters", "")) for name, content in conf.items()}
     first = probe.cluster.endpoints[0].host
@@ -176,7 +176,7 @@ def _leaders(probe: Probe) -> tuple[bool, str]:
         leaders.update(pages.leaders(probe.masters()))
         return min(leaders.values(), default=0) > 0
 
-    in_time = wait_until(spread, deadline_s=_SPREAD_S, clock=probe.world.clock, every_s=1.0)
+    in_time = clock.wait_until(spread, deadline_s=_SPREAD_S, clock=probe.world.clock, every_s=1.0)
     return in_time, str(leaders)
 
 
@@ -275,23 +275,8 @@ def _ulimits(probe: Probe) -> tuple[bool, str]:
     return enough, f"open files {files}, processes {' '.join(processes)}"
 
 
-FACTS = (
-    described("banner", _banner),
-    described("pages", _pages),
-    described("memory", _memory),
-    described("layout", _layout),
-    described("copy", _copy),
-    described("copy-index", _copy_index),
-    described("analyze", _analyze),
-    described("batches", _batches),
-    described("counters", counted),
-    described("statements", _statements),
-    described("followers", _followers),
-    described("commands", _commands),
-    described("masters", _remembered),
-    described("leaders", _leaders),
-    described("isolation", _isolation),
-    described("history", _history),
-    described("auto-analyze", _auto_analyze),
-    described("ulimits", _ulimits),
-)
+FACTS = tuple(map(described, (
+    _banner, _pages, _memory, _layout, _copy, _copy_index, _analyze, _batches, _counters,
+    _statements, _followers, _commands, _masters, _leaders, _isolation, _history, _auto_analyze,
+    _ulimits,
+)))  # fmt: skip

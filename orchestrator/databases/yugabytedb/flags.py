@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from orchestrator.databases.yugabytedb.settings import Settings
 from orchestrator.keys.strict_yaml import filled, shipped
 from orchestrator.model import ClusterSpec
+from orchestrator.yugabyte import pages
 
 BASE_DIR = "/home/yugabyte/yb_data"  # the tier's mount: data, WAL, configuration and logs
 CERTS_DIR = f"{BASE_DIR}/certs"
@@ -19,6 +20,7 @@ WAL_DISK_DIR = "/home/yugabyte/yb_wal"  # the mount of the WAL's own disk: besid
 CONF = f"{BASE_DIR}/conf/yugabyted.conf"
 CERTS_SOURCE = "/tierbench-certs"
 YSQL, MASTER_WEB, TSERVER_WEB, YSQL_WEB = 5433, 7000, 9000, 13000
+WEB = {pages.MASTER: MASTER_WEB, pages.TSERVER: TSERVER_WEB, pages.YSQL: YSQL_WEB}
 MASTER_RPC, TSERVER_RPC = 7100, 9100
 
 _MIB = 2**20
@@ -89,10 +91,8 @@ def tserver_flags(spec: ClusterSpec, settings: Settings) -> dict[str, str]:
 
 def joined(flags: Mapping[str, str]) -> str:
     """`name=value,name=value` as yugabyted takes flags; a value with a comma is braced."""
-    return ",".join(
-        f"{name}={{{value}}}" if "," in value else f"{name}={value}"
-        for name, value in flags.items()
-    )
+    braced = {name: f"{{{value}}}" if "," in value else value for name, value in flags.items()}
+    return ",".join(f"{name}={value}" for name, value in braced.items())
 
 
 def start_command(
@@ -102,11 +102,7 @@ def start_command(
     cluster: `--join` would need a running master, and there is none yet."""
     own_address = addresses[number - 1]
     argv = [
-        "bin/yugabyted",
-        "start",
-        "--background=false",
-        "--ui=false",
-        "--callhome=false",
+        *shipped(__package__, "flags.yaml")["start"],
         f"--base_dir={BASE_DIR}",
         f"--advertise_address={own_address}",
         f"--cloud_location={settings.zones[(number - 1) % len(settings.zones)]}",
@@ -154,11 +150,6 @@ def place_data(spec: ClusterSpec) -> tuple[str, ...] | None:
     yugabyted starts with one copy and goes to three by itself when the third node joins."""
     if spec.replication_factor == 3 or spec.nodes < 3:
         return None
-    return (
-        "bin/yugabyted",
-        "configure",
-        "data_placement",
-        *(["--fault_tolerance=zone"] if spec.replication_factor > 1 else []),
-        f"--rf={spec.replication_factor}",
-        f"--base_dir={BASE_DIR}",
-    )
+    zones = ("--fault_tolerance=zone",) if spec.replication_factor > 1 else ()
+    placed = (*zones, f"--rf={spec.replication_factor}", f"--base_dir={BASE_DIR}")
+    return ("bin/yugabyted", "configure", "data_placement", *placed)

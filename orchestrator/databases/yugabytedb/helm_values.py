@@ -9,14 +9,10 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from orchestrator.databases.yugabytedb import flags
-from orchestrator.databases.yugabytedb.image import tags
+from orchestrator import errors, model, tier
+from orchestrator.databases.yugabytedb import flags, image
 from orchestrator.databases.yugabytedb.settings import read
-from orchestrator.errors import UsageError
-from orchestrator.keys.messages import failure
-from orchestrator.keys.strict_yaml import filled, refused, shipped
-from orchestrator.model import ClusterSpec, Placing
-from orchestrator.tier import ClassWanted
+from orchestrator.keys import messages, strict_yaml
 
 _GIB = 2**30
 # Of a pod's memory: what the chart gives a server as its limit unless a flag says otherwise.
@@ -25,27 +21,27 @@ _MASTER_CPU_SHARE, _LEAST_MASTER_CPUS = 0.1, 0.5
 
 
 def values(
-    spec: ClusterSpec, wanted: ClassWanted, placing: Placing | None = None
+    spec: model.ClusterSpec, wanted: tier.ClassWanted, placing: model.Placing | None = None
 ) -> dict[str, Any]:
     """The values, by the chart's names. UsageError for settings that the chart cannot take."""
     settings, mistakes = read(spec)
     if mistakes:
-        raise refused(mistakes)
+        raise strict_yaml.refused(mistakes)
     if settings.own_wal_directory:
-        raise failure(UsageError, "no place in the chart")
-    repository, _, tag = tags(settings)[0].rpartition(":")
+        raise messages.failure(errors.UsageError, "no place in the chart")
+    repository, _, tag = image.tags(settings)[0].rpartition(":")
     # What `yugabyted` gives servers, which the chart starts without it.
     since = settings.version.has
     both = {"yb_enable_read_committed_isolation": "true"} if since("read_committed") else {}
     cbo = {"ysql_pg_conf_csv": "yb_enable_cbo=on"} if since("cost_based_optimizer") else {}
-    memory_gib, placing = memory(spec), placing or Placing()
+    memory_gib, placing = memory(spec), placing or model.Placing()
     master_cpus = max(_LEAST_MASTER_CPUS, round(spec.size.cpus * _MASTER_CPU_SHARE, 1))
     cpus = {"master": master_cpus, "tserver": max(0.5, spec.size.cpus - master_cpus)}
     resources = {
         f"of_{name}": {"cpu": f"{cpus[name]:g}", "memory": f"{memory_gib[name]}Gi"} for name in cpus
     }
-    content: dict[str, Any] = filled(
-        shipped(__package__, "helm_values.yaml")["values"],
+    content: dict[str, Any] = strict_yaml.filled(
+        strict_yaml.shipped(__package__, "helm_values.yaml")["values"],
         {
             "repository": repository,
             "tag": tag,
@@ -64,17 +60,16 @@ def values(
     return content
 
 
-def memory(spec: ClusterSpec) -> dict[str, int]:
+def memory(spec: model.ClusterSpec) -> dict[str, int]:
     """Whole GiB of a master and of a tablet server: together the node, unless that is too small."""
     node_bytes = spec.size.memory_bytes
     shares = flags.memory(node_bytes)
-    master, least = (
-        math.ceil(part / _HARD_SHARE / _GIB) for part in (shares.master_bytes, shares.tserver_bytes)
-    )
+    parts = (shares.master_bytes, shares.tserver_bytes)
+    master, least = (math.ceil(part / _HARD_SHARE / _GIB) for part in parts)
     return {"master": master, "tserver": max(node_bytes // _GIB - master, least)}
 
 
-def remarks(spec: ClusterSpec, wanted: ClassWanted) -> Iterator[str]:
+def remarks(spec: model.ClusterSpec, wanted: tier.ClassWanted) -> Iterator[str]:
     """What a reader of the values must know, a line each."""
     settings, _ = read(spec)
     if wanted.provisioner:
@@ -83,7 +78,7 @@ def remarks(spec: ClusterSpec, wanted: ClassWanted) -> Iterator[str]:
     if sum(gib.values()) * _GIB > spec.size.memory_bytes:
         most = f"{spec.size.memory_bytes / _GIB:g} GiB"
         yield f"Whole Gi need {sum(gib.values())} Gi a node, more than the profile's {most}."
-    yield from shipped(__package__, "helm_values.yaml")["remarks"]
+    yield from strict_yaml.shipped(__package__, "helm_values.yaml")["remarks"]
     if settings.tls:
         yield "TLS: the chart's default root CA and key are public. Give your own (tls.rootCA)."
     if "zones" in spec.settings:

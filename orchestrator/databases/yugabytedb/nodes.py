@@ -17,10 +17,7 @@ from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.keys.messages import message
 from orchestrator.model import ClusterSpec, Node, Volume
 from orchestrator.powers import Completed, Container, ContainerSpec, Mount, Network, World
-from orchestrator.system import at_once
-from orchestrator.system.redaction import hidden
-from orchestrator.system.shell import script
-from orchestrator.yugabyte import pages
+from orchestrator.system import at_once, redaction, shell
 
 _HOME = "/home/yugabyte"
 # What YugabyteDB's documents ask of each node (deploy/manual-deployment/system-config). Processes
@@ -56,12 +53,7 @@ def container_spec(
         folders={flags.CERTS_SOURCE: certificates} if certificates else {},
         network=network.name,
         address=network.addresses[number - 1],
-        ports={
-            flags.YSQL: spec.port if number == 1 else None,
-            flags.MASTER_WEB: None,
-            flags.TSERVER_WEB: None,
-            flags.YSQL_WEB: None,
-        },
+        ports={flags.YSQL: spec.port if number == 1 else None} | dict.fromkeys(flags.WEB.values()),
         cpus=spec.size.cpus,
         memory_bytes=spec.size.memory_bytes,
         # For YSQL's processes; it counts against the memory limit.
@@ -75,14 +67,8 @@ def container_spec(
 
 def sources(container: Container) -> dict[str, str]:
     """The base URLs of the node's servers, from this machine."""
-    return {
-        server: f"http://{container.host}:{container.ports[port]}"
-        for server, port in (
-            (pages.MASTER, flags.MASTER_WEB),
-            (pages.TSERVER, flags.TSERVER_WEB),
-            (pages.YSQL, flags.YSQL_WEB),
-        )
-    }
+    ports = {server: container.ports[port] for server, port in flags.WEB.items()}
+    return {server: f"http://{container.host}:{port}" for server, port in ports.items()}
 
 
 # ------------------------------------------------------------------ watching and stopping
@@ -113,7 +99,7 @@ def explain(error: RunError, plans: Sequence[ContainerSpec], world: World) -> No
 
 def _servers_logs(plan: ContainerSpec, world: World) -> str:
     """The last lines of the servers' logs, without passwords: also of a node that has ended."""
-    argv = script(__package__, "servers_logs", flags.BASE_DIR)
+    argv = shell.script(__package__, "servers_logs", flags.BASE_DIR)
     try:
         if world.platform.container(plan.name).state() == "running":
             said = world.platform.container(plan.name).exec(argv, timeout_s=10).out
@@ -121,7 +107,7 @@ def _servers_logs(plan: ContainerSpec, world: World) -> str:
             said = _on_its_disk(plan, "logs", argv[1:], world).out
     except TierbenchError as error:
         said = error.what
-    said = hidden(said.strip())
+    said = redaction.hidden(said.strip())
     return f"{plan.name}, its servers' logs:\n{said}" if said else ""
 
 

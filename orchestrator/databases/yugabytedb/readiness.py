@@ -54,9 +54,8 @@ class Readiness:
     def after_replay(self, log_bytes: int, disk_bytes_per_s: int | None) -> Self:
         """The same, of nodes that read so much log on their disks again before they answer."""
         later = copy(self)
-        later._replay_s = log_bytes / (
-            _REPLAY_SHARE * (disk_bytes_per_s or 0) or REPLAY_BYTES_PER_S
-        )
+        rate = _REPLAY_SHARE * (disk_bytes_per_s or 0) or REPLAY_BYTES_PER_S
+        later._replay_s = log_bytes / rate
         if later._replay_s >= 10:
             text = f"nodes read up to {format_bytes(log_bytes)} of log again"
             self._world.progress.step(text, later._replay_s)
@@ -163,9 +162,8 @@ class Readiness:
 
         deadline_s = BALANCE_DEADLINE_S
         if not wait_until(ready, deadline_s=deadline_s, clock=self._world.clock, every_s=1.0):
-            self._world.progress.warn(
-                f"after {deadline_s:g} s leaders are still not at rest and even: {leaders.uneven}"
-            )
+            text = f"after {deadline_s:g} s leaders are still not at rest and even"
+            self._world.progress.warn(f"{text}: {leaders.uneven}")
         return leaders
 
     def leaders_moved(self, begun: Leaders, up: Sequence[Node]) -> str | None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
-from orchestrator.databases.common import container_nodes
+from orchestrator.databases.common.container_nodes import of_setting, shape_mistakes
 from orchestrator.errors import Mistake
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import ClusterSpec, Volume
@@ -56,7 +56,7 @@ class Settings:
 def read(spec: ClusterSpec) -> tuple[Settings, tuple[Mistake, ...]]:
     """The settings, a mistaken one as its default, and all mistakes in them and in the shape."""
     needed_for = "a master, a tablet server"
-    mistakes = list(container_nodes.shape_mistakes(spec, MIN_MEMORY_BYTES, needed_for))
+    mistakes = list(shape_mistakes(spec, MIN_MEMORY_BYTES, needed_for))
     if (copies := spec.replication_factor) not in REPLICATION_FACTORS:
         text = f"{copies} copies: a majority needs an odd number; 1, 3 or 5 are set up here"
         mistakes.append(Mistake("cluster.replication_factor", text))
@@ -67,17 +67,21 @@ def read(spec: ClusterSpec) -> tuple[Settings, tuple[Mistake, ...]]:
         value = texts.pop(name, words[0]).strip().lower()
         value = _YAML.get(value, value)
         if value not in words:
-            mistakes.append(_mistake(name, f"{value!r} is none of {', '.join(words)}"))
+            mistakes.append(of_setting(name, f"{value!r} is none of {', '.join(words)}"))
         return value == words[1]
 
     durable, tls = second("durability", "default", "durable"), second("tls", "off", "on")
     if spec.without == "commit" and not durable:
-        mistakes.append(_mistake("durability", _NO_SYNC))
+        mistakes.append(of_setting("durability", _NO_SYNC))
     durable = durable and spec.without != "commit"
     own_wal, load = second("wal_directory", "shared", "own"), second("restore", "copy", "load")
     image = texts.pop("image", None)
     zones = _zones(texts.pop("zones", None), spec.nodes, spec.replication_factor, mistakes)
-    version = _version(spec, mistakes)
+    try:
+        version = parse(spec.version or DEFAULT)
+    except ValueError as error:
+        mistakes.append(Mistake("cluster.version", str(error)))
+        version = parse(DEFAULT)
     flags = _flags(texts, version, mistakes)
     settings = Settings(
         version=version,
@@ -93,14 +97,6 @@ def read(spec: ClusterSpec) -> tuple[Settings, tuple[Mistake, ...]]:
     return settings, tuple(mistakes)
 
 
-def _version(spec: ClusterSpec, mistakes: list[Mistake]) -> Version:
-    try:
-        return parse(spec.version or DEFAULT)
-    except ValueError as error:
-        mistakes.append(Mistake("cluster.version", str(error)))
-        return parse(DEFAULT)
-
-
 def _zones(text: str | None, nodes: int, copies: int, mistakes: list[Mistake]) -> tuple[str, ...]:
     """The zone of each node. By default there are as many as copies, node after node: yugabyted
     places copies in the zones of the first nodes, and a node in another zone would get none."""
@@ -109,9 +105,9 @@ def _zones(text: str | None, nodes: int, copies: int, mistakes: list[Mistake]) -
     zones = tuple(re.split(r"[\s,]+", text.strip()))
     wrong = [zone for zone in zones if not _ZONE.fullmatch(zone)]
     if wrong:
-        mistakes.append(_mistake("zones", f"{', '.join(wrong)}: write cloud.region.zone"))
+        mistakes.append(of_setting("zones", f"{', '.join(wrong)}: write cloud.region.zone"))
     elif len(zones) != nodes:
-        mistakes.append(_mistake("zones", f"{len(zones)} zones for {nodes} nodes: one for each"))
+        mistakes.append(of_setting("zones", f"{len(zones)} zones for {nodes} nodes: one for each"))
     return zones
 
 
@@ -128,19 +124,15 @@ def _flags(
         server, name = match.groups() if match else (None, "")
         if match is None:
             text = f"neither one of {', '.join(OWN)} nor the name of a flag"
-            mistakes.append(_mistake(key, text))
+            mistakes.append(of_setting(key, text))
         elif name in reserved:
-            mistakes.append(_mistake(key, f"cannot be set here: {reserved[name]}"))
+            mistakes.append(of_setting(key, f"cannot be set here: {reserved[name]}"))
         elif any(sign in value for sign in "{}\n"):
-            mistakes.append(_mistake(key, "braces and line breaks cannot be passed to a server"))
+            mistakes.append(of_setting(key, "braces and line breaks cannot be passed to a server"))
         elif "," in value and not version.has("braced_flags"):
             text = f"{version} splits flags at every comma, so a value cannot hold one"
-            mistakes.append(_mistake(key, text))
+            mistakes.append(of_setting(key, text))
         else:
             for target in (server,) if server else flags:
                 flags[target][name] = value
     return flags
-
-
-def _mistake(name: str, text: str) -> Mistake:
-    return Mistake(f"cluster.settings.{name}", text)

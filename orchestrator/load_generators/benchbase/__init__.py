@@ -14,8 +14,8 @@ from typing import Any
 
 import pandas as pd
 
+from orchestrator import errors, units
 from orchestrator.analysis.figures import transactions
-from orchestrator.errors import LoadError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.keys.messages import failure, message
 from orchestrator.load_generators.benchbase import config, results
@@ -28,7 +28,6 @@ from orchestrator.parts import ClientLoad, Recorded, Result, Splits
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, World
 from orchestrator.system import files, sql
-from orchestrator.units import format_number
 
 _CONFIG = "benchbase.xml"
 _SCRIPTS = "benchbase"  # below workloads/
@@ -67,7 +66,7 @@ class BenchBase(Splits, InClient):
         largest = next(several.shares(workload, spec.clients))
         settings = config.settings(largest, 1, spec.clients)
         if "tls_key" in spec.existing:
-            raise failure(UsageError, "no key of a client")
+            raise failure(errors.UsageError, "no key of a client")
         provide(self._home, spec.database, world)
         if settings.warehouses_reached < settings.warehouses:
             each = " in a client" if spec.clients > 1 else ""
@@ -92,16 +91,15 @@ class BenchBase(Splits, InClient):
             argv = _java(f"--{step}=true")
             done = run_in_client(client, argv, cluster, world, env=env, user=_ROOT)
             if done.exit_code != 0:
-                raise LoadError(
-                    f"BenchBase could not {step} {family}: {_complaint(done)}", evidence=_tail(done)
-                )
+                what = f"BenchBase could not {step} {family}: {_complaint(done)}"
+                raise errors.LoadError(what, evidence=_tail(done))
         world.progress.step(f"counting what was loaded into {family}")
         with self._connect(sql.local(cluster.endpoints[0]), LOAD_TIMEOUT_S) as session:
             wrong = config.miscounted(session.rows(config.COUNT_ROWS)[0], settings.warehouses)
         if wrong:
             # BenchBase's loader only logs a failed batch, and exits with code 0.
             what = f"BenchBase loaded something else than {settings.warehouses} warehouses: {wrong}"
-            raise LoadError(what, evidence=_tail(done))
+            raise errors.LoadError(what, evidence=_tail(done))
         consistency.verify_loaded(config.conditions(world), cluster, seed_of(workload), world)
 
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
@@ -179,10 +177,8 @@ class BenchBase(Splits, InClient):
 
 
 def _facts(workload: Workload, clients: int, figures: Sequence[Measurement]) -> Mapping[str, Any]:
-    of_clients = [
-        config.settings(load, part, clients)
-        for part, load in enumerate(several.shares(workload, clients), start=1)
-    ]
+    shares = enumerate(several.shares(workload, clients), start=1)
+    of_clients = [config.settings(load, part, clients) for part, load in shares]
     throughputs = (m.value for m in figures if (m.metric, m.scope) == ("throughput_per_s", "all"))
     rate = sum(settings.arrival_rate for settings in of_clients)
     return {
@@ -220,7 +216,7 @@ def _progress(
     if _ENDED in times_s:
         return "waiting until BenchBase's terminals have ended"
     elapsed_s = now_s - times_s[_MEASURING]
-    rate = f"{format_number(throughput_per_s)} transactions/s"
+    rate = f"{units.format_number(throughput_per_s)} transactions/s"
     return f"measuring {elapsed_s:.0f}/{workload.measure_s:g} s: {rate}"
 
 

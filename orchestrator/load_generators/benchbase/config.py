@@ -12,9 +12,8 @@ from typing import Any
 import jinja2
 
 from orchestrator.errors import Mistake, UsageError, require_none
-from orchestrator.keys.addresses import Server
+from orchestrator.keys import addresses, strict_yaml
 from orchestrator.keys.messages import failure, message
-from orchestrator.keys.strict_yaml import shipped
 from orchestrator.load_generators.common.client import jdbc_options
 from orchestrator.load_generators.common.options import misfit
 from orchestrator.model import TLS_IF_OFFERED, Cluster, Dataset, Workload
@@ -31,7 +30,7 @@ MAX_TERMINALS = 1_000
 _MAX_ATTEMPTS = 10  # the built-in workload's default
 
 
-_TPCC = shipped(__package__, "tpcc.yaml")
+_TPCC = strict_yaml.shipped(__package__, "tpcc.yaml")
 TYPES: Sequence[Mapping[str, Any]] = _TPCC["types"]
 _WEIGHTS = (45, 43, 4, 4, 4)
 
@@ -167,7 +166,7 @@ def render(template: str, settings: BenchBaseSettings, cluster: Cluster, driver:
 
 
 def _url(cluster: Cluster, driver: JdbcDriver) -> str:
-    hosts = ",".join(str(Server(each.host, each.port)) for each in cluster.endpoints)
+    hosts = ",".join(str(addresses.Server(each.host, each.port)) for each in cluster.endpoints)
     options = ["ApplicationName=tierbench", "reWriteBatchedInserts=true"]
     if cluster.tls != TLS_IF_OFFERED:
         options += jdbc_options(cluster.tls)

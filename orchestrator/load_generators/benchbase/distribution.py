@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.errors import UnavailableError
+from orchestrator import errors, powers
 from orchestrator.keys.messages import failure
 from orchestrator.load_generators.benchbase.config import POSTGRESQL, YUGABYTEDB, JdbcDriver
 from orchestrator.platforms import own_images
-from orchestrator.powers import Platform, World
 
 OFFICIAL_IMAGE = "benchbase.azurecr.io/benchbase-postgres:latest"
 HOME_VARIABLE = "BENCHBASE_HOME"
@@ -36,7 +35,7 @@ class BenchBaseBuild:
     driver: JdbcDriver
 
 
-def find(home: Path | None, database: str, world: World) -> BenchBaseBuild:
+def find(home: Path | None, database: str, world: powers.World) -> BenchBaseBuild:
     """Returns the distribution that is here. UnavailableError, with advice how to get one."""
     if home is None:
         image_id = world.platform.images.id(OFFICIAL_IMAGE)
@@ -44,10 +43,8 @@ def find(home: Path | None, database: str, world: World) -> BenchBaseBuild:
             raise _unavailable(f"the image {OFFICIAL_IMAGE} is not here", world)
         # The image has PostgreSQL's driver only, which works with YugabyteDB as well. It is not
         # known to have a tag of a release, so its id says which one was used.
-        identity = f"{OFFICIAL_IMAGE}@{image_id}"
-        return BenchBaseBuild(
-            OFFICIAL_IMAGE, "/benchbase/profiles/postgres", {}, identity, POSTGRESQL
-        )
+        folder, identity = "/benchbase/profiles/postgres", f"{OFFICIAL_IMAGE}@{image_id}"
+        return BenchBaseBuild(OFFICIAL_IMAGE, folder, {}, identity, POSTGRESQL)
     if missing := _missing(home):
         raise _unavailable(f"{HOME_VARIABLE}={home} does not hold {missing}", world)
     # YugabyteDB's own driver finds all nodes from one.
@@ -61,7 +58,7 @@ def find(home: Path | None, database: str, world: World) -> BenchBaseBuild:
     )
 
 
-def provide(home: Path | None, database: str, world: World) -> BenchBaseBuild:
+def provide(home: Path | None, database: str, world: powers.World) -> BenchBaseBuild:
     """Pulls the official image or builds the Java runtime if missing; then does as `find`."""
     platform = world.platform
     if home is None and not platform.images.present(OFFICIAL_IMAGE):
@@ -70,16 +67,12 @@ def provide(home: Path | None, database: str, world: World) -> BenchBaseBuild:
             what = f"the image {OFFICIAL_IMAGE} is not here and cannot be pulled"
             raise _unavailable(what, world)
     distribution = find(home, database, world)
-    image = distribution.image
-    if not platform.images.present(image):
-        world.progress.step(f"building the image {image}", 60)
-        folder = str(own_images.folder(world.root, _RUNTIME))
-        platform.images.build(folder, image, lambda _line: None)
-        world.progress.note(f"built {image}")
+    if home is not None:
+        own_images.provide(world.root, _RUNTIME, platform, world.progress)
     return distribution
 
 
-def whereabouts(home: Path | None, platform: Platform) -> str:
+def whereabouts(home: Path | None, platform: powers.Platform) -> str:
     """Says where BenchBase is taken from, or that it is not here and what would be."""
     if home is not None:
         missing = _missing(home)
@@ -94,6 +87,6 @@ def _missing(home: Path) -> str:
     return ", ".join(part for part in _PARTS if not (home / part).exists())
 
 
-def _unavailable(what: str, world: World) -> UnavailableError:
+def _unavailable(what: str, world: powers.World) -> errors.UnavailableError:
     ways = world.platform.images.ways_to_get(OFFICIAL_IMAGE)
-    return failure(UnavailableError, "BenchBase not available", what=what, ways=ways)
+    return failure(errors.UnavailableError, "BenchBase not available", what=what, ways=ways)

@@ -27,8 +27,7 @@ import pandas as pd
 
 from orchestrator.analysis.figures.transactions import COMMITTED, FAILED, ROLLED_BACK
 from orchestrator.errors import LoadError
-from orchestrator.keys.messages import failure, message
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys import messages, strict_yaml
 from orchestrator.load_generators.benchbase.config import TYPES
 
 ATTEMPTS, HISTOGRAMS = "attempts.tsv", "histograms.json"
@@ -97,7 +96,7 @@ def _only(out: Path, ending: str) -> Path:
     files = sorted(out.glob(f"*.{ending}"))
     if len(files) == 1:
         return files[0]
-    advice = message("several executions" if files else "nothing written")
+    advice = messages.message("several executions" if files else "nothing written")
     raise LoadError(f"{out} holds {len(files)} files *.{ending}, not one", advice)
 
 
@@ -111,7 +110,7 @@ def _json(file: Path) -> dict[str, Any]:
 
 
 def _read_raw(file: Path) -> pd.DataFrame:
-    columns: Mapping[str, str] = shipped(__package__, "tpcc.yaml")["columns"]
+    columns: Mapping[str, str] = strict_yaml.shipped(__package__, "tpcc.yaml")["columns"]
     small = {"Transaction Name": "category", "Worker Id (start number)": "int32"}
     raw = pd.read_csv(file, usecols=list(columns), dtype=small).rename(columns=columns)
     unknown = set(raw["type"]) - set(_OURS)
@@ -156,20 +155,16 @@ def _attempts(lines: list[str]) -> Iterator[tuple[str, int, str, str, int, bool,
         match = _LINE.match(line)
         kind = next((kind for word, kind in _KINDS.items() if word in line), None)
         if match is None or kind is None or "SQL connection exception" in line:
-            raise _lost_connection(line)
+            raise messages.failure(LoadError, "connection lost", evidence=line)
         details = _DETAILS.search(match["text"])
         attempt, most, sqlstate = details.groups() if details else (None, None, "")
         if _LOST_CONNECTION.fullmatch(str(sqlstate)):
-            raise _lost_connection(line)
+            raise messages.failure(LoadError, "connection lost", evidence=line)
         number = int(attempt) if kind == "refused" and attempt and most else -1
         last = number < 0 or number + 1 >= int(most or 0)
         name = match["name"].rpartition(".")[2]
         name, terminal = _OURS.get(name, name), int(match["terminal"])
         yield match["time"], terminal, name, kind, number, last, str(sqlstate)
-
-
-def _lost_connection(line: str) -> LoadError:
-    return failure(LoadError, "connection lost", evidence=line)
 
 
 # ------------------------------------------------------------------ which row an attempt belongs to

@@ -17,9 +17,8 @@ from itertools import count
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from orchestrator.errors import LoadError, RunError, TierbenchError
+from orchestrator import errors, parts
 from orchestrator.model import CLIENT, TLS_IF_OFFERED, Cluster, Node, Tls
-from orchestrator.parts import LoadGenerator
 from orchestrator.platforms.common.lifecycle import seconds_of
 from orchestrator.platforms.common.machines import ClockOffset, as_node
 from orchestrator.powers import NETWORK_OF, Clock, Completed, ContainerSpec, Conversation, World
@@ -35,7 +34,7 @@ _WORKLOADS, OUT, _TLS = "/workloads", "/out", "/tls"
 _ROOT, _CERTIFICATE, _KEY = f"{_TLS}/root.crt", f"{_TLS}/client.crt", f"{_TLS}/client.key"
 
 
-class InClient(LoadGenerator, Protocol):
+class InClient(parts.LoadGenerator, Protocol):
     """A load generator whose programs run in a client."""
 
     def client_image(self, world: World) -> tuple[str, Mapping[str, Path]]:
@@ -152,14 +151,13 @@ def put(client: Node, file: str, line: str, world: World) -> None:
     cannot be written. What `Container.put` copies could be read while half of it is there."""
     container = client.container or ""
     try:
-        with world.platform.container(container).conversation(
-            script(__package__, "put", file)
-        ) as talk:
+        argv = script(__package__, "put", file)
+        with world.platform.container(container).conversation(argv) as talk:
             talk.send(line)
             talk.receive(PUT_WITHIN_S)
-    except RunError as error:
+    except errors.RunError as error:
         what = f"{client.name}: {file} could not be written: {error.what}"
-        raise LoadError(what, evidence=error.evidence) from error
+        raise errors.LoadError(what, evidence=error.evidence) from error
 
 
 def run_in_client(
@@ -194,7 +192,7 @@ def run_in_client(
         return done
     finally:
         if out:  # after a failure as far as that goes, for the failure is what must be said
-            with nullcontext() if ended_well else suppress(TierbenchError, OSError):
+            with nullcontext() if ended_well else suppress(errors.TierbenchError, OSError):
                 at_once.unless(world.carrying_given_up, partial(runner.fetch, OUT, out))
 
 
@@ -208,7 +206,7 @@ _ANSWERS_WITHIN_S = 10.0
 def compare_clocks(client: Node, world: World) -> ClockOffset | None:
     """None if the client does not say its time, or not to the millisecond."""
     container, tell = world.platform.container(client.container or ""), script(__package__, "tell")
-    with suppress(TierbenchError), container.conversation(tell) as talk:
+    with suppress(errors.TierbenchError), container.conversation(tell) as talk:
         offsets = list(_asked(talk, world.clock))
         return min(offsets, key=lambda offset: offset.within_s, default=None)
     return None

@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from orchestrator.errors import LoadError, RunError
+from orchestrator import errors, powers
+from orchestrator.keys.messages import failure
 from orchestrator.model import Cluster, Endpoint
-from orchestrator.powers import World
 from orchestrator.system import at_once, sql
 
 _HEADER = re.compile(r"^-- name: (\w+); when: (\w+); holds: (.*)$", re.MULTILINE)
@@ -62,9 +62,8 @@ class ConsistencyOutcome:
     @property
     def broken(self) -> str:
         """Names every broken condition; "" if there is none."""
-        return "; ".join(
-            f"{c.name} ({c.holds}): {c.violations} rows" for c in self.conditions if c.violations
-        )
+        broken = [c for c in self.conditions if c.violations]
+        return "; ".join(f"{c.name} ({c.holds}): {c.violations} rows" for c in broken)
 
 
 def conditions(text: str) -> tuple[Condition, ...]:
@@ -127,7 +126,7 @@ def check(
         try:
             with connect(at, _STATEMENT_S) as session:
                 (row,) = session.rows(statement)
-        except RunError as error:
+        except errors.RunError as error:
             return replace(condition, problem=error.what)
         (violations,) = map(int, row.values())
         return replace(condition, violations=violations)
@@ -142,28 +141,27 @@ def _wanted(text: str, fresh: bool) -> list[Condition]:
 
 
 def _verified(
-    text: str, cluster: Cluster, seed: int, fresh: bool, connect: sql.Connect, broken: str
+    text: str, cluster: Cluster, seed: int, fresh: bool, connect: sql.Connect
 ) -> ConsistencyOutcome:
-    """What was checked, or could not be. LoadError, beginning with `broken`, if a condition is."""
+    """What was checked, or could not be. LoadError if a condition is broken."""
     try:
         outcome = check(text, cluster.endpoints[0], fresh=fresh, seed=seed, connect=connect)
-    except RunError as error:
+    except errors.RunError as error:
         unchecked = (replace(condition, problem=error.what) for condition in _wanted(text, fresh))
         outcome = ConsistencyOutcome(tuple(unchecked), 0, 0)
+    if outcome.broken and fresh:
+        raise failure(errors.LoadError, "not consistent as loaded", broken=outcome.broken)
     if outcome.broken:
-        program = "the loader" if fresh else "this program"
-        advice = f"this is a fault of the database, its disk, or {program}: keep the logs"
-        raise LoadError(f"{broken}: {outcome.broken}", advice=advice)
+        raise failure(errors.LoadError, "no longer consistent", broken=outcome.broken)
     return outcome
 
 
 def verify(
-    text: str, cluster: Cluster, seed: int, world: World, connect: sql.Connect = sql.session
+    text: str, cluster: Cluster, seed: int, world: powers.World, connect: sql.Connect = sql.session
 ) -> dict[str, Any]:
     """Checks the data after a run and returns facts. LoadError naming every broken condition."""
     world.progress.step("checking that the data are still consistent")
-    broken = "the database is no longer consistent, so its figures are void"
-    outcome = _verified(text, cluster, seed, False, connect, broken)
+    outcome = _verified(text, cluster, seed, False, connect)
     return {
         "consistency": [condition.recorded() for condition in outcome.conditions],
         "warehouses_checked": outcome.warehouses_checked,
@@ -172,12 +170,11 @@ def verify(
 
 
 def verify_loaded(
-    text: str, cluster: Cluster, seed: int, world: World, connect: sql.Connect = sql.session
+    text: str, cluster: Cluster, seed: int, world: powers.World, connect: sql.Connect = sql.session
 ) -> None:
     """Checks a data set just loaded; notes what could not be. LoadError naming what is broken."""
     world.progress.step("checking that what was loaded is consistent")
-    broken = "what was loaded is not consistent, so it is not used"
-    outcome = _verified(text, cluster, seed, True, connect, broken)
+    outcome = _verified(text, cluster, seed, True, connect)
     problems = "; ".join(f"{c.name}: {c.problem}" for c in outcome.conditions if c.problem)
     if problems:
         world.progress.note(f"loaded, though some conditions could not be evaluated: {problems}")

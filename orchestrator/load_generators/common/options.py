@@ -38,9 +38,8 @@ def set_elsewhere(workload: Workload, package: str) -> Iterator[tuple[str, str]]
     set_here = SET_FOR_ALL | shipped(package, "options.yaml")["set_here"]
     for option in workload.options:
         of_cluster = option.startswith(("pgsql_", "mysql_", "db_")) and option != PREPARED
-        if what := set_here.get(
-            option, "the cluster and its database set it" if of_cluster else ""
-        ):
+        otherwise = "the cluster and its database set it" if of_cluster else ""
+        if what := set_here.get(option, otherwise):
             yield f"options.{option}", what
 
 
@@ -80,14 +79,18 @@ def flags(parameters: Mapping[str, Any]) -> list[str]:
     return [f"--{key.replace('_', '-')}={value}" for key, value in parameters.items()]
 
 
-def progress(line: str, workload: Workload, before_s: float = 0.0) -> str:
-    """The step of a line of sysbench's report, `before_s` after the begin of the warm-up."""
+def reported(line: str) -> tuple[int, float] | None:
+    """The second that a line of sysbench's report is of, and transactions a second in it."""
     second, tps = re.match(r"\[ (\d+)s \]", line), re.search(r"tps: ([\d.]+)", line)
-    rate = f"{format_number(float(tps[1]))} transactions/s" if tps else line
-    elapsed_s = before_s + (int(second[1]) if second else 0)
-    if elapsed_s <= workload.warmup_s:
-        return f"warm-up {elapsed_s:g}/{workload.warmup_s:g} s: {rate}"
-    return f"measuring {elapsed_s - workload.warmup_s:g}/{workload.measure_s:g} s: {rate}"
+    return (int(second[1]), float(tps[1]) if tps else 0.0) if second else None
+
+
+def progress(elapsed_s: float, warmup_s: float, measure_s: float, per_s: float) -> str:
+    """The step of a second, counted from the begin of the warm-up."""
+    rate = f"{format_number(per_s)} transactions/s"
+    if elapsed_s <= warmup_s:
+        return f"warm-up {elapsed_s:.0f}/{warmup_s:.0f} s: {rate}"
+    return f"measuring {elapsed_s - warmup_s:.0f}/{measure_s:g} s: {rate}"
 
 
 def refuse(workload: Workload, mistakes: Iterable[tuple[str, str]]) -> None:

@@ -20,10 +20,8 @@ from orchestrator.errors import UnfinishedError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.common import consistency, merging, options
 from orchestrator.load_generators.common.client import InClient, put, run_in_client
-from orchestrator.load_generators.common.options import complaint, seed_of
-from orchestrator.load_generators.sysbench import command_lines
+from orchestrator.load_generators.sysbench import command_lines, warm_up
 from orchestrator.load_generators.sysbench.records import Records, began_s, threads
-from orchestrator.load_generators.sysbench.warm_up import ENDS_FILE, WarmUp, longest_s, steady_facts
 from orchestrator.metrics import measured
 from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Workload
 from orchestrator.parts import ClientLoad, Recorded, Result, Share, Splits
@@ -69,10 +67,10 @@ class Sysbench(Splits, InClient):
         on_line = partial(_show_loading, family, world)
         done = run_in_client(client, argv, cluster, world, on_line=on_line)
         if done.exit_code != 0:
-            what = f"loading {family} failed: {complaint(done.err or done.out)}"
+            what = f"loading {family} failed: {options.complaint(done.err or done.out)}"
             raise UnfinishedError(what, evidence=done.tail())
         if conditions := _conditions(workload, world):
-            consistency.verify_loaded(conditions, cluster, seed_of(workload), world)
+            consistency.verify_loaded(conditions, cluster, options.seed_of(workload), world)
 
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
         """Threads of a share wait, connected, for a file that says when all begin, and when they
@@ -81,16 +79,16 @@ class Sysbench(Splits, InClient):
 
         def begin(share: Share) -> float:
             begin_s = share.begin()
-            end = "" if workload.warmup_most_s else f" {begin_s + longest_s(workload):.6f}"
+            end = "" if workload.warmup_most_s else f" {begin_s + warm_up.longest_s(workload):.6f}"
             put(client, command_lines.BEGINS_FILE, f"{begin_s:.6f}{end}", world)
             return begin_s
 
         def end_at(ends_s: float) -> None:
-            put(client, ENDS_FILE, f"{ends_s:.6f}", world)
+            put(client, warm_up.ENDS_FILE, f"{ends_s:.6f}", world)
 
-        timeout_s = longest_s(workload) + options.STOP_GRACE_S
+        timeout_s = warm_up.longest_s(workload) + options.STOP_GRACE_S
         timeout_s += command_lines.TOGETHER_S if load.share else 0.0
-        warming = WarmUp(load, end_at, partial(begin, load.share) if load.share else None)
+        warming = warm_up.WarmUp(load, end_at, partial(begin, load.share) if load.share else None)
         argv = command_lines.run_command(workload, load.cluster, load.share)
         files.keep(out / "command.txt", shlex.join(argv) + "\n")
         done = run_in_client(
@@ -100,7 +98,7 @@ class Sysbench(Splits, InClient):
         files.keep(out / "sysbench.err", done.err)
         phases = warming.phases(began_s(out))
         if done.exit_code != 0 or phases is None:
-            why = f": {complaint(done.err or done.out)}"
+            why = f": {options.complaint(done.err or done.out)}"
             raise options.ended_badly("sysbench", done.exit_code, why, done.tail())
         return _with_work(phases, out)
 
@@ -111,7 +109,7 @@ class Sysbench(Splits, InClient):
     def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
         """Checks the conditions beside the script, if any; a broken one voids the run."""
         if conditions := _conditions(workload, world):
-            return consistency.verify(conditions, cluster, seed_of(workload), world)
+            return consistency.verify(conditions, cluster, options.seed_of(workload), world)
         return {}
 
     def records(self, out: Path) -> tuple[Records, GeneratorFacts]:
@@ -175,7 +173,7 @@ def _facts(records: Records, out: Path) -> GeneratorFacts:
         for entry in thread.get(kind, ())
     ]
     mode = _mode(out)
-    warming = steady_facts(out)
+    warming = warm_up.steady_facts(out)
     warmup_s, steady = warming.pop("warmup_s", None), warming.pop("steady", None)
     drift = {"warmup_drift": warming} if warming else {}
     return GeneratorFacts(

@@ -151,19 +151,16 @@ class Records:
         codes = np.array(sorted(self._codes), dtype=np.uint32)
         # Base-36 numbers of five characters; 0 is none.
         states = [np.base_repr(code, 36).zfill(5) if code else "" for code in codes.tolist()]
+        types, places = rows["type"].astype(np.int16), np.searchsorted(codes, rows["sqlstate"])
         return pd.DataFrame(
             {
                 "start_s": rows["start_ns"] * 1e-9,
                 "latency_s": rows["latency_us"] * 1e-6,
                 "queue_s": rows["queue_us"] * 1e-6,
-                "type": pd.Categorical.from_codes(
-                    rows["type"].astype(np.int16), pd.Index(self.types)
-                ),
+                "type": pd.Categorical.from_codes(types, pd.Index(self.types)),
                 "outcome": rows["outcome"],
                 "retries": rows["retries"],
-                "sqlstate": pd.Categorical.from_codes(
-                    np.searchsorted(codes, rows["sqlstate"]), pd.Index(states, dtype=str)
-                ),
+                "sqlstate": pd.Categorical.from_codes(places, pd.Index(states, dtype=str)),
             }
         )
 

@@ -6,23 +6,19 @@ Whether throughput is steady decides, and never how high it is.
 """
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from orchestrator import model, parts, units
 from orchestrator.analysis.statistics import stats
-from orchestrator.load_generators.common.options import STARTED
-from orchestrator.model import Phase, Workload
-from orchestrator.parts import ClientLoad
-from orchestrator.units import format_number
+from orchestrator.load_generators.common import options
 
 SHORTEST_S = 2 * stats.BATCHES  # fewer seconds cannot be judged
 IN_A_ROW = 10
 LATE_S = 5.0
 ENDS_FILE = "/out/window-ends"  # in the client: when it does, in Unix seconds
 _FACTS_FILE = "warm-up.json"
-_SECOND, _RATE = re.compile(r"\[ (\d+)s \]"), re.compile(r"tps: ([\d.]+)")
 
 
 class SteadyRule:
@@ -53,7 +49,7 @@ class WarmUp:
 
     def __init__(
         self,
-        load: ClientLoad,
+        load: parts.ClientLoad,
         end_at: Callable[[float], None],
         begin: Callable[[], float] | None = None,
     ) -> None:
@@ -65,15 +61,14 @@ class WarmUp:
         self._middle_s: float | None = None
 
     def line(self, text: str) -> None:
-        if text.startswith(STARTED):
+        if text.startswith(options.STARTED):
             self._start_s = self._begin_load()
             if self._workload.warmup_most_s is None:
                 self._begin(self._start_s + self._workload.warmup_s)
-        elif second := _SECOND.match(text):
-            rate = float(match[1]) if (match := _RATE.search(text)) else 0.0
+        elif seen := options.reported(text):
             if self._middle_s is None and self._start_s is not None:
-                self._judge(rate, self._start_s, self._world.clock.now())
-            self._show(int(second[1]), rate)
+                self._judge(seen[1], self._start_s, self._world.clock.now())
+            self._show(*seen)
 
     def _judge(self, rate: float, start_s: float, now_s: float) -> None:
         """Begins the window, if throughput is steady or the longest warm-up is over."""
@@ -82,9 +77,8 @@ class WarmUp:
             return  # of a second in which the threads waited for those of other clients
         steady = self._rule.add(rate)
         # A report may come a moment before its second is over.
-        could = (elapsed_s >= load.warmup_s and steady) or (
-            elapsed_s >= (load.warmup_most_s or 0.0) - 0.5
-        )
+        over = elapsed_s >= (load.warmup_most_s or 0.0) - 0.5
+        could = over or (elapsed_s >= load.warmup_s and steady)
         middle_s = self._agree(could) if self._agree else now_s if could else None
         if middle_s is None:
             return
@@ -100,18 +94,16 @@ class WarmUp:
         return middle_s + self._workload.measure_s
 
     def _show(self, second: int, per_s: float) -> None:
-        rate = f"{format_number(per_s)} transactions/s"
         load = self._workload
-        begins_s = (self._middle_s or 0.0) - (self._start_s or 0.0)
         if self._middle_s is None or self._start_s is None:
+            rate = f"{units.format_number(per_s)} transactions/s"
             step = f"warm-up {second} s, until steady, {load.warmup_most_s:g} s at most: {rate}"
-        elif second <= begins_s:
-            step = f"warm-up {second}/{begins_s:.0f} s: {rate}"
         else:
-            step = f"measuring {second - begins_s:.0f}/{load.measure_s:g} s: {rate}"
+            begins_s = self._middle_s - self._start_s
+            step = options.progress(second, begins_s, load.measure_s, per_s)
         self._world.progress.step(step)
 
-    def phases(self, began_s: float | None = None) -> tuple[Phase, Phase] | None:
+    def phases(self, began_s: float | None = None) -> tuple[model.Phase, model.Phase] | None:
         """Of a run that is over; None if it ended before its window began. `began_s`: when its
         threads began, as they noted it. Where the program ends by its own time, that is what a
         fixed warm-up counts from: a busy computer hears of the start late, and a window as late
@@ -122,11 +114,11 @@ class WarmUp:
         if began_s is not None and self._workload.warmup_most_s is None and self._alone:
             late_s = max(0.0, self._start_s - began_s)
         start_s, middle_s = self._start_s - late_s, self._middle_s - late_s
-        measure = Phase("measure", middle_s, middle_s + self._workload.measure_s)
-        return Phase("warm-up", start_s, middle_s), measure
+        measure = model.Phase("measure", middle_s, middle_s + self._workload.measure_s)
+        return model.Phase("warm-up", start_s, middle_s), measure
 
 
-def longest_s(workload: Workload) -> float:
+def longest_s(workload: model.Workload) -> float:
     """How long a run may take, warm-up and window. Where the program is told when to end, it gets a
     little more, since the longest warm-up is found to be over a moment late."""
     if workload.warmup_most_s is None:

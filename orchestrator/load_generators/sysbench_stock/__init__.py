@@ -4,19 +4,22 @@
 workloads/, or anywhere on this machine. The warm-up is a process of its own, because 1.0.20 cannot
 leave it out of its histogram. 1.0.20's driver takes one host, so each node that takes SQL gets a
 process with its share of the threads. Differences from our own workloads: docs/WORKLOADS.md.
+
+oltp_common.lua of 1.0.20 lets every script take every option, also those that the script never
+reads; and of two equal options the last is used silently. Both are refused before anything starts.
 """
 
 import hashlib
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from orchestrator.errors import LoadError, UnavailableError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.keys.messages import failure
-from orchestrator.load_generators.common import options as common
+from orchestrator.load_generators.common import options
 from orchestrator.load_generators.common.client import LOAD_TIMEOUT_S, InClient, run_in_client
-from orchestrator.load_generators.sysbench_stock import options, results
+from orchestrator.load_generators.sysbench_stock import results
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Phase, Workload
 from orchestrator.parts import ClientLoad, Result
 from orchestrator.platforms import own_images
@@ -25,6 +28,9 @@ from orchestrator.system import files, sql
 
 IMAGE_VARIABLE = "SYSBENCH_IMAGE"
 NAME = "sysbench-stock"
+BULK_INSERT = "bulk_insert"
+_TABLES = ("tables", "table_size", "create_secondary", "secondary")
+KNOWN = options.read_by_scripts(__package__)  # those of sysbench 1.0.20, while they run
 _WARMUP, _MEASURE = "warm-up", "measure"
 _FATAL = "FATAL: "
 _COMPLAINTS = (_FATAL, "invalid option")
@@ -41,8 +47,8 @@ class SysbenchStock(InClient):
         self._image, self._connect = image, connect
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
-        options.check(workload, upstream=self._image is None)
-        if options.is_path(workload.script) and _own_script(workload, world) is None:
+        check(workload, upstream=self._image is None)
+        if is_path(workload.script) and _own_script(workload, world) is None:
             raise failure(UsageError, "no script", workload=workload.name, script=workload.script)
         self.client_image(world)
 
@@ -73,7 +79,7 @@ class SysbenchStock(InClient):
         prepare = [
             *_sysbench(workload, cluster.endpoints[0], world),
             f"--threads={threads}",
-            *common.flags(workload.dataset.parameters),
+            *options.flags(workload.dataset.parameters),
             f"--rand-seed={_rand_seed(workload, 0, 0)}",
             "prepare",
         ]
@@ -86,9 +92,9 @@ class SysbenchStock(InClient):
         env = _script(workload, world)
         done = run_in_client(client, argv, cluster, world, on_line=on_line, env=env)
         if done.exit_code != 0 or _FATAL in done.out:  # `prepare` ends with code 0 all the same
-            what = f"loading {family} failed: {common.complaint(done.out, *_COMPLAINTS)}"
+            what = f"loading {family} failed: {options.complaint(done.out, *_COMPLAINTS)}"
             raise LoadError(what, evidence=done.tail())
-        if options.is_path(workload.script) or workload.script == options.BULK_INSERT:
+        if is_path(workload.script) or workload.script == BULK_INSERT:
             return
         rows = int(workload.dataset.parameters.get("table_size", 10_000))
         with self._connect(sql.local(cluster.endpoints[0]), LOAD_TIMEOUT_S) as session:
@@ -103,7 +109,7 @@ class SysbenchStock(InClient):
         for phase, seconds in ((_WARMUP, workload.warmup_s), (_MEASURE, workload.measure_s)):
             if seconds:
                 starts_s[phase] = _run_phase(phase, seconds, load)
-        if options.is_path(workload.script):
+        if is_path(workload.script):
             script = _script(workload, load.world)["SYSBENCH_SCRIPT"]
             (load.out / "script.lua").write_text(script)
         middle_s = starts_s[_MEASURE]
@@ -127,10 +133,9 @@ class SysbenchStock(InClient):
         )
 
 
-def _facts(
-    workload: Workload, reports: Sequence[results.Report], image: str | None
-) -> GeneratorFacts:
+def _facts(workload: Workload, reports: list[results.Report], image: str | None) -> GeneratorFacts:
     fork = any(report.fork for report in reports)
+    queries = {kind: int(results.total(reports, kind)) for kind in ("read", "write", "other")}
     return GeneratorFacts(
         version=reports[0].version,
         sysbench_transactions=results.total(reports, "transactions"),
@@ -143,9 +148,7 @@ def _facts(
             "single_transactions_kept": False,
             "sqlstates_known": False,
             "percentiles_within_pct": round(results.HISTOGRAM_STEP / 2 * 100, 2),
-            "queries": {
-                kind: int(results.total(reports, kind)) for kind in ("read", "write", "other")
-            },
+            "queries": queries,
             "reconnects": int(results.total(reports, "reconnects")),
         },
     )
@@ -156,7 +159,7 @@ def _facts(
 
 def _own_script(workload: Workload, world: World) -> Path | None:
     """The user's script; None if there is no such file, or it is one of sysbench's own."""
-    if not options.is_path(workload.script):
+    if not is_path(workload.script):
         return None
     places = (world.root / "workloads" / workload.script, Path(workload.script))
     return next((file for file in places if file.is_file()), None)
@@ -170,10 +173,10 @@ def _script(workload: Workload, world: World) -> dict[str, str]:
 
 def _sysbench(workload: Workload, endpoint: Endpoint, world: World) -> list[str]:
     script = workload.script
-    if options.is_path(script):
+    if is_path(script):
         shipped = (world.root / "workloads" / script).is_file() and not Path(script).is_absolute()
         script = f"/workloads/{script}" if shipped else _OWN
-    return ["sysbench", script, "--db-driver=pgsql", *common.connection((endpoint,))]
+    return ["sysbench", script, "--db-driver=pgsql", *options.connection((endpoint,))]
 
 
 def commands(
@@ -181,14 +184,16 @@ def commands(
 ) -> list[list[str]]:
     """One command for each node that takes SQL, but no more than threads; bulk_insert's processes
     would write the same rows, so it has one."""
-    most = 1 if workload.script == options.BULK_INSERT else workload.threads
+    most = 1 if workload.script == BULK_INSERT else workload.threads
     endpoints = cluster.endpoints[:most]
     share, rest = divmod(workload.threads, len(endpoints))
     return [
         [
             *_sysbench(workload, endpoint, world),
-            *common.flags(workload.dataset.parameters),
-            *common.flags({key: value for key, value in workload.options.items() if key != "seed"}),
+            *options.flags(workload.dataset.parameters),
+            *options.flags(
+                {key: value for key, value in workload.options.items() if key != "seed"}
+            ),
             f"--rand-seed={_rand_seed(workload, 1 + (phase == _MEASURE), number)}",
             f"--threads={share + (number < rest)}",
             f"--time={seconds:g}",
@@ -204,7 +209,7 @@ def commands(
 def _rand_seed(workload: Workload, part: int, process: int) -> int:
     """Differs between loading, warm-up and window, or the window would draw the keys that the
     warm-up has just read. Never 0, which means the time of day."""
-    return 1 + (common.seed_of(workload) * 3000 + part * 1000 + process) % (2**31 - 1)
+    return 1 + (options.seed_of(workload) * 3000 + part * 1000 + process) % (2**31 - 1)
 
 
 def _run_phase(phase: str, seconds: float, load: ClientLoad) -> float:
@@ -224,15 +229,16 @@ def _run_phase(phase: str, seconds: float, load: ClientLoad) -> float:
 
     def on_line(line: str) -> None:
         line = line.partition(" ")[2]
-        if line.startswith(common.STARTED):
+        if line.startswith(options.STARTED):
             starts_s.append(world.clock.now())
             if phase == _MEASURE:
                 world.window_begins(starts_s[0])
-        elif line.startswith("[ "):
-            world.progress.step(common.progress(line, workload, before_s))
+        elif seen := options.reported(line):
+            times_s = before_s + seen[0], workload.warmup_s, workload.measure_s
+            world.progress.step(options.progress(*times_s, seen[1]))
 
     argv, env = ["bash", "-c", script], _script(workload, world)
-    timeout_s = seconds + common.STOP_GRACE_S
+    timeout_s = seconds + options.STOP_GRACE_S
     done = run_in_client(
         load.client, argv, load.cluster, world, timeout_s=timeout_s, on_line=on_line, env=env
     )
@@ -242,6 +248,59 @@ def _run_phase(phase: str, seconds: float, load: ClientLoad) -> float:
         files.keep(out / f"{phase}-{number}.out", "\n".join(own) + "\n")
     if done.exit_code != 0 or len(starts_s) < len(argvs):
         output = "\n".join(text for _, _, text in lines)
-        why = f": {common.complaint(output, *_COMPLAINTS)}"
-        raise common.ended_badly("sysbench", done.exit_code, why, done.tail())
+        why = f": {options.complaint(output, *_COMPLAINTS)}"
+        raise options.ended_badly("sysbench", done.exit_code, why, done.tail())
     return starts_s[0]
+
+
+# ------------------------------------------------------------------ what a workload may set
+
+
+def is_path(script: str) -> bool:
+    """Returns whether the script is a file of the user's; else it is one of sysbench's own."""
+    return script.endswith(".lua") or "/" in script
+
+
+def keys(script: str) -> Mapping[str, tuple[str, ...]]:
+    """What a script takes under `options` and `dataset`; of a user's own that is unknown."""
+    if script not in KNOWN:
+        return {}
+    parameters = ("threads",) if script == BULK_INSERT else _TABLES
+    if script not in ("oltp_insert", BULK_INSERT):  # without it, oltp_insert begins empty
+        parameters = (*parameters, "auto_inc")
+    return {"options": KNOWN[script], "dataset": parameters}
+
+
+def check(workload: Workload, upstream: bool) -> None:
+    """UsageError listing what has no effect or cannot work. `upstream`: it is sysbench 1.0.20;
+    another sysbench has other scripts and options, and refuses unknown ones itself."""
+    mistakes = {**dict(_unknown(workload) if upstream else ()), **dict(_mistakes(workload))}
+    options.refuse(workload, mistakes.items())
+
+
+def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
+    yield from options.set_elsewhere(workload, __package__)
+    for key, seconds in (("warmup", workload.warmup_s), ("measure", workload.measure_s)):
+        if seconds != int(seconds):
+            yield f"scales.{key}", f"sysbench counts whole seconds, not {seconds:g}"
+    dataset = workload.dataset.parameters
+    if workload.script == BULK_INSERT:
+        if dataset.get("threads") != workload.threads:
+            yield "dataset.threads", f"must be {workload.threads}: each thread has its own table"
+        if workload.warmup_s:
+            yield "scales.warmup", "must be 0s: each start of bulk_insert begins at row 1"
+    if workload.script.startswith("select_random_") and dataset.get("tables", 1) != 1:
+        yield "dataset.tables", f"must be 1: {workload.script} reads one table"
+
+
+def _unknown(workload: Workload) -> Iterator[tuple[str, str]]:
+    script = workload.script
+    if is_path(script):
+        return  # only sysbench can tell what it knows
+    if script not in KNOWN:
+        yield "script", f"sysbench 1.0.20 has {', '.join(KNOWN)}, or give the path of a .lua file"
+        return
+    own = {key: value for key, value in workload.options.items() if key != "seed"}
+    for group, values in (("options", own), ("dataset", workload.dataset.parameters)):
+        unknown = f"{script} does not read this; it reads"
+        yield from options.misfits(group, values, keys(script)[group], unknown)

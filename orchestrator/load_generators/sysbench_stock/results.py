@@ -16,8 +16,7 @@ import pandas as pd
 
 from orchestrator.analysis.statistics import stats
 from orchestrator.errors import LoadError
-from orchestrator.keys.messages import message
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys import messages, strict_yaml
 from orchestrator.load_generators.common.merging import nearest_rank
 from orchestrator.load_generators.common.options import version
 from orchestrator.metrics import INTERVAL_COLUMNS, PERCENTILES, measured
@@ -34,7 +33,7 @@ _SECOND = re.compile(
     re.MULTILINE,
 )
 _CLASS = re.compile(r"^ *([\d.]+) \|\** +(\d+)$", re.MULTILINE)
-_TOTALS: Mapping[str, str] = shipped(__package__, "totals.yaml")
+_TOTALS: Mapping[str, str] = strict_yaml.shipped(__package__, "totals.yaml")
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ def parse(text: str) -> Report:
         histogram[float(value)] += int(count)
     if histogram.total() != totals["transactions"]:
         counts = {"count": histogram.total(), "transactions": totals["transactions"]}
-        raise LoadError(message("histogram not whole", **counts))
+        raise LoadError(messages.message("histogram not whole", **counts))
     seconds = ({k: float(v) for k, v in m.groupdict().items()} for m in _SECOND.finditer(text))
     return Report(version(text) or "", _FORK in text, tuple(seconds), histogram, totals)
 

@@ -29,7 +29,7 @@ class Finding:
 
 
 _FOLDERS_BELOW_ROOT = ("proc", "sys", "dev", "etc")
-_Role = Literal["database", "client", "disk"]
+_Role = Literal["database", "coordinator", "client", "disk"]
 _BOOT = "/proc/sys/kernel/random/boot_id"
 
 

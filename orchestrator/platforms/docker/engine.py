@@ -13,6 +13,7 @@ from typing import Any
 from docker.errors import APIError, DockerException
 from docker.types import Ulimit
 
+from orchestrator import powers
 from orchestrator.errors import NodeError
 from orchestrator.platforms.common import agent, archives, commands
 from orchestrator.platforms.common.agent import AgentMachine
@@ -24,17 +25,6 @@ from orchestrator.platforms.docker.connection import MARK, ROLE, STANDING, Engin
 from orchestrator.platforms.docker.containers import DockerContainer
 from orchestrator.platforms.docker.images import DockerImages
 from orchestrator.platforms.docker.networks import Networks
-from orchestrator.powers import (
-    HOST_NETWORK,
-    NETWORK_OF,
-    Clock,
-    Completed,
-    ContainerEntry,
-    ContainerSpec,
-    Conversation,
-    Machine,
-    MachineFacts,
-)
 
 _FOLDER = Path("/var/lib/tierbench")  # of machines that are not this computer
 THIS_COMPUTER = "this computer"
@@ -49,7 +39,7 @@ class DockerPlatform:
 
     def __init__(
         self,
-        clock: Clock,
+        clock: powers.Clock,
         address: str | None = None,
         campaign: str = "",
         known_as: str = "",
@@ -98,14 +88,14 @@ class DockerPlatform:
     def _info(self) -> dict[str, Any]:
         return dict(self._engine.asked("asking the engine for its version", self._client.info))
 
-    def machines(self) -> tuple[Machine, ...]:
+    def machines(self) -> tuple[powers.Machine, ...]:
         return (self._machine,)
 
-    def _machine_of(self, info: dict[str, Any]) -> Machine:
+    def _machine_of(self, info: dict[str, Any]) -> powers.Machine:
         """This computer if the engine is here and reports its kernel and memory, to the byte; else
         one that is read by an agent. Readers also check that a container's process is there."""
         here = LocalMachine()
-        facts = MachineFacts(
+        facts = powers.MachineFacts(
             hostname=str(info.get("Name", "")),
             kernel=str(info.get("KernelVersion", "")),
             system=str(info.get("OperatingSystem", "")),
@@ -118,7 +108,7 @@ class DockerPlatform:
         if same and self.reach.is_local:
             return here
 
-        def talking() -> AbstractContextManager[Conversation]:
+        def talking() -> AbstractContextManager[powers.Conversation]:
             return agent.conversation(self, f"tierbench-agent-{self.campaign}")
 
         # Machines made of one image may all have the same host name.
@@ -143,14 +133,14 @@ class DockerPlatform:
     def container(self, name: str) -> DockerContainer:
         return DockerContainer(name, self._engine, self._leftovers, self._machine)
 
-    def find_containers(self, role: str = "") -> tuple[ContainerEntry, ...]:
+    def find_containers(self, role: str = "") -> tuple[powers.ContainerEntry, ...]:
         filters: dict[str, Any] = {"label": [MARK, *([f"{ROLE}={role}"] if role else [])]}
         containers = self._engine.asked(
             "looking for containers of ours",
             lambda: self._client.containers.list(all=True, filters=filters, ignore_removed=True),
         )
         entries = [
-            ContainerEntry(
+            powers.ContainerEntry(
                 str(container.name), labels_of(container).get(STANDING, ""), str(container.status)
             )
             for container in containers
@@ -158,7 +148,7 @@ class DockerPlatform:
         return tuple(sorted(entries, key=lambda entry: entry.name))
 
     @contextmanager
-    def running(self, spec: ContainerSpec) -> Iterator[DockerContainer]:
+    def running(self, spec: powers.ContainerSpec) -> Iterator[DockerContainer]:
         container = self._new(spec)
         rented = isinstance(self._machine, AgentMachine) and spec.role in campaigns.RENTED
         with self._taken_down(spec):
@@ -166,16 +156,18 @@ class DockerPlatform:
             with self._signs.paid(up.name) if rented else nullcontext():
                 yield up
 
-    def _taken_down(self, spec: ContainerSpec, stays: bool = False) -> AbstractContextManager[None]:
+    def _taken_down(
+        self, spec: powers.ContainerSpec, stays: bool = False
+    ) -> AbstractContextManager[None]:
         remove = self.container(spec.name).remove
         return taken_down(lambda: remove(spec.stop_timeout_s), stays)
 
-    def stand(self, spec: ContainerSpec) -> DockerContainer:
+    def stand(self, spec: powers.ContainerSpec) -> DockerContainer:
         container = self._new(spec)
         with self._taken_down(spec, stays=True):
             return self._up(spec, container)
 
-    def _new(self, spec: ContainerSpec) -> Any:
+    def _new(self, spec: powers.ContainerSpec) -> Any:
         with self._engine.errors(f"starting {spec.name}"):
             get = self._client.containers.get
             leftover = self._leftovers.make_room("container", spec.name, get)
@@ -183,13 +175,13 @@ class DockerPlatform:
                 self._leftovers.remove_container(spec.name, leftover.id)
             return self._create(spec)
 
-    def _up(self, spec: ContainerSpec, container: Any) -> DockerContainer:
+    def _up(self, spec: powers.ContainerSpec, container: Any) -> DockerContainer:
         with self._engine.errors(f"starting {spec.name}"):
             container = self._started(spec, container)
             self._engine.patiently(container.reload)
         return self._describe(spec, container)
 
-    def _started(self, spec: ContainerSpec, container: Any) -> Any:
+    def _started(self, spec: powers.ContainerSpec, container: Any) -> Any:
         """Starts the container, or another one without what the engine refuses to give it."""
         try:
             return self._rights.started(container, lambda: self._create(spec))
@@ -200,7 +192,7 @@ class DockerPlatform:
         bare = replace(spec, ulimits={})
         return self._started(bare, self._create(bare))
 
-    def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
+    def once(self, spec: powers.ContainerSpec, timeout_s: float) -> powers.Completed:
         started = self._clock.monotonic()
         container = self._new(spec)
         with (
@@ -210,9 +202,11 @@ class DockerPlatform:
             container = self._started(spec, container)
             exit_code = self._exit_code_of(spec, container, started + timeout_s, timeout_s)
             out = bytes(self._engine.patiently(container.logs)).decode(errors="replace")
-        return Completed(spec.command, exit_code, out, "", self._clock.monotonic() - started)
+        return powers.Completed(spec.command, exit_code, out, "", self._clock.monotonic() - started)
 
-    def _exit_code_of(self, spec: ContainerSpec, container: Any, end: float, limit_s: float) -> int:
+    def _exit_code_of(
+        self, spec: powers.ContainerSpec, container: Any, end: float, limit_s: float
+    ) -> int:
         """RunError past `end`. docker-py has one exception for a container that has not ended and
         for a dead engine, so the engine is asked."""
 
@@ -232,7 +226,7 @@ class DockerPlatform:
             raise commands.not_ended(self.container(spec.name), limit_s)
         return exit_code
 
-    def _create(self, spec: ContainerSpec) -> Any:
+    def _create(self, spec: powers.ContainerSpec) -> Any:
         at = self.reach.address
         host: dict[str, Any] = {
             "binds": [
@@ -256,8 +250,8 @@ class DockerPlatform:
         host.update(limits.named(spec) | limits.io_limits(spec.io_caps))
         api = self._client.api
         networking: Any = None
-        joins = bool(spec.network) and str(spec.network).startswith(NETWORK_OF)
-        if spec.network == HOST_NETWORK or joins:
+        joins = bool(spec.network) and str(spec.network).startswith(powers.NETWORK_OF)
+        if spec.network == powers.HOST_NETWORK or joins:
             host["network_mode"] = spec.network
         elif spec.network:
             endpoint = api.create_endpoint_config(ipv4_address=spec.address, aliases=[spec.name])
@@ -287,7 +281,7 @@ class DockerPlatform:
                     api.put_archive(created["Id"], folder, archives.written(files))
         return self._engine.patiently(lambda: self._client.containers.get(created["Id"]))
 
-    def _describe(self, spec: ContainerSpec, container: Any) -> DockerContainer:
+    def _describe(self, spec: powers.ContainerSpec, container: Any) -> DockerContainer:
         state, handle = container.attrs["State"], self.container(spec.name)
         if not state.get("Running"):
             what = f"{spec.name} stopped as soon as it was started (exit {state.get('ExitCode')})"

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from orchestrator import powers
 from orchestrator.errors import RunError, TierbenchError, UsageError
 from orchestrator.keys.messages import failure
 from orchestrator.model import Placing
@@ -22,15 +23,6 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import Finding
 from orchestrator.platforms.docker.containers import DockerContainer
 from orchestrator.platforms.docker.engine import THIS_COMPUTER, DockerPlatform
-from orchestrator.powers import (
-    HOST_NETWORK,
-    Clock,
-    Completed,
-    ContainerEntry,
-    ContainerSpec,
-    Machine,
-    Network,
-)
 from orchestrator.system import at_once
 
 _NODE, _CLIENT = "node", "client"
@@ -44,7 +36,7 @@ class DockerMachines:
 
     def __init__(
         self,
-        clock: Clock,
+        clock: powers.Clock,
         placing: Placing,
         connect: Callable[..., DockerPlatform] = DockerPlatform,
     ) -> None:
@@ -108,10 +100,10 @@ class DockerMachines:
     def answers(self) -> bool:
         return all(self._each(lambda engine: engine.answers()))
 
-    def machines(self) -> tuple[Machine, ...]:
+    def machines(self) -> tuple[powers.Machine, ...]:
         return tuple(engine.machines()[0] for engine in self._engines)
 
-    def machines_of_nodes(self) -> tuple[Machine, ...]:
+    def machines_of_nodes(self) -> tuple[powers.Machine, ...]:
         return tuple(engine.machines()[0] for engine in self._nodes)
 
     def open_to(self) -> str:
@@ -142,14 +134,14 @@ class DockerMachines:
             return self._engine_by_container[name].container(name)
         return replace(self._engines[0].container(name), machine=None)
 
-    def find_containers(self, role: str = "") -> tuple[ContainerEntry, ...]:
+    def find_containers(self, role: str = "") -> tuple[powers.ContainerEntry, ...]:
         by_engine = self._each(lambda engine: engine.find_containers(role))
         for engine, entries in zip(self._engines, by_engine, strict=True):
             self._engine_by_container |= {entry.name: engine for entry in entries}
         return tuple(entry for entries in by_engine for entry in entries)
 
     @contextmanager
-    def running(self, spec: ContainerSpec) -> Iterator[DockerContainer]:
+    def running(self, spec: powers.ContainerSpec) -> Iterator[DockerContainer]:
         engine = self._engine_by_container[spec.name] = self.engine_of(spec.placement)
         try:
             with engine.running(_on_machine(spec)) as container:
@@ -157,17 +149,19 @@ class DockerMachines:
         finally:
             self._engine_by_container.pop(spec.name, None)
 
-    def stand(self, spec: ContainerSpec) -> DockerContainer:
+    def stand(self, spec: powers.ContainerSpec) -> DockerContainer:
         engine = self._engine_by_container[spec.name] = self.engine_of(spec.placement)
         return _as_seen(engine.stand(_on_machine(spec)), spec, engine)
 
-    def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
+    def once(self, spec: powers.ContainerSpec, timeout_s: float) -> powers.Completed:
         return self.engine_of(spec.placement).once(_on_machine(spec), timeout_s)
 
     @contextmanager
-    def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
+    def network(
+        self, name: str, nodes: int, addresses: Sequence[str] = ()
+    ) -> Iterator[powers.Network]:
         """Nothing is made. Other `addresses` than the machines' cannot be given."""
-        yield Network(name, tuple(engine.reach.address for engine in self._nodes[:nodes]))
+        yield powers.Network(name, tuple(engine.reach.address for engine in self._nodes[:nodes]))
 
     def volume(
         self, name: str, device: str, fstype: str, placement: str = ""
@@ -260,15 +254,15 @@ def _listed(different: Iterable[Any]) -> str | None:
     return None if told == ["unknown"] else ", ".join(told)
 
 
-def _on_machine(spec: ContainerSpec) -> ContainerSpec:
+def _on_machine(spec: powers.ContainerSpec) -> powers.ContainerSpec:
     """In the machine's own network, if it is in one."""
     if spec.network is None:
         return spec
-    return replace(spec, network=HOST_NETWORK, address=None, ports={})
+    return replace(spec, network=powers.HOST_NETWORK, address=None, ports={})
 
 
 def _as_seen(
-    container: DockerContainer, spec: ContainerSpec, engine: DockerPlatform
+    container: DockerContainer, spec: powers.ContainerSpec, engine: DockerPlatform
 ) -> DockerContainer:
     if spec.network is None:
         return container

@@ -15,16 +15,8 @@ from orchestrator.errors import LeftBehindError, RunError, TierbenchError, Unava
 from orchestrator.keys.messages import failure, message
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.lifecycle import DEAD_S
-from orchestrator.platforms.kubernetes import manifests, space
+from orchestrator.platforms.kubernetes import connection, manifests, space
 from orchestrator.platforms.kubernetes.campaigns import ClusterLeftovers
-from orchestrator.platforms.kubernetes.connection import (
-    RIGHTS,
-    Missing,
-    Refused,
-    Thing,
-    Unanswered,
-    cluster_errors,
-)
 from orchestrator.platforms.kubernetes.space import Space, annotation_of, label_of
 from orchestrator.system import host
 from orchestrator.system.clock import wait_until
@@ -55,10 +47,10 @@ class LeaseGuard:
     def held(self) -> Iterator[None]:
         """Takes the Lease and makes the namespace; removes both at the end, with all in it.
         UnavailableError if another campaign is alive, LeftBehindError if rented things may stay."""
-        with cluster_errors("looking for another campaign"):
+        with connection.cluster_errors("looking for another campaign"):
             self._take()
         try:
-            with cluster_errors(f"making the namespace {self._space.namespace}"):
+            with connection.cluster_errors(f"making the namespace {self._space.namespace}"):
                 if not self._space.given:
                     self._make_namespace()
                 self._await_account()
@@ -72,7 +64,7 @@ class LeaseGuard:
                 trouble = self._leftovers.trouble_of_removal()
                 if self._space.given:
                     self._rent.end()
-                with suppress(Refused, Unanswered):
+                with suppress(connection.Refused, connection.Unanswered):
                     if (lease := self._api.find(self._path)) and self._is_own(lease):
                         self._api.remove(self._path, version=_version_of(lease))
             finally:
@@ -80,16 +72,16 @@ class LeaseGuard:
                     raise self._rent.left_behind(trouble)
 
     def other(self) -> str | None:
-        with cluster_errors("looking for another campaign"):
+        with connection.cluster_errors("looking for another campaign"):
             lease = self._api.find(self._path)
             if lease is None or self._is_own(lease) or not self._lives(lease):
                 return None
             return label_of(lease, space.CAMPAIGN)
 
-    def _is_own(self, lease: Thing) -> bool:
+    def _is_own(self, lease: connection.Thing) -> bool:
         return label_of(lease, space.CAMPAIGN) == self._space.campaign
 
-    def _lives(self, lease: Thing) -> bool:
+    def _lives(self, lease: connection.Thing) -> bool:
         if not label_of(lease, space.CAMPAIGN):
             return True  # tierbench did not make it, so it must not be taken
         renewed = datetime.fromisoformat(str(lease["spec"]["renewTime"]))
@@ -110,15 +102,15 @@ class LeaseGuard:
                 else:
                     self._replace(lease)
                 return
-            except Refused as error:  # another was faster: who, is seen at the next look
+            except connection.Refused as error:  # another was faster: who, is seen at the next look
                 if error.status != _CONFLICT:
                     raise
 
-    def _lease(self) -> Thing:
+    def _lease(self) -> connection.Thing:
         notes = {space.HOST: host.name(), space.PROCESS: host.process_mark()}
         return manifests.lease(_LEASE_NAME, self._space.labels, notes, self._api.now(), DEAD_S)
 
-    def _replace(self, lease: Thing) -> None:
+    def _replace(self, lease: connection.Thing) -> None:
         """Refused with a conflict if it has changed since it was read."""
         new = self._lease()
         new["metadata"]["resourceVersion"] = _version_of(lease)
@@ -135,7 +127,7 @@ class LeaseGuard:
             else:
                 self._replace(lease)
             self._rent.prolong()
-        except Refused as error:
+        except connection.Refused as error:
             if error.status in (401, 403):
                 raise lifecycle.refused_beat("the cluster", error) from error
             raise
@@ -144,10 +136,12 @@ class LeaseGuard:
         namespace = manifests.namespace(self._space.namespace, self._space.labels)
         try:
             self._api.make(space.NAMESPACES, namespace)
-        except Refused as error:
+        except connection.Refused as error:
             if error.status != 403:
                 raise
-            raise failure(UnavailableError, "no namespace", error=error, rights=RIGHTS) from error
+            raise failure(
+                UnavailableError, "no namespace", error=error, rights=connection.RIGHTS
+            ) from error
 
     def _await_account(self) -> None:
         """Pods may be made when the namespace has its default service account."""
@@ -177,7 +171,7 @@ class Rent:
         """A job that ended, or was removed, while no sign of life came is made anew."""
         end_s = round(self._api.now() - self._since_s + self._rent_s)
         path = self._space.path("jobs", self._space.owner["name"], _JOBS)
-        with suppress(Missing):
+        with suppress(connection.Missing):
             job = self._api.change(path, {"spec": {"activeDeadlineSeconds": end_s}})
             is_ending = job.get("metadata", {}).get("deletionTimestamp")
             if not is_ending and not job.get("status", {}).get("conditions"):
@@ -186,7 +180,7 @@ class Rent:
 
     def end(self) -> None:
         """Ends the job by its deadline, where it would not go with its namespace."""
-        with suppress(Refused, Unanswered):
+        with suppress(connection.Refused, connection.Unanswered):
             if name := self._space.owner.get("name"):
                 path = self._space.path("jobs", name, _JOBS)
                 self._api.change(path, {"spec": {"activeDeadlineSeconds": 1}})
@@ -199,5 +193,5 @@ class Rent:
         return LeftBehindError(what, look, trouble.advice)
 
 
-def _version_of(thing: Thing) -> str:
+def _version_of(thing: connection.Thing) -> str:
     return str(thing["metadata"]["resourceVersion"])

@@ -7,19 +7,7 @@ from orchestrator import units
 from orchestrator.analysis.conclusions import FactorOnTier, Law, Sweep, VariedFactor
 from orchestrator.planning import factors
 from orchestrator.planning.factors import WITHOUT
-from orchestrator.report import wording
-from orchestrator.report.blocks import (
-    Answer,
-    Cell,
-    Chart,
-    Charts,
-    Items,
-    Paragraph,
-    Part,
-    Section,
-    Table,
-    table_of,
-)
+from orchestrator.report import blocks, wording
 from orchestrator.report.prose import said, words
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import sweeps
@@ -27,29 +15,31 @@ from orchestrator.report.sections import sweeps
 _SLIGHT = 0.05  # exponents nearer to zero change a figure by 12 % where the value is ten times
 
 
-def answers(index: ReportIndex) -> Iterator[Answer]:
+def answers(index: ReportIndex) -> Iterator[blocks.Answer]:
     """How far each tier is enough, or the laws where one tier alone was measured."""
     for of in index.verdict.varied:
         if lines := of.horizons or tuple(_laws(of, index)):
-            yield Answer(f"{of.workload}, {_name(of)}", "", index.opening("; ".join(lines)), "")
+            name, text = f"{of.workload}, {_name(of)}", index.opening("; ".join(lines))
+            yield blocks.Answer(name, "", text, "")
 
 
-def sections(index: ReportIndex) -> tuple[Section, ...]:
+def sections(index: ReportIndex) -> tuple[blocks.Section, ...]:
     """One for each workload that was varied."""
     every = []
     for of in index.verdict.varied:
-        lines = [Paragraph(index.opening(line)) for line in (*of.horizons, *_laws(of, index))]
-        drawn: tuple[Chart, ...] = ()
+        texts = map(index.opening, (*of.horizons, *_laws(of, index)))
+        drawn: tuple[blocks.Chart, ...] = ()
         if of.numbers and min(of.numbers) > 0:
             against = Sweep(of.workload, _name(of), of.numbers, of.workloads, (), ())
             drawn = sweeps.charts_of_sweep(index, against)
-        blocks = (Charts(drawn, index.tiers, said("factors.charts")),) if drawn else ()
+        shown = (blocks.Charts(drawn, index.tiers, said("factors.charts")),) if drawn else ()
         about = said("factors.stages" if of.factor == WITHOUT else "factors.laws")
-        parts = [Part("", (Items(tuple(lines)), Paragraph(about), *blocks))]
-        parts += [Part(tier.tier, (table(index, of, tier),)) for tier in of.tiers]
+        lines = blocks.Items(tuple(map(blocks.Paragraph, texts)))
+        parts = [blocks.Part("", (lines, blocks.Paragraph(about), *shown))]
+        parts += [blocks.Part(tier.tier, (table(index, of, tier),)) for tier in of.tiers]
         at = "without a stage" if of.factor == WITHOUT else f"at several values of {_name(of)}"
         title = f"{of.workload} {at}"
-        every.append(Section(f"factor-{of.workload}", title, tuple(parts)))
+        every.append(blocks.Section(f"factor-{of.workload}", title, tuple(parts)))
     return tuple(every)
 
 
@@ -98,7 +88,7 @@ def _stages(of: VariedFactor, tier: FactorOnTier, index: ReportIndex) -> Iterato
         text = f"{less} instead of {every} {wording.METRICS[step.metric]}"
         change = units.format_change(step.change_pct), wording.interval(step)
         shown = ", ".join(filter(None, change))
-        judged = said(f"factors.stage.{step.verdict}", stage=stage)
+        judged = words("factors.stage_judged")[step.verdict].format(stage=stage)
         yield f"{tier.tier}: with the {stage} out of the path {text} ({shown}): {judged}{named}"
 
 
@@ -117,10 +107,10 @@ def _law(of: VariedFactor, law: Law) -> str:
     return power + "; two values prove no law" * (law.values == 2)
 
 
-def table(index: ReportIndex, of: VariedFactor, tier: FactorOnTier) -> Table:
+def table(index: ReportIndex, of: VariedFactor, tier: FactorOnTier) -> blocks.Table:
     """A tier's figures, the values as rows, with the changes against the first."""
     rate, scope = (read(of.workloads[0]) for read in (index.throughput_metric, index.latency_scope))
-    titles = {rate: "NOPM" if rate == "nopm" else "Transactions/s"}
+    titles = {rate: words("measured.columns")[rate]}
     titles |= {"latency_avg_s": "Average latency", "latency_p99_s": "p99"}
     steps = {(d.contender, d.metric): d for d in tier.steps if d.scope in ("all", scope)}
     rows, first = [], tier.per_node.get(of.workloads[0])
@@ -129,13 +119,13 @@ def table(index: ReportIndex, of: VariedFactor, tier: FactorOnTier) -> Table:
         for metric, title in titles.items():
             if step := steps.get((load, metric)):
                 change = f"{units.format_change(step.change_pct)} ({wording.interval(step)})"
-                cells[title] = Cell(cells[title].text, change, step.verdict)
-        each = Cell("")
+                cells[title] = blocks.Cell(cells[title].text, change, step.verdict)
+        each = blocks.Cell("")
         if first and (own := tier.per_node.get(load)):
-            each = Cell(units.format_number(own), f"{100 * own / first:.0f} % of the first")
-        cause = Cell(tier.causes.get(load, "").replace("_", " "))
-        head = Cell(value, notes=index.notes(load, tier.tier))
+            each = blocks.Cell(units.format_number(own), f"{100 * own / first:.0f} % of the first")
+        cause = blocks.Cell(tier.causes.get(load, "").replace("_", " "))
+        head = blocks.Cell(value, notes=index.notes(load, tier.tier))
         rows.append({"Value": head, **cells, "Each node": each, "Limited by": cause})
     open_steps = (step for step in steps.values() if step.verdict == "inconclusive")
     why = (f"{s.contender}, {wording.METRICS[s.metric]}: {s.reason}." for s in open_steps)
-    return table_of(rows, ("Value", "Limited by"), tuple(why))
+    return blocks.table_of(rows, ("Value", "Limited by"), tuple(why))

@@ -6,17 +6,7 @@ from typing import Any
 
 from orchestrator.analysis.conclusions import Prediction
 from orchestrator.metrics import METRICS
-from orchestrator.report.blocks import (
-    Block,
-    Cell,
-    Chart,
-    Charts,
-    Measure,
-    Paragraph,
-    Part,
-    Section,
-    table_of,
-)
+from orchestrator.report import blocks
 from orchestrator.report.charts import charts
 from orchestrator.report.prose import measures, said
 from orchestrator.report.report_index import ReportIndex
@@ -26,7 +16,7 @@ from orchestrator.units import format_quantity
 _COLOURS = ("#999999", "#332288", "#882255", "#117733", "#CC6677", "#DDCC77")
 
 
-def section(index: ReportIndex) -> tuple[Section, ...]:
+def section(index: ReportIndex) -> tuple[blocks.Section, ...]:
     """Empty where nothing was predicted."""
     every, shown = index.campaign.predictions, measures("predicted.measures")
     if not every:
@@ -35,19 +25,26 @@ def section(index: ReportIndex) -> tuple[Section, ...]:
     rows = [_row(prediction, shown) for prediction in every if prediction.measured]
     colours = _colours(every)
     drawn = tuple(_maps(every, shown, colours))
-    blocks: list[Block] = [table_of(rows, ("Tier",), (about,))] if rows else [Paragraph(about)]
+    parts: list[blocks.Block] = (
+        [blocks.table_of(rows, ("Tier",), (about,))] if rows else [blocks.Paragraph(about)]
+    )
     if drawn:
-        blocks.append(Charts(drawn, (), said("predicted.map"), bands=colours))
-    return (Section("predicted", "Predicted of other tiers", (Part("", tuple(blocks)),)),)
+        parts.append(blocks.Charts(drawn, (), said("predicted.map"), bands=colours))
+    return (
+        blocks.Section("predicted", "Predicted of other tiers", (blocks.Part("", tuple(parts)),)),
+    )
 
 
-def _row(prediction: Prediction, shown: Sequence[Measure]) -> dict[str, Cell]:
-    row = {"Tier": Cell(prediction.tier, tier=prediction.tier)}
+def _row(prediction: Prediction, shown: Sequence[blocks.Measure]) -> dict[str, blocks.Cell]:
+    row = {"Tier": blocks.Cell(prediction.tier, tier=prediction.tier)}
     for measure in shown:
         told = _told(prediction, measure.metric)
         value = prediction.measured.get(measure.metric)
         did = "" if value is None else format_quantity(value, METRICS[measure.metric].unit)
-        row |= {f"{measure.title}, predicted": Cell(told), f"{measure.title}, measured": Cell(did)}
+        row |= {
+            f"{measure.title}, predicted": blocks.Cell(told),
+            f"{measure.title}, measured": blocks.Cell(did),
+        }
     return row
 
 
@@ -69,8 +66,8 @@ def _kind(prediction: Prediction) -> str:
 
 
 def _maps(
-    every: Sequence[Prediction], shown: Sequence[Measure], colours: Mapping[str, str]
-) -> Iterator[Chart]:
+    every: Sequence[Prediction], shown: Sequence[blocks.Measure], colours: Mapping[str, str]
+) -> Iterator[blocks.Chart]:
     """Of tiers with prices of one list."""
     scale = {"domain": list(colours), "range": list(colours.values())}
     priced = [prediction for prediction in every if prediction.monthly_cost]
@@ -93,7 +90,7 @@ def _maps(
             yield charts.figure(f"predicted-{measure.file}", title, spec, {"points": rows})
 
 
-def _point(prediction: Prediction, measure: Measure) -> dict[str, Any]:
+def _point(prediction: Prediction, measure: blocks.Measure) -> dict[str, Any]:
     cost = prediction.monthly_cost or 0.0
     did = prediction.measured.get(measure.metric)
     return {

@@ -12,7 +12,7 @@ from orchestrator.analysis import verdicts
 from orchestrator.analysis.conclusions import Bottleneck, Change, Decision, Offer
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import bottlenecks, causes, counters, disk_demand, resources
-from orchestrator.analysis.telemetry.inside_causes import NO_FASTER_DISK, Cause, latency_text
+from orchestrator.analysis.telemetry.inside_causes import NO_FASTER_DISK, Cause
 from orchestrator.tier import Tier
 from tests.campaign_tables import Shape, held, sampled_in
 from tests.campaigns import build_campaign, build_tier
@@ -397,14 +397,3 @@ def test_large_ios_count_as_several() -> None:
     found = disk_demand.demand(run.record.profile.tier, counters.rates(sampled_in(run)), "node-1")
     assert found is not None
     assert float(np.median(found["iops"])) == pytest.approx(1_200, rel=0.02)
-
-
-@pytest.mark.parametrize(
-    ("await_s", "said"), [(0.0008, "most"), (0.0015, "part"), (0.0068, "little")]
-)
-def test_how_much_of_an_io_is_the_disks_own_is_of_the_time_that_is_told(
-    await_s: float, said: str
-) -> None:
-    """Also where reads wait less than writes, as on a primary whose log is slow."""
-    values = {"disk_await_s": await_s, "disk_read_await_s": 0.0006, "idle_disk_latency_s": 0.0005}
-    assert f"{said} of it the disk's own 500 µs" in latency_text(values, "node-1")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 
+import pytest
+
 from orchestrator.analysis.telemetry import cause_words
+from orchestrator.analysis.telemetry.inside_causes import latency_text
 from orchestrator.keys.strict_yaml import shipped
 from tests.sources import MODULES, PACKAGE, nodes
 
@@ -23,3 +26,14 @@ def test_each_is_said_somewhere() -> None:
 def test_values_are_filled_in() -> None:
     said = cause_words.said("contention (retried)", {"retried_pct": 7.4}, node="node-2")
     assert said.startswith("No resource was full, and 7 % of the transactions on node-2 failed")
+
+
+@pytest.mark.parametrize(
+    ("await_s", "said"), [(0.0008, "most"), (0.0015, "part"), (0.0068, "little")]
+)
+def test_how_much_of_an_io_is_the_disks_own_is_of_the_time_that_is_told(
+    await_s: float, said: str
+) -> None:
+    """Also where reads wait less than writes, as on a primary whose log is slow."""
+    values = {"disk_await_s": await_s, "disk_read_await_s": 0.0006, "idle_disk_latency_s": 0.0005}
+    assert f"{said} of it the disk's own 500 µs" in latency_text(values, "node-1")

@@ -186,3 +186,42 @@ def test_the_report_has_a_table_of_it_and_rates_in_bytes(tmp_path: Path) -> None
     shown = dict(zip(titles, values, strict=True))
     assert shown["Written ÷ payload"] == "3.50" and shown["Quiet after"] == "20 s"
     assert "Payload of a node" in text and "Read ÷ payload" not in titles
+
+
+def of_blocks(given: tuple[float, ...], before: float = 5e6) -> Callable[[Record], Record]:
+    """Copies are nothing but blocks and their checksums; nodes say what they were given."""
+
+    def change(record: Record) -> Record:
+        facts = {"bytes_of_copy": 1.0078125}
+        now = {f"node-{n}": before + of for n, of in enumerate(given, start=1)}
+        start = {"given_bytes": dict.fromkeys(now, before)}
+        of_cluster = {**record.facts["database"], **facts, "given_bytes": now}
+        return replace(
+            record, facts={**record.facts, "database": of_cluster, "database_before": start}
+        )
+
+    return change
+
+
+def test_where_copies_are_known_to_the_byte_every_disk_is_held_against_them() -> None:
+    each, whole = 1.0078125 * RATE, RATE * WINDOW_S
+    exact = load((each, each, each), change=of_blocks((whole, whole, whole)))
+    assert counted(exact)["written_of_copies_pct"] == pytest.approx(100, abs=0.1)
+    assert doubts(exact, "copies differ") == []
+    more = load((each, 1.02 * each, each), change=of_blocks((whole, whole, whole)))
+    (text,) = doubts(more, "copies differ")
+    assert text.startswith("node-2: ") and "+2.0 %" in text
+    # Uneven, as the name node chose, and each disk as its own node says.
+    uneven = load(
+        (1.1 * each, 0.9 * each, each), change=of_blocks((1.1 * whole, 0.9 * whole, whole))
+    )
+    assert doubts(uneven, "copies differ") == []
+    fewer = load((each, each, 0.5 * each), change=of_blocks((whole, whole, 0.5 * whole)))
+    (text,) = doubts(fewer, "copies differ")
+    assert text.startswith("all disks together: ") and "−16.7 %" in text
+
+
+def test_copies_of_other_databases_are_not_known_to_the_byte() -> None:
+    campaign = load((30e6, 30e6, 30e6))
+    assert "written_of_copies_pct" not in counted(campaign)
+    assert doubts(campaign, "copies differ") == []

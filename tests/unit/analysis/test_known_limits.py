@@ -270,6 +270,33 @@ def test_a_busy_machine_and_one_whose_host_gives_its_cpu_away() -> None:
         assert ("gave 91 % to others" in limit.text) == (metric == "cpu_steal_seconds_total")
 
 
+def test_a_shared_limit_is_named_beside_a_machine_that_others_fill() -> None:
+    """As two nodes that shared 80 IOPS were seen: sessions decide, by what they wait for."""
+    values = {
+        "disk_iops": 30.3,
+        "disk_await_s": 0.0186,
+        "idle_disk_latency_s": 0.001,
+        "iops_of_cap_pct": 1.5,
+        "time_at_iops_cap_pct": 0.0,
+        "shared_iops_of_cap_pct": 100.0,
+        "bandwidth_of_cap_pct": 0.3,
+        "time_at_bandwidth_cap_pct": 0.0,
+        "cpu_pct": 5.3,
+        "node_cores": 0.05,
+        "host_cpu_pct": 99.8,
+        "other_cpu_pct": 94.5,
+        "sessions": 8.0,
+        "seen_syncing_pct": 100.0,
+        "log_syncing_pct": 58.0,
+        "disk_queue_depth": 0.56,
+    }
+    tier = replace(build_tier("premium"), shared=Limits(80))
+    cause = causes.judge(values, tier, "node-1")
+    assert cause.name == "shared_cap" and "100 % of the IOPS that they share" in cause.text
+    without = {name: value for name, value in values.items() if "shared" not in name}
+    assert causes.judge(without, tier, "node-1").name != "shared_cap"
+
+
 def test_a_limit_of_all_disks_together_is_named_where_no_disk_is_at_its_own() -> None:
     _, run = simulated(CAPPED)
 

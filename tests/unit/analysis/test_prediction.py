@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.prediction.demands import disk_of, log_normal, model
+from orchestrator.analysis.prediction.demands import disk_of, log_normal, model, time_at_cap
 from orchestrator.analysis.prediction.prediction import Predictor, quiet_run
 from orchestrator.analysis.prediction.simulation import SimulatedDisk, System, simulate
 from orchestrator.analysis.results import Results, RunData
@@ -22,7 +22,7 @@ from orchestrator.model import Record
 from orchestrator.planning import latency_quantiles
 from orchestrator.tier import Burst, Gate, GateCheck, Limits
 from tests.campaign_tables import Shape
-from tests.campaigns import SHAPES, build_campaign, build_run, build_tier
+from tests.campaigns import SHAPES, build_campaign, build_run, build_tier, with_tier
 from tests.tiers import changed
 
 
@@ -59,8 +59,16 @@ COMMITS = {"commits": True, "node_s": 1e-5, "client_s": 1e-5}
         (system(delay_s=0.1, node_s=0.0), disk(), 16 / 0.1001, "latency_bound"),
         # It waits for others half as long as it takes without.
         (system(delay_s=0.1, node_s=0.0, waiting=0.5), disk(), 16 / 0.15015, "latency_bound"),
-        # It waits for the latency of three writes, which others have asked for.
-        (system(held_writes=3.0, sessions=1), disk(), 1 / 0.0071, "latency_bound"),
+        # The writer takes a page each 0.2 s: a session writes its three itself, one after another,
+        (system(0.0, 3.0, round_pages=1.0, sessions=1), disk(), 1 / 0.0071, "latency_bound"),
+        # and each behind two of others; with time for all in its rounds the writer takes them.
+        (
+            system(0.0, 3.0, round_pages=1.0, ahead=2.0, sessions=1),
+            disk(1000),
+            1 / 0.0131,
+            "latency_bound",
+        ),
+        (system(0.0, 0.1, round_pages=100.0, sessions=1), disk(), 1 / 0.0011, "latency_bound"),
         # All sixteen share a sync of 2 ms, and miss the one that goes on: 16 in two of them.
         (system(**COMMITS), disk(), 4000, "latency_bound"),
         (system(**COMMITS, sync_s=0.002), disk(), 2000, "latency_bound"),
@@ -189,21 +197,68 @@ def seeing(run: RunData, **sessions: float) -> RunData:
 
 
 def test_sessions_that_were_seen_say_what_is_no_delay() -> None:
-    """A quarter of the time in I/O, of which 2.4 reads of 0.5 ms are less; a tenth in locks."""
+    """A tenth of the time in I/O, of which its reads of 0.7 ms are less, and the rest its own
+    writes: those beyond the 500 a second of the writer; and a tenth in locks."""
     run = run_of(campaign(), "ultra")
     plain, _ = model(run, None, None)
-    took_s = next(m.value for m in run.record.measurements if m.metric == "latency_avg_s")
-    asked, _ = model(seeing(run, running=13.0, reading=5.0, locked=2.0), None, None)
-    _, reads, _ = asked.stages[-1]
+    figures = {m.metric: m.value for m in run.record.measurements if m.scope == "all"}
+    rate, took_s = figures["throughput_per_s"], figures["latency_avg_s"]
+    asked, _ = model(seeing(run, running=16.0, reading=2.0, locked=2.0), None, None)
+    _, reads, writes = asked.stages[-1]
     assert asked.waiting == pytest.approx(0.1 / 0.9)
-    assert asked.held_writes == pytest.approx((took_s / 4 - reads * 5e-4) / 5e-4, rel=0.1)
-    assert asked.delay_s < plain.delay_s - took_s / 4
+    own_s = (took_s / 10 - reads * SHAPES["ultra", "tpcc"].await_s) / (writes - 500 / rate)
+    assert (own_s - 5e-4) * 10_000 == pytest.approx(asked.ahead, rel=0.15)
+    assert asked.delay_s < plain.delay_s - took_s / 10
+    assert (plain.round_pages, asked.round_pages) == (0, 100), "only PostgreSQL says what is waited"
 
 
 def test_a_run_at_its_cap_is_refused_and_says_which_would_do() -> None:
-    with pytest.raises(UsageError, match="premium-tpcc-r1 was at a cap") as refused:
+    with pytest.raises(
+        UsageError, match="premium-tpcc-r1 was at a cap of its disk for 100 %"
+    ) as no:
         model(run_of(campaign(), "premium"), None, None)
-    assert "--sweep threads=1,16" in refused.value.advice
+    assert "--sweep threads=1,16" in no.value.advice
+
+
+def at_times(run: RunData, share: float) -> RunData:
+    """At 10,000 IOPS in that share of each ten seconds, where I/Os wait, and at a third else."""
+
+    def parts() -> Iterator[pd.DataFrame]:
+        for table in run.sampled.parts():
+            seconds = table["time_s"].rank(method="dense") % 10
+            growth = np.where(seconds < 10 * share, 10_000.0, 3_300.0)
+            for (_, metric), of in table.groupby(["node", "metric"], observed=True):
+                if metric in ("disk_reads_total", "disk_writes_total"):
+                    of = of.assign(value=growth[of.index].cumsum() / 2)
+                if metric in ("disk_read_seconds_total", "disk_write_seconds_total"):
+                    of = of.assign(value=growth[of.index].cumsum() / 2 * 0.002)
+                yield of
+
+    return replace(run, sampled=Samples(parts))
+
+
+def test_a_run_at_its_cap_at_times_is_told_with_wider_intervals_and_half_the_time_refused() -> None:
+    results = campaign()
+    run = run_of(results, "ultra")
+
+    def width(share: float) -> float:
+        own = at_times(run, share)
+        assert time_at_cap(own, None) == pytest.approx(share, abs=0.02)
+        alone = replace(results, runs=(own,))
+        figure = Predictor(alone, own).predict(build_tier("premium")).figures["throughput_per_s"]
+        return math.log(figure.high / figure.low)
+
+    assert width(0.4) > 1.2 * width(0.0)
+    with pytest.raises(UsageError, match=r"at a cap of its disk for [67]\d % of"):
+        width(0.7)
+
+
+def test_a_cap_that_is_reached_without_waiting_hides_nothing() -> None:
+    """One session on 500 IOPS of 2 ms is at the cap, and no I/O waits."""
+    shape = Shape(200.0, 495.0, 5.0, await_s=0.002, cpu_pct=5.0)
+    shapes = {("premium", "tpcc"): shape}
+    results = with_tier(campaign(shapes=shapes), "premium", iops=500)
+    assert time_at_cap(run_of(results, "premium"), None) == 0
 
 
 def test_a_run_that_lacks_a_stage_predicts_no_tier() -> None:

@@ -45,7 +45,7 @@ def completed(*words: str) -> list[str]:
         (["run", "-p", "ultra", "-w", "tp"], ["tpcc"]),
         (["rehearse", "--workloads", "point"], ["point-select", "point-select-20"]),
         (["compare", "--profiles", "nothing-like-it"], []),
-        (["compare", "--db", ""], ["auto", "postgresql", "yugabytedb", "existing"]),
+        (["compare", "--db", ""], ["auto", "postgresql", "yugabytedb", "hdfs", "existing"]),
         (["compare", "--platform", "k"], ["kubernetes"]),
         (["compare", "--scale", "study"], ["study", "study-20"]),
         (["compare", "--generator", ""], ["benchbase"]),

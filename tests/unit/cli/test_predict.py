@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,10 +16,11 @@ from orchestrator.cli import predictions
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
+from orchestrator.model import Record
 from orchestrator.planning import profiles, project_files
 from orchestrator.planning.profiles import ANY_SCALE
 from orchestrator.system import store
-from orchestrator.tier_catalog import candidates
+from orchestrator.tier_catalog import candidates, prices
 from tests import ROOT
 from tests.campaigns import build_campaign
 
@@ -27,8 +30,12 @@ RUN = "02-ultra-tpcc-r1"
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of results with one campaign of two tiers."""
-    made = build_campaign(profiles=["premium", "ultra"], workloads=["tpcc"], repetitions=1, nodes=1)
-    folder = tmp_path_factory.mktemp("results")
+    return stored(tmp_path_factory.mktemp("results"))
+
+
+def stored(folder: Path, **given: Any) -> Path:
+    tiers = ["premium", "ultra"]
+    made = build_campaign(profiles=tiers, workloads=["tpcc"], repetitions=1, nodes=1, **given)
     campaign = store.create(folder, made.plan, made.fingerprint, 1_750_000_000.0)
     for run in made.runs:
         tables = (run.intervals, None, run.sampled.parts())
@@ -101,7 +108,9 @@ def test_what_is_advised_holds_the_disks_at_which_init_reads_a_profile() -> None
     every = points(predictions.LEAST_BYTES)
     sized = next(point for point in every if point.startswith("azure/premium-v2:size="))
     fixed = next(point for point in every if point.startswith("azure/P"))
-    for point in (sized, fixed):
+    several = next(point for point in every if point.startswith("aws/gp3") and "count=4" in point)
+    assert fixed == "azure/P1:count=4", "none but several of the smallest"
+    for point in (sized, fixed, several):
         row, _, keys = point.partition(":")
         tier = f"{{type: {row}, {_yaml(keys)}}}" if keys else row
         text = f"question: Enough?\ncluster: azure-d8s-v5\ntier: {tier}\n"
@@ -120,6 +129,44 @@ def test_the_catalog_is_predicted_at_sizes_that_hold_the_data() -> None:
         "aws/gp3:size=250GiB,iops=3000,throughput=125MiB/s",
         "aws/gp3:size=250GiB,iops=12000,throughput=500MiB/s",
     ]
+
+
+def test_several_small_disks_stand_beside_one_large() -> None:
+    """Where each can be bought so: fixed sizes, and types whose price includes IOPS."""
+    every = points(250 * 2**30)
+    assert "azure/P10:count=2" in every and "azure/P10:count=4" in every
+    assert "aws/gp3:size=63GiB,count=4,iops=3000,throughput=125MiB/s" in every
+    assert "azure/P50" in every and "azure/P50:count=2" not in every, "sixteen times the data"
+    assert not [point for point in every if point.startswith("gcp/pd-") and "count" in point]
+
+
+def on_d8s(record: Record) -> Record:
+    cluster = replace(record.profile.cluster, vm="azure/Standard_D8s_v5")
+    return replace(record, profile=replace(record.profile, cluster=cluster))
+
+
+def test_the_price_holds_the_machine_that_the_catalog_has(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """P15 on the run's own machine, gp3 on that of the cluster which `init` takes; and `advise`
+    prints the machine."""
+    results = stored(tmp_path, change=on_d8s)
+    gp3 = "aws/gp3:size=6GiB,iops=3000,throughput=125MiB/s,count=2"
+    tiers = ("--tier", "azure/P15", "--tier", "azure/P15:count=2", "--tier", gp3)
+    assert predict(RUN, *tiers, "--json", "--results", results) == EXIT_DONE
+    alone, two, other = json.loads(capfd.readouterr().out)
+    catalog = project_files.catalog(ROOT)
+    (row,) = catalog.vm("azure/Standard_D8s_v5").prices
+    tier, _ = project_files.tier(ROOT, "azure/P15", [], ANY_SCALE)
+    assert tier.price is not None
+    machine, disk = prices.monthly(row) or 0.0, tier.price.monthly
+    assert alone["machine"] == two["machine"] == "azure/Standard_D8s_v5"
+    assert alone["monthly_cost"] == pytest.approx(machine + disk, abs=0.1)
+    assert two["monthly_cost"] == pytest.approx(machine + 2 * disk, abs=0.1)
+    assert other["machine"] == "aws/r5b.2xlarge" and other["monthly_cost"] > 2 * disk
+    assert advise("throughput > 250", "--results", results) == EXIT_DONE
+    said = " ".join(capfd.readouterr().out.split())
+    assert "init advised-1 --tier azure/premium-v2 --vm azure/Standard_D8s_v5 size=250GiB" in said
 
 
 def test_most_points_can_be_bought() -> None:

@@ -48,7 +48,7 @@ REFUSED = {
     "other windows": (("--windows", "long"), "checkpoints"),
     "another generator": (("--generator", "hammerdb"), "--generator may also be benchbase"),
     "names without quotation marks": (("ultra",), "quotation marks"),
-    "no database": (("--db", "mysql"), "known: auto, existing, postgresql, yugabytedb"),
+    "no database": (("--db", "mysql"), "known: auto, existing, hdfs, postgresql, yugabytedb"),
 }
 
 

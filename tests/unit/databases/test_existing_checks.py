@@ -170,7 +170,7 @@ def test_copies_and_health_are_the_masters_word() -> None:
     ],
 )  # fmt: skip
 def test_other_databases_are_refused_by_name(banner: str, has: tuple[str, ...], name: str) -> None:
-    """Banners and names as real ones were seen to say them: flavours.py names the sources."""
+    """Banners and names as real ones were seen to say them: servers.py names the sources."""
     server = Server(banner=banner, has=has)
     (mistake,) = mistakes_of(server, spec(flavour="postgresql")).values()
     assert mistake.startswith(f"this is {name}, which is not measured: ")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.databases.existing import postgresql_queries as queries
+from orchestrator.databases.existing import servers as queries
 from orchestrator.system import sql
 from orchestrator.yugabyte import counters
 from tests.doubted import facts, kinds, small, the

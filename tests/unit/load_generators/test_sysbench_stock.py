@@ -20,7 +20,7 @@ import pytest
 from orchestrator.errors import LoadError, Mistake, UnavailableError, UsageError
 from orchestrator.load_generators import bind, load_generators, sysbench_stock
 from orchestrator.load_generators.common.merging import nearest_rank
-from orchestrator.load_generators.sysbench_stock import SysbenchStock, options, results
+from orchestrator.load_generators.sysbench_stock import SysbenchStock, results
 from orchestrator.model import Cluster, Dataset, Endpoint, Node, Workload
 from orchestrator.parts import ClientLoad
 from orchestrator.planning import project_files
@@ -138,11 +138,11 @@ def test_an_output_that_is_not_whole_is_refused(text: str, what: str) -> None:
 
 
 @pytest.mark.parametrize("scale", ["smoke", "laptop", "study", "study-20"])
-@pytest.mark.parametrize("name", list(options.KNOWN))
+@pytest.mark.parametrize("name", list(sysbench_stock.KNOWN))
 def test_every_script_of_sysbench_is_a_workload(name: str, scale: str) -> None:
     workload = shipped(name, scale)
     assert (workload.generator, workload.script) == ("sysbench-stock", name)
-    options.check(workload, upstream=True)
+    sysbench_stock.check(workload, upstream=True)
     assert bind(workload, None) == workload
     assert isinstance(load_generators()[workload.generator], SysbenchStock)
 
@@ -156,7 +156,7 @@ def test_the_list_of_workloads_tells_ours_from_upstreams() -> None:
 
 def mistake(workload: Workload, upstream: bool = True) -> Mistake:
     with pytest.raises(UsageError) as raised:
-        options.check(workload, upstream)
+        sysbench_stock.check(workload, upstream)
     (found,) = raised.value.mistakes
     return found
 
@@ -219,10 +219,10 @@ def test_what_only_another_sysbench_knows_is_left_to_it() -> None:
         options={"num_rows_in_insert": 10},
         dataset=Dataset("x", {"range_key_partitioning": "on", "serial_cache_size": 1000}),
     )
-    options.check(fork, upstream=False)
+    sysbench_stock.check(fork, upstream=False)
     assert "SEED" in mistake(replace(fork, options={"rand_seed": 1}), upstream=False).what
     own = replace(fork, script="mine/own.lua")
-    options.check(own, upstream=True)
+    sysbench_stock.check(own, upstream=True)
 
 
 def test_a_script_that_is_not_there_and_an_image_that_is_not_here(tmp_path: Path) -> None:

@@ -31,9 +31,8 @@ GIB = 2**30
 
 
 def plan(profile: str, workloads: list[str], scale: str, database: str = "postgresql") -> Plan:
-    asked = Request(
-        profiles=[profile], workloads=workloads, database=database, scale=scale, nodes=3
-    )
+    on = "hdfs" if workloads[0].startswith("hdfs") else database
+    asked = Request(profiles=[profile], workloads=workloads, database=on, scale=scale, nodes=3)
     return plans.make_plan(an_app(NO_CACHE), asked)
 
 

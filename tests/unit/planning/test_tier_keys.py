@@ -55,6 +55,7 @@ OWN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "write_latency": ("2ms", HELD_OR_JUDGED),
     "burst": (BURST, HELD_OR_JUDGED),
     "count": (2, ("emulated", "cgroup", "mounted")),
+    "shared_limit": ({"iops": 900}, ("emulated",)),
     "burst_time_scale": (60, ("emulated",)),
     "recorded": ("disk.json", ("emulated",)),
     "io_unit": ("64KiB", HELD_OR_JUDGED),

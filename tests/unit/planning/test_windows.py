@@ -35,7 +35,7 @@ def test_the_shipped_workloads_say_which_of_them_only_read() -> None:
     _, workloads = project_files.read(ROOT, [], names, "smoke")
     assert len(workloads) == len(names)
     reading = {one.name for one in workloads if not one.writes}
-    only_read = {"oltp_read_only", "bulk-scan"}
+    only_read = {"oltp_read_only", "bulk-scan", "hdfs-scan", "hdfs-dfsio-read", "hdfs-get"}
     assert reading == {name for name in names if "select" in name or name in only_read}
 
 

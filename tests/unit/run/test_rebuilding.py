@@ -93,13 +93,10 @@ def test_one_that_is_not_back_at_the_windows_end_makes_the_run_void(tmp_path: Pa
     assert not (here.raw / "rebuild.json").exists()
 
 
-def test_one_whose_disk_is_still_being_emptied_makes_it_void_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here, _ = run_of(tmp_path, takes_s=1.0)
-    monkeypatch.setattr(rebuilding, "_rebuild", lambda *_: None)  # that it has not come back from
-    with pytest.raises(VoidError, match="its disk was not yet empty"):
-        carried(here, lambda world: world.window_begins(world.clock.now() - LOST_AFTER_S))
+def test_no_figures_of_a_rebuild_make_it_void_too(tmp_path: Path) -> None:
+    """As where the load has ended while the disk was being emptied, or before its window."""
+    with pytest.raises(VoidError, match="its rebuild was not over"):
+        carried(run_of(tmp_path, takes_s=1.0)[0], lambda _: None)
 
 
 def test_the_error_of_a_load_is_told_and_not_that_of_the_rebuild(tmp_path: Path) -> None:

@@ -1,0 +1,110 @@
+"""What a server of others says through SQL. PostgreSQL and YugabyteDB are measured, other databases
+are refused by name, and a connection pooler in their place is noticed; of a PostgreSQL its
+settings, counters and places, as any user may read them.
+
+Many servers speak PostgreSQL's protocol. What is loaded, settled and judged here is PostgreSQL's or
+YugabyteDB's: on another server the figures would be of something else.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from orchestrator.databases.common import with_quotients
+from orchestrator.databases.existing.declaration import LEASE_DATABASE, POSTGRESQL, YUGABYTEDB
+from orchestrator.keys.strict_yaml import shipped
+from orchestrator.system.sql import Identified, Session, query
+from orchestrator.yugabyte import versions
+
+_POSTGRESQL = re.compile(r"PostgreSQL \d")
+
+# PgBouncer's answer to a session that brings settings, which ours do (seen of 1.18).
+POOLER_REFUSED = "unsupported startup parameter"
+# YugabyteDB's own: https://docs.yugabyte.com/stable/additional-features/connection-manager-ysql/
+POOLER_FLAG = "enable_ysql_conn_mgr"
+
+Counters = Mapping[str, float]
+
+TIMED = ("track_io_timing", "track_wal_io_timing")
+_TIMED = " AND ".join(f"current_setting('{name}') = 'on'" for name in TIMED)
+
+
+def banner_of(banner: str) -> str | None:
+    """The database that a banner names; None if it is not known."""
+    if versions.banner_number(banner) is not None:
+        return YUGABYTEDB
+    return POSTGRESQL if _POSTGRESQL.match(banner) else None
+
+
+def refused(banner: str, session: Session) -> str | None:
+    """The database that is not to be taken for PostgreSQL or YugabyteDB. RunError if the server
+    does not answer."""
+    signs = shipped(__package__, "flavours.yaml")
+    for part, name in signs["banners"].items():
+        if part in banner:
+            return str(name)
+    if banner_of(banner) is None:
+        return None  # what else it understands is not known
+    of_settings, of_functions = signs["settings"], signs["functions"]
+    rows = session.rows(f"SELECT name FROM pg_settings WHERE name IN ({_listed(of_settings)})")
+    names = _listed(of_functions)
+    rows += session.rows(f"SELECT proname::text AS name FROM pg_proc WHERE proname IN ({names})")
+    present = {str(row["name"]) for row in rows}
+    every = of_functions | of_settings
+    return next((name for key, name in every.items() if key in present), None)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
+def pooler_between(session: Session) -> str | None:
+    """How a pooler shows itself: it gives its clients another process number for cancelling than
+    that of the process which answers (PgBouncer 1.18: a random one). None if it does not."""
+    given = session.given_process_id() if isinstance(session, Identified) else None
+    answers = session.rows("SELECT pg_backend_pid() AS id")[0]["id"] if given is not None else None
+    if given == answers:
+        return None
+    return f"the session was given process {given}, and process {answers} answers"
+
+
+# ------------------------------------------------------------------ a PostgreSQL
+
+
+def settings(session: Session) -> dict[str, str]:
+    rows = session.rows(query(__package__, "settings"))
+    return {str(row["name"]): str(row["setting"]) for row in rows}
+
+
+def counters(session: Session, number: str) -> dict[str, float]:
+    """Of the session's database, its server, and all databases, as far as the release `number`,
+    such as `16.4`, counts them. WAL in bytes is the place in the log."""
+    major = number.split(".")[0]
+    if not major.isdigit() or int(major) < 10:
+        return {}  # one that only is like a PostgreSQL, or too old
+    timed, requested, view = "checkpoints_timed", "checkpoints_req", "pg_stat_bgwriter"
+    if int(major) >= 17:
+        timed, requested, view = "num_timed", "num_requested", "pg_stat_checkpointer"
+    syncs_too = 14 <= int(major) < 18  # 18 has them elsewhere
+    text = query(
+        __package__,
+        "counters",
+        checkpoints=f"c.{timed} AS checkpoints_timed, c.{requested} AS checkpoints_requested",
+        waits=query(__package__, "waits", timed=_TIMED) if syncs_too else "",
+        views=f"pg_stat_wal w, {view}" if syncs_too else view,
+        seconds=query(__package__, "seconds") if int(major) >= 14 else "NULL",
+        lease=LEASE_DATABASE,
+    )
+    return {name: value for name, value in session.rows(text)[0].items() if value is not None}
+
+
+def since(begun: Counters, now: Counters) -> dict[str, float | None]:
+    """What was counted between two readings, by the names that our own PostgreSQL has."""
+    grown = {name: value - begun[name] for name, value in now.items() if name in begun}
+    return with_quotients(grown)
+
+
+def places(session: Session) -> tuple[str, str]:
+    """Where a new database's tables are, and its log; empty where the user may not see it."""
+    row = session.rows(query(__package__, "places"))[0]
+    directory, tables = row["directory"] or "", str(row["tables"] or "")
+    return tables if tables.startswith("/") else directory, directory and f"{directory}/pg_wal"

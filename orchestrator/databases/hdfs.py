@@ -1,0 +1,203 @@
+"""Hadoop's file system from our image `hadoop`: a data node on each of the tier's disks, and beside
+them one name node, which has none.
+
+The name node's files are on its machine's own disk; node 1's disk has a copy of them, written when
+the cluster is stopped cleanly, so that kept disks hold all that a start needs. Data nodes sync each
+block when it is closed: without that a write would end in memory.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+
+from orchestrator.databases.common import container_nodes
+from orchestrator.errors import Mistake, NodeError, RunError, UsageError
+from orchestrator.facts import DatabaseFacts
+from orchestrator.hadoop import pages
+from orchestrator.hadoop.pages import DATA_PAGE, NAME_PAGE, RPC, Servers
+from orchestrator.keys.messages import failure
+from orchestrator.keys.strict_yaml import shipped
+from orchestrator.model import Cluster, ClusterSpec, Node, Volume
+from orchestrator.parts import Database
+from orchestrator.platforms import own_images
+from orchestrator.platforms.common.machines import HasEngines, JoinsNetworks, as_node
+from orchestrator.powers import Container, ContainerSpec, Mount, Network, World
+from orchestrator.system import at_once
+from orchestrator.system.clock import wait_while
+
+MIN_MEMORY_BYTES = 2**30  # a data node takes 200 MB, a job beside it up to 400
+_SERVER_MB, _JOB_SHARE = 256, 0.4  # of Java's heap, and of a node's memory
+_START_S, _STOP_S, _SETTLE_S, _FORGET_S = 180.0, 60.0, 600.0, 300.0
+_NAME_KEPT, _ENDED = "node: its files are kept", "node: ended"
+_NAME = re.compile(r"dfs\.[a-z0-9.-]+")
+_SYNCS, _CHECKSUM = "dfs.datanode.synconclose", "dfs.bytes-per-checksum"
+_READ_BACK = (_SYNCS, _CHECKSUM, "dfs.blocksize", "dfs.namenode.redundancy.considerLoad")
+_CRC_BYTES = 4  # for each `dfs.bytes-per-checksum` bytes
+
+
+class Hdfs(Database):
+    """Nothing is warmed: what is read comes from the disks (`begin_measuring`)."""
+
+    name = "hdfs"
+
+    def image(self, spec: ClusterSpec, world: World) -> str:
+        return own_images.tag(world.root, "hadoop")
+
+    def check(self, spec: ClusterSpec, world: World) -> None:
+        container_nodes.require_none(list(_mistakes(spec)), "HDFS")
+        if not isinstance(world.platform, JoinsNetworks) or isinstance(world.platform, HasEngines):
+            raise failure(UsageError, "one engine alone")
+        own_images.provide(world.root, "hadoop", world.platform, world.progress)
+
+    @contextmanager
+    def running(
+        self, spec: ClusterSpec, volumes: Sequence[Volume], network: Network, world: World
+    ) -> Iterator[Cluster]:
+        """Stops servers on kept disks cleanly at the end; NodeError if that fails. Kills servers on
+        other disks, and all servers after an error."""
+        image = self.image(spec, world)
+        plans = [name_node(spec, volumes[0], network, image)]
+        with ExitStack() as up:
+            first = up.enter_context(world.platform.running(plans[0]))
+            environment = {**plans[0].environment, "NAME_NODE": first.address or first.name}
+            plans += _data_nodes(spec, volumes, network, image, environment)
+            names = [plan.name for plan in plans]
+            with container_nodes.stopped(names, volumes, _stop_cleanly, world):
+                others = [world.platform.running(plan) for plan in plans[1:]]
+                started = up.enter_context(at_once.entered(others))
+                servers = Servers(
+                    _page(first, NAME_PAGE),
+                    {f"node-{n}": _page(each, DATA_PAGE) for n, each in enumerate(started, 1)},
+                    environment,
+                )
+                version = _await_ready(servers, names, world)
+                nodes = [as_node(first, "name-node", "coordinator", cpus=plans[0].cpus)]
+                for n, each in enumerate(zip(plans[1:], volumes, started, strict=True), start=1):
+                    nodes.append(container_nodes.described(n, *each, world))
+                at = (container_nodes.endpoint(first, RPC, ""),)
+                yield Cluster(self.name, version, tuple(nodes), at, network.name, servers)
+
+    def settle(self, cluster: Cluster, world: World) -> None:
+        """Waits until each block has all its copies."""
+        lacking = partial(pages.lacking, cluster.handle.name_node)
+        if state := wait_while(lacking, deadline_s=_SETTLE_S, clock=world.clock, every_s=1.0):
+            raise failure(RunError, "copies lacking", state=state)
+        self.begin_measuring(cluster, world)
+
+    def begin_measuring(self, cluster: Cluster, world: World) -> None:
+        """Writes back what is in memory, and drops the files of blocks from there."""
+
+        def forget(node: Node) -> None:
+            container_nodes.run(node, ("node", "forget"), _FORGET_S, world, cluster.nodes)
+
+        at_once.each(forget, [node for node in cluster.nodes if node.role == "database"])
+
+    def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
+        servers: Servers = cluster.handle
+        try:
+            read = {name: _alike(name, servers.data_nodes.values()) for name in _READ_BACK}
+            written = {node: pages.written_bytes(at) for node, at in servers.data_nodes.items()}
+        except OSError as error:
+            raise RunError(f"a data node's pages could not be read: {error}") from error
+        return DatabaseFacts(
+            version=cluster.version,
+            image=own_images.tag(world.root, "hadoop"),
+            durable=read[_SYNCS] == "true",
+            durability={_SYNCS: read[_SYNCS]},
+            settings={"given": servers.environment["SETTINGS"]},
+            execution=read,
+            given_bytes=written,
+            bytes_of_copy=1 + _CRC_BYTES / int(read[_CHECKSUM]),
+        )
+
+
+def _alike(name: str, servers: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(at_once.each(lambda at: pages.setting(at, name), servers)))
+
+
+def _mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
+    yield from container_nodes.shape_mistakes(spec, MIN_MEMORY_BYTES, "a data node, a job")
+    for key in ("version", "port"):
+        if getattr(spec, key) is not None:
+            yield Mistake(f"cluster.{key}", f"the image's own is taken: leave `{key}` out")
+    reserved = shipped(__package__, "hdfs.yaml")["reserved"]
+    for name, value in spec.settings.items():
+        where = f"cluster.settings.{name}"
+        if not _NAME.fullmatch(name) or set(value) & set(" \t\n'\""):
+            yield Mistake(where, "is no setting of HDFS (`dfs.…`) with a value without spaces")
+        elif name in reserved:
+            yield Mistake(where, f"cannot be set here: {reserved[name]}")
+
+
+# ------------------------------------------------------------------ servers as containers
+
+
+def name_node(spec: ClusterSpec, volume: Volume, network: Network, image: str) -> ContainerSpec:
+    """On node 1's machine, and with its disk, which it uses before and after a run alone."""
+    settings = [f"-D{name}={value}" for name, value in spec.settings.items()]
+    return ContainerSpec(
+        name=f"{network.name}-name-node",
+        image=image,
+        command=("name", *settings),
+        role="database",
+        environment={"COPIES": str(spec.replication_factor), "SETTINGS": " ".join(settings)},
+        mounts=(Mount(volume.name, "/data"),),
+        network=network.name,
+        ports={RPC: None, NAME_PAGE: None},
+        cpus=spec.size.cpus,
+        memory_bytes=MIN_MEMORY_BYTES,
+        placement="node-1",
+    )
+
+
+def _data_nodes(
+    spec: ClusterSpec,
+    volumes: Sequence[Volume],
+    network: Network,
+    image: str,
+    environment: Mapping[str, str],
+) -> Iterator[ContainerSpec]:
+    job_mb = int(_JOB_SHARE * spec.size.memory_bytes) >> 20
+    own = {"HEAP_MB": str(job_mb), "SERVER_MB": str(_SERVER_MB), "SPILL": "/data/spill"}
+    settings = environment["SETTINGS"].split()
+    for number, volume in enumerate(volumes, start=1):
+        yield ContainerSpec(
+            name=f"{network.name}-node-{number}",
+            image=image,
+            command=("data", *settings),
+            role="database",
+            environment={**environment, **own},
+            mounts=(Mount(volume.name, "/data"),),
+            network=network.name,
+            address=network.addresses[number - 1],
+            ports={DATA_PAGE: None},
+            cpus=spec.size.cpus,
+            memory_bytes=spec.size.memory_bytes,
+            io_caps=volume.caps,
+            placement=f"node-{number}",
+        )
+
+
+def _page(container: Container, port: int) -> str:
+    return f"http://{container.host}:{container.ports[port]}"
+
+
+def _await_ready(servers: Servers, names: Sequence[str], world: World) -> str:
+    """Waits until clients may write and every data node is known; returns the release."""
+    wanted = len(servers.data_nodes)
+
+    def missing() -> str:
+        live = pages.live_nodes(servers.name_node)
+        return "" if live == wanted else f"{live} of {wanted} data nodes are known"
+
+    container_nodes.await_ready("HDFS was not ready", missing, names, world, deadline_s=_START_S)
+    return pages.version(servers.name_node)
+
+
+def _stop_cleanly(names: Sequence[str], world: World) -> None:
+    container_nodes.stop(names, _STOP_S, world)
+    for name in names:
+        last = _NAME_KEPT if name == names[0] else _ENDED
+        if last not in (log := container_nodes.last_lines(name, world)):
+            raise failure(NodeError, "not stopped cleanly", name=name, evidence=log)

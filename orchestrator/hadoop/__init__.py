@@ -1,0 +1,1 @@
+"""Reading a Hadoop file system: its servers' pages."""

@@ -1,0 +1,243 @@
+"""Hadoop's own jobs on its file system: TeraGen, TeraSort, TeraValidate, TestDFSIO, `-put` and
+`-get`, each a script in `workloads/hdfs/`.
+
+The load has as many shares as there are data nodes. The job of each runs in its node, beside the
+data node and with its CPU, or all of them in the client (`jobs_on`). The window is work-boxed: from
+the first task that begins, or the sampling before it, to the end of the last, by this computer's
+clock. Hadoop has no transactions; what is counted is megabytes, and latency is not measured.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import LoadError, Mistake, require_none
+from orchestrator.facts import GeneratorFacts
+from orchestrator.hadoop import pages
+from orchestrator.keys.messages import failure
+from orchestrator.load_generators.common.client import InClient
+from orchestrator.load_generators.common.options import complaint, ended_badly, refuse
+from orchestrator.metrics import measured
+from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Workload
+from orchestrator.parts import ClientLoad, Result
+from orchestrator.platforms import own_images
+from orchestrator.powers import Completed, World
+from orchestrator.system import at_once, files
+from orchestrator.system.clock import wait_while
+from orchestrator.units import format_seconds
+
+_PLACES = ("nodes", "client")
+# Script → what must have run before, and what it does with its payload.
+_BEFORE: Mapping[str, Sequence[str]] = {
+    "gen": (),
+    "sort": ("gen",),
+    "scan": ("gen", "sort"),
+    "dfsio-write": (),
+    "dfsio-read": ("dfsio-write",),
+    "put": (),
+    "get": ("put",),
+}
+_PAYLOAD = {"sort": "sorted", "scan": "read", "dfsio-read": "read", "get": "read"}
+_IN_FILES = ("dfsio-write", "dfsio-read", "put", "get")
+_BEGINS = re.compile("Starting task: |Sampling [0-9]+ splits|tierbench: begins")
+_ENDS = re.compile("Finishing task: |tierbench: ends")
+_SUMS = re.compile(r"^checksum\s+(\w+)$.*^CHECKSUM=(\d+)$", re.MULTILINE | re.DOTALL)
+_LOAD_S, _SCAN_S, _COPIES_S, _GRACE_S = 24 * 3600.0, 3600.0, 5.0, 60.0
+_ROW_BYTES, _MB = 100, 1_000_000
+_FILE = "jobs.json"
+
+
+class Tera(InClient):
+    name = "tera"
+
+    def loader_version(self, workload: Workload, world: World) -> str:
+        """Returns a hash of all scripts."""
+        return own_images.content_hash(world.root / "workloads" / "hdfs")
+
+    scripts = loader_version
+
+    def client_image(self, world: World) -> tuple[str, Mapping[str, Path]]:
+        return own_images.need(world.root, "hadoop", world.platform), {}
+
+    def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
+        mistakes = []
+        if spec.client == "beside" and _place(workload) == "nodes":
+            mistakes.append(Mistake("cluster.client", "counts with `jobs_on: client` alone"))
+        if _share_bytes(workload, spec.nodes) == 0:
+            mistakes.append(Mistake("dataset.bytes", f"is no file for each of {spec.nodes} nodes"))
+        require_none(mistakes, f"{workload.name} cannot run on this cluster", "correct these")
+
+    def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
+        """Runs, on the nodes, the jobs whose output the workload reads."""
+        for script in _BEFORE[_step(workload)]:
+            world.progress.step(f"loading {workload.dataset.family}: {script}")
+            jobs = _Jobs(workload, script, cluster, world)
+            jobs.run(jobs.nodes, _LOAD_S)
+
+    def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
+        """LoadError if a job fails, its work is not done in `measure`, what it read is not what was
+        written, or a block has not all its copies when it ends."""
+        workload, cluster, world = load.workload, load.cluster, load.world
+        step = _step(workload)
+        jobs = _Jobs(workload, step, cluster, world)
+        containers = [load.client] * len(jobs.nodes) if _place(workload) == "client" else jobs.nodes
+        copied, start_s = _copied_blocks(cluster), world.clock.now()
+        done = jobs.run(containers, workload.measure_s + _GRACE_S, load.out)
+        first_s, last_s = min(jobs.begun_s, default=0.0), max(jobs.ended_s, default=0.0)
+        if last_s <= first_s:
+            raise failure(LoadError, "no task seen", step=step, evidence=done[0].tail())
+        if last_s - first_s > workload.measure_s:
+            took = format_seconds(last_s - first_s)
+            raise failure(LoadError, "past its deadline", workload=workload, took=took)
+        _require_copies(cluster, copied, world)
+        checksums = _checksums(done) if step == "scan" else {}
+        total = len(jobs.nodes) * _share_bytes(workload, len(jobs.nodes))
+        facts = {"payload_bytes": total, "jobs": len(done), "jobs_on": _place(workload)}
+        files.write_json(load.out / _FILE, {**facts, **checksums})
+        return Phase("warm-up", start_s, first_s), Phase("measure", first_s, last_s)
+
+    def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
+        """Sorted rows are scanned: LoadError if their checksums are not those of the generator."""
+        if _step(workload) != "sort":
+            return {}
+        jobs = _Jobs(workload, "scan", cluster, world)
+        return _checksums(jobs.run(jobs.nodes, _SCAN_S))
+
+    def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
+        noted = json.loads((out / _FILE).read_text())
+        rate = noted["payload_bytes"] / (end_s - start_s)
+        figures = {"throughput_per_s": rate / _MB, "payload_bytes_per_s": rate}
+        figures["elapsed_s"] = end_s - start_s
+        facts = GeneratorFacts(
+            bytes_per_transaction=_MB,
+            payload=_PAYLOAD.get(_step(workload), "written"),
+            ends_with_work=True,
+            more={**noted, "latency": "not measured"},
+        )
+        return Result(tuple(measured(*each) for each in figures.items()), None, None, facts)
+
+
+# ------------------------------------------------------------------ the jobs of all shares
+
+
+@dataclass
+class _Jobs:
+    """A script's jobs, one for each data node, and when their tasks began and ended."""
+
+    workload: Workload
+    script: str
+    cluster: Cluster
+    world: World
+    begun_s: list[float] = field(default_factory=list)
+    ended_s: list[float] = field(default_factory=list)
+
+    @property
+    def nodes(self) -> list[Node]:
+        return [node for node in self.cluster.nodes if node.role == "database"]
+
+    def run(
+        self, places: Sequence[Node], timeout_s: float, out: Path | None = None
+    ) -> list[Completed]:
+        """Runs all at once, in the containers of `places`, keeping in `out` what they say.
+        LoadError if a job fails, NodeError if a server dies meanwhile."""
+        container, given = self.world.platform.container, self.workload.dataset.parameters
+        script = self.world.root / "workloads" / "hdfs" / f"{self.script}.sh"
+        command = ("bash", "-c", script.read_text())
+        watch = [container(node.container) for node in self.cluster.nodes if node.container]
+        environment = {
+            **self.cluster.handle.environment,
+            "BYTES": str(_share_bytes(self.workload, len(self.nodes))),
+            "FILE_BYTES": str(given.get("file_size", 0)),
+            "STREAMS": str(self.workload.threads),
+        }
+
+        def run(pair: tuple[Node, Node]) -> Completed:
+            share, place = pair[0].name, container(pair[1].container or "")
+            how: dict[str, Any] = {"timeout_s": timeout_s, "on_line": self._line, "watch": watch}
+            done = place.exec(command, env={**environment, "SHARE": share}, **how)
+            if out:
+                files.keep(out / f"{self.script}-{share}.log", done.out + done.err)
+            if done.exit_code != 0:
+                why = f": {complaint(done.out + done.err, 'Exception', 'ERROR')}"
+                raise ended_badly(f"{self.script} of {share}", done.exit_code, why, done.tail())
+            return done
+
+        return at_once.each(run, zip(self.nodes, places, strict=True))
+
+    def _line(self, line: str) -> None:
+        now_s = self.world.clock.now()
+        if _BEGINS.search(line):
+            self.begun_s.append(now_s)
+            self.world.window_begins(now_s)  # the first call counts
+        elif _ENDS.search(line):
+            self.ended_s.append(now_s)
+
+
+def _step(workload: Workload) -> str:
+    return Path(workload.script).stem
+
+
+def _place(workload: Workload) -> str:
+    return str(workload.options.get("jobs_on", _PLACES[0]))
+
+
+def _share_bytes(workload: Workload, nodes: int) -> int:
+    """Of each node: whole rows of 100 bytes, or whole files."""
+    given = workload.dataset.parameters
+    piece = int(given["file_size"]) if _step(workload) in _IN_FILES else _ROW_BYTES
+    return int(given["bytes"]) // nodes // piece * piece
+
+
+def _copied_blocks(cluster: Cluster) -> int:
+    return sum(at_once.each(pages.copied_blocks, cluster.handle.data_nodes.values()))
+
+
+def _require_copies(cluster: Cluster, copied: int, world: World) -> None:
+    """LoadError unless each block has all its copies without having been repaired: a write that had
+    fewer was cheaper. What data nodes have just written is known a moment later."""
+    lacking = partial(pages.lacking, cluster.handle.name_node)
+    state = wait_while(lacking, deadline_s=_COPIES_S, clock=world.clock, every_s=0.5)
+    if again := _copied_blocks(cluster) - copied:
+        state = f"{again} blocks were copied again, {state or 'and now all have theirs'}"
+    if state:
+        raise failure(LoadError, "copies were lacking", state=state)
+
+
+def _checksums(every: Sequence[Completed]) -> dict[str, Any]:
+    """Of the rows as they were read, share by share. LoadError if one is not the generator's."""
+    told = [_SUMS.search(done.out) for done in every]
+    sums = [(int(each[1], 16), int(each[2])) if each else (0, 1) for each in told]
+    for done, (read, generated) in zip(every, sums, strict=True):
+        if read != generated:
+            what = f"their checksum is {read:x}, not {generated:x}"
+            raise failure(LoadError, "rows not as generated", what=what, evidence=done.tail())
+    return {"checksums": [f"{read:x}" for read, _ in sums]}
+
+
+def keys(script: str) -> dict[str, tuple[str, ...]]:
+    """What a workload may have under `options` and `dataset`."""
+    sizes = ("bytes", "file_size") if Path(script).stem in _IN_FILES else ("bytes",)
+    return {"options": ("jobs_on",), "dataset": sizes}
+
+
+def check(workload: Workload) -> None:
+    """UsageError listing what is wrong with its file, whatever the cluster."""
+    refuse(workload, _mistakes(workload))
+
+
+def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
+    given, known = workload.dataset.parameters, keys(workload.script)
+    if _step(workload) not in _BEFORE:
+        yield "script", f"is one of {', '.join(_BEFORE)} below hdfs/"
+    for group, names in {"options": workload.options, "dataset": given}.items():
+        for key in set(names) - {*known[group], "seed"}:
+            yield f"{group}.{key}", f"tera takes {' and '.join(known[group])} alone"
+    if _place(workload) not in _PLACES:
+        yield "options.jobs_on", f"is {' or '.join(_PLACES)}"
+    for key in known["dataset"]:
+        if not isinstance(size := given.get(key), int) or size < _ROW_BYTES:
+            yield f"dataset.{key}", f"is a number of bytes, {_ROW_BYTES} or more"
