@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import asdict, dataclass
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,6 +20,8 @@ from orchestrator.system import clock
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from orchestrator.analysis.observed.demand import Demand
 
 
 @dataclass(frozen=True)
@@ -44,47 +45,41 @@ class Read:
 def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
     """Replays what a running cluster asked of its disks against all disks of the catalog; loads
     nothing."""
-    from orchestrator import report, tier_catalog
-    from orchestrator.analysis.observed.demand import demands
-    from orchestrator.analysis.observed.judging import Observed, worth_measuring
+    from orchestrator import report
+    from orchestrator.analysis.observed.judging import Observed
     from orchestrator.planning import project_files
     from orchestrator.report.rendering.terminal import TableView
     from orchestrator.report.sections.observed import document
-    from orchestrator.run import observation_files
-    from orchestrator.tier_catalog import candidates
+    from orchestrator.run import observing
+    from orchestrator.tier_catalog.candidates import purchases
 
-    catalog = project_files.catalog(app.root)
+    catalog, size_bytes = project_files.catalog(app.root), units.parse_size(options.size)
     source = project_files.bought(app.root, options.source).limits if options.source else None
     folder, misses = results / f"{clock.stamp(app.clock.now())}-observed", list[str]()
     if options.exporter:  # the same line goes on in the same folder
         asked_for = f"{options.exporter} {options.device} {options.last}"
         folder = results / f"observed-{zlib.crc32(asked_for.encode()):08x}"
-    read = _read(app, options, folder, misses)
-    observed = Observed.of(demands(read), options.at_cap / 100, source)
-    rows = [row for row in tier_catalog.tiers(catalog) if row.kind.provisioned]
-    needs = observed.needs(row.kind.io_unit_bytes for row in rows)
-    size_bytes = units.parse_size(options.size)
-    observed = observed.against(
-        candidates.purchases(catalog, size_bytes, needs, options.region, options.vm)
-    )
-    of_providers = units.gathered((each.purchase.provider, each) for each in observed.answers)
-    pairs = (worth_measuring(of, observed.tolerance) for of in of_providers.values())
-    worth = list(chain.from_iterable(pairs))
+    read, demands = _read(app, options, folder, misses)
+    observed = Observed.of(demands, options.at_cap / 100, source)
+    offers = purchases(catalog, size_bytes, observed.needs, options.region, options.vm)
+    observed = observed.against(offers)
     asked = {name: value for name, value in asdict(options).items() if value}
-    observation_files.write(folder, read, observed, asked)
-    names = " ".join(map(str, observation_files.profiles(folder, worth, CLUSTERS)))
-    command = f'tierbench compare --profiles "{names}" --workloads tpcc' if names else ""
-    page = document(observed, worth, command, misses)
+    observing.write(folder, read, observed, asked)
+    command = observing.measure(folder, observed, CLUSTERS)
+    page = document(observed, command, misses)
     written = report.write_document(page, folder, app.cache)
-    facts = {"folder": folder, "answers": list(map(observation_files.row, observed.answers))}
+    facts = {"folder": folder, "answers": list(map(observing.row, observed.answers))}
     texts = [f"{each.workload}: {each.text}" for each in page.answers]
     app.out.show(facts, page.subtitle, TableView(page.verdicts), *texts, str(written.html))
 
 
-def _read(app: App, options: Read, folder: Path, misses: list[str]) -> pd.DataFrame:
-    """All that was read, and into `misses` what could not be. UsageError, UnavailableError."""
+def _read(
+    app: App, options: Read, folder: Path, misses: list[str]
+) -> tuple[pd.DataFrame, list[Demand]]:
+    """All that was read, and of each disk; into `misses` what could not be."""
     import pandas as pd
 
+    from orchestrator.analysis.observed.demand import demands
     from orchestrator.histories import files, prometheus
     from orchestrator.run import observing
 
@@ -101,14 +96,14 @@ def _read(app: App, options: Read, folder: Path, misses: list[str]) -> pd.DataFr
         app.progress.note(f"reading into {folder}; Ctrl-C ends it, and the same line goes on")
         failed = observing.observe(folder, options.exporter, options.device, length_s, app.clock)
         misses += [f"{reason} ({count} times)" for reason, count in failed.items()]
-        tables.append(files.read(folder) if files.live(folder) else pd.DataFrame())
-        if tables[-1].empty:
+        if not files.live(folder):
             raise failure(UnavailableError, "nothing was read", reasons=units.listed(misses))
+        tables.append(files.read(folder))
     if not tables:
         raise failure(UsageError, "nothing to observe")
     read = pd.concat(tables)
     own = read[read["device"].str.fullmatch(options.device or ".*")]
-    if own.empty:
+    if not (of_disks := demands(own)):
         has = units.listed(sorted(set(read["device"])))
         raise failure(UsageError, "no such disk", device=options.device, has=has)
-    return own
+    return own, of_disks

@@ -8,7 +8,6 @@ now and then, because a record takes a little longer: each is of the mean distan
 
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,28 +15,13 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES, grown
-from orchestrator.analysis.telemetry import counters
 from orchestrator.errors import UNREADABLE, UsageError
 from orchestrator.keys.messages import failure
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.system import parquet
 
 DEMAND = "demand.parquet"  # of an observation
 _KB = 1024
-_NAMES = {
-    counters.READS: "reads",
-    counters.READ_BYTES: "read_bytes",
-    counters.WRITES: "writes",
-    counters.WRITTEN_BYTES: "written_bytes",
-    "disk-device": "device",
-    "tps": "writes",
-    "rkB": "read_bytes",
-    "wkB": "written_bytes",
-    "disk_device": "device",
-    "r/s": "reads",
-    "w/s": "writes",
-    "rkB/s": "read_bytes",
-    "wkB/s": "written_bytes",
-}
 _ZONED = r"(?:Z|[+-]\d\d:?\d\d)$"
 
 
@@ -62,9 +46,13 @@ def live(folder: Path) -> list[Path]:
     return sorted(folder.glob("samples/*/*.parquet"))
 
 
+def _named(table: pd.DataFrame) -> pd.DataFrame:
+    return table.rename(columns=shipped(__package__, "names.yaml")["read"])
+
+
 def _live(samples: pd.DataFrame) -> pd.DataFrame:
     """Nodes are called with their device behind them."""
-    table = samples.pivot_table("value", ["time_s", "node"], "metric").rename(columns=_NAMES)
+    table = _named(samples.pivot_table("value", ["time_s", "node"], "metric"))
     table = table.reindex(columns=["clock_s", *QUANTITIES]).dropna().reset_index()
     table[["node", "device"]] = table["node"].str.extract("(.*) (.*)")
     return grown(table.assign(time_s=table["clock_s"]))
@@ -72,32 +60,30 @@ def _live(samples: pd.DataFrame) -> pd.DataFrame:
 
 def _sysstat(content: Any) -> pd.DataFrame:
     """Of `sadf -j`, whose records are of the `interval` seconds before their time; of iostat."""
-    table = pd.DataFrame(_records(content)).rename(columns=_NAMES)
+    records = [
+        {"node": host["nodename"], "stamp": record["timestamp"], **disk}
+        for host in content["sysstat"]["hosts"]
+        for record in host["statistics"]
+        for disk in record.get("disk", ())
+    ]
+    table = _named(pd.DataFrame(records))
     first = table["stamp"].iloc[0]
     if isinstance(first, dict):
         stamp = pd.DataFrame(list(table["stamp"]))
         if not stamp["utc"].all():
             raise ValueError("its times are local: leave out -T and -t")
-        table["reads"] = np.nan
         step_s: Any = stamp["interval"].astype(float)
         end_s = _unix_s(stamp["date"] + "T" + stamp["time"] + "Z")
-        begin_s = end_s - step_s
+        table, begin_s = table.assign(reads=np.nan), end_s - step_s
     else:
-        table = table[table["stamp"] != first].copy()
+        table = table[table["stamp"] != first]
         end_s = _unix_s(table["stamp"])
         steps_s = np.diff(np.unique(end_s))
         usual_s = float(np.median(steps_s))
         begin_s, step_s = end_s - usual_s, steps_s[steps_s <= 2 * usual_s].mean()
-    for name in QUANTITIES:
-        table[name] *= step_s * (_KB if name.endswith("bytes") else 1)
-    return table.assign(begin_s=begin_s, end_s=end_s)[list(INTERVALS)]
-
-
-def _records(content: Any) -> Iterator[dict[str, Any]]:
-    for host in content["sysstat"]["hosts"]:
-        for record in host["statistics"]:
-            for disk in record.get("disk", ()):
-                yield {"node": host["nodename"], "stamp": record["timestamp"], **disk}
+    factors = {name: _KB if name.endswith("bytes") else 1 for name in QUANTITIES}
+    sums = {name: table[name] * step_s * factor for name, factor in factors.items()}
+    return table.assign(begin_s=begin_s, end_s=end_s, **sums)[list(INTERVALS)]
 
 
 def _csv(text: str) -> pd.DataFrame:

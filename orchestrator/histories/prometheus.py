@@ -7,7 +7,6 @@ like a pause and then like a burst, and it refuses more than 11,000 points
 reading itself: a scrape that came late would be a burst. Nothing is written.
 """
 
-from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -17,17 +16,11 @@ import pandas as pd
 from orchestrator.analysis.observed.demand import QUANTITIES, grown
 from orchestrator.errors import UsageError
 from orchestrator.keys.messages import failure
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.system import http_client
 
 CHUNK_S = 6 * 3600  # a request: below the server's 50 million samples for hundreds of disks
 _TIMEOUT_S = 120.0
-_METRICS = {  # of READINGS
-    "time_s": "node_time_seconds",
-    "reads": "node_disk_reads_completed_total",
-    "writes": "node_disk_writes_completed_total",
-    "read_bytes": "node_disk_read_bytes_total",
-    "written_bytes": "node_disk_written_bytes_total",
-}
 GetJson = Callable[[str, float], Any]
 
 
@@ -42,30 +35,38 @@ def read(
     """A table with INTERVALS. match: selectors such as `job="node",instance=~"db.*"`; device: as
     the exporter names it, or several with | between. A node is called as its instance.
     UsageError if there is no such series or a counter lacks, OSError as of `get`."""
-    series = defaultdict[tuple[str, str, str], list["pd.Series[float]"]](list)
+    names: dict[str, str] = shipped(__package__, "names.yaml")["prometheus"]
+    tables = []
     for start_s in np.arange(begin_s, end_s, CHUNK_S).tolist():
-        until_s = min(start_s + CHUNK_S, end_s)
-        for name, metric in _METRICS.items():
+        until_s, series = min(start_s + CHUNK_S, end_s), []
+        for metric, name in names.items():
             of_disk = [f'device=~"{device}"'] if name in QUANTITIES else []
             selector = f"{metric}{{{','.join(filter(None, [match, *of_disk]))}}}"
             asked = {"query": f"{selector}[{round(until_s - start_s)}s]", "time": until_s}
-            page = f"{url.rstrip('/')}/api/v1/query?{http_client.encoded(asked)}"
-            answer = get(page, _TIMEOUT_S)
+            answer = get(f"{url.rstrip('/')}/api/v1/query?{http_client.encoded(asked)}", _TIMEOUT_S)
             with http_client.understood(url):
                 for result in answer["data"]["result"]:
-                    node = result["metric"].get("instance", "node")
-                    scraped_s, values = np.array(result["values"], dtype=float).T
-                    of = node, result["metric"].get("device", ""), name
-                    series[of].append(pd.Series(values, scraped_s))
-    disks = dict.fromkeys((node, disk) for node, disk, _ in series if disk)
-    tables = []
-    for node, disk in disks:
-        parts = {name: series[node, disk if name in QUANTITIES else "", name] for name in _METRICS}
-        if lacking := [_METRICS[name] for name, of in parts.items() if not of]:
-            raise failure(UsageError, "metric lacking", url=url, node=node, name=lacking[0])
-        columns = [pd.concat(of).groupby(level=0).first().rename(n) for n, of in parts.items()]
-        table = pd.concat(columns, axis=1, join="inner")
-        tables.append(grown(table.assign(node=node, device=disk)))
-    if not tables:
+                    own = pd.DataFrame(
+                        result["values"], columns=["scraped_s", "value"], dtype=float
+                    )
+                    of = {key: result["metric"].get(key, "") for key in ("instance", "device")}
+                    series.append(own.assign(name=name, node=of["instance"], device=of["device"]))
+        if series:
+            tables.append(_wide(pd.concat(series), list(names.values())))
+    table = pd.concat(tables) if tables else pd.DataFrame(columns=["node"])
+    for node, rows in table.groupby("node"):
+        for metric, name in names.items():
+            if rows[name].isna().all():
+                raise failure(UsageError, "metric lacking", url=url, node=node, name=metric)
+    if table.empty:
         raise failure(UsageError, "no such series", url=url, device=device, match=match)
-    return pd.concat(tables)
+    return grown(table.dropna().drop_duplicates(["node", "device", "time_s"]))
+
+
+def _wide(series: pd.DataFrame, names: list[str]) -> pd.DataFrame:
+    """A column for each name; of those without device (the clock) beside each device."""
+    at = ["node", "device", "scraped_s"]
+    table = series.pivot(index=at, columns="name", values="value").reindex(columns=names)
+    table = table.drop(columns="time_s").drop("", level="device", errors="ignore").reset_index()
+    clock = series.loc[series["name"] == "time_s", ["node", "scraped_s", "value"]]
+    return table.merge(clock.rename(columns={"value": "time_s"}), "left", ["node", "scraped_s"])

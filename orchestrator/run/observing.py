@@ -1,23 +1,37 @@
-"""Reads counters of disks every second for hours or days, and nothing else: node_exporter's pages.
+"""An observation: disks' counters read every second for hours or days, and its folder.
 
-What was read is in files, a new one every minute, so that a program that is killed loses no more
-than that; the next one goes on in the same folder. Nothing is written on a node.
+Of node_exporter's pages nothing but statistics is asked, and nothing is written on a node. What was
+read is in files, a new one every minute, so that a program that is killed loses no more than that;
+the next one goes on in the same folder, which docs/OBSERVE.md lists. A report follows from
+demand.parquet and the options alone.
 """
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
+
+from orchestrator.analysis.observed.demand import HOUR_S, QUANTITIES, Demand
+from orchestrator.analysis.observed.judging import CandidateAnswer, Observed
 from orchestrator.collectors.common import local
 from orchestrator.collectors.node_exporter import NodeExporterCollector
-from orchestrator.histories.files import live
+from orchestrator.histories.files import DEMAND, live
+from orchestrator.keys import strict_yaml
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
 from orchestrator.powers import Clock
 from orchestrator.run.telemetry import sampling
-from orchestrator.system import http_client, parquet
+from orchestrator.system import files, http_client, parquet
 
+SCHEMA_VERSION = 1
+OBSERVED = "observed.json"
 _PATH = "/metrics?collect[]=diskstats&collect[]=time"
 _OTHERS = re.compile(r"^https?://(?:[^@/]*@)?|/.*$")  # than host and port
+_QUESTION = "Does this disk carry the load that was observed?"
+_READ = ("node", "device", "resolution_s", "coverage")
 
 
 def observe(
@@ -30,24 +44,85 @@ def observe(
 ) -> Mapping[str, int]:
     """Reads until that time is over since the first reading in the folder; what was read is kept
     also if it is interrupted. Returns what failed → how often."""
-    now_s = clock.now()
-    end_s = min((float(file.parent.name) for file in live(folder)), default=now_s) + length_s
-    if end_s <= now_s:
+    now_s, nodes = clock.now(), []
+    left_s = (
+        min((float(file.parent.name) for file in live(folder)), default=now_s) + length_s - now_s
+    )
+    if left_s <= 0:
         return {}
+    for url in exporters:
+        sources = {NODE_EXPORTER: url.rstrip("/"), DISK_DEVICE: device}
+        nodes.append(Node(f"{_OTHERS.sub('', url)} {device}", "database", sources=sources))
     own = folder / "samples" / f"{now_s:.0f}"
-    nodes = [
-        Node(
-            f"{_OTHERS.sub('', url)} {device}",
-            "database",
-            sources={NODE_EXPORTER: url.rstrip("/"), DISK_DEVICE: device},
-        )
-        for url in exporters
-    ]
+    own.mkdir(parents=True, exist_ok=True)
     with sampling(nodes, [NodeExporterCollector(get, _PATH)], clock, folder=own) as readings:
         try:
-            clock.sleep(end_s - now_s)
+            clock.sleep(left_s)
         finally:
             *_, last = readings.tables([])
-            own.mkdir(parents=True, exist_ok=True)
             parquet.write(own / "last.parquet", [last] if len(last) else [])
     return readings.misses
+
+
+def write(folder: Path, read: pd.DataFrame, observed: Observed, options: Mapping[str, Any]) -> None:
+    """All but profiles and report. read: INTERVALS; options: what was asked for."""
+    folder.mkdir(parents=True, exist_ok=True)
+    parquet.write(folder / DEMAND, [read])
+    pd.DataFrame(map(row, observed.answers)).to_csv(folder / "candidates.csv", index=False)
+    hours = [each.on.hours.assign(candidate=each.purchase.name) for each in observed.answers]
+    parquet.write(folder / "hours.parquet", [pd.concat(hours)])
+    facts = {
+        "schema_version": SCHEMA_VERSION,
+        "options": dict(options),
+        "read": [{name: getattr(each, name) for name in _READ} for each in observed.demands],
+        "busiest_hour": _busiest_hour(observed.demands),
+        "refused": observed.refused,
+        "reached": {cap.name: cap.base for cap in observed.source},
+    }
+    files.write_json(folder / OBSERVED, facts)
+
+
+def _busiest_hour(demands: Sequence[Demand]) -> dict[str, float | None]:
+    """What all disks together were asked in it, which is the load that a campaign should have.
+    Reads None: `writes` has them too."""
+    of_disks = [
+        pd.DataFrame({"s": each.step_s, **dict(zip(QUANTITIES, each.amounts, strict=True))})
+        .groupby(each.begin_s // HOUR_S * HOUR_S)
+        .sum(min_count=1)
+        for each in demands
+    ]
+    ios = pd.concat(of_disks)[["reads", "writes"]].sum(axis=1).groupby(level=0).sum()
+    busiest = float(ios.index[ios.argmax()])
+    hours = (each.loc[busiest] for each in of_disks if busiest in each.index)
+    rates = pd.concat([hour / hour["s"] for hour in hours], axis=1).sum(axis=1, skipna=False)
+    per_s = {f"{n}_per_s": None if np.isnan(rates[n]) else float(rates[n]) for n in QUANTITIES}
+    return {"begin_s": busiest, **per_s}
+
+
+def row(answer: CandidateAnswer) -> dict[str, Any]:
+    """What is told of a candidate, flat."""
+    tier, on = answer.purchase.tier, answer.on
+    return {
+        "candidate": answer.purchase.name,
+        **{name: getattr(tier.price, name, None) for name in ("monthly", "currency", "region")},
+        **{name: getattr(tier.limits, name) for name in ("iops", "bytes_per_s")},
+        **{name: getattr(answer, name) for name in ("word", "why", "at_least")},
+        **{name: getattr(on, name) for name in ("low", "high", "binding")},
+        **dict(zip(("empty_s_low", "empty_s_high"), on.empty_s or (None, None), strict=True)),
+    }
+
+
+def measure(folder: Path, observed: Observed, cluster_of: Mapping[str, str]) -> str:
+    """Writes profiles of what is worth a campaign, and beside them the command that measures them,
+    which is returned; empty without any. cluster_of: provider → one of profiles/clusters."""
+    own, names = folder / "profiles", list[str]()
+    own.mkdir(exist_ok=True)
+    for purchase in (answer.purchase for pair in observed.worth.values() for answer in pair):
+        file = own / f"{re.sub('[^a-z0-9]+', '-', purchase.name.lower()).strip('-')}.yaml"
+        content = {"question": _QUESTION, "cluster": cluster_of[purchase.provider]}
+        files.write_text(file, strict_yaml.written(content | {"tier": dict(purchase.keys)}))
+        names.append(str(file))
+    words = ["tierbench", "compare", "--profiles", ",".join(names), "--workloads", "tpcc"]
+    command = shlex.join(words) if names else ""
+    files.write_text(own / "compare.sh", f"{command}\n")
+    return command

@@ -2,10 +2,10 @@
 the data, types of which one chooses size or limits at some points, and several small ones."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from types import MappingProxyType
+from functools import cache
 from typing import Any
 
 from orchestrator.errors import UsageError
@@ -18,8 +18,7 @@ from orchestrator.tier_catalog.rows import GIB, UNIT_BYTES, Provisioned
 STEPS = (1, 4, 16)  # times the least IOPS and throughput, or the size needed
 COUNTS = (1, 2, 4)  # of a node's disks, striped, where smaller ones are sold
 _IOPS_STEP, _IO_BYTES = 100, 256 * 2**10  # to which a need is rounded; where throughput follows
-Needs = Mapping[int | None, Sequence[float]]  # I/O unit (None: not documented) → IOPS, bytes/s
-_NONE: Needs = MappingProxyType({})
+Needs = Callable[[int | None], Sequence[float]]  # I/O unit (None: not documented) → IOPS, bytes/s
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ def purchases(
     UsageError for one that the catalog does not have."""
     vm_size, bought = catalog.vm(vm, "--vm") if vm else None, list[Purchase]()
     placed = {"region": region} if region else {}
-    for keys in points(catalog, size_bytes, needs):
+    for keys in points(catalog, size_bytes, cache(needs)):
         full, kind, _ = catalog.find(keys["type"])
         if vm and provider_of(vm) != provider_of(full):
             continue
@@ -71,7 +70,9 @@ def text(keys: Mapping[str, Any]) -> str:
     return ":".join(filter(None, [keys["type"], ",".join(given)]))
 
 
-def points(catalog: Catalog, needed_bytes: int, needs: Needs = _NONE) -> Iterator[dict[str, Any]]:
+def points(
+    catalog: Catalog, needed_bytes: int, needs: Needs = lambda unit: ()
+) -> Iterator[dict[str, Any]]:
     """The `tier` of profiles: each size that holds the data, alone or as several disks; of other
     types STEPS, several where IOPS are included, and the least that they sell of what is needed."""
     for row in tiers(catalog):
@@ -83,7 +84,7 @@ def points(catalog: Catalog, needed_bytes: int, needs: Needs = _NONE) -> Iterato
         elif rule is None:
             yield from (own | {"size": f"{step * gib}GiB"} for step in STEPS)
         else:
-            need = needs.get(row.kind.io_unit_bytes)
+            need = needs(row.kind.io_unit_bytes)
             yield from (own | keys for keys in _provisioned(rule, needed_bytes, least, need))
 
 
@@ -92,7 +93,7 @@ def _count(disks: int) -> dict[str, int]:
 
 
 def _provisioned(
-    rule: Provisioned, needed_bytes: int, least_bytes: int, need: Sequence[float] | None
+    rule: Provisioned, needed_bytes: int, least_bytes: int, need: Sequence[float]
 ) -> list[dict[str, Any]]:
     """Throughput comes with the IOPS that it takes, and IOPS with the size."""
     sold, given, bought = rule.iops, rule.throughput, list[dict[str, Any]]()

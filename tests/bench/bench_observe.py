@@ -29,7 +29,6 @@ from orchestrator.analysis.observed import calibration, replay
 from orchestrator.analysis.observed.judging import Observed, OnDisk, judged
 from orchestrator.analysis.observed.replay import RateCap
 from orchestrator.planning import project_files
-from orchestrator.tier_catalog import tiers
 from orchestrator.tier_catalog.candidates import purchases
 from tests.simulated_demand import DAY_S, PROCESSES, in_seconds, pieces, rates, seconds_of, summed
 
@@ -152,8 +151,7 @@ def week() -> bool:
     several = [replace(seconds_of("mixed", n, days, 900.0), node=f"db-{n}") for n in range(3)]
     begun_s = time.process_time()
     observed = Observed.of(several, TOLERANCE)
-    needs = observed.needs(r.kind.io_unit_bytes for r in tiers(catalog) if r.kind.provisioned)
-    offers = purchases(catalog, 256 * 2**30, needs, None, None)
+    offers = purchases(catalog, 256 * 2**30, observed.needs, None, None)
     observed.against(offers)
     spent_s = time.process_time() - begun_s
     gib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

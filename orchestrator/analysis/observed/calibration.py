@@ -15,6 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from orchestrator.analysis.observed.demand import QUANTITIES, READ_BYTES, Array, Demand
+from orchestrator.keys.messages import message
 
 NEAREST, DRAWS = 30, 8
 WIDER, LEAST_SPREAD = 2.0, 0.2
@@ -35,21 +36,19 @@ def unseen_share(pieces: int) -> float:
 def refusals(demand: Demand) -> Iterator[str]:
     """Why seconds cannot be told from what was read; none if they can."""
     if demand.coverage < LEAST_COVERAGE:
-        yield f"only {100 * demand.coverage:.0f} % of the time was read"
+        yield message("little read", covered_pct=100 * demand.coverage)
     if demand.is_fine:
         return
     least_s = SHORTEST * demand.resolution_s
-    long_enough = sum(round(least_s) <= len(piece) for piece in demand.pieces)
-    if long_enough < FEWEST_PIECES:
-        yield (
-            f"readings are {demand.resolution_s:.0f} s apart, with {long_enough} pieces in seconds "
-            f"that last {least_s:.0f} s or more, of {FEWEST_PIECES} that it takes"
-        )
+    few = sum(round(least_s) <= len(piece) for piece in demand.pieces)
+    if few < FEWEST_PIECES:
+        apart_s = demand.resolution_s
+        yield message("few pieces", apart_s=apart_s, few=few, least_s=least_s, of=FEWEST_PIECES)
         return
     seen, rate = _mean_ios(np.concatenate(_windows(demand))), demand.ios / demand.step_s
     outside = (rate < BEYOND[0] * seen.min()) | (rate > BEYOND[1] * seen.max())
     if (share := float(demand.step_s @ outside / demand.step_s.sum())) > MOST_BEYOND:
-        yield f"{100 * share:.0f} % of the time had rates that no piece in seconds has"
+        yield message("beyond pieces", beyond_pct=100 * share)
 
 
 def _windows(demand: Demand) -> list[Array]:

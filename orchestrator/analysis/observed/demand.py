@@ -81,30 +81,27 @@ def grown(readings: pd.DataFrame) -> pd.DataFrame:
     """INTERVALS from READINGS. Where a counter fell it began anew, and nothing is known; where a
     reading is missing neither."""
     table = readings.sort_values("time_s", kind="stable", ignore_index=True)
-    disks = table.groupby(["node", "device"])
-    step_s, amounts = disks["time_s"].diff(), disks[list(QUANTITIES)].diff()
-    usual_s = table.assign(step_s=step_s).groupby(["node", "device"])["step_s"].transform("median")
-    known = (step_s > 0) & (step_s <= _GAP * usual_s) & (amounts >= 0).all(axis=1)
-    table = table.assign(begin_s=table["time_s"] - step_s, end_s=table["time_s"])
-    table[list(QUANTITIES)] = amounts
-    return table.loc[known, list(INTERVALS)]
+    own = [table["node"], table["device"]]
+    grew = table[["time_s", *QUANTITIES]].groupby(own).diff()
+    step_s = grew.pop("time_s")
+    usual_s = step_s.groupby(own).transform("median")
+    known = (step_s > 0) & (step_s <= _GAP * usual_s) & (grew >= 0).all(axis=1)
+    times = {"begin_s": table["time_s"] - step_s, "end_s": table["time_s"]}
+    return table[["node", "device"]].assign(**times).join(grew)[known]
 
 
 def demands(intervals: pd.DataFrame) -> list[Demand]:
-    """Of each disk in a table with INTERVALS, of however many sources. ValueError if there is
-    nothing of a disk."""
-    return [
-        _demand(str(node), str(device), rows.sort_values("begin_s", kind="stable"))
-        for (node, device), rows in intervals.groupby(["node", "device"])
-    ]
+    """Of each disk in a table with INTERVALS, of however many sources."""
+    kept = intervals.dropna(subset=list(INTERVALS[2:4] + QUANTITIES[WRITES:]))
+    kept = kept[kept["end_s"] > kept["begin_s"]].sort_values("begin_s", kind="stable")
+    return [_demand(*map(str, disk), rows) for disk, rows in kept.groupby(["node", "device"])]
 
 
 def _demand(node: str, device: str, rows: pd.DataFrame) -> Demand:
     begin_s, end_s, *amounts = rows[list(INTERVALS[2:])].to_numpy(float).T
     every = Demand(node, device, begin_s, end_s, np.array(amounts))
-    every = every.part((every.step_s > 0) & np.isfinite(every.amounts[WRITES:]).all(axis=0))
     is_fine = every.step_s <= FINE_S
-    fine, coarse = _in_turn(every.part(is_fine)), _in_turn(every.part(~is_fine))
+    fine, coarse = (_in_turn(every.part(which)) for which in (is_fine, ~is_fine))
     if fine.step_s.sum() >= coarse.step_s.sum():
         return fine
     runs = [cut for cut in fine.stretches if cut.stop - cut.start >= _PIECE]

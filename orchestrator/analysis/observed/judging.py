@@ -3,32 +3,29 @@ one of three words. They are no words of proof: nothing was loaded, and no such 
 
 D: the share of the time that asks for 95 % of a cap or more: what users see who wait for each I/O.
 S: the share at the cap if all that waits is done later: what queues of work see. Always D ≤ S.
-`would have carried`: the most that S can be is within the tolerance, on the disk of every node.
-`would not`: the least that D can be is above it, on the disk of some node. Where nothing is known
-of seconds, there is no D: then the least of S is taken, as for work that is all done later.
 Both are of a demand that is SLACK smaller or larger: a database asks another disk for another sum.
-
-An observed disk that held its own load back does not show what was asked for. A smaller one would
-have had the same load, since what passes the larger limit first and the smaller one after it leaves
-as if it had passed the smaller one alone. For a larger disk all that was seen is the least.
+Which word follows from them, and why a capped source bounds larger disks alone: docs/OBSERVE.md.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import product
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.observed import calibration, replay
-from orchestrator.analysis.observed.demand import HOUR_S, Array, Demand
+from orchestrator.analysis.observed.demand import HOUR_S, Demand
 from orchestrator.analysis.observed.replay import Counted, RateCap
+from orchestrator.keys.messages import message
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog.candidates import Purchase
+from orchestrator.units import gathered
 
 Word = Literal["would have carried", "would not", "cannot be told"]
 
@@ -83,35 +80,28 @@ def judged(demand: Demand, caps: tuple[RateCap, ...], unit: int | None) -> OnDis
     highs = [replay.together(each, tight, unit, "high") for each in basis]
     lows = [replay.together(each, loose, unit, "low") for each in basis]
     step_s, total_s = basis[0].step_s, float(demand.step_s.sum())
-    reached_s = np.mean([high.at_cap for high in highs], axis=0) * step_s
-    least, most = (
-        [float(step_s @ each) / total_s for each in of]
-        for of in ([low.asks for low in lows], [high.at_cap for high in highs])
-    )
+    reached_s = np.mean([each.at_cap for each in highs], axis=0) * step_s
+    least = [float(step_s @ each.asks) / total_s for each in lows]
+    most = [float(step_s @ each.at_cap) / total_s for each in highs]
     low, high = least[0], most[0]
     if not demand.is_fine:
         least_s, most_s = replay.hard(demand, loose, tight, unit)
         low, high = least_s / total_s, float(most_s.sum()) / total_s
-        if seconds:
-            high = calibration.band(most, (low, high))[1]
-            low = calibration.band(least, (0.0, high))[0]
-        else:
-            reached_s = most_s
+        reached_s = reached_s if seconds else most_s
+    if seconds and not demand.is_fine:
+        high = calibration.band(most, (low, high))[1]
+        low = calibration.band(least, (0.0, high))[0]
     lasting_s = [cap.bucket / (cap.top - cap.base) for cap in caps if cap.bucket]
     credit, empty_s = np.full(len(step_s), np.nan), None
     if lasting_s and (seconds or demand.resolution_s <= min(lasting_s) / CREDIT_STEPS):
         credit, gone = lows[0].credit, highs[0].credit
         empty_s = float(step_s @ (credit <= _EMPTY)), float(step_s @ (gone <= _EMPTY))
-    hours = _hours(basis[0], reached_s, credit).assign(node=demand.node, device=demand.device)
-    return OnDisk(low, high, highs[0].binding, hours, empty_s)
-
-
-def _hours(basis: Demand, reached_s: Array, credit: Array) -> pd.DataFrame:
-    hour = basis.begin_s // HOUR_S * HOUR_S
-    first = np.flatnonzero(np.diff(hour, prepend=-1.0))
-    share = np.add.reduceat(reached_s, first) / np.add.reduceat(basis.step_s, first)
-    least = np.minimum.reduceat(credit, first)
-    return pd.DataFrame({"begin_s": hour[first], "upper": np.minimum(1, share), "credit": least})
+    by_step = {"upper": reached_s, "step_s": step_s, "credit": credit}
+    hours = pd.DataFrame(by_step).groupby(basis[0].begin_s // HOUR_S * HOUR_S)
+    share = (hours["upper"].sum() / hours["step_s"].sum()).clip(upper=1)
+    table = pd.DataFrame({"upper": share, "credit": hours["credit"].min()})
+    own = table.rename_axis("begin_s").reset_index().assign(node=demand.node, device=demand.device)
+    return OnDisk(low, high, highs[0].binding, own, empty_s)
 
 
 def _of_worst(disks: Sequence[OnDisk]) -> OnDisk:
@@ -125,7 +115,7 @@ def _of_worst(disks: Sequence[OnDisk]) -> OnDisk:
 class Observed:
     """All that was read. tolerance: the share of the time that may be at a cap. source: the caps of
     the observed disks that they reached, which nobody declared if it is `inferred`; held_back: the
-    share of the time at one of them. answers: of candidates, from cheap to dear."""
+    share of the time at them, at most. answers: of candidates, from cheap to dear."""
 
     demands: tuple[Demand, ...]
     tolerance: float
@@ -141,15 +131,14 @@ class Observed:
         """source: the limits of the observed disk, if they are known."""
         unit = source.io_unit_bytes if source else None
         heaps = sorted((h for each in demands for h in _heaps(each)), key=lambda heap: -heap.base)
-        caps = replay.caps(source) if source else list({heap.name: heap for heap in heaps}.values())
-
-        def at_cap_s(*of: RateCap) -> float:
-            seen = ((each, replay.together(each, of, unit, "high")) for each in demands)
-            return sum(float(each.step_s @ replayed.at_cap) for each, replayed in seen)
-
-        share = at_cap_s(*caps) / sum(float(each.step_s.sum()) for each in demands)
-        reached = tuple(cap for cap in caps if at_cap_s(cap))
-        return cls(tuple(demands), tolerance, reached, source is None, share)
+        caps = replay.caps(source) if source else {heap.name: heap for heap in heaps}.values()
+        whole_s = sum(float(each.step_s.sum()) for each in demands)
+        shares = dict.fromkeys(caps, 0.0)
+        for each, cap in product(demands, shares):
+            at_cap = replay.together(each, [cap], unit, "high").at_cap
+            shares[cap] += float(each.step_s @ at_cap) / whole_s
+        reached = tuple(cap for cap, share in shares.items() if share)
+        return cls(tuple(demands), tolerance, reached, source is None, sum(shares.values()))
 
     @property
     def refused(self) -> str:
@@ -157,14 +146,12 @@ class Observed:
         reasons = (why for demand in self.demands for why in calibration.refusals(demand))
         return "; ".join(dict.fromkeys(reasons))
 
-    def needs(self, units: Iterable[int | None]) -> dict[int | None, tuple[float, ...]]:
-        """For each I/O unit the least IOPS and bytes/s that carry the disk of every node."""
-        needs: dict[int | None, tuple[float, ...]] = dict.fromkeys(units, (0.0, 0.0))
-        for demand in self.demands:
-            for unit, known in needs.items():
-                own = (_least(demand, c, most, unit, p * self.tolerance) for c, most, p in _SOLD)
-                needs[unit] = tuple(map(max, known, own))
-        return needs
+    def needs(self, unit: int | None) -> tuple[float, ...]:
+        """The least IOPS, of I/Os of so many bytes at most, and bytes/s that carry every disk."""
+        return tuple(
+            max(_least(each, counted, most, unit, part * self.tolerance) for each in self.demands)
+            for counted, most, part in _SOLD
+        )
 
     def against(self, purchases: Sequence[Purchase]) -> Observed:
         """With an answer for each."""
@@ -175,22 +162,28 @@ class Observed:
         of_nodes = map(_of_worst, zip(*disks, strict=True))
         return replace(self, answers=tuple(map(self._answer, purchases, of_nodes)))
 
+    @property
+    def worth(self) -> dict[str, Sequence[CandidateAnswer]]:
+        """Of each provider what is worth measuring."""
+        of_providers = gathered((each.purchase.provider, each) for each in self.answers)
+        pairs = {name: worth_measuring(of, self.tolerance) for name, of in of_providers.items()}
+        return {name: pair for name, pair in pairs.items() if pair}
+
     def _answer(self, purchase: Purchase, on: OnDisk) -> CandidateAnswer:
         hidden = any(_lets_through(_caps(purchase), own) for own in self.source)
+        little = min(each.coverage for each in self.demands) < calibration.LEAST_COVERAGE
         word: Word = "cannot be told"
-        why = purchase.lacks
+        why = purchase.lacks or (self.refused if little else "")
         if why:
             pass
-        elif min(demand.coverage for demand in self.demands) < calibration.LEAST_COVERAGE:
-            why = self.refused
         elif on.low > self.tolerance:
             word = "would not"
         elif on.high > self.tolerance:
-            why = self.refused or "the bounds are on both sides"
+            why = self.refused or message("both sides")
         elif hidden and on.high + self.held_back > self.tolerance:
-            why = "the observed disk held its load back"
+            why = message("held back")
         elif purchase.unit_bytes is None:
-            why = "how large an I/O counts as one is not documented"
+            why = message("no unit")
         else:
             word = "would have carried"
         return CandidateAnswer(purchase, on, word, why, hidden)

@@ -1,23 +1,15 @@
 """A demand held against limits with their burst credit and backlog, step by step.
 
-Of a step Δ with the demand a, a backlog q and a credit b in a bucket of (top − base) × duration:
-    y = min(q + a, top·Δ, base·Δ + b);  q ← q + a − y;  b ← min(bucket, max(0, b − (y − base·Δ)))
-This is a peak limit followed by a bucket, and each of them is a queue that is known in closed form
-(Lindley: v ← max(0, v + x) is the walk of x less its lowest point so far), so that a week is a few
-passes over its steps. What is in the second queue up to the size of the bucket is credit spent,
-and what is beyond it waits. All limits are replayed side by side; a step is at the cap if any is.
-
-Sums N over coarse intervals T bound the seconds at a cap c if nothing is assumed within them. With
-r ← max(0, r + N − α·c·T) from one to the next (α = 0.95):
-    at most Σ min(T, (N + r) ÷ (α·c)) seconds are at the cap, because each serves α·c or more;
-    at least the sum over runs with r > 0 of max(r) ÷ c: what seconds below the cap cannot serve.
-Both hold if every I/O is still made, however late. With burst credit c lies between base and top:
-bounds of what is spent of the bucket say which of them it can be in each interval.
+The rule of a token bucket and that of the hard band of coarse sums are in docs/OBSERVE.md. A bucket
+is a peak limit followed by it, and each of them is a queue that is known in closed form (Lindley:
+v ← max(0, v + x) is the walk of x less its lowest point so far), so that a week is a few passes
+over its steps. What is in the second queue up to the size of the bucket is credit spent, and what
+is beyond it waits. All limits are replayed side by side; a step is at the cap if any is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -48,21 +40,20 @@ class RateCap:
         return replace(self, base=by * self.base, top=by * self.top, bucket=by * self.bucket)
 
 
-def caps(limits: Limits, of: str = "") -> list[RateCap]:
+def caps(limits: Limits, of: str = "") -> Iterator[RateCap]:
     """Those that a disk declares, or a VM (`of`: what is added to their names). Burst on demand is
     not part of them: it is billed apart."""
-    burst = limits.burst if limits.burst and np.isfinite(limits.burst.duration_s) else None
-    peak = burst or Burst(None, None, 0.0)
-    apart = limits.write_iops is not None
+    burst, apart = limits.burst, limits.write_iops is not None
+    peak = burst if burst and np.isfinite(burst.duration_s) else Burst(None, None, 0.0)
     values: tuple[tuple[str, Counted, int | None, int | None], ...] = (
         ("read IOPS" if apart else "IOPS", "reads" if apart else "ios", limits.iops, peak.iops),
         ("write IOPS", "writes", limits.write_iops, None),
         ("bytes/s", "bytes", limits.bytes_per_s, peak.bytes_per_s),
     )
-    tops = [
-        (name, counted, base, max(base, top or 0)) for name, counted, base, top in values if base
-    ]
-    return [RateCap(n + of, counted, b, t, (t - b) * peak.duration_s) for n, counted, b, t in tops]
+    for name, counted, base, most in values:
+        if base:
+            top = max(base, most or 0)
+            yield RateCap(name + of, counted, base, top, (top - base) * peak.duration_s)
 
 
 def asked(demand: Demand, cap: RateCap, unit_bytes: int | None, end: End) -> Array:
@@ -146,29 +137,14 @@ def hard(
     least_s, most_s = 0.0, np.zeros(len(demand.step_s))
     for loose_cap, cap in zip(loose, tight, strict=True):
         low, high = (asked(demand, cap, unit, end) for end in ENDS)
-        runs_s = 0.0
+        in_runs_s, below = 0.0, 1.0 if loose_cap.bucket else AT_CAP
         for cut in demand.stretches:
             step_s = demand.step_s[cut]
-            runs_s += _in_runs_s(low[cut], step_s, loose_cap)
-            spent = _heaped(high[cut], cap.base * step_s, cap.bucket)
-            limit = AT_CAP * np.where(spent < cap.bucket, cap.top, cap.base)
-            most_s[cut] += (high[cut] + _before(queue(high[cut] - limit * step_s))) / limit
-        least_s = max(least_s, runs_s)
+            over = queue(low[cut] - below * loose_cap.base * step_s)
+            begins = np.flatnonzero((over > 0) & (_before(over) <= 0))
+            highest = np.maximum.reduceat(over, begins) if len(begins) else begins
+            in_runs_s += float(np.maximum(0, highest - loose_cap.bucket).sum() / loose_cap.base)
+            waits = _before(queue(high[cut] - AT_CAP * cap.base * step_s))
+            most_s[cut] += (high[cut] + waits) / (AT_CAP * cap.base)
+        least_s = max(least_s, in_runs_s)
     return min(least_s, float(demand.step_s.sum())), np.minimum(demand.step_s, most_s)
-
-
-def _in_runs_s(wanted: Array, step_s: Array, cap: RateCap) -> float:
-    drained = cap.base * step_s  # what waits behind the peak has not spent any credit yet
-    spent = _before(queue(wanted - drained)) - drained - _heaped(wanted, cap.top * step_s)
-    limit = np.where(spent >= cap.bucket, cap.base, cap.top)
-    over = queue(wanted - AT_CAP * limit * step_s)
-    edges = np.flatnonzero(np.diff(over > 0, prepend=False, append=False))
-    runs = zip(edges[::2], edges[1::2], strict=True)
-    return sum(float(over[a:b].max() / limit[a:b].max()) for a, b in runs)
-
-
-def _heaped(wanted: Array, drained: Array, start: float = 0.0) -> Array:
-    """A queue is never longer than this within each interval: as if all of an interval came at its
-    end, on what the intervals before have left, and all of the next one at its begin."""
-    left = queue(_before(wanted) - drained, start)
-    return np.asarray(_before(left + wanted, start) + wanted)

@@ -22,13 +22,11 @@ from orchestrator.analysis.observed.judging import (
 )
 from orchestrator.analysis.observed.replay import RateCap
 from orchestrator.tier import Limits
-from orchestrator.tier_catalog import tiers
 from orchestrator.tier_catalog.candidates import purchases
 from tests.catalog import CATALOG
 from tests.simulated_demand import START_S, in_seconds, pieces, rates, seconds_of, summed, table
 
 GIB = 2**30
-UNITS = tuple({row.kind.io_unit_bytes for row in tiers(CATALOG)})
 BURSTY = seconds_of("bursts of 10 s", 5, mean=600.0)
 ONE_PCT = 0.01
 
@@ -37,8 +35,8 @@ def observed(
     *of: Demand, source: Limits | None = None, vm: str | None = None, tolerance: float = ONE_PCT
 ) -> dict[str, CandidateAnswer]:
     observation = Observed.of(of, tolerance, source)
-    needs = observation.needs(UNITS)
-    every = observation.against(purchases(CATALOG, 256 * GIB, needs, None, vm)).answers
+    offers = purchases(CATALOG, 256 * GIB, observation.needs, None, vm)
+    every = observation.against(offers).answers
     return {answer.purchase.name: answer for answer in every}
 
 

@@ -74,7 +74,7 @@ def test_limits_of_disk_and_machine_become_caps() -> None:
     ]
     alike = replay.caps(Limits(3000, None, write_iops=3000))
     assert [cap.counted for cap in alike] == ["reads", "writes"]
-    assert replay.caps(Limits(5000, burst=Burst(30_000, None, float("inf")))) == [
+    assert list(replay.caps(Limits(5000, burst=Burst(30_000, None, float("inf"))))) == [
         RateCap("IOPS", "ios", 5000, 5000)
     ]
 

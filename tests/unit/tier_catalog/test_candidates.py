@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from orchestrator.tier import Limits
-from orchestrator.tier_catalog.candidates import Needs, Purchase, points, purchases, text
+from orchestrator.tier_catalog.candidates import Purchase, points, purchases, text
 from tests.catalog import CATALOG
 
 GIB, MB = 2**30, 10**6
-UNIT = 2**18
-NEED = {UNIT: (4233.0, 150.2 * MB), None: (4233.0, 150.2 * MB)}
+NEED = (4233.0, 150.2 * MB)
 
 
 def named(size_gib: int, region: str | None = None, vm: str | None = None) -> dict[str, Purchase]:
-    bought = purchases(CATALOG, size_gib * GIB, NEED, region, vm)
+    bought = purchases(CATALOG, size_gib * GIB, lambda unit: NEED, region, vm)
     return {each.name: each for each in bought}
 
 
@@ -28,18 +27,24 @@ def test_a_provisioned_type_comes_free_at_steps_and_with_the_least_that_is_neede
     assert {(each.iops, each.bytes_per_s) for each in bought} == {
         *((3000, 125 * MB), (4300, 151 * MB), (12_000, 500 * MB), (48_000, 2000 * MB))
     }
-    assert NEED[UNIT][0] > 4300 - 100
+    assert NEED[0] > 4300 - 100
 
 
 def test_throughput_is_bought_with_the_iops_that_it_takes() -> None:
-    need: Needs = {UNIT: (100.0, 1100.0 * MB)}
-    rows = [p for p in points(CATALOG, 64 * GIB, need) if p["type"] == "azure/premium-v2"]
+    rows = [
+        p
+        for p in points(CATALOG, 64 * GIB, lambda unit: (100.0, 1100.0 * MB))
+        if p["type"] == "azure/premium-v2"
+    ]
     assert {"iops": 4400, "throughput": "1100MB/s"}.items() <= rows[-1].items()
 
 
 def test_iops_are_bought_with_the_size_that_they_take() -> None:
-    need: Needs = {UNIT: (30_000.0, 0.0)}
-    rows = [p for p in points(CATALOG, 4 * GIB, need) if p["type"] == "azure/premium-v2"]
+    rows = [
+        p
+        for p in points(CATALOG, 4 * GIB, lambda unit: (30_000.0, 0.0))
+        if p["type"] == "azure/premium-v2"
+    ]
     assert (rows[-1]["size"], rows[-1]["iops"]) == ("60GiB", 30_000)  # 500 a GiB
 
 
