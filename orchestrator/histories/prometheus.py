@@ -38,7 +38,7 @@ def read(
     names: dict[str, str] = shipped(__package__, "names.yaml")["prometheus"]
     tables = []
     for start_s in np.arange(begin_s, end_s, CHUNK_S).tolist():
-        until_s, series = min(start_s + CHUNK_S, end_s), []
+        until_s, series = min(start_s + CHUNK_S, end_s), dict[tuple[str, str, str], Any]()
         for metric, name in names.items():
             of_disk = [f'device=~"{device}"'] if name in QUANTITIES else []
             selector = f"{metric}{{{','.join(filter(None, [match, *of_disk]))}}}"
@@ -46,27 +46,17 @@ def read(
             answer = get(f"{url.rstrip('/')}/api/v1/query?{http_client.encoded(asked)}", _TIMEOUT_S)
             with http_client.understood(url):
                 for result in answer["data"]["result"]:
-                    own = pd.DataFrame(
-                        result["values"], columns=["scraped_s", "value"], dtype=float
-                    )
-                    of = {key: result["metric"].get(key, "") for key in ("instance", "device")}
-                    series.append(own.assign(name=name, node=of["instance"], device=of["device"]))
-        if series:
-            tables.append(_wide(pd.concat(series), list(names.values())))
-    table = pd.concat(tables) if tables else pd.DataFrame(columns=["node"])
-    for node, rows in table.groupby("node"):
-        for metric, name in names.items():
-            if rows[name].isna().all():
-                raise failure(UsageError, "metric lacking", url=url, node=node, name=metric)
-    if table.empty:
+                    scraped_s, values = np.array(result["values"], dtype=float).T
+                    node, disk = (result["metric"].get(n, "") for n in ("instance", "device"))
+                    series[name, node, disk] = pd.Series(values, scraped_s)
+        for node, disk in dict.fromkeys((node, disk) for _, node, disk in series if disk):
+            at = {name: (name, node, disk if name in QUANTITIES else "") for name in names.values()}
+            table = pd.DataFrame({name: series.get(key) for name, key in at.items()})
+            tables.append(table.assign(node=node, device=disk))
+    if not tables:
         raise failure(UsageError, "no such series", url=url, device=device, match=match)
-    return grown(table.dropna().drop_duplicates(["node", "device", "time_s"]))
-
-
-def _wide(series: pd.DataFrame, names: list[str]) -> pd.DataFrame:
-    """A column for each name; of those without device (the clock) beside each device."""
-    at = ["node", "device", "scraped_s"]
-    table = series.pivot(index=at, columns="name", values="value").reindex(columns=names)
-    table = table.drop(columns="time_s").drop("", level="device", errors="ignore").reset_index()
-    clock = series.loc[series["name"] == "time_s", ["node", "scraped_s", "value"]]
-    return table.merge(clock.rename(columns={"value": "time_s"}), "left", ["node", "scraped_s"])
+    readings = pd.concat(tables)
+    for node, rows in readings.groupby("node"):
+        for metric in (metric for metric, name in names.items() if rows[name].isna().all()):
+            raise failure(UsageError, "metric lacking", url=url, node=node, name=metric)
+    return grown(readings.dropna().drop_duplicates(["node", "device", "time_s"]))

@@ -32,6 +32,10 @@ _PATH = "/metrics?collect[]=diskstats&collect[]=time"
 _OTHERS = re.compile(r"^https?://(?:[^@/]*@)?|/.*$")  # than host and port
 _QUESTION = "Does this disk carry the load that was observed?"
 _READ = ("node", "device", "resolution_s", "coverage")
+_TOLD = (
+    *(("monthly", "currency", "region"), ("iops", "bytes_per_s")),  # of its price, of its limits
+    *(("word", "why", "at_least"), ("low", "high", "binding")),  # of the answer, of the disk
+)
 
 
 def observe(
@@ -92,7 +96,7 @@ def _busiest_hour(demands: Sequence[Demand]) -> dict[str, float | None]:
         for each in demands
     ]
     ios = pd.concat(of_disks)[["reads", "writes"]].sum(axis=1).groupby(level=0).sum()
-    busiest = float(ios.index[ios.argmax()])
+    busiest = float(ios.index.to_numpy()[ios.argmax()])
     hours = (each.loc[busiest] for each in of_disks if busiest in each.index)
     rates = pd.concat([hour / hour["s"] for hour in hours], axis=1).sum(axis=1, skipna=False)
     per_s = {f"{n}_per_s": None if np.isnan(rates[n]) else float(rates[n]) for n in QUANTITIES}
@@ -102,13 +106,11 @@ def _busiest_hour(demands: Sequence[Demand]) -> dict[str, float | None]:
 def row(answer: CandidateAnswer) -> dict[str, Any]:
     """What is told of a candidate, flat."""
     tier, on = answer.purchase.tier, answer.on
-    return {
-        "candidate": answer.purchase.name,
-        **{name: getattr(tier.price, name, None) for name in ("monthly", "currency", "region")},
-        **{name: getattr(tier.limits, name) for name in ("iops", "bytes_per_s")},
-        **{name: getattr(answer, name) for name in ("word", "why", "at_least")},
-        **{name: getattr(on, name) for name in ("low", "high", "binding")},
-        **dict(zip(("empty_s_low", "empty_s_high"), on.empty_s or (None, None), strict=True)),
+    low_s, high_s = on.empty_s or (None, None)
+    told = {"candidate": answer.purchase.name, "empty_s_low": low_s, "empty_s_high": high_s}
+    parts = (tier.price, tier.limits, answer, on)
+    return told | {
+        n: getattr(part, n, None) for names, part in zip(_TOLD, parts, strict=True) for n in names
     }
 
 

@@ -1,9 +1,6 @@
 """Seconds within coarse intervals, drawn from pieces of the same disk that were read in seconds.
 
-For each interval a stretch of T seconds is drawn among the NEAREST with the most similar number of
-I/Os and scaled to the interval's own sums; joined they are a demand in seconds, and are replayed.
-That is repeated over a bootstrap of the pieces. The spread of what comes out is doubled, is at
-least a fifth of the value to either side, and stays within the hard band.
+docs/OBSERVE.md says how they are drawn, and what becomes of the spread of what comes out.
 """
 
 from __future__ import annotations

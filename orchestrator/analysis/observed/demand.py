@@ -94,7 +94,8 @@ def demands(intervals: pd.DataFrame) -> list[Demand]:
     """Of each disk in a table with INTERVALS, of however many sources."""
     kept = intervals.dropna(subset=list(INTERVALS[2:4] + QUANTITIES[WRITES:]))
     kept = kept[kept["end_s"] > kept["begin_s"]].sort_values("begin_s", kind="stable")
-    return [_demand(*map(str, disk), rows) for disk, rows in kept.groupby(["node", "device"])]
+    of_disks = kept.groupby(["node", "device"])
+    return [_demand(str(node), str(device), rows) for (node, device), rows in of_disks]
 
 
 def _demand(node: str, device: str, rows: pd.DataFrame) -> Demand:

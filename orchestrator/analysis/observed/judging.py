@@ -38,10 +38,7 @@ _FINE = 4096  # rates between one and that, of which the least is sought
 # A limit shows as a heap of intervals at the highest rate: so many within 2 % of it, and five times
 # what is just below. Lower limits than these are not sold, so nothing is held back there.
 _HEAP, _FEWEST, _TIMES = 0.02, 20, 5.0
-_LOWEST: tuple[tuple[str, Counted, float], ...] = (
-    ("IOPS", "ios", 100.0),
-    ("bytes/s", "bytes", 1e7),
-)
+_LOWEST: dict[Counted, tuple[str, float]] = {"ios": ("IOPS", 100.0), "bytes": ("bytes/s", 1e7)}
 
 
 @dataclass(frozen=True)
@@ -166,8 +163,8 @@ class Observed:
     def worth(self) -> dict[str, Sequence[CandidateAnswer]]:
         """Of each provider what is worth measuring."""
         of_providers = gathered((each.purchase.provider, each) for each in self.answers)
-        pairs = {name: worth_measuring(of, self.tolerance) for name, of in of_providers.items()}
-        return {name: pair for name, pair in pairs.items() if pair}
+        pairs = ((name, worth_measuring(of, self.tolerance)) for name, of in of_providers.items())
+        return {name: pair for name, pair in pairs if pair}
 
     def _answer(self, purchase: Purchase, on: OnDisk) -> CandidateAnswer:
         hidden = any(_lets_through(_caps(purchase), own) for own in self.source)
@@ -202,7 +199,7 @@ def _lets_through(caps: Sequence[RateCap], own: RateCap) -> bool:
 
 
 def _heaps(demand: Demand) -> Iterator[RateCap]:
-    for name, counted, lowest in _LOWEST:
+    for counted, (name, lowest) in _LOWEST.items():
         rate = (demand.ios if counted == "ios" else demand.bytes) / demand.step_s
         top = float(np.quantile(rate, 0.9999))
         low, high, at_top = (int((rate >= (1 - n * _HEAP) * top).sum()) for n in (3, 2, 1))

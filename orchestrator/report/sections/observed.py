@@ -97,15 +97,16 @@ def _table(answers: Sequence[CandidateAnswer], titles: Sequence[str] = ()) -> Ta
 
 
 def _answer(provider: str, worth: Sequence[CandidateAnswer]) -> Answer:
-    told = {each.word: _told(each) for each in reversed(worth)}.get("would have carried")
+    carries = [_told(each) for each in worth if each.word == "would have carried"]
+    name, cost = (carries[0]["Disk"], carries[0]["A month"]) if carries else (None, "")
     disks = units.listed([_told(each)["Disk"] for each in worth])
     text = " ".join([*map(_sentence, worth), said("observed.worth", disks=disks)])
-    return Answer(provider, told and told["Disk"], text, told["A month"] if told else "")
+    return Answer(provider, name, text, cost)
 
 
 def _sentence(answer: CandidateAnswer) -> str:
     hours, empty_s, mostly, empty = answer.on.hours, answer.on.empty_s, "", ""
-    busiest = hours.loc[hours["upper"].idxmax()]
+    busiest = hours.iloc[int(hours["upper"].argmax())]
     if busiest["upper"] > 0:
         hour = units.format_moment(busiest["begin_s"])
         mostly = said("observed.mostly", hour=hour, node=busiest["node"])
@@ -118,11 +119,8 @@ def _sentence(answer: CandidateAnswer) -> str:
 
 def _week(answers: Sequence[CandidateAnswer]) -> tuple[blocks.Block, ...]:
     """Of all candidates whose price is known."""
-    labels = {
-        said("observed.label", told=_told(each)): each
-        for each in answers
-        if each.purchase.tier.price
-    }
+    drawn = [each for each in answers if each.purchase.tier.price]
+    labels = {said("observed.label", told=_told(each)): each for each in drawn}
     tables = [_hours(each.on.hours, label, _told(each)) for label, each in labels.items()]
     rows = pd.concat(tables).to_dict("records") if tables else []
     spec = charts.drawing("week", names=list(labels))
