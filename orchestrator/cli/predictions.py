@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
@@ -28,6 +28,7 @@ from orchestrator.model import Objective
 from orchestrator.planning import profiles, project_files
 from orchestrator.planning.slo import parse
 from orchestrator.report.sections import method
+from orchestrator.run import observing
 from orchestrator.system import store
 from orchestrator.tier_catalog import candidates
 from orchestrator.units import format_quantity, listed
@@ -65,11 +66,13 @@ def advise(
     app: App,
     run: RunArgument,
     slo: Annotated[str, Option(help='To be reached, such as "p99 < 20 ms".')],
+    observed: Annotated[Path | None, Option(help="Has the load, of its busiest hour.")] = None,
     tier: TiersOption = None,
     results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Names the cheapest tiers that a run predicts to meet an SLO, and which to measure next."""
-    (campaign, predictor), clauses = _predictor(app, run, results), parse(slo, "--slo")
+    hour, clauses = observing.busiest_hour(observed) if observed else None, parse(slo, "--slo")
+    campaign, predictor = _predictor(app, run, results, hour)
     every = _predictions(predictor, tier or (), app.root, clauses)
     possible = [p for p in every if p.currency and (p.chance or 0.0) >= CHANCES[-1]]
     possible.sort(key=lambda p: p.monthly_cost or 0.0)
@@ -100,14 +103,16 @@ def _commands(
         yield shlex.join(["tierbench", "compare", *asked_for, *kept])
 
 
-def _predictor(app: App, run: str, results: Path) -> tuple[Results, Predictor]:
+def _predictor(
+    app: App, run: str, results: Path, hour: Mapping[str, float] | None = None
+) -> tuple[Results, Predictor]:
     campaign, _, slug = run.rstrip("/").rpartition("/")
     loaded = store.load(app.folder(results, campaign.removesuffix("/runs") or "latest"))
     of_name = [data for data in loaded.done if data.record.run.slug == slug]
     if not of_name:
         runs = listed([data.record.run.slug for data in loaded.done])
         raise UsageError(f"{loaded.name} has no finished run {slug!r}", advice=f"it has {runs}")
-    return loaded, Predictor(loaded, of_name[0])
+    return loaded, Predictor(loaded, of_name[0], hour)
 
 
 def _predictions(

@@ -6,6 +6,7 @@ the next one goes on in the same folder, which docs/OBSERVE.md lists. A report f
 demand.parquet and the options alone.
 """
 
+import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -19,8 +20,10 @@ from orchestrator.analysis.observed.demand import HOUR_S, QUANTITIES, Demand
 from orchestrator.analysis.observed.judging import CandidateAnswer, Observed
 from orchestrator.collectors.common import local
 from orchestrator.collectors.node_exporter import NodeExporterCollector
+from orchestrator.errors import UNREADABLE, UsageError
 from orchestrator.histories.files import DEMAND, live
 from orchestrator.keys import strict_yaml
+from orchestrator.keys.messages import failure
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
 from orchestrator.powers import Clock
 from orchestrator.run.telemetry import sampling
@@ -101,6 +104,18 @@ def _busiest_hour(demands: Sequence[Demand]) -> dict[str, float | None]:
     rates = pd.concat([hour / hour["s"] for hour in hours], axis=1).sum(axis=1, skipna=False)
     per_s = {f"{n}_per_s": None if np.isnan(rates[n]) else float(rates[n]) for n in QUANTITIES}
     return {"begin_s": busiest, **per_s}
+
+
+def busiest_hour(folder: Path) -> dict[str, float]:
+    """The load that an observation's folder keeps. UsageError without one, or if reads and writes
+    are not known apart."""
+    try:
+        hour: dict[str, float] = json.loads((folder / OBSERVED).read_text())["busiest_hour"]
+    except (OSError, *UNREADABLE) as error:
+        raise failure(UsageError, "no observation", folder=folder, error=error) from error
+    if hour["reads_per_s"] is None or not hour["writes_per_s"]:
+        raise failure(UsageError, "no mix", folder=folder)
+    return hour
 
 
 def row(answer: CandidateAnswer) -> dict[str, Any]:

@@ -8,7 +8,7 @@ or the run itself, whichever says less. Pure.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from statistics import NormalDist
 
@@ -66,6 +66,19 @@ def model(
     ]
     delay_s, sync_s = map(min, zip(*left, strict=True))
     return replace(_system(run, disk, cpus), delay_s=delay_s, sync_s=sync_s, **behind), disk
+
+
+def loaded(run: RunData, system: simulation.System, hour: Mapping[str, float]) -> simulation.System:
+    """The system with an observed load: arrivals that write as often as the run's transactions did,
+    syncs among it, with as many reads as there were. hour: reads, writes and bytes per second."""
+    databases = [node for node in run.record.nodes if node.role == "database"]
+    names, growth = [on[0].name for on in results.by_disk(databases).values()], run.telemetry.growth
+    own = sum(growth.per_s(name, counters.WRITES) or 0.0 for name in names) if growth else 0.0
+    rate = hour["writes_per_s"] / own * (value_of(run.record, "throughput_per_s") or 0.0)
+    reads, (_, _, writes) = hour["reads_per_s"] / rate, system.stages[-1]
+    read_bytes = hour["read_bytes_per_s"] / hour["reads_per_s"] if reads else system.read_bytes
+    stages = ((math.inf, reads, writes),)
+    return replace(system, rate_per_s=rate, stages=stages, read_bytes=read_bytes)
 
 
 def _left_s(

@@ -226,3 +226,51 @@ def test_nothing_is_advised_where_no_tier_has_a_chance(
 ) -> None:
     assert advise("throughput > 500000", "--results", results) == EXIT_DONE
     assert "no tier" in capfd.readouterr().out
+
+
+# ------------------------------------------------------------------ an observed load
+
+
+def observation(folder: Path, writes_per_s: float, **other: float | None) -> Path:
+    """The folder of one, as far as `advise` reads it."""
+    hour = {"begin_s": 1.8e9, "reads_per_s": 2.0 * writes_per_s, "writes_per_s": writes_per_s}
+    hour |= {"read_bytes_per_s": 16_384.0 * writes_per_s, "written_bytes_per_s": 1e6}
+    folder.mkdir(exist_ok=True)
+    (folder / "observed.json").write_text(json.dumps({"busiest_hour": hour | other}))
+    return folder
+
+
+def throughputs(
+    results: Path, folder: Path, capfd: pytest.CaptureFixture[str], *words: str | Path
+) -> dict[str, float]:
+    asked = ("throughput > 1", "--tier", "azure/P15", "--tier", "azure/P50", "--json")
+    assert advise(*asked, *words, "--results", results) == EXIT_DONE
+    tiers = json.loads(capfd.readouterr().out)["tiers"]
+    return {tier["tier"]: tier["figures"]["throughput_per_s"]["value"] for tier in tiers}
+
+
+def test_an_observed_hour_is_the_load(
+    results: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A tier that carries it does as many transactions as that hour asks for; twice the writes are
+    twice the transactions; and one whose cap the hour's I/Os are above does fewer."""
+    calm, busier, beyond = (
+        throughputs(results, tmp_path, capfd, "--observed", observation(tmp_path, per_s))
+        for per_s in (100.0, 200.0, 2000.0)
+    )
+    assert busier["azure/P50"] == pytest.approx(2 * calm["azure/P50"], rel=0.1)
+    assert calm["azure/P15"] == pytest.approx(calm["azure/P50"], rel=0.05)
+    assert beyond["azure/P15"] < 0.5 * beyond["azure/P50"]
+
+
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [("none", "none is no observation"), ("sar", "does not tell reads and writes apart")],
+)
+def test_what_is_no_load_is_refused(
+    folder: str, said: str, results: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    observation(tmp_path / "sar", 100.0, reads_per_s=None)
+    words = ("throughput > 1", "--observed", tmp_path / folder, "--results", results)
+    assert advise(*words) == EXIT_USAGE
+    assert said in " ".join(capfd.readouterr().err.split())
