@@ -4,7 +4,7 @@ the data, types of which one chooses size or limits at some points, and several 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -54,8 +54,10 @@ def purchases(
         if vm and provider_of(vm) != provider_of(full):
             continue
         with suppress(UsageError):  # not sold so
-            chosen = choose(catalog, {**keys, **placed, "enforcement": "existing"}, text(keys))
-            tier = striped(chosen)
+            count, existing = keys.get("count", 1), {**placed, "enforcement": "existing"}
+            disk = {key: value for key, value in keys.items() if key != "count"}
+            chosen = choose(catalog, disk | existing, text(keys))
+            tier = striped(replace(chosen, tier=replace(chosen.tier, count=count)))
             passed = through(vm_size, full, tier.count) if vm_size else Limits()
             lacks = "" if tier.limits.iops and tier.limits.bytes_per_s else "limits not known"
             if vm_size and passed == Limits():

@@ -21,15 +21,17 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 from orchestrator.analysis.observed import calibration, replay
+from orchestrator.analysis.observed.demand import Demand
 from orchestrator.analysis.observed.judging import Observed, OnDisk, judged
 from orchestrator.analysis.observed.replay import RateCap
 from orchestrator.planning import project_files
-from orchestrator.tier_catalog.candidates import purchases
+from orchestrator.tier_catalog.candidates import Purchase, purchases
 from tests.simulated_demand import DAY_S, PROCESSES, in_seconds, pieces, rates, seconds_of, summed
 
 RESOLUTIONS_S = (15, 60, 300, 600)
@@ -143,6 +145,47 @@ def planted(seed: int) -> tuple[float, OnDisk]:
     return truth, judged(replace(coarse, pieces=tuple(shown)), caps, None)
 
 
+def credit(seeds: int) -> Iterator[tuple[float, float]]:
+    """By sums of minutes beside seconds, full at first: how far off is the moment at which credit
+    is gone, as a share of what the bucket lasts at its peak, and the share of the time without."""
+    for process, seed in product(PROCESSES, range(seeds)):
+        fine = seconds_of(process, seed)
+        mean, lasts_s = float(fine.ios.mean()), 1800.0
+        caps = (RateCap("IOPS", "ios", 0.9 * mean, 3 * mean, 2.1 * mean * lasts_s),)
+        gone = []
+        for demand in (fine, summed(fine, 60)):
+            empty = replay.together(demand, caps, None, "low").credit <= 1e-9
+            at_s = float(demand.end_s[empty.argmax()]) if empty.any() else np.inf
+            gone.append((at_s, float(demand.step_s @ empty) / DAY_S))
+        (at_s, share), (coarse_s, coarse_share) = gone
+        moment = 0.0 if at_s == coarse_s else abs(at_s - coarse_s) / lasts_s
+        yield moment, abs(share - coarse_share)
+
+
+def named(seeds: int, step_s: int) -> tuple[int, int]:
+    """Of how many processes and seeds the two that are named include the cheapest disk that truly
+    carries, by every second; step_s: at which it is read, with an hourly piece if not a second."""
+    catalog, hits, of = project_files.catalog(Path(__file__).parents[2]), 0, 0
+    for process, seed in product(PROCESSES, range(seeds)):
+        fine = seconds_of(process, seed, mean=900.0)
+        read = fine
+        if step_s > 1:
+            read = replace(summed(fine, step_s), pieces=pieces(fine, 24, 300))
+        observed = Observed.of([read], TOLERANCE)
+        vm = "azure/Standard_D8s_v5"
+        offers = purchases(catalog, 256 * 2**30, observed.needs, None, vm)
+        pair = observed.against(offers).worth["azure"]
+        truly = (o for o in offers if o.tier.price and not o.lacks and _carries(fine, o))
+        of, hits = of + 1, hits + (next(truly).name in [answer.purchase.name for answer in pair])
+    return hits, of
+
+
+def _carries(fine: Demand, offer: Purchase) -> bool:
+    caps = [*replay.caps(offer.tier.limits), *replay.caps(offer.vm)]
+    replayed = replay.together(fine, caps, offer.unit_bytes, "high")
+    return float(replayed.at_cap.mean()) <= TOLERANCE
+
+
 def week() -> bool:
     """What a week of three nodes in seconds against the whole catalog costs."""
     root = Path(__file__).parents[2]
@@ -177,6 +220,14 @@ def main() -> int:
         f"{100 * calibration.unseen_share(24):.1f} % of the time"
     )
     sound &= week()
+    off = np.array(list(credit(asked.seeds)))
+    print(
+        f"credit by minutes: moment within {100 * off[:, 0].max():.1f} % of the bucket's duration, "
+        f"share of time without within {100 * off[:, 1].max():.2f} pp, {len(off)} cases"
+    )
+    for step_s in (1, 60):
+        hits, of = named(asked.seeds, step_s)
+        print(f"T = {step_s} s: the two named include the cheapest that carries: {hits} of {of}")
     covered = unseen(2000, asked.pieces, asked.each)
     print(f"regimes at random that are seen or within that share: {100 * covered:.1f} %")
     return 0 if sound and covered >= 0.95 else 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog.candidates import Purchase, points, purchases, text
 from tests.catalog import CATALOG
@@ -23,7 +25,8 @@ def test_what_is_too_small_for_the_data_is_left_out() -> None:
 
 def test_a_provisioned_type_comes_free_at_steps_and_with_the_least_that_is_needed() -> None:
     names = named(256)
-    bought = [p.tier.limits for p in names.values() if p.name.startswith("azure/premium-v2")]
+    own = (p for p in names.values() if p.name.startswith("azure/premium-v2"))
+    bought = [p.tier.limits for p in own if "count" not in p.keys]
     assert {(each.iops, each.bytes_per_s) for each in bought} == {
         *((3000, 125 * MB), (4300, 151 * MB), (12_000, 500 * MB), (48_000, 2000 * MB))
     }
@@ -74,3 +77,13 @@ def test_prices_are_of_the_region() -> None:
     priced = [p for p in named(256, region="eastus").values() if p.tier.price]
     assert {p.provider for p in priced} == {"azure"}
     assert priced[0].keys["region"] == "eastus"
+
+
+def test_several_small_disks_are_bought_as_one() -> None:
+    """Their limits and prices together; the machine lets through what it does to all of them."""
+    names = named(256, vm="azure/Standard_D8s_v5")
+    single, four = named(64)["azure/P6"], names["azure/P6:count=4"]
+    assert single.tier.limits.iops == 240 and four.tier.limits.iops == 960
+    assert single.tier.price and four.tier.price
+    assert four.tier.price.monthly == pytest.approx(4 * single.tier.price.monthly)
+    assert four.vm == names["azure/P15"].vm and four.keys["count"] == 4
