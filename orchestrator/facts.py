@@ -63,26 +63,21 @@ DoubtKind = Literal[
 # fmt: on
 
 
-@dataclass(frozen=True)
-class LoadPoint:
-    """The load at which a workload is another one, `of`: a value of a sweep, or a rate that all
-    tiers are asked for alike. `rate`: transactions/s, in open loop."""
-
-    of: str
-    protocol: Literal["sweep", "same rate"]
-    axis: Literal["threads", "rate"]
-    value: float
+# What a factor does (`--vary`), which load a tier takes (`--sweep`), how all serve one rate
+# (`--latency-at`).
+Question = Literal["factor", "load", "same rate"]
 
 
 @dataclass(frozen=True)
 class Varied:
-    """The value of a factor (`--vary`) at which a workload is another one, `of`; as it was given.
-    `number`: what orders it among the others, and laws are made of; None for a word."""
+    """The value of a factor at which a workload is another one, `of`; as it was given. `number`:
+    what orders it among the others, and laws are made of; None for a word."""
 
     of: str
     factor: str
     value: str
     number: float | None = None
+    question: Question = "factor"
 
 
 # Names in `DatabaseFacts.since_reset`: each database writes them, `resources` reads them.

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from orchestrator.facts import DoubtKind, LoadPoint, NoteKind, PhaseName, Varied
+from orchestrator.facts import DoubtKind, NoteKind, PhaseName, Varied
 from orchestrator.tier import Gate, Price, Tier
 from orchestrator.units import shortened
 
@@ -111,8 +111,8 @@ class Workload:
     """Load generator, script, scale, concurrency and times; read from `workloads/*.yaml`.
     `database`: what it runs on instead of the profile's; `none` if it measures the disk alone.
     `slo`: what a tier must be proven to reach. `warmup_most_s`: how long a warm-up until throughput
-    is steady lasts at most, `warmup_s` at least. `writes`: whether it changes data. `point`: its
-    load, where one was set, and `varied`: the value of a factor. `confirm_s`: for how long limits
+    is steady lasts at most, `warmup_s` at least. `writes`: whether it changes data. `varied`:
+    the value of a factor, or its load, where one was set. `confirm_s`: for how long limits
     are changed behind the window. `warm`: whether caches are filled before; `settle`: whether it
     goes on, behind the window, until the disks are quiet. `lost_after_s`: how long after the
     window's begin the last node is lost, to be rebuilt; None: none is."""
@@ -131,7 +131,6 @@ class Workload:
     options: Mapping[str, int | float | str] = field(default_factory=dict)
     database: str | None = None
     slo: tuple[Objective, ...] = ()
-    point: LoadPoint | None = None
     varied: Varied | None = None
     warmup_most_s: float | None = None
     writes: bool = True

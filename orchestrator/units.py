@@ -6,26 +6,18 @@ only parser and the only formatter of quantities.
 
 import re
 import reprlib
-from collections.abc import Iterable, Mapping, Sequence
+import string
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 _Key = TypeVar("_Key")
 _One = TypeVar("_One")
 MOST = 2**63  # no disk, memory or count here reaches it
 
-_SIZE = {
-    "": 1,
-    "b": 1,
-    "kb": 10**3,
-    "mb": 10**6,
-    "gb": 10**9,
-    "tb": 10**12,
-    "kib": 2**10,
-    "mib": 2**20,
-    "gib": 2**30,
-    "tib": 2**40,
-}
+_SIZE = {"": 1, "b": 1}
+_SIZE |= {f"{prefix}b": 1000**power for power, prefix in enumerate("kmgt", 1)}
+_SIZE |= {f"{prefix}ib": 1024**power for power, prefix in enumerate("kmgt", 1)}
 _BITS = {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
 _TIME = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 _DIGITS = r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*"
@@ -163,14 +155,13 @@ def _three(value: float) -> str:
     return f"{value:.0f}" if "e+" in text else text.rstrip(".")
 
 
+_SHOWN = {"s": format_seconds, "bytes": format_bytes, "bytes/s": format_bytes_per_s}
+
+
 def format_quantity(value: float, unit: str) -> str:
     """A value in a base unit as a person reads it; `unit` is one of the model's unit names."""
-    if unit == "s":
-        return format_seconds(value)
-    if unit == "bytes":
-        return format_bytes(value)
-    if unit == "bytes/s":
-        return format_bytes_per_s(value)
+    if show := _SHOWN.get(unit):
+        return show(value)
     if unit == "%":
         return f"{format_number(value)} %"
     if unit.startswith("1/"):
@@ -224,3 +215,28 @@ def named(values: Mapping[str, int | float | str]) -> str:
         f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}"
         for name, value in values.items()
     )
+
+
+_KINDS: Mapping[str, Callable[[Any], str]] = {
+    "time": format_seconds,
+    "bytes": format_bytes,
+    "bytes/s": format_bytes_per_s,
+    "link": format_link_rate,
+    "number": format_number,
+    "change": format_change,
+    "list": listed,
+    "are": lambda names: f"{'are' if len(names) > 1 else 'is'} {listed(names)}",
+    "have": lambda names: f"{listed(names)} {'have' if len(names) > 1 else 'has'}",
+}
+
+
+class Words(string.Formatter):
+    """Fills texts as `str.format` does. Behind the colon of a brace may stand what a value is,
+    `{took:time}`, what is said unless it is 0 or empty, `{left:? with {left:bytes} left}`, or what
+    is said if it is, `{left:! with nothing left}`."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec.startswith(("?", "!")):
+            return format_spec[1:] if bool(value) == (format_spec[0] == "?") else ""
+        show = _KINDS.get(format_spec)
+        return show(value) if show else str(super().format_field(value, format_spec))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Objective, Plan, Run, Workload
-from orchestrator.planning import factors, load_points, plan
+from orchestrator.planning import factors, plan
 from tests.campaigns import SHAPES, START_S, build_profile, build_run, build_workload
 
 STEADY = (0.996, 1.0, 1.004)  # of the repetitions
@@ -20,11 +20,11 @@ def a_load(name: str = "point-select", slo: tuple[Objective, ...] = ()) -> Workl
 
 
 def swept(values: str, slo: tuple[Objective, ...] = ()) -> tuple[Workload, ...]:
-    return load_points.applied([a_load(slo=slo)], values, None)[0]
+    return factors.at_loads([a_load(slo=slo)], factors.parse(values, "load"), None)[0]
 
 
 def at_rate(rate_per_s: float, slo: tuple[Objective, ...] = ()) -> Workload:
-    return load_points.at(a_load(slo=slo), "same rate", "rate", rate_per_s)
+    return factors.at_load(a_load(slo=slo), factors.same_rate(rate_per_s))
 
 
 def build(
@@ -94,9 +94,9 @@ def at_loads(table: Mapping[str, Sequence[tuple[float, float]]]) -> Figures:
     """Tier → throughput/s and average latency (s) at each load of a sweep, in rising order."""
 
     def figures(run: Run, workload: Workload) -> list[Measurement]:
-        assert workload.point is not None
+        assert workload.varied is not None
         values = sorted({1.0, 4.0, 16.0, 64.0})
-        rate, latency_s = table[run.profile][values.index(workload.point.value)]
+        rate, latency_s = table[run.profile][values.index(workload.varied.number or 0.0)]
         return closed(run, rate, latency_s)
 
     return figures

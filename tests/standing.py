@@ -21,7 +21,7 @@ from tests.apps import an_app
 from tests.fakes import FakePlatform, completed, fake_world
 
 GIB = 2**30
-LIMITS = {"iops": 1100, "bytes-per-s": 125_000_000}
+LIMITS = {"iops": 1100, "bytes_per_s": 125_000_000}
 ENFORCED: dict[str, float] = {"iops": 1100, "bytes_per_s": 125_000_000}
 READY = {"device": "/dev/loop7"}
 BUSY = "umount: /mnt/p15: target is busy."  # as util-linux 2.38 says it

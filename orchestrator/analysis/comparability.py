@@ -7,6 +7,7 @@ campaigns another code revision or image may be what one wants to compare: it is
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
+from operator import ne
 from typing import Any
 
 from orchestrator.analysis import results
@@ -25,14 +26,12 @@ _COMPARED: tuple[str, ...] = ("version", "image", "stand_in", "durable", "durabi
 _NOT_THE_DISK = frozenset(
     {"name", "title", "catalog_type", "snapshots", "price", "source", "as_of", "notes", "vm_caps"}
 )
-_DATA = "data before the run "
+_DATA = "data before the run"
 _OF_CLUSTER = (  # which follow from its keys
-    "data before the run",
+    _DATA,
     "running database's durability.synchronous_standby_names",
     *("CPUs of the machines, as seen,", "memory of the machines, as seen,"),
 )
-_SHOWN = {of.title: of.show for of in factors.OF_CLUSTER.values()}
-_SHOWN["memory per node"] = format_bytes
 _HARDWARE = {"cpu_model": "CPU", "cpus": "cores", "kernel": "kernel"}
 
 
@@ -40,14 +39,8 @@ def differences(left: Record, right: Record) -> tuple[str, ...]:
     """Differences besides the tier, a phrase each: `database version 17.2 against 16.4`."""
     told, other = _told(left), _told(right)
     shared = [title for title in told if title in other]
-    return (
-        *_leaves("", _asked(left), _asked(right)),
-        *_machines(left, right),
-        *_leaves("", *({title: of[title] for title in shared} for of in (told, other))),
-        *_sessions(left, right),
-        *_data(left, right),
-        *_credit(left, right),
-    )
+    known = ({title: of[title] for title in shared} for of in (told, other))
+    return (*_leaves("", _asked(left), _asked(right)), *_leaves("", *known))
 
 
 def not_known(records: Sequence[Record]) -> tuple[str, ...]:
@@ -71,7 +64,7 @@ def obstacle(runs: Sequence[RunData], factor: str = "") -> str:
     empty text."""
     allowed = _allowed(factor) if factor else ()
     if factor and len({str(run.record.workload.dataset) for run in runs}) > 1:
-        allowed = (*allowed, _DATA)
+        allowed = (*allowed, f"{_DATA} ")
     if unlike := [phrase for phrase in among(runs) if not phrase.startswith(allowed)]:
         return f"the runs differ in more than the {factor or 'tier'}: {'; '.join(unlike)}"
     records = [run.record for run in runs]
@@ -117,12 +110,20 @@ def _asked(record: Record) -> dict[str, Any]:
 
 
 def _told(record: Record) -> dict[str, Any]:
-    """What is known of nodes, servers and load generator, by title: compared where both know it."""
+    """What is known of machines, nodes, servers, load generator and data, by title: compared where
+    both know it. Data are those before the run: after it, faster tiers have inserted more."""
     facts, generator = results.database(record), results.generator(record)
     node, names, pooler = record.profile.cluster.node, _COMPARED, None
-    if results.of_others(record):  # own settings follow from the profile
+    seen = {"host": "the machines"}
+    if results.of_others(record):  # own settings follow from the profile, as sizes of nodes do
         names, pooler = (*_COMPARED, "settings"), "seen" if facts.pooler else "not seen"
+        seen["database"] = "the nodes"
     every = {
+        **{
+            f"{what} of {whose}, as seen,": _seen(record, role, name)
+            for role, whose in seen.items()
+            for what, name in (("CPUs", "cpus"), ("memory", "memory_bytes"))
+        },
         "CPUs per node": node and node.cpus,
         "memory per node": node and node.memory_bytes,
         "connection pooler": pooler,
@@ -130,28 +131,15 @@ def _told(record: Record) -> dict[str, Any]:
         "load generator's version": generator.version,
         "load generator's batching of statements": generator.statements_batched,
         "workload's scripts (hash)": results.identity(record).scripts,
+        "`tls` of sessions": facts.more.get("tls"),
+        _DATA: results.database_before(record).data_bytes,
+        **_credit(record),
     }
-    return {title: value for title, value in every.items() if value not in (None, {})}
+    return {title: value for title, value in every.items() if value not in (None, {}, [], set())}
 
 
 def _titled(title: str, values: Mapping[str, Any]) -> dict[str, Any]:
     return {f"{title}{key}": value for key, value in values.items()}
-
-
-def _machines(left: Record, right: Record) -> Iterator[str]:
-    """Unlike CPUs or memory of any node or machine, whatever was declared of them. Of machines the
-    smallest and the largest: how many of a kind are used depends on where nodes are placed."""
-    titles = {"host": "the machines"}
-    if all(results.of_others(record) for record in (left, right)):
-        titles["database"] = "the nodes"  # ours have what was declared
-    for role, title in titles.items():
-        cpus = [_seen(record, role, "cpus") for record in (left, right)]
-        if all(cpus):
-            yield from _unlike(f"CPUs of {title}, as seen,", *cpus)
-        sizes = [_seen(record, role, "memory_bytes") for record in (left, right)]
-        if all(sizes) and unlike_memory(*sizes):
-            words = [", ".join(format_bytes(size) for size in each) for each in sizes]
-            yield f"memory of {title}, as seen, {' against '.join(words)}"
 
 
 def unlike_memory(left: Sequence[float], right: Sequence[float]) -> bool:
@@ -162,48 +150,41 @@ def unlike_memory(left: Sequence[float], right: Sequence[float]) -> bool:
 
 
 def _seen(record: Record, role: str, name: str) -> list[float]:
-    """What was seen of its nodes, in order of size; empty where it was not of each."""
+    """What was seen of its nodes, in order of size; empty where it was not of each. Of machines the
+    smallest and the largest: how many of a kind are used depends on where nodes are placed."""
     values = [getattr(node, name) for node in record.nodes if node.role == role]
     if not values or not all(values):
         return []
     return [min(values), max(values)] if role == "host" else sorted(values)
 
 
-def _sessions(left: Record, right: Record) -> Iterator[str]:
-    """Whether they were encrypted, of clusters that others run; of own ones it is a setting."""
-    modes = [results.database(record).more.get("tls") for record in (left, right)]
-    if all(isinstance(mode, str) for mode in modes) and modes.count("off") == 1:
-        yield from _unlike("`tls` of sessions", *modes)
-
-
-def _data(left: Record, right: Record) -> Iterator[str]:
-    """Differences in the data before the runs: after them, faster tiers have inserted more."""
-    sizes = [results.database_before(record).data_bytes for record in (left, right)]
-    known = [size for size in sizes if size is not None]
-    if len(known) == 2 and max(known) - min(known) > MAX_DATA_DIFFERENCE_PCT / 100 * max(known):
-        yield from _unlike("data before the run", *known, show=format_bytes)
-
-
-def _credit(left: Record, right: Record) -> Iterator[str]:
-    """Real disks of which one is known to have begun on burst credit and the other without: a
-    difference that is no tier's. Nothing is said where it is not known."""
-    states = [_credit_states(record) for record in (left, right)]
-    for bucket in states[0].keys() & states[1].keys():
-        pair = [state[bucket] for state in states]
-        if all(pair) and pair[0].isdisjoint(pair[1]):
-            yield from _unlike(f"burst credit for {bucket} at the begin:", *pair, show=_any_of)
-
-
-def _credit_states(record: Record) -> dict[str, set[str]]:
-    """ "iops", "bytes" → what is known of its nodes' disks; empty if one of them is not known."""
+def _credit(record: Record) -> dict[str, set[str]]:
+    """What is known of the credit with which its real disks began, by title; empty if one of them
+    is not known."""
     disks = group(record.facts, "burst_credit").values()
     every = (pair for buckets in disks for pair in buckets.items())
     states = gathered((name, str(bucket["state"])) for name, bucket in every)
-    return {name: set() if "unknown" in known else set(known) for name, known in states.items()}
+    return {
+        f"burst credit for {name} at the begin:": set() if "unknown" in known else set(known)
+        for name, known in states.items()
+    }
 
 
 def _any_of(words: Iterable[str]) -> str:
     return " or ".join(sorted(words))
+
+
+# How a title begins → what tells that two values are unlike, and how they are shown.
+_RULES: Mapping[str, tuple[Callable[[Any, Any], bool], Callable[[Any], str]]] = {
+    **{of.title: (ne, of.show) for of in factors.OF_CLUSTER.values()},
+    "memory per node": (ne, format_bytes),
+    "memory of ": (unlike_memory, lambda sizes: ", ".join(map(format_bytes, sizes))),
+    "`tls` of sessions": (lambda *modes: modes.count("off") == 1, str),
+    _DATA: (lambda *s: max(s) - min(s) > MAX_DATA_DIFFERENCE_PCT / 100 * max(s), format_bytes),
+    # Of which one is known to have begun on credit and the other without: no tier's difference.
+    "burst credit for ": (set.isdisjoint, _any_of),
+    "file system": (ne, _any_of),
+}
 
 
 def _leaves(title: str, left: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
@@ -213,14 +194,13 @@ def _leaves(title: str, left: Mapping[str, Any], right: Mapping[str, Any]) -> It
         if isinstance(first, Mapping) and isinstance(second, Mapping):
             yield from _leaves(f"{title}{key}.", first, second)
         else:
-            shown = _SHOWN.get(f"{title}{key}", str)
-            yield from _unlike(f"{title}{key}", first, second, show=shown)
+            yield from _unlike(f"{title}{key}", first, second)
 
 
-def _unlike(
-    title: str, left: Any, right: Any, *, show: Callable[[Any], str] = str
-) -> Iterator[str]:
-    if left != right:
+def _unlike(title: str, left: Any, right: Any) -> Iterator[str]:
+    rules = (rule for begin, rule in _RULES.items() if title.startswith(begin))
+    unlike, show = next(rules, (ne, str))
+    if unlike(left, right):
         words = ("not given" if value is None else show(value) for value in (left, right))
         yield f"{title} {' against '.join(words)}"
 
@@ -284,7 +264,7 @@ def _file_systems(left: Sequence[RunData], right: Sequence[RunData]) -> Iterator
     sides = [[results.identity(run.record).file_systems for run in runs] for runs in (left, right)]
     systems = [{str(system) for of in side for system in of.values()} for side in sides]
     if all(systems):
-        yield from _unlike("file system", *systems, show=_any_of)
+        yield from _unlike("file system", *systems)
 
 
 def remarks(before: Results, after: Results) -> tuple[str, ...]:

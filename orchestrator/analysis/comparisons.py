@@ -9,12 +9,14 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 from orchestrator import metrics, units
 from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.overload import LatencyOutcome
 from orchestrator.analysis.results import Key, Measured, RunData, sound
 from orchestrator.analysis.statistics import looks, stats
+from orchestrator.keys.messages import said
 
 # What is compared. Of TPC-C's transaction types only New-Order, the one that the specification
 # reports first: each further comparison is one more chance of a false alarm.
@@ -28,6 +30,7 @@ COMPARED = (
 # "Same" is two one-sided tests at 5 % (Schuirmann 1987): a 90 % interval within the margin. Values
 # may agree by chance: where half of the runs are slow, two blocks are wrong in 6 %, three in 5 %.
 SAME_CONFIDENCE, SAME_LEAST = 0.90, 3
+worded = partial(said, __package__, "comparisons.yaml")
 
 
 @dataclass(frozen=True)
@@ -156,40 +159,22 @@ def verdict(pair: Pair, margin_pct: float, chance: float, family: int) -> tuple[
     if pair.overload:
         return pair.overload.word, pair.overload.reason
     if interval is None:
-        return "inconclusive", _too_few(pair)
+        few = "no interval" if pair.in_blocks else "no interval of two campaigns"
+        return "inconclusive", worded(few, some=len(pair.left))
     low, high = interval
-    span, margin = _span(interval), units.format_quantity(margin_pct, "%")
     narrow = pair.ratio.at(pair.within).interval_pct or interval
     enough = min(len(pair.left), len(pair.right)) >= SAME_LEAST
+    told = partial(worded, low=low, high=high, margin=margin_pct)
     if -margin_pct <= narrow[0] and narrow[1] <= margin_pct and enough:
-        level = units.format_quantity(100 * pair.within, "%")
-        return "same", f"the {level} interval {_span(narrow)} lies within ±{margin}"
+        return "same", told("same", low=narrow[0], high=narrow[1], level=100 * pair.within)
     if low <= 0 <= high and -margin_pct <= low and high <= margin_pct:
-        few = f"fewer than {SAME_LEAST} repetitions do not prove it"
-        return "inconclusive", f"the interval {span} lies within ±{margin}, but {few}"
+        return "inconclusive", told("too few for the same", least=SAME_LEAST)
     if low <= 0 <= high:
-        both = f"the interval {span} includes no change and also more than ±{margin}"
-        return "inconclusive", f"{both}: {_more(pair, margin_pct)}"
+        return "inconclusive", told("change or none", more=_more(pair, margin_pct))
     if chance > 1 - stats.CONFIDENCE:
-        among = family if pair.in_blocks else "all"
-        alone = f"the interval {span} excludes no change, but among {among} comparisons one such"
-        return "inconclusive", f"{alone} is likely by chance: more repetitions are needed"
+        return "inconclusive", told("by chance", among=family if pair.in_blocks else "all")
     better = (low > 0) == (pair.metric.direction == "higher")
-    side = "above" if low > 0 else "below"
-    return "better" if better else "worse", f"the whole interval {span} lies {side} no change"
-
-
-def _span(interval: tuple[float, float]) -> str:
-    low, high = interval
-    return f"{units.format_change(low)} to {units.format_change(high)}"
-
-
-def _too_few(pair: Pair) -> str:
-    if not pair.in_blocks:
-        return "one repetition gives no interval: each side needs at least 2"
-    count = "one" if pair.left else "no"
-    few = f"{count} repetition that both sides finished gives no interval"
-    return f"{few}: at least 2 are needed, 5 are better"
+    return "better" if better else "worse", told("a change", side="above" if low > 0 else "below")
 
 
 def _more(pair: Pair, margin_pct: float) -> str:
@@ -197,13 +182,14 @@ def _more(pair: Pair, margin_pct: float) -> str:
     change within the margin is settled when its narrower interval fits into the margin; any change
     is settled when the interval no longer reaches no change."""
     if not pair.in_blocks:
-        return "more repetitions are needed, or days that differ less"
+        return worded("more days")
     change = abs(math.log(pair.ratio.ratio))
     room = math.log1p(margin_pct / 100) - change
     same = stats.repetitions_to_reach(pair.left, pair.right, room, pair.within)
     differs = stats.repetitions_to_reach(pair.left, pair.right, change, pair.confidence)
     ways = (same and max(same, SAME_LEAST), differs)
     wanted = min((count for count in ways if count), default=None)
-    if wanted is None:
-        return f"more than {stats.MAX_REPETITIONS} repetitions would be needed at this noise"
-    return f"needs about {units.counted(max(1, wanted - len(pair.left)), 'more repetition')}"
+    more = (
+        "" if wanted is None else units.counted(max(1, wanted - len(pair.left)), "more repetition")
+    )
+    return worded("more", more=more, most=stats.MAX_REPETITIONS)

@@ -213,30 +213,6 @@ class ClusterDecision:
 
 
 @dataclass(frozen=True)
-class TierSweep:
-    """One tier over the loads of a sweep. Loads are values of its axis; None: not found."""
-
-    tier: str
-    peak_per_s: float | None  # the highest mean throughput
-    knee: float | None  # the least load with nearly as much, if a higher one was measured
-    at_slo: float | None  # the highest load proven to meet the latencies of the SLO
-    at_slo_per_s: float | None  # its mean throughput
-    stopped: str  # why no higher load is proven, or empty
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """One workload over several loads. `workloads`: those that stand for its `values`, in order."""
-
-    workload: str
-    axis: str
-    values: tuple[float, ...]
-    workloads: tuple[str, ...]
-    slo: tuple[str, ...]
-    tiers: tuple[TierSweep, ...]
-
-
-@dataclass(frozen=True)
 class Law:
     """How a figure follows a factor: as its value to the power of `exponent`, with its interval of
     90 %. `values`: how many it rests on. `knee`: place of the value behind which figures follow
@@ -253,28 +229,40 @@ class Law:
 
 
 @dataclass(frozen=True)
-class FactorOnTier:
-    """A factor on one tier. Mappings: workload at a value → what it had there."""
+class TierValues:
+    """One tier at the values of what is varied. Mappings: workload at a value → what it had there.
+    Loads are numbers of a sweep; None: not found, or no sweep."""
 
     tier: str
     steps: tuple[Delta, ...]  # each value, as `contender`, against the first
-    per_node: Mapping[str, float]  # mean throughput
-    laws: tuple[Law, ...]
     causes: Mapping[str, BottleneckCause]
+    per_node: Mapping[str, float] = field(default_factory=dict)  # mean throughput
+    laws: tuple[Law, ...] = ()
+    peak_per_s: float | None = None  # the highest mean throughput
+    knee: float | None = None  # the least load with nearly as much, if a higher one was measured
+    at_slo: float | None = None  # the highest load proven to meet the latencies of the SLO
+    at_slo_per_s: float | None = None  # its mean throughput
+    stopped: str = ""  # why no higher load is proven
 
 
 @dataclass(frozen=True)
-class VariedFactor:
-    """One workload at the values of a factor. `values`: in words; `numbers`: empty if they are
-    none; `workloads`: those that stand for them. `horizons`: how far each tier is enough."""
+class VariedWorkload:
+    """One workload at the values of a factor, or at the loads of a sweep. `values`: in words;
+    `numbers`: empty if they are none; `workloads`: those that stand for them. `horizons`: how far
+    each tier is enough; `slo`: its latencies, which a load of a sweep may be too much for."""
 
     workload: str
     factor: str
     values: tuple[str, ...]
     numbers: tuple[float, ...]
     workloads: tuple[str, ...]
-    tiers: tuple[FactorOnTier, ...]
-    horizons: tuple[str, ...]
+    tiers: tuple[TierValues, ...]
+    horizons: tuple[str, ...] = ()
+    slo: tuple[str, ...] = ()
+
+    def word(self, number: float) -> str:
+        """The value that is this number."""
+        return self.values[self.numbers.index(number)]
 
 
 @dataclass(frozen=True)
@@ -299,11 +287,11 @@ class Verdict:
     decisions: tuple[Decision, ...]
     doubts: tuple[Doubt, ...]
     missing: tuple[str, ...] = ()
-    sweeps: tuple[Sweep, ...] = ()
+    sweeps: tuple[VariedWorkload, ...] = ()
     noise_floor: tuple[Delta, ...] = ()  # the baseline's twin against it
     excluded: tuple[ExcludedRun, ...] = ()
     cluster: ClusterDecision | None = None  # None with one workload or one tier
-    varied: tuple[VariedFactor, ...] = ()
+    varied: tuple[VariedWorkload, ...] = ()
 
 
 # ------------------------------------------------------------------ predictions, beside a verdict

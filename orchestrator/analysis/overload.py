@@ -16,7 +16,7 @@ from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import loads
 from orchestrator.keys.messages import message
 from orchestrator.model import Note, Plan, Profile, Record, Workload
-from orchestrator.planning import load_points, plan
+from orchestrator.planning import factors, plan
 from orchestrator.units import format_quantity, gathered, listed
 
 BEHIND = 0.01  # of what was asked for: less is the queue of a moment
@@ -162,7 +162,7 @@ def plan_at_same_rate(campaign: Results) -> Plan | None:
     tier without capacity is left out, which a note says."""
     first = campaign.plan
     share_pct = first.latency_at_pct
-    if share_pct is None or any(load.point is not None for load in first.workloads):
+    if share_pct is None or any(factors.asks(load, "same rate") for load in first.workloads):
         return None
     cells: list[tuple[Workload, list[Profile]]] = []
     notes: list[Note] = []
@@ -180,5 +180,5 @@ def plan_at_same_rate(campaign: Results) -> Plan | None:
             measured = [profile for profile in first.profiles if profile.name in rates]
             least = min(map(median, rates.values()))
             rate = float(f"{share_pct / 100 * least:.{_DIGITS}g}")
-            cells.append((load_points.at(workload, "same rate", "rate", rate), measured))
+            cells.append((factors.at_load(workload, factors.same_rate(rate)), measured))
     return plan.followed_by(first, cells, notes)

@@ -96,20 +96,35 @@ class Results:
         every = {run.record.run.number: validity.excluding(run.record) for run in self.done}
         return {number: doubts for number, doubts in every.items() if doubts}
 
+    @cached_property
+    def counting(self) -> Mapping[Cell, Sequence[RunData]]:
+        """The finished runs of each cell that may enter results, in the order of their numbers."""
+        numbers = {run.number for run in self.plan.runs} - self.excluded.keys()
+        runs = ((data.record.run, data) for data in self.done)
+        return units.gathered(
+            ((r.profile, r.workload), of) for r, of in runs if r.number in numbers
+        )
+
+    def lost(self, run: Run) -> str:
+        """What became of a planned run without figures that count: `failed: no space left`, `was
+        not carried out`; empty if it left some."""
+        if doubts := self.excluded.get(run.number):
+            return f"was excluded: {doubts[0].kind}: {doubts[0].text}"
+        if run.number not in self.by_number:
+            return f"was {self.absent}"
+        record = self.by_number[run.number].record
+        if record.outcome == "done":
+            return ""
+        why = (record.failure or "no reason was recorded").strip().rstrip(".")
+        return f"failed: {why}" if record.outcome == "failed" else f"was {record.outcome}: {why}"
+
 
 # ------------------------------------------------------------------ picking
 
 
 def finished(campaign: Results, profile: str, workload: str) -> tuple[RunData, ...]:
     """The runs of a cell that may enter results, in the order of their numbers."""
-    planned = {run.number for run in campaign.plan.runs}
-    return tuple(
-        data
-        for data in campaign.done
-        if (data.record.run.profile, data.record.run.workload) == (profile, workload)
-        and data.record.run.number in planned
-        and data.record.run.number not in campaign.excluded
-    )
+    return tuple(campaign.counting.get((profile, workload), ()))
 
 
 @dataclass(frozen=True)
@@ -257,6 +272,13 @@ def whole(runs: Sequence[RunData], key: Key) -> tuple[float, ...]:
         measured = [sound(run.record.measurements).get(key) for run in runs]
         values = tuple(m.value for m in measured if m is not None and m.value > 0)
     return values if len(values) == len(runs) else ()
+
+
+def in_common(*sides: Sequence[RunData]) -> tuple[list[RunData], ...]:
+    """The runs of each side in the repetitions that all sides have, in the order of repetitions."""
+    numbers = [{run.record.run.repetition for run in runs} for runs in sides]
+    common = set.intersection(*numbers)
+    return tuple([run for run in runs if run.record.run.repetition in common] for runs in sides)
 
 
 def objective_values(runs: Sequence[RunData], objective: model.Objective) -> tuple[float, ...]:

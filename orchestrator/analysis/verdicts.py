@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from orchestrator.analysis import comparability, comparisons, conclusions, overload, results
 from orchestrator.analysis.conclusions import Bottleneck, CellSummary, Decision, Delta, ExcludedRun
-from orchestrator.analysis.decisions import decision, factors, load_sweeps
+from orchestrator.analysis.decisions import decision, factors
 from orchestrator.analysis.doubts import campaign_checks, kinds
 from orchestrator.analysis.results import Measured, Results, RunData
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry import bottlenecks, conservation, resources
-from orchestrator.analysis.telemetry.inside_causes import NO_FASTER_DISK
+from orchestrator.analysis.telemetry.cause_words import NO_FASTER_DISK
 from orchestrator.metrics import METRICS
-from orchestrator.model import Measurement, Run
+from orchestrator.model import Measurement
 from orchestrator.planning import factors as planned
 
 SCHEMA_VERSION = 2  # decisions have criteria, SLO and prices
@@ -24,6 +24,7 @@ def judge(campaign: Results) -> conclusions.Verdict:
     changes, floor = deltas(campaign), noise_floor(campaign)
     doubts = kinds.find(campaign)
     decisions, cluster = decision.decide_all(campaign, of_cells, doubts)
+    varied = factors.concluded(campaign, of_cells, decisions)
     return conclusions.Verdict(
         schema_version=SCHEMA_VERSION,
         baseline=campaign.plan.baseline,
@@ -33,11 +34,11 @@ def judge(campaign: Results) -> conclusions.Verdict:
         decisions=decisions,
         doubts=(*doubts, *campaign_checks.noise_floor(changes, floor)),
         missing=missing(campaign),
-        sweeps=load_sweeps.sweeps(campaign),
+        sweeps=varied["load"],
         noise_floor=floor,
         excluded=excluded(campaign),
         cluster=cluster,
-        varied=factors.varied(campaign, of_cells, decisions),
+        varied=varied["factor"],
     )
 
 
@@ -91,7 +92,7 @@ def missing(campaign: Results) -> tuple[str, ...]:
     """Planned cells without any finished run that counts, each with what became of its runs."""
     return tuple(
         f"{cell.title}: {cell.without_figures} "
-        f"({'; '.join(_fate(campaign, run) for run in cell.planned)})"
+        f"({'; '.join(f'run {run.number} {campaign.lost(run)}' for run in cell.planned)})"
         for cell in results.cells(campaign)
         if cell.missing
     )
@@ -105,16 +106,6 @@ def excluded(campaign: Results) -> tuple[ExcludedRun, ...]:
         for number, doubts in campaign.excluded.items()
     }
     return tuple(ExcludedRun(r.number, r.profile, r.workload, reasons[r.number]) for r in runs)
-
-
-def _fate(campaign: Results, run: Run) -> str:
-    if doubts := campaign.excluded.get(run.number):
-        return f"run {run.number} excluded: {doubts[0].kind}: {doubts[0].text}"
-    if run.number not in campaign.by_number:
-        return f"run {run.number} was {campaign.absent}"
-    record = campaign.by_number[run.number].record
-    why = f": {record.failure}" if record.failure else ""
-    return f"run {run.number} {record.outcome}{why}"
 
 
 def deltas(campaign: Results) -> tuple[Delta, ...]:

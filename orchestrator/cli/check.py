@@ -3,11 +3,9 @@
 A campaign checks after each of its runs; this command checks any database that can be reached.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast, get_args
+from typing import cast, get_args
 
 import typer
 from rich.markup import escape
@@ -17,9 +15,6 @@ from orchestrator.cli.options import takes
 from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE, RunError, UnavailableError, UsageError
 from orchestrator.keys.messages import failure
 from orchestrator.model import Endpoint, Tls, TlsMode
-
-if TYPE_CHECKING:
-    from orchestrator.load_generators.common import consistency
 
 
 @takes(in_json=True)
@@ -43,7 +38,10 @@ def check(
         outcome = consistency.check(conditions.read_text(), endpoint, fresh=fresh)
     except RunError as error:  # of the server or of its tables: nothing was evaluated
         raise failure(UnavailableError, "tables not read", error=error) from error
-    lines = [f"{each.name}  {_word(each)}  {each.holds}" for each in outcome.conditions]
+    lines = [
+        f"{each.name}  {_word(each.problem, each.violations)}  {each.holds}"
+        for each in outcome.conditions
+    ]
     count = f"{outcome.warehouses_checked:,} of {outcome.warehouses:,}"
     app.out.show(outcome, *lines, f"{count} warehouses checked")
     whole = all(checked.violations == 0 for checked in outcome.conditions)
@@ -59,7 +57,7 @@ def _tls(environment: Mapping[str, str]) -> Tls:
     return Tls(cast(TlsMode, mode), environment.get("PGSSLROOTCERT"))
 
 
-def _word(checked: consistency.Condition) -> str:
-    if checked.problem:
-        return f"[yellow]could not be evaluated ({escape(checked.problem)})[/yellow]"
-    return f"[red]broken by {checked.violations} rows[/red]" if checked.violations else "holds"
+def _word(problem: str | None, violations: int | None) -> str:
+    if problem:
+        return f"[yellow]could not be evaluated ({escape(problem)})[/yellow]"
+    return f"[red]broken by {violations} rows[/red]" if violations else "holds"

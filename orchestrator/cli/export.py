@@ -3,7 +3,7 @@ other programs take, how it stands, and whether its figures are those of its raw
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from rich.markup import escape
 from typer import Exit, Option
@@ -12,7 +12,6 @@ from orchestrator.cli import RESULTS
 from orchestrator.cli import options as asked
 from orchestrator.cli.app import App
 from orchestrator.cli.campaign_app import CampaignApp
-from orchestrator.cli.completion import among
 from orchestrator.errors import EXIT_DIFFERS, UnavailableError, UsageError
 from orchestrator.units import counted
 
@@ -42,7 +41,7 @@ def report(
 def export(
     app: App,
     folder: asked.CampaignArgument,
-    form: Annotated[str, among("csv, junit, openmetrics", "what other programs take.", "--format")],
+    form: Annotated[Literal["csv", "junit", "openmetrics"], Option("--format")],
     output: Path | None = None,
     slo: asked.SloOption = None,
     results: asked.ResultsOption = RESULTS,
@@ -51,8 +50,6 @@ def export(
     from orchestrator.cli import concluding
     from orchestrator.report.exports import FORMATS
 
-    if form not in FORMATS:
-        raise UsageError(f"no format {form!r} is known", advice=f"one of {', '.join(FORMATS)}")
     loaded, verdict = concluding.judged(app.folder(results, folder), slo)
     _write(FORMATS[form](loaded, verdict), output)
 

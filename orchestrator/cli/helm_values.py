@@ -4,7 +4,6 @@ people who run Kubernetes themselves. Nothing is started, and no cluster is aske
 from dataclasses import replace
 from typing import Annotated
 
-from rich.console import Console
 from typer import Argument
 
 from orchestrator.cli import completion
@@ -39,7 +38,7 @@ def values(
         cluster = replace(cluster, nodes=nodes, replication_factor=factor)
     content = helm_values.values(cluster, wanted, read.placing)
     says = [f"{read.tier.title}, at the scale {scale}.", *helm_values.remarks(cluster, wanted)]
-    _print(app.out, "".join(f"# {line}\n" for line in says) + written(content))
+    app.out.out("".join(f"# {line}\n" for line in says) + written(content), end="")
 
 
 @takes()
@@ -51,7 +50,8 @@ def storage_class(app: App, profile: ProfileArgument, scale: ScaleOption = "lapt
     if not wanted.provisioner:
         raise failure(UsageError, "class exists", profile=read.name, wanted=wanted)
     size = (wanted.size_bytes or 0) // 2**30
-    _print(app.out, f"# Claims must ask for {size}Gi.\n{storage_classes.manifest(wanted)}")
+    manifest = storage_classes.manifest(wanted)
+    app.out.out(f"# Claims must ask for {size}Gi.\n{manifest}", end="")
 
 
 def _read(
@@ -69,7 +69,3 @@ def _read(
     if read.cluster.database == plan.EXISTING or read.tier.disk.storage_class is None:
         raise failure(UsageError, "nothing to make", profile=name)
     return read, read.tier.disk.storage_class
-
-
-def _print(out: Console, text: str) -> None:
-    out.print(text, end="", markup=False, soft_wrap=True)

@@ -64,8 +64,7 @@ def init(
         text, compared = _profile(name, changes or (), options, app)
         texts[own / "profiles" / f"{name}.yaml"] = text
     if workload is not None:
-        text = _section("head", kind="workload") + _section("workload", name=workload)
-        texts[own / "workloads" / f"{workload}.yaml"] = text
+        texts[own / "workloads" / f"{workload}.yaml"] = _filled("workload", name=workload)
     if name is None and (
         asked := [f"--{key.replace('_', '-')}" for key, of in vars(options).items() if of]
     ):
@@ -86,6 +85,7 @@ def init(
 def _profile(name: str, changes: Sequence[str], wanted: Wanted, app: App) -> tuple[str, bool]:
     """The text of the profile, with `changes` of its tier; and if its disk is emulated on this
     machine, as those shipped are. UsageError with every mistake."""
+    from orchestrator.keys.tier_keys import NUMBER
     from orchestrator.planning import profiles, project_files
     from orchestrator.tier import Emulated
 
@@ -94,68 +94,34 @@ def _profile(name: str, changes: Sequence[str], wanted: Wanted, app: App) -> tup
         raise failure(UsageError, "which disk")
     if wanted.hosts and (wanted.cluster or wanted.vm):
         raise failure(UsageError, "nodes of its own")
-    given = dict(map(project_files.key_and_value, changes))
-    row, text = wanted.tier, _section("head", kind="profile")
-    text += _section("question", subject=row or next(filter(None, places[:2]), "its own disk"))
-    if row is None:
-        text += f"# The tier's name in tables.\ntitle: {name}\n"
-    text += "tier:\n" if row is None else f"tier:\n{_section('row', row=row)}"
-    text += "".join(f"  {key}: {value}\n" for key, value in given.items())
-    text += _disk(wanted, "iops" in given)
-    if not wanted.hosts:
-        text += _cluster(wanted, app)
-    if engines := names_in(wanted.machines):
-        text += _section("machines", machines=", ".join(engines))
-    if wanted.client_machine:
-        text += _section("client", client_machine=wanted.client_machine)
-    if wanted.storage_class:
-        text += _section("kubernetes")
     clusters, catalog = project_files.clusters(app.root), project_files.catalog(app.root)
+    provider = (wanted.vm or wanted.tier or "").partition("/")[0]
+    cluster = wanted.cluster or CLUSTERS.get(provider, CLUSTERS["azure"])
+    if wanted.vm and cluster not in clusters:
+        raise UsageError(f"there is no profiles/clusters/{cluster}.yaml", advice="`tierbench list`")
+    text = _filled(
+        "profile",
+        name=name,
+        wanted=wanted,
+        number=NUMBER,
+        given=dict(map(project_files.key_and_value, changes)),
+        servers=addresses.read(wanted.hosts).servers if wanted.hosts else (),
+        cluster=cluster,
+        of_cluster=clusters.get(cluster, ""),
+        engines=(engines := names_in(wanted.machines)),
+    )
     kinds = app.disk_kinds()
     read = profiles.read_profile(name, text, clusters, _READ_AT, catalog, mechanisms=kinds)
     return text, isinstance(read.tier.disk, Emulated) and not engines
 
 
-def _disk(wanted: Wanted, has_limits: bool) -> str:
-    """How the tier's disk is made or found; of others' cluster that too."""
-    from orchestrator.keys.tier_keys import NUMBER
+def _filled(kind: str, **words: object) -> str:
+    """What init.jinja makes of these."""
+    from jinja2 import Environment, StrictUndefined
 
-    if wanted.path is not None:
-        place = _section("each" if NUMBER in wanted.path else "shared", path=wanted.path)
-        text = _section("mounted", place=place.rstrip())
-        return text if wanted.tier or has_limits else text + _section("limits")
-    if wanted.storage_class is not None:
-        return _section("claimed", name=wanted.storage_class)
-    if not wanted.hosts:
-        return _section("emulated")
-    servers = addresses.read(wanted.hosts).servers
-    return _section(
-        "existing",
-        copies=max(1, min(3, len(servers))),
-        hosts=wanted.hosts,
-        exporters=" ".join(f"http://{server.host}:9100" for server in servers),
-    )
-
-
-def _cluster(wanted: Wanted, app: App) -> str:
-    """A shipped file by its name, or what it says with other virtual machines."""
-    provider = (wanted.vm or wanted.tier or "").partition("/")[0]
-    cluster = wanted.cluster or CLUSTERS.get(provider, CLUSTERS["azure"])
-    if wanted.vm is None:
-        return _section("cluster", cluster=cluster)
-    file = app.root / "profiles" / "clusters" / f"{cluster}.yaml"
-    if not file.is_file():
-        raise UsageError(f"there is no profiles/clusters/{cluster}.yaml", advice="`tierbench list`")
-    lines = [line for line in file.read_text().splitlines() if not line.startswith(("#", "vm:"))]
-    body = "".join(f"  {line}\n" for line in (f"vm: {wanted.vm}", *lines))
-    return _section("vm", cluster=cluster) + body
-
-
-def _section(name: str, /, **words: object) -> str:
-    """A part of init.txt, filled in."""
-    text = Path(__file__).with_name("init.txt").read_text(encoding="utf-8")
-    parts = dict(part.split("\n", 1) for part in text.split("%% ")[1:])
-    return parts[name].format(**words)
+    source = Path(__file__).with_name("init.jinja").read_text(encoding="utf-8")
+    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(source).render(kind=kind, **words)
 
 
 def _write(texts: Mapping[Path, str], root: Path) -> None:

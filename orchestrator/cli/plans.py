@@ -22,7 +22,7 @@ from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys.messages import failure
 from orchestrator.model import ClusterSpec, NodeSize, Note, Placing, Plan, Profile, Workload
 from orchestrator.parts import AUTO, KeepsIntervals
-from orchestrator.planning import costs, load_points, machines, overrides, plan, sizes, windows
+from orchestrator.planning import costs, factors, machines, overrides, plan, sizes, windows
 from orchestrator.planning import notes as plan_notes
 from orchestrator.planning.profiles import ANY_SCALE
 from orchestrator.planning.project_files import read as read_files
@@ -93,7 +93,8 @@ def _window(draft: PlanDraft) -> PlanDraft:
     larger = () if request.vary else overrides.notes(draft.workloads, draft.of_files)
     workloads, repetitions, longer = _windows(draft.workloads, draft.profiles, request)
     workloads = tuple(replace(w, options={**w.options, "seed": request.seed}) for w in workloads)
-    workloads, share_pct = load_points.applied(workloads, request.sweep, request.latency_at)
+    loads = factors.parse(request.sweep, "load")
+    workloads, share_pct = factors.at_loads(workloads, loads, request.latency_at)
     of_scale = plan_notes.of_scale(workloads, request.scale)
     bound, workloads, sized = reading.fitted(draft, workloads)
     return replace(
@@ -177,8 +178,6 @@ def _looks(request: Request) -> Mapping[int, float]:
         if request.most_repetitions is not None:
             raise failure(UsageError, "most without until")
         return {}
-    if request.sweep or request.latency_at:
-        raise failure(UsageError, "until of a sweep")
     first, most = request.repetitions, request.most_repetitions or MOST_REPETITIONS
     if not 2 <= first <= most:
         raise failure(UsageError, "bad repetitions", first=first, most=most)
@@ -238,8 +237,6 @@ def _windows(
     """The workloads with the windows asked for, and the repetitions of those that have their own
     number. UsageError where a database cannot say how far apart its checkpoints are."""
     if request.windows == "many":
-        if request.until or request.sweep or request.latency_at:
-            raise failure(UsageError, "many windows and others")
         return windows.many(workloads, request.repetitions)
     if request.windows == "scale" or not any(w.writes and not w.database for w in workloads):
         return workloads, {}, ()

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from orchestrator import units
 from orchestrator.cli.app import App
-from orchestrator.cli.completion import among
 from orchestrator.cli.options import takes
-from orchestrator.errors import UNREADABLE, UnavailableError, UsageError
+from orchestrator.errors import UNREADABLE, UnavailableError
 from orchestrator.keys.messages import failure
 from orchestrator.system import files, http_client
 
@@ -31,7 +29,7 @@ prices.callback()(lambda: None)  # without one its only command would be the gro
 @takes()
 def update(
     app: App,
-    provider: Annotated[str, among("azure, aws", "whose prices.")] = "azure",
+    provider: Literal["azure", "aws"] = "azure",
     region: str = "",
     currency: str = "USD",
     file: Path | None = None,
@@ -46,9 +44,6 @@ def update(
     from orchestrator.tier_catalog import prices as prices_of
 
     services = {"azure": (azure_prices, _azure), "aws": (aws_prices, _aws)}
-    if provider not in services:
-        known = units.listed(list(services))
-        raise UsageError(f"no public price service of {provider!r} is known; known: {known}")
     (service, ask), rows = services[provider], project_files.catalog(app.root)
     region = region or service.REGION
     app.progress.step(f"asking {service.SOURCE}")

@@ -4,23 +4,19 @@ Each step first looks whether it is already done, so a second call costs next to
 cannot be done here, the error says exactly what to install or load.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from orchestrator.cli.app import App
 from orchestrator.errors import UnavailableError
 from orchestrator.keys.messages import failure
 from orchestrator.platforms import own_images
+from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import Platform, Progress
 from orchestrator.system.clock import wait_until
-
-if TYPE_CHECKING:
-    from orchestrator.platforms.docker.engine import DockerPlatform
 
 _APT_S = 600.0
 _ENGINE_LOG = Path("/var/log/tierbench-dockerd.log")
@@ -66,7 +62,7 @@ def provide_engine(app: App) -> DockerPlatform:
 
 
 def _engine(app: App) -> DockerPlatform:
-    return cast("DockerPlatform", app.connect())
+    return cast(DockerPlatform, app.connect())
 
 
 def _start_engine(app: App) -> None:

@@ -16,10 +16,9 @@ from orchestrator.load_generators import bind, confirmed, keys, warmed
 from orchestrator.model import Note, Profile, Workload
 from orchestrator.planning import factors, machines, overrides, sizes, slo
 from orchestrator.planning.durations import data_bytes
-from orchestrator.planning.factors import VARY
 from orchestrator.planning.project_files import read as read_files
 
-SLO, WITHOUT = "--slo", "--without"
+SLO = "--slo"
 
 
 @dataclass(frozen=True)
@@ -39,21 +38,19 @@ class PlanDraft:
 
 
 def checked(request: Request) -> Request:
-    """With the nodes that the most of --vary needs, and --without as a factor of it. UsageError if
-    another option forbids it."""
-    option, vary = (WITHOUT, request.vary) if request.without else (VARY, None)
-    if request.without:
+    """With --without as a factor of --vary, and the nodes that the most of it needs. UsageError if
+    two options are given that each plan loads or repetitions."""
+    options = ("without", "vary", "sweep", "latency_at", "until")
+    asked = [f"--{of.replace('_', '-')}" for of in options if getattr(request, of) is not None]
+    asked += ["--windows many"] if request.windows == "many" else []
+    if request.without and not request.vary:
         stages = ",".join(names_in(request.without))
         request = replace(request, vary=f"{factors.WITHOUT}={stages}", without=None)
-    if not (values := factors.parse(request.vary)):
-        return request
-    factor = values[0].factor
-    given: dict[str, object] = {"--sweep": request.sweep, "--latency-at": request.latency_at}
-    given |= {"--until": request.until, f"--{factor}": getattr(request, factor, None), VARY: vary}
-    given |= {"--windows many": True} if request.windows == "many" else {}
-    if others := [option for option, is_given in given.items() if is_given is not None]:
-        raise failure(UsageError, "varied twice", option=option, others=", ".join(others))
-    most = int(values[-1].number or 0)
+    values = factors.parse(request.vary)
+    factor, most = (values[0].factor, int(values[-1].number or 0)) if values else ("", 0)
+    asked += [f"--{factor}"] if getattr(request, factor, None) is not None else []
+    if others := asked[1:]:
+        raise failure(UsageError, "asked twice", option=asked[0], others=", ".join(others))
     return replace(request, nodes=most) if factor == factors.NODES else request
 
 
@@ -103,7 +100,7 @@ def _at(
             workloads = tuple(bind(workload, request.generator) for workload in workloads)
     except UsageError as error:
         own = f"--set {value.factor}=" if value else ""
-        as_given = (m.where.replace(own, own.replace("--set", VARY)) for m in error.mistakes)
+        as_given = (m.where.replace(own, own.replace("--set", "--vary")) for m in error.mistakes)
         pairs = zip(error.mistakes, as_given, strict=True)
         error.mistakes = tuple(replace(mistake, where=where) for mistake, where in pairs)
         raise
@@ -123,7 +120,7 @@ def fitted(
     profiles, data = draft.profiles, draft.request.data
     own = profiles, tuple(workloads), tuple[Note, ...]()
     profiles, workloads, notes = sizes.with_data(profiles, workloads, data) if data else own
-    if not (values := [load.varied for load in workloads if load.varied]):
+    if not (values := factors.parse(draft.request.vary)):
         return profiles, workloads, notes
     is_docker = draft.platform == PLATFORM
     why = {
@@ -131,8 +128,8 @@ def fitted(
         for profile in profiles
     }
     why |= {load.name: factors.misfit_of(load) for load in workloads}
-    option = WITHOUT if values[0].factor == factors.WITHOUT else VARY
-    raise_all([Mistake(f"{option}: {name}", text) for name, text in why.items() if text])
+    told = factors.option(values[0])
+    raise_all([Mistake(f"{told}: {name}", text) for name, text in why.items() if text])
     common = [factors.with_common_copies(profile, values) for profile in profiles]
     notes = (*notes, *(Note("other", text, profile.name) for profile, text in common if text))
     profiles = tuple(profile for profile, _ in common)
@@ -140,7 +137,7 @@ def fitted(
         workloads = tuple(_of_size(profiles, load) for load in workloads)
         of_sizes = Counter((w.varied.of, str(w.dataset)) for w in workloads if w.varied)
         alike = [name for (name, _), values in of_sizes.items() if values > 1]
-        raise_all([Mistake(f"{VARY}: {name}", message("data alike")) for name in alike])
+        raise_all([Mistake(f"{told}: {name}", message("data alike")) for name in alike])
     largest, of_files = (
         max(data_bytes(load) or 0 for load in loads) for loads in (workloads, draft.of_files)
     )

@@ -29,12 +29,11 @@ def put_up(
     take: Callable[..., Gate] = truth_gate.take,
 ) -> Gate | None:
     """Puts the disk up. The gate measures base limits, so burst is set only after it."""
-    if not gate:
-        with standing.put_up(disk, emulated.limits_of(tier), world, tier.latency.model):
-            return None
-    base = emulated.limits_of(tier.without_burst())
+    base = emulated.limits_of(tier.without_burst() if gate else tier)
     burst = {key: value for key, value in emulated.limits_of(tier).items() if key not in base}
     with standing.put_up(disk, base, world, tier.latency.model) as disks:
+        if not gate:
+            return None
         (volume,) = disks.volumes
         folder = f"{disk.at}/tierbench-gate"  # which is removed
         try:
@@ -43,8 +42,7 @@ def put_up(
         finally:
             world.shell.run(("rm", "-rf", "--", folder), timeout_s=60)
         if burst:
-            changes = {key.replace("-", "_"): float(value) for key, value in burst.items()}
-            emulated.change(disk.container, changes, world)
+            emulated.change(disk.container, burst, world)
     return measured
 
 

@@ -7,15 +7,9 @@ from collections.abc import Iterable
 
 from orchestrator.collectors.common import local
 from orchestrator.kernel import containers
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Node
 from orchestrator.powers import Machine
-
-_COLUMNS = {  # of net/dev
-    "network_received_bytes_total": (0, "bytes"),
-    "network_sent_bytes_total": (8, "bytes"),
-    "network_received_packets_total": (1, ""),
-    "network_sent_packets_total": (9, ""),
-}
 
 
 class NetworkCollector(local.OnItsMachine):
@@ -30,7 +24,7 @@ class NetworkCollector(local.OnItsMachine):
         lines = machine.read(f"/proc/{process}/net/dev").splitlines()[2:]
         interfaces = (line.partition(":") for line in lines)
         fields = [row.split() for name, _, row in interfaces if name.strip() != "lo"]
-        for name, (column, unit) in _COLUMNS.items():
+        for name, (column, unit) in shipped(__package__, "network.yaml").items():
             yield name, unit, sum(int(row[column]) for row in fields)
         tcp = machine.read(f"/proc/{process}/net/snmp").split("\nTcp: ")
         counted = dict(zip(*(line.splitlines()[0].split() for line in tcp[1:3]), strict=True))

@@ -1,7 +1,7 @@
 """Load generators: a file or folder each, one line here; and which can run another's workload."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,12 +18,12 @@ from orchestrator.model import Workload
 
 CONFIRM_MOST_S = 240.0  # some 15 s for each change that is tried
 STEADY_MOST_S = 120.0  # at least; sooner than after 30 s it is never found
-_CHECKS: Mapping[str, Callable[[Workload], None]] = {
-    "sysbench": command_lines.check,
-    "sysbench-stock": lambda load: sysbench_stock.check(load, not os.environ.get(IMAGE_VARIABLE)),
-    "benchbase": config.check,
-    "fio": fio.check,
-    "tera": tera.check,
+# What is wrong with a workload's file, whatever the cluster: key and what.
+_MISTAKES: Mapping[str, Callable[[Workload], Iterable[tuple[str, str]]]] = {
+    "sysbench": command_lines.mistakes_in,
+    "sysbench-stock": sysbench_stock.mistakes_in,
+    "fio": fio.mistakes_in,
+    "tera": tera.mistakes_in,
 }
 _KEYS: Mapping[str, Callable[[str], Mapping[str, Sequence[str]]]] = {
     "sysbench": command_lines.keys,
@@ -81,8 +81,10 @@ def bind(workload: Workload, generator: str | None) -> Workload:
         raise failure(errors.UsageError, "another generator", workload=workload, given=generator)
     if generator == config.NAME:
         workload = config.bind(workload)
-    if workload.generator in _CHECKS:
-        _CHECKS[workload.generator](workload)
+    if workload.generator == config.NAME:
+        config.check(workload)
+    if workload.generator in _MISTAKES:
+        refuse(workload, _MISTAKES[workload.generator](workload))
     if "seed" in workload.options:
         refuse(workload, [("options.seed", f"{SET_FOR_ALL['rand_seed']}, for all workloads alike")])
     return workload

@@ -56,7 +56,7 @@ class Fio(parts.LoadGenerator):
         return own_images.content_hash(world.root / "workloads" / "fio")
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
-        mistakes = list(_mistakes(workload, spec))
+        mistakes = [Mistake(*each) for each in mistakes_in(workload, spec)]
         script = world.root / "workloads" / workload.script
         if not script.is_file() or script.parent.name != "fio":
             mistakes.append(Mistake("script", f"there is no {script} below workloads/fio"))
@@ -119,31 +119,23 @@ class Fio(parts.LoadGenerator):
 # ------------------------------------------------------------------ before and while it runs
 
 
-def check(workload: Workload) -> None:
-    """UsageError listing what is wrong with its file, whatever the cluster."""
-    options.refuse(workload, ((mistake.where, mistake.what) for mistake in _mistakes(workload)))
-
-
-def _mistakes(workload: Workload, spec: ClusterSpec | None = None) -> Iterator[Mistake]:
-    given = {"options": workload.options, "dataset": workload.dataset.parameters}
-    for group, keys in given.items():
-        for key in set(keys) - {*KEYS[group], "seed"}:
-            yield Mistake(f"{group}.{key}", f"fio takes {' and '.join(KEYS[group])} alone")
+def mistakes_in(workload: Workload, spec: ClusterSpec | None = None) -> Iterator[tuple[str, str]]:
+    yield from options.mistakes(workload, KEYS)
     if spec and spec.database != "none":
-        yield Mistake("database", f"must be `none`: fio measures a disk, not {spec.database}")
+        yield "database", f"must be `none`: fio measures a disk, not {spec.database}"
     try:
         if not disk_matrix.planned(workload.options):
-            yield Mistake("options.cells", "is missing: name the points to measure")
+            yield "options.cells", "is missing: name the points to measure"
     except ValueError as error:
-        yield Mistake("options.cells", str(error))
+        yield "options.cells", str(error)
     try:
         size = disk_matrix.file_bytes(workload)
     except ValueError as error:
-        yield Mistake("dataset.size", str(error))
+        yield "dataset.size", str(error)
         return
     if spec and not 0 < size <= (most := int(_FILE_OF_DISK * spec.size.disk_bytes)):
         disk, largest = units.format_bytes(spec.size.disk_bytes), units.format_bytes(most)
-        yield Mistake("dataset.size", f"a disk of {disk} takes a file of up to {largest}")
+        yield "dataset.size", f"a disk of {disk} takes a file of up to {largest}"
 
 
 def _container(cluster: Cluster, world: World) -> Container:

@@ -19,8 +19,9 @@ from orchestrator.errors import LoadError, Mistake, require_none
 from orchestrator.facts import GeneratorFacts
 from orchestrator.hadoop import pages
 from orchestrator.keys.messages import failure
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.load_generators.common.client import InClient
-from orchestrator.load_generators.common.options import complaint, ended_badly, refuse
+from orchestrator.load_generators.common.options import complaint, ended_badly, mistakes
 from orchestrator.metrics import measured
 from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Workload
 from orchestrator.parts import ClientLoad, Result
@@ -31,18 +32,7 @@ from orchestrator.system.clock import wait_while
 from orchestrator.units import format_seconds
 
 _PLACES = ("nodes", "client")
-# Script → what must have run before, and what it does with its payload.
-_BEFORE: Mapping[str, Sequence[str]] = {
-    "gen": (),
-    "sort": ("gen",),
-    "scan": ("gen", "sort"),
-    "dfsio-write": (),
-    "dfsio-read": ("dfsio-write",),
-    "put": (),
-    "get": ("put",),
-}
-_PAYLOAD = {"sort": "sorted", "scan": "read", "dfsio-read": "read", "get": "read"}
-_IN_FILES = ("dfsio-write", "dfsio-read", "put", "get")
+_SCRIPTS: Mapping[str, Mapping[str, Any]] = shipped(__package__, "tera.yaml")
 _BEGINS = re.compile("Starting task: |Sampling [0-9]+ splits|tierbench: begins")
 _ENDS = re.compile("Finishing task: |tierbench: ends")
 _SUMS = re.compile(r"^checksum\s+(\w+)$.*^CHECKSUM=(\d+)$", re.MULTILINE | re.DOTALL)
@@ -53,15 +43,13 @@ _FILE = "jobs.json"
 
 class Tera(InClient):
     name = "tera"
+    own_image = "hadoop"
 
     def loader_version(self, workload: Workload, world: World) -> str:
         """Returns a hash of all scripts."""
         return own_images.content_hash(world.root / "workloads" / "hdfs")
 
     scripts = loader_version
-
-    def client_image(self, world: World) -> tuple[str, Mapping[str, Path]]:
-        return own_images.need(world.root, "hadoop", world.platform), {}
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
         mistakes = []
@@ -73,7 +61,7 @@ class Tera(InClient):
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         """Runs, on the nodes, the jobs whose output the workload reads."""
-        for script in _BEFORE[_step(workload)]:
+        for script in _SCRIPTS[_step(workload)]["after"]:
             world.progress.step(f"loading {workload.dataset.family}: {script}")
             jobs = _Jobs(workload, script, cluster, world)
             jobs.run(jobs.nodes, _LOAD_S)
@@ -114,7 +102,7 @@ class Tera(InClient):
         figures["elapsed_s"] = end_s - start_s
         facts = GeneratorFacts(
             bytes_per_transaction=_MB,
-            payload=_PAYLOAD.get(_step(workload), "written"),
+            payload=_SCRIPTS[_step(workload)]["payload"],
             ends_with_work=True,
             more={**noted, "latency": "not measured"},
         )
@@ -188,7 +176,7 @@ def _place(workload: Workload) -> str:
 def _share_bytes(workload: Workload, nodes: int) -> int:
     """Of each node: whole rows of 100 bytes, or whole files."""
     given = workload.dataset.parameters
-    piece = int(given["file_size"]) if _step(workload) in _IN_FILES else _ROW_BYTES
+    piece = int(given["file_size"]) if _SCRIPTS[_step(workload)]["in_files"] else _ROW_BYTES
     return int(given["bytes"]) // nodes // piece * piece
 
 
@@ -220,22 +208,15 @@ def _checksums(every: Sequence[Completed]) -> dict[str, Any]:
 
 def keys(script: str) -> dict[str, tuple[str, ...]]:
     """What a workload may have under `options` and `dataset`."""
-    sizes = ("bytes", "file_size") if Path(script).stem in _IN_FILES else ("bytes",)
-    return {"options": ("jobs_on",), "dataset": sizes}
+    in_files = _SCRIPTS.get(Path(script).stem, {}).get("in_files")
+    return {"options": ("jobs_on",), "dataset": ("bytes", *(["file_size"] if in_files else []))}
 
 
-def check(workload: Workload) -> None:
-    """UsageError listing what is wrong with its file, whatever the cluster."""
-    refuse(workload, _mistakes(workload))
-
-
-def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
+def mistakes_in(workload: Workload) -> Iterator[tuple[str, str]]:
     given, known = workload.dataset.parameters, keys(workload.script)
-    if _step(workload) not in _BEFORE:
-        yield "script", f"is one of {', '.join(_BEFORE)} below hdfs/"
-    for group, names in {"options": workload.options, "dataset": given}.items():
-        for key in set(names) - {*known[group], "seed"}:
-            yield f"{group}.{key}", f"tera takes {' and '.join(known[group])} alone"
+    if _step(workload) not in _SCRIPTS:
+        yield "script", f"is one of {', '.join(_SCRIPTS)} below hdfs/"
+    yield from mistakes(workload, known)
     if _place(workload) not in _PLACES:
         yield "options.jobs_on", f"is {' or '.join(_PLACES)}"
     for key in known["dataset"]:

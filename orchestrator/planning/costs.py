@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from orchestrator import units
 from orchestrator.errors import UsageError
-from orchestrator.keys.messages import failure
+from orchestrator.keys.messages import failure, message
 from orchestrator.model import Note, Plan, Profile
 from orchestrator.planning import machines, node_disks
 from orchestrator.planning.plan import EXISTING
@@ -161,28 +161,24 @@ def notes(plan: Plan) -> tuple[Note, ...]:
 
 def _of_prices(plan: Plan) -> Iterator[Note]:
     _, obstacle, doubt = compare_prices(plan.tiers)
-    said = f"{doubt}: they are compared, and the answer says so"
-    if obstacle:
-        said = f"a tier will be chosen by declared limits, not by price: {obstacle}"
     decides = any(load.database is None for load in plan.workloads)  # not of a disk alone
     if (obstacle or doubt) and decides and len(plan.tiers) > 1:
-        mend = "give `price` or `region` in the tier, or a list of one day (`tierbench prices "
-        yield Note("prices", f"{said}; {mend}update`, --prices)")
+        yield Note("prices", message("prices", obstacle=obstacle, doubt=doubt))
 
 
-def _of_campaign(plan: Plan) -> tuple[Note, ...]:
-    things = rented(plan)
-    if not things:
-        return ()
-    known = [item.title for item in things if item.price is not None]
-    unknown = units.listed([item.title for item in things if item.price is None])
-    said = [f"{units.listed(known)}: {total_in_words(things)}"] if known else []
-    said += [f"the price of {unknown} is not known"] if unknown else []
-    hours = units.format_seconds(most_s(plan))
-    text = f"the campaign itself costs, for at most {hours} at list price, {'; '.join(said)}"
-    if not known:
-        text = f"what the campaign itself costs is not known: no price of {unknown}"
-    return (Note("campaign cost", text),)
+def _of_campaign(plan: Plan) -> Iterator[Note]:
+    if things := rented(plan):
+        known = [item.title for item in things if item.price is not None]
+        unknown = [item.title for item in things if item.price is None]
+        text = message(
+            "campaign cost",
+            known=known,
+            unknown=unknown,
+            both=known and unknown,
+            amount=total_in_words(things),
+            longest=most_s(plan),
+        )
+        yield Note("campaign cost", text)
 
 
 def affordable_s(plan: Plan, limit: str | None) -> float | None:

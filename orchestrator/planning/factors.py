@@ -1,41 +1,48 @@
-"""A factor varied beside the tier: the values of `--vary`, each a workload of its own. Pure.
+"""What is varied beside the tier: each value is a workload of its own, on the same tiers. Pure.
 
-A value changes one thing: a key of the workload or of its data set (read as by `--set`), the size
-of the data (as by `--data`), a key of the cluster or of the tier, or whether caches are warm. Or it
-takes a stage away (`--without`), beside the run that has all of them.
+A value of `--vary` changes one thing: a key of the workload or of its data set (read as by
+`--set`), the size of the data (as by `--data`), a key of the cluster or of the tier, or whether
+caches are warm. Or it takes a stage away (`--without`), beside the run that has all of them.
+
+A value of `--sweep` is a load, and so is the rate of `--latency-at`: a number of threads is a
+closed loop; a rate is an open one, by the built-in scripts' Poisson arrivals, whose latency counts
+from when a transaction was due.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, get_args
 
-from orchestrator.errors import UsageError
-from orchestrator.facts import Varied
+from orchestrator.errors import Mistake, UsageError
+from orchestrator.facts import Question, Varied
 from orchestrator.keys.messages import failure
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys.strict_yaml import raise_all, shipped
 from orchestrator.model import ClientPlace, Profile, Stage, Workload
-from orchestrator.planning.load_points import RATE_OPTION
 from orchestrator.tier import Emulated, Limits, OthersDisks, Tier, Unlimited
 from orchestrator.units import counted, format_link_rate, parse_link_rate, parse_size
 
-VARY = "--vary"
+VARY, SWEEP, LATENCY_AT = "--vary", "--sweep", "--latency-at"
+THREADS, RATE_OPTION = "threads", "arrival_rate"
+MOST = 10_000  # of threads, and of all else that is counted
+OPEN_LOOP = "sysbench"  # the generator whose latency counts from the moment of arrival
 EXISTING = "existing"  # the database of a cluster that others run
 CACHE, DATA, NODES, COPIES, STRIPED = "cache", "data", "nodes", "replication_factor", "count"
 WITHOUT, NOTHING = "without", "nothing"
 _COLD, _CACHES = "cold", ("cold", "warm")
 _PLACES, STAGES = get_args(ClientPlace), get_args(Stage)
 _COUNTED = re.compile(r"([\d,._ ]*\d) +([a-z_]+)")  # `20,30 tables`
+_RATE = re.compile(r"(\d+(?:\.\d+)?)(?:/s)?$")
 _WORDS: Mapping[str, str] = shipped(__package__, "words.yaml")["factors"]
 _STAYS: Mapping[str, str] = shipped(__package__, "words.yaml")["stages that stay"]
 
 
 def _whole(text: str) -> int:
-    if (number := int(text)) < 1:
-        raise ValueError(f"{text} is not above zero")
-    return number
+    if not text.isdecimal() or not 1 <= int(text) <= MOST:
+        raise ValueError(f"{text} is no whole number from 1 to {MOST:,}")
+    return int(text)
 
 
 def _size(text: str) -> float:
@@ -43,6 +50,14 @@ def _size(text: str) -> float:
     if (number := float(text[:-1]) if text.endswith("x") else parse_size(text)) <= 0:
         raise ValueError(f"a data set is larger than {text}")
     return number
+
+
+def _rate(text: str) -> float:
+    """Transactions/s: `50`, `0.7/s`."""
+    match = _RATE.match(text)
+    if not match or not float(match[1]):
+        raise ValueError(f"{text} is no number above zero")
+    return float(match[1])
 
 
 def _one_of(known: Sequence[str], what: str, text: str) -> str:
@@ -71,13 +86,26 @@ OF_CLUSTER: Mapping[str, OfCluster] = {
 # What reads a value of what is no key of the workload.
 _READERS = {name: of.read for name, of in OF_CLUSTER.items()}
 _READERS |= {DATA: _size, STRIPED: _whole, CACHE: partial(_one_of, _CACHES, "cache")}
+_LOADS = {THREADS: _whole, RATE_OPTION: _rate}  # what `--sweep` varies
 
 
-def parse(text: str | None) -> tuple[Varied, ...]:
-    """The values of a factor, in rising order if they are numbers; none without a text. UsageError
-    for what is no factor with two values or more."""
+def parse(text: str | None, question: Question = "factor") -> tuple[Varied, ...]:
+    """The values of a factor, or the loads of a sweep, in rising order if they are numbers; none
+    without a text. UsageError for what is none of them with two values or more."""
     if text is None:
         return ()
+    try:
+        every = [Varied("", *value, question) for value in _values(text, question)]
+    except ValueError as error:
+        raise failure(
+            UsageError, "bad sweep" if question == "load" else "no factor", text=text, error=error
+        ) from error
+    numbers = [value.number for value in every]
+    return tuple(every if None in numbers else sorted(every, key=lambda each: each.number or 0))
+
+
+def _values(text: str, question: Question) -> Iterator[tuple[str, str, float | None]]:
+    """Factor, value and number of each. ValueError for what is no factor with its values."""
     name, equals, values = (part.strip() for part in text.partition("="))
     name = {"rate": RATE_OPTION}.get(name, name.replace("-", "_"))
     if name == DATA and (match := _COUNTED.fullmatch(values)):
@@ -85,17 +113,16 @@ def parse(text: str | None) -> tuple[Varied, ...]:
     if name == "host_cache":
         raise failure(UsageError, "host cache")
     words = [word.strip() for word in values.split(",")]
+    if question == "load" and name not in _LOADS:
+        raise ValueError("names neither threads nor rate")
     if name == WITHOUT:  # each beside the full run
         words = [NOTHING, *words]
     if not (name and equals and all(words)) or len(set(words)) < max(2, len(words)):
-        raise failure(UsageError, "no factor", text=text)
-    try:
-        read = [_READERS.get(name, str)(word) for word in words]
-    except ValueError as error:
-        raise failure(UsageError, "bad value of a factor", text=text, error=error) from error
-    numbers = list(map(_number, read))
-    every = [Varied("", name, *pair) for pair in zip(words, numbers, strict=True)]
-    return tuple(every if None in numbers else sorted(every, key=lambda each: each.number or 0))
+        raise ValueError("is no factor with its values, two or more, each once")
+    read = (_READERS | _LOADS).get(name, str)
+    for word in words:
+        plain = word.removesuffix("/s") if name == RATE_OPTION else word
+        yield name, plain, _number(read(word))
 
 
 def _number(value: object) -> float | None:
@@ -104,30 +131,112 @@ def _number(value: object) -> float | None:
     return None
 
 
+def option(value: Varied) -> str:
+    """The one that asked for it."""
+    if value.factor == WITHOUT:
+        return f"--{WITHOUT}"
+    return {"factor": VARY, "load": SWEEP, "same rate": LATENCY_AT}[value.question]
+
+
+def parse_latency_at(text: str) -> tuple[float, bool]:
+    """`70%` or `120` (transactions/s): the number, and whether it is a share, in percent, of the
+    slowest tier's capacity. UsageError for anything else."""
+    words = text.replace(" ", "")
+    match = _RATE.match(words.removesuffix("%"))
+    value = float(match[1]) if match else 0.0
+    share = words.endswith("%")
+    if match and match[0] == match[1] == words and 0 < value < 1:
+        raise failure(UsageError, "share or rate", text=text, pct=value * 100, words=words)
+    if not value or (share and (value >= 100 or words.endswith("/s%"))):
+        raise failure(UsageError, "neither share nor rate", text=text)
+    return value, share
+
+
 def is_key(value: Varied) -> bool:
     """Whether it is a key of the workload, as `--set` takes it."""
     return value.factor not in _READERS
 
 
 def in_words(value: Varied) -> str:
-    """`20 tables`, `replication factor 3`, `cold cache`."""
+    """`20 tables`, `replication factor 3`, `cold cache`, `1,200/s`."""
     if (value.factor, value.value) == (WITHOUT, NOTHING):
         return _WORDS[NOTHING]
-    words = _WORDS.get(value.factor, f"{value.factor.replace('_', ' ')} {{}}").format(value.value)
+    number = _number(value.value)
+    text = value.value if number is None else f"{number:,.12g}"
+    words = _WORDS.get(value.factor, f"{value.factor.replace('_', ' ')} {{}}").format(text)
     return words.removesuffix("s") if words.startswith("1 ") else words
 
 
 def at(workload: Workload, value: Varied) -> Workload:
     """The workload at one value. With cold caches what it reads first is in the window."""
     words = in_words(value)
-    name = f"{workload.name}-at-{re.sub(r'[^A-Za-z0-9._]+', '-', words)}"
-    own = replace(value, of=workload.name)
-    load = replace(workload, name=name, title=f"{workload.title}, {words}", varied=own)
-    if value.factor != CACHE:
-        return load
-    if value.value == _COLD:
+    plain = words.replace(",", "").replace("/s", " per s")
+    load = replace(
+        workload,
+        name=f"{workload.name}-at-{re.sub(r'[^A-Za-z0-9._]+', '-', plain)}",
+        title=f"{workload.title}, {words.replace('/s', ' transactions/s asked for')}",
+        varied=replace(value, of=workload.name),
+    )
+    if value.factor == CACHE and value.value == _COLD:
         return replace(load, warm=False, warmup_s=0.0, warmup_most_s=None)
-    return replace(load, warm=True)
+    return replace(load, warm=True) if value.factor == CACHE else load
+
+
+def at_load(workload: Workload, value: Varied) -> Workload:
+    """The workload with one number of threads, or at one rate."""
+    load, number = at(workload, value), value.number or 0.0
+    if value.factor == THREADS:
+        return replace(load, threads=int(number))
+    return replace(load, options={**load.options, RATE_OPTION: number})
+
+
+def same_rate(rate_per_s: float) -> Varied:
+    """The rate that all tiers are asked for alike."""
+    return Varied("", RATE_OPTION, f"{rate_per_s:.12g}", rate_per_s, "same rate")
+
+
+def at_loads(
+    workloads: Sequence[Workload], loads: Sequence[Varied], latency_at: str | None
+) -> tuple[tuple[Workload, ...], float | None]:
+    """The workloads at each load of a sweep, or at one rate, and the share (in %) of a capacity
+    that these must find first, if one was asked for. UsageError where a load cannot be set so."""
+    rate, is_share = parse_latency_at(latency_at) if latency_at else (None, False)
+    loads = loads if rate is None else [same_rate(rate)]
+    wrong = [
+        Mistake(f"{option(load)}: {workload.name}", why)
+        for load in loads[:1]
+        for workload in workloads
+        if (why := _misfit_of_load(workload, load.factor))
+    ]
+    raise_all(wrong)
+    if is_share or not loads:
+        return tuple(workloads), rate
+    return tuple(at_load(workload, load) for workload in workloads for load in loads), None
+
+
+def _misfit_of_load(workload: Workload, factor: str) -> str:
+    if workload.database == "none":
+        return "measures the disk alone, at loads of its own"
+    if workload.thinks:
+        return "its terminals think, so their number sets the pace: set `think: none`"
+    if workload.options.get(RATE_OPTION):
+        return f"has an `{RATE_OPTION}` of its own: leave it out of the file"
+    if factor == RATE_OPTION and workload.generator != OPEN_LOOP:
+        only = f"only {OPEN_LOOP} with its built-in scripts has an open loop"
+        return f"is run by {workload.generator}; {only} whose latency holds the wait in the queue"
+    return ""
+
+
+def asks(workload: Workload, question: Question) -> Varied | None:
+    """Its value, if that is what is asked of it."""
+    varied = workload.varied
+    return varied if varied is not None and varied.question == question else None
+
+
+def subject(workload: Workload) -> str:
+    """What a decision on it is called: all loads of a sweep have one together."""
+    load = asks(workload, "load")
+    return load.of if load else workload.name
 
 
 def lacks(workload: Workload) -> str:

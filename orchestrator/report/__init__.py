@@ -31,7 +31,6 @@ from orchestrator.report.sections import (
     predicted,
     resources,
     summary,
-    sweeps,
     ticket,
 )
 from orchestrator.report.sections.caveats import stamps
@@ -63,7 +62,6 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
         sections=(
             ticket.section(index),
             *decisions.section(index),
-            *sweeps.sections(index),
             *factors.sections(index),
             *predicted.section(index),
             measured.section(index),
@@ -125,10 +123,9 @@ def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:
     parts.append(terminal.TableView(summary.verdict_table(index)))
     offered = [decision for decision in verdict.decisions if decision.offers]
     below = [(decision.workload, decisions.table(index, decision)) for decision in offered]
-    below += [(sweep.workload, sweeps.overview(sweep)) for sweep in verdict.sweeps]
     below += [
         (f"{of.workload}, {tier.tier}", factors.table(index, of, tier))
-        for of in verdict.varied
+        for of in (*verdict.sweeps, *verdict.varied)
         for tier in of.tiers
     ]
     for workload, table in below:

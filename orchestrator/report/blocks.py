@@ -187,10 +187,13 @@ class Answer:
 
 @dataclass(frozen=True)
 class Footnote:
+    """`where`: its `runs` in words."""
+
     number: int
     text: str
     advice: str
     where: str
+    runs: frozenset[int]
 
 
 @dataclass(frozen=True)

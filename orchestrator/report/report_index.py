@@ -1,6 +1,7 @@
 """A campaign and its verdict, indexed as the report reads them: by cell, by delta, by doubt. No
 figure is computed here: what is shown comes from `Verdict` and the records."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +10,7 @@ from orchestrator.analysis import overload, results
 from orchestrator.analysis.conclusions import CellSummary, Delta, Verdict
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.model import Doubt, Profile, Run, Workload
-from orchestrator.planning import load_points
+from orchestrator.planning import factors
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Footnote, Row
 from orchestrator.report.wording import closed, ranges, sentence, some, spanning
@@ -52,7 +53,7 @@ class ReportIndex:
     @property
     def subjects(self) -> tuple[str, ...]:
         """What decisions are made on: workloads, the loads of a sweep together as one."""
-        return tuple(dict.fromkeys(map(load_points.subject, self.workloads)))
+        return tuple(dict.fromkeys(map(factors.subject, self.workloads)))
 
     def overloaded(self, profile: str, workload: str) -> bool:
         """Whether any of its runs served less than it was asked for."""
@@ -176,26 +177,14 @@ class ReportIndex:
     def finished(self, profile: str, workload: str) -> tuple[RunData, ...]:
         return self._of_cell[profile, workload].finished
 
-    def loss(self, run: Run) -> str | None:
-        """Why a planned run left no figures; None if it left some."""
-        data = self.campaign.by_number.get(run.number)
-        if data is None:
-            return self.campaign.absent
-        if doubts := self.campaign.excluded.get(run.number):
-            return f"excluded: {doubts[0].text}"
-        if data.record.outcome == "done":
-            return None
-        failure = (data.record.failure or "no reason was recorded").strip().rstrip(".")
-        return f"{data.record.outcome}: {failure}"
-
     def losses(self, runs: Iterable[Run]) -> tuple[str, ...]:
         """A sentence for each reason, with the runs that were lost by it."""
-        lost = gathered((loss, run) for run in runs if (loss := self.loss(run)) is not None)
+        lost = gathered((loss, run) for run in runs if (loss := self.campaign.lost(run)))
         return tuple(_lost(of_it, loss) for loss, of_it in lost.items())
 
     @property
     def tiers_with_figures(self) -> tuple[str, ...]:
-        left = {run.profile for run in self.campaign.plan.runs if self.loss(run) is None}
+        left = {run.profile for run in self.campaign.plan.runs if not self.campaign.lost(run)}
         return tuple(tier for tier in self.tiers if tier in left)
 
     # -------------------------------------------------------------- doubts
@@ -203,27 +192,29 @@ class ReportIndex:
     @cached_property
     def footnotes(self) -> tuple[Footnote, ...]:
         """Doubts of one kind and advice share a number, in order of first appearance."""
-        numbered = enumerate(self._doubts_by_kind.values(), start=1)
-        return tuple(_footnote(number, doubts, self._finished) for number, doubts in numbered)
+        of_runs = [doubt for doubt in self.verdict.doubts if doubt.run is not None]  # else stamps
+        kinds = gathered(((doubt.kind, doubt.advice), doubt) for doubt in of_runs)
+        numbered = enumerate(kinds.values(), start=1)
+        return tuple(self._footnote(number, doubts) for number, doubts in numbered)
+
+    def _footnote(self, number: int, doubts: Sequence[Doubt]) -> Footnote:
+        texts = spanning([sentence(doubt.text.strip()) for doubt in doubts])
+        runs = frozenset(doubt.run for doubt in doubts if doubt.run is not None)
+        where = f"run {min(runs)}" if len(runs) == 1 else f"runs {ranges(runs)}"
+        if runs >= self._finished and len(self._finished) > 1:
+            where = "every finished run"
+        return Footnote(number, some(texts), sentence(doubts[0].advice.strip()), where, runs)
 
     @cached_property
     def _finished(self) -> frozenset[int]:
         return frozenset(run.record.run.number for run in self.campaign.done)
 
-    @cached_property
-    def _doubts_by_kind(self) -> Mapping[tuple[str, str], Sequence[Doubt]]:
-        of_runs = [doubt for doubt in self.verdict.doubts if doubt.run is not None]  # else stamps
-        return gathered(((doubt.kind, doubt.advice), doubt) for doubt in of_runs)
-
     def notes(self, workload: str, *profiles: str) -> tuple[int, ...]:
         """Numbers of the footnotes that touch any run of these cells; not of those about every
         finished run, which are said once, below."""
         numbers = {run.number for name in profiles for run in self.planned(name, workload)}
-        return tuple(
-            number
-            for number, doubts in enumerate(self._doubts_by_kind.values(), start=1)
-            if _touched(doubts) & numbers and not self._finished <= _touched(doubts)
-        )
+        touching = (note for note in self.footnotes if note.runs & numbers)
+        return tuple(note.number for note in touching if not self._finished <= note.runs)
 
 
 _CELLS_NAMED = 3
@@ -233,24 +224,6 @@ def _lost(runs: Sequence[Run], loss: str) -> str:
     """`Runs 2, 11 (premium × insert) were not carried out.`; many cells are counted instead."""
     cells = list(dict.fromkeys(f"{run.profile} × {run.workload}" for run in runs))
     named = ", ".join(cells) if len(cells) <= _CELLS_NAMED else f"{len(cells)} cells"
-    word, verb = ("Run", "was ") if len(runs) == 1 else ("Runs", "were ")
-    if loss.startswith("failed"):
-        verb = ""
-    return closed(f"{word} {ranges(run.number for run in runs)} ({named}) {verb}{loss}")
-
-
-def _footnote(number: int, doubts: Sequence[Doubt], finished: frozenset[int]) -> Footnote:
-    texts = spanning([sentence(doubt.text.strip()) for doubt in doubts])
-    advice = sentence(doubts[0].advice.strip())
-    return Footnote(number, some(texts), advice, _where(doubts, finished))
-
-
-def _touched(doubts: Sequence[Doubt]) -> frozenset[int]:
-    return frozenset(doubt.run for doubt in doubts if doubt.run is not None)
-
-
-def _where(doubts: Sequence[Doubt], finished: frozenset[int]) -> str:
-    touched = _touched(doubts)
-    if touched >= finished and len(finished) > 1:
-        return "every finished run"
-    return f"run {min(touched)}" if len(touched) == 1 else f"runs {ranges(touched)}"
+    word = "Run" if len(runs) == 1 else "Runs"
+    befell = loss if len(runs) == 1 else re.sub("^was", "were", loss)
+    return closed(f"{word} {ranges(run.number for run in runs)} ({named}) {befell}")

@@ -19,7 +19,6 @@ from orchestrator.powers import Clock, World
 from orchestrator.system import at_once
 from orchestrator.tier import Emulated, Tier
 from orchestrator.tiers.common.emulated import disk_server, host_load
-from orchestrator.units import format_seconds
 
 _CREDITS = ("iops_credit", "bytes_credit")
 # A clock that is slewed, not set, runs off by at most 500 parts in a million (adjtimex(2)).
@@ -41,11 +40,6 @@ def watched(
     burst = tier.limits.burst if isinstance(tier.disk, Emulated) else None
     # A bucket that starts empty is not filled.
     credit_pct = burst.start_pct if burst and burst.start_pct > 0 else None
-    follower = Follower(world.clock)
-
-    def begins(time_s: float) -> None:
-        if disks:
-            follower.begin(partial(follow, time_s), "window")
 
     def follow(time_s: float) -> None:
         if follower.wait_until(time_s):
@@ -53,11 +47,12 @@ def watched(
         if measure_s is not None and follower.wait_until(time_s + measure_s):
             at_once.each(_EmulatedDisk.end, disks)
 
+    follower = Follower(world.clock)
     at_once.each(_EmulatedDisk.begin, disks)
     try:
-        yield replace(world, window_begins=begins), served
+        with followed(follow, "window", follower, world) as telling:
+            yield telling, served
     finally:
-        follower.over()
         at_once.each(_EmulatedDisk.end, [disk for disk in disks if disk.last is None])
     for disk in disks:
         if facts := disk.facts():
@@ -77,8 +72,8 @@ class _EmulatedDisk:
         """With so much burst credit. What cannot be set stays as the begin's figures say."""
         if credit_pct is not None:
             with suppress(TierbenchError):
-                setting = f"burst_start={disk_server.plain(credit_pct)}"
-                disk_server.ask(self.server.container or "", ("set", setting), self.world)
+                limits = {"burst_start": credit_pct}
+                disk_server.change(self.server.container or "", limits, self.world)
                 self.more["credit_set_pct"] = credit_pct
         reading = host_load.read(self.volume, self.world)
         self.first = self.world.clock.now(), reading
@@ -168,5 +163,4 @@ def clock_watched(clock: Clock, run: Run, doubts: list[Doubt]) -> Iterator[None]
     off_s = clock.now() - began_s - passed_s
     if abs(off_s) > CLOCK_STEP_S + CLOCK_SLEW * passed_s:
         direction = "forward (or this machine slept)" if off_s > 0 else "back"
-        off = format_seconds(abs(off_s))
-        doubts.append(doubt("clock set", run=run.number, direction=direction, off=off))
+        doubts.append(doubt("clock set", run=run.number, direction=direction, off=abs(off_s)))

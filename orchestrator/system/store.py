@@ -27,6 +27,7 @@ from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys.messages import failure
 from orchestrator.metrics import INTERVAL_COLUMNS
 from orchestrator.model import Note, Plan, Record, Run
+from orchestrator.planning.factors import RATE_OPTION
 from orchestrator.system import parquet
 from orchestrator.system.clock import stamp
 from orchestrator.system.files import CutError, checksums, write_json
@@ -196,7 +197,7 @@ def save_verdict(campaign: Path, verdict: Verdict) -> None:
 def decisions(campaign: Path) -> tuple[Decision, ...]:
     """Those of verdict.json as it stands; none if the campaign was not judged yet."""
     file = campaign / "verdict.json"
-    return _read(file, tuple[Decision, ...], VERDICT_VERSION, part="decisions")
+    return read_json(file, tuple[Decision, ...], VERDICT_VERSION, part="decisions")
 
 
 def load(campaign: Path, tables: bool = True) -> Results:
@@ -204,17 +205,17 @@ def load(campaign: Path, tables: bool = True) -> Results:
     samples and transactions."""
     if not (campaign / "plan.json").is_file():
         raise failure(UsageError, "no results folder", campaign=campaign)
-    plan = _read(campaign / "plan.json", Plan, Plan.schema_version)
+    plan = read_json(campaign / "plan.json", Plan, Plan.schema_version)
     cut: list[str] = []  # what is passed over, and why
     file = campaign / "fingerprint.json"
     fingerprint = _whole(partial(_fingerprint, file), dict[str, Any](), cut)
-    read_gates = partial(_read, campaign / _GATES, tuple[Gate, ...], part="gates")
+    read_gates = partial(read_json, campaign / _GATES, tuple[Gate, ...], part="gates")
     gates = _whole(read_gates, tuple[Gate, ...](), cut)
     file, known = campaign / _PREDICTIONS, tuple[Prediction, ...]
-    predictions = _whole(partial(_read, file, known, part="predictions"), known(), cut)
+    predictions = _whole(partial(read_json, file, known, part="predictions"), known(), cut)
     runs = []
     for file in sorted((campaign / "runs").glob("*/record.json")):
-        if record := _whole(partial(_read, file, Record), None, cut):
+        if record := _whole(partial(read_json, file, Record), None, cut):
             runs.append(_run_data(record, file.parent, tables, cut))
     notes = [Note("other", text.replace(f"{campaign}/", "")) for text in cut]
     plan = replace(plan, notes=(*plan.notes, *(note for note in notes if note not in plan.notes)))
@@ -232,7 +233,7 @@ def checksum(campaign: Path) -> str:
 
 def load_run(folder: Path) -> RunData:
     """One run with its tables. CutError if its record was cut; cut tables are none."""
-    return _run_data(_read(folder / "record.json", Record), folder, True, [])
+    return _run_data(read_json(folder / "record.json", Record), folder, True, [])
 
 
 def _whole(read: Callable[[], _Read], otherwise: _Read, cut: list[str]) -> _Read:
@@ -283,7 +284,7 @@ def _intervals(file: Path) -> pd.DataFrame:
         return table
 
 
-def _read(file: Path, noun: type[_Read], known: int = SCHEMA_VERSION, part: str = "") -> _Read:
+def read_json(file: Path, noun: type[_Read], known: int = SCHEMA_VERSION, part: str = "") -> _Read:
     """All of it, or its `part`, of which there is none without the file: older campaigns have no
     such, nor those that ended before. UsageError for another version than the `known` one."""
     if part and not file.is_file():
@@ -294,7 +295,22 @@ def _read(file: Path, noun: type[_Read], known: int = SCHEMA_VERSION, part: str 
         if isinstance(version, int) and version != known:
             which: dict[str, Any] = {"file": file, "version": version, "known": known}
             raise failure(UsageError, "newer file" if version > known else "older file", **which)
+        for load in (*content.get("workloads", ()), content.get("workload")):
+            _with_its_load(load)
         return cast(_Read, _form(noun).validate_python(content[part] if part else content))
+
+
+def _with_its_load(workload: Any) -> None:
+    """A load was once kept beside the value of a factor, as the `point` of a workload."""
+    if isinstance(workload, dict) and (point := workload.pop("point", None)):
+        axis, question, number = point["axis"], point["protocol"], point["value"]
+        workload["varied"] = {
+            "of": point["of"],
+            "factor": {"rate": RATE_OPTION}.get(axis, axis),
+            "value": f"{number:.12g}",
+            "number": number,
+            "question": {"sweep": "load"}.get(question, question),
+        }
 
 
 @contextlib.contextmanager

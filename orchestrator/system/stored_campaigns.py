@@ -1,6 +1,5 @@
 """The campaigns in a results folder: their folders, and the names under which some are kept."""
 
-import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -10,7 +9,7 @@ from orchestrator.analysis.campaigns import campaign_list
 from orchestrator.analysis.campaigns.campaign_list import Entry
 from orchestrator.analysis.results import began_s
 from orchestrator.errors import TierbenchError, UsageError
-from orchestrator.keys.messages import failure
+from orchestrator.keys.messages import failure, message
 from orchestrator.system import files, store
 from orchestrator.system.clock import from_stamp
 
@@ -74,19 +73,11 @@ def resolve(results: Path, text: str) -> Path:
 def baselines(results: Path) -> dict[str, str]:
     """Name → folder, its full path outside of `results`. `files.CutError` if it is damaged."""
     file = results / _BASELINES
-    if not file.is_file():
-        return {}
     try:
-        content = json.loads(file.read_text())
-        version, names = content["schema_version"], dict(content["baselines"])
-    except (ValueError, KeyError, TypeError) as error:
-        said = f"{type(error).__name__}: {error}"
-        raise failure(
-            files.CutError, "baselines cut", file=file, said=said, aside=_ASIDE
-        ) from error
-    if version > _SCHEMA_VERSION:
-        raise failure(UsageError, "newer schema", file=file, version=version, known=_SCHEMA_VERSION)
-    return {str(name): str(folder) for name, folder in names.items()}
+        return store.read_json(file, dict[str, str], _SCHEMA_VERSION, part="baselines")
+    except files.CutError as error:
+        error.advice = message("baselines cut", aside=_ASIDE)
+        raise
 
 
 def save_baseline(results: Path, name: str, campaign: str) -> Path:

@@ -39,7 +39,10 @@ class CgroupTier(disk_server.OnFiles):
         if not tier.limits.iops and not tier.limits.bytes_per_s:
             raise failure(UsageError, "no rate", tier=tier.name)
         disk_server.need_kernel((("/dev/loop-control", "loop"),), of_nodes(world.platform))
-        _require_alike(tier, world)
+        versions = {machine.name: version(machine) for machine in world.platform.machines()}
+        if len(set(versions.values())) > 1:  # another machine would not limit the same
+            told = ", ".join(f"{name}: {number}" for name, number in versions.items())
+            raise failure(UnavailableError, "unlike control groups", tier=tier, told=told)
 
     def gate_identity(self, world: World) -> Mapping[str, Any]:
         image = own_images.tag(world.root, "disk")
@@ -99,14 +102,6 @@ def version(machine: Machine) -> int:
     if machine.exists(controllers) and "io" in machine.read(controllers).split():
         return 2
     raise failure(UnavailableError, "no control group", machine=machine.name)
-
-
-def _require_alike(tier: Tier, world: World) -> None:
-    """UnavailableError if a machine cannot limit disks, or another would not limit the same."""
-    versions = {machine.name: version(machine) for machine in world.platform.machines()}
-    if len(set(versions.values())) > 1:
-        told = ", ".join(f"{name}: {number}" for name, number in versions.items())
-        raise failure(UnavailableError, "unlike control groups", tier=tier, told=told)
 
 
 def _bypass_cache(volume: Volume, world: World) -> None:

@@ -60,7 +60,7 @@ class EmulatedTier(disk_server.OnFiles):
         _set(disks, dict.fromkeys(_liftable(tier), 0), world)
 
     def enforce(self, tier: Tier, disks: Disks, world: World) -> None:
-        limits = {name.replace("-", "_"): value for name, value in limits_of(tier).items()}
+        limits = limits_of(tier)
         credit = {name: limits[name] for name in limits if name == _CREDIT}
         _set(disks, {name: limits.get(name, 0) for name in _liftable(tier)} | credit, world)
         self.require_enforced(tier, disks, world)
@@ -70,7 +70,7 @@ class EmulatedTier(disk_server.OnFiles):
             disk_server.read_back(server, limits_of(tier), running)
 
     def levers(self, tier: Tier, disks: Disks, world: World) -> Levers:
-        own = {name.replace("-", "_"): value for name, value in limits_of(tier).items()}
+        own = limits_of(tier)
         of_levers = {name: [n for n in names if own.get(n)] for name, names in _LEVERS.items()}
         if tier.latency.model:  # drawn: it cannot be changed on a running disk
             del of_levers["disk latency"]
@@ -122,8 +122,7 @@ def _servers(disks: Disks) -> list[str]:
 
 
 def _set(disks: Disks, limits: disk_server.Limits, world: World) -> None:
-    question = ("set", *(f"{name}={disk_server.plain(value)}" for name, value in limits.items()))
-    at_once.each(lambda server: disk_server.ask(server, question, world), _servers(disks))
+    at_once.each(lambda server: disk_server.change(server, limits, world), _servers(disks))
 
 
 def _enforced(servers: Sequence[str], world: World) -> list[tuple[str, dict[str, Any]]]:
@@ -137,30 +136,30 @@ def any_lifted(containers: Sequence[str], world: World) -> bool:
 
 
 def limits_of(tier: Tier) -> dict[str, int | float]:
-    """The tier as options of `device serve`, by the server's own names (docs/TIERS.md)."""
+    """What `device serve` is to enforce, by the server's own names (docs/TIERS.md)."""
     limits: dict[str, int | float] = {
         "iops": tier.limits.iops or 0,
-        "bytes-per-s": tier.limits.bytes_per_s or 0,
-        "io-unit": tier.limits.io_unit_bytes,
-        "read-latency-us": round((tier.latency.read_s or 0) * _MICRO),
-        "write-latency-us": round((tier.latency.write_s or 0) * _MICRO),
+        "bytes_per_s": tier.limits.bytes_per_s or 0,
+        "io_unit": tier.limits.io_unit_bytes,
+        "read_latency_us": round((tier.latency.read_s or 0) * _MICRO),
+        "write_latency_us": round((tier.latency.write_s or 0) * _MICRO),
     }
     if (shared := tier.shared) is not None:
-        limits |= {"shared-iops": shared.iops or 0, "shared-bytes-per-s": shared.bytes_per_s or 0}
+        limits |= {"shared_iops": shared.iops or 0, "shared_bytes_per_s": shared.bytes_per_s or 0}
     burst = tier.limits.burst
     # A bucket that starts empty is kept empty: it would fill while the database starts, and a
     # short run would then measure credit that a busy disk never has.
     if burst is not None and burst.start_pct > 0:
-        limits["burst-start"] = burst.start_pct
-        for name, peak in (("iops-burst", burst.iops), ("bytes-burst", burst.bytes_per_s)):
+        limits["burst_start"] = burst.start_pct
+        for name, peak in (("iops_burst", burst.iops), ("bytes_burst", burst.bytes_per_s)):
             if peak:
-                limits |= {name: peak, f"{name}-length": burst.duration_s}
+                limits |= {name: peak, f"{name}_length": burst.duration_s}
     epochs = tier.latency.model.slow_epochs if tier.latency.model else None
     if epochs is not None:
         limits |= {
-            "slow-factor": epochs.factor,
-            "slow-dwell-s": epochs.slow_dwell_s,
-            "good-dwell-s": epochs.good_dwell_s,
+            "slow_factor": epochs.factor,
+            "slow_dwell_s": epochs.slow_dwell_s,
+            "good_dwell_s": epochs.good_dwell_s,
         }
     return limits
 
@@ -204,8 +203,7 @@ def change(container: str, limits: Mapping[str, float], world: World) -> Mapping
     nothing. UsageError for a name that cannot be changed or a number that is none; RunError if the
     device refuses them; GateError if it then enforces something else."""
     _check_changes(limits)
-    settings = [f"{name}={disk_server.plain(float(value))}" for name, value in limits.items()]
-    disk_server.ask(container, ("set", *settings), world)
+    disk_server.change(container, limits, world)
     running = disk_server.ask(container, ("limits",), world)
     # How full the bucket was set is a moment, not a limit that is kept.
     kept = {name: value for name, value in limits.items() if name != _CREDIT}

@@ -88,7 +88,7 @@ def wrongly_proven_pct(repetitions: int, noise_pct: float, campaigns: int) -> fl
         campaign = loads.build(
             loads.swept("threads=1,4,16,64", slo), figures, repetitions=repetitions
         )
-        (swept,) = load_sweeps.of_plan(campaign).values()
+        (swept,) = load_sweeps.Loads.of_plan(campaign, "load").values()
         tiers = [profile.name for profile in campaign.plan.profiles]
         wrong += any(swept.usable[tier][0] is not None for tier in tiers)
     return 100 * wrong / campaigns

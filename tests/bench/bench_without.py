@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.analysis.conclusions import FactorOnTier
+from orchestrator.analysis.conclusions import TierValues
 from orchestrator.analysis.verdicts import judge
 from orchestrator.system import store
 from tests import ROOT
@@ -93,7 +93,7 @@ def rows(
         yield agrees, f"| {name} | {cell.cause} ({right}) | {stage} | {change} {word} | {told} |"
 
 
-def faster(tier: FactorOnTier, load: str) -> tuple[str, str]:
+def faster(tier: TierValues, load: str) -> tuple[str, str]:
     """The verdict on throughput without a stage, with its change; or that on the average latency,
     if that alone is better."""
     steps = {step.metric: step for step in tier.steps if step.contender == load}

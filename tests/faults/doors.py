@@ -27,14 +27,7 @@ from orchestrator.load_generators.benchbase import results as benchbase
 from orchestrator.load_generators.common import merging
 from orchestrator.load_generators.sysbench_stock import results as stock
 from orchestrator.model import Node
-from orchestrator.planning import (
-    load_points,
-    overrides,
-    profiles,
-    published_study,
-    recorded_disk,
-    slo,
-)
+from orchestrator.planning import factors, overrides, profiles, published_study, recorded_disk, slo
 from orchestrator.planning.disk_matrix import MatrixCell
 from orchestrator.tier_catalog import aws_prices, azure_prices, prices
 from orchestrator.yugabyte import counters
@@ -231,8 +224,9 @@ def doors() -> Iterator[Door]:
         ("p99 < 50 ms", "failures < 0.1 %, throughput > 100/s"),
         lambda t: slo.parse(t, "x"),
     )
-    yield Door("sweep", ("rate=100,200,400", "threads=1,2,4"), load_points.parse_sweep)
-    yield Door("latency at", ("70%",), load_points.parse_latency_at)
+    of_loads = partial(factors.parse, question="load")
+    yield Door("sweep", ("rate=100,200,400", "threads=1,2,4"), of_loads)
+    yield Door("latency at", ("70%",), factors.parse_latency_at)
     yield Door("change", ("x.threads=8", "dataset.tables=3"), _override)
     yield Door("addresses", ("db-1:5433,db-2 user=a", "postgresql://a@b:1/c"), addresses.read)
     yield Door("bytes", ("4KiB", "1_000"), units.parse_bytes, (ValueError,))

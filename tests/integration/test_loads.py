@@ -57,11 +57,12 @@ def test_a_rate_found_by_capacity_is_served_and_one_far_beyond_is_not(tmp_path: 
     assert served == pytest.approx(offered, rel=0.02) and not overload.overloaded(at_rate)
 
     swept = run(tmp_path / "second", "--sweep", f"rate={rate:.12g},{3 * capacity:.0f}")
-    low, high = (data.record for data in swept.runs)
+    records = {data.record.run.workload: data.record for data in swept.runs}
+    low, high = (records[load.name] for load in swept.plan.workloads)  # runs are balanced
     assert not overload.overloaded(low)
     offered, served = flow(high)
     assert abs(offered - 3 * capacity) < by_chance(3 * capacity, high)
     assert overload.overloaded(high) and served < offered / 2
     (sweep,) = judge(swept).sweeps
-    assert sweep.values == (rate, float(f"{3 * capacity:.0f}"))
+    assert sweep.numbers == (rate, float(f"{3 * capacity:.0f}"))
     assert (tmp_path / "second" / "latest" / "charts" / "short-load-throughput.svg").is_file()

@@ -125,7 +125,7 @@ def test_the_documented_roles_are_enough_in_a_given_namespace(
         given.guard.beats.renew()
     left = [
         thing["metadata"]["name"]
-        for plural in ("pods", "secrets", "services", "persistentvolumeclaims")
-        for thing in api.listed(given.space.path(plural), "tierbench=1")
+        for kind in ("container", "secret", "network", "claim")
+        for thing in api.listed(given.space.path(kind), "tierbench=1")
     ]
     assert left == []

@@ -57,7 +57,7 @@ OWNERS = {
     "urllib.parse": {"system/http_client", "keys/addresses"},
     "time": {"system/clock", "system/shell", "cli/console"},
     "yaml": {"keys/strict_yaml"},
-    "jinja2": {"report", "load_generators/benchbase"},
+    "jinja2": {"report", "load_generators/benchbase", "cli/init"},
     "typer": {"cli"},
 }
 OF_THIS_PROGRAM = {"system/host"}  # an exception: marks of processes of this program, and its lock

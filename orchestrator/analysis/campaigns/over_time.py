@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from orchestrator import metrics, model, units
+from orchestrator import metrics, model
 from orchestrator.analysis import comparability, comparisons, results
 from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.results import Cell, Results, RunData
@@ -112,15 +112,12 @@ def _measured(campaign: Results) -> tuple[Cell, ...]:
 
 def _apart(before: Results, after: Results) -> Iterator[str]:
     if before.name == after.name:
-        yield "this is one campaign, compared with itself"
+        yield comparisons.worded("one campaign")
         return
-    begins, far = [s for c in (before, after) if (s := results.began_s(c)) is not None], ""
-    if len(begins) == 2:
-        apart_s = abs(begins[1] - begins[0])
-        days = f"{apart_s / _DAY_S:.0f} days"
-        far = f" ({days if apart_s >= 2 * _DAY_S else units.format_seconds(apart_s)} apart)"
-    apart = f"they were measured at different times{far} and not in turns"
-    yield f"{apart}: what differs between days is in every difference"
+    begins = [s for c in (before, after) if (s := results.began_s(c)) is not None]
+    apart_s = abs(begins[1] - begins[0]) if len(begins) == 2 else 0.0
+    days = round(apart_s / _DAY_S) if apart_s >= 2 * _DAY_S else 0
+    yield comparisons.worded("at different times", days=days, hours=0 if days else apart_s)
 
 
 def _changed_disks(names: Iterable[str], before: Results, after: Results) -> Iterator[str]:
@@ -170,9 +167,7 @@ def _with_history(profile: str, count: int, pair: comparisons.Pair, delta: Delta
     """Without enough history no word is proven, because days may differ by more than runs do."""
     if count >= FEWEST_HISTORY or pair.obstacle or delta.ci_low_pct is None:
         return ProfileDelta(profile, delta, count)
-    needed = f"at least {FEWEST_HISTORY} other comparable campaigns from before"
-    stored = f"{f'only {count}' if count else 'none'} is stored"
-    reason = f"how much days differ is not known: that takes {needed}, and {stored}"
+    reason = comparisons.worded("too little history", count=count, least=FEWEST_HISTORY)
     changed = delta.verdict in ("better", "worse")
     unproven = replace(delta, verdict="inconclusive", reason=reason)
     return ProfileDelta(profile, unproven, count, changed)
@@ -321,6 +316,5 @@ def open_question(level: Sequence[float]) -> str:
     off = level[-1] - float(others.mean())
     if abs(off) <= half:
         return ""
-    side = f"{100 * abs(math.expm1(off)):.1f} % {'above' if off > 0 else 'below'} its level"
-    text = f"the newest campaign is {side}, farther than 99 % of campaigns would be"
-    return f"{text}: one more will tell if the level has changed"
+    side, off_pct = "above" if off > 0 else "below", 100 * abs(math.expm1(off))
+    return comparisons.worded("off its level", off_pct=off_pct, side=side)

@@ -1,10 +1,13 @@
 """What takes part in a decision: tiers with their figures, and in what they are compared."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
 
 from orchestrator import metrics, model, tier
-from orchestrator.planning import costs, latency_quantiles
+from orchestrator.analysis import results
+from orchestrator.analysis.results import RunData
+from orchestrator.planning import costs, factors, latency_quantiles
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,9 @@ NEW_ORDER = (
     Criterion("latency_avg_s", "average New-Order latency", "new_order"),
     Criterion("latency_p99_s", "p99 New-Order latency", "new_order"),
 )
-OF_ALL, OF_NEW_ORDERS = (THROUGHPUT, LATENCIES), (NOPM, NEW_ORDER)
+_Both = tuple[Criterion, tuple[Criterion, ...]]
+OF_ALL: _Both = THROUGHPUT, LATENCIES
+OF_NEW_ORDERS: _Both = NOPM, NEW_ORDER
 # Where a node was lost and rebuilt.
 REBUILD = (
     Criterion("rebuild_s", "time to rebuild a node"),
@@ -59,6 +64,15 @@ def each_once(
     alone, a part of a session's time, though the rate of New-Orders is a fixed share of all."""
     same = LATENCIES[0] if closed_loop else None
     return throughput, *(criterion for criterion in latencies if criterion != same)
+
+
+def at_ends(
+    throughput: Criterion, latencies: tuple[Criterion, ...], loads: Sequence[model.Workload]
+) -> _Both:
+    """Of a sweep: throughput at its highest load, and latencies at its least."""
+    least, most = (factors.in_words(of.varied) for of in (loads[0], loads[-1]) if of.varied)
+    at_least = tuple(replace(of, title=f"{of.title} at {least}") for of in latencies)
+    return replace(throughput, title=f"{throughput.title} at {most}"), at_least
 
 
 def comparable(
@@ -81,6 +95,21 @@ class Candidate:
     # Their numbers, in the order of the values; 1, 2, 3 and so on if not given.
     repetitions: tuple[int, ...] = ()
     with_vms: bool = False  # its cost includes the machines, as tiers are compared on unlike ones
+
+    @classmethod
+    def of_runs(
+        cls,
+        profile: model.Profile,
+        runs: Sequence[RunData],
+        criteria: Iterable[Criterion],
+        clauses: Iterable[model.Objective] = (),
+        cause: str = "",
+    ) -> Self:
+        """With the criteria and the clauses of which each of its runs has a figure."""
+        values = {of: v for of in criteria if (v := results.whole(runs, of.key))}
+        measured = {of: v for of in clauses if (v := results.objective_values(runs, of))}
+        numbers = tuple(run.record.run.repetition for run in runs)
+        return cls(profile, values, cause, measured, numbers)
 
     @property
     def name(self) -> str:

@@ -20,6 +20,7 @@ from orchestrator.analysis.conclusions import Bottleneck, ClusterDecision, Decis
 from orchestrator.analysis.decisions import candidates, load_sweeps, offers, reasons
 from orchestrator.analysis.decisions.candidates import Candidate
 from orchestrator.analysis.decisions.contests import ONE_SIDED, SHOWN, Contest, make_contest
+from orchestrator.analysis.decisions.values import Causes, causes_of
 from orchestrator.analysis.decisions.weights import weighed
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results
@@ -28,7 +29,7 @@ from orchestrator.analysis.telemetry import bottlenecks
 from orchestrator.analysis.telemetry.causes import CEILING_PCT, HARNESS_CAUSES, NOT_THE_TIER
 from orchestrator.analysis.telemetry.loads import has_pace, of_ceiling_pct
 from orchestrator.model import Doubt, Workload
-from orchestrator.planning import factors, load_points
+from orchestrator.planning import factors
 from orchestrator.planning.plan import as_used
 from orchestrator.planning.slo import format_objective
 from orchestrator.units import counted, listed
@@ -45,15 +46,14 @@ def decide_all(
     """One for each workload of the plan, or for each sweep, and that for all workloads together:
     None with a sweep or a factor, which are answered by load and by value. None is made of runs
     that lack a stage. `doubts`: of the campaign and of its runs."""
-    causes = {(cell.profile, cell.workload): cell.cause for cell in of_cells}
-    swept = load_sweeps.of_plan(campaign)
-    contests = [load_sweeps.contest(loads, causes) for loads in swept.values()]
-    alone = [w for w in campaign.plan.workloads if load_points.of_sweep(w) is None]
-    varied = any(load.varied for load in alone)
+    causes, swept = causes_of(of_cells), load_sweeps.Loads.of_plan(campaign, "load")
+    alone = [w for w in campaign.plan.workloads if not factors.asks(w, "load")]
+    varied = any(factors.asks(load, "factor") for load in alone)
     if varied and len(campaign.plan.tiers) < 2:
         return (), None  # one tier: what the factor does is all that was asked
-    contests += [_of_workload(campaign, w, causes) for w in alone if not factors.lacks(w)]
-    contests = [_doubted(contest, campaign, doubts) for contest in contests]
+    subjects = {name: [load for _, load in loads.loads] for name, loads in swept.items()}
+    subjects |= {load.name: [load] for load in alone if not factors.lacks(load)}
+    contests = [_contest(campaign, *subject, causes, doubts) for subject in subjects.items()]
     of_workloads = tuple(
         load_sweeps.decide(loads, contest)
         if (loads := swept.get(contest.workload)) and loads.slo
@@ -64,54 +64,59 @@ def decide_all(
     return of_workloads, None if by_value else decide_cluster(contests, weights)
 
 
-def _doubted(contest: Contest, campaign: Results, doubts: Sequence[Doubt]) -> Contest:
-    """With the doubts that reach it."""
-    plan = campaign.plan
-    loads = [load for load in plan.workloads if load_points.subject(load) == contest.workload]
-    of_tiers = kinds.of_tiers(plan, doubts, [load.name for load in loads])
-    windows_s = {load.measure_s for load in loads}
-    window_s = windows_s.pop() if len(windows_s) == 1 else 0.0
-    return replace(contest, doubts=of_tiers, scale=campaign.small_scale, window_s=window_s)
-
-
-def _of_workload(campaign: Results, workload: Workload, causes: load_sweeps.Causes) -> Contest:
-    profiles = [as_used(profile, workload) for profile in campaign.plan.tiers]
-    runs = {p.name: results.finished(campaign, p.name, workload.name) for p in profiles}
-    every = [run for of_profile in runs.values() for run in of_profile]
-    counted = any(results.value_of(run.record, "nopm") for run in every)
+def _contest(
+    campaign: Results, name: str, loads: Sequence[Workload], causes: Causes, doubts: Sequence[Doubt]
+) -> Contest:
+    """Tiers compared on a workload; or at the ends of a sweep: throughput at its highest load,
+    where most is asked of them, and latency at its least, where the queue is shortest. Both are
+    chosen before anything is measured: the best of several loads would be the luckiest, and more so
+    for a flat curve. Which load of it meets the SLO, `load_sweeps` tells."""
+    swept, most = len(loads) > 1, loads[-1]
+    profiles = [as_used(profile, most) for profile in campaign.plan.tiers]
+    of_loads = [[results.finished(campaign, p.name, of.name) for p in profiles] for of in loads]
+    first, *rest = ([run for runs in of_tiers for run in runs] for of_tiers in of_loads)
+    counted = any(results.value_of(run.record, "nopm") for run in first)
     throughput, usual = candidates.OF_NEW_ORDERS if counted else candidates.OF_ALL
-    latencies = (*usual, *candidates.REBUILD) if workload.lost_after_s is not None else usual
-    shares_pct = [of_ceiling_pct(run.record) or 0.0 for run in every]
-    at_ceiling = min(shares_pct, default=0.0) >= CEILING_PCT  # think time holds the rate there
-    held_back = {name for name in runs if causes.get((name, workload.name)) in NOT_THE_TIER}
-    load = overload.of_workload(runs).without_proof_of(held_back)
+    latencies = (*usual, *candidates.REBUILD) if most.lost_after_s is not None else usual
+    load, slo, behind = overload.NO_RATE, most.slo, False
+    if swept:
+        throughput, latencies = candidates.at_ends(throughput, latencies, loads)
+        slo, behind = (), any(overload.overloaded(run.record) for run in first)
+    else:
+        runs = {p.name: own for p, own in zip(profiles, of_loads[0], strict=True)}
+        held_back = {tier for tier in runs if causes.get((tier, name)) in NOT_THE_TIER}
+        load = overload.of_workload(runs).without_proof_of(held_back)
     compared, constant = candidates.comparable(latencies, profiles)
-    closed_loop = not any(has_pace(run.record.workload) for run in every)
+    shares_pct = [of_ceiling_pct(run.record) or 0.0 for run in first]
+    at_ceiling = min(shares_pct, default=0.0) >= CEILING_PCT  # think time holds the rate there
+    closed_loop = not any(has_pace(run.record.workload) for run in first)
     both = candidates.each_once(throughput, compared, closed_loop=closed_loop)
-    criteria = compared if at_ceiling or load.asked else both
+    clauses = () if swept else (*slo, candidates.FAILED)
     taking_part = []
-    clauses = (*workload.slo, candidates.FAILED)
-    for profile in (profile for profile in profiles if profile.name not in load.tiers):
-        own = runs[profile.name]
-        values = {of: v for of in (throughput, *latencies) if (v := results.whole(own, of.key))}
-        measured = {of: v for of in clauses if (v := results.objective_values(own, of))}
-        if throughput in values:
-            numbers = tuple(run.record.run.repetition for run in own)
-            cause = causes.get((profile.name, workload.name), "")
-            taking_part.append(Candidate(profile, values, cause, measured, numbers))
+    for place, profile in enumerate(profiles):
+        ends = results.in_common(of_loads[0][place], of_loads[-1][place])
+        cause = causes.get((profile.name, most.name), "")
+        at_most = Candidate.of_runs(profile, ends[1], [throughput], clauses, cause)
+        at_least = Candidate.of_runs(profile, ends[0], () if behind else latencies)
+        if at_most.values and profile.name not in load.tiers:
+            taking_part.append(replace(at_most, values={**at_most.values, **at_least.values}))
+    windows_s = {of.measure_s for of in loads}
     return make_contest(
-        workload.name,
+        name,
         taking_part,
-        [name for name in runs if name not in load.tiers],
+        [profile.name for profile in profiles if profile.name not in load.tiers],
         campaign.plan.margin_pct,
-        criteria,
+        compared if at_ceiling or load.asked else both,
         at_ceiling=at_ceiling,
         constant_latency=constant,
         p99_margin_pct=campaign.plan.p99_margin_pct,
         overload=load,
-        slo=workload.slo,
-        share=looks.share(campaign.plan, workload.name),
-        obstacle=comparability.obstacle(every),
+        slo=slo,
+        share=looks.share(campaign.plan, most.name),
+        obstacle=next(filter(None, map(comparability.obstacle, (first, *rest))), ""),
+        doubts=kinds.of_tiers(campaign.plan, doubts, [of.name for of in loads]),
+        scale=campaign.small_scale,
+        window_s=most.measure_s if len(windows_s) == 1 else 0.0,
     )
 
 
@@ -231,9 +236,7 @@ def decide_cluster(
             without.append(conclusions.WithoutWorkload(given_up.workload, other.name, *cost))
     return ClusterDecision(
         tier=tier.name if tier else None,
-        reason=". ".join(
-            [_why_cluster(len(every), contests, tiers, standings, tier), *map(str, without)]
-        ),
+        reason=". ".join([_why_cluster(len(every), contests, tiers, tier), *map(str, without)]),
         workloads=tuple(contest.workload for contest in every),
         standings=standings,
         monthly_cost=tier.monthly_cost if tier else None,
@@ -282,27 +285,18 @@ def _cheapest(
 
 
 def _why_cluster(
-    workloads: int,
-    contests: Sequence[Contest],
-    tiers: Sequence[Candidate],
-    standings: Mapping[str, Standing],
-    tier: Candidate | None,
+    workloads: int, contests: Sequence[Contest], tiers: Sequence[Candidate], tier: Candidate | None
 ) -> str:
     """Why that tier, or none, and not a cheaper one."""
     every = f"all {counted(workloads, 'workload')} together"
     every = contests[0].workload if len(contests) == 1 else every
     unanswered = [contest.workload for contest in contests if _no_contest(contest)]
     if tier is None and unanswered:
-        have = "has" if len(unanswered) == 1 else "have"
-        return f"no tier can be proven enough for {every}: {listed(unanswered)} {have} no answer"
+        return reasons.said("no answer for all", every=every, of=unanswered)
     passed_over = tiers[: tiers.index(tier)] if tier else tiers
     why = "; ".join(_why_not(other.name, contests) for other in passed_over)
-    if tier is None:
-        return f"no tier is proven enough for {every}: {why}"
-    limits = "tier with the lowest declared limits"
-    which = limits if contests[0].no_prices else "cheapest tier"
-    text = f"{tier.name} is the {which} proven enough for {every}"
-    return f"{text}: {why}" if why else text
+    name, by_limits = tier and tier.name, contests[0].no_prices
+    return reasons.said("for all", tier=name, by_limits=by_limits, every=every, why=why)
 
 
 def _why_not(tier: str, contests: Sequence[Contest]) -> str:

@@ -9,124 +9,84 @@ it does not hold there is a knee: between the two values that leave the best pai
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import replace
 from statistics import fmean
 
 import numpy as np
 from scipy import special
 
-from orchestrator import facts, metrics, model
-from orchestrator.analysis import comparability, comparisons, conclusions, overload, results
-from orchestrator.analysis.conclusions import Bottleneck, Decision, Law
-from orchestrator.analysis.results import Key, Results, RunData
+from orchestrator import metrics
+from orchestrator.analysis import comparability, comparisons, overload, results
+from orchestrator.analysis.conclusions import (
+    Bottleneck,
+    Decision,
+    Delta,
+    Law,
+    TierValues,
+    VariedWorkload,
+)
+from orchestrator.analysis.decisions.load_sweeps import Loads
+from orchestrator.analysis.decisions.values import Causes, Values, causes_of
+from orchestrator.analysis.results import Key, RunData
 from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.telemetry import resources
-from orchestrator.planning import factors
-from orchestrator.planning.plan import as_used
+from orchestrator.facts import Question
+from orchestrator.planning.slo import format_objective
 from orchestrator.units import format_bytes, format_number, gathered
 
 LEVEL = 0.05  # of the test for lack of fit; and each end of a law's interval
 _READS, _MORE_READS = 0.1, 1.5  # from the disk, a transaction; and times as many as before
 
 
-@dataclass(frozen=True)
-class _Values:
-    """A workload at the values of a factor, on one tier; `causes`: value by value, if known."""
-
-    campaign: Results
-    profile: model.Profile
-    loads: Sequence[tuple[facts.Varied, model.Workload]]
-    causes: Sequence[facts.BottleneckCause | None]
-
-    @cached_property
-    def runs(self) -> tuple[tuple[RunData, ...], ...]:
-        name = self.profile.name
-        return tuple(results.finished(self.campaign, name, load.name) for _, load in self.loads)
-
-    @cached_property
-    def nodes(self) -> list[int]:
-        return [as_used(self.profile, load).cluster.nodes for _, load in self.loads]
-
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        """None unless all values are numbers."""
-        known = tuple(value.number for value, _ in self.loads if value.number is not None)
-        return known if len(known) == len(self.loads) else ()
-
-    @property
-    def keys(self) -> tuple[Key, Key, Key]:
-        """Throughput, average latency and p99, of New-Orders if they are counted."""
-        every = (run.record for runs in self.runs for run in runs)
-        counted = any(results.value_of(record, "nopm") is not None for record in every)
-        rate, scope = ("nopm", "new_order") if counted else ("throughput_per_s", "all")
-        return (rate, "all"), ("latency_avg_s", scope), ("latency_p99_s", scope)
-
-    def mean(self, place: int, metric: str) -> float:
-        """Of the runs at one value; 0 where none has it."""
-        every = (results.value_of(run.record, metric) for run in self.runs[place])
-        return fmean([value for value in every if value is not None] or [0.0])
-
-    def disk_reads(self, place: int) -> float:
-        """From all disks, a transaction; 0 if not known."""
-        reads = [resources.total(run, None).get("disk_read_iops") or 0 for run in self.runs[place]]
-        rate = self.mean(place, "throughput_per_s")
-        return fmean(reads) / rate if rate else 0.0
+def concluded(
+    campaign: results.Results, of_cells: Sequence[Bottleneck], decisions: Sequence[Decision]
+) -> dict[Question, tuple[VariedWorkload, ...]]:
+    """What each factor of the plan does to each workload, and which loads of a sweep tiers take."""
+    causes = causes_of(of_cells)
+    asked: dict[Question, type[Values]] = {"factor": Values, "load": Loads}
+    every = {question: kind.of_plan(campaign, question) for question, kind in asked.items()}
+    return {
+        question: tuple(_concluded(values, causes, decisions) for values in of_each.values())
+        for question, of_each in every.items()
+    }
 
 
-def varied(
-    campaign: Results, of_cells: Sequence[Bottleneck], decisions: Sequence[Decision]
-) -> tuple[conclusions.VariedFactor, ...]:
-    """What the factor of the plan does to each workload."""
-    causes = {(cell.profile, cell.workload): cell.cause for cell in of_cells}
-    loads_of = campaign.plan.workloads
-    pairs = ((load.varied.of, (load.varied, load)) for load in loads_of if load.varied)
-    every = []
-    for name, loads in gathered(pairs).items():
-        tiers = []
-        for tier in campaign.plan.tiers:
-            own = [causes.get((tier.name, load.name)) for _, load in loads]
-            tiers.append(_Values(campaign, tier, loads, own))
-        names = [load.name for _, load in loads]
-        at_values = [of for load in names for of in decisions if of.workload == load]
-        every.append(
-            conclusions.VariedFactor(
-                workload=name,
-                factor=loads[0][0].factor,
-                values=tuple(factors.in_words(value) for value, _ in loads),
-                numbers=tiers[0].numbers,
-                workloads=tuple(names),
-                tiers=tuple(map(_on_tier, tiers)),
-                horizons=tuple(_horizons(tiers, at_values)),
-            )
-        )
-    return tuple(every)
-
-
-def _on_tier(values: _Values) -> conclusions.FactorOnTier:
-    names, (rate, _) = [load.name for _, load in values.loads], values.keys[0]
-    each = (values.mean(at, rate) / nodes for at, nodes in enumerate(values.nodes))
-    return conclusions.FactorOnTier(
-        tier=values.profile.name,
-        steps=_steps(values),
-        per_node={name: mean for name, mean in zip(names, each, strict=True) if mean},
-        laws=tuple(_laws(values)),
-        causes={name: of for name, of in zip(names, values.causes, strict=True) if of},
+def _concluded(values: Values, causes: Causes, decisions: Sequence[Decision]) -> VariedWorkload:
+    tiers = [tier.name for tier in values.campaign.plan.tiers]
+    return VariedWorkload(
+        workload=values.name,
+        factor=values.loads[0][0].factor,
+        values=values.words,
+        numbers=values.numbers,
+        workloads=values.workloads,
+        tiers=tuple(_on_tier(values, tier, causes) for tier in tiers),
+        horizons=tuple(_horizons(values, causes, decisions)),
+        slo=tuple(map(format_objective, values.latencies)) if isinstance(values, Loads) else (),
     )
 
 
-def _steps(values: _Values) -> tuple[conclusions.Delta, ...]:
+def _on_tier(values: Values, tier: str, causes: Causes) -> TierValues:
+    own = {load: causes[tier, load] for load in values.workloads if (tier, load) in causes}
+    at_values = TierValues(tier, _steps(values, tier), own)
+    if isinstance(values, Loads):
+        return values.taken(at_values)
+    nodes, means = values.nodes(tier), values.means(tier, values.keys[0][0])
+    each = {values.workloads[at]: mean / nodes[at] for at, mean in means.items() if mean}
+    return replace(at_values, per_node=each, laws=tuple(_laws(values, tier)))
+
+
+def _steps(values: Values, tier: str) -> tuple[Delta, ...]:
     """Each value against the first: but for the factor, their runs must be alike."""
-    ((value, first), *others), pairs = values.loads, list[comparisons.Pair]()
-    for (_, load), runs in zip(others, values.runs[1:], strict=True):
-        both = values.runs[0], runs
-        if all(both):
-            why = comparability.obstacle([*values.runs[0], *runs], value.factor)
-            if _behind([*values.runs[0], *runs]):
+    (first, *others), pairs = values.runs(tier), list[comparisons.Pair]()
+    for load, runs in zip(values.workloads[1:], others, strict=True):
+        if first and runs:
+            every = [*first, *runs]
+            why = comparability.obstacle(every, values.loads[0][0].factor)
+            if _behind(every):
                 why = why or "a rate that was asked for is not served"
-            pairs += comparisons.of_runs(load.name, load.name, both, why)
+            pairs += comparisons.of_runs(load, load, (first, runs), why)
     plan = values.campaign.plan
-    return comparisons.deltas(first.name, pairs, plan.margin_pct, plan.p99_margin_pct)
+    return comparisons.deltas(values.workloads[0], pairs, plan.margin_pct, plan.p99_margin_pct)
 
 
 def _behind(runs: Sequence[RunData]) -> bool:
@@ -137,20 +97,21 @@ def _behind(runs: Sequence[RunData]) -> bool:
 # ------------------------------------------------------------------ laws
 
 
-def _laws(values: _Values) -> Iterator[Law]:
-    numbers, margin_pct = values.numbers, values.campaign.plan.margin_pct
+def _laws(values: Values, tier: str) -> Iterator[Law]:
+    numbers, nodes = values.numbers, values.nodes(tier)
+    margin_pct = values.campaign.plan.margin_pct
     for key in values.keys if min(numbers, default=0) > 0 else ():
         figures = (
             (run.record.run.repetition, results.value_of(run.record, *key))
-            for runs in values.runs
+            for runs in values.runs(tier)
             for run in runs
         )
         every = gathered((repetition, figure) for repetition, figure in figures if figure)
         rows = np.array([row for row in every.values() if len(row) == len(numbers)])
         if len(rows) > 1:
             yield law(key, numbers, rows, margin_pct)
-            if len(set(values.nodes)) > 1 and metrics.METRICS[key[0]].direction == "higher":
-                yield law(key, numbers, rows / np.array(values.nodes), margin_pct, True)
+            if len(set(nodes)) > 1 and metrics.METRICS[key[0]].direction == "higher":
+                yield law(key, numbers, rows / np.array(nodes), margin_pct, True)
 
 
 def law(
@@ -194,58 +155,64 @@ def _knee(x: np.ndarray, means: np.ndarray) -> int:
 # ------------------------------------------------------------------ the growth horizon
 
 
-def _horizons(tiers: Sequence[_Values], decisions: Sequence[Decision]) -> Iterator[str]:
+def _horizons(values: Values, causes: Causes, decisions: Sequence[Decision]) -> Iterator[str]:
     """Of each tier but the dearest, or of all with an SLO: how far it is proven enough. Values are
     tested from the least upwards, as loads of a sweep are, so each at the level of one."""
-    of_all = [{offer.tier: offer.standing for offer in of.offers} for of in decisions]
-    names = next((list(of) for of in of_all if of), [])
-    own = {values.profile.name: values for values in tiers if values.numbers}
-    for name in names if any(of.slo for of in decisions) else names[:-1]:
-        if name in own:
-            standings = (of.get(name, "open") for of in of_all)
-            pairs = zip(standings, own[name].runs, strict=True)
-            yield _horizon(own[name], ["not enough" if _behind(of) else word for word, of in pairs])
+    own = [of for load in values.workloads for of in decisions if of.workload == load]
+    of_all = [{offer.tier: offer.standing for offer in of.offers} for of in own]
+    names = next((list(of) for of in of_all if of), []) if values.numbers else []
+    for name in names if any(of.slo for of in own) else names[:-1]:
+        standings = (of.get(name, "open") for of in of_all)
+        pairs = zip(standings, values.runs(name), strict=True)
+        proven = ["not enough" if _behind(of) else word for word, of in pairs]
+        yield _horizon(values, name, causes, proven)
 
 
-def _horizon(values: _Values, standings: Sequence[str]) -> str:
-    name, words = values.profile.name, [factors.in_words(value) for value, _ in values.loads]
-    sized = [f"{text}{_size(values, place)}" for place, text in enumerate(words)]
+def _horizon(values: Values, tier: str, causes: Causes, standings: Sequence[str]) -> str:
+    words, runs = values.words, values.runs(tier)
     ends = next((at for at, word in enumerate(standings) if word != "enough"), len(words))
     if ends == len(words):
-        return f"{name} is proven enough at every value, up to {sized[-1]}"
-    is_not = standings[ends] == "not enough"
+        last = f"{words[-1]}{_size(values, runs[-1])}"
+        return f"{tier} is proven enough at every value, up to {last}"
+    is_not, size = standings[ends] == "not enough", _size(values, runs[ends])
     if ends:
         then = "it is not" if is_not else "that is open"
-        size = sized[ends].removeprefix(words[ends])
-        text = f"{name} is enough up to {sized[ends - 1]}; at {words[ends]} {then}{size}"
-    elif is_not:
-        text = f"{name} is not enough at {sized[0]} already"
+        last = f"{words[ends - 1]}{_size(values, runs[ends - 1])}"
+        text = f"{tier} is enough up to {last}; at {words[ends]} {then}{size}"
     else:
-        text = f"{name} is not proven enough at {sized[0]} already"
-    why = _change(values, max(0, ends - 1), ends)
+        proven = "not enough" if is_not else "not proven enough"
+        text = f"{tier} is {proven} at {words[0]}{size} already"
+    why = _change(values, tier, causes, max(0, ends - 1), ends)
     return f"{text}: {why}" if why else text
 
 
-def _size(values: _Values, place: int) -> str:
+def _size(values: Values, runs: Sequence[RunData]) -> str:
     """` (4.6 GB a node, 1.1 × memory)`, where the factor is the size of the data."""
-    runs = values.runs[place]
-    sizes = [results.database_before(run.record).data_bytes for run in runs]
-    known = [size for size in sizes if size]
-    if len({str(load.dataset) for _, load in values.loads}) < 2 or not known:
+    sizes = [size for run in runs if (size := results.database_before(run.record).data_bytes)]
+    if len({str(load.dataset) for _, load in values.loads}) < 2 or not sizes:
         return ""
-    node, size = runs[0].record.profile.cluster.node, fmean(known)
+    node, size = runs[0].record.profile.cluster.node, fmean(sizes)
     times = f", {format_number(size / node.memory_bytes)} × memory" if node else ""
     return f" ({format_bytes(size)} a node{times})"
 
 
-def _change(values: _Values, before: int, after: int) -> str:
+def _change(values: Values, tier: str, causes: Causes, before: int, after: int) -> str:
     """What is another at one value than at the other: reads from the disk, and the cause."""
-    few, many = values.disk_reads(before), values.disk_reads(after)
-    names = ((values.causes[at] or "unattributed").replace("_", " ") for at in (before, after))
+    few, many = (_disk_reads(values, tier, place) for place in (before, after))
+    cells = ((tier, values.workloads[place]) for place in (before, after))
+    names = (causes.get(cell, "unattributed").replace("_", " ") for cell in cells)
     first, then = ("" if name == "unattributed" else name for name in names)
-    said = [f"limited by {then}, at {factors.in_words(values.loads[before][0])} by {first}"]
+    said = [f"limited by {then}, at {values.words[before]} by {first}"]
     said = said if first and then and first != then else [f"limited by {then}"] if then else []
     if many > max(_READS, _MORE_READS * few):
         reads = f"{format_number(few)} → {format_number(many)} disk reads a transaction"
         said.insert(0, f"reads leave the cache ({reads})")
     return "; ".join(said)
+
+
+def _disk_reads(values: Values, tier: str, place: int) -> float:
+    """From all disks, a transaction; 0 if not known."""
+    runs = values.runs(tier)[place]
+    reads = [resources.total(run, None).get("disk_read_iops") or 0 for run in runs]
+    rate = values.means(tier, "throughput_per_s").get(place)
+    return fmean(reads) / rate if rate else 0.0

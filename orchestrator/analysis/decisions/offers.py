@@ -38,7 +38,9 @@ def _offer(candidate: Candidate, contest: Contest) -> Offer:
         standing=proof.standings[candidate.name],
         monthly_cost=cost,
         cost_per_unit=per_unit,
-        unit=f"{UNITS:,} NOPM" if rate is NOPM else f"{UNITS:,} transactions/s",
+        unit=f"{UNITS:,} NOPM"
+        if rate and rate.metric == NOPM.metric
+        else f"{UNITS:,} transactions/s",
         currency=candidate.currency or "",
         on_front=None if contest.no_prices else _on_front(candidate, contest),
         price_region=price.region if price else "",

@@ -5,6 +5,7 @@ The rules are in `contests`, `offers` and `decision`; nothing is decided here.
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from orchestrator.analysis.conclusions import Offer
 from orchestrator.analysis.decisions import offers
@@ -12,13 +13,14 @@ from orchestrator.analysis.decisions.candidates import Candidate, Criterion
 from orchestrator.analysis.decisions.contests import SHOWN, Comparison, Contest, in_common
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys import messages
 from orchestrator.metrics import METRICS
 from orchestrator.planning.slo import format_objective
 from orchestrator.units import counted, format_quantity, format_seconds, gathered, listed
 
 MOST_LOST_PCT = 100.0  # a longer latency than that is told in the table only
 SERVED = "served rate"  # the criterion, where a tier is overloaded
+said = partial(messages.said, __package__, "decisions.yaml")
 _LEAST = ("declares the lowest limits of them", "of those with a price costs least")
 _NOT_THE_DISK = frozenset({"cpu_bound", "single_core", "network_bound", "load_bound", "in_cache"})
 
@@ -37,15 +39,6 @@ def without_prices(candidate: Candidate, contest: Contest) -> str:
     return f"chosen by {by}: {contest.no_prices}" if contest.no_prices else ""
 
 
-def said(name: str, **values: object) -> str:
-    """The text of decisions.yaml of that name, with these values in its braces."""
-    return str(shipped(__package__, "decisions.yaml")[name]).format(**values)
-
-
-def _are(names: Sequence[str]) -> str:
-    return f"{'are' if len(names) > 1 else 'is'} {listed(names)}"
-
-
 def _as_long_as(candidate: Candidate, contest: Contest) -> str:
     """How far prices may be off before another tier would be named."""
     enough = offers.also_enough(candidate, contest)
@@ -60,24 +53,24 @@ def why(candidate: Candidate, contest: Contest) -> tuple[str, str]:
     """The criterion that decided, and the reason."""
     losers = offers.passed_over(candidate, contest, "not enough")
     proofs = [_proof(loser, candidate, contest) for loser in losers]
-    worse = "; ".join(text for _, text in proofs)
-    best = within_margins(contest, contest.criteria)
-    text = f"{candidate.name} is the {which(candidate, contest)} proven {best}"
     others, cost = offers.also_enough(candidate, contest), candidate.monthly_cost
-    alike = [tier.name for tier in others]
     equal = [c.name for c in others if not contest.no_prices and c.monthly_cost == cost]
-    if equal:
-        text = f"{candidate.name} is proven {best}, as {_are(equal)} at the same price"
-    elif contest.no_prices and not offers.passed_over(candidate, contest, "open"):
-        text = f"{candidate.name} is {best}"
-        if alike:
-            text += f", as {_are(alike)}, and {_LEAST[offers.by_price(candidate, contest)]}"
+    open_ = offers.passed_over(candidate, contest, "open")
+    case = "named, as others" if contest.no_prices and not open_ else "named"
     criterion = proofs[-1][0] if proofs else ""
     if contest.overload.always and not proofs:
         criterion = SERVED
-        if len(contest.candidates) == 1:
-            text = f"{candidate.name} is the only tier that serves the rate asked for"
-    return criterion, f"{text}: {worse}" if worse else text
+        case = "named alone" if len(contest.candidates) == 1 else case
+    return criterion, said(
+        "named, at one price" if equal else case,
+        tier=candidate.name,
+        which=which(candidate, contest),
+        best=within_margins(contest, contest.criteria),
+        equal=equal,
+        alike=[tier.name for tier in others],
+        least=_LEAST[offers.by_price(candidate, contest)],
+        worse="; ".join(text for _, text in proofs),
+    )
 
 
 def why_slo(candidate: Candidate, contest: Contest) -> tuple[str, str]:
@@ -122,7 +115,7 @@ def remarks(candidate: Candidate, contest: Contest) -> list[str]:
         ("not its disk", not by_margin and not candidate.profile.tier.disk.is_real),
         ("at ceiling", by_margin and contest.at_ceiling),
         ("same rate", by_margin and load.asked and len(contest.candidates) > 1),
-        ("overloaded", load.always and _are(load.always)),
+        ("overloaded", load.always),
         ("overloaded at times", listed(load.unproven)),
         (no_disk, no_disk),
         ("machine", candidate.cause in HARNESS_CAUSES and candidate.name),
@@ -204,11 +197,13 @@ def _open_slo(candidate: Candidate, contest: Contest) -> str:
     tests = contest.proof.objectives[candidate.name]
     unsure = [str(test) for test in tests if test.p_value > contest.proof.level]
     losers = offers.passed_over(candidate, contest, "not enough")
-    before = "".join(f"{_missed(loser, contest)[1]}; " for loser in losers)
-    needed = "more repetitions are needed"
-    if candidate.cause in HARNESS_CAUSES:
-        needed = "this machine was the limit, so what the disk could do was not measured"
-    return f"{before}whether {candidate.name} meets {listed(unsure)} is not proven; {needed}"
+    return said(
+        "open, with an SLO",
+        tier=candidate.name,
+        unsure=unsure,
+        before="".join(f"{_missed(loser, contest)[1]}; " for loser in losers),
+        machine=candidate.cause in HARNESS_CAUSES,
+    )
 
 
 def none_enough(contest: Contest) -> str:

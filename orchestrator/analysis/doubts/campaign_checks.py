@@ -3,12 +3,13 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from itertools import dropwhile, pairwise
 
 from orchestrator.analysis import comparability, results
 from orchestrator.analysis.conclusions import Delta
 from orchestrator.analysis.doubts.validity import doubt
-from orchestrator.analysis.results import Results, RunData
+from orchestrator.analysis.results import Results
 from orchestrator.facts import DoubtKind
 from orchestrator.model import Doubt
 from orchestrator.planning import costs, latency_quantiles, notes, rehearsal
@@ -45,23 +46,17 @@ def published(campaign: Results) -> Iterator[Doubt]:
             yield doubt("published figures", text=note.text)
 
 
-def single_repetition(campaign: Results) -> Iterator[Doubt]:
-    single = [cell.title for cell in results.cells(campaign) if len(cell.finished) == 1]
-    if not single:
-        return
-    some = "" if campaign.plan.repetitions == 1 else "of some"
-    case = "published" if campaign.published else some
-    yield doubt("one repetition", case, cells=", ".join(single), good=GOOD_REPETITIONS)
-
-
-def missing_cells(campaign: Results) -> Iterator[Doubt]:
-    for cell in results.cells(campaign):
-        if cell.missing and campaign.published:
-            yield doubt("missing cell", "published", cell=cell.title, absent=campaign.absent)
-        elif cell.missing:
-            why = "why its runs were excluded" if cell.excluded else "its run's failure"
-            without = cell.without_figures
-            yield doubt("missing cell", cell=cell.title, without=without, why=why)
+def cells(campaign: Results) -> Iterator[Doubt]:
+    """That they were measured once, or not at all."""
+    every = list(results.cells(campaign))
+    if single := [cell.title for cell in every if len(cell.finished) == 1]:
+        some = "" if campaign.plan.repetitions == 1 else "of some"
+        case = "published" if campaign.published else some
+        yield doubt("one repetition", case, cells=", ".join(single), good=GOOD_REPETITIONS)
+    for cell in (cell for cell in every if cell.missing):
+        case, without = "published" if campaign.published else "", cell.without_figures
+        told = partial(doubt, "missing cell", case, absent=campaign.absent, without=without)
+        yield told(cell=cell.title, excluded=cell.excluded)
 
 
 def not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
@@ -108,16 +103,13 @@ def said_beforehand(campaign: Results) -> Iterator[Doubt]:
             yield doubt("fewer nodes", "as asked", text=note)
 
 
-def unlike_runs(campaign: Results) -> Iterator[Doubt]:
+def comparable(campaign: Results) -> Iterator[Doubt]:
+    """That runs are not, or that it is not known."""
     of_loads = ((c.workload.name, run) for c in results.cells(campaign) for run in c.finished)
     for workload, runs in gathered(of_loads).items():
         if unlike := comparability.among(runs):
             yield doubt("unlike runs", workload=workload, unlike="; ".join(unlike))
-
-
-def not_compared(campaign: Results) -> Iterator[Doubt]:
-    records = [run.record for run in campaign.done]
-    if unknown := comparability.not_known(records):
+    if unknown := comparability.not_known([run.record for run in campaign.done]):
         yield doubt("not compared", unknown="; ".join(unknown))
 
 
@@ -173,34 +165,31 @@ def gate_drift(campaign: Results) -> Iterator[Doubt]:
                 continue
             if first.unit == "s" and high[1].measured - low[1].measured <= _JITTER_S:
                 continue
-            change = format_change(100 * (then.measured / first.measured - 1))
+            change_pct = 100 * (then.measured / first.measured - 1)
             figures = ", ".join(
                 f"{format_quantity(check.measured, check.unit)} at {_time(time_s)}"
                 for time_s, check in ((first_s, first), (then_s, then))
             )
             of = disk or tier
-            yield doubt("gate drift", disk=of, limit=limit, figures=figures, change=change)
+            yield doubt("gate drift", disk=of, limit=limit, figures=figures, change=change_pct)
 
 
-def gate_failed_afterwards(campaign: Results) -> Iterator[Doubt]:
+def gates_afterwards(campaign: Results) -> Iterator[Doubt]:
+    """That one failed, or that none was taken."""
+    real = {p.tier.name for p in campaign.plan.profiles if p.tier.disk.is_real}
     for tier, gates in _by_tier(campaign).items():
+        done = (run for run in campaign.done if run.record.profile.tier.name == tier)
+        timed = [(results.measured_window(run.record), run.record.run.number) for run in done]
+        windows = [(*window, number) for window, number in timed if window]
         for before, after in pairwise(gates):
             if not before.passed or after.passed:
                 continue
             bad = "; ".join(f"{c.limit} {c.verdict}" for c in after.checks if not c.passed)
-            for run in _done(campaign, tier):
-                window = results.measured_window(run.record)
-                if window and before.taken_s <= window[0] and window[1] <= after.taken_s:
-                    times = {"before": _time(before.taken_s), "after": _time(after.taken_s)}
-                    number = run.record.run.number
+            times = {"before": _time(before.taken_s), "after": _time(after.taken_s)}
+            for start_s, end_s, number in windows:
+                if before.taken_s <= start_s and end_s <= after.taken_s:
                     yield doubt("gate failed afterwards", "", number, tier=tier, bad=bad, **times)
-
-
-def no_gate_afterwards(campaign: Results) -> Iterator[Doubt]:
-    real = {p.tier.name for p in campaign.plan.profiles if p.tier.disk.is_real}
-    for tier, gates in _by_tier(campaign).items():
-        windows = [results.measured_window(run.record) for run in _done(campaign, tier)]
-        last_s = max((window[1] for window in windows if window), default=0.0)
+        last_s = max((end_s for _, end_s, _ in windows), default=0.0)
         if tier in real and gates[-1].checks and gates[-1].taken_s < last_s:
             yield doubt("no gate afterwards", tier=tier)
 
@@ -210,16 +199,11 @@ def _by_tier(campaign: Results) -> dict[str, list[Gate]]:
     return gathered((gate.tier, gate) for gate in in_time)
 
 
-def _done(campaign: Results, tier: str) -> list[RunData]:
-    return [run for run in campaign.done if run.record.profile.tier.name == tier]
-
-
 def _time(unix_s: float) -> str:
     return f"{datetime.fromtimestamp(unix_s, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 CAMPAIGN_CHECKS: tuple[Callable[[Results], Iterable[Doubt]], ...] = (
-    rehearsed, published, single_repetition, missing_cells, not_the_real_disk, vm_caps, old_price,
-    said_beforehand, unlike_runs, not_compared, gate_drift, gate_failed_afterwards,
-    no_gate_afterwards,
+    rehearsed, published, cells, not_the_real_disk, vm_caps, old_price, said_beforehand, comparable,
+    gate_drift, gates_afterwards,
 )  # fmt: skip

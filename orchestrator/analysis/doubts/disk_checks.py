@@ -1,8 +1,8 @@
 """Doubts about the disks of a finished run. Pure."""
 
 from collections.abc import Mapping
+from functools import partial
 from statistics import median
-from typing import Any
 
 from orchestrator.analysis import results
 from orchestrator.analysis.doubts.validity import Doubts, doubt, named
@@ -13,7 +13,7 @@ from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.facts import GateWord, group
 from orchestrator.model import DISK_DEVICE
 from orchestrator.tier import GateCheck
-from orchestrator.units import counted, format_bytes, format_change, format_number, listed
+from orchestrator.units import counted, listed
 
 APART_PCT = 2.0
 COPIES_PCT = 1.0
@@ -32,16 +32,13 @@ MISSING_SHARE = 0.6
 LEAST_LOG_BYTES = 16 * 2**20
 
 
-def out_of_reach(run: RunData, _: Values) -> Doubts:
+def by_gate(run: RunData, _: Values) -> Doubts:
     if limits := ", ".join(named(check) for check in _checks(run, "not reachable")):
         yield doubt("limit not verified", limits=limits)
-
-
-def bursting(run: RunData, _: Values) -> Doubts:
     yield from _above_its_limit(run)
     if checks := _checks(run, "bursting"):
-        disks = listed([*dict.fromkeys(check.disk for check in checks)])
-        yield doubt("bursting disk", disks=disks or "the disk")
+        disks = [*dict.fromkeys(check.disk or "the disk" for check in checks)]
+        yield doubt("bursting disk", disks=disks)
 
 
 def _above_its_limit(run: RunData) -> Doubts:
@@ -52,8 +49,7 @@ def _above_its_limit(run: RunData) -> Doubts:
         return
     for node_iops in (m.value for m in every if m.metric == "disk_iops" and m.scope != "all"):
         if node_iops > (1 + disk_demand.BASE_TOLERANCE) * limit:
-            iops, most = map(format_number, (node_iops, limit))
-            yield doubt("bursting disk", "by the mean", iops=iops, limit=most, tier=tier.name)
+            yield doubt("bursting disk", "by the mean", iops=node_iops, limit=limit, tier=tier.name)
 
 
 def _checks(run: RunData, verdict: GateWord) -> list[GateCheck]:
@@ -61,38 +57,25 @@ def _checks(run: RunData, verdict: GateWord) -> list[GateCheck]:
     return [check for check in gate.checks if check.verdict == verdict] if gate else []
 
 
-def counts(run: RunData, _: Values) -> Doubts:
-    """Telemetry's IOPS are the kernel's count; the tier charges what the disk served."""
-    for disk, own in _disks(run).items():
+def served(run: RunData, _: Values) -> Doubts:
+    """By what the servers of emulated disks counted. Telemetry's IOPS are the kernel's count; the
+    tier charges what the disk served."""
+    for disk, own in group(run.record.facts, "disks").items():
         for way in ("read", "write"):
             count = own.get(way)
             if isinstance(count, Mapping) and count["apart_pct"] > APART_PCT:
                 yield doubt("counts differ", disk=disk, way=way, **count)
-
-
-def slow_host(run: RunData, _: Values) -> Doubts:
-    for disk, own in _disks(run).items():
         over_pct, late_s = own.get("over_pct", 0.0), own.get("late_s", 0.0)
         if over_pct > OVER_PCT or late_s > LATE_S:
             late_us = late_s * 1e6
             yield doubt("host slower than the tier", disk=disk, over_pct=over_pct, late_us=late_us)
-
-
-def host_errors(run: RunData, _: Values) -> Doubts:
-    for disk, own in _disks(run).items():
         if failed := group(own, "end").get("host_errors"):
             yield doubt("host errors", disk=disk, failed=counted(int(failed), "request"))
-
-
-def overhead(run: RunData, _: Values) -> Doubts:
-    if run.record.profile.tier.disk.in_memory:
-        return  # it has no latency that the way to it is a part of
-    for disk in _disks(run):
+        if run.record.profile.tier.disk.in_memory:
+            continue  # it has no latency that the way to it is a part of
         for way, cost in disk_demand.overheads(run.record, disk).items():
-            off_pct = cost.off_pct or 0.0
-            if cost.ios >= OVERHEAD_IOS and abs(off_pct) > OVERHEAD_PCT:
-                off, spent = format_change(off_pct), vars(cost)
-                yield doubt("overhead differs", disk=disk, way=way, off=off, **spent)
+            if cost.ios >= OVERHEAD_IOS and abs(cost.off_pct or 0.0) > OVERHEAD_PCT:
+                yield doubt("overhead differs", disk=disk, way=way, **vars(cost))
 
 
 def credit_unknown(run: RunData, _: Values) -> Doubts:
@@ -134,38 +117,27 @@ def host_cache(run: RunData, _: Values) -> Doubts:
             yield doubt("host cache", path=path)
 
 
-def replica_missing(run: RunData, _: Values) -> Doubts:
-    """Where each node has a copy of all rows and a disk of its own."""
+def copies(run: RunData, _: Values) -> Doubts:
+    """Whether each disk was written what copies take. Of the nodes one can be told from the others
+    where each has a copy of all rows and a disk of its own. Where it is known to the byte what
+    copies take: all disks against the payload, then each disk against its node's own account."""
     cluster, of_disks = run.record.profile.cluster, conservation.written(run)
-    copies = cluster.replication_factor
-    if not cluster.nodes == len(of_disks) == copies >= ALIKE_FROM:
-        return
-    usual = median(of_disks.values())
-    for node, written in of_disks.items():
-        if usual >= LEAST_LOG_BYTES and written < MISSING_SHARE * usual:
-            own, others = format_bytes(written), format_bytes(usual)
-            yield doubt("replica missing", node=node, copies=copies, written=own, usual=others)
-
-
-def in_memory(run: RunData, _: Values) -> Doubts:
-    given, written = conservation.payload(run, "written"), conservation.written(run)
-    copies = run.record.profile.cluster.replication_factor
-    if given and written and sum(written.values()) < (1 - APART_PCT / 100) * copies * given:
-        moved, rows = format_bytes(sum(written.values())), format_bytes(given)
-        yield doubt("data in memory", copies=copies, written=moved, given=rows)
-
-
-def copies_differ(run: RunData, _: Values) -> Doubts:
-    """Where it is known to the byte what copies take: all disks against the payload, then each disk
-    against its node's own account."""
-    of_disks, whole = conservation.written(run), conservation.of_copies(run)
-    must = {"all disks together": whole, **conservation.of_node(run)} if whole else {}
-    did = {"all disks together": sum(of_disks.values()), **of_disks}
+    copies, moved = cluster.replication_factor, sum(of_disks.values())
+    if cluster.nodes == len(of_disks) == copies >= ALIKE_FROM:
+        usual = median(of_disks.values())
+        for node, written in of_disks.items():
+            if usual >= LEAST_LOG_BYTES and written < MISSING_SHARE * usual:
+                told = partial(doubt, "replica missing", copies=copies, usual=usual)
+                yield told(node=node, written=written)
+    given = conservation.payload(run, "written")
+    if given and of_disks and moved < (1 - APART_PCT / 100) * copies * given:
+        yield doubt("data in memory", copies=copies, written=moved, given=given)
+    whole, together = conservation.of_copies(run), "all disks together"
+    must = {together: whole, **conservation.of_node(run)} if whole else {}
     for where, wanted in must.items():
-        if wanted and abs(off_pct := 100 * (did.get(where, 0.0) / wanted - 1)) > COPIES_PCT:
-            written, due = format_bytes(did.get(where, 0.0)), format_bytes(wanted)
-            off = format_change(off_pct)
-            yield doubt("copies differ", where=where, off=off, written=written, wanted=due)
+        written = {together: moved, **of_disks}.get(where, 0.0)
+        if wanted and abs(off_pct := 100 * (written / wanted - 1)) > COPIES_PCT:
+            yield doubt("copies differ", where=where, off=off_pct, written=written, wanted=wanted)
 
 
 def cloud(run: RunData, _: Values) -> Doubts:
@@ -203,9 +175,8 @@ def _log_elsewhere(run: RunData) -> Doubts:
     grown = [growth.per_s(n.name, m) for n in nodes for m in (WRITTEN_BYTES, WAL_WRITTEN_BYTES)]
     rate, written = log_bytes / (measure.end_s - begin.start_s), sum(filter(None, grown))
     if any(grown) and log_bytes > LEAST_LOG_BYTES and rate > LOG_OVER_WRITTEN * written:
-        names = listed([node.name for node in nodes])
-        grew, moved = map(format_bytes, (rate, written))
-        yield doubt("disks not counted", "log", names=names, grew=grew, written=moved)
+        names = [node.name for node in nodes]
+        yield doubt("disks not counted", "log", names=names, grew=rate, written=written)
 
 
 def restored(run: RunData, _: Values) -> Doubts:
@@ -220,11 +191,7 @@ def restored(run: RunData, _: Values) -> Doubts:
         yield doubt("copied volume", way=way)
 
 
-def _disks(run: RunData) -> Mapping[str, Mapping[str, Any]]:
-    return group(run.record.facts, "disks")
-
-
 DISK_CHECKS = (
-    out_of_reach, bursting, counts, slow_host, host_errors, overhead, shared, host_cache, cloud,
-    credit_unknown, restored, not_counted, replica_missing, in_memory, copies_differ,
+    by_gate, served, shared, host_cache, cloud, credit_unknown, restored,
+    not_counted, copies,
 )  # fmt: skip

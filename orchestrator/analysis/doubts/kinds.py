@@ -19,14 +19,12 @@ EFFECTS: Mapping[DoubtKind, str] = {
 
 # What finds them in a finished run, in the order in which they are told.
 RUN_CHECKS: tuple[Callable[[results.RunData, resources.Values], Iterable[Doubt]], ...] = (
-    run_checks.truth_gate, run_checks.given_up, run_checks.unsteady, run_checks.short,
-    run_checks.short_rebuild, load_checks.few_checkpoints, run_checks.cached,
-    load_checks.client_busy, load_checks.clients_apart, run_checks.host_saturated,
-    run_checks.others_busy,
-    run_checks.no_telemetry, run_checks.failures_and_retries, run_checks.few_transactions,
+    run_checks.truth_gate, run_checks.windows, load_checks.few_checkpoints, run_checks.cached,
+    load_checks.client_busy, load_checks.clients_apart, run_checks.machine,
+    run_checks.no_telemetry, run_checks.transactions,
     run_checks.burst_credit, load_checks.overloaded, run_checks.little, run_checks.ceiling,
-    run_checks.not_durable, run_checks.other_build, load_checks.not_checked, run_checks.not_read,
-    run_checks.whole_tables, run_checks.pooler, run_checks.others_at_work,
+    run_checks.database, load_checks.not_checked, run_checks.whole_tables,
+    run_checks.others_at_work,
     *disk_checks.DISK_CHECKS,
 )  # fmt: skip
 

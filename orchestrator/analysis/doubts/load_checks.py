@@ -1,11 +1,14 @@
 """Doubts about the load of a finished run: its clients, its pace, its window, its data. Pure."""
 
+from contextlib import suppress
+from functools import partial
+
 from orchestrator.analysis import overload, results
 from orchestrator.analysis.doubts.validity import Doubts, doubt
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import causes, counters, loads, machines, resources
 from orchestrator.model import Record
-from orchestrator.units import format_number, format_seconds, parse_seconds
+from orchestrator.units import parse_seconds
 
 CLOCK_MOVED_S = 0.010
 CLOCK_UNKNOWN_S = 0.050
@@ -49,16 +52,13 @@ def clients_apart(run: RunData, _: resources.Values) -> Doubts:
         if before_s is None or after_s is None or unknown_s is None:
             yield doubt("clients apart", "clock not read", name=name)
         elif unknown_s > CLOCK_UNKNOWN_S:
-            unknown = format_seconds(unknown_s)
-            yield doubt("clients apart", "clock not known", name=name, unknown=unknown)
+            yield doubt("clients apart", "clock not known", name=name, unknown=unknown_s)
         elif abs(after_s - before_s) > CLOCK_MOVED_S + unknown_s:
-            moved = format_seconds(abs(after_s - before_s))
-            yield doubt("clients apart", "clock moved", name=name, moved=moved)
+            yield doubt("clients apart", "clock moved", name=name, moved=abs(after_s - before_s))
     window, asked_s = run.record.phase("measure"), run.record.workload.measure_s
     if facts.clients and window and window.duration_s < (1 - LOST_PCT / 100) * asked_s:
-        times_s = window.duration_s, asked_s, facts.start_skew_s or 0.0
-        together, asked, skew = map(format_seconds, times_s)
-        yield doubt("clients apart", together=together, asked=asked, skew=skew)
+        together_s, skew_s = window.duration_s, facts.start_skew_s or 0.0
+        yield doubt("clients apart", together=together_s, asked=asked_s, skew=skew_s)
 
 
 def overloaded(run: RunData, _: resources.Values) -> Doubts:
@@ -71,38 +71,24 @@ def _behind(record: Record) -> Doubts:
     """What the built-in generator did not begin, or BenchBase did not serve, which counts nothing
     else; else what the queue grew by, although all of it was begun before the end; else that
     terminals waited for a connection, which users would wait for too and latency does not hold."""
-    grown, advice = "latency is mostly the wait in a queue that grew", _advice(record)
-    if record.workload.thinks:
-        grown = "the terminals' wait for a connection, which is not in latency, grew"
+    thinks = record.workload.thinks
+    throughput = None if thinks else results.value_of(record, "throughput_per_s")
+    told = partial(doubt, "overload", throughput=throughput or 0.0, thinks=thinks)
     unstarted, unserved = overload.not_begun(record), overload.not_served(record)
     if unstarted:
-        pct, (owed, due) = 100 * unstarted[0] / unstarted[1], map(format_number, unstarted)
-        yield doubt(
-            "overload", "not begun", owed=owed, due=due, pct=pct, grown=grown, advice=advice
-        )
+        owed, due = unstarted
+        yield told("not begun", owed=owed, due=due, pct=100 * owed / due)
     if unserved:
-        share, per_s = unserved
-        served, rate = map(format_number, (share * per_s, per_s))
-        pct = 100 * share
-        yield doubt("overload", "not served", served=served, rate=rate, pct=pct, advice=advice)
+        share, rate = unserved
+        yield told("not served", served=share * rate, rate=rate, pct=100 * share)
     if unstarted or unserved:
         return
     names = ("connection_wait_avg_s", "latency_avg_s")
     wait_s, latency_s = (results.value_of(record, name) for name in names)
     if queued := overload.grew(record):
-        offered, served = map(format_number, queued)
-        yield doubt("overload", "queue grew", offered=offered, served=served, advice=advice)
+        yield told("queue grew", offered=queued[0], served=queued[1])
     elif wait_s is not None and latency_s and wait_s >= WAITED * latency_s:
-        wait, latency = map(format_seconds, (wait_s, latency_s))
-        yield doubt("overload", "waited", wait=wait, latency=latency, advice=advice)
-
-
-def _advice(record: Record) -> str:
-    if record.workload.thinks:
-        return "give the terminals more threads to share, or load fewer warehouses"
-    served = results.value_of(record, "throughput_per_s")
-    at = f" below the {format_number(served)}/s that were served" if served else ""
-    return f"ask for an `arrival_rate`{at}, the same on every tier, or compare throughput instead"
+        yield told("waited", wait=wait_s, latency=latency_s)
 
 
 def not_checked(run: RunData, _: resources.Values) -> Doubts:
@@ -118,35 +104,22 @@ def few_checkpoints(run: RunData, values: resources.Values) -> Doubts:
     writes, every = values.get("disk_write_iops"), values.get("disk_iops")
     if not writes or not every or writes < WRITING_SHARE * every:
         return
-    window = format_seconds(results.measured_s(run.record))
-    times, span = results.database(run.record).checkpoints_s, results.measured_window(run.record)
-    checkpoints = None  # completed in the window, if the database says when
-    if times is not None and span is not None:
-        checkpoints = sum(span[0] <= time_s <= span[1] for time_s in times)
-    flushes = _flushes(run)
-    if flushes is not None and checkpoints is None:
-        if flushes < AT_LEAST:
-            seen = "only once" if flushes else "at no time"
-            yield doubt("few checkpoints", "flushes", seen=seen, window=window)
+    facts, span = results.database(run.record), results.measured_window(run.record)
+    told = partial(doubt, "few checkpoints", window=results.measured_s(run.record))
+    case = "others' database" if results.of_others(run.record) else ""
+    if facts.checkpoints_s is not None and span is not None:  # it says when they were complete
+        seen = sum(span[0] <= time_s <= span[1] for time_s in facts.checkpoints_s)
+        if seen < AT_LEAST:
+            yield told(case, seen=seen, interval=0, least=AT_LEAST)
         return
-    if text := _too_short(run, checkpoints, window):
-        others = results.of_others(run.record)
-        yield doubt("few checkpoints", "others' database" if others else "", text=text)
-
-
-def _too_short(run: RunData, checkpoints: int | None, window: str) -> str:
-    if checkpoints is not None:
-        done = "only one checkpoint was" if checkpoints else "no checkpoint was"
-        return f"{done} completed in the window of {window}" if checkpoints < AT_LEAST else ""
-    setting = (results.database(run.record).settings or {}).get("checkpoint_timeout")
-    try:
-        interval_s = 0.0 if setting is None else parse_seconds(setting)
-    except ValueError:
-        return ""
-    if run.record.workload.measure_s >= AT_LEAST * interval_s:
-        return ""
-    interval = format_seconds(interval_s)
-    return f"{window} are less than {AT_LEAST} checkpoint intervals of {interval}"
+    if (flushes := _flushes(run)) is not None:
+        if flushes < AT_LEAST:
+            yield told("flushes", seen=flushes)
+        return
+    with suppress(ValueError):
+        interval_s = parse_seconds((facts.settings or {}).get("checkpoint_timeout", "0s"))
+        if run.record.workload.measure_s < AT_LEAST * interval_s:
+            yield told(case, interval=interval_s, least=AT_LEAST, seen=0)
 
 
 def _flushes(run: RunData) -> int | None:

@@ -1,4 +1,4 @@
-"""Doubts about a single finished run: one small function for each kind, listed in `kinds`. Pure."""
+"""Doubts about a single finished run: one function for each subject, listed in `kinds`. Pure."""
 
 import math
 
@@ -11,7 +11,7 @@ from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.facts import OTHERS
 from orchestrator.model import Record
 from orchestrator.tier import NoDisk, OthersDisks, Unlimited
-from orchestrator.units import format_bytes, format_change, format_number, format_seconds, listed
+from orchestrator.units import format_number, format_seconds
 
 SHORT_S = 30.0
 OTHERS_PCT = 25.0  # the kernel's own work for network and loop devices is among it
@@ -24,59 +24,39 @@ GATE_AGE_S = 24 * 3600.0
 KEPT_GATE_AGE_S = 7 * GATE_AGE_S  # a gate is kept while nothing that it depends on changes
 
 
-def unsteady(run: RunData, _: Values) -> Doubts:
-    lost = run.record.workload.lost_after_s is not None
-    if lost or results.generator(run.record).ends_with_work:
-        return  # neither a piece of work nor the loss of a node has a steady state
-    rows = run.intervals[run.intervals["phase"] == "measure"]
-    drift = stats.steadiness(rows["time_s"].tolist(), rows["throughput_per_s"].tolist())
-    if drift is not None and not drift.steady:
-        phase = run.record.phase("warm-up")
-        warmup = format_seconds(phase.duration_s if phase else run.record.workload.warmup_s)
-        whole, halves = map(format_change, (drift.drift_pct, drift.halves_pct))
-        yield doubt("unsteady throughput", drift=whole, halves=halves, warmup=warmup)
-
-
-def given_up(run: RunData, _: Values) -> Doubts:
-    facts = results.generator(run.record)
-    if facts.warmup_steady is False:
-        yield doubt("warm-up given up", warmup=format_seconds(facts.warmup_s or 0.0))
-
-
-def short(run: RunData, _: Values) -> Doubts:
-    load, measured_s = run.record.workload, results.measured_s(run.record)
-    if measured_s < SHORT_S:
-        measured = format_seconds(measured_s)
-        yield doubt("short window", measured=measured, scale=load.scale)
-
-
-def short_rebuild(run: RunData, _: Values) -> Doubts:
+def windows(run: RunData, _: Values) -> Doubts:
+    """That throughput was not steady in them, or that they were too short."""
+    load, generator = run.record.workload, results.generator(run.record)
+    if generator.warmup_steady is False:
+        yield doubt("warm-up given up", warmup=generator.warmup_s or 0.0)
+    # Neither a piece of work nor the loss of a node has a steady state.
+    if load.lost_after_s is None and not generator.ends_with_work:
+        rows = run.intervals[run.intervals["phase"] == "measure"]
+        drift = stats.steadiness(rows["time_s"].tolist(), rows["throughput_per_s"].tolist())
+        if drift is not None and not drift.steady:
+            phase = run.record.phase("warm-up")
+            warmup_s = phase.duration_s if phase else load.warmup_s
+            yield doubt("unsteady throughput", warmup=warmup_s, **vars(drift))
+    if (measured_s := results.measured_s(run.record)) < SHORT_S:
+        yield doubt("short window", measured=measured_s, scale=load.scale)
     took_s = results.value_of(run.record, "rebuild_s")
     if took_s is not None and took_s < SHORT_S:
-        yield doubt("short rebuild", took=format_seconds(took_s))
+        yield doubt("short rebuild", took=took_s)
 
 
 def cached(run: RunData, _: Values) -> Doubts:
     facts = results.database(run.record)
     data, cache = facts.data_bytes, facts.cache_bytes
     if data is not None and cache is not None and 0 < data <= cache:
-        yield doubt("data fits in the cache", data=format_bytes(data), cache=format_bytes(cache))
+        yield doubt("data fits in the cache", data=data, cache=cache)
 
 
-def host_saturated(run: RunData, values: Values) -> Doubts:
-    busy = values.get("host_cpu_pct", 0.0)
-    if busy >= causes.HOST_PCT:
-        load, fewer = "database, load generator and disks all", "fewer --nodes "
-        if results.of_others(run.record):
-            load, fewer = "the load generator", ""
+def machine(run: RunData, values: Values) -> Doubts:
+    if (busy := values.get("host_cpu_pct", 0.0)) >= causes.HOST_PCT:
         several = sum(node.role == "host" for node in run.record.nodes) > 1
-        case = "several" if several else ""
-        yield doubt("host saturated", case, busy=busy, load=load, fewer=fewer)
-
-
-def others_busy(_: RunData, values: Values) -> Doubts:
-    other_pct = values.get("other_cpu_pct", 0.0)
-    if other_pct >= OTHERS_PCT:
+        others = results.of_others(run.record)
+        yield doubt("host saturated", busy=busy, several=several, others=others)
+    if (other_pct := values.get("other_cpu_pct", 0.0)) >= OTHERS_PCT:
         yield doubt("machine shared", pct=other_pct)
 
 
@@ -90,22 +70,20 @@ def no_telemetry(run: RunData, values: Values) -> Doubts:
     if run.record.workload.lost_after_s is not None:  # its last node was away
         longest_s.pop(f"node-{run.record.profile.cluster.nodes}", None)
     if lost := [f"{format_seconds(s)} of {node}" for node, s in longest_s.items() if s > LOST_S]:
-        yield doubt("telemetry gaps", "seconds", lost=listed(lost))
+        yield doubt("telemetry gaps", "seconds", lost=lost)
 
 
-def failures_and_retries(run: RunData, _: Values) -> Doubts:
+def transactions(run: RunData, _: Values) -> Doubts:
+    """That many failed or were tried again, or that there were few."""
     names = ("transactions", "failures", "retries")
-    done, failed, retried = (results.value_of(run.record, name) or 0.0 for name in names)
+    done, failed, retried = (results.value_of(run.record, name) for name in names)
     if (results.failed_pct(run.record) or 0.0) >= FAILURES_PCT:
-        yield doubt("failures", count=format_number(failed), done=format_number(done))
-    if retried > 0 and 100 * retried >= RETRIES_PCT * done:
-        yield doubt("retries", count=format_number(retried), done=format_number(done))
-
-
-def few_transactions(run: RunData, _: Values) -> Doubts:
-    done, needed = results.value_of(run.record, "transactions"), stats.percentile_min_count(99)
+        yield doubt("failures", count=failed or 0.0, done=done or 0.0)
+    if retried and 100 * retried >= RETRIES_PCT * (done or 0.0):
+        yield doubt("retries", count=retried, done=done or 0.0)
+    needed = stats.percentile_min_count(99)
     if done is not None and done < needed:
-        yield doubt("few transactions", done=format_number(done), needed=needed)
+        yield doubt("few transactions", done=done, needed=needed)
 
 
 def truth_gate(run: RunData, _: Values) -> Doubts:
@@ -119,7 +97,7 @@ def truth_gate(run: RunData, _: Values) -> Doubts:
     elif gate and window:
         age_s = window[0] - gate.taken_s
         if age_s > (KEPT_GATE_AGE_S if gate.reused else GATE_AGE_S):
-            yield doubt("old truth gate", age=format_seconds(age_s), profile=profile.name)
+            yield doubt("old truth gate", age=age_s, profile=profile.name)
 
 
 def burst_credit(run: RunData, _: Values) -> Doubts:
@@ -140,8 +118,7 @@ def little(run: RunData, _: Values) -> Doubts:
     threads = record.workload.threads
     off_pct = 100 * (in_flight / threads - 1)
     if abs(off_pct) > LITTLE_PCT + _edges_pct(record):
-        off = format_change(off_pct)
-        yield doubt("Little's law", in_flight=in_flight, threads=threads, off=off)
+        yield doubt("Little's law", in_flight=in_flight, threads=threads, off=off_pct)
 
 
 def _edges_pct(record: Record) -> float:
@@ -154,29 +131,24 @@ def _edges_pct(record: Record) -> float:
 def ceiling(run: RunData, _: Values) -> Doubts:
     ceiling, share_pct = loads.ceiling_nopm(run.record), loads.of_ceiling_pct(run.record)
     if ceiling and share_pct is not None and share_pct >= causes.CEILING_PCT:
-        yield doubt("think time's ceiling", share=share_pct, ceiling=format_number(ceiling))
+        yield doubt("think time's ceiling", share=share_pct, ceiling=ceiling)
 
 
-def not_durable(run: RunData, _: Values) -> Doubts:
-    if results.database(run.record).durable is False:
+def database(run: RunData, _: Values) -> Doubts:
+    """By what it said of itself, and its adapter noted."""
+    facts = results.database(run.record)
+    if facts.durable is False:
         others = results.of_others(run.record)
         yield doubt("commits not durable", "others' database" if others else "")
-
-
-def other_build(run: RunData, _: Values) -> Doubts:
-    facts = results.database(run.record)
     wanted, running = facts.version_asked, facts.version
     if wanted and "-b" in wanted and running != wanted:
         yield doubt("another build", wanted=wanted, running=running)
-
-
-def not_read(run: RunData, _: Values) -> Doubts:
-    """What the database's adapter noted itself."""
-    facts = results.database(run.record)
     if facts.not_read:
         yield doubt("facts not read", reasons=facts.not_read)
     if facts.leaders_moved:
         yield doubt("leaders moved", reasons=facts.leaders_moved)
+    if facts.pooler:
+        yield doubt("connection pooler", evidence=facts.pooler)
 
 
 def whole_tables(run: RunData, _: Values) -> Doubts:
@@ -191,11 +163,6 @@ def whole_tables(run: RunData, _: Values) -> Doubts:
     database = facts.more.get("flavour", run.record.profile.cluster.database)
     if database == "yugabytedb" and hashed and (by_key or load.script == "select_random_ranges"):
         yield doubt("whole tables read", setting=setting)
-
-
-def pooler(run: RunData, _: Values) -> Doubts:
-    if evidence := results.database(run.record).pooler:
-        yield doubt("connection pooler", evidence=evidence)
 
 
 def others_at_work(run: RunData, _: Values) -> Doubts:

@@ -14,13 +14,15 @@ TOTALS_PCT = 0.5
 NOTED = ("clock set", "leftovers")  # in the record while the run went on
 
 Doubts = Iterator[Doubt]
+_WORDS = units.Words()
 
 
 def doubt(kind: DoubtKind, case: str = "", run: int | None = None, **values: object) -> Doubt:
     """In the words of doubts.yaml, with these values in their braces; `case`: as it is in brackets
     there, of a kind that has several."""
     said = shipped(__package__, "doubts.yaml")[f"{kind} ({case})" if case else kind]
-    return Doubt(kind, said["text"].format(**values), said["advice"].format(**values), run)
+    text, advice = (_WORDS.format(said[part], **values) for part in ("text", "advice"))
+    return Doubt(kind, text, advice, run)
 
 
 def excluding(record: Record) -> tuple[Doubt, ...]:
@@ -43,8 +45,7 @@ def shown(record: Record) -> Doubts:
         return
     least = min(abs(own - kept), abs(own - (kept - (facts.recorded_failures or 0.0))))
     if least > max(TOTALS_PCT / 100 * kept, 2.0 * record.workload.threads):
-        counted, stored = units.format_number(own), units.format_number(kept)
-        yield doubt("totals differ", run=run, own=counted, kept=stored)
+        yield doubt("totals differ", run=run, own=own, kept=kept)
 
 
 def named(check: tier.GateCheck) -> str:

@@ -15,6 +15,7 @@ from scipy import special
 
 CONFIDENCE = 0.95
 NOISE_FLOOR = 0.005  # relative standard deviation between repetitions that we never assume less of
+_FLOOR_OF_CHANGES = math.sqrt(2) * NOISE_FLOOR  # which is of either side
 MIN_BEYOND = 10  # observations beyond a percentile, without which it is one or two outliers
 MAX_REPETITIONS = 50
 BATCHES = 10
@@ -105,12 +106,15 @@ def ratio_of_means(
     whichever side is called the baseline (Hedges, Gurevitch and Curtis 1999). No interval if there
     is one block. ValueError if a value is not positive and finite (such a ratio has no meaning), or
     if a side has no values or more than the other."""
-    changes = _changes(baseline, contender)
-    change = float(changes.mean())
-    if changes.size < 2:
-        return Ratio(math.exp(change), None, None, None)
-    error = _spread_of_changes(changes) / math.sqrt(changes.size)
-    return ratio_by_t(change, error, changes.size - 1, confidence)
+    return _of_logs(_changes(baseline, contender), _FLOOR_OF_CHANGES, confidence)
+
+
+def _of_logs(logs: np.ndarray, floor: float, confidence: float) -> Ratio:
+    """Of their mean, by Student's test; no interval below two."""
+    if logs.size < 2:
+        return Ratio(math.exp(float(logs.mean())), None, None, None)
+    error = spread_of_logs(logs, floor) / math.sqrt(logs.size)
+    return ratio_by_t(float(logs.mean()), error, logs.size - 1, confidence)
 
 
 def ratio_by_t(change: float, error: float, freedom: float, confidence: float) -> Ratio:
@@ -144,18 +148,9 @@ def logs_for_ratio(values: Sequence[float]) -> np.ndarray:
     return logs
 
 
-def _spread_of_changes(changes: np.ndarray) -> float:
-    """Their standard deviation, but never below the floor, which is of either side."""
-    return max(float(changes.std(ddof=1)), math.sqrt(2) * NOISE_FLOOR)
-
-
 def geometric_mean(values: Sequence[float], confidence: float = CONFIDENCE) -> Ratio:
     """As a ratio to 1, by Student's test on logarithms; no interval below two values."""
-    logs = logs_for_ratio(values)
-    if logs.size < 2:
-        return Ratio(float(values[0]), None, None, None)
-    error = spread_of_logs(logs) / math.sqrt(logs.size)
-    return ratio_by_t(float(logs.mean()), error, logs.size - 1, confidence)
+    return _of_logs(logs_for_ratio(values), NOISE_FLOOR, confidence)
 
 
 def share_below(values: Sequence[float], limit: float, confidence: float = CONFIDENCE) -> float:
@@ -178,9 +173,9 @@ def chance_of_share_above(values: Sequence[float], limit: float) -> float | None
     return float(special.stdtr(data.size - 1, (float(data.mean()) - limit) / error))
 
 
-def spread_of_logs(logs: np.ndarray) -> float:
+def spread_of_logs(logs: np.ndarray, floor: float = NOISE_FLOOR) -> float:
     """The standard deviation, but never below the floor: a few values agree by luck."""
-    return max(float(logs.std(ddof=1)), NOISE_FLOOR)
+    return max(float(logs.std(ddof=1)), floor)
 
 
 def t_quantile(quantile: float, freedom: float) -> float:
@@ -232,7 +227,7 @@ def repetitions_to_reach(
     noise seen so far is the true noise. None above 50, or with fewer than two blocks."""
     if len(baseline) < 2 or half_width <= 0:
         return None
-    spread = _spread_of_changes(_changes(baseline, contender))
+    spread = spread_of_logs(_changes(baseline, contender), _FLOOR_OF_CHANGES)
     for n in range(2, MAX_REPETITIONS + 1):
         if t_quantile(0.5 + confidence / 2, n - 1) * spread / math.sqrt(n) <= half_width:
             return n

@@ -4,13 +4,13 @@
 from collections.abc import Mapping, Sequence
 from statistics import median
 
-from orchestrator import facts, units
+from orchestrator import facts
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.telemetry import cause_words, causes, proof, resources
-from orchestrator.analysis.telemetry.inside_causes import BUSY_PCT, Cause, waiting_pct
+from orchestrator.analysis.telemetry.causes import BUSY_PCT, Cause
 from orchestrator.analysis.telemetry.resources import Values
-from orchestrator.analysis.telemetry.shares import nearest_cap
+from orchestrator.analysis.telemetry.shares import nearest_cap, waiting_pct
 
 NEAR_CAP_PCT = 80.0  # of a cap: from there on it may be what slows a node down
 SLOWER = 3.0  # times its peers' time of an I/O
@@ -69,22 +69,14 @@ def slow_node(by_node: Mapping[str, Values]) -> tuple[str, str]:
     """The node, and what a database administrator reads of it; empty if there is none."""
     for name, own in by_node.items():
         peers = [values for other, values in by_node.items() if other != name]
-        if text := _beside_peers(name, own, peers):
-            return name, text
+        awaits = [values["disk_await_s"] for values in peers if "disk_await_s" in values]
+        if not awaits or "disk_await_s" not in own:
+            continue
+        await_s, usual_s = own["disk_await_s"], median(awaits)
+        iops, usual = own.get("disk_iops", 0.0), median(v.get("disk_iops", 0.0) for v in peers)
+        slower = await_s >= max(SLOWER * usual_s, OVER_IDLE * own.get("idle_disk_latency_s", 0.0))
+        busy = own.get("disk_busy_pct", 0.0) >= BUSY_PCT and nearest_cap(own) < NEAR_CAP_PCT
+        if slower and busy and iops <= MORE * usual:
+            told = {"usual_s": usual_s, "iops": iops, "usual_iops": usual}
+            return name, cause_words.said("slow_node", own, node=name, **told)
     return "", ""
-
-
-def _beside_peers(name: str, own: Values, peers: list[Values]) -> str:
-    awaits = [values["disk_await_s"] for values in peers if "disk_await_s" in values]
-    if not awaits or "disk_await_s" not in own:
-        return ""
-    await_s, usual_s = own["disk_await_s"], median(awaits)
-    iops, usual = own.get("disk_iops", 0.0), median(v.get("disk_iops", 0.0) for v in peers)
-    slower = await_s >= max(SLOWER * usual_s, OVER_IDLE * own.get("idle_disk_latency_s", 0.0))
-    busy = own.get("disk_busy_pct", 0.0) >= BUSY_PCT and nearest_cap(own) < NEAR_CAP_PCT
-    if not (slower and busy and iops <= MORE * usual):
-        return ""
-    await_, usual_await = map(units.format_seconds, (await_s, usual_s))
-    rates = {"iops": units.format_number(iops), "usual_iops": units.format_number(usual)}
-    each = {"await_": await_, "usual_await": usual_await}
-    return cause_words.said("slow_node", own, node=name, **each, **rates)

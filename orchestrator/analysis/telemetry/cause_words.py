@@ -1,44 +1,41 @@
 """Values in the words of a cause's sentences (causes.yaml). Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from orchestrator.analysis.telemetry.resources import Values
+from orchestrator.analysis.telemetry import disk_demand, shares
+from orchestrator.analysis.telemetry.resources import VALUES, Values
 from orchestrator.keys.strict_yaml import shipped
-from orchestrator.units import format_bytes_per_s, format_link_rate, format_number, format_seconds
+from orchestrator.units import Words, format_seconds
 
 MEMORY_PRESSURE_PCT = 5.0
+UNLOADED = 1.5  # times the idle disk's latency: I/Os do not queue
+ALONE_FROM = 0.8  # cores used where there is one session
+NO_FASTER_DISK = "A faster disk would not."
 
 
 def said(name: str, values: Values, **more: object) -> str:
     """The sentences of that name, with these values and parts in their braces."""
-    return str(shipped(__package__, "causes.yaml")[name]).format_map({**values, **more})
+    return filled(str(shipped(__package__, "causes.yaml")[name]), values, **more)
+
+
+def filled(text: str, values: Values, **more: object) -> str:
+    return _CauseWords().vformat(text, (), {**values, **more})
+
+
+class _CauseWords(Words):
+    """A name stands for what is given, or for what `_PARTS` makes of that; a value of
+    `resources.VALUES` that was not sampled is 0."""
+
+    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        if key in kwargs:
+            return kwargs[str(key)]
+        return 0.0 if key in VALUES else _PARTS[str(key)](kwargs)
 
 
 def table(name: str) -> Mapping[str, Any]:
     """A table: what the program calls something → what a reader does, or what says it."""
     return dict(shipped(__package__, "causes.yaml")[name])
-
-
-def rate_text(cap: str, values: Values) -> str:
-    iops, bytes_per_s = values.get("disk_iops"), values.get("disk_bytes_per_s")
-    if cap == "iops":
-        return "" if iops is None else f" ({format_number(iops)} IOPS)"
-    return "" if bytes_per_s is None else f" ({format_bytes_per_s(bytes_per_s)})"
-
-
-def link_text(values: Values) -> str:
-    sent, received = (values.get(f"network_{way}_bytes_per_s", 0.0) for way in ("sent", "received"))
-    packets, again = values.get("network_packets_per_s", 0.0), values.get("sent_again_pct", 0.0)
-    way = f"{format_link_rate(sent)} sent, {format_link_rate(received)} received"
-    return f"{way}, {format_number(packets)} packets/s, {again:.1f} % of segments sent again"
-
-
-def wait_text(values: Values) -> str:
-    await_s, idle_s = values.get("disk_await_s"), values.get("idle_disk_latency_s")
-    if await_s is None or not idle_s:
-        return ""
-    return f", each I/O taking {format_seconds(await_s)} instead of {format_seconds(idle_s)}"
 
 
 def cap_text(values: Values) -> str:
@@ -70,3 +67,50 @@ def memory_too(values: Values) -> str:
     """A remark beside a cause at the disk: reads may come from too little memory."""
     short = values.get("memory_pressure_pct", 0.0) >= MEMORY_PRESSURE_PCT
     return f" {said('more memory', values)}" if short else ""
+
+
+def alone(values: Values) -> bool:
+    """Whether one session keeps a core busy, though the kernel moves it from core to core."""
+    cores = values.get("node_cores", 0.0)
+    return values.get("sessions") == 1 and ALONE_FROM <= cores <= shares.ONE_CORE[1]
+
+
+def own_text(values: Values) -> str:
+    """How much of the time of an I/O is the disk's own, where it queues at all."""
+    await_s, idle_s = values.get("disk_await_s", 0.0), values.get("idle_disk_latency_s")
+    if not idle_s or await_s <= UNLOADED * idle_s:
+        return ""
+    share = idle_s / await_s  # of what stands there; reads alone may wait less
+    most = "most" if share >= 1 / disk_demand.QUEUEING else "part" if share >= 0.2 else "little"
+    return f", {most} of it the disk's own {format_seconds(idle_s)}"
+
+
+def helps_text(values: Values) -> str:
+    """What helps where sessions wait for single I/Os."""
+    if own_text(values) or shares.nearest_cap(values) >= shares.FREE_PCT:
+        return "A tier with a lower latency would help"
+    return "More IOPS or bandwidth would not help; a tier with a lower latency would"
+
+
+_PARTS: Mapping[str, Callable[[Values], object]] = {
+    "alone_with_room": lambda values: alone(values) and shares.room(values),
+    "caps": cap_text,
+    "helps": helps_text,
+    "idle_disk": shares.disk_is_idle,
+    "locks_wait_for_log": lambda values: (
+        values.get("seen_syncing_pct", 0.0) > values.get("seen_running_pct", 0.0) / 4
+    ),
+    "machine": machine_text,
+    "memory": memory_too,
+    "no_help": lambda values: f" {NO_FASTER_DISK}" if shares.disk_is_idle(values) else "",
+    "one_client_core": shares.one_client_core,
+    "own": own_text,
+    "room": shares.room,
+    "spent": lambda values: ", ".join(shares_of(values, "of sessions")),
+    "stolen": lambda values: values.get("steal_pct", 0.0) >= 1,
+    "waited": lambda values: "disk_await_s" in values and values.get("idle_disk_latency_s"),
+    "which": lambda values: (
+        f"The machine of {values['node']}" if "client_machine_cpu_pct" in values else "This machine"
+    ),
+    "wal_caps": lambda values: " and ".join(shares_of(values, "of the WAL's caps")),
+}

@@ -2,19 +2,28 @@
 
 Order and thresholds: docs/METHOD.md. Memory pressure comes last: reading back what memory could not
 hold is pressure too, and that is the disk's reads. So memory is the cause only if tasks wait for it
-far longer than the disk works; beside a cause at the disk it is mentioned.
+far longer than the disk works; beside a cause at the disk it is mentioned. Within the system, where
+sessions were seen, what most of them wait for decides (`shares`); else thresholds do, in the order
+of `RULES`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import cast
 
+from orchestrator import facts
 from orchestrator.analysis.telemetry import cause_words as words
-from orchestrator.analysis.telemetry import disk_demand, inside_causes, kept
-from orchestrator.analysis.telemetry.inside_causes import CAP_PCT, FREE_PCT, Cause, Rules, carried
+from orchestrator.analysis.telemetry import disk_demand, kept, shares
 from orchestrator.analysis.telemetry.resources import Values
-from orchestrator.analysis.telemetry.shares import client_use, follows, nearest_cap
+from orchestrator.analysis.telemetry.shares import FREE_PCT, RETRIED_PCT, nearest_cap
 from orchestrator.tier import Tier
-from orchestrator.units import format_number
 
+CAP_PCT = 95.0  # median second, of the cap in force
+THROTTLED_PCT = 50.0  # of the periods of its quota
+MEMORY_OVER_DISK = 2.0  # times as long as the disk works: then tasks wait for memory, not for it
+WAITING_PCT = 50.0  # of sessions' time in reads and log syncs
+BUSY_PCT = 70.0  # of the time an I/O is under way, if the database does not count waits
+IN_CACHE_PCT = 10.0  # of the time with an I/O under way
 OTHER_CAP_PCT = 90.0  # the other of the two caps, for one of them to be the limit
 AT_TIMES_PCT = 25.0  # of the seconds at a cap, for it to be named where nothing else is
 CLIENT_PCT = 80.0
@@ -28,12 +37,36 @@ HARNESS_CAUSES = frozenset({"client_bound", "machine_bound"})
 NOT_THE_TIER = HARNESS_CAUSES | {"slow_node"}
 
 
+@dataclass(frozen=True)
+class Cause:
+    """Its name, and the sentences that a database administrator reads. `ahead_pct`: how much more
+    of throughput follows it than the next."""
+
+    name: facts.BottleneckCause
+    text: str
+    ahead_pct: float | None = None
+
+
+Rules = Mapping[str, Callable[[Values], bool]]  # by the name of the sentences (`cause_words.said`)
+
+
+def carried(rules: Rules, values: Values, node: str) -> Iterator[Cause]:
+    return (told(name, values, node) for name, holds in rules.items() if holds(values))
+
+
+def told(name: str, values: Values, node: str) -> Cause:
+    """The cause whose sentences have that name, perhaps with a case of it in brackets."""
+    cause = cast(facts.BottleneckCause, name.partition(" (")[0])
+    return Cause(cause, words.said(name, values, node=node))
+
+
 def judge(values: Values, tier: Tier, node: str) -> Cause:
     """The cause that these values carry. Values that are absent support nothing."""
     if not {"disk_iops", "cpu_pct"} & set(values):
         return Cause("unattributed", "Neither disk nor CPU of the database nodes was sampled.")
     outside = next(carried(_OUTSIDE_RULES, values, node), None)
-    fall = next(carried({"burst_exhausted": _burst_exhausted}, values, node), None)
+    fell = "iops_after_fall" in values
+    fall = told("burst_exhausted", values, node) if fell else None
     caps = list(_caps(values, tier, node))
     asked = outside if outside and outside.name == "load_bound" else None
     if not caps:
@@ -57,22 +90,20 @@ def judge(values: Values, tier: Tier, node: str) -> Cause:
 def _inside(values: Values, tier: Tier, node: str) -> Cause | None:
     """By what most of the sessions' time is spent on, where they were seen; else by thresholds, and
     a cap that was reached at times."""
-    core = next(carried({"single_core": inside_causes.RULES["single_core"]}, values, node), None)
-    if core or not (shares := follows(values)):
-        known = next(carried(inside_causes.RULES, values, node), None)
+    if _single_core(values) or not (of_causes := shares.follows(values)):
+        known = next(carried(RULES, values, node), None)
         return known or next(_caps(values, tier, node, AT_TIMES_PCT), None)
-    (name, most), (second, less) = sorted(shares.items(), key=lambda of: -of[1])[:2]
-    full = max(100 * client_use(values), nearest_cap(values), values.get("cpu_pct", 0.0))
+    (name, most), (second, less) = sorted(of_causes.items(), key=lambda of: -of[1])[:2]
+    full = max(100 * shares.client_use(values), nearest_cap(values), values.get("cpu_pct", 0.0))
     in_turn = [values.get(name, 0.0) >= AT_TIMES_PCT for name in _AT_TIMES]
-    roomy = full < FREE_PCT and not any(in_turn) and inside_causes.room(values)
+    roomy = full < FREE_PCT and not any(in_turn) and shares.room(values)
     # A network whose speed is not known may be full.
     if roomy and (name == "cpu_bound" or (most < MOST_PCT and name != "network_bound")):
-        cached = inside_causes.RULES["in_cache"](values, node)
-        few = inside_causes.TEXTS["few_sessions"](values, node)
-        return Cause("in_cache", cached) if cached else Cause("few_sessions", few)
+        cached = in_cache(values)
+        return told("in_cache" if cached else "few_sessions", values, node)
     if name == "cpu_bound" and full < FREE_PCT and not any(in_turn):
         return None  # nor would more sessions help
-    one_core = values.get("client_cores", 0.0) >= inside_causes.ONE_CORE[0]
+    one_core = values.get("client_cores", 0.0) >= shares.ONE_CORE[0]
     if name == "network_bound" and one_core and "client_core_pct" not in values:
         return None  # or a core of the load generator's, which others keep busy too
     if name == "network_bound" and _crowded(values):
@@ -83,16 +114,14 @@ def _inside(values: Values, tier: Tier, node: str) -> Cause | None:
     if taking_turns or most - less < APART_PCT:
         both = {"first": titles[name], "second": titles[second], "most": most, "less": less}
         return Cause("unattributed", words.said("two limits", values, node=node, **both))
-    cause: Cause | None
-    if name in inside_causes.TEXTS:
-        cause = Cause(name, inside_causes.TEXTS[name](values, node))
-    elif name == "client_bound":
-        cause = Cause(name, _client_text(values))
+    if name not in _CAPS:
+        cause = told(name, values, node)
     else:
-        at_times = _caps(values, tier, node, 0.0)
-        cause = next((cap for cap in at_times if cap.name in (name, "vm_cap", "shared_cap")), None)
-        if cause is None:
+        every = _caps(values, tier, node, 0.0)
+        at_times = [cap for cap in every if cap.name in (name, "vm_cap", "shared_cap")]
+        if not at_times:
             return None
+        cause = at_times[0]
     beside = f"Throughput follows it by about {most:.0f} %, {titles[second]} by {less:.0f} %."
     return Cause(cause.name, f"{cause.text} {beside}", most - less)
 
@@ -105,6 +134,7 @@ def _crowded(values: Values) -> bool:
     return busy + values.get("low_priority_pct", 0.0) >= HOST_PCT and ours >= AT_TIMES_PCT
 
 
+_CAPS = ("iops_cap", "bandwidth_cap")
 # Seconds in which each was full: beside one of them nothing else has room all the time.
 _AT_TIMES = ("time_at_cpu_pct", "time_at_iops_cap_pct", "time_at_bandwidth_cap_pct")
 _LIMITS = {
@@ -122,10 +152,7 @@ def _rival(values: Values) -> Cause | None:
     full = any(values.get(name, 0.0) >= limit for name, limit in _LIMITS.items())
     if cap - busy > APART_PCT or not full:
         return None
-    node = f"the node's CPU {values['cpu_pct']:.0f} % busy, " if "cpu_pct" in values else ""
-    machine = words.machine_text(values)
-    text = words.said("disk and CPU", values, cap=cap, cpu=node, machine=machine)
-    return Cause("unattributed", text)
+    return Cause("unattributed", words.said("disk and CPU", values, cap=cap))
 
 
 def _caps(
@@ -152,60 +179,16 @@ def _caps(
         helps = f"A tier with more {title} would help{known['less']}."
         if of_vm:
             helps = f"That is the machine's limit ({of_vm[0]}): a larger machine would help."
-        seen = {"rate": words.rate_text(cap, values), "wait": words.wait_text(values)}
-        parts = {**seen, "burst": burst, "title": title, "time": time_pct, "helps": helps}
-        memory = words.memory_too(values)
+        rate = words.filled(known["rate"], values)
+        parts = {"rate": rate, "burst": burst, "title": title, "time": time_pct, "helps": helps}
         name = "cap (shared)" if is_shared else "cap"
-        text = words.said(name, values, node=node, memory=memory, together=together, **parts)
+        text = words.said(name, values, node=node, together=together, **parts)
         yield Cause("shared_cap" if is_shared else "vm_cap" if of_vm else known["cause"], text)
 
 
-def _burst_exhausted(values: Values, _: str) -> str:
-    if "iops_after_fall" not in values:
-        return ""
-    ends = (values["iops_before_fall"], values["iops_after_fall"])
-    before, after = map(format_number, ends)
-    return words.said("burst_exhausted", values, before=before, after=after)
-
-
-def _load_bound(values: Values, _: str) -> str:
-    share, served = values.get("nopm_of_ceiling_pct", 0.0), values.get("rate_served_pct", 0.0)
-    if served >= SERVED_PCT:
-        return words.said("load_bound (served)", values)
-    return words.said("load_bound (think time)", values) if share >= CEILING_PCT else ""
-
-
-def _network_bound(values: Values, node: str) -> str:
-    if values.get("network_of_rate_pct", 0.0) < kept.LINK_PCT:
-        return ""
-    at_pct = values.get("time_at_network_rate_pct", 0.0)
-    link = words.link_text(values)
-    return words.said("network_bound (rate)", values, node=node, at_pct=at_pct, link=link)
-
-
-def _client_bound(values: Values, _: str) -> str:
-    of_machine = values.get("client_machine_cpu_pct", 0.0)
-    own_core = inside_causes.one_core(values.get("client_cores"), values.get("client_core_pct"))
-    if values.get("client_cpu_pct", 0.0) < CLIENT_PCT and of_machine < HOST_PCT and not own_core:
-        return ""
-    return _client_text(values, "it used one core and no more, " if own_core else "")
-
-
-def _client_text(values: Values, core: str = "") -> str:
-    no_help = "a faster disk would not help, and " if inside_causes.disk_is_idle(values) else ""
-    machine = words.machine_text(values)
-    return words.said("client_bound", values, core=core, machine=machine, no_help=no_help)
-
-
-def _machine_bound(values: Values, node: str) -> str:
-    steal_pct = values.get("steal_pct", 0.0)
-    if values.get("host_cpu_pct", 0.0) + steal_pct < HOST_PCT:
-        return ""
-    which = f"The machine of {node}" if "client_machine_cpu_pct" in values else "This machine"
-    no_help = " A faster disk would not help here." if inside_causes.disk_is_idle(values) else ""
-    stolen = f", and its host gave {steal_pct:.0f} % to others" if steal_pct >= 1 else ""
-    parts = {"which": which, "machine": words.machine_text(values), "stolen": stolen}
-    return words.said("machine_bound", values, no_help=no_help, **parts)
+def _client_bound(values: Values) -> bool:
+    own_pct, of_machine = (values.get(f"client_{of}", 0.0) for of in ("cpu_pct", "machine_cpu_pct"))
+    return own_pct >= CLIENT_PCT or of_machine >= HOST_PCT or shares.one_client_core(values)
 
 
 def _nothing(values: Values) -> Cause:
@@ -214,8 +197,73 @@ def _nothing(values: Values) -> Cause:
 
 
 _OUTSIDE_RULES: Rules = {
-    "load_bound": _load_bound,
-    "network_bound": _network_bound,
+    "load_bound (served)": lambda values: values.get("rate_served_pct", 0.0) >= SERVED_PCT,
+    "load_bound (think time)": lambda values: values.get("nopm_of_ceiling_pct", 0.0) >= CEILING_PCT,
+    "network_bound (rate)": lambda values: values.get("network_of_rate_pct", 0.0) >= kept.LINK_PCT,
     "client_bound": _client_bound,
-    "machine_bound": _machine_bound,
+    "machine_bound": lambda values: (
+        values.get("host_cpu_pct", 0.0) + values.get("steal_pct", 0.0) >= HOST_PCT
+    ),
+}
+
+
+# ------------------------------------------------------------------ within the system
+
+
+def _single_core(values: Values) -> bool:
+    computing = values.get("seen_running_pct", 100.0) >= WAITING_PCT
+    cores, busiest_pct = values.get("node_cores", 0.0), values.get("busiest_core_pct")
+    alone = words.alone(values) or (computing and shares.one_core(cores, busiest_pct))
+    return values.get("cpu_pct", 0.0) < kept.CPU_PCT and alone  # else it may use no more
+
+
+def _memory_bound(values: Values) -> bool:
+    pressure, busy = values.get("memory_pressure_pct", 0.0), values.get("disk_busy_pct", 100.0)
+    return pressure >= max(words.MEMORY_PRESSURE_PCT, MEMORY_OVER_DISK * busy)
+
+
+def _latency_bound(values: Values) -> bool:
+    if values.get("cpu_pct", 100.0) >= FREE_PCT or shares.nearest_cap(values) >= CAP_PCT:
+        return False
+    await_s, idle_s = values.get("disk_await_s"), values.get("idle_disk_latency_s")
+    waiting = shares.waiting_pct(values)
+    # What a database counted is better evidence than a disk at work: then I/Os may queue a little.
+    most = words.UNLOADED if waiting is None else disk_demand.QUEUEING
+    if await_s is None or (idle_s and await_s >= most * idle_s):
+        return False
+    busy = values.get("disk_busy_pct", 0.0)
+    return busy >= BUSY_PCT if waiting is None else waiting >= WAITING_PCT
+
+
+def _at_wal_caps(values: Values) -> bool:
+    most = max(values.get(f"wal_{of}_of_cap_pct", 0.0) for of in ("iops", "bandwidth"))
+    return values.get("cpu_pct", 100.0) < FREE_PCT and most >= CAP_PCT
+
+
+def _wal_disk_bound(values: Values) -> bool:
+    syncing = values.get("wal_disk_syncing_pct", 0.0)  # there only if commits wait for it
+    return values.get("cpu_pct", 100.0) < FREE_PCT and syncing >= WAITING_PCT
+
+
+def in_cache(values: Values) -> bool:
+    """Whether the disk has next to nothing to do."""
+    waiting = shares.waiting_pct(values)
+    idle = waiting is None or waiting < shares.IDLE_DISK_PCT
+    return values.get("disk_busy_pct", 100.0) < IN_CACHE_PCT and idle
+
+
+RULES: Rules = {
+    "single_core": _single_core,
+    "cpu_bound": lambda values: (
+        values.get("cpu_pct", 0.0) >= kept.CPU_PCT
+        or values.get("throttled_pct", 0.0) >= THROTTLED_PCT
+    ),
+    "latency_bound": _latency_bound,
+    "wal_disk_bound (cap)": _at_wal_caps,
+    "wal_disk_bound": _wal_disk_bound,
+    "memory_bound": _memory_bound,
+    "contention (retried)": lambda values: (
+        "sessions" not in values and values.get("retried_pct", 0.0) >= RETRIED_PCT
+    ),
+    "in_cache": in_cache,
 }

@@ -3,18 +3,7 @@
 A hundred nodes leave nine million samples an hour, more than memory should hold. So they stay where
 they are kept: `Samples` reads them, and `kept.py` says what stays in memory of them.
 
-Counters that collectors write (names end in `_total`; gauges do not):
-- per container: cpu_seconds_total, cpu_throttled_seconds_total; where it has a CPU quota
-  cpu_periods_total, cpu_throttled_periods_total; gauges memory_used_bytes, memory_cache_bytes
-- per device, under its database node's name: disk_reads_total, disk_writes_total,
-  disk_flushes_total, disk_read_bytes_total, disk_written_bytes_total, disk_read_seconds_total,
-  disk_write_seconds_total, disk_busy_seconds_total, disk_queue_seconds_total (each I/O in flight
-  counts); gauge disk_in_flight; the same with `wal_` before them of the disk of its WAL, if it has
-  one of its own
-- per node of role "host": cpu_busy_seconds_total, cpu_steal_seconds_total and
-  pressure_{cpu,io,memory}_some_seconds_total; gauge busiest_core_pct
-- per container: network_received_bytes_total, network_sent_bytes_total, the same of packets, and
-  tcp_sent_segments_total, tcp_sent_again_segments_total
+The counters that collectors write are in growth.yaml.
 """
 
 from collections import Counter
@@ -23,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 import pandas as pd
 from pandas.api.types import union_categoricals
 
+from orchestrator.keys.strict_yaml import shipped
 from orchestrator.metrics import SAMPLE_COLUMNS
 
 READS, WRITES = "disk_reads_total", "disk_writes_total"
@@ -33,10 +23,9 @@ WAL_READ_BYTES, WAL_WRITTEN_BYTES = "wal_disk_read_bytes_total", "wal_disk_writt
 CPU_SECONDS = "cpu_seconds_total"
 PERIODS, THROTTLED_PERIODS = "cpu_periods_total", "cpu_throttled_periods_total"
 HOST_CPU_SECONDS = "cpu_busy_seconds_total"
-LOW_PRIORITY_SECONDS = "cpu_low_priority_seconds_total"
-STEAL_SECONDS = "cpu_steal_seconds_total"
-MEMORY_PRESSURE_SECONDS = "pressure_memory_some_seconds_total"
 RECEIVED_BYTES, SENT_BYTES = "network_received_bytes_total", "network_sent_bytes_total"
+
+GROWTH = shipped(__package__, "growth.yaml")
 
 MIN_COVERAGE = 0.5  # share of the window that samples must cover to stand for it
 
@@ -111,6 +100,17 @@ class Growth:
         """Name → its counters together per second, without those of which any was not sampled."""
         values = {name: self.per_s(node, *metrics) for name, metrics in counters.items()}
         return {name: value for name, value in values.items() if value is not None}
+
+
+def with_quotients(values: Mapping[str, float], **more: float) -> dict[str, float]:
+    """With those whose parts are there, among `more`; `nodes`: of so many together."""
+    parts = {"nodes": 1, **values, **more}
+    quotients = {
+        name: times * parts[over] / parts[under]
+        for name, (over, under, times) in GROWTH["quotients"].items()
+        if over in parts and parts.get(under)
+    }
+    return {**values, **quotients}
 
 
 def summed(several: Collection[Mapping[str, float]]) -> dict[str, float]:

@@ -9,11 +9,10 @@ import pandas as pd
 
 from orchestrator.analysis.telemetry import counters, disk_demand, machines
 from orchestrator.analysis.telemetry.counters import Growth, Samples
-from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Node, Record
 
 _COUNTED = ("warm-up", "measure", "settle")
-_BY_SECOND: Mapping[str, list[str]] = shipped(__package__, "growth.yaml")["by_second"]
+_BY_SECOND: Mapping[str, list[str]] = counters.GROWTH["by_second"]
 CPU_PCT = 85.0  # of what a node may use
 # Of a link's declared rate: of full frames 4 % are headers that the kernel does not count.
 LINK_PCT = 90.0

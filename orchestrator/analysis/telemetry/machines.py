@@ -4,7 +4,7 @@ A machine is a node of role "host", and each other node names its own. Of one ma
 nodes are on it, named or not, as in records of campaigns that knew no other.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from orchestrator.analysis.telemetry import counters
@@ -29,10 +29,10 @@ class Machines:
         own = _host_of(self.nodes, node)
         clients = [client for client in self.nodes if client.role == "client"]
         others = {_name(host): host for host in (_host_of(self.nodes, c) for c in clients)}
-        values = dict(self._of(own))
+        values = self._of(own)
         if (core_pct := self._core_pct(own, [node])) is not None:
             values["busiest_core_pct"] = core_pct
-        apart = [dict(self._of(host)) for name, host in others.items() if name != _name(own)]
+        apart = [self._of(host) for name, host in others.items() if name != _name(own)]
         for name, of_client in (
             ("client_cpu_pct", "client_cpu_pct"),
             ("client_cores", "client_cores"),
@@ -62,50 +62,41 @@ class Machines:
     def busiest(self) -> dict[str, float]:
         """Of each value the highest of all machines."""
         hosts: Sequence[Node | None] = _hosts(self.nodes) or [None]
-        every = gathered(pair for host in hosts for pair in self._of(host))
+        every = gathered(pair for host in hosts for pair in self._of(host).items())
         return {name: max(values) for name, values in every.items()}
 
-    def _of(self, host: Node | None) -> Iterator[tuple[str, float]]:
+    def _of(self, host: Node | None) -> dict[str, float]:
         """CPU use by role, in % of a machine, and its memory. `host` None: it was not sampled."""
         growth, hosts = self.growth, _hosts(self.nodes)
-        pressure = growth.per_s(host.name, counters.MEMORY_PRESSURE_SECONDS) if host else None
-        if pressure is not None:
-            yield "memory_pressure_pct", 100 * pressure
         machine = (host.cpus if host else None) or (self.cpus if len(hosts) < 2 else None)
+        counted = growth.of(_name(host), counters.GROWTH["machine"])
+        values = counters.with_quotients(counted, cores=machine or 0.0)
         if not machine:
-            return
+            return values
         used: dict[str, float] = {}
         alone_pct = 0.0  # of a load client with a limit of its own
         for node in self.nodes:
-            if _name(_host_of(self.nodes, node)) != _name(host):
-                continue
             seconds = growth.per_s(node.name, counters.CPU_SECONDS)
-            if seconds is not None and NODE_EXPORTER not in node.sources:  # else of another machine
-                used[node.role] = used.get(node.role, 0.0) + 100 * seconds / machine
-                if node.role == "client" and node.cpus:
-                    alone_pct = max(alone_pct, 100 * seconds / node.cpus)
-                if node.role == "client" and (periods := growth.per_s(node.name, counters.PERIODS)):
-                    throttled = growth.per_s(node.name, counters.THROTTLED_PERIODS) or 0.0
-                    alone_pct = max(alone_pct, 100 * throttled / periods)
+            elsewhere = _name(_host_of(self.nodes, node)) != _name(host)
+            if elsewhere or seconds is None or NODE_EXPORTER in node.sources:
+                continue  # what node_exporter says is of another machine
+            used[node.role] = used.get(node.role, 0.0) + 100 * seconds / machine
+            if node.role == "client" and node.cpus:
+                alone_pct = max(alone_pct, 100 * seconds / node.cpus)
+            if node.role == "client" and (periods := growth.per_s(node.name, counters.PERIODS)):
+                throttled = growth.per_s(node.name, counters.THROTTLED_PERIODS) or 0.0
+                alone_pct = max(alone_pct, 100 * throttled / periods)
         if "client" in used:
-            yield "client_cores", used["client"] * machine / 100
-            yield "client_cpu_pct", max(used["client"], alone_pct)
+            values["client_cores"] = used["client"] * machine / 100
+            values["client_cpu_pct"] = max(used["client"], alone_pct)
         if "disk" in used:
-            yield "disk_server_cpu_pct", used["disk"]
-        busy = growth.per_s(host.name, counters.HOST_CPU_SECONDS) if host else None
-        for name, counter in (
-            ("steal_pct", counters.STEAL_SECONDS),
-            ("low_priority_pct", counters.LOW_PRIORITY_SECONDS),
-        ):
-            if (seconds := growth.per_s(host.name, counter) if host else None) is not None:
-                yield name, 100 * seconds / machine
-        if busy is not None:
-            yield "host_cpu_pct", 100 * busy / machine
-            # Else a database node may be on a machine that has none by what is known.
-            databases = [node for node in self.nodes if node.role == "database"]
-            placed = len(hosts) > 1 and all(node.machine for node in databases)
-            if "database" in used or (used and placed):
-                yield "other_cpu_pct", max(0.0, 100 * busy / machine - sum(used.values()))
+            values["disk_server_cpu_pct"] = used["disk"]
+        # Else a database node may be on a machine that has none by what is known.
+        databases = [node for node in self.nodes if node.role == "database"]
+        placed = len(hosts) > 1 and all(node.machine for node in databases)
+        if "host_cpu_pct" in values and ("database" in used or (used and placed)):
+            values["other_cpu_pct"] = max(0.0, values["host_cpu_pct"] - sum(used.values()))
+        return values
 
 
 def cores(nodes: Sequence[Node], node: Node, cpus: float | None) -> float | None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from orchestrator.analysis import results
 from orchestrator.analysis.telemetry import counters, loads, machines
+from orchestrator.analysis.telemetry.counters import with_quotients
 from orchestrator.facts import GateQuantity
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.metrics import METRICS, measured
@@ -78,25 +79,15 @@ def _mean_of_caps(tier: Tier, own: Values) -> Iterator[tuple[str, float]]:
 
 # ------------------------------------------------------------------ over the window
 
-_GROWTH = shipped("orchestrator.analysis.telemetry", "growth.yaml")
-_OF_DISK, _OF_CONTAINER, _OF_WAL_DISK = (_GROWTH[of] for of in ("disk", "container", "wal_disk"))
-OF_SERVER: Mapping[str, list[str]] = _GROWTH["server"]
-
-
-def _with_quotients(values: Values, nodes: int = 1) -> dict[str, float]:
-    """With those whose parts are there, of so many nodes together."""
-    parts = {**values, "nodes": nodes}
-    quotients = {
-        name: times * parts[over] / parts[under]
-        for name, (over, under, times) in _GROWTH["quotients"].items()
-        if over in parts and parts.get(under)
-    }
-    return {**values, **quotients}
+_OF_DISK, _OF_CONTAINER, _OF_WAL_DISK = (
+    counters.GROWTH[of] for of in ("disk", "container", "wal_disk")
+)
+OF_SERVER: Mapping[str, list[str]] = counters.GROWTH["server"]
 
 
 def _node(node: Node, growth: counters.Growth, machine_cpus: float | None) -> dict[str, float]:
     """A node's CPU and its disk, the whole disk even if several nodes are on it."""
-    values = _with_quotients(growth.of(node.name, _OF_DISK | _OF_CONTAINER))
+    values = with_quotients(growth.of(node.name, _OF_DISK | _OF_CONTAINER))
     busy = growth.per_s(node.name, counters.BUSY_SECONDS)
     if busy is not None:
         values["disk_busy_pct"] = 100 * busy
@@ -126,8 +117,8 @@ def telemetry(
         ),
         *_measured(_all_disks(values, database)),
         *_wal_disks(database, growth),
-        *(m for name, own in server.items() for m in _measured(_with_quotients(own), name)),
-        *_measured(_with_quotients(counters.summed(list(server.values())), len(database))),
+        *(m for name, own in server.items() for m in _measured(with_quotients(own), name)),
+        *_measured(with_quotients(counters.summed(list(server.values())), nodes=len(database))),
         *_measured(on_machines.busiest()),
     )
 
@@ -142,7 +133,7 @@ def _all_disks(values: Mapping[str, Values], database: Sequence[Node]) -> dict[s
     firsts = [on_it[0].name for on_it in results.by_disk(database).values()]
     each_once = counters.summed([values[first] for first in firsts])
     cpu = {"cpu_pct": shared["cpu_pct"] / len(values)} if "cpu_pct" in shared else {}
-    return {**cpu, **_with_quotients({n: each_once[n] for n in _OF_DISK if n in shared})}
+    return {**cpu, **with_quotients({n: each_once[n] for n in _OF_DISK if n in shared})}
 
 
 def _wal_disks(database: Sequence[Node], growth: counters.Growth) -> Iterator[Measurement]:
@@ -152,12 +143,12 @@ def _wal_disks(database: Sequence[Node], growth: counters.Growth) -> Iterator[Me
     with_one = [node for node in database if node.wal_device]
     grown = {node.name: growth.of(node.name, _OF_WAL_DISK) for node in with_one}
     for name, values in grown.items():
-        yield from _measured(_with_quotients(values), name)
+        yield from _measured(with_quotients(values), name)
     data = {(results.place(node), node.device) for node in database}
     disks = {(results.place(node), node.wal_device): node.name for node in reversed(with_one)}
     if all(grown.values()):
         once = [grown[node] for disk, node in disks.items() if disk not in data]
-        yield from _measured(_with_quotients(counters.summed(once)))
+        yield from _measured(with_quotients(counters.summed(once)))
 
 
 def telemetry_of(run: results.RunData, cpus: float | None = None) -> tuple[Measurement, ...]:

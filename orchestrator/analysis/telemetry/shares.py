@@ -8,6 +8,12 @@ time in a queue 1 / (1 − use) times, because that is how it grows with use.
 from orchestrator.analysis.telemetry import kept, resources
 from orchestrator.facts import BottleneckCause
 
+IDLE_DISK_PCT = 2.0  # of sessions' time: if they wait less for the disk, a faster one gives nothing
+FREE_PCT = 70.0  # of a CPU; of a cap too, for more sessions to find room
+CORE_PCT = 95.0
+ONE_CORE = (0.9, 1.15)  # cores used by what one thread holds back
+LOCKED_PCT = 5.0  # of sessions' time: more sessions would wait for the same locks
+RETRIED_PCT = 5.0  # of transactions
 _CAPS = ("iops", "bandwidth", "shared_iops", "shared_bandwidth")
 _FULL = 0.98  # the use of a resource is not known better
 Shares = dict[BottleneckCause, float]
@@ -15,6 +21,40 @@ Shares = dict[BottleneckCause, float]
 
 def nearest_cap(values: resources.Values) -> float:
     return max(values.get(f"{cap}_of_cap_pct", 0.0) for cap in _CAPS)
+
+
+def waiting_pct(values: resources.Values) -> float | None:
+    """Share of its time that a session waits for the disk, by the database's count: in reads, and
+    of the rest while a log sync is under way. None if it counts neither."""
+    reading, syncing = values.get("sessions_reading_pct"), values.get("log_syncing_pct")
+    if reading is None and syncing is None:
+        return None
+    reading, syncing = min(reading or 0.0, 100.0), min(syncing or 0.0, 100.0)
+    return reading + (100 - reading) * syncing / 100
+
+
+def disk_is_idle(values: resources.Values) -> bool:
+    """Whether sessions are known to wait for it so little that a faster one would give nothing."""
+    waiting = waiting_pct(values)
+    return waiting is not None and waiting < IDLE_DISK_PCT
+
+
+def one_core(cores: float | None, busiest_pct: float | None) -> bool:
+    """Whether one thread at a time does the work: a core is full, and no more than one is used."""
+    return ONE_CORE[0] <= (cores or 0.0) <= ONE_CORE[1] and (busiest_pct or 0.0) >= CORE_PCT
+
+
+def one_client_core(values: resources.Values) -> bool:
+    """`one_core` of the load generator."""
+    return one_core(values.get("client_cores"), values.get("client_core_pct"))
+
+
+def room(values: resources.Values) -> bool:
+    """Whether more sessions at a time would find room: no CPU is near its limit, and few of them
+    wait for locks."""
+    cpus = (values.get(name, 0.0) for name in ("cpu_pct", "client_cpu_pct", "host_cpu_pct"))
+    locked = values.get("seen_locked_pct", 0.0) >= LOCKED_PCT
+    return max(cpus) < FREE_PCT and not locked and values.get("retried_pct", 0.0) < RETRIED_PCT
 
 
 def own_share(values: resources.Values) -> float:

@@ -19,7 +19,7 @@ from orchestrator.databases.existing import owned_database
 from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing, address
 from orchestrator.errors import GuardLostError, RunError, TierbenchError, UnavailableError
 from orchestrator.keys.messages import failure, message
-from orchestrator.platforms.common.lifecycle import taken_over
+from orchestrator.platforms.common.lifecycle import patiently, taken_over
 from orchestrator.powers import World
 from orchestrator.system import host
 from orchestrator.system.sql import Connect, Session, query
@@ -200,17 +200,14 @@ class Lease:
                 session.rows("DROP TABLE lease")
             if session.rows(_query("objects")):
                 return
-        for attempt in range(1, _TRIES + 1):
-            try:
-                with self._outside() as session:
-                    rows = session.rows(_query("mark", database=LEASE_DATABASE))
-                    if rows and rows[0]["mark"] == _COMMENT:
-                        session.rows(f'DROP DATABASE "{LEASE_DATABASE}"')
-                return
-            except RunError:
-                if attempt == _TRIES:
-                    raise
-                self.world.clock.sleep(_AGAIN_S)
+
+        def drop() -> None:
+            with self._outside() as session:
+                rows = session.rows(_query("mark", database=LEASE_DATABASE))
+                if rows and rows[0]["mark"] == _COMMENT:
+                    session.rows(f'DROP DATABASE "{LEASE_DATABASE}"')
+
+        patiently(drop, self.world.clock, lambda error: isinstance(error, RunError))
 
     def _session(self) -> AbstractContextManager[Session]:
         return self.connect(address(self.declared, LEASE_DATABASE), _STATEMENT_S)

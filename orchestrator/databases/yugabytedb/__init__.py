@@ -103,8 +103,8 @@ class YugabyteDB:
             handle.readiness.await_answer(node, endpoint, up)
         place = flags.place_data(handle.spec)
         if place is not None:
-            put = partial(nodes.run, up[0], place, 300, world)
-            handle.unread.command("the placement of copies", put)
+            put: Callable[[], object] = partial(nodes.run, up[0], place, 300, world)
+            handle.unread.attempt("the placement of copies", put, None, up)
         handle.readiness.await_copies(up, endpoints[0])
         check_flags(up, handle.settings, handle.unread, handle.spec.replication_factor)
         container_nodes.wal_devices(up, flags.WAL_DISK_DIR, world)
@@ -142,7 +142,7 @@ class YugabyteDB:
             nodes.admin(cluster.nodes[0], handle.masters, secured, words, _FLUSH_S, world)
 
         # What is not flushed is in the write-ahead log all the same.
-        handle.unread.command("whether memory tables are on disk", flush)
+        handle.unread.attempt("whether memory tables are on disk", flush, None, cluster.nodes)
         counters.await_quiet(cluster.nodes, world)
         handle.readiness.await_remembered_masters(cluster.nodes)
 

@@ -84,9 +84,13 @@ def first_run(
     facts: Sequence[Fact] = FACTS,
 ) -> Iterator[CheckedFact]:
     """Yields each finding as it is made; another release, or a cluster that does not come up, is
-    one. UnavailableError if the image is not here, or if disks would not outlast their nodes."""
+    one. UnavailableError if the image is not here, or if disks would not outlast their nodes, which
+    start again from them: where volumes are rented, those of the default class do."""
     database = database or YugabyteDB(connect, refuse_other_release=False)
-    _need_lasting_disks(world.platform)
+    platform = world.platform
+    classes = platform.claims.storage_classes() if isinstance(platform, RentsVolumes) else None
+    if classes is not None and not any(known.is_default for known in classes):
+        raise failure(UnavailableError, "disks do not last", platform=platform.name)
     database.check(cluster_spec, world)
     release = str(settings.read(cluster_spec)[0].version)
     with ExitStack() as up:
@@ -123,13 +127,6 @@ def first_run(
         own = {**cluster_spec.settings, "tls": "on"}
         single = replace(cluster_spec, nodes=1, replication_factor=1, settings=own)
         yield from looked_at(single, [secured], False, TLS)
-
-
-def _need_lasting_disks(platform: Platform) -> None:
-    """Nodes start again from their disks: where volumes are rented, those of the default class."""
-    classes = platform.claims.storage_classes() if isinstance(platform, RentsVolumes) else None
-    if classes is not None and not any(known.is_default for known in classes):
-        raise failure(UnavailableError, "disks do not last", platform=platform.name)
 
 
 def finding(fact: Fact, probe: Probe) -> CheckedFact:

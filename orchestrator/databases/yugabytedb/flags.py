@@ -121,23 +121,13 @@ def _prepared(
     settings: Settings, node_address: str, restored: bool, argv: list[str]
 ) -> tuple[str, ...]:
     """The command, after a shell's steps that prepare the container for it."""
-    steps = []
-    if settings.tls:
-        # PostgreSQL refuses a key that belongs neither to root nor to itself, and the files belong
-        # to the user of this program.
-        steps.append(f"install -D -m 600 -t {CERTS_DIR} {CERTS_SOURCE}/*")
-    if restored:
-        # Nodes know each other by address: at another one the node would wait forever. A file that
-        # names none is no reason to refuse.
-        key = '"advertise_address" *: *'
-        check = f"! grep -q '{key}' {CONF} || grep -q '{key}\"{node_address}\"' {CONF}"
-        complaint = f"this disk was loaded at another address than {node_address}"
-        steps.append(f"{{ {check} || {{ echo '{complaint}'; exit 78; }}; }}")
-        # A killed node leaves these, and would believe that it runs already.
-        steps.append(f"rm -f {DATA_DIR}/*.pid")
+    steps = [*(["secured"] if settings.tls else []), *(["restored"] if restored else [])]
     if not steps:
         return tuple(argv)
-    return ("sh", "-c", " && ".join([*steps, 'exec "$@"']), "yugabyted", *argv)
+    places = {"certs": CERTS_DIR, "source": CERTS_SOURCE, "conf": CONF}
+    texts = shipped(__package__, "flags.yaml")["before_start"]
+    said = [texts[step].format(data=DATA_DIR, address=node_address, **places) for step in steps]
+    return ("sh", "-c", " && ".join([*said, 'exec "$@"']), "yugabyted", *argv)
 
 
 def master_addresses(addresses: Sequence[str]) -> str:

@@ -206,23 +206,16 @@ class Unread:
     def attempt(
         self, what: str, reading: Callable[[], T], otherwise: T, cluster: Sequence[Node]
     ) -> T:
-        """The reading, or `otherwise`. NodeError if a node died."""
+        """What is read, or a command says; `otherwise` if it fails. NodeError if a node died."""
         try:
             return reading()
-        except OSError as error:
+        except NodeError:
+            raise
+        except (OSError, RunError) as error:
             self._world.clock.sleep(0.5)  # a connection is lost before the engine notices a death
             raise_if_dead(cluster, self._world)
             self.note(what, str(error))
             return otherwise
-
-    def command(self, what: str, run: Callable[[], object]) -> None:
-        """Runs a command; that it fails is only noted. NodeError if its node died."""
-        try:
-            run()
-        except NodeError:
-            raise
-        except RunError as error:
-            self.note(what, error.what)
 
     def patiently(self, what: str, missing: Callable[[], str]) -> Callable[[], str]:
         """`missing`, but a page that stays unreadable is noted, and then nothing is missing."""

@@ -9,12 +9,13 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from orchestrator import errors, units
+from orchestrator import errors
 from orchestrator.analysis.figures import transactions
 from orchestrator.facts import GeneratorFacts
 from orchestrator.keys.messages import failure, message
@@ -22,31 +23,22 @@ from orchestrator.load_generators.benchbase import config, results
 from orchestrator.load_generators.benchbase.distribution import find, provide
 from orchestrator.load_generators.common import consistency, merging, several
 from orchestrator.load_generators.common.client import LOAD_TIMEOUT_S, InClient, run_in_client
-from orchestrator.load_generators.common.options import complaint, ended_badly, seed_of
+from orchestrator.load_generators.common.options import complaint, ended_badly, progress, seed_of
 from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, Workload
 from orchestrator.parts import ClientLoad, Recorded, Result, Splits
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, World
 from orchestrator.system import files, sql
+from orchestrator.system.shell import script
 
 _CONFIG = "benchbase.xml"
 _SCRIPTS = "benchbase"  # below workloads/
-_START = (
-    'printf %s "$BENCHBASE_XML" > /tmp/benchbase.xml && cd "$BENCHBASE_FOLDER" && exec java "$@"'
-)
-# Numbers and times must not depend on the image's language or time zone.
-_JAVA_OPTIONS = (
-    f"-Dlog4j.configuration=file:/workloads/{_SCRIPTS}/log4j.properties",
-    f"-Dattempts=/out/{results.ATTEMPTS}",
-    "-Duser.language=en",
-    "-Duser.country=US",
-    "-Duser.timezone=UTC",
-)
 _XML = "BENCHBASE_XML"
 _ROOT = "0"  # the official image has a user of its own, who may not write to /out
-_BENCHMARK = ("-b", "tpcc", "-c", "/tmp/benchbase.xml")
+_java = partial(script, __package__, "java", results.ATTEMPTS)
 _PRINT_PROGRESS = ("-im", "1000", "-mt", "throughput")
 _BEGUN, _MEASURING, _ENDED = "PHASE START", "Warmup complete", "TERMINATE"
+_ENDING = "waiting until BenchBase's terminals have ended"
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3})Z ")
 _THROUGHPUT = re.compile(r"Throughput: ([\d.]+) txn/sec")
 _STAMP_S = 0.001  # stamps are cut to whole milliseconds
@@ -100,7 +92,8 @@ class BenchBase(Splits, InClient):
             # BenchBase's loader only logs a failed batch, and exits with code 0.
             what = f"BenchBase loaded something else than {settings.warehouses} warehouses: {wrong}"
             raise errors.LoadError(what, evidence=_tail(done))
-        consistency.verify_loaded(config.conditions(world), cluster, seed_of(workload), world)
+        seed = seed_of(workload)
+        consistency.verify(config.conditions(world), cluster, seed, world, fresh=True)
 
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
         """All are started at once; each begins when its Java has."""
@@ -118,9 +111,10 @@ class BenchBase(Splits, InClient):
                     times_s[mark] = _stamp(line) or world.clock.now()
                     if mark == _MEASURING:
                         world.window_begins(times_s[mark] + settings.lead_in_s)
-            rate = _THROUGHPUT.search(line)
-            if rate:
-                world.progress.step(_progress(times_s, float(rate[1]), workload, world.clock.now()))
+            if rate := _THROUGHPUT.search(line):
+                elapsed_s = (now_s := world.clock.now()) - times_s.get(_BEGUN, now_s)
+                text = progress(elapsed_s, workload.warmup_s, workload.measure_s, float(rate[1]))
+                world.progress.step(_ENDING if _ENDED in times_s else text)
 
         timeout_s = workload.warmup_s + settings.lead_in_s + workload.measure_s + _STOP_GRACE_S
         timeout_s += _LONGEST_PAUSE_S if settings.thinks else 0.0
@@ -141,7 +135,7 @@ class BenchBase(Splits, InClient):
     def _rendered(
         self, workload: Workload, cluster: Cluster, world: World, part: int = 1, parts: int = 1
     ) -> tuple[config.BenchBaseSettings, dict[str, str]]:
-        """Its settings, and the environment in which `_START` finds BenchBase and its XML."""
+        """Its settings, and the environment in which its start finds BenchBase and its XML."""
         settings = config.settings(workload, part, parts)
         template = (world.root / "workloads" / config.TEMPLATE).read_text()
         build = find(self._home, cluster.database, world)
@@ -196,28 +190,10 @@ def _facts(workload: Workload, clients: int, figures: Sequence[Measurement]) -> 
 # ------------------------------------------------------------------ the console
 
 
-def _java(*arguments: str) -> tuple[str, ...]:
-    java = (*_JAVA_OPTIONS, "-jar", "benchbase.jar", *_BENCHMARK, *arguments)
-    return ("sh", "-c", _START, "sh", *java)
-
-
 def _stamp(line: str) -> float | None:
     """Unix seconds of a line's time stamp, which is in UTC; None if it has none."""
     match = _STAMP.match(line)
     return datetime.fromisoformat(match[1]).replace(tzinfo=UTC).timestamp() if match else None
-
-
-def _progress(
-    times_s: Mapping[str, float], throughput_per_s: float, workload: Workload, now_s: float
-) -> str:
-    if _MEASURING not in times_s:
-        elapsed_s = now_s - times_s.get(_BEGUN, now_s)
-        return f"warm-up {elapsed_s:.0f}/{workload.warmup_s:g} s"
-    if _ENDED in times_s:
-        return "waiting until BenchBase's terminals have ended"
-    elapsed_s = now_s - times_s[_MEASURING]
-    rate = f"{units.format_number(throughput_per_s)} transactions/s"
-    return f"measuring {elapsed_s:.0f}/{workload.measure_s:g} s: {rate}"
 
 
 def _complaint(done: Completed) -> str:

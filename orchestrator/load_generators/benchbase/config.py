@@ -5,7 +5,7 @@ What BenchBase cannot do is refused here, before anything is started. No secret 
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from orchestrator.errors import Mistake, UsageError, require_none
 from orchestrator.keys import addresses, strict_yaml
 from orchestrator.keys.messages import failure, message
 from orchestrator.load_generators.common.client import jdbc_options
-from orchestrator.load_generators.common.options import misfit
+from orchestrator.load_generators.common.options import mistakes
 from orchestrator.model import TLS_IF_OFFERED, Cluster, Dataset, Workload
 from orchestrator.powers import World
 
@@ -27,12 +27,18 @@ YUGABYTEDB_DDL = "/workloads/benchbase/yugabytedb.sql"
 
 TERMINALS_PER_WAREHOUSE = 10
 MAX_TERMINALS = 1_000
-_MAX_ATTEMPTS = 10  # the built-in workload's default
-
+_DEFAULTS: Mapping[str, Any] = {
+    "isolation": "read committed",
+    "weights": "45,43,4,4,4",
+    "arrival_rate": 0,
+    "max_attempts": 10,  # as of the built-in workload
+}
+# Without `seed`: BenchBase would start all terminals with the same random numbers, so data and keys
+# differ from run to run.
+_OPTIONS = ("think", *_DEFAULTS)
 
 _TPCC = strict_yaml.shipped(__package__, "tpcc.yaml")
 TYPES: Sequence[Mapping[str, Any]] = _TPCC["types"]
-_WEIGHTS = (45, 43, 4, 4, 4)
 
 
 @dataclass(frozen=True)
@@ -104,50 +110,40 @@ def settings(workload: Workload, part: int = 1, parts: int = 1) -> BenchBaseSett
     """Reads BenchBase's settings from `workload`. UsageError lists everything it cannot do. Of
     terminals that think, whose number the warehouses give, one of several clients gets its part;
     `workload` has the other parts already."""
-    mistakes: list[Mistake] = []
-    where = f"workloads/{workload.name}.yaml"
-
-    def read(key: str, given: Mapping[str, Any], default: Any, parse: Callable[[Any], Any]) -> Any:
-        try:
-            if what := misfit(key, given.get(key, default)):
-                raise ValueError(what)
-            return parse(given.get(key, default))
-        except ValueError as error:
-            mistakes.append(Mistake(f"{where}: {key}", str(error)))
-            return parse(default)
-
-    options, parameters = workload.options, workload.dataset.parameters
-    # `seed` is given to every workload. BenchBase would start all terminals with the same random
-    # numbers, so it is left out: data and keys differ from run to run.
-    known = {"think", "isolation", "weights", "arrival_rate", "max_attempts", "seed"}
-    for key in sorted(set(options) - known):
-        mistakes.append(Mistake(f"{where}: options.{key}", "BenchBase has no such option"))
-    for key in sorted(set(parameters) - {"warehouses"}):
-        mistakes.append(Mistake(f"{where}: dataset.{key}", "BenchBase's loader has no such option"))
-    if "warehouses" not in parameters:
-        mistakes.append(Mistake(f"{where}: dataset.warehouses", "this key is missing"))
-    warehouses = read("warehouses", parameters, 1, int)
-    read("think", options, "none", str)
-    isolation = read("isolation", options, "read committed", str)
-    weights = read("weights", options, ",".join(map(str, _WEIGHTS)), str)
+    _refuse(workload, _mistakes(workload))
+    options = {**_DEFAULTS, **workload.options}
+    warehouses = int(workload.dataset.parameters["warehouses"])
+    thinking = (TERMINALS_PER_WAREHOUSE * warehouses + parts - part) // parts
     result = BenchBaseSettings(
         warehouses=warehouses,
-        terminals=(TERMINALS_PER_WAREHOUSE * warehouses + parts - part) // parts
-        if workload.thinks
-        else workload.threads,
+        terminals=thinking if workload.thinks else workload.threads,
         loader_threads=workload.loader_threads,
-        isolation=f"TRANSACTION_{isolation.upper().replace(' ', '_')}",
-        max_attempts=read("max_attempts", options, _MAX_ATTEMPTS, int),
-        arrival_rate=read("arrival_rate", options, 0, float),
-        weights=tuple(map(int, weights.split(","))),
+        isolation=f"TRANSACTION_{options['isolation'].upper().replace(' ', '_')}",
+        max_attempts=options["max_attempts"],
+        arrival_rate=float(options["arrival_rate"]),
+        weights=tuple(map(int, options["weights"].split(","))),
         thinks=workload.thinks,
-        warmup_s=read("warmup", {"warmup": workload.warmup_s}, 0, _whole_seconds),
-        measure_s=read("measure", {"measure": workload.measure_s}, 1, _whole_seconds),
+        warmup_s=int(workload.warmup_s),
+        measure_s=int(workload.measure_s),
     )
-    mistakes += [Mistake(f"{where}: {key}", what) for key, what in _contradictions(result)]
-    what = f"BenchBase cannot run {workload.name} as its file asks"
-    require_none(mistakes, what, "correct the file, or leave out --generator (GENERATOR)")
+    _refuse(workload, _contradictions(result))
     return result
+
+
+def _refuse(workload: Workload, wrong: Iterable[tuple[str, str]]) -> None:
+    where = f"workloads/{workload.name}.yaml"
+    what = f"BenchBase cannot run {workload.name} as its file asks"
+    advice = "correct the file, or leave out --generator (GENERATOR)"
+    require_none([Mistake(f"{where}: {key}", text) for key, text in wrong], what, advice)
+
+
+def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
+    yield from mistakes(workload, {"options": _OPTIONS, "dataset": ("warehouses",)})
+    if "warehouses" not in workload.dataset.parameters:
+        yield "dataset.warehouses", "this key is missing"
+    for key, seconds in (("warmup", workload.warmup_s), ("measure", workload.measure_s)):
+        if seconds != int(seconds):
+            yield key, f"BenchBase counts whole seconds (given: {seconds:g} s)"
 
 
 def render(template: str, settings: BenchBaseSettings, cluster: Cluster, driver: JdbcDriver) -> str:
@@ -180,12 +176,6 @@ def _contradictions(settings: BenchBaseSettings) -> Iterator[tuple[str, str]]:
         yield "options", "`think: spec` and `arrival_rate` exclude each other"
     if settings.terminals > MAX_TERMINALS:
         yield "threads", message("many terminals", given=settings.terminals, most=MAX_TERMINALS)
-
-
-def _whole_seconds(value: Any) -> int:
-    if float(value) != int(value):
-        raise ValueError(f"BenchBase counts whole seconds (given: {value:g} s)")
-    return int(value)
 
 
 # ------------------------------------------------------------------ what must be loaded

@@ -19,6 +19,7 @@ from typing import Protocol, runtime_checkable
 
 from orchestrator import errors, parts
 from orchestrator.model import CLIENT, TLS_IF_OFFERED, Cluster, Node, Tls
+from orchestrator.platforms import own_images
 from orchestrator.platforms.common.lifecycle import seconds_of
 from orchestrator.platforms.common.machines import ClockOffset, as_node
 from orchestrator.powers import NETWORK_OF, Clock, Completed, ContainerSpec, Conversation, World
@@ -35,10 +36,13 @@ _ROOT, _CERTIFICATE, _KEY = f"{_TLS}/root.crt", f"{_TLS}/client.crt", f"{_TLS}/c
 
 
 class InClient(parts.LoadGenerator, Protocol):
-    """A load generator whose programs run in a client."""
+    """A load generator whose programs run in a client. `own_image`: of our images, the client's."""
+
+    own_image: str = "client"
 
     def client_image(self, world: World) -> tuple[str, Mapping[str, Path]]:
         """The client's image, and the files that it is given, by their places."""
+        return own_images.need(world.root, self.own_image, world.platform), {}
 
     def client(
         self, network: str, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
@@ -82,7 +86,9 @@ def client_container(
         placement="node-1" if network.startswith(NETWORK_OF) else own_place,
         folders={_WORKLOADS: {}, OUT: {}, _TLS: {}},
     )
-    places = {_WORKLOADS: world.root / "workloads", **_tls_files(tls), **(files or {})}
+    secured = {_ROOT: tls.root, _CERTIFICATE: tls.certificate, _KEY: tls.key}
+    places = {_WORKLOADS: world.root / "workloads", **(files or {})}
+    places |= {place: Path(file) for place, file in secured.items() if file}
     with world.platform.running(spec) as container, _beating(container.name, world):
         for place, source in places.items():
             container.put(source, place)
@@ -126,12 +132,6 @@ def _beating(client: str, world: World, every_s: float = 1.0) -> Iterator[None]:
     finally:
         stop.set()
         thread.join(timeout=5)
-
-
-def _tls_files(tls: Tls) -> dict[str, Path]:
-    """Place in the client → file of this computer."""
-    places = {_ROOT: tls.root, _CERTIFICATE: tls.certificate, _KEY: tls.key}
-    return {place: Path(file) for place, file in places.items() if file}
 
 
 def tls_environment(tls: Tls) -> dict[str, str]:

@@ -140,41 +140,35 @@ def _wanted(text: str, fresh: bool) -> list[Condition]:
     return [each for each in conditions(text) if fresh or each.when != LOADED]
 
 
-def _verified(
-    text: str, cluster: Cluster, seed: int, fresh: bool, connect: sql.Connect
-) -> ConsistencyOutcome:
-    """What was checked, or could not be. LoadError if a condition is broken."""
+def verify(
+    text: str,
+    cluster: Cluster,
+    seed: int,
+    world: powers.World,
+    *,
+    fresh: bool = False,
+    connect: sql.Connect = sql.session,
+) -> dict[str, Any]:
+    """Checks the data after a run, or, `fresh`, as they were loaded, and returns facts. LoadError
+    naming every broken condition."""
+    which = "what was loaded is" if fresh else "the data are still"
+    world.progress.step(f"checking that {which} consistent")
     try:
         outcome = check(text, cluster.endpoints[0], fresh=fresh, seed=seed, connect=connect)
     except errors.RunError as error:
         unchecked = (replace(condition, problem=error.what) for condition in _wanted(text, fresh))
         outcome = ConsistencyOutcome(tuple(unchecked), 0, 0)
-    if outcome.broken and fresh:
-        raise failure(errors.LoadError, "not consistent as loaded", broken=outcome.broken)
     if outcome.broken:
-        raise failure(errors.LoadError, "no longer consistent", broken=outcome.broken)
-    return outcome
-
-
-def verify(
-    text: str, cluster: Cluster, seed: int, world: powers.World, connect: sql.Connect = sql.session
-) -> dict[str, Any]:
-    """Checks the data after a run and returns facts. LoadError naming every broken condition."""
-    world.progress.step("checking that the data are still consistent")
-    outcome = _verified(text, cluster, seed, False, connect)
+        raise failure(
+            errors.LoadError,
+            "not consistent as loaded" if fresh else "no longer consistent",
+            broken=outcome.broken,
+        )
+    problems = "; ".join(f"{c.name}: {c.problem}" for c in outcome.conditions if c.problem)
+    if fresh and problems:
+        world.progress.note(f"loaded, though some conditions could not be evaluated: {problems}")
     return {
         "consistency": [condition.recorded() for condition in outcome.conditions],
         "warehouses_checked": outcome.warehouses_checked,
         "warehouses": outcome.warehouses,
     }
-
-
-def verify_loaded(
-    text: str, cluster: Cluster, seed: int, world: powers.World, connect: sql.Connect = sql.session
-) -> None:
-    """Checks a data set just loaded; notes what could not be. LoadError naming what is broken."""
-    world.progress.step("checking that what was loaded is consistent")
-    outcome = _verified(text, cluster, seed, True, connect)
-    problems = "; ".join(f"{c.name}: {c.problem}" for c in outcome.conditions if c.problem)
-    if problems:
-        world.progress.note(f"loaded, though some conditions could not be evaluated: {problems}")

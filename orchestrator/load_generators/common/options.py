@@ -99,15 +99,25 @@ def refuse(workload: Workload, mistakes: Iterable[tuple[str, str]]) -> None:
     raise_all([Mistake(f"{where}: {key}", what) for key, what in mistakes])
 
 
-def misfits(
-    group: str, given: Mapping[str, Any], known: Sequence[str], unknown: str
+def mistakes(
+    workload: Workload, keys: Mapping[str, Sequence[str]], package: str = ""
 ) -> Iterator[tuple[str, str]]:
-    """The keys of this group that are not known, and those whose values do not fit."""
-    for key, value in given.items():
-        if key not in known:
-            yield f"{group}.{key}", f"{unknown} {', '.join(known) or 'none'}"
-        elif what := misfit(key, value):
-            yield f"{group}.{key}", what
+    """What of the workload's file would have no effect, or does not fit, as (key, what). `keys`:
+    what its script takes under `options` and `dataset`; what it takes of a group that is not there
+    is unknown. `package`: of a generator on sysbench, see `set_elsewhere`."""
+    elsewhere = dict(set_elsewhere(workload, package)) if package else {}
+    yield from elsewhere.items()
+    every = {"options": workload.options, "dataset": workload.dataset.parameters}
+    for group, known in keys.items():
+        for key, value in every.get(group, {}).items():
+            where = f"{group}.{key}"
+            if where in elsewhere or where == "options.seed":  # which is given to every workload
+                continue
+            if key not in known:
+                takes = ", ".join(known) or "none"
+                yield where, f"{workload.script} does not take this; it takes {takes}"
+            elif what := misfit(key, value):
+                yield where, what
 
 
 TRANSACTION_TYPES = 5
@@ -126,6 +136,8 @@ def misfit(key: str, value: Any) -> str:
         words = [*kinds["words"][key], *((0, 1, "true", "false") if "off" in named else ())]
         given = str(value).lower() if key == "isolation" else value  # True is 1
         return "" if given in words else f"is one of {named}, not {short(value)}"
+    if key in kinds["by_generator"]:
+        return ""
     least, number = int(key in kinds["above_0"]), key in kinds["numbers"]
     if type(value) in ((int, float) if number else (int,)) and least <= value < float("inf"):
         return ""

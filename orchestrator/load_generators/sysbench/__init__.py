@@ -40,7 +40,7 @@ class Sysbench(Splits, InClient):
     loading_goes_on = True
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
-        own_images.need(world.root, "client", world.platform)
+        self.client_image(world)
         script = world.root / "workloads" / workload.script
         if not script.is_file():
             raise UsageError(f"workload {workload.name}: there is no script {script}")
@@ -58,9 +58,6 @@ class Sysbench(Splits, InClient):
         """Returns a hash of the script, its loader, and what either of them requires."""
         return content_hash(world.root / "workloads", workload.script)
 
-    def client_image(self, world: World) -> tuple[str, Mapping[str, Path]]:
-        return own_images.need(world.root, "client", world.platform), {}
-
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         argv = command_lines.load_command(workload, cluster)
         family = workload.dataset.family
@@ -70,7 +67,8 @@ class Sysbench(Splits, InClient):
             what = f"loading {family} failed: {options.complaint(done.err or done.out)}"
             raise UnfinishedError(what, evidence=done.tail())
         if conditions := _conditions(workload, world):
-            consistency.verify_loaded(conditions, cluster, options.seed_of(workload), world)
+            seed = options.seed_of(workload)
+            consistency.verify(conditions, cluster, seed, world, fresh=True)
 
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
         """Threads of a share wait, connected, for a file that says when all begin, and when they

@@ -23,17 +23,11 @@ _PARAMETERS: Mapping[str, Sequence[str]] = _NAMES["parameters"]  # by the script
 _OF_LOADER: Sequence[str] = _NAMES["of_loader"]
 
 
-def check(workload: Workload) -> None:
-    """UsageError listing everything in the file that would have no effect."""
-    options.refuse(workload, _mistakes(workload))
-
-
 def keys(script: str) -> Mapping[str, Sequence[str]]:
     """What a script of ours takes under `options` and `dataset`; of a user's it is unknown."""
-    return {
-        "options": KNOWN.get(script, ()),
-        "dataset": _PARAMETERS.get(str(PurePosixPath(script).parent), ()),
-    }
+    of_loader = _PARAMETERS.get(str(PurePosixPath(script).parent))
+    known = {"options": KNOWN.get(script), "dataset": of_loader}
+    return {group: names for group, names in known.items() if names is not None}
 
 
 def run_options(workload: Workload) -> dict[str, Any]:
@@ -42,22 +36,16 @@ def run_options(workload: Workload) -> dict[str, Any]:
     return {"rand_type": "uniform", **workload.options}
 
 
-def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
-    script, set_elsewhere = workload.script, dict(options.set_elsewhere(workload, __package__))
-    yield from set_elsewhere.items()
-    given = {k: v for k, v in workload.options.items() if f"options.{k}" not in set_elsewhere}
-    known = KNOWN.get(script)
-    if known is not None:
-        yield from options.misfits("options", given, known, f"{script} has no such option; it has")
-    elif what := options.misfit("rand_type", run_options(workload)["rand_type"]):
+def mistakes_in(workload: Workload) -> Iterator[tuple[str, str]]:
+    """Everything in the file that would have no effect."""
+    script, known = workload.script, keys(workload.script)
+    yield from options.mistakes(workload, known, __package__)
+    what = options.misfit("rand_type", run_options(workload)["rand_type"])
+    if what and "options" not in known:
         yield "options.rand_type", what
-    loader = _PARAMETERS.get(str(PurePosixPath(script).parent))
-    if loader is not None:
-        unknown = "the loader has no such parameter; it has"
-        yield from options.misfits("dataset", workload.dataset.parameters, loader, unknown)
     if script in ENDS_WITH_WORK and workload.warmup_s:
         yield f"scales.{workload.scale}.warmup", "is 0s: the work is done once"
-    if workload.statements_per_transaction and "skip_trx" not in (known or ("skip_trx",)):
+    if workload.statements_per_transaction and "skip_trx" not in known.get("options", "skip_trx"):
         what = f"the transactions of {script} have no given number of statements"
         yield "statements_per_transaction", what
 

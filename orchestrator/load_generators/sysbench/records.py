@@ -19,18 +19,9 @@ import pandas as pd
 
 from orchestrator.analysis.figures.transactions import FAILED
 from orchestrator.errors import LoadError
+from orchestrator.keys.strict_yaml import shipped
 
-RECORD = np.dtype(
-    [
-        ("start_ns", "<i8"),
-        ("latency_us", "<u4"),
-        ("queue_us", "<u4"),
-        ("sqlstate", "<u4"),
-        ("type", "u1"),
-        ("outcome", "u1"),
-        ("retries", "<u2"),
-    ]
-)
+RECORD = np.dtype(list(shipped(__package__, "records.yaml").items()))
 _SECOND_NS = 10**9
 
 

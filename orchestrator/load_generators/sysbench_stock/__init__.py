@@ -10,6 +10,7 @@ reads; and of two equal options the last is used silently. Both are refused befo
 """
 
 import hashlib
+import os
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -47,7 +48,7 @@ class SysbenchStock(InClient):
         self._image, self._connect = image, connect
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
-        check(workload, upstream=self._image is None)
+        options.refuse(workload, mistakes_in(workload, upstream=self._image is None))
         if is_path(workload.script) and _own_script(workload, world) is None:
             raise failure(UsageError, "no script", workload=workload.name, script=workload.script)
         self.client_image(world)
@@ -65,7 +66,7 @@ class SysbenchStock(InClient):
 
     def client_image(self, world: World) -> tuple[str, Mapping[str, Path]]:
         if self._image is None:
-            return own_images.need(world.root, "client", world.platform), {}
+            return super().client_image(world)
         if not world.platform.images.present(self._image):
             raise failure(UnavailableError, "own image", image=self._image, variable=IMAGE_VARIABLE)
         return self._image, {}
@@ -271,15 +272,14 @@ def keys(script: str) -> Mapping[str, tuple[str, ...]]:
     return {"options": KNOWN[script], "dataset": parameters}
 
 
-def check(workload: Workload, upstream: bool) -> None:
-    """UsageError listing what has no effect or cannot work. `upstream`: it is sysbench 1.0.20;
+def mistakes_in(workload: Workload, upstream: bool | None = None) -> Iterator[tuple[str, str]]:
+    """What has no effect or cannot work. `upstream`: it is sysbench 1.0.20, as in our image;
     another sysbench has other scripts and options, and refuses unknown ones itself."""
-    mistakes = {**dict(_unknown(workload) if upstream else ()), **dict(_mistakes(workload))}
-    options.refuse(workload, mistakes.items())
-
-
-def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
-    yield from options.set_elsewhere(workload, __package__)
+    upstream = not os.environ.get(IMAGE_VARIABLE) if upstream is None else upstream
+    script = workload.script
+    yield from options.mistakes(workload, keys(script) if upstream else {}, __package__)
+    if upstream and not is_path(script) and script not in KNOWN:
+        yield "script", f"sysbench 1.0.20 has {', '.join(KNOWN)}, or give the path of a .lua file"
     for key, seconds in (("warmup", workload.warmup_s), ("measure", workload.measure_s)):
         if seconds != int(seconds):
             yield f"scales.{key}", f"sysbench counts whole seconds, not {seconds:g}"
@@ -291,16 +291,3 @@ def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
             yield "scales.warmup", "must be 0s: each start of bulk_insert begins at row 1"
     if workload.script.startswith("select_random_") and dataset.get("tables", 1) != 1:
         yield "dataset.tables", f"must be 1: {workload.script} reads one table"
-
-
-def _unknown(workload: Workload) -> Iterator[tuple[str, str]]:
-    script = workload.script
-    if is_path(script):
-        return  # only sysbench can tell what it knows
-    if script not in KNOWN:
-        yield "script", f"sysbench 1.0.20 has {', '.join(KNOWN)}, or give the path of a .lua file"
-        return
-    own = {key: value for key, value in workload.options.items() if key != "seed"}
-    for group, values in (("options", own), ("dataset", workload.dataset.parameters)):
-        unknown = f"{script} does not read this; it reads"
-        yield from options.misfits(group, values, keys(script)[group], unknown)

@@ -1,6 +1,7 @@
 """What all platforms do alike around a campaign: repeat calls that were not answered, keep other
 campaigns out, take down what a block made, and sweep what earlier campaigns left."""
 
+import operator
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -112,6 +113,15 @@ def taken_down(remove: Callable[[], Any], stays: bool = False) -> Iterator[None]
         raise
     if not stays:
         remove()
+
+
+def passed_on(part: str, name: str) -> Any:
+    """An attribute of a class that is one of a part's, to be read and set."""
+
+    def write(whole: object, value: object) -> None:
+        setattr(getattr(whole, part), name, value)
+
+    return property(operator.attrgetter(f"{part}.{name}"), write)
 
 
 @dataclass

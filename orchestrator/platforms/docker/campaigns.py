@@ -32,19 +32,13 @@ _STEPS = 12
 
 
 class VolumeGuard:
-    """The `Guard` protocol on an engine."""
+    """The `Guard` protocol on an engine. Several of one campaign share their beats."""
+
+    beats: GuardBeats = lifecycle.passed_on("_engine", "beats")
 
     def __init__(self, engine: Engine, beside: Callable[[], None]) -> None:
         """`beside`: is called with each beat of a guard that is ours."""
         self._engine, self._client, self._beside = engine, engine.client, beside
-
-    @property
-    def beats(self) -> GuardBeats:
-        return self._engine.beats
-
-    def share(self, beats: GuardBeats) -> None:
-        """Joins the beats of another engine of the same campaign."""
-        self._engine.beats = beats
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -66,7 +66,8 @@ def connect(
     """Connects to `engine`, a context's name or an address; None: to the one of the environment.
     Also returns its address as it was named, `ssh://…`, `tcp://…` or `unix://…`.
 
-    UsageError for a context that does not exist, UnavailableError if nothing answers."""
+    UsageError for a context that does not exist, or an engine elsewhere that is asked without TLS,
+    unless that is asked for; UnavailableError if nothing answers."""
     environment = dict(os.environ)
     if engine is not None and "://" in engine:
         environment["DOCKER_HOST"] = engine
@@ -89,16 +90,11 @@ def connect(
             adapter.poolmanager.connection_pool_kw["socket_options"] = _KEEPALIVE
         if client.api.base_url.startswith("https://"):
             client.api.trust_env = False
-        if through is None:
-            _require_protected(client.api.base_url, host)
+        reached = _of(through.host) if through else reach(client.api.base_url)
+        if client.api.base_url.startswith("http://") and not reached.is_local:  # without TLS
+            lifecycle.require_asked_for("plain-tcp", failure(UsageError, "plain TCP", host=host))
         client.ping()
-    return client, _of(through.host) if through else reach(client.api.base_url), host
-
-
-def _require_protected(url: str, host: str) -> None:
-    """UsageError for an engine elsewhere that is asked without TLS, unless that is asked for."""
-    if url.startswith("http://") and not reach(url).is_local:
-        lifecycle.require_asked_for("plain-tcp", failure(UsageError, "plain TCP", host=host))
+    return client, reached, host
 
 
 def _require_listening(host: str, silence_s: float) -> None:

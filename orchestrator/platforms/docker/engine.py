@@ -17,7 +17,7 @@ from orchestrator import powers
 from orchestrator.errors import NodeError
 from orchestrator.platforms.common import agent, archives, commands
 from orchestrator.platforms.common.agent import AgentMachine
-from orchestrator.platforms.common.lifecycle import rent_s, taken_down
+from orchestrator.platforms.common.lifecycle import passed_on, rent_s, taken_down
 from orchestrator.platforms.common.machines import Finding, LocalMachine
 from orchestrator.platforms.docker import campaigns, limits
 from orchestrator.platforms.docker.campaigns import Leftovers, VolumeGuard, labels_of
@@ -36,6 +36,7 @@ class DockerPlatform:
 
     name = "docker"
     joins_networks = True
+    campaign: str = passed_on("_engine", "campaign")
 
     def __init__(
         self,
@@ -57,14 +58,6 @@ class DockerPlatform:
         networks = Networks(self._engine, self.guard, self._leftovers)
         self.network, self.volume = networks.network, networks.volume
         self._machine = self._machine_of(self._info())
-
-    @property
-    def campaign(self) -> str:
-        return self._engine.campaign
-
-    @campaign.setter
-    def campaign(self, campaign: str) -> None:
-        self._engine.campaign = campaign
 
     def answers(self) -> bool:
         try:
@@ -184,13 +177,12 @@ class DockerPlatform:
     def _started(self, spec: powers.ContainerSpec, container: Any) -> Any:
         """Starts the container, or another one without what the engine refuses to give it."""
         try:
-            return self._rights.started(container, lambda: self._create(spec))
+            container.start()
+            return container
         except APIError as error:
-            if not (spec.ulimits and "rlimit" in str(error).lower()):
-                raise
+            less = self._rights.refused(spec, container, error)
         self._leftovers.remove_container(spec.name, container.id)
-        bare = replace(spec, ulimits={})
-        return self._started(bare, self._create(bare))
+        return self._started(less, self._create(less))
 
     def once(self, spec: powers.ContainerSpec, timeout_s: float) -> powers.Completed:
         started = self._clock.monotonic()

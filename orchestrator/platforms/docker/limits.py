@@ -8,7 +8,8 @@ An engine without the right to raise limits of processes (rootless, or in a cont
 start with "error setting rlimit…"; the container is then started without.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,8 @@ _GROUPS = "/sys/fs/cgroup"
 # To serve dirty pages without waiting for them, and to be spared by the OOM killer. A host with a
 # reduced capability bounding set cannot start a container with it.
 _OPTIONAL = "SYS_RESOURCE"
-# Our name: docker-py's keyword, file of version 1, key of version 2.
-_NAMES = {
-    "read_iops": ("device_read_iops", "blkio.throttle.read_iops_device", "riops"),
-    "write_iops": ("device_write_iops", "blkio.throttle.write_iops_device", "wiops"),
-    "read_bytes_per_s": ("device_read_bps", "blkio.throttle.read_bps_device", "rbps"),
-    "write_bytes_per_s": ("device_write_bps", "blkio.throttle.write_bps_device", "wbps"),
-}
+# Our name → docker-py's keyword, file of version 1, key of version 2.
+_NAMES: Mapping[str, Sequence[str]] = shipped(__package__, "rights.yaml")["io_limits"]
 _ULIMIT_LINES = {"nofile": "Max open files", "nproc": "Max processes"}  # of /proc/<process>/limits
 
 
@@ -49,20 +45,16 @@ class Rights:
         host.update({**rights, "cap_add": [*rights["cap_add"], *optional]})
         host["binds"].append(_DEVICES)
 
-    def started(self, container: Any, recreate: Callable[[], Any]) -> Any:
-        """Starts the container and returns it. If the optional right may be why it does not start,
-        a container without it is made by `recreate` and started instead."""
-        try:
-            container.start()
-        except APIError:
-            capabilities = container.attrs["HostConfig"].get("CapAdd") or ()
-            if not any(_OPTIONAL in capability for capability in capabilities):
-                raise
+    def refused(self, spec: ContainerSpec, container: Any, error: APIError) -> ContainerSpec:
+        """What to ask for in place of a container that does not start. Raises the error if nothing
+        that an engine may refuse to give was asked for."""
+        capabilities = container.attrs["HostConfig"].get("CapAdd") or ()
+        if spec.host_devices and any(_OPTIONAL in capability for capability in capabilities):
             self._with_optional = False
-            container.remove(v=True, force=True)
-            container = recreate()
-            container.start()
-        return container
+            return spec
+        if spec.ulimits and "rlimit" in str(error).lower():
+            return replace(spec, ulimits={})
+        raise error
 
 
 def named(spec: ContainerSpec) -> dict[str, Any]:

@@ -205,7 +205,7 @@ class _GuardOfAll:
         self._engines, self._here = engines, here
         self.beats = engines[0].guard.beats
         for engine in engines[1:]:
-            engine.guard.share(self.beats)
+            engine.guard.beats = self.beats
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -48,7 +48,9 @@ class Tunnel:
         self.socket = self._folder / "docker.sock"
         self._closing = threading.Event()
         try:
-            self.host = self._configured_host()
+            said = SystemShell().run(self._command("-G"), timeout_s=_CONFIGURED_S).out
+            configured = dict(line.partition(" ")[::2] for line in said.splitlines())
+            self.host = configured.get("hostname") or self._at["host"]
             self._beside = self._opened()
         except BaseException:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -66,11 +68,6 @@ class Tunnel:
         port = ["-p", self._at["port"]] if self._at["port"] else []
         user = ["-l", self._at["user"]] if self._at["user"] else []
         return ["ssh", *options, *port, *user, "--", self._at["host"]]
-
-    def _configured_host(self) -> str:
-        done = SystemShell().run(self._command("-G"), timeout_s=_CONFIGURED_S)
-        pairs = dict(line.partition(" ")[::2] for line in done.out.splitlines())
-        return pairs.get("hostname") or self._at["host"]
 
     def _opened(self) -> Beside:
         chosen = shipped(__package__, "ssh.yaml")["options"]

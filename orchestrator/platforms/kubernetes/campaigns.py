@@ -5,7 +5,7 @@ that is given to campaigns that is so within it, too, and it stays.
 """
 
 import contextlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
@@ -13,21 +13,12 @@ from orchestrator.keys.messages import failure
 from orchestrator.platforms.common.lifecycle import Swept
 from orchestrator.platforms.kubernetes import space
 from orchestrator.platforms.kubernetes.connection import Refused, Thing, Unanswered, cluster_errors
-from orchestrator.platforms.kubernetes.manifests import SNAPSHOTS
 from orchestrator.platforms.kubernetes.space import Space, annotation_of, label_of, name_of
 from orchestrator.system.clock import wait_while
 
-CONTENTS = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents"
 _GONE_S = 300.0
 _POLITE_S = 5.0  # of a leftover: its campaign is dead, nobody keeps what it would still write
-# Those that use others come first.
-KINDS = (
-    ("container", "api/v1", "pods"),
-    ("secret", "api/v1", "secrets"),
-    ("snapshot", f"apis/{SNAPSHOTS}/v1", "volumesnapshots"),
-    ("claim", "api/v1", "persistentvolumeclaims"),
-    ("network", "api/v1", "services"),
-)
+_WITHIN = ("container", "secret", "snapshot", "claim", "network")  # a namespace
 
 
 class ClusterLeftovers:
@@ -41,46 +32,45 @@ class ClusterLeftovers:
     def remove(self, campaign: str) -> list[str]:
         """Removes all of a campaign, of a given namespace only what it made there. Returns one line
         for each thing. RunError if something stays."""
-        removed: list[str] = []
-        folders = [("volume", space.VOLUMES), ("storage class", space.CLASSES)]
-        if self._space.given:
-            namespace = self._space.given
-            within = [
-                (kind, self._space.path(plural, group=group)) for kind, group, plural in KINDS
-            ]
-            folders = [*within, *folders]
-        else:
-            namespace = space.namespace_of(campaign)
-            removed += self._remove_namespace(namespace)
-        for kind, folder in folders:
-            things = self._api.listed(folder, f"{self._space.mark},{space.CAMPAIGN}={campaign}")
-            for thing in sorted(things, key=_is_disk):
-                what, address = f"{kind} {name_of(thing)}", f"{folder}/{name_of(thing)}"
-                self._space.claimed.add(address)
-                self._api.remove(address, _POLITE_S if kind == "container" else None)
-                self._space.await_gone(what, address, _GONE_S)
-                removed.append(what)
-        self.await_rented(namespace)
+        given = self._space.given
+        namespace = given or space.namespace_of(campaign)
+        kinds = (*(_WITHIN if given else ()), *space.OUTSIDE)
+        with cluster_errors(f"removing what campaign {campaign} has made"):
+            removed = [] if given else list(self._remove_namespace(namespace))
+            selector = f"{self._space.mark},{space.CAMPAIGN}={campaign}"
+            for kind, thing in self._listed(kinds, selector):
+                name = name_of(thing)
+                self._space.claimed.add(self._space.path(kind, name))
+                self._api.remove(self._space.path(kind, name), _grace_s(kind))
+                self._space.await_gone(kind, name, _GONE_S)
+                removed.append(f"{kind} {name}")
+            self.await_rented(namespace)
         return removed
 
+    def _listed(self, kinds: Iterable[str], selector: str) -> Iterator[tuple[str, Thing]]:
+        """The things of these kinds in the order of their removal: databases and clients go before
+        disks, because a mounted device cannot be removed."""
+        for kind in kinds:
+            things = self._space.listed(kind, selector)
+            for thing in sorted(things, key=lambda each: label_of(each, space.ROLE) == "disk"):
+                yield kind, thing
+
     def _remove_namespace(self, name: str) -> Iterator[str]:
-        path = f"{space.NAMESPACES}/{name}"
+        path = space.address("namespace", name)
         if self._api.find(path) is not None:
-            for pod in self._api.listed(f"{path}/pods"):
-                self._api.remove(f"{path}/pods/{name_of(pod)}", _POLITE_S)
+            for pod in self._api.listed(space.address("container", "", name)):
+                self._api.remove(space.address("container", name_of(pod), name), _POLITE_S)
             self._api.remove(path)
             yield f"namespace {name}"
-        self._space.await_gone(f"namespace {name}", path, _GONE_S)
+        self._space.await_gone("namespace", name, _GONE_S)
 
     def trouble_of_removal(self) -> TierbenchError | None:
         """Removes this campaign's; returns why what was rented may still be there, if it may."""
         try:
-            with cluster_errors("removing it"):
-                self.remove(self._space.campaign)
+            self.remove(self._space.campaign)
         except (RunError, UnavailableError) as error:
-            with contextlib.suppress(Refused, Unanswered):
-                folder = self._space.path("persistentvolumeclaims")
-                claims = self._api.listed(folder, self._space.mark if self._space.given else "")
+            with contextlib.suppress(Refused, Unanswered, TierbenchError):
+                claims = self._space.listed("claim", self._space.mark if self._space.given else "")
                 if not claims and not self.rented(self._space.namespace):
                     return None
             return error
@@ -100,20 +90,18 @@ class ClusterLeftovers:
     ) -> list[str]:
         """The volumes and snapshots of a namespace whose policy is `wanted`, without `kept`."""
         try:
-            contents = self._api.listed(CONTENTS)
+            contents = self._api.listed(space.address("snapshot content"))
         except Refused:  # who may not see them can have made none
             contents = []
-        claims = f"/api/v1/namespaces/{namespace}/persistentvolumeclaims"
-        snapshots = f"/apis/{SNAPSHOTS}/v1/namespaces/{namespace}/volumesnapshots"
-        names = []
-        for things, owner_key, folder, policy in (
-            (self._api.listed(space.VOLUMES), "claimRef", claims, "persistentVolumeReclaimPolicy"),
-            (contents, "volumeSnapshotRef", snapshots, "deletionPolicy"),
+        volumes, names = self._space.listed("volume"), []
+        for things, owner_key, kind, policy in (
+            (volumes, "claimRef", "claim", "persistentVolumeReclaimPolicy"),
+            (contents, "volumeSnapshotRef", "snapshot", "deletionPolicy"),
         ):
             for thing in things:
                 spec = thing["spec"]
                 owner = spec.get(owner_key) or {}
-                address = f"{folder}/{owner.get('name')}"
+                address = space.address(kind, str(owner.get("name")), namespace)
                 is_meant = owner.get("namespace") == namespace and spec.get(policy) == wanted
                 is_meant &= not self._space.given or address in self._space.claimed
                 if is_meant and address not in kept:
@@ -125,8 +113,8 @@ class ClusterLeftovers:
         lines: list[str] = []
         with cluster_errors("looking for leftovers"):
             for kind, name, _ in self._found(other, forget, own=False):
-                for inner, group, plural in KINDS if kind == "namespace" else ():
-                    things = self._api.listed(f"/{group}/namespaces/{name}/{plural}", space.MARK)
+                for inner in _WITHIN if kind == "namespace" else ():
+                    things = self._api.listed(space.address(inner, "", name), space.MARK)
                     lines += [f"{inner} {space.name_here(thing)} of {name}" for thing in things]
                 lines.append(f"{kind} {name}")
         return tuple(lines)
@@ -148,34 +136,28 @@ class ClusterLeftovers:
     ) -> Iterator[tuple[str, str, Callable[[], list[str] | None]]]:
         """What is ours, in the order of its removal. `own`: of this program, too."""
         living = {other, self._space.campaign}
-        for kind, group, plural in KINDS if own or self._space.given else ():
-            folder = f"/{group}/namespaces/{self._space.namespace}/{plural}"
-            for thing in sorted(self._api.listed(folder, self._space.mark), key=_is_disk):
-                name, owner = name_of(thing), label_of(thing, space.CAMPAIGN)
-                if f"{folder}/{name}" in self._space.kept or owner in ({other} if own else living):
-                    continue
-                self._space.claimed.add(f"{folder}/{name}")
-                if kind == "container":
-                    forget(annotation_of(thing, space.NAME))
-                yield kind, space.name_here(thing), self._removal(kind, folder, name)
-        namespaces = [] if self._space.given else self._api.listed(space.NAMESPACES, space.MARK)
-        owners = {label_of(thing, space.CAMPAIGN): name_of(thing) for thing in namespaces}
+        within = _WITHIN if own or self._space.given else ()
+        for kind, thing in self._listed(within, self._space.mark):
+            name, owner = name_of(thing), label_of(thing, space.CAMPAIGN)
+            path = self._space.path(kind, name)
+            if path in self._space.kept or owner in ({other} if own else living):
+                continue
+            self._space.claimed.add(path)
+            if kind == "container":
+                forget(annotation_of(thing, space.NAME))
+            yield kind, space.name_here(thing), self._removal(kind, name)
+        namespaces = [] if self._space.given else self._listed(["namespace"], space.MARK)
+        owners = {label_of(thing, space.CAMPAIGN): name_of(thing) for _, thing in namespaces}
         for campaign in sorted(owners.keys() - living):
-            yield "namespace", owners[campaign], partial(self._namespace_removed, campaign)
-        for kind, folder in (("volume", space.VOLUMES), ("storage class", space.CLASSES)):
-            for thing in self._api.listed(folder, self._space.mark):
-                owner, name = label_of(thing, space.CAMPAIGN), name_of(thing)
-                if (own and owner == self._space.campaign) or owner not in living:
-                    yield kind, name, self._removal(kind, folder, name)
+            yield "namespace", owners[campaign], partial(self.remove, campaign)
+        for kind, thing in self._listed(space.OUTSIDE, self._space.mark):
+            owner, name = label_of(thing, space.CAMPAIGN), name_of(thing)
+            if (own and owner == self._space.campaign) or owner not in living:
+                yield kind, name, self._removal(kind, name)
 
-    def _namespace_removed(self, campaign: str) -> list[str]:
-        with cluster_errors(f"removing the namespace of campaign {campaign}"):
-            return self.remove(campaign)
-
-    def _removal(self, kind: str, folder: str, name: str) -> Callable[[], None]:
-        return partial(self._space.remove, kind, f"{folder}/{name}", name, _POLITE_S)
+    def _removal(self, kind: str, name: str) -> Callable[[], None]:
+        return partial(self._space.remove, kind, name, _grace_s(kind))
 
 
-def _is_disk(thing: Thing) -> bool:
-    """Databases and clients go before disks: a mounted device cannot be removed."""
-    return label_of(thing, space.ROLE) == "disk"
+def _grace_s(kind: str) -> float | None:
+    return _POLITE_S if kind == "container" else None

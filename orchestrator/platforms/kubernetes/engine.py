@@ -22,7 +22,7 @@ from orchestrator.platforms.kubernetes.guard import LeaseGuard
 from orchestrator.platforms.kubernetes.manifests import size_bytes
 from orchestrator.platforms.kubernetes.placing import Placement
 from orchestrator.platforms.kubernetes.pods import ClusterImages, Pods
-from orchestrator.platforms.kubernetes.space import NAMESPACES, Space, label_of, name_of
+from orchestrator.platforms.kubernetes.space import Space, address, label_of, name_of
 from orchestrator.platforms.kubernetes.volumes import Volumes
 from orchestrator.powers import Clock, ContainerSpec, Conversation, Machine, MachineFacts
 from orchestrator.system import at_once
@@ -37,6 +37,7 @@ class KubernetesPlatform:
     UnavailableError if none is configured or none answers."""
 
     name = "kubernetes"
+    campaign: str = lifecycle.passed_on("space", "campaign")
 
     def __init__(self, clock: Clock, placing: Placing | None = None, api: type[Api] = Api) -> None:
         self._clock, placing = clock, placing or Placing()
@@ -60,18 +61,15 @@ class KubernetesPlatform:
         self.running, self.once = self.pods.running, self.pods.once
         self.network, self.volume = self.claims.network, self.claims.volume
 
-    @property
-    def campaign(self) -> str:
-        return self.space.campaign
-
-    @campaign.setter
-    def campaign(self, campaign: str) -> None:
-        self.space.campaign = campaign
-
     @contextmanager
     def _within(self) -> Iterator[None]:
-        """What is done in the campaign's namespace while it is there."""
-        self._bring_pull_secrets()
+        """What is done in the campaign's namespace while it is there. Pull secrets are copied from
+        the context's: pods can only use those of their own."""
+        for name in self.placement.placing.image_pull_secrets if not self.space.given else ():
+            with cluster_errors(f"reading the pull secret {name}"):
+                secret = self._api.get(address("secret", name, self._api.namespace))
+                copy = {"type": secret["type"], "data": secret.get("data") or {}}
+                self.space.make("secret", {**copy, "metadata": {"name": name}})
         try:
             yield
         finally:
@@ -80,14 +78,6 @@ class KubernetesPlatform:
     def _close_agents(self) -> None:
         """A later question to a machine starts its agent again."""
         at_once.each(AgentMachine.close, self._agents.values())
-
-    def _bring_pull_secrets(self) -> None:
-        """Copies them from the context's namespace: pods can only use those of their own."""
-        for name in self.placement.placing.image_pull_secrets if not self.space.given else ():
-            with cluster_errors(f"reading the pull secret {name}"):
-                secret = self._api.get(f"{NAMESPACES}/{self._api.namespace}/secrets/{name}")
-                copy = {"type": secret["type"], "data": secret.get("data") or {}}
-                self.space.make("secrets", {**copy, "metadata": {"name": name}})
 
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         if only_list:
@@ -108,7 +98,7 @@ class KubernetesPlatform:
         info = nodes[0]["status"]["nodeInfo"] if nodes else {}
         identity: str | None = None
         with cluster_errors("reading the cluster's identity"), suppress(Refused):
-            identity = str(self._api.get(f"{NAMESPACES}/kube-system")["metadata"]["uid"])
+            identity = str(self._api.get(address("namespace", "kube-system"))["metadata"]["uid"])
         return {
             "Name": self._api.context,
             "Host": self._api.host,
@@ -151,9 +141,10 @@ class KubernetesPlatform:
 
     def free_cpus(self, nodes: int) -> float:
         machines = self.placement.machines_of(nodes)
+        if self.space.given:  # all that may be seen
+            return examination.free_cpus(nodes, machines, self.space.listed("container"))
         with cluster_errors("looking at what pods ask for"):
-            pods = self.space.path("pods") if self.space.given else _PODS  # all that may be seen
-            return examination.free_cpus(nodes, machines, self._api.listed(pods))
+            return examination.free_cpus(nodes, machines, self._api.listed(_PODS))
 
     def open_to(self) -> str:
         return "the addresses of its pods"

@@ -16,9 +16,9 @@ from kubernetes.utils.quantity import parse_quantity
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.platforms.common.machines import Finding
 from orchestrator.platforms.kubernetes.connection import RIGHTS, Api, Refused, Thing, cluster_errors
-from orchestrator.platforms.kubernetes.manifests import SHARES, SNAPSHOT_CLASSES, size_bytes
+from orchestrator.platforms.kubernetes.manifests import SHARES, size_bytes
 from orchestrator.platforms.kubernetes.placing import ZONE
-from orchestrator.platforms.kubernetes.space import CLASSES, label_of, name_of
+from orchestrator.platforms.kubernetes.space import address, label_of, name_of
 from orchestrator.units import format_bytes
 
 _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
@@ -95,7 +95,7 @@ def _allowed(api: Api, resource: str, verb: str, namespace: str) -> bool:
 
 
 def _storage(api: Api) -> Iterator[Finding]:
-    classes, drivers = _seen(api, CLASSES), _words("drivers")
+    classes, drivers = _seen(api, address("storage class")), _words("drivers")
     attached = {
         str(driver["name"]): (driver.get("allocatable") or {}).get("count")
         for node in _seen(api, _ATTACHMENTS)
@@ -111,7 +111,7 @@ def _storage(api: Api) -> Iterator[Finding]:
         hint = f"; {drivers[driver]}" if driver in drivers else ""
         subject = f"storage class {name_of(storage_class)}"
         yield Finding(subject, True, f"{driver}, {zone}{most}{hint}")
-    snapshots = _seen(api, SNAPSHOT_CLASSES)
+    snapshots = _seen(api, address("snapshot class"))
     made_by = ", ".join(str(kind.get("driver")) for kind in snapshots)
     text = made_by or "no class is seen: data are loaded for every run"
     yield Finding("volume snapshots", True if snapshots else None, text)

@@ -24,7 +24,6 @@ from orchestrator.system.clock import wait_until
 # In a namespace that every cluster has and none loses, unless one is given: all campaigns look for
 # it there.
 _LEASE_NAME = "tierbench-campaign"
-_JOBS = "apis/batch/v1"
 _CONFLICT = 409
 _ACCOUNT_S = 60.0
 
@@ -135,7 +134,7 @@ class LeaseGuard:
     def _make_namespace(self) -> None:
         namespace = manifests.namespace(self._space.namespace, self._space.labels)
         try:
-            self._api.make(space.NAMESPACES, namespace)
+            self._api.make(space.address("namespace"), namespace)
         except connection.Refused as error:
             if error.status != 403:
                 raise
@@ -145,8 +144,7 @@ class LeaseGuard:
 
     def _await_account(self) -> None:
         """Pods may be made when the namespace has its default service account."""
-        account = f"{space.NAMESPACES}/{self._space.namespace}/serviceaccounts/default"
-        there = partial(self._api.find, account)
+        there = partial(self._space.find, "account", "default")
         if not wait_until(there, deadline_s=_ACCOUNT_S, clock=self._clock, every_s=0.1):
             raise failure(UnavailableError, "no account", space=self._space, within_s=_ACCOUNT_S)
 
@@ -163,14 +161,14 @@ class Rent:
         now_s = self._api.now()
         name = f"rent-{round(now_s)}"
         job = manifests.rent(name, self._space.labels, self._rent_s)
-        uid = self._api.make(self._space.path("jobs", group=_JOBS), job)["metadata"]["uid"]
+        uid = self._api.make(self._space.path("job"), job)["metadata"]["uid"]
         self._space.owner = {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": uid}
         self._since_s = now_s
 
     def prolong(self) -> None:
         """A job that ended, or was removed, while no sign of life came is made anew."""
         end_s = round(self._api.now() - self._since_s + self._rent_s)
-        path = self._space.path("jobs", self._space.owner["name"], _JOBS)
+        path = self._space.path("job", self._space.owner["name"])
         with suppress(connection.Missing):
             job = self._api.change(path, {"spec": {"activeDeadlineSeconds": end_s}})
             is_ending = job.get("metadata", {}).get("deletionTimestamp")
@@ -182,7 +180,7 @@ class Rent:
         """Ends the job by its deadline, where it would not go with its namespace."""
         with suppress(connection.Refused, connection.Unanswered):
             if name := self._space.owner.get("name"):
-                path = self._space.path("jobs", name, _JOBS)
+                path = self._space.path("job", name)
                 self._api.change(path, {"spec": {"activeDeadlineSeconds": 1}})
 
     def left_behind(self, trouble: TierbenchError) -> LeftBehindError:

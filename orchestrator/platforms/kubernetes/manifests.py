@@ -207,7 +207,6 @@ def namespace(name: str, labels: Mapping[str, str]) -> dict[str, Any]:
 # ------------------------------------------------------------------ volumes and their classes
 
 SNAPSHOTS = "snapshot.storage.k8s.io"
-SNAPSHOT_CLASSES = f"/apis/{SNAPSHOTS}/v1/volumesnapshotclasses"
 _DEFAULT = "storageclass.kubernetes.io/is-default-class"
 # Of a device of a machine: nothing is measured by it, and the file system fills the device.
 _NOMINAL = "1Gi"

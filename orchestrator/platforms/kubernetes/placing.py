@@ -15,8 +15,8 @@ from orchestrator.errors import UnavailableError
 from orchestrator.keys.messages import failure
 from orchestrator.model import Placing
 from orchestrator.platforms.kubernetes import trouble
-from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
-from orchestrator.platforms.kubernetes.space import KIND, NODES, PLACEMENT, Space, manifest, name_of
+from orchestrator.platforms.kubernetes.connection import Thing
+from orchestrator.platforms.kubernetes.space import KIND, PLACEMENT, Space, manifest, name_of
 
 MACHINE = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
@@ -152,7 +152,6 @@ class Placement:
             return self.machine_names.setdefault(placement, (self._free_machines() or names)[0])
 
     def find_machines(self, placements: Sequence[str] = ANY) -> list[Thing]:
-        with cluster_errors("looking at the cluster's machines"):
-            nodes = self._space.api.listed(NODES)
+        nodes = self._space.listed("machine")
         self.known = [node for node in nodes if usable(node, self.placing, ANY)]
         return [node for node in nodes if usable(node, self.placing, placements)]

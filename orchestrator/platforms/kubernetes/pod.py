@@ -51,7 +51,7 @@ class Pod:
 
     @property
     def path(self) -> str:
-        return self._space.path("pods", self.name)
+        return self._space.path("container", self.name)
 
     # -------------------------------------------------------------- commands
 
@@ -185,8 +185,8 @@ class Pod:
 
     def clear(self, grace_s: float) -> None:
         """Removes the pod of this name and its secret, if they are there."""
-        self._space.remove("container", self.path, self.name, grace_s)
-        self._space.remove("secret", self._space.path("secrets", self.name), self.name)
+        self._space.remove("container", self.name, grace_s)
+        self._space.remove("secret", self.name)
 
     def forget(self) -> None:
         """The pod goes, or is gone: nothing that was known of it holds any more."""
@@ -215,8 +215,7 @@ class Pod:
         self.address = spec.address
 
     def _look(self) -> Thing | None:
-        with cluster_errors(f"looking at {self.name}"):
-            return self._api.find(self.path)
+        return self._space.find("container", self.name)
 
     def state(self) -> str:
         pod = self._look()

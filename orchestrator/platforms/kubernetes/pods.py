@@ -91,8 +91,8 @@ class Pods:
             manifest = manifests.pod(spec, image, labels, self.claims, placing, spread)
             with cluster_errors(f"starting {spec.name}"):
                 if secret := manifests.secret(spec, labels):
-                    self.space.make("secrets", secret)
-                self.space.make("pods", manifest)
+                    self.space.make("secret", secret)
+                self.space.make("container", manifest)
             if spec.placement:
                 placed = self._awaited(spec, lambda thing: bool(thing["spec"].get("nodeName")))
                 machine = str(placed["spec"]["nodeName"])
@@ -136,18 +136,15 @@ class Pods:
 
     def find(self, role: str = "") -> tuple[ContainerEntry, ...]:
         selector = f"{space.MARK},{space.ROLE}={role}" if role else space.MARK
-        with cluster_errors("looking for containers of ours"):
-            pods = self.space.api.listed(self.space.path("pods"), selector)
+        pods = self.space.listed("container", selector)
         entries = [ContainerEntry(space.name_here(pod), "", trouble.in_words(pod)) for pod in pods]
         return tuple(sorted(entries, key=lambda entry: entry.name))
 
     def run_beside(self, placement: str, argv: Sequence[str]) -> None:
         """Runs a command in a disk's server on the machine of a placement, if one runs there."""
         place = f",{space.PLACEMENT}={placement}" if placement else f",!{space.KIND}"
-        with cluster_errors("looking for the disk's server"):
-            selector = f"{space.MARK},{space.ROLE}=disk{place}"
-            pods = self.space.api.listed(self.space.path("pods"), selector)
-        for pod in pods[:1]:
+        servers = self.space.listed("container", f"{space.MARK},{space.ROLE}=disk{place}")
+        for pod in servers[:1]:
             if trouble.in_words(pod) == "running":
                 self.pod(annotation_of(pod, space.NAME)).pipe("waiting", argv)
 

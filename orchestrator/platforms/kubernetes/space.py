@@ -3,7 +3,7 @@ there is removed."""
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,11 +28,8 @@ KIND = "tierbench.kind"  # of a placement: "node", "client", …
 HOST, PROCESS = "tierbench.host", "tierbench.process"  # annotations
 MARK = f"{LABEL}=1"
 _LONGEST = 63  # of a DNS label, which names of pods become
-NAMESPACES, VOLUMES = "/api/v1/namespaces", "/api/v1/persistentvolumes"
-CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
-NODES = "/api/v1/nodes"
 REMOVAL_S = 120.0
-_PODS = "/pods/"  # in the path of every pod
+OUTSIDE = ("volume", "storage class")  # kinds that campaigns make outside of their namespaces
 
 
 def ours(campaign: str) -> dict[str, str]:
@@ -70,6 +67,12 @@ def manifest(what: str, **values: Any) -> dict[str, Any]:
     return filled(shipped(__package__, "manifests.yaml")[what], values) or {}
 
 
+def address(kind: str, name: str = "", namespace: str = "") -> str:
+    """Where all things of a kind are, or one of them."""
+    folder = str(shipped(__package__, "manifests.yaml")["places"][kind]).format(namespace)
+    return f"{folder}/{name}" if name else folder
+
+
 def namespace_of(campaign: str) -> str:
     return f"tierbench-{campaign}"
 
@@ -101,34 +104,44 @@ class Space:
         namespace for themselves, which this one knows nothing of."""
         return f"{MARK},{WITHIN}={self.given}" if self.given else f"{MARK},!{WITHIN}"
 
-    def path(self, plural: str, name: str = "", group: str = "api/v1") -> str:
+    def path(self, kind: str, name: str = "") -> str:
         """The address of a kind of thing in the campaign's namespace, or of one of them."""
-        folder = f"/{group}/namespaces/{self.namespace}/{plural}"
-        return f"{folder}/{object_name(name)}" if name else folder
+        plain = name if kind in OUTSIDE or not name else object_name(name)
+        return address(kind, plain, self.namespace)
 
-    def make(self, plural: str, manifest: Thing, group: str = "api/v1") -> None:
-        self.claimed.add(self.path(plural, manifest["metadata"]["name"], group))
-        owners = [self.owner] if self.owner else []
+    def listed(self, kind: str, selector: str = "", fields: str = "") -> list[Thing]:
+        """All of a kind with these labels and fields. Raises as `cluster_errors`."""
+        with cluster_errors(f"looking for each {kind}"):
+            return self.api.listed(self.path(kind), selector, fields)
+
+    def find(self, kind: str, name: str) -> Thing | None:
+        """A thing, if it is there. Raises as `cluster_errors`."""
+        with cluster_errors(f"looking at the {kind} {name}"):
+            return self.api.find(self.path(kind, name))
+
+    def make(self, kind: str, manifest: Thing) -> Thing:
+        """Makes a thing, which if it is in the namespace ends with the owner."""
+        self.claimed.add(self.path(kind, name_of(manifest)))
+        owners = [self.owner] if self.owner and kind not in OUTSIDE else []
         metadata = {**manifest["metadata"], "ownerReferences": owners}
-        self.api.make(self.path(plural, group=group), {**manifest, "metadata": metadata})
+        return self.api.make(self.path(kind), {**manifest, "metadata": metadata})
 
     @contextmanager
-    def holding(
-        self, kind: str, name: str, path: str, make: Callable[[], Any], stays: bool = False
-    ) -> Iterator[Any]:
-        """Makes a thing in place of a leftover of its name, yields what `make` returns, and removes
-        it at the end of the block. `stays`: not before the end of the campaign, unless it raised.
-        """
-        self.remove(kind, path, name)
+    def holding(self, kind: str, manifest: Thing, stays: bool = False) -> Iterator[Thing]:
+        """Makes a thing in place of a leftover of its name, yields it, and removes it at the end of
+        the block. `stays`: not before the end of the campaign, unless it raised."""
+        name = name_of(manifest)
+        self.remove(kind, name)
         with cluster_errors(f"making {kind} {name}"):
-            thing = make()
-        with lifecycle.taken_down(lambda: self.remove(kind, path, name), stays):
+            thing = self.make(kind, manifest)
+        with lifecycle.taken_down(lambda: self.remove(kind, name), stays):
             yield thing
         if stays:
-            self.kept.add(path)
+            self.kept.add(self.path(kind, name))
 
-    def remove(self, kind: str, path: str, name: str, grace_s: float | None = None) -> None:
+    def remove(self, kind: str, name: str, grace_s: float | None = None) -> None:
         """Removes a thing and waits until it is gone. UnavailableError if it is not ours."""
+        path = self.path(kind, name)
         with cluster_errors(f"removing {kind} {name}"):
             self.kept.discard(path)
             thing = self.api.find(path)
@@ -137,37 +150,35 @@ class Space:
             if not label_of(thing, LABEL):
                 how = "remove it with kubectl, or use another name"
                 raise failure(UnavailableError, "not ours", kind=kind, name=name, advice=how)
-            self.api.remove(path, grace_s if _PODS in path else None)
-            self.await_gone(f"{kind} {name}", path, REMOVAL_S + (grace_s or 0))
+            self.api.remove(path, grace_s)
+            self.await_gone(kind, name, REMOVAL_S + (grace_s or 0))
 
-    def await_gone(self, what: str, path: str, deadline_s: float) -> None:
+    def await_gone(self, kind: str, name: str, deadline_s: float) -> None:
         """Waits until a thing that is being removed is gone. RunError if it stays."""
-        is_pod = _PODS in path
 
         def there() -> Thing | None:
-            thing = self.api.find(path)
-            if thing and is_pod and trouble.may_be_lost(thing) and self.machine_trouble(thing):
-                self.api.remove(path, 0.0)  # nobody will ever say that it has ended
+            thing = self.find(kind, name)
+            may_be_lost = thing and kind == "container" and trouble.may_be_lost(thing)
+            if thing and may_be_lost and self.machine_trouble(thing):
+                # Nobody will ever say that it has ended.
+                self.api.remove(self.path(kind, name), 0.0)
             return thing
 
         if thing := wait_while(there, deadline_s=deadline_s, clock=self.clock, every_s=0.1):
             conditions = thing.get("status", {}).get("conditions") or []
             reasons = [each.get("message") for each in conditions if each.get("status") == "True"]
             said = "; ".join(filter(None, reasons)) or "it says no reason"
-            raise failure(
-                RunError, "thing not removed", what=what, within_s=deadline_s, said=said, space=self
-            )
+            about = {"kind": kind, "name": name, "said": said}
+            raise failure(RunError, "thing not removed", within_s=deadline_s, space=self, **about)
 
     def machine_trouble(self, pod: Thing) -> str:
         """Returns why a pod's machine can tell nothing of it any more; "" if it can."""
         name = str(pod["spec"]["nodeName"])
-        with cluster_errors(f"looking at the machine {name}"):
-            return trouble.of_machine(name, self.api.find(f"{NODES}/{name}"))
+        return trouble.of_machine(name, self.find("machine", name))
 
     def events(self, thing: str) -> list[Thing]:
         """The events of a thing of the campaign, the last at the end."""
-        with cluster_errors(f"looking at the events of {thing}"):
-            events = self.api.listed(self.path("events"), fields=f"involvedObject.name={thing}")
+        events = self.listed("event", fields=f"involvedObject.name={thing}")
         return sorted(
             events, key=lambda event: str(event.get("lastTimestamp") or event.get("eventTime"))
         )

@@ -40,12 +40,10 @@ class Patience:
         self._troubled: float | None = None  # since when trouble is seen that may last
 
     def ends(self, now: float, trouble: Trouble | None, limit_s: float) -> bool:
-        if trouble is None or trouble.lasting_s == math.inf:
-            self._troubled = None
-            return now - self._began >= limit_s
-        if self._troubled is None:
-            self._troubled = now
-        return now - self._troubled >= trouble.lasting_s or now - self._began >= limit_s
+        lasting_s = trouble.lasting_s if trouble else math.inf
+        since = now if self._troubled is None else self._troubled
+        self._troubled = since if lasting_s < math.inf else None
+        return now - since >= lasting_s or now - self._began >= limit_s
 
 
 def of_pod(pod: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> Trouble | None:
@@ -67,7 +65,9 @@ def of_pod(pod: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> Troub
                 "`kubectl describe pod` shows what its machine's kubelet says",
                 lasting_s=_TRIED_AGAIN_S,
             )
-    if text := _unscheduled(pod):
+    placed = _condition(pod, "PodScheduled")
+    text = str(placed.get("message") or placed.get("reason") or "")
+    if text and placed.get("status") == "False":
         volumes = volume_trouble(events)
         said = f"no machine takes it: {text}" + (f"; {volumes}" if volumes else "")
         return Trouble(said, message("cluster grows" if grows(events) else "cluster is full"))
@@ -92,12 +92,6 @@ def _condition(thing: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
     """What a pod or a machine says of itself; empty if it does not say it."""
     conditions = thing.get("status", {}).get("conditions") or []
     return next((condition for condition in conditions if condition["type"] == kind), {})
-
-
-def _unscheduled(pod: Mapping[str, Any]) -> str:
-    said = _condition(pod, "PodScheduled")
-    is_refused = said.get("status") == "False"
-    return str(said.get("message") or said.get("reason") or "") if is_refused else ""
 
 
 def _last(events: list[Mapping[str, Any]], reasons: tuple[str, ...]) -> str:

@@ -18,16 +18,14 @@ from orchestrator.platforms.common.claims import (
 )
 from orchestrator.platforms.common.lifecycle import taken_down
 from orchestrator.platforms.kubernetes import manifests, space, trouble
-from orchestrator.platforms.kubernetes.campaigns import CONTENTS, ClusterLeftovers
+from orchestrator.platforms.kubernetes.campaigns import ClusterLeftovers
 from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
-from orchestrator.platforms.kubernetes.manifests import SNAPSHOT_CLASSES, SNAPSHOTS
 from orchestrator.platforms.kubernetes.placing import Placement
 from orchestrator.platforms.kubernetes.space import Space, name_of, object_name
 from orchestrator.powers import Network
 from orchestrator.system.clock import wait_until, wait_while
+from orchestrator.system.shell import script
 
-_CLAIMS, _SNAPSHOTS = "persistentvolumeclaims", "volumesnapshots"
-_SNAPSHOT_GROUP = f"apis/{SNAPSHOTS}/v1"
 # Of a volume without a declared device: what a tier without limits gets where there is a class.
 _UNDECLARED_SIZE_BYTES = 16 * 2**30
 _UNMOUNTED_S = 60.0
@@ -49,9 +47,7 @@ class Volumes:
     @contextmanager
     def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
         """Names are always the same, so that databases start from copies of disks."""
-        path = self.space.path("services", manifests.SERVICE)
-        make = partial(self.space.make, "services", manifests.service(name, self.space.labels))
-        with self.space.holding("network", name, path, make):
+        with self.space.holding("network", manifests.service(name, self.space.labels)):
             numbers = range(1, nodes + 1)
             yield Network(name, tuple(f"node-{n}.{manifests.SERVICE}" for n in numbers))
 
@@ -74,55 +70,51 @@ class Volumes:
         claim, machine = object_name(name), self.placement.machine_for(placement)
         namespace = self.space.namespace
         volume = object_name(f"{namespace}-{name.removeprefix(f'{namespace}-')}")
-        claim_path, volume_path = self.space.path(_CLAIMS, claim), f"{space.VOLUMES}/{volume}"
 
         def remove() -> None:
-            self.space.remove("claim", claim_path, name)
-            self.space.remove("volume", volume_path, name)
+            self.space.remove("claim", claim)
+            self.space.remove("volume", volume)
             self._await_unmounted(device, placement)
 
-        self.space.remove("volume", volume_path, name)
-        self.space.remove("claim", claim_path, name)
+        self.space.remove("volume", volume)
+        self.space.remove("claim", claim)
         with cluster_errors(f"making volume {name}"):
             labels = self.space.labels
             manifest = manifests.local_volume(
                 volume, claim, namespace, device, fstype, machine, labels
             )
-            self.space.api.make(space.VOLUMES, manifest)
+            self.space.make("volume", manifest)
             with taken_down(remove):
-                self._await_phase(volume_path, "Available")
-                self.space.make(_CLAIMS, manifests.local_claim(claim, volume, labels))
-                self._await_phase(claim_path, "Bound")
+                self._await_phase("volume", volume, "Available")
+                self.space.make("claim", manifests.local_claim(claim, volume, labels))
+                self._await_phase("claim", claim, "Bound")
                 yield
 
-    def _await_phase(self, path: str, phase: str) -> None:
+    def _await_phase(self, kind: str, name: str, phase: str) -> None:
         """A claim that is seen before its volume is looked at again only 15 s later, and so is a
         pod before its claim. Past the deadline the pod's start says what is wrong."""
 
         def reached() -> bool:
-            return (self.space.api.get(path).get("status") or {}).get("phase") == phase
+            thing = self.space.api.get(self.space.path(kind, name))
+            return (thing.get("status") or {}).get("phase") == phase
 
         wait_until(reached, deadline_s=self.binding_s, clock=self.space.clock, every_s=0.05)
 
     def _await_unmounted(self, device: str, placement: str) -> None:
         """The kubelet unmounts after the last pod is gone: the disk's server must outlast that."""
-        number = PurePosixPath(device).name
-        mounted = f"[ -e /sys/fs/xfs/{number} ] || [ -e /sys/fs/ext4/{number} ]"
-        waiting = f"n=0; while {mounted}; do n=$((n+1)); [ $n -lt {_UNMOUNTED_S * 10:g} ] || exit 1"
-        self.run_beside(placement, ("sh", "-c", f"{waiting}; sleep 0.1; done"))
+        name, looks = PurePosixPath(device).name, f"{_UNMOUNTED_S * 10:g}"
+        self.run_beside(placement, script(__package__, "unmounted", name, looks))
 
     # -------------------------------------------------------------- claims of storage classes
 
     def storage_classes(self) -> tuple[StorageClass, ...]:
-        with cluster_errors("looking for storage classes"):
-            classes = map(manifests.described_class, self.space.api.listed(space.CLASSES))
-            return tuple(sorted(classes, key=lambda described: described.name))
+        classes = map(manifests.described_class, self.space.listed("storage class"))
+        return tuple(sorted(classes, key=lambda described: described.name))
 
     @contextmanager
     def storage_class(self, manifest: Mapping[str, Any]) -> Iterator[StorageClass]:
         thing = manifests.storage_class(manifest, self.space.labels)
-        name, make = name_of(thing), partial(self.space.api.make, space.CLASSES, thing)
-        with self.space.holding("storage class", name, f"{space.CLASSES}/{name}", make) as created:
+        with self.space.holding("storage class", thing) as created:
             yield manifests.described_class(created)
 
     @contextmanager
@@ -138,37 +130,34 @@ class Volumes:
         if storage_class not in names:
             known = ", ".join(names) or "none"
             raise failure(UnavailableError, "no such class", name=storage_class, known=known)
-        path = self.space.path(_CLAIMS, name)
-        self.space.remove("claim", path, name)
+        self.space.remove("claim", name)
 
         def remove() -> None:
             volume = self._volume_of(name)
-            self.space.remove("claim", path, name)
+            self.space.remove("claim", name)
             if volume and volume["spec"].get("persistentVolumeReclaimPolicy") == "Delete":
                 self._await_no_volume(name_of(volume), name)
 
         with cluster_errors(f"claiming volume {name} of {storage_class}"):
             labels = self.space.labels
             manifest = manifests.claim(name, storage_class, str(size_bytes), source, labels)
-            self.space.make(_CLAIMS, manifest)
+            self.space.make("claim", manifest)
         self.claims[name] = object_name(name)
         with taken_down(remove, stays):
             yield name
             self.claims.pop(name, None)
         if stays:
-            self.space.kept.add(path)
+            self.space.kept.add(self.space.path("claim", name))
 
     def _await_no_volume(self, volume: str, claim: str) -> None:
-        there, limit_s = partial(self.space.api.find, f"{space.VOLUMES}/{volume}"), space.REMOVAL_S
-        with cluster_errors(f"removing the volume of {claim}"):
-            if wait_while(there, deadline_s=limit_s, clock=self.space.clock, every_s=0.3):
-                raise failure(RunError, "volume stays", volume=volume, claim=claim, limit_s=limit_s)
+        there, limit_s = partial(self.space.find, "volume", volume), space.REMOVAL_S
+        if wait_while(there, deadline_s=limit_s, clock=self.space.clock, every_s=0.3):
+            raise failure(RunError, "volume stays", volume=volume, claim=claim, limit_s=limit_s)
 
     def _volume_of(self, claim: str) -> Thing | None:
-        with cluster_errors(f"looking at the claim {claim}"):
-            thing = self.space.api.find(self.space.path(_CLAIMS, claim)) or {}
-            bound = thing.get("spec", {}).get("volumeName")
-            return self.space.api.find(f"{space.VOLUMES}/{bound}") if bound else None
+        thing = self.space.find("claim", claim) or {}
+        bound = thing.get("spec", {}).get("volumeName")
+        return self.space.find("volume", bound) if bound else None
 
     def rented(self, claim: str, timeout_s: float) -> RentedVolume:
         bound = partial(self._volume_of, claim)
@@ -182,11 +171,9 @@ class Volumes:
     # -------------------------------------------------------------- snapshots
 
     def snapshot_class(self, driver: str) -> SnapshotClass | None:
-        with cluster_errors("looking for snapshot classes"):
-            listed = self.space.api.listed(SNAPSHOT_CLASSES)
         classes = [
             SnapshotClass(name_of(thing), thing.get("deletionPolicy") == "Retain")
-            for thing in listed
+            for thing in self.space.listed("snapshot class")
             if thing.get("driver") == driver
         ]
         return min(classes, key=lambda described: described.retains, default=None)
@@ -198,36 +185,28 @@ class Volumes:
         return by.name if by else ""
 
     def holds(self, source: VolumeSource) -> bool:
-        with cluster_errors(f"looking for the {source.kind} {source.name}"):
-            return self.space.api.find(self._address(source)) is not None
+        return self.space.find(source.kind, source.name) is not None
 
     def retained(self) -> tuple[str, ...]:
         with cluster_errors("looking for volumes that stay"):
             return tuple(self.leftovers.rented(self.space.namespace, wanted="Retain"))
-
-    def _address(self, source: VolumeSource) -> str:
-        if source.kind == "claim":
-            return self.space.path(_CLAIMS, source.name)
-        return self.space.path(_SNAPSHOTS, source.name, _SNAPSHOT_GROUP)
 
     @contextmanager
     def snapshot(
         self, name: str, claim: str, timeout_s: float, stays: bool = False
     ) -> Iterator[str]:
         with cluster_errors(f"keeping {claim} as a snapshot"):
-            source = self.space.api.get(self.space.path(_CLAIMS, claim))
+            source = self.space.api.get(self.space.path("claim", claim))
             snapshot_class = self._snapshot_class_of(source)
-            self.space.api.listed(CONTENTS)  # by which it is seen whether it is gone
-        path = self._address(VolumeSource("snapshot", name))
+            self.space.listed("snapshot content")  # by which it is seen whether it is gone
         manifest = manifests.snapshot(name, claim, snapshot_class, self.space.labels)
-        make = partial(self.space.make, _SNAPSHOTS, manifest, _SNAPSHOT_GROUP)
-        with self.space.holding("snapshot", name, path, make, stays):
-            self._await_snapshot(name, path, timeout_s)
+        with self.space.holding("snapshot", manifest, stays):
+            self._await_snapshot(name, timeout_s)
             yield name
 
-    def _await_snapshot(self, name: str, path: str, timeout_s: float) -> None:
+    def _await_snapshot(self, name: str, timeout_s: float) -> None:
         def trouble_of_driver() -> str:
-            status = self.space.api.get(path).get("status") or {}
+            status = self.space.api.get(self.space.path("snapshot", name)).get("status") or {}
             said = (status.get("error") or {}).get("message") or "its driver says nothing"
             return "" if status.get("readyToUse") else str(said)
 

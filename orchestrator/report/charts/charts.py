@@ -51,7 +51,8 @@ def figure(
         svg = with_own_ids(rendered(dict(spec), **short), name)
     except ModuleNotFoundError:  # of the extra `charts`
         return Chart(name, f"{title}. {' '.join(_NOT_DRAWN)}", _IN_ITS_PLACE, remark)
-    return Chart(name, title, svg, remark, _live(spec, short, hover, title))
+    live = {**_with_layers(spec, hover), "description": title, "datasets": short}
+    return Chart(name, title, svg, remark, live)
 
 
 def _short(row: Mapping[Any, Any]) -> dict[str, Any]:
@@ -90,28 +91,8 @@ def with_own_ids(svg: str, prefix: str) -> str:
 # ------------------------------------------------------------------ live on the page
 
 # The parts of Vega-Lite in which the page's drawing differs from the static one: values under the
-# pointer, tiers to hide, time to zoom. The page's script (`page.js`) sets the parameter `hidden` to
-# the tiers that the reader has switched off in a legend, and keeps the `zoom` of charts over the
-# same time together.
-
-_HIDDEN = "hidden"
-_ONLY_SHOWN = {"filter": f"indexof({_HIDDEN}, datum.tier) < 0"}
-
-
-def _live(
-    spec: Mapping[str, Any],
-    tables: Mapping[str, Sequence[Mapping[Any, Any]]],
-    hover: Sequence[Mapping[str, Any]],
-    title: str,
-) -> dict[str, Any]:
-    """The page's drawing, complete with its data. `hover` layers come last, above all others."""
-    with_tiers = {name for name, rows in tables.items() if any("tier" in row for row in rows)}
-    shown: dict[str, Any] = _for_page(_with_layers(spec, hover), with_tiers)
-    return shown | {
-        "description": title,
-        "params": [*shown.get("params", ()), {"name": _HIDDEN, "value": []}],
-        "datasets": {name: list(rows) for name, rows in tables.items()},
-    }
+# pointer, time to zoom. The page's script (`page.js`) takes away legends, and rows of tiers that
+# the reader switched off in its own, and keeps the `zoom` of charts over the same time together.
 
 
 def _with_layers(spec: Mapping[str, Any], more: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -121,33 +102,19 @@ def _with_layers(spec: Mapping[str, Any], more: Sequence[Mapping[str, Any]]) -> 
     return {**spec, "layer": [*spec["layer"], *more]} if more else spec
 
 
-def _for_page(part: Any, with_tiers: set[str]) -> Any:
-    """With a filter wherever data know their tier, and no legend: the page has one that works."""
-    if isinstance(part, list):
-        return [_for_page(piece, with_tiers) for piece in part]
-    if not isinstance(part, Mapping):
-        return part
-    shown = {key: _for_page(value, with_tiers) for key, value in part.items()}
-    if "legend" in part:
-        shown["legend"] = None
-    data = part.get("data")
-    if isinstance(data, Mapping) and data.get("name") in with_tiers:
-        shown["transform"] = [_ONLY_SHOWN, *shown.get("transform", ())]
-    return shown
-
-
 def readings(
     data: str,
     place: str,
-    lines: Mapping[str, str],
+    lines: Sequence[str],
     unit: str,
     shown_place: str,
     more: Sequence[Mapping[str, Any]] = (),
     panel: str = "",
+    line: str = "datum.tier",
 ) -> dict[str, Any]:
     """A layer that shows all lines' values at the place under the pointer, and marks the place.
-    place: the field of the x axis, of which points of all lines have the same values. lines: label
-    → expression that says whether a `datum` belongs to the line, whose values there are averaged.
+    place: the field of the x axis, of which points of all lines have the same values. lines: their
+    labels; `line`: the expression for that of a `datum`, whose values there are averaged.
     shown_place: expression for the place in words. more: selections of the chart. panel: the field
     by which the chart is cut into panels, if it is. Each place has an unseen strip that reaches
     half way to its neighbours: a point or a line would be too thin to be hit."""
@@ -159,7 +126,7 @@ def readings(
         places=[place],
         panels=panels,
         strips=[place, *panels],
-        which=_which(list(lines.values())),
+        which=f"'l' + indexof({json.dumps(list(lines))}, {line})",
         left=_half_way("before", place),
         right=_half_way("after", place),
         shown_place=shown_place,
@@ -174,19 +141,6 @@ def readings(
 
 def _half_way(neighbour: str, place: str) -> str:
     return f"isValid(datum.{neighbour}) ? (datum.{neighbour} + datum.{place}) / 2 : datum.{place}"
-
-
-def of_tier(tier: str) -> str:
-    """The expression for `readings` that a datum is of a tier."""
-    return f"datum.tier === {json.dumps(tier)}"
-
-
-def _which(tests: Sequence[str]) -> str:
-    """Expression: `l` and the number of the first test that holds."""
-    text = "'none'"
-    for number in reversed(range(len(tests))):
-        text = f"({tests[number]}) ? 'l{number}' : {text}"
-    return text
 
 
 def _in_words(value: str, unit: str) -> str:

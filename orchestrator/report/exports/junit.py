@@ -4,18 +4,16 @@ Jenkins' schema (https://github.com/jenkinsci/xunit-plugin, junit-10.xsd).
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from orchestrator import units
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Decision, Delta, Verdict
 from orchestrator.metrics import METRICS
-from orchestrator.planning import load_points
+from orchestrator.planning import factors
 from orchestrator.report import wording
-from orchestrator.report.exports.run_figures import RunFigures, runs
+from orchestrator.report.exports.run_figures import MISSING, RunFigures, runs
 from orchestrator.report.prose import words
 from orchestrator.report.rendering import filled
 from orchestrator.report.report_index import ReportIndex
@@ -39,43 +37,40 @@ class _Case:
 
 
 def text(campaign: results.Results, verdict: Verdict) -> str:
-    """The whole document, with its declaration."""
-    index, every = ReportIndex(campaign, verdict), list(runs(campaign))
-    suites = [_suite(index, load.name, every) for load in campaign.plan.workloads]
+    """The whole document, with its declaration. A suite's `began`: of its first run, as the schema
+    has a time; None if none was begun."""
+    index = ReportIndex(campaign, verdict)
+    # The loads of a sweep have one decision, which stands with the last of them.
+    last = {factors.subject(load): load.name for load in index.workloads}
+    cases = units.gathered(
+        (
+            *((run.run.workload, _run(index, run)) for run in runs(campaign)),
+            *((delta.workload, _comparison(delta)) for delta in verdict.deltas),
+            *((last.get(of.workload, ""), _decision(of)) for of in verdict.decisions),
+        )
+    )
+    began = units.gathered((data.record.run.workload, data) for data in campaign.runs)
+    suites = [
+        {"workload": name, "cases": cases.get(name, []), "began": _time(began.get(name, []))}
+        for name in (load.name for load in index.workloads)
+    ]
     values = {"name": campaign.name, "suites": suites, "stamps": stamps(index)}
     return filled("junit.xml.jinja", {"xml": lambda words: _NOT_XML.sub("\ufffd", words)}, **values)
 
 
-def _suite(index: ReportIndex, workload: str, every: list[RunFigures]) -> dict[str, Any]:
-    """`began`: of its first run, as the schema has a time; None if none was begun."""
-    own = (data for data in index.campaign.runs if data.record.run.workload == workload)
-    span = results.span_s(own)
-    began = datetime.fromtimestamp(span[0], UTC).strftime("%Y-%m-%dT%H:%M:%S") if span else None
-    cases = list(_cases(index, workload, every))
-    return {"workload": workload, "cases": cases, "began": began}
-
-
-def _cases(index: ReportIndex, workload: str, every: list[RunFigures]) -> Iterator[_Case]:
-    verdict = index.verdict
-    yield from (_run(index, run) for run in every if run.run.workload == workload)
-    yield from (_comparison(delta) for delta in verdict.deltas if delta.workload == workload)
-    # The loads of a sweep have one decision, which stands with the last of them.
-    last = {load_points.subject(load): load.name for load in index.workloads}
-    yield from (_decision(d) for d in verdict.decisions if last.get(d.workload) == workload)
+def _time(of_runs: list[results.RunData]) -> str | None:
+    span_s = results.span_s(of_runs)
+    return f"{datetime.fromtimestamp(span_s[0], UTC):%Y-%m-%dT%H:%M:%S}" if span_s else None
 
 
 def _run(index: ReportIndex, run: RunFigures) -> _Case:
     name = f"run {run.run.number:02d}: {run.run.profile}, repetition {run.run.repetition}"
-    loss = index.loss(run.run)
-    begin_s, end_s = results.span_s([run.data] if run.data else []) or (0.0, 0.0)
-    time_s = end_s - begin_s
-    if run.data is None:
-        return _Case("runs", name, "skipped", "missing", loss or "not carried out")
-    if loss is not None:
-        return _Case("runs", name, "error", run.outcome, loss, time_s)
-    if run.excluded:
-        return _Case("runs", name, "skipped", "excluded", "does not enter results", time_s)
-    return _Case("runs", name, "passed", "", f"{len(run.figures)} figures", time_s)
+    loss = index.campaign.lost(run.run).removeprefix("was ")
+    begin_s, end_s = run.span_s or (0.0, 0.0)
+    if not loss:
+        return _Case("runs", name, "passed", "", f"{len(run.figures)} figures", end_s - begin_s)
+    outcome = "skipped" if run.outcome == MISSING else "error"
+    return _Case("runs", name, outcome, run.outcome, loss, end_s - begin_s)
 
 
 _OF_WORD = words("junit.outcomes")

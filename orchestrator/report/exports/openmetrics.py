@@ -5,126 +5,81 @@ ratios). Every sample carries the time at which its run, or the last of all, end
 enter results have figures; outcomes are there of all.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
-from typing import get_args
+from typing import Any, get_args
 
 from prometheus_client.core import Metric
 from prometheus_client.openmetrics.exposition import generate_latest
 
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Verdict, VerdictWord
-from orchestrator.analysis.results import Results
 from orchestrator.metrics import METRICS
 from orchestrator.model import Outcome
 from orchestrator.report.exports.run_figures import MISSING, RunFigures, runs
+from orchestrator.report.prose import words
+from orchestrator.units import gathered
 
-_PREFIX = "tierbench_"
-# Endings of our names → unit of the standard, and how many of ours are one of it. IOPS and NOPM are
-# rates by name, and counts have no unit.
-_UNITS = (
-    ("_bytes_per_s", "bytes_per_second", 1),
-    ("_per_s", "per_second", 1),
-    ("_bytes", "bytes", 1),
-    ("_s", "seconds", 1),
-    ("_pct", "ratio", 100),
-)
+_UNITS, _OWN = words("openmetrics.units"), words("openmetrics.families")
+# Our name → what it says, in the order in which they are written.
+_FAMILIES = {**{metric.name: metric.title for metric in METRICS.values()}, **_OWN}
+_STATES = {"run_outcome": (*get_args(Outcome), MISSING), "verdict": get_args(VerdictWord)}
+_INFOS = ("decision", "doubt")  # whose labels say all
 _OF_DELTA = ("baseline", "workload", "metric", "scope")
-_OUTCOMES = (*get_args(Outcome), MISSING)
+# Our name, labels, a value or a state, and Unix seconds.
+_Sample = tuple[str, dict[str, str], Any, float | None]
 
 
-def text(campaign: Results, verdict: Verdict) -> str:
+def text(campaign: results.Results, verdict: Verdict) -> str:
     """The whole text, ending in its end mark; figures are in the order of METRICS."""
-    every = tuple(runs(campaign))
-    last_s = max((s for run in every if (s := run.ended_s) is not None), default=None)
-    families = (
-        *_figures(campaign, every),
-        _outcomes(campaign, every, last_s),
-        *_changes(campaign, verdict, last_s),
-        *_infos(campaign, verdict, last_s),
-    )
-    known = [family for family in families if family.samples]
-    registry = SimpleNamespace(collect=lambda: known)  # what the library's writer asks for
+    span_s = results.span_s(campaign.runs)
+    last_s = span_s[1] if span_s else None
+    samples = (*_of_runs(runs(campaign), last_s), *_of_verdict(verdict, last_s))
+    known = gathered((sample[0], sample) for sample in samples)
+    every = [_family(name, known[name], campaign.name) for name in _FAMILIES if name in known]
+    registry = SimpleNamespace(collect=lambda: every)  # what the library's writer asks for
     written: bytes = generate_latest(registry)  # type: ignore[no-untyped-call]
     return written.decode("utf-8")
 
 
-def _family(name: str, documentation: str) -> tuple[Metric, int]:
-    """A gauge of a metric of ours, and by what its values are divided."""
-    for ending, unit, divisor in _UNITS:
-        if name.endswith(ending):
-            renamed = f"{_PREFIX}{name.removesuffix(ending)}_{unit}"
-            return Metric(renamed, documentation, "gauge", unit), divisor
-    return Metric(f"{_PREFIX}{name}", documentation, "gauge"), 1
-
-
-def _of_run(campaign: Results, run: RunFigures) -> dict[str, str]:
-    return {
-        "campaign": campaign.name,
-        "profile": run.run.profile,
-        "workload": run.run.workload,
-        "run": str(run.run.number),
-        "repetition": str(run.run.repetition),
-    }
-
-
-def _figures(campaign: Results, every: tuple[RunFigures, ...]) -> Iterator[Metric]:
-    used = [(run, results.sound(run.figures).values()) for run in every if not run.excluded]
-    for metric in METRICS.values():
-        family, divisor = _family(metric.name, metric.title)
-        for run, figures in used:
-            for m in figures:
-                if m.metric == metric.name:
-                    labels = {**_of_run(campaign, run), "scope": m.scope}
-                    family.add_sample(family.name, labels, m.value / divisor, run.ended_s)
-        yield family
-
-
-def _outcomes(campaign: Results, every: tuple[RunFigures, ...], last_s: float | None) -> Metric:
-    family = Metric(f"{_PREFIX}run_outcome", "What became of a run", "stateset")
-    for run in every:
-        ended_s = run.ended_s or last_s
-        _add_states(family, _of_run(campaign, run), _OUTCOMES, run.outcome, ended_s)
+def _family(name: str, samples: Sequence[_Sample], campaign: str) -> Metric:
+    kind = "stateset" if name in _STATES else "info" if name in _INFOS else "gauge"
+    ending, unit = next((of for of in _UNITS.items() if name.endswith(of[0])), ("", ""))
+    divisor = 100 if unit == "ratio" else 1  # of what is in %
+    full = "_".join(filter(None, ("tierbench", name.removesuffix(ending), unit)))
+    family = Metric(full, _FAMILIES[name], kind, unit)
+    for _, labels, value, time_s in samples:
+        own = {"campaign": campaign, **labels}
+        for state in _STATES.get(name, ()):
+            family.add_sample(full, {**own, full: state}, float(state == value), time_s)
+        if kind != "stateset":
+            family.add_sample(full + "_info" * (kind == "info"), own, value / divisor, time_s)
     return family
 
 
-def _add_states(
-    family: Metric, labels: dict[str, str], states: Iterable[str], now: str, time_s: float | None
-) -> None:
-    for state in states:
-        value = float(state == now)
-        family.add_sample(family.name, {**labels, family.name: state}, value, time_s)
+def _of_runs(every: Iterator[RunFigures], last_s: float | None) -> Iterator[_Sample]:
+    for of_run in every:
+        run, ended_s = of_run.run, of_run.span_s and of_run.span_s[1]
+        labels = {"profile": run.profile, "workload": run.workload, "run": str(run.number)}
+        labels["repetition"] = str(run.repetition)
+        yield "run_outcome", labels, of_run.outcome, ended_s or last_s
+        for m in () if of_run.excluded else results.sound(of_run.figures).values():
+            yield m.metric, {**labels, "scope": m.scope}, m.value, ended_s
 
 
-def _changes(campaign: Results, verdict: Verdict, last_s: float | None) -> Iterator[Metric]:
-    """The change, both ends of its interval where it has one, and the verdict."""
-    change, divisor = _family("change_pct", "Change against the baseline, 0.1 is 10 %")
-    low, _ = _family("change_low_pct", "Lower end of the interval of the change")
-    high, _ = _family("change_high_pct", "Upper end of the interval of the change")
-    word = Metric(f"{_PREFIX}verdict", "What is concluded from the change", "stateset")
+def _of_verdict(verdict: Verdict, last_s: float | None) -> Iterator[_Sample]:
+    """Changes with both ends of their interval where they have one, words, tiers and doubts."""
     for delta in verdict.deltas:
         labels = {name: getattr(delta, name) for name in _OF_DELTA}
-        labels |= {"campaign": campaign.name, "profile": delta.contender}
-        for family, value in (
-            (change, None if delta.overloaded else delta.change_pct),
-            (low, delta.ci_low_pct),
-            (high, delta.ci_high_pct),
-        ):
+        labels["profile"] = delta.contender
+        change_pct = None if delta.overloaded else delta.change_pct
+        values = {"": change_pct, "_low": delta.ci_low_pct, "_high": delta.ci_high_pct}
+        for which, value in values.items():
             if value is not None:
-                family.add_sample(family.name, labels, value / divisor, last_s)
-        _add_states(word, labels, get_args(VerdictWord), delta.verdict, last_s)
-    yield from (change, low, high, word)
-
-
-def _infos(campaign: Results, verdict: Verdict, last_s: float | None) -> Iterator[Metric]:
-    tiers = [{"workload": d.workload, "tier": d.tier or ""} for d in verdict.decisions]
-    kinds = dict.fromkeys(doubt.kind for doubt in verdict.doubts if doubt.run is None)
-    for name, text, every in (
-        ("decision", "The tier to buy; empty if none could be named", tiers),
-        ("doubt", "A reason to distrust every figure of a campaign", [{"kind": k} for k in kinds]),
-    ):
-        family = Metric(f"{_PREFIX}{name}", text, "info")
-        for labels in every:
-            labels = {"campaign": campaign.name, **labels}
-            family.add_sample(f"{family.name}_info", labels, 1.0, last_s)
-        yield family
+                yield f"change{which}_pct", labels, value, last_s
+        yield "verdict", labels, delta.verdict, last_s
+    for decision in verdict.decisions:
+        named = {"workload": decision.workload, "tier": decision.tier or ""}
+        yield "decision", named, 1.0, last_s
+    for kind in dict.fromkeys(doubt.kind for doubt in verdict.doubts if doubt.run is None):
+        yield "doubt", {"kind": kind}, 1.0, last_s

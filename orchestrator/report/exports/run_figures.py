@@ -15,19 +15,14 @@ MISSING = "missing"  # in the place of an outcome: the run left no record
 
 @dataclass(frozen=True)
 class RunFigures:
-    """`excluded`: it does not enter results. `figures`: its record's, then those of telemetry."""
+    """`excluded`: it does not enter results. `figures`: its record's, then those of telemetry.
+    `span_s`: when it began and ended, in Unix seconds; None if it did not begin."""
 
     run: Run
     outcome: str
     excluded: bool
     figures: tuple[Measurement, ...]
-    data: results.RunData | None
-
-    @property
-    def ended_s(self) -> float | None:
-        """Unix seconds; None if it did not begin."""
-        span = results.span_s([self.data] if self.data else [])
-        return span[1] if span else None
+    span_s: tuple[float, float] | None
 
 
 def runs(campaign: results.Results) -> Iterator[RunFigures]:
@@ -41,7 +36,8 @@ def runs(campaign: results.Results) -> Iterator[RunFigures]:
         if data and outcome == "done":
             for figure in (*data.record.measurements, *resources.telemetry_of(data, cpus)):
                 figures.setdefault((figure.metric, figure.scope), figure)
-        yield RunFigures(run, outcome, run.number not in used, tuple(figures.values()), data)
+        span_s = results.span_s([data] if data else [])
+        yield RunFigures(run, outcome, run.number not in used, tuple(figures.values()), span_s)
 
 
 _OF_RUN = ("run", "profile", "disk", "workload", "repetition", "outcome", "excluded")
@@ -59,9 +55,7 @@ def as_csv(campaign: results.Results, _: Verdict) -> str:
     for of_run in runs(campaign):
         run, excluded = of_run.run, "yes" if of_run.excluded else "no"
         what = (run.number, run.profile, disks[run.profile], run.workload, run.repetition)
-        own = (*what, of_run.outcome, excluded)
-        for m in of_run.figures:
-            writer.writerow((*own, m.metric, m.scope, m.unit, m.direction, repr(m.value)))
-        if not of_run.figures:
-            writer.writerow((*own, *("" for _ in _OF_FIGURE)))
+        figures = [[getattr(figure, name) for name in _OF_FIGURE] for figure in of_run.figures]
+        for figure in figures or [[""] * len(_OF_FIGURE)]:
+            writer.writerow((*what, of_run.outcome, excluded, *figure))
     return page.getvalue()

@@ -1,30 +1,29 @@
 // Draws the page's charts anew, so that they answer to the pointer: values, tiers on and off, zoom.
 // A chart is replaced only once its drawing stands; until then, in print and without scripts the
 // static one is shown.
-(() => {
+(async () => {
   "use strict";
-  const { config, charts } = JSON.parse(document.getElementById("drawings").textContent);
+  const packed = atob(document.getElementById("drawings").textContent);
+  const bytes = Uint8Array.from(packed, (letter) => letter.charCodeAt(0));
+  const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const { config, charts } = await new Response(unpacked).json();
   const views = new Map(); // figure → its Vega view
   const hidden = new Set(); // tiers that are switched off
 
-  const rows = (columns) => {
-    const table = [];
-    for (const [name, values] of Object.entries(columns)) {
-      const { words, at } = values;
-      const plain = words ? at.map((place) => words[place]) : values;
-      plain.forEach((value, row) => ((table[row] ??= {})[name] = value));
-    }
-    return table;
-  };
-
   const fits = (spec) => typeof spec.width === "number"; // panels have a size of their own
+
+  function hide(figure, view) {
+    for (const [name, rows] of Object.entries(charts[figure.dataset.chart].datasets)) {
+      const shown = rows.filter((row) => !hidden.has(row.tier)).map((row) => ({ ...row }));
+      if (rows.some((row) => "tier" in row)) view.data(name, shown);
+    }
+    return view.runAsync();
+  }
 
   async function draw(figure) {
     const still = figure.querySelector("svg").getBoundingClientRect();
-    const { datasets, ...spec } = charts[figure.dataset.chart];
-    spec.datasets = Object.fromEntries(
-      Object.entries(datasets).map(([name, columns]) => [name, rows(columns)]),
-    );
+    const text = JSON.stringify(charts[figure.dataset.chart]);
+    const spec = JSON.parse(text, (key, value) => (key === "legend" ? null : value));
     if (fits(spec)) {
       const autosize = { type: "fit", contains: "padding" };
       Object.assign(spec, { width: still.width, height: still.height, autosize });
@@ -45,7 +44,7 @@
       place.setAttribute("role", "img"); // one image to those who hear the page
       place.setAttribute("aria-label", spec.description);
       for (const part of place.children) part.setAttribute("aria-hidden", "true");
-      await view.signal("hidden", [...hidden]).runAsync();
+      await hide(figure, view);
       views.set(figure, view);
       together(figure, view);
       figure.classList.add("drawn");
@@ -82,7 +81,7 @@
     for (const button of document.querySelectorAll(".legend [data-tier]")) {
       button.setAttribute("aria-pressed", String(!hidden.has(button.dataset.tier)));
     }
-    for (const view of views.values()) view.signal("hidden", [...hidden]).runAsync();
+    for (const [figure, view] of views) hide(figure, view);
   }
 
   for (const name of document.querySelectorAll(".legend [data-tier]")) {
@@ -112,8 +111,8 @@
   // The values of a drawing as tables, for those who do not see it; made when they are asked for.
   function tabulate(details, { datasets, ...spec }) {
     const known = titles(spec);
-    for (const [name, columns] of Object.entries(datasets)) {
-      const all = Object.keys(columns);
+    for (const [name, rows] of Object.entries(datasets)) {
+      const all = Object.keys(rows[0] ?? {});
       const told = Object.keys(known).filter((field) => all.includes(field));
       const fields = told.length ? told : all;
       const table = document.createElement("table");
@@ -125,7 +124,7 @@
         cell.textContent = known[field] ?? field;
       }
       const body = table.createTBody();
-      for (const row of rows(columns)) {
+      for (const row of rows) {
         const line = body.insertRow();
         for (const field of fields) line.insertCell().textContent = row[field] ?? "";
       }

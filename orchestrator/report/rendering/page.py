@@ -3,11 +3,12 @@
 import base64
 import contextlib
 import functools
+import gzip
 import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -53,15 +54,16 @@ def _inline(chart: Chart) -> Markup:
 
 
 def scripts_of(document: Document, cache: Path | None = None) -> dict[str, Any]:
-    """drawings: JSON. code: the scripts, without Vega if no chart can be drawn anew. sums: theirs,
-    as the page's policy names them. `cache`: a folder that keeps Vega's code for the next page."""
-    drawn = {chart.name: _packed(chart.live) for chart in charts_of(document) if chart.live}
+    """drawings: packed JSON. code: the scripts, without Vega if no chart can be drawn anew. sums:
+    theirs, as the page's policy names them. `cache`: a folder that keeps Vega's code for the next
+    page."""
+    drawn = {chart.name: chart.live for chart in charts_of(document) if chart.live}
     drawing = (_vega(cache), text_of("page.js")) if drawn else ()
     code = [_closed(text) for text in (*drawing, text_of("copy.js"))]
     digests = (hashlib.sha256(text.encode()).digest() for text in code)
     sums = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     look = {**charts.drawing("look"), "background": "transparent"}  # the page's, light or dark
-    drawings = _inside({"config": look, "charts": drawn})
+    drawings = _packed({"config": look, "charts": drawn})
     return {"drawings": drawings, "code": [Markup(text) for text in code], "sums": sums}
 
 
@@ -94,28 +96,7 @@ def _closed(code: str) -> str:
     return code
 
 
-def _inside(content: Mapping[str, Any]) -> Markup:
-    """JSON in which no text can end its element."""
+def _packed(content: Mapping[str, Any]) -> str:
+    """JSON, compressed, in letters that cannot end its element."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Markup(text.replace("<", "\\u003c"))
-
-
-def _packed(live: Mapping[str, Any]) -> dict[str, Any]:
-    """The drawing with its tables by column: the names of fields would take most of their room."""
-    tables = {name: _columns(rows) for name, rows in live["datasets"].items()}
-    return {key: value for key, value in live.items() if key != "$schema"} | {"datasets": tables}
-
-
-def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Field → its values in order; texts as numbers of `words`, since they come again and again."""
-    columns: dict[str, Any] = {}
-    for name in rows[0] if rows else ():
-        cells = [row[name] for row in rows]
-        if all(isinstance(cell, str) for cell in cells):
-            words = {word: place for place, word in enumerate(dict.fromkeys(cells))}
-            columns[name] = {"words": list(words), "at": [words[cell] for cell in cells]}
-        else:  # 12.0 as 12
-            columns[name] = [
-                int(c) if isinstance(c, float) and c.is_integer() else c for c in cells
-            ]
-    return columns
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()

@@ -41,19 +41,14 @@ def _cache_cells(index: ReportIndex, tier: str, workload: str) -> dict[str, Cell
     facts = [database(run.record) for run in index.finished(tier, workload)]
     data = next((f.data_bytes for f in facts if f.data_bytes is not None), None)
     cached = next((f.cache_bytes for f in facts if f.cache_bytes is not None), None)
-    ratio = ""
-    if data is None or not cached:
-        follows = Cell("not recorded" if facts else "missing: no finished run", missing=True)
-    else:
-        ratio = f"{data / cached:.1f}"
-        fits = data <= cached
-        follows = Cell("fits in the cache: reads need no disk" if fits else "exceeds the cache")
     lost = Cell("missing", missing=True)
-    sizes = {
-        title: lost if size_bytes is None else Cell(units.format_bytes(size_bytes))
-        for title, size_bytes in (("Data set", data), ("Cache", cached))
-    }
-    return {**sizes, "Data : cache": Cell(ratio), "What follows": follows}
+    sizes = (lost if of is None else Cell(units.format_bytes(of)) for of in (data, cached))
+    ratio, follows = "", Cell("not recorded" if facts else "missing: no finished run", missing=True)
+    if data is not None and cached:
+        ratio, fits = f"{data / cached:.1f}", data <= cached
+        follows = Cell("fits in the cache: reads need no disk" if fits else "exceeds the cache")
+    columns = "Data set", "Cache", "Data : cache", "What follows"
+    return dict(zip(columns, (*sizes, Cell(ratio), follows), strict=True))
 
 
 def environment(index: ReportIndex) -> Section:

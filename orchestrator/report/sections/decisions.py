@@ -8,7 +8,7 @@ from orchestrator import units
 from orchestrator.analysis import conclusions
 from orchestrator.analysis.conclusions import CellSummary, Change, Decision, Offer
 from orchestrator.metrics import METRICS
-from orchestrator.planning import load_points
+from orchestrator.planning import factors
 from orchestrator.planning.slo import format_objective
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Chart, Charts, Measure, Part, Section, Table, table_of
@@ -99,7 +99,7 @@ def _remarks(index: ReportIndex, decision: Decision) -> Iterator[str]:
     if decision.slo:
         yield f"SLO: {', '.join(decision.slo)}. Values are means {bounds}."
         loads = index.campaign.plan.workloads
-        own = [load for load in loads if load_points.subject(load) == decision.workload]
+        own = [load for load in loads if factors.subject(load) == decision.workload]
         if any(load.dataset.family.startswith("tpcc") for load in own):
             yield "Latencies of all types together, averages too, leave Delivery out."
     else:

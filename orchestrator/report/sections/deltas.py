@@ -47,22 +47,19 @@ def _table(index: ReportIndex, metrics: Mapping[str, str]) -> blocks.Table:
 
 def _open_questions(index: ReportIndex) -> tuple[Part, ...]:
     """Each reason for `inconclusive` once, with the comparisons it holds for."""
-    reasons: dict[str, dict[str, list[str]]] = {}
-    for delta in index.verdict.deltas:
-        if delta.verdict == "inconclusive":
-            cells = reasons.setdefault(delta.reason, {})
-            metrics = cells.setdefault(f"{delta.contender}, {delta.workload}", [])
-            word = wording.METRICS.get(delta.metric, delta.metric)
-            metrics.extend([word] * (word not in metrics))
-    if not reasons:
-        return ()
-    every = {f"{delta.contender}, {delta.workload}" for delta in index.verdict.deltas}
+    deltas = index.verdict.deltas
+    titles = {id(delta): f"{delta.contender}, {delta.workload}" for delta in deltas}
+    reasons = units.gathered((of.reason, of) for of in deltas if of.verdict == "inconclusive")
     rows = []
-    for reason, cells in reasons.items():
-        named = "; ".join(f"{cell} ({', '.join(metrics)})" for cell, metrics in cells.items())
-        which = "all" if cells.keys() == every else named
+    for reason, every in reasons.items():
+        cells = units.gathered(
+            (titles[id(of)], wording.METRICS.get(of.metric, of.metric)) for of in every
+        )
+        named = "; ".join(f"{of} ({', '.join(dict.fromkeys(cells[of]))})" for of in cells)
+        which = "all" if cells.keys() == {*titles.values()} else named
         rows.append({"Comparison": which, "Reason": wording.sentence(reason)})
-    return (Part("Why inconclusive", (table_of(rows, ("Comparison", "Reason")),)),)
+    table = table_of(rows, ("Comparison", "Reason"))
+    return (Part("Why inconclusive", (table,)),) if rows else ()
 
 
 def charts_of_changes(index: ReportIndex) -> tuple[Charts, ...]:

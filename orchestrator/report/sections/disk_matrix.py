@@ -217,17 +217,11 @@ def _heat_map(measured: ByTier, heat: blocks.Measure, tier: str, workload: str) 
         title=f"{heat.title} of {tier}",
         unit=heat.unit,
         panels=list(dict.fromkeys(cell["panel"] for cell in cells)),
-        flights=_in_order(cells, "flight", "flight_rank"),
-        blocks=_in_order(cells, "block", "block_bytes"),
         shades={"type": "log", "domain": ends, "range": [_PALE, charts.PALETTE[0]]},
         is_deep=f"datum.value > {math.sqrt(low * high)}",
     )
     title = f"{heat.title} of {tier} in every cell of {workload}, {heat.unit}"
     return charts.figure(f"{workload}-{tier}-{heat.file}", title, spec, {"cells": cells})
-
-
-def _in_order(cells: Sequence[Mapping[str, Any]], name: str, rank: str) -> list[str]:
-    return list(dict.fromkeys(cell[name] for cell in sorted(cells, key=lambda cell: cell[rank])))
 
 
 def _heat_cell(row: pd.Series, heat: blocks.Measure) -> dict[str, Any]:

@@ -1,63 +1,76 @@
-"""What a factor does: how far each tier is enough, laws, and the figures value by value."""
+"""What was varied: what is concluded of it, its charts, and the figures value by value."""
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 from orchestrator import units
-from orchestrator.analysis.conclusions import FactorOnTier, Law, Sweep, VariedFactor
+from orchestrator.analysis.conclusions import Law, TierValues, VariedWorkload
 from orchestrator.planning import factors
-from orchestrator.planning.factors import WITHOUT
+from orchestrator.planning.factors import RATE_OPTION, WITHOUT
 from orchestrator.report import blocks, wording
-from orchestrator.report.prose import said, words
+from orchestrator.report.blocks import Cell, Chart, Charts, Paragraph, Part, Section
+from orchestrator.report.charts import charts
+from orchestrator.report.prose import measures, said, words
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import sweeps
 
 _SLIGHT = 0.05  # exponents nearer to zero change a figure by 12 % where the value is ten times
+_MANY = 1e6  # in thousands and millions from here on, as bytes are
+_WIDE = 8.0  # from the least load to the highest: beyond, loads stand at equal ratios
+_THROUGHPUT, _P99, _AVERAGE = measures("varied.measures")
 
 
 def answers(index: ReportIndex) -> Iterator[blocks.Answer]:
-    """How far each tier is enough, or the laws where one tier alone was measured."""
-    for of in index.verdict.varied:
-        if lines := of.horizons or tuple(_laws(of, index)):
+    """How far each tier is enough, or else what was found of each: the loads that it takes, or the
+    laws where one tier alone was measured. What one tier took of a sweep is an answer already."""
+    verdict = index.verdict
+    for of in (*(verdict.sweeps if index.contenders else ()), *verdict.varied):
+        if lines := of.horizons or tuple(_sentences(of, index)):
             name, text = f"{of.workload}, {_name(of)}", index.opening("; ".join(lines))
             yield blocks.Answer(name, "", text, "")
 
 
-def sections(index: ReportIndex) -> tuple[blocks.Section, ...]:
-    """One for each workload that was varied."""
-    every = []
-    for of in index.verdict.varied:
-        texts = map(index.opening, (*of.horizons, *_laws(of, index)))
-        drawn: tuple[blocks.Chart, ...] = ()
-        if of.numbers and min(of.numbers) > 0:
-            against = Sweep(of.workload, _name(of), of.numbers, of.workloads, (), ())
-            drawn = sweeps.charts_of_sweep(index, against)
-        shown = (blocks.Charts(drawn, index.tiers, said("factors.charts")),) if drawn else ()
-        about = said("factors.stages" if of.factor == WITHOUT else "factors.laws")
-        lines = blocks.Items(tuple(map(blocks.Paragraph, texts)))
-        parts = [blocks.Part("", (lines, blocks.Paragraph(about), *shown))]
-        parts += [blocks.Part(tier.tier, (table(index, of, tier),)) for tier in of.tiers]
-        at = "without a stage" if of.factor == WITHOUT else f"at several values of {_name(of)}"
-        title = f"{of.workload} {at}"
-        every.append(blocks.Section(f"factor-{of.workload}", title, tuple(parts)))
-    return tuple(every)
+def sections(index: ReportIndex) -> Iterator[Section]:
+    """One for each workload that was swept or varied: what was concluded, charts, then each tier's
+    figures value by value."""
+    for of in (*index.verdict.sweeps, *index.verdict.varied):
+        kind, where = "factor", f"at several values of {_name(of)}"
+        about, caption = [said("factors.laws")], said("factors.charts")
+        if of in index.verdict.sweeps:
+            kind, where, caption = "sweep", "under several loads", said("sweeps.charts")
+            about = [said("sweeps.knee"), *([said("sweeps.capacity")] if of.slo else [])]
+        elif of.factor == WITHOUT:
+            where, about = "without a stage", [said("factors.stages")]
+        texts = map(index.opening, (*of.horizons, *_sentences(of, index)))
+        drawn = charts_of(index, of)
+        shown = (Charts(drawn, index.tiers, caption),) if drawn else ()
+        lines = blocks.Items(tuple(map(Paragraph, texts)))
+        parts = [Part("", (lines, Paragraph(" ".join(about)), *shown))]
+        parts += [Part(tier.tier, (table(index, of, tier),)) for tier in of.tiers]
+        yield Section(f"{kind}-{of.workload}", f"{of.workload} {where}", tuple(parts))
 
 
-def _name(of: VariedFactor) -> str:
+def _name(of: VariedWorkload) -> str:
     return of.factor.replace("_", " ")
 
 
-def _laws(of: VariedFactor, index: ReportIndex) -> Iterator[str]:
-    """A sentence for each figure that follows the factor, or for each change where none can be said
-    to, and for each change of what limits it; for each stage that was taken away."""
+# ------------------------------------------------------------------ in sentences
+
+
+def _sentences(of: VariedWorkload, index: ReportIndex) -> Iterator[str]:
+    """For each tier of a sweep the load that it takes; of a factor each figure that follows it, or
+    each change where none can be said to; then each change of what limits it. For each stage that
+    was taken away whether it was the limit."""
     for tier in of.tiers:
         if of.factor == WITHOUT:
             yield from _stages(of, tier, index)
             continue
+        if of in index.verdict.sweeps:
+            yield taken(of, tier)
         for law in tier.laws:
             what = wording.METRICS[law.metric] + " per node" * law.per_node
             yield f"{tier.tier}: {what} {_law(of, law)}"
-        for step in () if tier.laws else tier.steps:
+        for step in () if tier.laws or of in index.verdict.sweeps else tier.steps:
             value = of.values[of.workloads.index(step.contender)]
             change = f"{units.format_change(step.change_pct)}, {step.verdict}"
             yield f"{tier.tier}: {wording.METRICS[step.metric]} at {value} {change}"
@@ -68,7 +81,29 @@ def _laws(of: VariedFactor, index: ReportIndex) -> Iterator[str]:
                 yield f"{tier.tier}: what limits it changes {text}"
 
 
-def _stages(of: VariedFactor, tier: FactorOnTier, index: ReportIndex) -> Iterator[str]:
+def taken(sweep: VariedWorkload, tier: TierValues) -> str:
+    """Which load a tier takes: its highest throughput, its knee, and its capacity at the SLO."""
+    if tier.peak_per_s is None:
+        return f"{tier.tier}: no load left figures"
+    knee = "was not reached" if tier.knee is None else f"is at {sweep.word(tier.knee)}"
+    text = said(
+        "sweeps.taken",
+        tier=tier.tier,
+        peak=units.format_quantity(tier.peak_per_s, "1/s"),
+        first=sweep.values[0],
+        last=sweep.values[-1],
+        knee=knee,
+    )
+    clauses = units.listed(sweep.slo)
+    if tier.at_slo is not None and tier.at_slo_per_s is not None:
+        rate = units.format_quantity(tier.at_slo_per_s, "1/s")
+        text += said("sweeps.met", clauses=clauses, load=sweep.word(tier.at_slo), rate=rate)
+    elif sweep.slo:
+        text += said("sweeps.not_met", clauses=clauses)
+    return f"{text}: {tier.stopped}" if tier.stopped else text
+
+
+def _stages(of: VariedWorkload, tier: TierValues, index: ReportIndex) -> Iterator[str]:
     """Whether each stage that was taken away was the limit: only a change that is proven says so,
     of the rate, or of the average latency where the rate is asked for."""
     full, *others = of.workloads
@@ -92,7 +127,7 @@ def _stages(of: VariedFactor, tier: FactorOnTier, index: ReportIndex) -> Iterato
         yield f"{tier.tier}: with the {stage} out of the path {text} ({shown}): {judged}{named}"
 
 
-def _law(of: VariedFactor, law: Law) -> str:
+def _law(of: VariedWorkload, law: Law) -> str:
     if law.knee is not None:
         between = f"{of.values[law.knee]} and {of.values[law.knee + 1]}"
         return f"follows no one power of {_name(of)}: it bends between {between}"
@@ -107,11 +142,18 @@ def _law(of: VariedFactor, law: Law) -> str:
     return power + "; two values prove no law" * (law.values == 2)
 
 
-def table(index: ReportIndex, of: VariedFactor, tier: FactorOnTier) -> blocks.Table:
+# ------------------------------------------------------------------ in figures
+
+
+def table(index: ReportIndex, of: VariedWorkload, tier: TierValues) -> blocks.Table:
     """A tier's figures, the values as rows, with the changes against the first."""
     rate, scope = (read(of.workloads[0]) for read in (index.throughput_metric, index.latency_scope))
-    titles = {rate: words("measured.columns")[rate]}
-    titles |= {"latency_avg_s": "Average latency", "latency_p99_s": "p99"}
+    columns = words("measured.columns")
+    rates = ("offered_per_s", "served_per_s") if of.factor == RATE_OPTION else ()
+    titles = {metric: columns[metric] for metric in (*rates, rate)}
+    titles |= {"throughput_per_s": "Transactions/s"} if rate == "nopm" else {}
+    average = "Average latency" if scope == "all" else "New-Order average latency"
+    titles |= {"latency_avg_s": average, "latency_p99_s": "p99"}
     steps = {(d.contender, d.metric): d for d in tier.steps if d.scope in ("all", scope)}
     rows, first = [], tier.per_node.get(of.workloads[0])
     for value, load in zip(of.values, of.workloads, strict=True):
@@ -119,13 +161,73 @@ def table(index: ReportIndex, of: VariedFactor, tier: FactorOnTier) -> blocks.Ta
         for metric, title in titles.items():
             if step := steps.get((load, metric)):
                 change = f"{units.format_change(step.change_pct)} ({wording.interval(step)})"
-                cells[title] = blocks.Cell(cells[title].text, change, step.verdict)
-        each = blocks.Cell("")
+                cells[title] = Cell(cells[title].text, change, step.verdict)
+        each = Cell("")
         if first and (own := tier.per_node.get(load)):
-            each = blocks.Cell(units.format_number(own), f"{100 * own / first:.0f} % of the first")
-        cause = blocks.Cell(tier.causes.get(load, "").replace("_", " "))
-        head = blocks.Cell(value, notes=index.notes(load, tier.tier))
+            each = Cell(units.format_number(own), f"{100 * own / first:.0f} % of the first")
+        cause = Cell(tier.causes.get(load, "").replace("_", " "))
+        behind = "overloaded" if index.overloaded(tier.tier, load) else ""
+        head = Cell(value, detail=behind, notes=index.notes(load, tier.tier))
         rows.append({"Value": head, **cells, "Each node": each, "Limited by": cause})
     open_steps = (step for step in steps.values() if step.verdict == "inconclusive")
     why = (f"{s.contender}, {wording.METRICS[s.metric]}: {s.reason}." for s in open_steps)
     return blocks.table_of(rows, ("Value", "Limited by"), tuple(why))
+
+
+def charts_of(index: ReportIndex, of: VariedWorkload) -> tuple[Chart, ...]:
+    """Throughput and latency against the values, each if there are figures of it; none if the
+    values are no numbers above zero. On logarithmic axes if they are no loads."""
+    if min(of.numbers, default=0) <= 0:
+        return ()
+    tails = index.has_p99(
+        (tier, workload)
+        for tier in index.tiers
+        for workload in of.workloads
+        if not index.overloaded(tier, workload)
+    )
+    drawn = (_chart(index, of, shown) for shown in (_THROUGHPUT, _P99 if tails else _AVERAGE))
+    return tuple(chart for chart in drawn if chart is not None)
+
+
+def _points(
+    index: ReportIndex, of: VariedWorkload, shown: blocks.Measure
+) -> Iterator[dict[str, Any]]:
+    """One per tier and load, with the ends of its interval. Latency under overload is left out."""
+    for tier in index.tiers:
+        for value, workload in zip(of.numbers, of.workloads, strict=True):
+            cell = index.cell(tier, workload, shown.metric)
+            latency = shown.metric.startswith("latency")
+            if cell is not None and not (latency and index.overloaded(tier, workload)):
+                ends = (cell.mean, *wording.ends(cell))
+                mean, low, high = (end * shown.factor for end in ends)
+                yield {"tier": tier, "load": value, "value": mean, "low": low, "high": high}
+
+
+def _chart(index: ReportIndex, of: VariedWorkload, shown: blocks.Measure) -> Chart | None:
+    points = list(_points(index, of, shown))
+    if not points:
+        return None
+    of_new_order = index.latency_scope(of.workloads[0]) != "all"
+    whose = "New-Order, " * (of_new_order and shown.metric.startswith("latency"))
+    what = f"{shown.title} of {whose}{of.workload}"
+    of_loads = of in index.verdict.sweeps
+    load = "transactions/s asked for" if of.factor == RATE_OPTION else _name(of)
+    if not of_loads:  # nothing reaches zero there: such an interval is cut
+        points = [{**point, "low": point["low"] or point["value"] / 10} for point in points]
+    wide = not of_loads or of.numbers[-1] >= _WIDE * of.numbers[0]
+    spec = charts.drawing(
+        "load",
+        index.tiers,
+        title=what,
+        unit=shown.unit,
+        load=load,
+        loads=list(of.numbers),
+        across={"type": "log", "base": 2, "nice": False} if wide else {"zero": False},
+        marks=".3~s" if of.numbers[-1] >= _MANY else "~r",
+        up={"zero": True} if of_loads else {"type": "log", "nice": False},
+        mean=f"mean, {shown.unit}",
+        low=f"interval from, {shown.unit}",
+        high=f"to, {shown.unit}",
+    )
+    told = f"{what} against {load}, {shown.unit}"
+    return charts.figure(f"{of.workload}-load-{shown.file}", told, spec, {"points": points})

@@ -24,7 +24,6 @@ MAX_POINTS = 300
 _STEPS_PER_NINE = 50
 _NAMED_PCT = (50.0, 95.0)  # stand between steps; 90, 99, 99.9, … are steps themselves
 _P50 = -math.log10(0.5)
-_MOST_LABELS = 12
 _LEAST_MS = 1e-3  # what generators write down
 
 
@@ -56,22 +55,16 @@ def of_workload(index: ReportIndex, workload: str) -> Iterator[Chart]:
 
 def _chart(name: str, what: str, curves: Mapping[str, Distribution], tiers: Sequence[str]) -> Chart:
     last = max(float(curve.nines[-1]) for curve in curves.values())
-    low, *_, high = labelled = ticks = _ticks(curves.values())
-    if len(ticks) > _MOST_LABELS:  # powers of ten alone
-        labelled = [tick for tick in ticks if math.log10(tick).is_integer()]
     spec = charts.drawing(
         "latency",
         tiers,
         what=what,
         marks=[0.0, _P50, *range(1, math.floor(last + 1e-9) + 1)],
         percent=_percent("datum.value"),
-        ends=[low, high],
-        labelled=labelled,
-        ticks=len(ticks),
     )
     shown = f"({_percent('datum.nines')}) + ' %'"
-    each = {tier: charts.of_tier(tier) for tier in curves}
-    reading = charts.readings("curves", "nines", each, "ms", shown, more=[charts.drawing("zoom")])
+    zoom = [charts.drawing("zoom")]
+    reading = charts.readings("curves", "nines", list(curves), "ms", shown, more=zoom)
     tables = {
         "curves": [
             {"tier": tier, "nines": float(nines), "value": max(float(slow_s) * 1e3, _LEAST_MS)}
@@ -83,26 +76,9 @@ def _chart(name: str, what: str, curves: Mapping[str, Distribution], tiers: Sequ
     return charts.figure(name, told, spec, tables, _counts(what, curves), [reading])
 
 
-def _ticks(curves: Iterable[Distribution]) -> list[float]:
-    """1, 2 and 5 of each decade, in ms, from below the lowest point to above the highest."""
-    each = [curve.latency_s * 1e3 for curve in curves]
-    low = max(min(float(ms[0]) for ms in each), _LEAST_MS)
-    high = max(float(ms[-1]) for ms in each)
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    marks = [step * 10.0**decade for decade in decades for step in (1, 2, 5)]
-    first = max(mark for mark in marks if mark <= low * (1 + 1e-9))
-    last = next(mark for mark in marks if mark >= high and mark > first)
-    return [mark for mark in marks if first <= mark <= last]
-
-
 def _percent(nines: str) -> str:
     """An expression: 2 → `99`, 3 → `99.9`, with as many digits as tell it from its neighbours."""
-    share = f"100 - 100 * pow(10, -{nines})"
-    return (
-        f"{nines} < 1 ? format({share}, '.0f') : {nines} < 2.001 ? format({share}, '.1~f') : "
-        f"{nines} < 3.001 ? format({share}, '.2~f') : {nines} < 4.001 ? format({share}, '.3~f') : "
-        f"format({share}, '.5~f')"
-    )
+    return f"format(100 - 100 * pow(10, -{nines}), '.' + max(0, ceil({nines} - 1.001)) + '~f')"
 
 
 def _counts(what: str, curves: Mapping[str, Distribution]) -> str:

@@ -78,7 +78,7 @@ def _run_row(index: ReportIndex, run: Run) -> dict[str, Cell | str]:
     data = index.campaign.by_number.get(run.number)
     window = data.record.phase("measure") if data is not None else None
     unknown = Cell("not published" if index.campaign.published else "never measured", missing=True)
-    loss = index.loss(run)
+    loss = index.campaign.lost(run).removeprefix("was ")
     folder = f"runs/{run.slug}/"
     return {
         "Run": str(run.number),
@@ -86,7 +86,7 @@ def _run_row(index: ReportIndex, run: Run) -> dict[str, Cell | str]:
         "Workload": run.workload,
         "Repetition": str(run.repetition),
         "Measured from": wording.moment(window.start_s) if window else unknown,
-        "Outcome": Cell(loss or "done", missing=loss is not None),
+        "Outcome": Cell(loss or "done", missing=bool(loss)),
         "Files": Cell(folder, href=folder) if data is not None else "none",
     }
 

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from orchestrator import units
-from orchestrator.planning import load_points
+from orchestrator.planning import factors
 from orchestrator.report.blocks import Block, Chart, Charts, Measure, Paragraph, Part, Section
 from orchestrator.report.charts import charts, series
 from orchestrator.report.charts.series import BUSIEST, MEAN, Series
@@ -28,7 +28,7 @@ _Caps = Mapping[float, str]  # declared limit → its label
 
 
 def section(index: ReportIndex) -> Section:
-    alone = [load for load in index.workloads if load_points.of_sweep(load) is None]
+    alone = [load for load in index.workloads if not factors.asks(load, "load")]
     why = "" if alone else "The loads of a sweep are drawn against each other, above."
     if all(run.intervals.empty and run.telemetry.empty for run in index.campaign.runs):
         why = "No charts: no run left figures over time."
@@ -58,37 +58,37 @@ def _bands(strip: pd.DataFrame) -> dict[str, str]:
 
 
 def _drawn(index: ReportIndex, runs: series.Runs, strip: pd.DataFrame) -> Iterator[Chart]:
-    tiers = {profile.name: profile.tier for profile in index.profiles}
     drawn = [(m, runs.of_interval(m.metric)) for m in _INTERVALS]
     drawn += [(m, runs.of_disk(m.metric)) for m in _DISKS]
     drawn.append((_CPU, runs.of_cpu()))
     for measure, means in drawn:
         if means.table.empty:
             continue
-        limits: _Caps = {}
-        remark = ""
-        if measure in _DISKS:
-            limits = caps(tiers, measure.metric, means.highest)
-            remark = said("over_time.busiest")
-            remark += f" {said('over_time.caps')}" if limits else ""
+        limits = _limits(index, measure, means)
+        remark = said("over_time.busiest") if measure in _DISKS else ""
+        remark += f" {said('over_time.caps')}" if limits else ""
         yield over_time(runs.workload, measure, means, index.tiers, limits, remark, strip)
 
 
 def _node_charts(index: ReportIndex, runs: series.Runs) -> Iterator[Block]:
     """Folded, and only where a cluster has more than one node: else all is drawn already."""
-    tiers = {profile.name: profile.tier for profile in index.profiles}
-    drawn = []
-    bin_s = 1
+    drawn, bin_s = [], 1
     for measure in (_CPU, *_DISKS) if runs.nodes.max() > 1 else ():
         rates = runs.of_nodes(measure.metric)
         if len(rates.table) and rates.table["node"].nunique() > 1:
-            limits = caps(tiers, measure.metric, rates.highest)
+            limits = _limits(index, measure, rates)
             drawn.append(by_node(runs.workload, measure, rates, index.tiers, limits))
             bin_s = rates.bin_s
     if drawn:
         points = "second by second" if bin_s == 1 else f"over {bin_s} s"
         caption = said("over_time.nodes", points=points)
         yield Charts(tuple(drawn), index.tiers_with_figures, caption, folded=_BY_NODE)
+
+
+def _limits(index: ReportIndex, measure: Measure, drawn: Series) -> _Caps:
+    """Of disks alone: a cap of IOPS is none of CPU."""
+    tiers = {profile.name: profile.tier for profile in index.profiles}
+    return caps(tiers, measure.metric, drawn.highest) if measure in _DISKS else {}
 
 
 def caps(tiers: Mapping[str, Tier], metric: str, highest: Mapping[str, float]) -> dict[float, str]:
@@ -140,15 +140,12 @@ def over_time(
         of_tier = strip[strip["tier"] == tier].drop(columns="tier")
         spec["layer"].append(_band(place, charts.colours(tiers)[tier], of_tier, bands))
     title = f"{measure.title} under {workload}, {measure.unit}"
-    lines = {tier: charts.of_tier(tier) for tier in drawn}
+    lines, line = drawn, "datum.tier"
     if both:
-        lines = {
-            f"{tier}, {of}": f"{charts.of_tier(tier)} && datum.of === '{of}'"
-            for tier in drawn
-            for of in dict.fromkeys(series.table["of"])
-        }
-    zoom = [charts.drawing("zoom")]
-    reading = charts.readings("runs", "seconds", lines, measure.unit, _SECOND, more=zoom)
+        lines = [f"{tier}, {of}" for tier in drawn for of in dict.fromkeys(series.table["of"])]
+        line = "datum.tier + ', ' + datum.of"
+    asked = measure.unit, _SECOND, [charts.drawing("zoom")]
+    reading = charts.readings("runs", "seconds", lines, *asked, line=line)
     tables = _tables(series, measure, limits)
     return charts.figure(f"{workload}-{measure.file}", title, spec, tables, remark, [reading])
 
@@ -189,8 +186,8 @@ def by_node(
         caps=charts.drawing("by_node.caps") if limits else None,
     )
     title = f"{measure.title} of each node under {workload}, {measure.unit}"
-    each = {tier: charts.of_tier(tier) for tier in tiers if tier in set(series.table["tier"])}
-    reading = charts.readings("runs", "seconds", each, measure.unit, _SECOND, panel="node")
+    drawn = [tier for tier in tiers if tier in set(series.table["tier"])]
+    reading = charts.readings("runs", "seconds", drawn, measure.unit, _SECOND, panel="node")
     tables = _tables(series, measure, limits)
     name = f"{workload}-nodes-{measure.file}"
     return charts.figure(name, title, spec, tables, hover=[reading])

@@ -102,38 +102,31 @@ def _node_column(
     return cells
 
 
-_OF_CONSERVATION = words("conservation.columns")
-
-
 def conservation(index: ReportIndex) -> tuple[Section, ...]:
     """Whether what was counted in several places adds up; empty where nothing was."""
-    rows = index.rows(lambda tier, load: _counted(index, tier, load, _OF_CONSERVATION))
+    rows = _counted(index, words("conservation.columns"))
     table = table_of(rows, ("Tier",), (said("conservation.about"),))
     section = Section("conservation", "Whether the counts add up", (Part("", (table,)),))
-    return (section,) if any(map(index.has, _OF_CONSERVATION)) else ()
-
-
-_OF_ENGINE = words("storage_engine.columns")
+    return (section,) if rows else ()
 
 
 def storage_engine(index: ReportIndex) -> tuple[Section, ...]:
     """What the servers did with log and data files; empty where no counters were sampled."""
-    rows = index.rows(lambda tier, load: _engine_row(index, tier, load))
+    rows = _counted(index, words("storage_engine.columns"), "wal_sync_avg_s")
     table = table_of(rows, ("Tier",), (said("storage_engine.about"),))
     section = Section("storage-engine", "Log and data files", (Part("", (table,)),))
-    return (section,) if any(map(index.has, _OF_ENGINE)) else ()
+    return (section,) if rows else ()
 
 
-def _counted(
-    index: ReportIndex, tier: str, workload: str, columns: Mapping[str, str]
-) -> dict[str, Cell]:
-    return {"Tier": Cell(tier, tier=tier), **index.metric_cells(tier, workload, columns)}
+def _counted(index: ReportIndex, columns: Mapping[str, str], slowest: str = "") -> list[Row]:
+    """None if no cell has any of them. `slowest`: of which the worst node is named."""
 
+    def row(tier: str, workload: str) -> Row:
+        cells = index.metric_cells(tier, workload, columns)
+        node = index.busiest(tier, workload, slowest)
+        if node is not None and index.cell(tier, workload, slowest) is not None:
+            own, where = columns[slowest], f"{node.scope} {wording.value(node)}"
+            cells[own] = replace(cells[own], detail=where)
+        return {"Tier": Cell(tier, tier=tier), **cells}
 
-def _engine_row(index: ReportIndex, tier: str, workload: str) -> dict[str, Cell]:
-    sync, row = "wal_sync_avg_s", _counted(index, tier, workload, _OF_ENGINE)
-    slowest = index.busiest(tier, workload, sync)
-    if slowest is not None and index.cell(tier, workload, sync) is not None:
-        where = f"{slowest.scope} {wording.value(slowest)}"
-        row[_OF_ENGINE[sync]] = replace(row[_OF_ENGINE[sync]], detail=where)
-    return row
+    return list(index.rows(row)) if any(map(index.has, columns)) else []

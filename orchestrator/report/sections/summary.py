@@ -1,17 +1,16 @@
 """The first screen: the answer to each workload, how sure it is, and the changes it rests on."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 from orchestrator import units
-from orchestrator.analysis.conclusions import Decision, Delta, Sweep
+from orchestrator.analysis.conclusions import Decision, Delta
 from orchestrator.analysis.results import database, measuring_pct, span_s
 from orchestrator.analysis.statistics.looks import repetitions
-from orchestrator.planning.load_points import load_in_words
 from orchestrator.report import wording
 from orchestrator.report.blocks import Answer, Cell, Row, StatusWord, Table, table_of
 from orchestrator.report.prose import said
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import factors
 
 
 def title(index: ReportIndex) -> str:
@@ -89,7 +88,7 @@ def status(index: ReportIndex) -> tuple[StatusWord, str]:
 
 def _lost_text(index: ReportIndex) -> str:
     runs = index.campaign.plan.runs
-    if not (lost := sum(index.loss(run) is not None for run in runs)):
+    if not (lost := sum(bool(index.campaign.lost(run)) for run in runs)):
         return ""
     text = f" {lost} of {units.counted(len(runs), 'planned run')} left no figures"
     if excluded := len(index.verdict.excluded):  # they finished, and do not count as valid
@@ -123,7 +122,7 @@ def _lone_profile(index: ReportIndex, workload: str) -> str:
     name = index.verdict.baseline
     for sweep in index.verdict.sweeps:
         if sweep.workload == workload:
-            return f"{name}: {_swept(sweep)}."
+            return index.opening(factors.taken(sweep, sweep.tiers[0]))
     rate = index.cell(name, workload, index.throughput_metric(workload))
     if rate is None:
         return " ".join(index.losses(index.planned(name, workload)))
@@ -135,22 +134,6 @@ def _lone_profile(index: ReportIndex, workload: str) -> str:
     whose = "New-Order latency " if index.latency_scope(workload) != "all" else "latency "
     tail = f"; {whose}{', '.join(latencies)}" if latencies else ""
     return f"{name} did {wording.value_with_unit(rate)}{tail} (n = {rate.n})."
-
-
-def _swept(sweep: Sweep) -> str:
-    """What a sweep found of its one tier."""
-    tier, named = sweep.tiers[0], partial(load_in_words, sweep.axis)
-    if tier.peak_per_s is None:
-        return "no load left figures"
-    met = tier.at_slo is not None and said("sweeps.met", load=named(tier.at_slo))
-    return said(
-        "sweeps.alone",
-        peak=units.format_quantity(tier.peak_per_s, "1/s"),
-        first=named(sweep.values[0]),
-        last=named(sweep.values[-1]),
-        knee="was not reached" if tier.knee is None else f"is at {named(tier.knee)}",
-        slo=(met or said("sweeps.not_met")) if sweep.slo else "",
-    )
 
 
 def faster(index: ReportIndex) -> Iterator[Answer]:

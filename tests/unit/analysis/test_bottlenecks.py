@@ -12,7 +12,8 @@ from orchestrator.analysis import verdicts
 from orchestrator.analysis.conclusions import Bottleneck, Change, Decision, Offer
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import bottlenecks, causes, counters, disk_demand, resources
-from orchestrator.analysis.telemetry.inside_causes import NO_FASTER_DISK, Cause
+from orchestrator.analysis.telemetry.cause_words import NO_FASTER_DISK
+from orchestrator.analysis.telemetry.causes import Cause
 from orchestrator.tier import Tier
 from tests.campaign_tables import Shape, held, sampled_in
 from tests.campaigns import build_campaign, build_tier

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from orchestrator.analysis.telemetry import cause_words
-from orchestrator.analysis.telemetry.inside_causes import latency_text
+from orchestrator.analysis.telemetry.causes import told
 from orchestrator.keys.strict_yaml import shipped
 from tests.sources import MODULES, PACKAGE, nodes
 
@@ -36,4 +36,4 @@ def test_how_much_of_an_io_is_the_disks_own_is_of_the_time_that_is_told(
 ) -> None:
     """Also where reads wait less than writes, as on a primary whose log is slow."""
     values = {"disk_await_s": await_s, "disk_read_await_s": 0.0006, "idle_disk_latency_s": 0.0005}
-    assert f"{said} of it the disk's own 500 µs" in latency_text(values, "node-1")
+    assert f"{said} of it the disk's own 500 µs" in told("latency_bound", values, "node-1").text

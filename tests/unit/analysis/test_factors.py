@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from orchestrator.analysis.conclusions import FactorOnTier, VariedFactor
+from orchestrator.analysis.conclusions import TierValues, VariedWorkload
 from orchestrator.analysis.decisions import factors
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
@@ -28,12 +28,12 @@ def campaign_of(rates: RATES, text: str = TABLES, slo: tuple[Objective, ...] = (
     return loads.build(workloads, figures, profiles=list(rates))
 
 
-def factor_of(campaign: Results) -> VariedFactor:
+def factor_of(campaign: Results) -> VariedWorkload:
     (factor,) = judge(campaign).varied
     return factor
 
 
-def of_tier(campaign: Results, tier: str = "premium") -> FactorOnTier:
+def of_tier(campaign: Results, tier: str = "premium") -> TierValues:
     return next(one for one in factor_of(campaign).tiers if one.tier == tier)
 
 
@@ -202,7 +202,7 @@ def test_a_tier_that_does_not_serve_the_rate_is_not_enough_for_it() -> None:
     ]
     factor = factor_of(loads.build(workloads, figures))
     (text,) = factor.horizons
-    assert text.startswith("premium is enough up to 1000/s; at 2000/s it is not")
+    assert text.startswith("premium is enough up to 1,000/s; at 2,000/s it is not")
     steps = [step for step in factor.tiers[0].steps if "2000" in step.contender]
     assert {step.reason for step in steps} == {"a rate that was asked for is not served"}
 

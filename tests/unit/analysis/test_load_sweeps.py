@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from orchestrator.analysis.conclusions import Decision, Sweep, TierSweep
+from orchestrator.analysis.conclusions import Decision, TierValues, VariedWorkload
 from orchestrator.analysis.decisions import load_sweeps
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
@@ -37,12 +37,12 @@ def campaign_of(
     )
 
 
-def sweep_of(campaign: Results) -> Sweep:
+def sweep_of(campaign: Results) -> VariedWorkload:
     (sweep,) = judge(campaign).sweeps
     return sweep
 
 
-def of_tier(campaign: Results, tier: str) -> TierSweep:
+def of_tier(campaign: Results, tier: str) -> TierValues:
     return next(one for one in sweep_of(campaign).tiers if one.tier == tier)
 
 
@@ -78,6 +78,9 @@ def test_each_tier_has_its_knee_and_its_highest_throughput() -> None:
     assert (slow.knee, fast.knee) == (4.0, 16.0)
     assert slow.peak_per_s == pytest.approx(400) and fast.peak_per_s == pytest.approx(3000)
     assert (slow.at_slo, slow.stopped) == (None, "")  # no SLO was given
+    rates = [step for step in slow.steps if step.metric == "throughput_per_s"]
+    assert [step.verdict for step in rates] == ["better"] * 3  # each against the least load
+    assert slow.laws == () and set(slow.causes) == set(sweep_of(campaign).workloads)
 
 
 # ------------------------------------------------------------------ capacity at the SLO
@@ -150,7 +153,7 @@ def test_a_load_is_seldom_proven_by_chance() -> None:
     wrong = 0
     for _ in range(200):
         campaign = loads.build(loads.swept(THREADS, (P99,)), figures)
-        (found,) = load_sweeps.of_plan(campaign).values()
+        (found,) = load_sweeps.Loads.of_plan(campaign, "load").values()
         wrong += any(found.usable[tier][0] is not None for tier in TIERS)
     assert wrong <= 20
 
@@ -166,6 +169,16 @@ def test_a_sweep_has_one_decision_by_its_highest_and_its_least_load() -> None:
     )
     alike = decided(campaign_of({"premium": SLOW, "ultra": SLOW}))
     assert alike.tier == "premium"
+
+
+def test_a_sweep_of_new_orders_has_its_costs_for_these() -> None:
+    all_of_them = loads.at_loads({"premium": SLOW, "ultra": FAST})
+
+    def figures(run: Run, workload: Workload) -> list[Measurement]:
+        return [*all_of_them(run, workload), measured("nopm", 6000.0 + run.repetition)]
+
+    found = decided(loads.build(loads.swept(THREADS), figures))
+    assert {offer.unit for offer in found.offers} == {"1,000 NOPM"}
 
 
 def test_points_of_a_sweep_are_no_contests_of_their_own() -> None:

@@ -326,6 +326,6 @@ def test_a_cell_whose_runs_all_failed_says_why() -> None:
     )
     assert verdicts.missing(campaign) == (
         "ultra × insert: no finished run (run 2 failed: node-1 stopped answering; "
-        "run 4 interrupted: node-1 stopped answering)",
+        "run 4 was interrupted: node-1 stopped answering)",
     )
     assert verdicts.deltas(campaign) == ()

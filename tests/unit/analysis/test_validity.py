@@ -99,7 +99,7 @@ def test_a_cell_whose_runs_are_all_excluded_is_missing_with_the_reason() -> None
     assert found.deltas == ()
     (missing,) = found.missing
     assert missing.startswith("ultra × point-select: no finished run that counts")
-    assert "run 2 excluded: clock set: what was seen" in missing
+    assert "run 2 was excluded: clock set: what was seen" in missing
 
 
 def test_excluded_runs_are_shown_and_counted() -> None:
@@ -109,7 +109,7 @@ def test_excluded_runs_are_shown_and_counted() -> None:
     assert word != "conclusive"
     assert "1 of 10 planned runs left no figures that count: 1 was excluded as invalid." in text
     assert index.losses(campaign.plan.runs) == (
-        "Run 4 (ultra × point-select) was excluded: what was seen.",
+        "Run 4 (ultra × point-select) was excluded: clock set: what was seen.",
     )
 
 

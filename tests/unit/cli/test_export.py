@@ -84,7 +84,7 @@ def test_what_cannot_be_exported_is_refused(
     results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert export("latest", "--format", "xlsx", "--results", results) == EXIT_USAGE
-    assert "one of csv, junit, openmetrics" in capsys.readouterr().err
+    assert "'csv', 'junit', 'openmetrics'" in capsys.readouterr().err
     assert export("latest", "--format", "csv", "--results", tmp_path) == EXIT_USAGE
     assert export(tmp_path, "--format", "csv") == EXIT_USAGE
     out = tmp_path / "no" / "such" / "folder"

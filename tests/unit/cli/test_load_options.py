@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from orchestrator.cli.options import Request
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
 from orchestrator.planning.plan import as_used
+from orchestrator.system import store
 from tests import ROOT
 from tests.apps import an_app
 
@@ -33,9 +35,28 @@ def test_a_sweep_is_planned_as_one_campaign_of_the_workload(tmp_path: Path) -> N
     plan = planned(tmp_path, sweep="threads=1,8", slo="new_order p99 < 50 ms")
     assert [load.name for load in plan.workloads] == ["tpcc-at-1-thread", "tpcc-at-8-threads"]
     assert plan.name == "tpcc-premium-ultra" and len(plan.runs) == 8
-    assert plan.runs[0].slug.startswith(f"01-{plan.runs[0].profile}-tpcc-at-1-thread-r1")
+    first = plan.runs[0]
+    assert first.slug == f"01-{first.profile}-{first.workload}-r1"
     assert all(load.slo and load.options["seed"] == 1 for load in plan.workloads)
     assert len({str(load.dataset) for load in plan.workloads}) == 1
+
+
+@pytest.mark.parametrize("text", ["threads=1,8", "rate=50,0.5"])
+def test_loads_that_were_stored_as_points_are_read_as_today(text: str, tmp_path: Path) -> None:
+    plan = planned(tmp_path, sweep=text)
+    folder = store.create(tmp_path, plan, {}, 0.0)
+    assert store.load(folder).plan == plan
+    content = json.loads((folder / "plan.json").read_text())
+    for load in content["workloads"]:
+        load["point"] = {
+            "of": load["varied"]["of"],
+            "protocol": "sweep",
+            "axis": text.partition("=")[0],
+            "value": load["varied"]["number"],
+        }
+        load["varied"] = None
+    (folder / "plan.json").write_text(json.dumps(content))
+    assert store.load(folder).plan == plan
 
 
 def test_load_clients_are_the_profiles_own_or_as_asked_for(tmp_path: Path) -> None:

@@ -70,10 +70,10 @@ def test_what_a_page_says_is_waited_for_as_long_as_it_says_it() -> None:
 
 def test_a_command_that_fails_is_noted_and_a_death_is_not() -> None:
     unread = Unread(fake_world())
-    unread.command("flushing", raising(RunError("yb-ts-cli failed (exit 1)")))
+    unread.attempt("flushing", raising(RunError("yb-ts-cli failed (exit 1)")), None, ())
     assert unread.text() == "flushing: yb-ts-cli failed (exit 1)"
     with pytest.raises(NodeError):
-        unread.command("flushing", raising(NodeError("it died")))
+        unread.attempt("flushing", raising(NodeError("it died")), None, ())
 
 
 def served_at(url: str) -> Node:

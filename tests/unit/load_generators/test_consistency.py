@@ -56,7 +56,7 @@ class Server:
 
 def verify(server: Server, tmp_path: Path) -> dict[str, Any]:
     world = fake_world(Log(), tmp_path)
-    return consistency.verify(TEXT, CLUSTER, 7, world, server.connect)
+    return consistency.verify(TEXT, CLUSTER, 7, world, connect=server.connect)
 
 
 def test_a_large_data_set_is_sampled_by_the_seed() -> None:
@@ -114,8 +114,9 @@ def test_only_a_broken_condition_voids_the_run(tmp_path: Path) -> None:
 def test_a_loaded_data_set_is_refused_if_broken_and_noted_if_unknown(tmp_path: Path) -> None:
     world = fake_world(Log(), tmp_path)
     only_then = "coalesce(o.n, 0) - coalesce(n.n, 0) <> 2100"
+    broken = Server(2, **{only_then: 2}).connect
     with pytest.raises(LoadError, match=r"not consistent, so it is not used: c11 .*: 2 rows"):
-        consistency.verify_loaded(TEXT, CLUSTER, 7, world, Server(2, **{only_then: 2}).connect)
+        consistency.verify(TEXT, CLUSTER, 7, world, fresh=True, connect=broken)
     server = Server(2, **{only_then: "timeout"})
-    consistency.verify_loaded(TEXT, CLUSTER, 7, world, server.connect)
+    consistency.verify(TEXT, CLUSTER, 7, world, fresh=True, connect=server.connect)
     assert len(server.statements) == 13

@@ -116,17 +116,17 @@ def mistake(workload: Workload) -> Mistake:
     ("script", "option", "value", "what"),
     [
         *[
-            ("sysbench/point_select.lua", key, 1, "has no such option; it has arrival_rate")
+            ("sysbench/point_select.lua", key, 1, "does not take this; it takes arrival_rate")
             for key in ("range_selects", "range_size", "secondary", "delete_inserts", "auto_inc")
         ],
-        ("sysbench/insert.lua", "index_updates", 1, "has no such option"),
+        ("sysbench/insert.lua", "index_updates", 1, "does not take this"),
         ("sysbench/point_select.lua", "point_selects", 3, "`statements_per_transaction` sets it"),
         ("sysbench/insert.lua", "statements", 3, "`statements_per_transaction` sets it"),
         ("sysbench/insert.lua", "rand_type", "zipfian", "uniform, gaussian, special, pareto, not"),
         ("sysbench/insert.lua", "rand_seed", 3, "SEED"),
         ("sysbench/insert.lua", "seed", 3, "SEED"),
-        ("tpcc/tpcc.lua", "rand_type", "pareto", "has no such option; it has arrival_rate"),
-        ("tpcc/tpcc.lua", "skip_trx", 1, "has no such option"),
+        ("tpcc/tpcc.lua", "rand_type", "pareto", "does not take this; it takes arrival_rate"),
+        ("tpcc/tpcc.lua", "skip_trx", 1, "does not take this"),
         ("tpcc/tpcc.lua", "threads", 8, "`threads` of the scale"),
         ("tpcc/tpcc.lua", "time", 8, "`measure` of the scale"),
         ("tpcc/tpcc.lua", "events", 8, "as its scale says"),

@@ -19,6 +19,7 @@ import pytest
 
 from orchestrator.errors import LoadError, Mistake, UnavailableError, UsageError
 from orchestrator.load_generators import bind, load_generators, sysbench_stock
+from orchestrator.load_generators.common import options
 from orchestrator.load_generators.common.merging import nearest_rank
 from orchestrator.load_generators.sysbench_stock import SysbenchStock, results
 from orchestrator.model import Cluster, Dataset, Endpoint, Node, Workload
@@ -142,7 +143,7 @@ def test_an_output_that_is_not_whole_is_refused(text: str, what: str) -> None:
 def test_every_script_of_sysbench_is_a_workload(name: str, scale: str) -> None:
     workload = shipped(name, scale)
     assert (workload.generator, workload.script) == ("sysbench-stock", name)
-    sysbench_stock.check(workload, upstream=True)
+    assert not list(sysbench_stock.mistakes_in(workload, upstream=True))
     assert bind(workload, None) == workload
     assert isinstance(load_generators()[workload.generator], SysbenchStock)
 
@@ -156,7 +157,7 @@ def test_the_list_of_workloads_tells_ours_from_upstreams() -> None:
 
 def mistake(workload: Workload, upstream: bool = True) -> Mistake:
     with pytest.raises(UsageError) as raised:
-        sysbench_stock.check(workload, upstream)
+        options.refuse(workload, sysbench_stock.mistakes_in(workload, upstream))
     (found,) = raised.value.mistakes
     return found
 
@@ -172,13 +173,13 @@ def mistake(workload: Workload, upstream: bool = True) -> Mistake:
         ("oltp_read_write", "pgsql_host", "x", "the cluster"),
         ("oltp_read_write", "table_size", 3, "under `dataset`"),
         ("oltp_read_write", "rand_type", "zipfian", "uniform, gaussian, special, pareto, not"),
-        ("oltp_read_write", "nonsense", 1, "does not read this; it reads db_ps_mode"),
-        ("oltp_point_select", "point_selects", 3, "does not read this"),
-        ("oltp_point_select", "skip_trx", "on", "does not read this"),
-        ("oltp_insert", "db_ps_mode", "disable", "does not read this"),
-        ("oltp_delete", "delete_inserts", 3, "does not read this"),
-        ("oltp_read_only", "index_updates", 3, "does not read this"),
-        ("bulk_insert", "rand_type", "uniform", "it reads none"),
+        ("oltp_read_write", "nonsense", 1, "does not take this; it takes db_ps_mode"),
+        ("oltp_point_select", "point_selects", 3, "does not take this"),
+        ("oltp_point_select", "skip_trx", "on", "does not take this"),
+        ("oltp_insert", "db_ps_mode", "disable", "does not take this"),
+        ("oltp_delete", "delete_inserts", 3, "does not take this"),
+        ("oltp_read_only", "index_updates", 3, "does not take this"),
+        ("bulk_insert", "rand_type", "uniform", "it takes none"),
     ],
 )
 def test_an_option_without_effect_is_refused(
@@ -197,8 +198,8 @@ def test_an_option_without_effect_is_refused(
         ("bulk_insert", {"threads": 3}, "dataset.threads", "must be 3"),
         ("oltp_delete", {"script": "oltp_multi_insert"}, "script", "1.0.20 has oltp_point_select"),
         ("select_random_points", {"dataset": {"tables": 2}}, "dataset.tables", "must be 1"),
-        ("oltp_insert", {"dataset": {"auto_inc": "off"}}, "dataset.auto_inc", "does not read this"),
-        ("oltp_delete", {"dataset": {"tablets": 2}}, "dataset.tablets", "does not read this"),
+        ("oltp_insert", {"dataset": {"auto_inc": "off"}}, "dataset.auto_inc", "does not take this"),
+        ("oltp_delete", {"dataset": {"tablets": 2}}, "dataset.tablets", "does not take this"),
     ],
 )
 def test_what_cannot_work_is_refused(
@@ -219,10 +220,10 @@ def test_what_only_another_sysbench_knows_is_left_to_it() -> None:
         options={"num_rows_in_insert": 10},
         dataset=Dataset("x", {"range_key_partitioning": "on", "serial_cache_size": 1000}),
     )
-    sysbench_stock.check(fork, upstream=False)
+    assert not list(sysbench_stock.mistakes_in(fork, upstream=False))
     assert "SEED" in mistake(replace(fork, options={"rand_seed": 1}), upstream=False).what
     own = replace(fork, script="mine/own.lua")
-    sysbench_stock.check(own, upstream=True)
+    assert not list(sysbench_stock.mistakes_in(own, upstream=True))
 
 
 def test_a_script_that_is_not_there_and_an_image_that_is_not_here(tmp_path: Path) -> None:

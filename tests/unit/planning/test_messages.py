@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from string import Formatter
 
 import pytest
@@ -40,8 +41,15 @@ def braces(name: str) -> set[str]:
     """The names that the words of a message have in braces."""
     said = WORDS[name]
     texts = [said] if isinstance(said, str) else list(said.values())
-    fields = [field for text in texts for _, field, _, _ in Formatter().parse(text) if field]
-    return {field.split(".")[0] for field in fields}
+    return {field.split(".")[0] for text in texts for field in fields(text)}
+
+
+def fields(text: str) -> Iterator[str]:
+    """All of them, those in what is said of another too (`units.Words`)."""
+    for _, field, spec, _ in Formatter().parse(text):
+        if field:
+            yield field
+            yield from fields(spec or "")
 
 
 def test_errors_say_what_was_wrong_and_what_to_do() -> None:

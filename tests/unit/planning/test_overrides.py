@@ -80,7 +80,7 @@ def test_all_mistakes_come_at_once_with_the_messages_of_a_file() -> None:
         ("seed=4", "use --seed"),
         ("slo=p99 < 1s", "use --slo"),
         ("rand_type=foo", "is one of uniform"),
-        ("options.foo=1", "has no such option"),
+        ("options.foo=1", "does not take this"),
         ("threads=[1, 2]", "expected a whole number"),
     ],
 )

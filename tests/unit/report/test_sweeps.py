@@ -13,7 +13,7 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Measurement, Objective, Run, Workload
 from orchestrator.report.exports import junit, openmetrics
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import summary, sweeps
+from orchestrator.report.sections import factors, summary
 from tests import loads
 
 P99 = Objective("latency_p99_s", "all", 0.05)
@@ -35,10 +35,11 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_a_sweep_has_its_knee_its_capacity_and_its_loads(text: str) -> None:
     section = text[text.index("point-select under several loads") :]
-    assert "| premium | 400/s | 4 threads | 4 threads<br>380/s |" in section
-    for load in ("1 thread", "4 threads", "16 threads", "64 threads"):
-        assert f"| {load} |" in section
-    assert "premium: at 16 threads it misses p99 \\< 50 ms: 120 ms" in section
+    assert "premium: at most 400/s from 1 thread to 64 threads; the knee is at 4" in section
+    assert "proven to meet p99 \\< 50 ms up to 4 threads (380/s): at 16 threads it" in section
+    for load in ("1 thread | 100<br>± 1.0 %", "4 threads | 380 **better**<br>+280 % (+273 to"):
+        assert f"| {load}" in section.replace("\N{NO-BREAK SPACE}", " ")
+    assert "ultra: at most 3,000/s" in section and "it misses p99 \\< 50 ms: 120 ms" in section
 
 
 def test_a_sweep_is_answered_once_and_drawn_against_load(text: str) -> None:
@@ -50,7 +51,7 @@ def test_a_sweep_is_answered_once_and_drawn_against_load(text: str) -> None:
 
 def test_a_chart_has_every_tier_at_every_load() -> None:
     index = ReportIndex(SWEPT, judge(SWEPT))
-    for chart in sweeps.charts_of_sweep(index, index.verdict.sweeps[0]):
+    for chart in factors.charts_of(index, index.verdict.sweeps[0]):
         assert chart.svg.count('aria-roledescription="point"') == 8
 
 
@@ -64,7 +65,7 @@ def test_where_a_tier_has_no_p99_the_average_is_drawn_of_all() -> None:
 
     campaign = loads.build(loads.swept("threads=1,4,16,64"), some)
     index = ReportIndex(campaign, judge(campaign))
-    _, latency = sweeps.charts_of_sweep(index, index.verdict.sweeps[0])
+    _, latency = factors.charts_of(index, index.verdict.sweeps[0])
     assert "point-select-load-average" in latency.path and "Average latency" in latency.svg
     assert latency.svg.count('aria-roledescription="point"') == 8
 
@@ -77,12 +78,12 @@ def test_the_latency_of_an_overloaded_tier_is_neither_drawn_nor_compared(tmp_pat
 
     campaign = loads.build(loads.swept("rate=500,1000,2000"), figures)
     index = ReportIndex(campaign, judge(campaign))
-    throughput, p99 = sweeps.charts_of_sweep(index, index.verdict.sweeps[0])
+    throughput, p99 = factors.charts_of(index, index.verdict.sweeps[0])
     assert throughput.svg.count('aria-roledescription="point"') == 6
     assert p99.svg.count('aria-roledescription="point"') == 5
     told = written(campaign, tmp_path)
     assert "not compared" in told and "overloaded: premium" in told
-    assert "<br>overloaded |" in told and "| Load | Offered | Served |" in told
+    assert "<br>overloaded |" in told and "| Value | Offered | Served |" in told
 
 
 def test_a_sweep_of_one_tier_says_what_it_found() -> None:

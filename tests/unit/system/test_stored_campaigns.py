@@ -160,8 +160,8 @@ def test_a_baselines_name_cannot_be_mistaken(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[]", "cannot be read"),
-        ('{"schema_version": 1}', "cannot be read"),
+        ("[]", "does not have the form"),
+        ('{"schema_version": 1}', "does not have the form"),
         ('{"schema_version": 2, "baselines": {}}', "schema_version 2; this version"),
     ],
 )

@@ -40,12 +40,7 @@ from tests.tiers import a_tier, changed
 
 FOLDER = Path("/var/lib/tierbench")
 TIER = a_tier("premium", "Premium", "emulated", 1100, 125_000_000, 0.003, 0.002)
-READY = json.dumps(
-    {
-        "device": "/dev/loop3",
-        "limits": {name.replace("-", "_"): value for name, value in limits_of(TIER).items()},
-    }
-)
+READY = json.dumps({"device": "/dev/loop3", "limits": limits_of(TIER)})
 
 
 class Vm(FarMachine):

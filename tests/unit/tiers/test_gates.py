@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from orchestrator.facts import GateWord
 from orchestrator.model import Run
 from orchestrator.platforms import own_images
 from orchestrator.platforms.docker import limits
-from orchestrator.powers import Machine, MachineFacts, World
+from orchestrator.powers import ContainerSpec, Machine, MachineFacts, World
 from orchestrator.run import datasets
 from orchestrator.run.gates import MAX_AGE_S, Gates, require_passed
 from orchestrator.system import store
@@ -282,41 +283,23 @@ def test_a_busy_machine_is_named_as_the_likely_cause() -> None:
 # ------------------------------------------------------------------ rights of the disk's container
 
 
-class Made:
-    """A created container as docker-py shows it; `refuses`: what runc says to a capability that
-    the host's bounding set lacks."""
-
-    def __init__(self, host: dict[str, Any], refuses: bool) -> None:
-        self.attrs = {"HostConfig": {"CapAdd": host["cap_add"]}}
-        self.refuses, self.words = refuses, list[str]()
-
-    def start(self) -> None:
-        self.words.append("start")
-        if self.refuses:
-            raise APIError("unable to apply caps: operation not permitted")
-
-    def remove(self, v: bool, force: bool) -> None:
-        self.words.append("remove")
+def created(rights: limits.Rights) -> SimpleNamespace:
+    """A created container as docker-py shows it."""
+    host: dict[str, Any] = {"binds": []}
+    rights.add_to(host)
+    return SimpleNamespace(attrs={"HostConfig": {"CapAdd": host["cap_add"]}})
 
 
 def test_a_wish_that_the_engine_refuses_is_given_up_once_for_all() -> None:
-    rights = limits.Rights()
-    made: list[Made] = []
-
-    def create() -> Made:
-        host: dict[str, Any] = {"binds": []}
-        rights.add_to(host)
-        made.append(Made(host, refuses="SYS_RESOURCE" in host["cap_add"]))
-        return made[-1]
-
-    for _ in range(2):
-        assert rights.started(create(), create) is made[-1]
-    assert [one.words for one in made] == [["start", "remove"], ["start"], ["start"]]
-
-
-def test_a_container_that_cannot_start_for_another_reason_fails() -> None:
+    """What runc says to a capability that the host's bounding set lacks."""
+    rights, error = limits.Rights(), APIError("unable to apply caps: operation not permitted")
+    spec = ContainerSpec("disk", "image", (), role="disk", host_devices=True)
+    at_once = [created(rights), created(rights)]  # two may have been created with it
+    assert [rights.refused(spec, each, error) for each in at_once] == [spec, spec]
+    bare = created(rights)
+    assert "SYS_RESOURCE" not in bare.attrs["HostConfig"]["CapAdd"]
     with pytest.raises(APIError):
-        limits.Rights().started(Made({"cap_add": ["SYS_ADMIN"]}, refuses=True), lambda: None)
+        rights.refused(spec, bare, error)
 
 
 # ------------------------------------------------------------------ a run that is going on

@@ -45,8 +45,8 @@ def test_slow_epochs_are_limits_of_the_device() -> None:
     epochs = SlowEpochs(5.0, 20.0, 600.0)
     limits = limits_of(changed(TIER, latency_model=replace(MODEL, slow_epochs=epochs)))
     named = {key: value for key, value in limits.items() if "slow" in key or "dwell" in key}
-    assert named == {"slow-factor": 5.0, "slow-dwell-s": 20.0, "good-dwell-s": 600.0}
-    assert not {"slow-factor", "slow-dwell-s"} & set(limits_of(TIER))
+    assert named == {"slow_factor": 5.0, "slow_dwell_s": 20.0, "good_dwell_s": 600.0}
+    assert not {"slow_factor", "slow_dwell_s"} & set(limits_of(TIER))
 
 
 def test_the_server_gets_both_tables_and_a_seed(tmp_path: Path) -> None:

@@ -61,10 +61,10 @@ def change(engine: FakePlatform, **limits: float) -> Mapping[str, float]:
 def test_limits_of_a_tier_as_the_device_is_asked_for_them() -> None:
     assert limits_of(PREMIUM) == {
         "iops": 1100,
-        "bytes-per-s": 125_000_000,
-        "io-unit": 262_144,
-        "read-latency-us": 3000,
-        "write-latency-us": 2000,
+        "bytes_per_s": 125_000_000,
+        "io_unit": 262_144,
+        "read_latency_us": 3000,
+        "write_latency_us": 2000,
     }
 
 
@@ -72,9 +72,9 @@ def test_limits_of_a_tier_as_the_device_is_asked_for_them() -> None:
 def test_a_bucket_that_starts_empty_stays_empty(start_pct: float, length: float | None) -> None:
     tier = changed(PREMIUM, burst=Burst(3500, None, 30.0, start_pct))
     limits = limits_of(tier)
-    assert limits.get("iops-burst-length") == length
-    assert limits.get("burst-start") == (start_pct or None)
-    assert "bytes-burst" not in limits
+    assert limits.get("iops_burst_length") == length
+    assert limits.get("burst_start") == (start_pct or None)
+    assert "bytes_burst" not in limits
 
 
 def test_a_kernel_without_fuse(tmp_path: Path) -> None:

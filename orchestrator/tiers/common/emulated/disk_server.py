@@ -29,7 +29,7 @@ from orchestrator.tiers.common.emulated import disk_files
 from orchestrator.tiers.common.emulated.disk_files import INSIDE, DiskFile
 from orchestrator.tiers.common.real import removal
 
-Limits = Mapping[str, int | float]  # by the names that the server gives them, dashes as there
+Limits = Mapping[str, int | float]  # by the server's own names
 
 STANDING_ROLE = "standing-disk"  # apart from the disks of a run
 _TABLES = "/latencies"  # in its container, from which latencies are drawn
@@ -181,10 +181,11 @@ def _limited(
     """The container with its limits, and all limits that it must then say it enforces."""
     tables: dict[str, bytes] = {}
     if latency is not None:
-        limits = {**limits, "latency-seed": seed_of(disk, world)}
+        limits = {**limits, "latency_seed": seed_of(disk, world)}
         tables = {"read": table_text(latency.read), "write": table_text(latency.write)}
-    options = [part for key, value in limits.items() for part in (f"--{key}", plain(value))]
-    options += [part for way in tables for part in (f"--{way}-quantiles", f"{_TABLES}/{way}")]
+    given = {name: plain(value) for name, value in limits.items()}
+    given |= {f"{way}_quantiles": f"{_TABLES}/{way}" for way in tables}
+    options = [part for key in given for part in (f"--{key.replace('_', '-')}", given[key])]
     folders = {_TABLES: tables} if tables else {}
     return limits, replace(spec, command=(*spec.command, *options), folders=folders)
 
@@ -254,6 +255,12 @@ def ask(container: str, question: Sequence[str], world: World) -> dict[str, Any]
     return answer
 
 
+def change(container: str, limits: Limits, world: World) -> None:
+    """Sets limits of a running device. Raises as `ask`."""
+    settings = (f"{name}={plain(value)}" for name, value in limits.items())
+    ask(container, ("set", *settings), world)
+
+
 def _message(text: str) -> str:
     """The device reports errors as {"error": "…"}."""
     try:
@@ -306,8 +313,7 @@ def plain(value: int | float) -> str:
 
 def read_back(container: str, limits: Limits, running: Mapping[str, Any]) -> None:
     """GateError unless the running server says that it enforces these limits."""
-    for key, value in limits.items():
-        name = key.replace("-", "_")
+    for name, value in limits.items():
         if name not in running:
             raise GateError(f"the disk {container} does not say what {name} is now")
         if abs(float(running[name]) - float(value)) > 1e-6 * abs(value):

@@ -152,7 +152,10 @@ def _checks(
         limit, rate_bytes = f"bandwidth, {size // 1024} KiB random read", fio_jobs.bytes_per_s(cell)
         yield _rate(tier, "bandwidth_at_size", limit, rate_bytes, size, deep, 1.0)
     world.progress.step(f"truth gate of {tier.name}: integrity", effort.verify_s or None)
-    yield _integrity(fio.verified(_verify_settings(tier, effort)))
+    verified = fio.verified(_verify_settings(tier, effort))
+    word: GateWord = "ok" if verified else "failed"
+    limit = "integrity: blocks that did not read back as written"
+    yield GateCheck(limit, "", 0.0, float(not verified), 0.0, word, "integrity")
 
 
 def _window_s(tier: Tier, block_bytes: int = IOPS_BLOCK_BYTES) -> float:
@@ -231,12 +234,6 @@ def _ladder(tier: Tier, steps: Sequence[tuple[int, Jobs]]) -> Iterator[GateCheck
     by_law = f" (cap × latency: {cap * latency_s:.1f})" if latency_s else ""
     limit = f"queue depth at which reads reach the cap{by_law}"
     yield GateCheck(limit, "", None, float(knee), None, "not declared", "depth_at_cap")
-
-
-def _integrity(verified: bool) -> GateCheck:
-    limit, failed = "integrity: blocks that did not read back as written", float(not verified)
-    verdict: GateWord = "ok" if verified else "failed"
-    return GateCheck(limit, "", 0.0, failed, 0.0, verdict, "integrity")
 
 
 def _rate(

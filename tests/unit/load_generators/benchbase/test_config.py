@@ -81,8 +81,9 @@ def test_all_mistakes_are_named_at_once() -> None:
     with pytest.raises(UsageError) as caught:
         config.settings(workload)
     keys = [mistake.where.rpartition(": ")[2] for mistake in caught.value.mistakes]
-    parameters = ["options.record", "dataset.tablets", "dataset.warehouses"]
-    assert keys == [*parameters, "think", "isolation", "weights", "arrival_rate", "warmup"]
+    of_options = ("think", "isolation", "weights", "arrival_rate", "record")
+    of_dataset = ("dataset.tablets", "dataset.warehouses")
+    assert keys == [*(f"options.{name}" for name in of_options), *of_dataset, "warmup"]
 
 
 @pytest.mark.parametrize(

@@ -351,7 +351,7 @@ def test_a_job_that_ended_meanwhile_is_made_anew(
 def test_what_was_rented_and_cannot_be_removed_is_said(cluster: FakeCluster) -> None:
     connected = KubernetesPlatform(SystemClock())
     with pytest.raises(LeftBehindError, match="said the server") as left, connected.guard.held():
-        connected.space.make("persistentvolumeclaims", {"metadata": {"name": "data"}, "spec": {}})
+        connected.space.make("claim", {"metadata": {"name": "data"}, "spec": {}})
         cluster.refusals[("DELETE", f"/{connected.space.namespace}")] = (403, "said the server")
     assert connected.space.namespace in left.value.look[0]
     assert LEASE not in cluster.things, "it is in nobody's way"

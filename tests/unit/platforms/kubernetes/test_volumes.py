@@ -171,8 +171,8 @@ def test_a_sweep_between_runs_keeps_what_data_sets_are_copied_from(
         ready(cluster, platform, "data-2")
         with platform.claims.snapshot("data-2", "source", 10, stays=True):
             pass
-    left = platform.space.path(CLAIMS, "of-a-run")
-    platform._api.make(platform.space.path(CLAIMS), {"metadata": {"name": "of-a-run",
+    left = platform.space.path("claim", "of-a-run")
+    platform._api.make(platform.space.path("claim"), {"metadata": {"name": "of-a-run",
         "labels": ours(platform.campaign)}, "spec": {}})  # fmt: skip
     assert platform.sweep_between_runs() == ("claim of-a-run",)
     assert left not in cluster.things

@@ -1,0 +1,77 @@
+"""A workload at all values of what is varied: its runs, tier by tier and value by value. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import fmean
+from typing import Self
+
+from orchestrator.analysis import results
+from orchestrator.analysis.conclusions import Bottleneck
+from orchestrator.analysis.results import Key, Results, RunData
+from orchestrator.facts import BottleneckCause, Question, Varied
+from orchestrator.model import Workload
+from orchestrator.planning import factors
+from orchestrator.planning.plan import as_used
+from orchestrator.units import gathered
+
+Causes = Mapping[tuple[str, str], BottleneckCause]  # of each cell, what limited it
+
+
+def causes_of(of_cells: Sequence[Bottleneck]) -> Causes:
+    return {(cell.profile, cell.workload): cell.cause for cell in of_cells}
+
+
+@dataclass(frozen=True)
+class Values:
+    """The workloads that stand for the values, in their order."""
+
+    campaign: Results
+    name: str  # of the workload that is varied
+    loads: Sequence[tuple[Varied, Workload]]
+
+    @classmethod
+    def of_plan(cls, campaign: Results, question: Question) -> dict[str, Self]:
+        """By the name of the workload of which that is asked."""
+        asked = ((factors.asks(load, question), load) for load in campaign.plan.workloads)
+        every = gathered((varied.of, (varied, load)) for varied, load in asked if varied)
+        return {name: cls(campaign, name, loads) for name, loads in every.items()}
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        return tuple(factors.in_words(value) for value, _ in self.loads)
+
+    @cached_property
+    def workloads(self) -> tuple[str, ...]:
+        return tuple(load.name for _, load in self.loads)
+
+    @cached_property
+    def numbers(self) -> tuple[float, ...]:
+        """None unless all values are numbers."""
+        known = tuple(value.number for value, _ in self.loads if value.number is not None)
+        return known if len(known) == len(self.loads) else ()
+
+    def runs(self, tier: str) -> Sequence[tuple[RunData, ...]]:
+        """The finished ones at each value."""
+        return [results.finished(self.campaign, tier, load) for load in self.workloads]
+
+    def nodes(self, tier: str) -> list[int]:
+        profile = self.campaign.plan.profile(tier)
+        return [as_used(profile, load).cluster.nodes for _, load in self.loads]
+
+    def means(self, tier: str, metric: str) -> dict[int, float]:
+        """Place of each value with runs that have the metric → the mean of these."""
+        figures = gathered(
+            (place, figure)
+            for place, runs in enumerate(self.runs(tier))
+            for run in runs
+            if (figure := results.value_of(run.record, metric)) is not None
+        )
+        return {place: fmean(known) for place, known in figures.items()}
+
+    @property
+    def keys(self) -> tuple[Key, Key, Key]:
+        """Throughput, average latency and p99, of New-Orders if they are counted."""
+        counted = any(self.means(tier.name, "nopm") for tier in self.campaign.plan.tiers)
+        rate, scope = ("nopm", "new_order") if counted else ("throughput_per_s", "all")
+        return (rate, "all"), ("latency_avg_s", scope), ("latency_p99_s", scope)
