@@ -36,8 +36,8 @@ _OTHERS = re.compile(r"^https?://(?:[^@/]*@)?|/.*$")  # than host and port
 _QUESTION = "Does this disk carry the load that was observed?"
 _READ = ("node", "device", "resolution_s", "coverage")
 _TOLD = (
-    *(("monthly", "currency", "region"), ("iops", "bytes_per_s")),  # of its price, of its limits
-    *(("word", "why", "at_least"), ("low", "high", "binding")),  # of the answer, of the disk
+    *("candidate", "monthly", "currency", "region", "iops", "bytes_per_s", "word", "why"),
+    *("at_least", "low", "high", "binding", "empty_s_low", "empty_s_high"),
 )
 
 
@@ -122,11 +122,9 @@ def row(answer: CandidateAnswer) -> dict[str, Any]:
     """What is told of a candidate, flat."""
     tier, on = answer.purchase.tier, answer.on
     low_s, high_s = on.empty_s or (None, None)
-    told = {"candidate": answer.purchase.name, "empty_s_low": low_s, "empty_s_high": high_s}
-    parts = (tier.price, tier.limits, answer, on)
-    return told | {
-        n: getattr(part, n, None) for names, part in zip(_TOLD, parts, strict=True) for n in names
-    }
+    own = {"candidate": answer.purchase.name, "empty_s_low": low_s, "empty_s_high": high_s}
+    told = own | vars(tier.limits) | vars(tier.price or tier.limits) | vars(on) | vars(answer)
+    return {name: told.get(name) for name in _TOLD}
 
 
 def measure(folder: Path, observed: Observed, cluster_of: Mapping[str, str]) -> str:

@@ -167,7 +167,8 @@ class Observed:
         return {name: pair for name, pair in pairs if pair}
 
     def _answer(self, purchase: Purchase, on: OnDisk) -> CandidateAnswer:
-        hidden = any(_lets_through(_caps(purchase), own) for own in self.source)
+        caps = _caps(purchase)  # hidden: that none of them is as low as one that was reached
+        hidden = not all(any(cap.within(own) for cap in caps) for own in self.source)
         little = min(each.coverage for each in self.demands) < calibration.LEAST_COVERAGE
         word: Word = "cannot be told"
         why = purchase.lacks or (self.refused if little else "")
@@ -189,13 +190,6 @@ class Observed:
 def _caps(purchase: Purchase) -> tuple[RateCap, ...]:
     on_vm = replay.caps(purchase.vm, " of the VM")
     return (*replay.caps(purchase.tier.limits), *on_vm)
-
-
-def _lets_through(caps: Sequence[RateCap], own: RateCap) -> bool:
-    """Whether none of the caps is as low as `own` in base, peak and bucket."""
-    same = [cap for cap in caps if cap.counted == own.counted]
-    lower = (c.base <= own.base and c.top <= own.top and c.bucket <= own.bucket for c in same)
-    return not any(lower)
 
 
 def _heaps(demand: Demand) -> Iterator[RateCap]:

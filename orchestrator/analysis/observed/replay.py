@@ -39,6 +39,11 @@ class RateCap:
     def times(self, by: float) -> RateCap:
         return replace(self, base=by * self.base, top=by * self.top, bucket=by * self.bucket)
 
+    def within(self, other: RateCap) -> bool:
+        """Whether all that it lets through the other one would let through."""
+        lower = self.base <= other.base and self.top <= other.top and self.bucket <= other.bucket
+        return self.counted == other.counted and lower
+
 
 def caps(limits: Limits, of: str = "") -> Iterator[RateCap]:
     """Those that a disk declares, or a VM (`of`: what is added to their names). Burst on demand is
