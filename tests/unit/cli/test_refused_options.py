@@ -105,7 +105,7 @@ JSON = {"--json": ""}
 OTHER_COMMANDS: dict[str, dict[str, str]] = {
     "analyze": {"--slo": "", "--json": "", "--results": ""},
     "predict": {"--tier": "", "--json": "", "--results": ""},
-    "advise": dict.fromkeys(("--slo", "--tier", "--json", "--results"), ""),
+    "advise": dict.fromkeys(("--slo", "--observed", "--tier", "--json", "--results"), ""),
     "report": dict.fromkeys(("--brief", "--markdown", "--results"), "") | JSON,
     "calibrate": {
         "--profile": "",
