@@ -34,7 +34,8 @@ CreditState = Literal["at base", "bursting", "unknown"]
 BottleneckCause = Literal[
     "iops_cap", "bandwidth_cap", "latency_bound", "wal_disk_bound", "burst_exhausted", "cpu_bound",
     "memory_bound", "slow_node", "client_bound", "machine_bound", "load_bound", "network_bound",
-    "single_core", "contention", "vm_cap", "shared_cap", "in_cache", "few_sessions", "unattributed",
+    "single_core", "contention", "vm_cap", "shared_cap", "in_cache", "few_sessions", "service_cap",
+    "unattributed",
 ]
 DoubtKind = Literal[
     # about the campaign
@@ -89,7 +90,6 @@ WAL_SYNCS = "wal_syncs"
 WAL_SYNC_S = "wal_sync_s"
 WAL_SYNC_AVG_S = "wal_sync_avg_s"
 WAL_NODES = "wal_nodes"
-LOG = (WAL_SYNCS, WAL_SYNC_S, WAL_SYNC_AVG_S, WAL_NODES)
 
 # Before the name of what is counted of all databases of a cluster: others' part of it.
 OTHERS = "others_"

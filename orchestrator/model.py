@@ -51,6 +51,11 @@ class ClusterSpec:
     without: Stage = "nothing"  # what was taken away, to see whether it was the limit
 
     @property
+    def member(self) -> str:
+        """The database that reaches it: of clusters that others run, a store of files has a URL."""
+        return "store" if "url" in self.existing else self.database
+
+    @property
     def size(self) -> NodeSize:
         """What a node that is started here gets. ValueError if no size was declared."""
         if self.node is None:
@@ -311,7 +316,8 @@ TLS_IF_OFFERED = Tls()
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where SQL is spoken: `host`/`port` seen from the client, `local_…` seen from here."""
+    """Where SQL is spoken: `host`/`port` seen from the client, `local_…` seen from here.
+    `maintenance_database`: where its owner asks what the server does, if that is not `database`."""
 
     host: str
     port: int
@@ -321,6 +327,7 @@ class Endpoint:
     database: str
     local_host: str = "127.0.0.1"
     tls: Tls = TLS_IF_OFFERED
+    maintenance_database: str = ""
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from orchestrator.model import (
 from orchestrator.powers import Network, World
 from orchestrator.tier import DiskKind, Gate, Tier
 
+Collectors = AbstractContextManager[Sequence["Collector"]]
 AUTO = "auto"  # asked for as the database: one is chosen
 Levers = Mapping[str, Callable[[float], None]]  # each sets a limit to so many times the tier's
 
@@ -338,13 +339,12 @@ class Collector(Protocol):
 
 @dataclass(frozen=True)
 class Parts:
-    """The members of each family, by the names that profiles and workloads use. `connected`: the
-    collectors that need a session with a cluster, as long as the block lasts."""
+    """The members of each family, by their names in profiles and workloads. `connected`: collectors
+    with a session, for the block; `statements`: what servers counted of each, or RunError."""
 
     databases: Mapping[str, Database]
     load_generators: Mapping[str, LoadGenerator]
     tiers: Mapping[str, TierMechanism]
     collectors: Sequence[Collector]
-    connected: Callable[[Cluster], AbstractContextManager[Sequence[Collector]]] = lambda _: (
-        nullcontext(())
-    )
+    connected: Callable[[Cluster], Collectors] = lambda _: nullcontext(())
+    statements: Callable[[Cluster], Iterable[Mapping[str, Any]]] = lambda _: ()

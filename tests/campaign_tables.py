@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from orchestrator import facts
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import counters
 from orchestrator.analysis.telemetry.counters import Samples
@@ -16,6 +17,7 @@ from orchestrator.metrics import INTERVAL_COLUMNS, SAMPLE_COLUMNS
 from orchestrator.model import Node, Phase, Profile, Workload
 
 GIB = 2**30
+OF_LOG = {facts.WAL_SYNCS, facts.WAL_SYNC_S, facts.WAL_SYNC_AVG_S, facts.WAL_NODES}
 TRANSACTIONS = {
     "new_order": (0.45, 1.4),
     "payment": (0.43, 0.6),

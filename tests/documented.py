@@ -34,7 +34,8 @@ def documented_commands(document: str, heading: str) -> list[list[str]]:
     text = (ROOT / "docs" / document).read_text()
     _, _, below = text.partition(f"## {heading}\n")
     section = re.split(r"^## ", below, maxsplit=1, flags=re.MULTILINE)[0]
-    return [shlex.split(line) for line in section.splitlines() if line.startswith("tierbench ")]
+    lines = section.replace("\\\n", " ").splitlines()
+    return [shlex.split(line) for line in lines if line.startswith("tierbench ")]
 
 
 def existing_profiles() -> tuple[str, ...]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 
+from orchestrator import load_generators
 from orchestrator.hadoop.pages import Servers
-from orchestrator.model import Cluster, Endpoint, Node
-from tests import TESTS
+from orchestrator.model import Cluster, Dataset, Endpoint, Node, Workload
+from orchestrator.planning import profiles
+from tests import ROOT, TESTS
 from tests.pages import serving
 
 SAID = TESTS / "fixtures" / "hadoop-3.4.2"
@@ -22,6 +25,14 @@ _DEFAULTS = {
     "dfs.blocksize": "16m",
     "dfs.namenode.redundancy.considerLoad": "false",
 }
+
+
+def small(name: str, **of_dataset: int) -> Workload:
+    """A shipped workload at scale smoke, with other sizes of its data."""
+    text = (ROOT / "workloads" / f"hdfs-{name}.yaml").read_text()
+    load = profiles.read_workload(f"hdfs-{name}", text, "smoke")
+    own = Dataset(load.dataset.family, {**load.dataset.parameters, **of_dataset})
+    return load_generators.bind(replace(load, dataset=own), None)
 
 
 def said(name: str) -> str:

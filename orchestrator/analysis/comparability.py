@@ -14,7 +14,7 @@ from orchestrator.analysis import results
 from orchestrator.analysis.results import Cell, Results, RunData
 from orchestrator.facts import group
 from orchestrator.model import Record
-from orchestrator.planning import factors, rehearsal
+from orchestrator.planning import factors, rehearsal, sizes
 from orchestrator.tier import Tier, in_layout
 from orchestrator.units import format_bytes, gathered, listed
 
@@ -82,7 +82,7 @@ def _allowed(factor: str) -> tuple[str, ...]:
             names += [factors.OF_CLUSTER[name].title for name in ("client", "network")]
     elif factor == factors.CACHE:
         names += [f"workload's {key}" for key in ("warm", "warmup_s", "warmup_most_s")]
-    for key in ("table_size", "warehouses") if factor == factors.DATA else (factor,):
+    for key in sizes.KEYS if factor == factors.DATA else (factor,):
         names += [f"{of} {key}" for of in ("data set's", "workload option", "workload's")]
     of_commits = ("running database's dura",) if factor == factors.WITHOUT else ()
     return (*of_commits, *(f"{name} " for name in names))  # durable, and durability
@@ -267,32 +267,32 @@ def _file_systems(left: Sequence[RunData], right: Sequence[RunData]) -> Iterator
         yield from _unlike("file system", *systems)
 
 
-def remarks(before: Results, after: Results) -> tuple[str, ...]:
+def remarks(before: Results, after: Results) -> Iterator[str]:
     """Differences that are allowed and said, and what cannot be known, a sentence each."""
-    every = (_names, _code, _images, _unrecorded)
-    cut = (f"{c.name}: {text}" for c in (before, after) for text in results.left_out(c))
-    return (*cut, *(remark for said in every for remark in said(before, after)))
-
-
-def _names(before: Results, after: Results) -> Iterator[str]:
-    """Compared all the same only if that was asked for."""
-    names = [_host(campaign).get("hostname") for campaign in (before, after)]
-    if all(names) and names[0] != names[1]:
+    both = before, after
+    yield from (f"{c.name}: {text}" for c in both for text in results.left_out(c))
+    names = [_host(campaign).get("hostname") for campaign in both]
+    if all(names) and names[0] != names[1]:  # compared all the same only if that was asked for
         doubt = "what differs between two machines of a kind is in every difference"
         yield f"they were measured on machines of other names ({names[0]} and {names[1]}): {doubt}"
-
-
-def _code(before: Results, after: Results) -> Iterator[str]:
-    first, second = (revision(campaign) for campaign in (before, after))
+    first, second = map(revision, both)
     if first and second and first != second:
         yield f"they were measured by other code: tierbench {first} against {second}"
     elif "with changes" in first:
         yield f"both were measured with changes to tierbench {first}: the changes may differ"
-    engines = [campaign.fingerprint.get("engine") for campaign in (before, after)]
+    engines = [campaign.fingerprint.get("engine") for campaign in both]
     if all(isinstance(engine, Mapping) for engine in engines) and engines[0] != engines[1]:
         keys = dict.fromkeys(key for engine in engines for key in engine or ())
         unlike = [key for key in keys if len({str((e or {}).get(key)) for e in engines}) > 1]
         yield f"the container engine was another, or set otherwise: {listed(unlike)} differ"
+    sides = [[results.identity(run.record).images for run in c.runs] for c in both]
+    images = [gathered(pair for of in side for pair in of.items()) for side in sides]
+    for role in images[0].keys() & images[1].keys():
+        left, right = (", ".join(sorted(set(map(str, of[role])))) for of in images)
+        if left != right:
+            unlike_images = f"images of the {role} differ ({left} against {right})"
+            yield f"{unlike_images}: libraries in them may too"
+    yield from (text for campaign in both if (text := _unrecorded(campaign)))
 
 
 def revision(campaign: Results) -> str:
@@ -304,25 +304,15 @@ def revision(campaign: Results) -> str:
     return f"{facts.get('tierbench', '')} ({str(facts['revision'])[:12]}{changed})".strip()
 
 
-def _images(before: Results, after: Results) -> Iterator[str]:
-    sides = [[results.identity(run.record).images for run in c.runs] for c in (before, after)]
-    images = [gathered(pair for of in side for pair in of.items()) for side in sides]
-    for role in images[0].keys() & images[1].keys():
-        first, second = (", ".join(sorted(set(map(str, of[role])))) for of in images)
-        if first != second:
-            unlike = f"{first} against {second}"
-            yield f"images of the {role} differ ({unlike}): libraries in them may too"
-
-
-def _unrecorded(before: Results, after: Results) -> Iterator[str]:
-    for campaign in (before, after):
-        host, records = _host(campaign), [run.record for run in campaign.done]
-        recorded = {
-            "the machine": host.get("hostname"),
-            "its kernel": host.get("kernel") or not host.get("hostname"),
-            "the code revision": campaign.fingerprint.get("revision"),
-            "the load generator's version": all(results.generator(r).version for r in records),
-            "scripts, images and mount options": all("identity" in r.facts for r in records),
-        }
-        if absent := [what for what, known in recorded.items() if not known]:
-            yield f"not recorded in {campaign.name}, and so not compared: {listed(absent)}"
+def _unrecorded(campaign: Results) -> str:
+    host, records = _host(campaign), [run.record for run in campaign.done]
+    recorded = {
+        "the machine": host.get("hostname"),
+        "its kernel": host.get("kernel") or not host.get("hostname"),
+        "the code revision": campaign.fingerprint.get("revision"),
+        "the load generator's version": all(results.generator(r).version for r in records),
+        "scripts, images and mount options": all("identity" in r.facts for r in records),
+    }
+    absent = [what for what, known in recorded.items() if not known]
+    text = f"not recorded in {campaign.name}, and so not compared: {listed(absent)}"
+    return text if absent else ""

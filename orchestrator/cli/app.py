@@ -46,14 +46,14 @@ def _all_platforms() -> Platforms:
 
 
 def _all_parts(platform: Platform | None = None) -> Parts:
-    from orchestrator.collectors import collectors
-    from orchestrator.collectors.sessions import session_waits
+    from orchestrator.collectors import collectors, sessions, statements
     from orchestrator.databases import databases
     from orchestrator.load_generators import load_generators
     from orchestrator.tiers import tier_mechanisms
 
     sampled = collectors(platform) if platform is not None else ()
-    return Parts(databases(), load_generators(), tier_mechanisms(), sampled, session_waits)
+    families = databases(), load_generators(), tier_mechanisms(), sampled
+    return Parts(*families, sessions.session_waits, statements.statement_counts)
 
 
 def _lock() -> Path:

@@ -146,16 +146,22 @@ def calibrate(
 @program.command()
 @takes()
 def setup(
-    app: App, platform: asked.PlatformOption = None, profile: asked.PlacingOption = None
+    app: App,
+    platform: asked.PlatformOption = None,
+    profile: asked.PlacingOption = None,
+    db: Literal["hdfs"] | None = None,
 ) -> None:
-    """Provides what a first campaign needs: Docker engine, base image, our images; and brings
-    those to the registry of a platform elsewhere."""
+    """Provides what a first campaign needs: Docker engine, base image, our images, with --db hdfs
+    that of HDFS too; and brings those to the registry of a platform elsewhere."""
     from orchestrator.cli import plans, provision
+    from orchestrator.platforms import own_images
 
     platform, placing = plans.place(app, profile, platform)
-    engine = provision.provide(app)
+    names = (*own_images.OURS, *(["hadoop"] if db else []))
+    engine = provision.provide(app, names)
     if platform not in (None, PLATFORM):
-        provision.bring_images(engine, app.connect(platform, placing), app.root, app.progress)
+        elsewhere = app.connect(platform, placing)
+        provision.bring_images(engine, elsewhere, names, app.root, app.progress)
     app.progress.done()
 
 

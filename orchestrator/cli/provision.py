@@ -7,6 +7,7 @@ cannot be done here, the error says exactly what to install or load.
 import os
 import platform
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -22,21 +23,21 @@ _APT_S = 600.0
 _ENGINE_LOG = Path("/var/log/tierbench-dockerd.log")
 
 
-def provide(app: App) -> DockerPlatform:
-    """Provides engine, base image and our images. UnavailableError if one cannot be had."""
+def provide(app: App, names: Sequence[str] = own_images.OURS) -> DockerPlatform:
+    """Provides engine, base image and images of ours. UnavailableError if one cannot be had."""
     platform = provide_engine(app)
     provide_base(platform, app)
-    for name in own_images.OURS:
+    for name in names:
         own_images.provide(app.root, name, platform, app.progress)
     return platform
 
 
 def bring_images(
-    engine: DockerPlatform, platform: Platform, root: Path, progress: Progress
+    engine: DockerPlatform, platform: Platform, names: Sequence[str], root: Path, progress: Progress
 ) -> None:
-    """Brings our images to where `platform` gets them: pushes them to the registry of
+    """Brings images of ours to where `platform` gets them: pushes them to the registry of
     TIERBENCH_REGISTRY if that is set. UnavailableError if one is not there in the end."""
-    for name in own_images.OURS:
+    for name in names:
         tag = own_images.tag(root, name)
         if prefix := own_images.registry():
             progress.step(f"pushing {tag} to {prefix}", 20)

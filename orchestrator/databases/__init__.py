@@ -8,6 +8,7 @@ from orchestrator.databases.existing import ExistingCluster
 from orchestrator.databases.hdfs import Hdfs
 from orchestrator.databases.none import NoDatabase
 from orchestrator.databases.postgresql import PostgreSQL
+from orchestrator.databases.store import Store
 from orchestrator.databases.yugabytedb import YugabyteDB
 from orchestrator.errors import UsageError
 from orchestrator.keys.messages import failure, message
@@ -33,6 +34,7 @@ def databases() -> dict[str, Database]:
         "postgresql": PostgreSQL(),
         "existing": ExistingCluster(),
         "hdfs": Hdfs(),
+        "store": Store(),
         NONE: NoDatabase(),
         DRY: DryDatabase(),
     }

@@ -12,16 +12,16 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 
 from orchestrator.databases.common import container_nodes
-from orchestrator.errors import Mistake, NodeError, RunError, UsageError
+from orchestrator.errors import Mistake, RunError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.hadoop import pages
 from orchestrator.hadoop.pages import DATA_PAGE, NAME_PAGE, RPC, Servers
 from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import shipped
-from orchestrator.model import Cluster, ClusterSpec, Node, Volume
+from orchestrator.model import Cluster, ClusterSpec, Volume
 from orchestrator.parts import Database
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import HasEngines, JoinsNetworks, as_node
+from orchestrator.platforms.common.machines import as_node
 from orchestrator.powers import Container, ContainerSpec, Mount, Network, World
 from orchestrator.system import at_once
 from orchestrator.system.clock import wait_while
@@ -29,7 +29,7 @@ from orchestrator.system.clock import wait_while
 MIN_MEMORY_BYTES = 2**30  # a data node takes 200 MB, a job beside it up to 400
 _SERVER_MB, _JOB_SHARE = 256, 0.4  # of Java's heap, and of a node's memory
 _START_S, _STOP_S, _SETTLE_S, _FORGET_S = 180.0, 60.0, 600.0, 300.0
-_NAME_KEPT, _ENDED = "node: its files are kept", "node: ended"
+_ENDED = "node: ended"
 _NAME = re.compile(r"dfs\.[a-z0-9.-]+")
 _SYNCS, _CHECKSUM = "dfs.datanode.synconclose", "dfs.bytes-per-checksum"
 _READ_BACK = (_SYNCS, _CHECKSUM, "dfs.blocksize", "dfs.namenode.redundancy.considerLoad")
@@ -46,8 +46,6 @@ class Hdfs(Database):
 
     def check(self, spec: ClusterSpec, world: World) -> None:
         container_nodes.require_none(list(_mistakes(spec)), "HDFS")
-        if not isinstance(world.platform, JoinsNetworks) or isinstance(world.platform, HasEngines):
-            raise failure(UsageError, "one engine alone")
         own_images.provide(world.root, "hadoop", world.platform, world.progress)
 
     @contextmanager
@@ -63,7 +61,7 @@ class Hdfs(Database):
             environment = {**plans[0].environment, "NAME_NODE": first.address or first.name}
             plans += _data_nodes(spec, volumes, network, image, environment)
             names = [plan.name for plan in plans]
-            with container_nodes.stopped(names, volumes, _stop_cleanly, world):
+            with container_nodes.stopped(names, volumes, _ENDED, _STOP_S, world):
                 others = [world.platform.running(plan) for plan in plans[1:]]
                 started = up.enter_context(at_once.entered(others))
                 servers = Servers(
@@ -72,7 +70,7 @@ class Hdfs(Database):
                     environment,
                 )
                 version = _await_ready(servers, names, world)
-                nodes = [as_node(first, "name-node", "coordinator", cpus=plans[0].cpus)]
+                nodes = [as_node(first, "name-node", "coordinator")]
                 for n, each in enumerate(zip(plans[1:], volumes, started, strict=True), start=1):
                     nodes.append(container_nodes.described(n, *each, world))
                 at = (container_nodes.endpoint(first, RPC, ""),)
@@ -87,11 +85,9 @@ class Hdfs(Database):
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         """Writes back what is in memory, and drops the files of blocks from there."""
-
-        def forget(node: Node) -> None:
-            container_nodes.run(node, ("node", "forget"), _FORGET_S, world, cluster.nodes)
-
-        at_once.each(forget, [node for node in cluster.nodes if node.role == "database"])
+        nodes, asked = cluster.nodes, ("node", "forget")
+        data = [node for node in nodes if node.role == "database"]
+        at_once.each(lambda n: container_nodes.run(n, asked, _FORGET_S, world, nodes), data)
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         servers: Servers = cluster.handle
@@ -134,18 +130,18 @@ def _mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
 
 
 def name_node(spec: ClusterSpec, volume: Volume, network: Network, image: str) -> ContainerSpec:
-    """On node 1's machine, and with its disk, which it uses before and after a run alone."""
+    """On node 1's machine, and with its disk, which it uses before and after a run alone. It takes
+    little of a CPU, and nothing of node 1's."""
     settings = [f"-D{name}={value}" for name, value in spec.settings.items()]
     return ContainerSpec(
         name=f"{network.name}-name-node",
         image=image,
         command=("name", *settings),
-        role="database",
+        role="coordinator",
         environment={"COPIES": str(spec.replication_factor), "SETTINGS": " ".join(settings)},
         mounts=(Mount(volume.name, "/data"),),
         network=network.name,
         ports={RPC: None, NAME_PAGE: None},
-        cpus=spec.size.cpus,
         memory_bytes=MIN_MEMORY_BYTES,
         placement="node-1",
     )
@@ -193,11 +189,3 @@ def _await_ready(servers: Servers, names: Sequence[str], world: World) -> str:
 
     container_nodes.await_ready("HDFS was not ready", missing, names, world, deadline_s=_START_S)
     return pages.version(servers.name_node)
-
-
-def _stop_cleanly(names: Sequence[str], world: World) -> None:
-    container_nodes.stop(names, _STOP_S, world)
-    for name in names:
-        last = _NAME_KEPT if name == names[0] else _ENDED
-        if last not in (log := container_nodes.last_lines(name, world)):
-            raise failure(NodeError, "not stopped cleanly", name=name, evidence=log)

@@ -32,7 +32,7 @@ from orchestrator.system.clock import wait_while
 from orchestrator.units import format_seconds
 
 _PLACES = ("nodes", "client")
-_SCRIPTS: Mapping[str, Mapping[str, Any]] = shipped(__package__, "tera.yaml")
+_STEPS = shipped(__package__, "tera.yaml")
 _BEGINS = re.compile("Starting task: |Sampling [0-9]+ splits|tierbench: begins")
 _ENDS = re.compile("Finishing task: |tierbench: ends")
 _SUMS = re.compile(r"^checksum\s+(\w+)$.*^CHECKSUM=(\d+)$", re.MULTILINE | re.DOTALL)
@@ -61,7 +61,7 @@ class Tera(InClient):
 
     def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
         """Runs, on the nodes, the jobs whose output the workload reads."""
-        for script in _SCRIPTS[_step(workload)]["after"]:
+        for script in _STEPS[_step(workload)]["after"]:
             world.progress.step(f"loading {workload.dataset.family}: {script}")
             jobs = _Jobs(workload, script, cluster, world)
             jobs.run(jobs.nodes, _LOAD_S)
@@ -102,7 +102,7 @@ class Tera(InClient):
         figures["elapsed_s"] = end_s - start_s
         facts = GeneratorFacts(
             bytes_per_transaction=_MB,
-            payload=_SCRIPTS[_step(workload)]["payload"],
+            payload=_STEPS[_step(workload)]["payload"],
             ends_with_work=True,
             more={**noted, "latency": "not measured"},
         )
@@ -137,6 +137,7 @@ class _Jobs:
         command = ("bash", "-c", script.read_text())
         watch = [container(node.container) for node in self.cluster.nodes if node.container]
         environment = {
+            "FOLDER": "",
             **self.cluster.handle.environment,
             "BYTES": str(_share_bytes(self.workload, len(self.nodes))),
             "FILE_BYTES": str(given.get("file_size", 0)),
@@ -176,7 +177,7 @@ def _place(workload: Workload) -> str:
 def _share_bytes(workload: Workload, nodes: int) -> int:
     """Of each node: whole rows of 100 bytes, or whole files."""
     given = workload.dataset.parameters
-    piece = int(given["file_size"]) if _SCRIPTS[_step(workload)]["in_files"] else _ROW_BYTES
+    piece = int(given.get("file_size", _ROW_BYTES))
     return int(given["bytes"]) // nodes // piece * piece
 
 
@@ -186,7 +187,10 @@ def _copied_blocks(cluster: Cluster) -> int:
 
 def _require_copies(cluster: Cluster, copied: int, world: World) -> None:
     """LoadError unless each block has all its copies without having been repaired: a write that had
-    fewer was cheaper. What data nodes have just written is known a moment later."""
+    fewer was cheaper. What data nodes have just written is known a moment later. Of a store nobody
+    but those who run it knows."""
+    if not cluster.handle.data_nodes:
+        return
     lacking = partial(pages.lacking, cluster.handle.name_node)
     state = wait_while(lacking, deadline_s=_COPIES_S, clock=world.clock, every_s=0.5)
     if again := _copied_blocks(cluster) - copied:
@@ -208,14 +212,14 @@ def _checksums(every: Sequence[Completed]) -> dict[str, Any]:
 
 def keys(script: str) -> dict[str, tuple[str, ...]]:
     """What a workload may have under `options` and `dataset`."""
-    in_files = _SCRIPTS.get(Path(script).stem, {}).get("in_files")
-    return {"options": ("jobs_on",), "dataset": ("bytes", *(["file_size"] if in_files else []))}
+    sizes = _STEPS.get(Path(script).stem, _STEPS["gen"])["dataset"]
+    return {"options": ("jobs_on",), "dataset": tuple(sizes)}
 
 
 def mistakes_in(workload: Workload) -> Iterator[tuple[str, str]]:
     given, known = workload.dataset.parameters, keys(workload.script)
-    if _step(workload) not in _SCRIPTS:
-        yield "script", f"is one of {', '.join(_SCRIPTS)} below hdfs/"
+    if _step(workload) not in _STEPS:
+        yield "script", f"is one of {', '.join(_STEPS)} below hdfs/"
     yield from mistakes(workload, known)
     if _place(workload) not in _PLACES:
         yield "options.jobs_on", f"is {' or '.join(_PLACES)}"

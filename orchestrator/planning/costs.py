@@ -155,18 +155,11 @@ def compare_prices(profiles: Sequence[Profile]) -> tuple[bool, str, str]:
 
 
 def notes(plan: Plan) -> tuple[Note, ...]:
-    """What the campaign itself costs, and what prices do to its answer."""
-    return (*_of_prices(plan), *_of_campaign(plan))
-
-
-def _of_prices(plan: Plan) -> Iterator[Note]:
-    _, obstacle, doubt = compare_prices(plan.tiers)
+    """What prices do to the campaign's answer, and what it costs itself."""
+    every, (_, obstacle, doubt) = list[Note](), compare_prices(plan.tiers)
     decides = any(load.database is None for load in plan.workloads)  # not of a disk alone
     if (obstacle or doubt) and decides and len(plan.tiers) > 1:
-        yield Note("prices", message("prices", obstacle=obstacle, doubt=doubt))
-
-
-def _of_campaign(plan: Plan) -> Iterator[Note]:
+        every.append(Note("prices", message("prices", obstacle=obstacle, doubt=doubt)))
     if things := rented(plan):
         known = [item.title for item in things if item.price is not None]
         unknown = [item.title for item in things if item.price is None]
@@ -178,7 +171,8 @@ def _of_campaign(plan: Plan) -> Iterator[Note]:
             amount=total_in_words(things),
             longest=most_s(plan),
         )
-        yield Note("campaign cost", text)
+        every.append(Note("campaign cost", text))
+    return tuple(every)
 
 
 def affordable_s(plan: Plan, limit: str | None) -> float | None:

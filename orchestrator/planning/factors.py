@@ -24,7 +24,6 @@ from orchestrator.model import ClientPlace, Profile, Stage, Workload
 from orchestrator.tier import Emulated, Limits, OthersDisks, Tier, Unlimited
 from orchestrator.units import counted, format_link_rate, parse_link_rate, parse_size
 
-VARY, SWEEP, LATENCY_AT = "--vary", "--sweep", "--latency-at"
 THREADS, RATE_OPTION = "threads", "arrival_rate"
 MOST = 10_000  # of threads, and of all else that is counted
 OPEN_LOOP = "sysbench"  # the generator whose latency counts from the moment of arrival
@@ -34,6 +33,8 @@ WITHOUT, NOTHING = "without", "nothing"
 _COLD, _CACHES = "cold", ("cold", "warm")
 _PLACES, STAGES = get_args(ClientPlace), get_args(Stage)
 _COUNTED = re.compile(r"([\d,._ ]*\d) +([a-z_]+)")  # `20,30 tables`
+_NO_VALUES = "is no factor with its values, two or more, each once"
+_OPTIONS = {"factor": "--vary", "load": "--sweep", "same rate": "--latency-at"}
 _RATE = re.compile(r"(\d+(?:\.\d+)?)(?:/s)?$")
 _WORDS: Mapping[str, str] = shipped(__package__, "words.yaml")["factors"]
 _STAYS: Mapping[str, str] = shipped(__package__, "words.yaml")["stages that stay"]
@@ -96,6 +97,8 @@ def parse(text: str | None, question: Question = "factor") -> tuple[Varied, ...]
         return ()
     try:
         every = [Varied("", *value, question) for value in _values(text, question)]
+        if len({in_words(value) for value in every}) < max(2, len(every)):
+            raise ValueError(_NO_VALUES)
     except ValueError as error:
         raise failure(
             UsageError, "bad sweep" if question == "load" else "no factor", text=text, error=error
@@ -117,8 +120,8 @@ def _values(text: str, question: Question) -> Iterator[tuple[str, str, float | N
         raise ValueError("names neither threads nor rate")
     if name == WITHOUT:  # each beside the full run
         words = [NOTHING, *words]
-    if not (name and equals and all(words)) or len(set(words)) < max(2, len(words)):
-        raise ValueError("is no factor with its values, two or more, each once")
+    if not (name and equals and all(words)):
+        raise ValueError(_NO_VALUES)
     read = (_READERS | _LOADS).get(name, str)
     for word in words:
         plain = word.removesuffix("/s") if name == RATE_OPTION else word
@@ -133,9 +136,7 @@ def _number(value: object) -> float | None:
 
 def option(value: Varied) -> str:
     """The one that asked for it."""
-    if value.factor == WITHOUT:
-        return f"--{WITHOUT}"
-    return {"factor": VARY, "load": SWEEP, "same rate": LATENCY_AT}[value.question]
+    return f"--{WITHOUT}" if value.factor == WITHOUT else _OPTIONS[value.question]
 
 
 def parse_latency_at(text: str) -> tuple[float, bool]:

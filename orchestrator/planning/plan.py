@@ -21,7 +21,7 @@ from orchestrator.units import counted, gathered
 
 FULL_SCALES = ("study", "study-20")  # with the sizes of the published study
 CORES_PER_NODE = 2
-HDFS, TERA = "hdfs", "tera"  # which run on each other alone
+HDFS, STORE, TERA = "hdfs", "store", "tera"  # which runs on these alone, and they take no other
 
 
 def fit_to_machines(
@@ -171,10 +171,13 @@ def check_owners(profiles: Sequence[Profile], workloads: Sequence[Workload], dat
         alone = [load.name for load in workloads if load.database is not None]
         if is_others and alone:
             raise failure(UsageError, "disks elsewhere", alone=", ".join(alone), profile=profile)
-        runs_on = profile.cluster.database if database == "auto" else database
+        runs_on = profile.cluster.member if database in ("auto", EXISTING) else database
         of_sql = [load for load in workloads if load.database is None]
-        if unlike := [w.name for w in of_sql if (w.generator == TERA) != (runs_on == HDFS)]:
+        of_files = runs_on in (HDFS, STORE)
+        if unlike := [w.name for w in of_sql if (w.generator == TERA) != of_files]:
             raise failure(UsageError, "not for this database", unlike=", ".join(unlike), on=runs_on)
+        if runs_on == HDFS and machines.named(profile):
+            raise failure(UsageError, "not on several engines", profile=profile)
 
 
 def _runs(

@@ -14,6 +14,7 @@ from orchestrator.planning.plan import EXISTING
 from orchestrator.units import format_bytes, format_seconds, parse_size
 
 DISK_PER_DATA = 3  # the data, their log, and what rewriting leaves until it is cleaned up
+KEYS = ("warehouses", "rows", "table_size", "bytes")  # of data sets, by which a size is set
 NODES_MEMORY = 0.8  # of a machine's: the rest is the kernel's, the collectors' and a client's
 REPETITIONS, MOST_REPETITIONS = 5, 20  # what a decision needs where runs vary by 3 %, and plenty
 LEAST_WARMUP_S, LEAST_WINDOW_S = 15.0, 60.0

@@ -71,6 +71,7 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
             resources.bottlenecks(index),
             *resources.nodes(index),
             *resources.storage_engine(index),
+            *resources.statements(index),
             *resources.conservation(index),
             *latency.section(index),
             over_time.section(index),

@@ -35,7 +35,7 @@ def every(plan: Plan, parts: Parts, world: World) -> Iterator[tuple[str, Callabl
         for workload in plan.workloads:
             cluster = as_used(profile, workload).cluster
             if cluster not in checked:
-                database = parts.databases[cluster.database]
+                database = parts.databases[cluster.member]
                 name = f"{profile.name}: database {database.name}"
                 yield name, partial(database.check, cluster, world)
                 if cluster.network_bytes_per_s:
@@ -196,7 +196,7 @@ def prove_start(clusters: Iterable[ClusterSpec], parts: Parts, world: World) -> 
     """Starts each cluster once on this machine's own disk and stops it. Raises what that raises."""
     specs = list(clusters)
     for spec in (spec for number, spec in enumerate(specs) if spec not in specs[:number]):
-        database = parts.databases[spec.database]
+        database = parts.databases[spec.member]
         world.progress.step(f"seeing that {database.name} starts here, {spec.nodes} node(s)")
         with ExitStack() as up:
             names = [f"{NETWORK}-{number}" for number in range(1, spec.nodes + 1)]

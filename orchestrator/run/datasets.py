@@ -69,7 +69,7 @@ def _planned(
     """Where the snapshots of the data set are, or will be, who makes them, and everything that
     decides their bytes. None if every run loads."""
     mechanism, spec = parts.tiers[profile.tier.disk.enforcement], profile.cluster
-    database = parts.databases[spec.database]
+    database = parts.databases[spec.member]
     if not isinstance(mechanism, Restorable) or not database.restores(spec):
         return None
     identity = {
@@ -144,7 +144,7 @@ def _load(
     world: World,
 ) -> None:
     spec, family, folder = profile.cluster, workload.dataset.family, _folder(snapshots, world)
-    database, generator = parts.databases[spec.database], parts.load_generators[workload.generator]
+    database, generator = parts.databases[spec.member], parts.load_generators[workload.generator]
     before = _Unfinished.prepared(folder, snapshots, mechanism, world)
     started_s = world.clock.monotonic()
     files.write_json(folder / _PLACES, [str(snapshot.parent) for snapshot in snapshots])
@@ -328,7 +328,10 @@ def hold_to(most_bytes: int, plan: Plan, parts: Parts, world: World) -> None:
         for workload in plan.workloads
     }
     kept = list((world.cache / "datasets").glob(f"*/{DATASET}"))
-    sizes = {file.parent: _disk_bytes(file.parent) for file in kept}
+    sizes = {  # of the disk: images have holes
+        file.parent: sum(of.stat().st_blocks * 512 for of in file.parent.rglob("*") if of.is_file())
+        for file in kept
+    }
     for file in sorted(kept, key=lambda file: file.stat().st_mtime):
         if sum(sizes.values()) > most_bytes and file.parent.name not in used:
             for gone in removal.here([file.parent], world):
@@ -338,8 +341,3 @@ def hold_to(most_bytes: int, plan: Plan, parts: Parts, world: World) -> None:
     if (left := sum(sizes.values())) > most_bytes:
         what = f"kept data sets have {format_bytes(left)}, more than --cache-max"
         world.progress.warn(f"{what}: this campaign's stay")
-
-
-def _disk_bytes(folder: Path) -> int:
-    """What it takes of the disk: images have holes."""
-    return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file())

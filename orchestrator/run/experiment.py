@@ -66,7 +66,7 @@ def execute(
     checks.check(plan, parts, world)
     with ExitStack() as up:
         for profile in plan.profiles:
-            database = parts.databases[profile.cluster.database]
+            database = parts.databases[profile.cluster.member]
             if isinstance(database, Shared):  # other campaigns are kept off it
                 up.enter_context(database.reserved(profile.cluster, world))
         facts = {**fingerprint, "images": images(plan, parts, world)}
@@ -300,6 +300,7 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
                 telling,
             ),
             losing(here, cluster, telling) as (stay, telling),
+            window.statements_counted(here, cluster, facts, telling) as telling,
         ):
             warmup, measure = several.run(generator, load, stay, clients, here.raw, telling)
         measure = here.windows(warmup, measure, load.measure_s - workload.measure_s)

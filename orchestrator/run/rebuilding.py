@@ -26,7 +26,7 @@ from orchestrator.system import files
 def check(workload: Workload, profile: Profile, parts: Parts, world: World) -> None:
     """UsageError if no node of this cluster can be lost and rebuilt under this load."""
     spec, after_s = profile.cluster, workload.lost_after_s or 0.0
-    database, generator = parts.databases[spec.database], parts.load_generators[workload.generator]
+    database, generator = parts.databases[spec.member], parts.load_generators[workload.generator]
     problems = {
         f"`database: {database.name}` cannot rebuild one": not isinstance(database, Rebuilds),
         "of fewer than 3 nodes those left could not commit": spec.nodes < 3,

@@ -90,7 +90,7 @@ class RunContext:
 
     @property
     def database(self) -> Database:
-        return self.parts.databases[self.profile.cluster.database]
+        return self.parts.databases[self.profile.cluster.member]
 
     @property
     def generator(self) -> LoadGenerator:

@@ -34,7 +34,7 @@ def images(plan: Plan, parts: Parts, world: World) -> dict[str, str]:
     ids: dict[str, str] = {}
     for profile in plan.profiles:
         for spec in (as_used(profile, workload).cluster for workload in plan.workloads):
-            database = parts.databases[spec.database]
+            database = parts.databases[spec.member]
             if not isinstance(database, Shared):
                 tag = database.image(spec, world)
                 with suppress(TierbenchError):

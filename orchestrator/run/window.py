@@ -1,5 +1,5 @@
-"""The emulated disks of a run while it is measured: their own counters at the begin and the end of
-the window, the burst credit with which the window begins, and whether the clock was set meanwhile.
+"""A run while it is measured: counters of its emulated disks and of its statements at the begin and
+the end of the window, the burst credit at its begin, and whether the clock was set meanwhile.
 
 A load generator says when its window begins (`World.window_begins`) while it works, so a thread
 waits for that moment. Reading or setting takes some 0.1 s; when it was done is recorded.
@@ -7,16 +7,17 @@ waits for that moment. Reading or setting takes some 0.1 s; when it was done is 
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from typing import Any
 
 from orchestrator.analysis.doubts.validity import doubt
+from orchestrator.analysis.figures.statements import grown
 from orchestrator.errors import TierbenchError
-from orchestrator.model import Doubt, Node, Run, Volume
+from orchestrator.model import Cluster, Doubt, Node, Run, Volume
 from orchestrator.powers import Clock, World
-from orchestrator.system import at_once
+from orchestrator.run.recording import RunContext
+from orchestrator.system import at_once, files
 from orchestrator.tier import Emulated, Tier
 from orchestrator.tiers.common.emulated import disk_server, host_load
 
@@ -111,23 +112,10 @@ def _shown(time_s: float, reading: host_load.Reading) -> dict[str, Any]:
 
 @dataclass
 class Follower:
-    """A thread of its own for what follows a window while a load runs."""
+    """For what follows a window, on a thread of its own, while a load runs."""
 
     clock: Clock
-    stop: threading.Event = field(default_factory=threading.Event)
-    _thread: threading.Thread | None = None
-
-    def begin(self, follow: Callable[[], None], name: str) -> None:
-        """Only the first call counts."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=follow, name=name, daemon=True)
-            self._thread.start()
-
-    def over(self) -> None:
-        """The load has ended."""
-        self.stop.set()
-        if self._thread is not None:
-            self._thread.join(timeout=60)
+    stop: threading.Event = field(default_factory=threading.Event)  # the load has ended
 
     def wait_until(self, time_s: float) -> bool:
         """False if the load ended before."""
@@ -143,15 +131,44 @@ def followed(
 ) -> Iterator[World]:
     """Yields the world to give to a load generator: `follow` is called, on a thread of its own,
     with the moment at which the window begins, and has ended when the block has."""
+    threads: list[threading.Thread] = []
 
     def begins(time_s: float) -> None:
         world.window_begins(time_s)
-        follower.begin(partial(follow, time_s), name)
+        if not threads:  # only the first call counts
+            threads.append(threading.Thread(target=follow, args=(time_s,), name=name, daemon=True))
+            threads[0].start()
 
     try:
         yield replace(world, window_begins=begins)
     finally:
-        follower.over()
+        follower.stop.set()
+        for thread in threads:
+            thread.join(timeout=60)
+
+
+def statements_counted(
+    here: RunContext, cluster: Cluster, facts: dict[str, Any], world: World
+) -> AbstractContextManager[World]:
+    """As `followed`. Servers' counts of statements when the window begins, and at its end, go to
+    `raw/statements.json`, what they say, or why there are none, to the facts "statements"."""
+    follower, times_s, readings = Follower(world.clock), list[float](), list[list[Any]]()
+
+    def follow(begin_s: float) -> None:
+        try:
+            for time_s in (begin_s, begin_s + here.workload.measure_s):
+                follower.wait_until(time_s)  # or until the load ends
+                times_s.append(world.clock.now())
+                readings.append(list(here.parts.statements(cluster)))
+        except TierbenchError as error:
+            facts["statements"] = {"not_read": error.what.partition(" LINE ")[0]}
+            return
+        if most := grown(*readings):
+            facts["statements"] = {"window_s": times_s[1] - times_s[0], "most": most}
+            content = {"times_s": times_s, "before": readings[0], "after": readings[1]}
+            files.write_json(here.raw / "statements.json", content)
+
+    return followed(follow, "statements", follower, world)
 
 
 @contextmanager

@@ -38,6 +38,7 @@ echo 'host all all all scram-sha-256' >> /tmp/data/pg_hba.conf
 cat >> /tmp/data/postgresql.conf << END
 listen_addresses = '*'
 ssl = on
+shared_preload_libraries = pg_stat_statements
 ssl_cert_file = '/tmp/server.crt'
 ssl_key_file = '/tmp/server.key'
 END
@@ -110,7 +111,9 @@ def postgresql(image: str) -> Iterator[Server]:
     with folder, started as container:
         port = int(container.get_exposed_port(5432))
         inside = _address(container)
-        yield Server(("localhost",), port, "owner", password, "postgres", authority, inside)
+        server = Server(("localhost",), port, "owner", password, "postgres", authority, inside)
+        server.ask("CREATE EXTENSION pg_stat_statements")
+        yield server
 
 
 @contextmanager
@@ -135,6 +138,22 @@ def standin(image: str, nodes: int) -> Iterator[Server]:
             )
             hosts.append(_address(up.enter_context(started)))
         yield Server(tuple(hosts), flags.YSQL, "yugabyte", "yugabyte", "yugabyte")
+
+
+@contextmanager
+def azurite(image: str, port: int) -> Iterator[str]:
+    """Where it listens: at the engine's own address in its networks, which all containers reach."""
+    gateway = "{{(index .IPAM.Config 0).Gateway}}"
+    asked = ["docker", "network", "inspect", "bridge", "--format", gateway]
+    host = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    started = (
+        DockerContainer(image)
+        .with_command(["--blobHost", host, "--blobPort", str(port)])
+        .with_kwargs(labels=LABELS, network_mode="host", init=True)
+        .waiting_for(_said("successfully listens"))
+    )
+    with started:
+        yield f"{host}:{port}"
 
 
 def _said(text: str) -> LogMessageWaitStrategy:

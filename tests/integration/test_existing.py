@@ -100,12 +100,16 @@ def campaign_to_its_report(postgresql: Server, tmp_path: Path) -> None:
         assert record.facts["database"]["version"].startswith("17.")
         assert record.facts["database"]["durable"] is True
         assert record.facts["database"]["tls"] == "verify-full"
+        most = record.facts["statements"]["most"]
+        assert all(of["calls"] > 0 for of in most) and any(of["wal_bytes"] for of in most)
+        assert any(of["query"].startswith("SELECT") and "$1" in of["query"] for of in most)
     verdict = json.loads((folder / "verdict.json").read_text())
     rates = [cell for cell in verdict["cells"] if cell["metric"] == "throughput_per_s"]
     assert len({cell["workload"] for cell in rates}) == 2
     assert all(cell["mean"] > 0 for cell in rates)
     assert "no truth gate" in {doubt["kind"] for doubt in verdict["doubts"]}
     said = (folder / "report.md").read_text()
+    assert "## Statements" in said and "Bytes of WAL per call" in said
     assert "my-postgresql: not measured; its limits are only declared" in said
     assert "not held to it: another's disk" in said and "not declared" in said
     assert "others run it" in said and "Only declared: number of copies." in said

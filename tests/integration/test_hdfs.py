@@ -13,20 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import load_generators
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.telemetry import conservation
 from orchestrator.databases.hdfs import Hdfs
 from orchestrator.errors import NodeError
 from orchestrator.load_generators.tera import Tera
-from orchestrator.model import CLIENT, Cluster, ClusterSpec, Dataset, Node, NodeSize, Workload
+from orchestrator.model import CLIENT, Cluster, ClusterSpec, Node, NodeSize
 from orchestrator.parts import ClientLoad
-from orchestrator.planning import profiles
 from orchestrator.powers import World
 from orchestrator.system import at_once, store
-from tests import ROOT
 from tests.documented import documented_commands
+from tests.hadoop import small
 from tests.integration.conftest import measured, tierbench
 from tests.integration.postgresql_nodes import plain_volumes
 
@@ -34,13 +32,6 @@ pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
 NETWORK = "tierbench-hdfs"
 SPEC = ClusterSpec("hdfs", 3, 3, NodeSize(1.0, 2**30, 2**31))
-
-
-def small(name: str, **of_dataset: int) -> Workload:
-    text = (ROOT / "workloads" / f"hdfs-{name}.yaml").read_text()
-    load = profiles.read_workload(f"hdfs-{name}", text, "smoke")
-    own = Dataset(load.dataset.family, {**load.dataset.parameters, **of_dataset})
-    return load_generators.bind(replace(load, dataset=own), None)
 
 
 @contextmanager

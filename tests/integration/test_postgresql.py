@@ -11,9 +11,11 @@ import pytest
 
 from orchestrator import facts as counted
 from orchestrator.collectors.sessions import session_waits
+from orchestrator.collectors.statements import statement_counts
 from orchestrator.errors import NodeError, UsageError
 from orchestrator.model import Cluster
 from orchestrator.powers import World
+from tests.campaign_tables import OF_LOG
 from tests.integration.postgresql_nodes import (
     DATABASE,
     MIB,
@@ -58,7 +60,7 @@ def test_data_survive_a_clean_stop_and_all_copies_are_in_sync(copies: int, world
             assert facts["data_bytes"] > 5_000_000
             assert facts["cache_bytes"] == 128 * MIB
             assert facts["since_reset"]["checkpoints_requested"] == 0
-            assert set(counted.LOG) | {counted.READ_S} <= set(facts["since_reset"])
+            assert OF_LOG | {counted.READ_S} <= set(facts["since_reset"])
             assert cluster.version.startswith("17.")
             # Taken over as they were: nothing was copied again, nothing had to be recovered.
             assert "database system was shut down at" in log(cluster, 1, world)
@@ -174,8 +176,10 @@ def test_settings_are_refused_by_the_server_before_it_is_started(world: World) -
 
 
 def test_tells_what_the_load_s_sessions_wait_for(world: World) -> None:
-    """One idle in its transaction, one locked out by it, one that computes; no other counts."""
-    with plain_volumes(1, world) as volumes, running(volumes, world) as cluster:
+    """One idle in its transaction, one locked out by it, one that computes; no other counts. And
+    which statements they sent, where these are counted."""
+    library = {"shared_preload_libraries": "pg_stat_statements"}
+    with plain_volumes(1, world) as volumes, running(volumes, world, **library) as cluster:
         at = cluster.endpoints[0]
         address = f"host=127.0.0.1 port={at.local_port} user={at.user} dbname={at.database}"
         busy = [
@@ -202,3 +206,7 @@ def test_tells_what_the_load_s_sessions_wait_for(world: World) -> None:
             for connection in busy:
                 connection.get_cancel().cancel()
                 connection.finish()
+            (table,) = (of for of in statement_counts(cluster) if "CREATE TABLE" in of["query"])
+            assert table["calls"] == 1 and table["wal_bytes"] > 0 < table["ms"]
+            settings = DATABASE.facts(cluster, world).settings or {}
+            assert settings["pg_stat_statements.track"] == "top"

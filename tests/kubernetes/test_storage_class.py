@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,45 +16,20 @@ import pytest
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Volume
 from orchestrator.parts import NodesData
-from orchestrator.platforms import own_images
-from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import World
 from orchestrator.system import at_once
-from orchestrator.system.clock import SystemClock, wait_until
-from orchestrator.tier import ClassWanted, Snapshots, Tier
+from orchestrator.tier import ClassWanted, Tier
 from orchestrator.tiers.common.emulated import disk_server
-from orchestrator.tiers.storage_class import StorageClassTier
-from tests import ROOT
 from tests.cluster import provisioner
-from tests.fakes import fake_world
-from tests.tiers import a_tier, changed
+from tests.kubernetes.rented import COPIES, MECHANISM, NODES, SIZE, TIER, WANTED, world
+from tests.tiers import changed
+
+__all__ = ["world"]
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.docker]
 
-NODES, SIZE = 3, 2 * 2**30
 SNAPSHOT_CLASSES = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotclasses"
-XFS = {"csi.storage.k8s.io/fstype": "xfs"}
-WANTED = ClassWanted("fast", provisioner.NAME, XFS, SIZE, NODES)
-TIER = a_tier("fast", "Fast volumes", "storage-class", None, None, storage_class=WANTED)
-COPIES = changed(TIER, snapshots=Snapshots("copy"))
-MECHANISM = StorageClassTier()
 SPOILING = "cat /tier/who; echo spoilt > /tier/who; sync"
-
-
-@pytest.fixture
-def world(campaign: KubernetesPlatform, tmp_path: Path) -> Iterator[World]:
-    """Afterwards no volume and no class of the campaign is there."""
-    disk = own_images.tag(ROOT, "disk")
-    # Machines report their images only now and then.
-    assert wait_until(
-        lambda: campaign.images.present(disk), deadline_s=60, clock=SystemClock(), every_s=1
-    )
-    platform: Any = campaign
-    made = fake_world(None, tmp_path, SystemClock(), platform)  # type: ignore[arg-type]
-    yield replace(made, root=ROOT, scope="tierbench-1")
-    platform.sweep()
-    left = [one["metadata"]["name"] for one in platform._api.listed("/api/v1/persistentvolumes")]
-    assert not left and not platform.claims.storage_classes()
 
 
 @pytest.fixture

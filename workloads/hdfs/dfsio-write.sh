@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # TestDFSIO: a share's files of FILE_BYTES each, written at once.
 set -euo pipefail
-job org.apache.hadoop.fs.TestDFSIO -Dtest.build.data="/dfsio/$SHARE" \
+job org.apache.hadoop.fs.TestDFSIO -Dtest.build.data="$FOLDER/dfsio/$SHARE" \
     -Dmapreduce.local.map.tasks.maximum="$STREAMS" -write -nrFiles "$((BYTES / FILE_BYTES))" \
     -size "${FILE_BYTES}B" -resFile /tmp/dfsio

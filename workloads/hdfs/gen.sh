@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # TeraGen: a share's rows of 100 bytes, whose checksum is kept for the scan that reads them sorted.
 set -euo pipefail
-job org.apache.hadoop.examples.terasort.TeraGen "$((BYTES / 100))" "/gen/$SHARE" | tee /tmp/gen
-grep -o 'CHECKSUM=.*' /tmp/gen | job org.apache.hadoop.fs.FsShell -put -f - "/checksum-$SHARE"
+job org.apache.hadoop.examples.terasort.TeraGen "$((BYTES / 100))" "$FOLDER/gen/$SHARE" |
+    tee /tmp/gen
+grep -o 'CHECKSUM=.*' /tmp/gen |
+    job org.apache.hadoop.fs.FsShell -put -f - "$FOLDER/checksum-$SHARE"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from orchestrator.analysis import results
-from orchestrator.analysis.doubts import disk_checks, load_checks, run_checks, validity
+from orchestrator.analysis.doubts import disk_checks, run_checks, validity
 from orchestrator.analysis.doubts.campaign_checks import CAMPAIGN_CHECKS
 from orchestrator.analysis.telemetry import resources
 from orchestrator.facts import DoubtKind
@@ -19,11 +19,10 @@ EFFECTS: Mapping[DoubtKind, str] = {
 
 # What finds them in a finished run, in the order in which they are told.
 RUN_CHECKS: tuple[Callable[[results.RunData, resources.Values], Iterable[Doubt]], ...] = (
-    run_checks.truth_gate, run_checks.windows, load_checks.few_checkpoints, run_checks.cached,
-    load_checks.client_busy, load_checks.clients_apart, run_checks.machine,
-    run_checks.no_telemetry, run_checks.transactions,
-    run_checks.burst_credit, load_checks.overloaded, run_checks.little, run_checks.ceiling,
-    run_checks.database, load_checks.not_checked, run_checks.whole_tables,
+    run_checks.truth_gate, run_checks.windows, run_checks.few_checkpoints, run_checks.cached,
+    run_checks.client_busy, run_checks.clients_apart, run_checks.machine, run_checks.no_telemetry,
+    run_checks.transactions, run_checks.burst_credit, run_checks.overloaded, run_checks.little,
+    run_checks.ceiling, run_checks.database, run_checks.not_checked, run_checks.whole_tables,
     run_checks.others_at_work,
     *disk_checks.DISK_CHECKS,
 )  # fmt: skip

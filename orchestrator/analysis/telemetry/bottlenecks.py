@@ -7,6 +7,7 @@ from statistics import median
 from orchestrator import facts
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Bottleneck
+from orchestrator.analysis.figures import statements
 from orchestrator.analysis.telemetry import cause_words, causes, proof, resources
 from orchestrator.analysis.telemetry.causes import BUSY_PCT, Cause
 from orchestrator.analysis.telemetry.resources import Values
@@ -15,6 +16,7 @@ from orchestrator.analysis.telemetry.shares import nearest_cap, waiting_pct
 NEAR_CAP_PCT = 80.0  # of a cap: from there on it may be what slows a node down
 SLOWER = 3.0  # times its peers' time of an I/O
 OVER_IDLE = 2.0  # times the idle disk's latency, which an emulated or a checked disk has
+MOST_PCT = 50.0  # of the blocks read, or of the log, for a statement to be named
 MORE = 1.25  # times its peers' IOPS: a node that does more may be slow for that
 
 
@@ -40,10 +42,19 @@ def bottleneck(runs: Sequence[results.RunData], cpus: float | None) -> Bottlenec
         node, cause = slow, Cause("slow_node", why)
     values = by_node.get(node, {})
     held = {"held_pct": held_pct(cause.name, values), "ahead_pct": cause.ahead_pct}
-    known = {name: pct for name, pct in held.items() if pct is not None}
-    evidence = {**values, **known}
-    named = Bottleneck(run.profile, run.workload, node, cause.name, cause.text, evidence)
+    evidence = {**values, **{name: pct for name, pct in held.items() if pct is not None}}
+    text = cause.text + _statement_text(cause.name, runs)
+    named = Bottleneck(run.profile, run.workload, node, cause.name, text, evidence)
     return proof.proven(named, runs)
+
+
+def _statement_text(cause: facts.BottleneckCause, runs: Sequence[results.RunData]) -> str:
+    """Names the statement behind most of what a cause at the disk consists of; or empty."""
+    count, title = cause_words.table("of statements").get(cause, ("calls", ""))
+    counts = statements.pooled(run.record for run in runs)[0][count]
+    pct = 100 * counts.max() / max(counts.sum(), 1)
+    named = title and pct >= MOST_PCT
+    return f" {pct:.0f} % of the {title} is of `{counts.idxmax()}`." if named else ""
 
 
 def held_pct(cause: facts.BottleneckCause, values: Values) -> float | None:

@@ -32,6 +32,7 @@ CEILING_PCT = 95.0
 SERVED_PCT = 99.0  # of what was due
 APART_PCT = 5.0  # two limits closer than this cannot be told apart
 TURN_PCT = 15.0  # of what throughput follows, for a limit to have a turn
+STOOD_PCT = 75.0  # of the seconds, for throughput to have stood where it was
 MOST_PCT = 50.0  # of what throughput follows: below that more sessions at a time would do more
 HARNESS_CAUSES = frozenset({"client_bound", "machine_bound"})
 NOT_THE_TIER = HARNESS_CAUSES | {"slow_node"}
@@ -71,7 +72,8 @@ def judge(values: Values, tier: Tier, node: str) -> Cause:
     asked = outside if outside and outside.name == "load_bound" else None
     if not caps:
         first = fall if asked else None
-        return first or outside or fall or _inside(values, tier, node) or _nothing(values)
+        known = first or outside or fall or _inside(values, tier, node)
+        return known or _service_cap(values, node) or _nothing(values)
     if outside and outside.name == "network_bound":
         both = "Disk and network were both at their limit and cannot be told apart."
         return Cause("unattributed", f"{both} {caps[0].text} {outside.text}")
@@ -189,6 +191,16 @@ def _caps(
 def _client_bound(values: Values) -> bool:
     own_pct, of_machine = (values.get(f"client_{of}", 0.0) for of in ("cpu_pct", "machine_cpu_pct"))
     return own_pct >= CLIENT_PCT or of_machine >= HOST_PCT or shares.one_client_core(values)
+
+
+def _service_cap(values: Values, node: str) -> Cause | None:
+    """Of a store that others run: what stands still where everything on this side is free, its
+    threads too, is held by the other side; or each of few streams waits for its answers."""
+    alone, core = values.get("node_cores", 0.0), values.get("busiest_core_pct", 0.0)
+    one_core = words.ALONE_FROM <= alone <= shares.ONE_CORE[1] or core >= FREE_PCT
+    free = {"cpu_pct", "host_cpu_pct"} <= set(values) and shares.room(values)
+    stood = values.get("time_at_way_pct", 0.0) >= STOOD_PCT
+    return told("service_cap", values, node) if stood and free and not one_core else None
 
 
 def _nothing(values: Values) -> Cause:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from orchestrator.analysis import results
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import counters, loads
-from orchestrator.facts import DatabaseFacts
 from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Node
 
@@ -67,7 +66,7 @@ def of_node(run: RunData) -> dict[str, float]:
     """Node → bytes that its disk must be written, by what the node says it was given, where
     `of_copies` holds."""
     now, each = results.database(run.record).given_bytes, results.database(run.record).bytes_of_copy
-    before = DatabaseFacts.read(run.record.facts.get("database_before")).given_bytes or {}
+    before = results.database_before(run.record).given_bytes or {}
     if not (now and each and of_copies(run)) or set(now) != set(before):
         return {}
     return {node: each * (count - before[node]) for node, count in now.items()}

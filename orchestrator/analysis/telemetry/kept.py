@@ -16,6 +16,7 @@ _BY_SECOND: Mapping[str, list[str]] = counters.GROWTH["by_second"]
 CPU_PCT = 85.0  # of what a node may use
 # Of a link's declared rate: of full frames 4 % are headers that the kernel does not count.
 LINK_PCT = 90.0
+_FLAT_PCT, _FLAT_FROM = 10.0, 10  # around the median second of so many or more: throughput stood
 SESSIONS = "sessions_"  # begins the names of the gauges that count them, by what they wait for
 _CORE = "busiest_core_pct"
 _WAYS = [counters.SENT_BYTES, counters.RECEIVED_BYTES]
@@ -105,12 +106,16 @@ def _of_seconds(
         if node in limits:
             busy = 100 * cores / limits[str(node)] >= CPU_PCT
             by_node.setdefault(str(node), {})["time_at_cpu_pct"] = 100 * float(busy.mean())
-    if rate := record.profile.cluster.network_bytes_per_s:
-        ways = _in(rates, _WAYS, window).groupby(["node", "time_s"], observed=True)["value"]
-        for node, busier in ways.max().groupby("node", observed=True):
-            of_rate, own = 100 * busier / rate, by_node.setdefault(str(node), {})
-            own["network_of_rate_pct"] = float(of_rate.median())
-            own["time_at_network_rate_pct"] = 100 * float((of_rate >= LINK_PCT).mean())
+    cluster = record.profile.cluster
+    ways = _in(rates, _WAYS, window).groupby(["node", "time_s"], observed=True)["value"]
+    for node, busier in ways.max().groupby("node", observed=True):
+        own, typical = by_node.setdefault(str(node), {}), float(busier.median())
+        if "url" in cluster.existing and len(busier) >= _FLAT_FROM:
+            near = (busier - typical).abs() <= typical * _FLAT_PCT / 100
+            own |= {"way_bytes_per_s": typical, "time_at_way_pct": 100 * float(near.mean())}
+        if rate := cluster.network_bytes_per_s:
+            own["network_of_rate_pct"] = 100 * typical / rate
+            own["time_at_network_rate_pct"] = 100 * float((100 * busier / rate >= LINK_PCT).mean())
     return by_node
 
 

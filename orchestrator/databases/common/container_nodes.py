@@ -150,22 +150,28 @@ def stop(names: Sequence[str], timeout_s: float, world: World) -> None:
 
 @contextmanager
 def stopped(
-    names: Sequence[str],
-    volumes: Sequence[Volume],
-    cleanly: Callable[[Sequence[str], World], None],
-    world: World,
+    names: Sequence[str], volumes: Sequence[Volume], last: str, most_s: float, world: World
 ) -> Iterator[None]:
-    """Stops the servers behind the block: on kept disks by `cleanly`. Kills them on other disks,
-    and after an error."""
+    """Stops the servers behind the block: on kept disks the first before the others, and NodeError
+    unless the log of each ends with `last`. Kills them on other disks, and after an error."""
     try:
         yield
     except BaseException:
         stop(names, 0, world)
         raise
-    if any(volume.kept for volume in volumes):
-        cleanly(names, world)
-    else:
+    if not any(volume.kept for volume in volumes):
         stop(names, 0, world)
+        return
+
+    def stop_cleanly(name: str) -> None:
+        container = world.platform.container(name)
+        container.stop(most_s)
+        if last not in (log := last_lines(name, world)):
+            given = {"name": name, "how": container.state(), "most_s": most_s}
+            raise failure(NodeError, "no clean stop", evidence=log, **given)
+
+    stop_cleanly(names[0])
+    at_once.each(stop_cleanly, names[1:])
 
 
 @runtime_checkable

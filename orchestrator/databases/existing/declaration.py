@@ -184,6 +184,7 @@ def endpoint(declared: Existing, server: Server) -> Endpoint:
         password=password(declared, server),
         database=declared.database,
         tls=tls(declared),
+        maintenance_database=declared.maintenance_database,
     )
 
 

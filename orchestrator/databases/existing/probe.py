@@ -256,8 +256,8 @@ def facts(
     )
     if observed.flavour == POSTGRESQL:
         return replace(_postgresql(declared, known, connect), more=more)
-    flags = _flags(sources(watched, pages.TSERVER))
-    masters = _flags({str(number): url for number, url in enumerate(declared.masters)})
+    flags = {name: pages.flags(url) for name, url in sources(watched, pages.TSERVER).items()}
+    masters = {str(number): pages.flags(url) for number, url in enumerate(declared.masters)}
     settings = server_facts.settings("tserver", flags) | server_facts.settings("master", masters)
     with connect(address(declared, declared.database), 60.0) as session:
         execution = server_facts.execution(session, flags)
@@ -274,10 +274,6 @@ def facts(
         known = replace(known, data_bytes=placement.pop("data_bytes"))
         more |= placement
     return replace(known, more=more)
-
-
-def _flags(urls: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    return {name: pages.flags(url) for name, url in urls.items()}
 
 
 def _postgresql(declared: Existing, known: DatabaseFacts, connect: Connect) -> DatabaseFacts:

@@ -7,7 +7,7 @@ YugabyteDB's: on another server the figures would be of something else.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from orchestrator.databases.common import with_quotients
 from orchestrator.databases.existing.declaration import LEASE_DATABASE, POSTGRESQL, YUGABYTEDB
@@ -44,17 +44,10 @@ def refused(banner: str, session: Session) -> str | None:
             return str(name)
     if banner_of(banner) is None:
         return None  # what else it understands is not known
-    of_settings, of_functions = signs["settings"], signs["functions"]
-    rows = session.rows(f"SELECT name FROM pg_settings WHERE name IN ({_listed(of_settings)})")
-    names = _listed(of_functions)
-    rows += session.rows(f"SELECT proname::text AS name FROM pg_proc WHERE proname IN ({names})")
-    present = {str(row["name"]) for row in rows}
-    every = of_functions | of_settings
+    every = signs["functions"] | signs["settings"]
+    names = ", ".join(f"'{name}'" for name in every)
+    present = {str(row["name"]) for row in session.rows(query(__package__, "signs", names=names))}
     return next((name for key, name in every.items() if key in present), None)
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(f"'{name}'" for name in names)
 
 
 def pooler_between(session: Session) -> str | None:

@@ -86,7 +86,8 @@ class PostgreSQL(Database):
         with ExitStack() as up:
             started = [up.enter_context(world.platform.running(plans[0]))]
             endpoint = container_nodes.endpoint(started[0], settings.PORT, password)
-            with container_nodes.stopped(names, volumes, _stop_cleanly, world):
+            # The primary first: it ends only when its standbys have its last checkpoint.
+            with container_nodes.stopped(names, volumes, _SHUT_DOWN, _STOP_DEADLINE_S, world):
                 _set_passwords(names[0], password, standby_password, world)
                 standbys = [world.platform.running(plan) for plan in plans[1:]]
                 started += up.enter_context(at_once.entered(standbys))
@@ -257,21 +258,6 @@ def _set_passwords(primary: str, password: str, standby_password: str, world: Wo
         raise
     if done.exit_code != 0:
         raise NodeError(f"{primary} could not set its passwords", evidence=done.err[-2000:])
-
-
-def _stop_cleanly(names: Sequence[str], world: World) -> None:
-    """Stops the primary first: it ends only when its standbys have received its last checkpoint."""
-
-    def stop(name: str) -> None:
-        world.platform.container(name).stop(_STOP_DEADLINE_S)
-        log = container_nodes.last_lines(name, world)
-        if _SHUT_DOWN not in log:
-            how, most_s = world.platform.container(name).state(), _STOP_DEADLINE_S
-            given = {"name": name, "how": how, "most_s": most_s}
-            raise failure(NodeError, "no clean stop", evidence=log, **given)
-
-    stop(names[0])
-    at_once.each(stop, names[1:])
 
 
 def checkpoints_s(log: str) -> tuple[float, ...] | None:

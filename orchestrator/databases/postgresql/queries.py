@@ -34,7 +34,7 @@ def facts(session: Session, memory_bytes: int | None, image: str | None = None) 
         image=image,
         durable=all(durable(name, value) for name, value in durability.items()),
         durability=durability,
-        settings=_named(session, "source = 'command line'"),
+        settings=_named(session, "source = 'command line' OR name ~ '^pg_stat_statements'"),
         data_bytes=now.pop("data_bytes"),
         cache_bytes=memory_bytes,
         since_reset=with_quotients(counters),

@@ -20,15 +20,9 @@ PORT = 5432
 
 _KIB, _MIB, _GIB = 2**10, 2**20, 2**30
 _MANY_CONNECTIONS_FROM_DISK_BYTES = 64 * _GIB
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_NAME = re.compile(r"(pg_stat_statements\.)?[a-z][a-z0-9_]*")
 
-# Which values keep a commit durable; anything else gives durability up.
-_TRUE = {"on", "true", "yes", "1"}
-_DURABLE = {
-    "fsync": _TRUE,
-    "full_page_writes": _TRUE,
-    "synchronous_commit": _TRUE | {"remote_apply"},
-}
+_DURABLE = shipped(__package__, "settings.yaml")["durable"]
 DURABILITY = (*_DURABLE, "synchronous_standby_names", "wal_sync_method", "data_checksums")
 
 

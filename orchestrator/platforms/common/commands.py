@@ -6,6 +6,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from typing import Protocol
 
 from orchestrator.errors import NodeError, RunError, TierbenchError
@@ -136,18 +137,26 @@ def follow(
 ) -> bool:
     """Reads the output to its end; False if the deadline comes first. Each second it looks at the
     containers of `watch` and calls `look`; and `ask`, for a sign of life, when no output has come
-    for a while. What they raise has the last output as its evidence."""
+    for a while. What they raise has the last output as its evidence. Looking holds up no line: by
+    when lines come it is measured, and a busy cluster may take seconds to answer."""
     looked_s = quiet_s = clock.monotonic()
     came = 0
+    looking: Future[None] | None = None
+
+    def look_at_all() -> None:
+        raise_if_dead(watch, output)
+        look()
+
     try:
         while output.follow(on_line or (lambda _line: None)):
             now = clock.monotonic()
             if now >= deadline:
                 return False
-            if now >= looked_s + _LOOK_EVERY_S:
-                raise_if_dead(watch, output)
-                look()
-                looked_s = now
+            if looking and looking.done():
+                looking.result()
+                looking = None
+            if looking is None and now >= looked_s + _LOOK_EVERY_S:
+                looking, looked_s = at_once.begun(look_at_all), now
             if output.came != came:
                 came, quiet_s = output.came, now
             elif now >= quiet_s + QUIET_S:

@@ -152,7 +152,8 @@ class Leftovers:
                 if STANDING not in labels and labels.get(CAMPAIGN, "") not in spared
             ]
 
-        def take(kind: str, thing: Any, remove: Callable[[], None]) -> None:
+        def take(kind: str, thing: Any) -> None:
+            remove = partial(self.remove, kind, thing)
             swept.take(f"{kind} {thing.name}", (lambda: None) if only_list else remove)
 
         def volumes() -> list[Any]:
@@ -171,21 +172,22 @@ class Leftovers:
                             swept.removed.append(f"volume {volume.name}")
                     with suppress(DockerException, OSError):
                         container.stop(timeout=15)
-                remove = partial(self.remove_container, container.name, container.id)
-                take("container", container, remove)
+                take("container", container)
             for volume in volumes():
-                take("volume", volume, partial(self.remove_volume, volume))
+                take("volume", volume)
             for network in ours(patiently(lambda: self._client.networks.list(filters=OURS))):
-                take("network", network, partial(self.remove_network, network))
+                take("network", network)
         return swept.result("docker ps -a")
 
-    def make_room(self, kind: str, name: str, get: Callable[[str], Any]) -> Any | None:
-        """Returns our leftover of that name, if any. UnavailableError if it is not ours."""
+    def make_room(self, kind: str, name: str, get: Callable[[str], Any]) -> None:
+        """Removes our leftover of that name, if any. UnavailableError if it is not ours."""
         leftover = self._engine.found(lambda: get(name))
-        if leftover is not None and LABEL not in labels_of(leftover):
+        if leftover is None:
+            return
+        if LABEL not in labels_of(leftover):
             how = f"rename or remove it (`docker {kind} rm {name}`)"
             raise failure(UnavailableError, "not ours", kind=kind, name=name, advice=how)
-        return leftover
+        self.remove(kind, leftover)
 
     def remove_container(self, name: str, container: str) -> None:
         """Removes a container, given its name or id; it is gone when this returns."""
@@ -194,11 +196,10 @@ class Leftovers:
             lambda: self._client.containers.get(container).remove(force=True, v=True),
         )
 
-    def remove_volume(self, volume: Any) -> None:
-        self._until_gone(f"volume {volume.name}", lambda: volume.remove(force=True))
-
-    def remove_network(self, network: Any) -> None:
-        self._until_gone(f"network {network.name}", network.remove)
+    def remove(self, kind: str, thing: Any) -> None:
+        """Removes a thing that docker-py has; it is gone when this returns."""
+        options = {"container": {"force": True, "v": True}, "volume": {"force": True}}.get(kind, {})
+        self._until_gone(f"{kind} {thing.name}", lambda: thing.remove(**options))
 
     def _until_gone(self, thing: str, remove: Callable[[], None]) -> None:
         """Tries for a while: others may hold it, or be removing it, at this moment."""

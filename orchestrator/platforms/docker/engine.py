@@ -162,10 +162,7 @@ class DockerPlatform:
 
     def _new(self, spec: powers.ContainerSpec) -> Any:
         with self._engine.errors(f"starting {spec.name}"):
-            get = self._client.containers.get
-            leftover = self._leftovers.make_room("container", spec.name, get)
-            if leftover is not None:
-                self._leftovers.remove_container(spec.name, leftover.id)
+            self._leftovers.make_room("container", spec.name, self._client.containers.get)
             return self._create(spec)
 
     def _up(self, spec: powers.ContainerSpec, container: Any) -> DockerContainer:

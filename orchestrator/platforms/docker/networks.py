@@ -33,7 +33,7 @@ class Networks:
             network, subnet = self._create_network(name, preferred)
         if str(subnet) not in preferred:
             addresses = [str(subnet[_FIRST + number]) for number in range(nodes)]
-        with taken_down(lambda: self._leftovers.remove_network(network)):
+        with taken_down(lambda: self._leftovers.remove("network", network)):
             yield Network(name, tuple(addresses))
 
     def _create_network(
@@ -71,7 +71,7 @@ class Networks:
             leftover = LABEL in labels and labels.get(CAMPAIGN, "") not in spared
             if leftover and set(subnets) & set(preferred):
                 with suppress(TierbenchError):
-                    self._leftovers.remove_network(network)
+                    self._leftovers.remove("network", network)
                     continue
             used += map(ipaddress.ip_network, subnets)
         return used
@@ -81,13 +81,11 @@ class Networks:
         # nouuid: disks are copies of each other, with the same XFS identity.
         options = {"type": fstype, "device": device, "o": "noatime,nouuid"} if device else {}
         with self._engine.errors(f"making volume {name}"):
-            leftover = self._leftovers.make_room("volume", name, self._client.volumes.get)
-            if leftover is not None:
-                self._leftovers.remove_volume(leftover)
+            self._leftovers.make_room("volume", name, self._client.volumes.get)
             volume = self._client.volumes.create(
                 name, driver="local", driver_opts=options, labels=self._engine.labels
             )
-        with taken_down(lambda: self._leftovers.remove_volume(volume)):
+        with taken_down(lambda: self._leftovers.remove("volume", volume)):
             yield name
 
 

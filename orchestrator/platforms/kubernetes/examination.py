@@ -18,7 +18,7 @@ from orchestrator.platforms.common.machines import Finding
 from orchestrator.platforms.kubernetes.connection import RIGHTS, Api, Refused, Thing, cluster_errors
 from orchestrator.platforms.kubernetes.manifests import SHARES, size_bytes
 from orchestrator.platforms.kubernetes.placing import ZONE
-from orchestrator.platforms.kubernetes.space import address, label_of, name_of
+from orchestrator.platforms.kubernetes.space import address, label_of, manifest, name_of
 from orchestrator.units import format_bytes
 
 _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
@@ -86,11 +86,7 @@ def _allowed(api: Api, resource: str, verb: str, namespace: str) -> bool:
     whole, _, below = resource.partition("/")
     name, _, group = whole.partition(".")
     asked = {"verb": verb, "group": group, "resource": name, "subresource": below}
-    review = {
-        "apiVersion": "authorization.k8s.io/v1",
-        "kind": "SelfSubjectAccessReview",
-        "spec": {"resourceAttributes": {**asked, "namespace": namespace}},
-    }
+    review = manifest("SelfSubjectAccessReview", asked={**asked, "namespace": namespace})
     return bool(api.make(_REVIEWS, review).get("status", {}).get("allowed"))
 
 

@@ -28,7 +28,7 @@ _GATE_CPU, _GATE_MEMORY = "100m", "64Mi"
 # The kernel shares out a busy machine by requests. On two busy cores, answers of a disk whose
 # server had asked for nothing were late by 0.5 to 0.6 ms in the mean, at 250m by 0.4, at 400m and
 # more by 0.15, and on Docker, where all containers count alike, by 0.05.
-SHARES = {"disk": "500m", "client": "250m"}  # by role
+SHARES = {"disk": "500m", "client": "250m", "coordinator": "100m"}  # by role
 
 
 def pod(
@@ -120,14 +120,13 @@ def _key(number: int, name: str) -> str:
 
 
 def _resources(spec: ContainerSpec) -> dict[str, Any]:
-    """Requests equal limits, which are set aside; disks and clients only ask for a share."""
-    if not spec.cpus and not spec.memory_bytes:
-        return {"requests": {"cpu": SHARES[spec.role]}} if spec.role in SHARES else {}
-    amounts = {
+    """Requests equal limits, which are set aside. What is beside nodes only asks for a share."""
+    share = {"cpu": SHARES[spec.role]} if spec.role in SHARES else {}
+    limits = {
         **({"cpu": f"{round(spec.cpus * 1000)}m"} if spec.cpus else {}),
         **({"memory": str(spec.memory_bytes)} if spec.memory_bytes else {}),
     }
-    return {"requests": amounts, "limits": amounts}
+    return {key: of for key, of in {"requests": share | limits, "limits": limits}.items() if of}
 
 
 def _volumes(

@@ -212,7 +212,8 @@ class Pod:
         forwarded = zip(spec.ports, self._forwards, strict=True)
         self.ports = {port: forward.local_port for port, forward in forwarded}
         self.id = trouble.status_of(pod).get("containerID", "").rpartition("//")[2]
-        self.address = spec.address
+        # One without a name in its network has the address that it got.
+        self.address = spec.address or pod["status"].get("podIP")
 
     def _look(self) -> Thing | None:
         return self._space.find("container", self.name)

@@ -5,8 +5,10 @@ from dataclasses import replace
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import Bottleneck, CellSummary
+from orchestrator.analysis.figures.statements import pooled
+from orchestrator.facts import group
 from orchestrator.report import wording
-from orchestrator.report.blocks import Cell, Part, Row, Section, Table, table_of
+from orchestrator.report.blocks import Cell, Paragraph, Part, Row, Section, Table, table_of
 from orchestrator.report.prose import said, words
 from orchestrator.report.report_index import ReportIndex
 
@@ -130,3 +132,28 @@ def _counted(index: ReportIndex, columns: Mapping[str, str], slowest: str = "") 
         return {"Tier": Cell(tier, tier=tier), **cells}
 
     return list(index.rows(row)) if any(map(index.has, columns)) else []
+
+
+_OF_STATEMENT = words("statements.columns")
+_MOST, _LONGEST = 10, 160  # statements, and characters of each
+
+
+def statements(index: ReportIndex) -> tuple[Section, ...]:
+    """What the servers counted of each, and why others did not; empty where none was asked. A count
+    that is 0 throughout is no column."""
+    rows, reasons = list[Row](), dict[str, None]()
+    for load, tier in ((load.name, tier) for load in index.workloads for tier in index.tiers):
+        records = [run.record for run in index.finished(tier, load)]
+        whys = (str(group(each.facts, "statements").get("not_read", "")) for each in records)
+        reasons |= {why.partition(": ")[2]: None for why in whys if why}  # without the address
+        table, window_s = pooled(records)
+        rows += [Cell(f"{load}, {tier}", strong=True)] if len(table) else []
+        rates = {"calls": table["calls"] / window_s, "share": 100 * table["ms"] / table["ms"].sum()}
+        of_call = table.div(table["calls"], axis=0).assign(**rates)[list(_OF_STATEMENT)]
+        for query, row in of_call.head(_MOST).rename(columns=_OF_STATEMENT).iterrows():
+            cells = {str(of): units.format_number(n) if n else "" for of, n in row.items()}
+            rows.append({"Statement": units.shortened(str(query), _LONGEST), **cells})
+    counted = [table_of(rows, ("Statement",), (said("statements.about"),))] if rows else []
+    absent = [Paragraph(said("statements.absent", why=why), "Not counted") for why in reasons]
+    part = Part("", (*counted, *absent))
+    return (Section("statements", "Statements", (part,)),) if part.blocks else ()

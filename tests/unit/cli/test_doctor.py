@@ -191,6 +191,10 @@ def test_images_are_brought_to_the_cluster_of_a_profile(
     assert tierbench(here, "setup", "--profile", profile(KUBERNETES)) == 0
     assert engine.asked == [("push", tag, "registry.example") for tag in OUR_IMAGES]
     assert clusters["bench"].calls != [] and clusters["test"].calls == []
+    hadoop = own_images.tag(ROOT, "hadoop")
+    engine.images.here |= {hadoop: "sha256:1"}
+    assert tierbench(here, "setup", "--profile", profile(KUBERNETES), "--db", "hdfs") == 0
+    assert engine.asked[-1] == ("push", hadoop, "registry.example")
 
 
 # ------------------------------------------------------------------ where the checklist runs

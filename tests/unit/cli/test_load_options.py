@@ -81,22 +81,6 @@ def test_a_rate_needs_no_capacity(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("workloads", "options", "said"),
-    [
-        ("tpcc", {"latency_at": "70%", "scale": "study"}, "terminals think"),
-        ("tpcc", {"latency_at": "70%", "generator": "benchbase"}, "is run by benchbase"),
-        ("oltp_read_only", {"sweep": "rate=5,10"}, "is run by sysbench-stock"),
-    ],
-)
-def test_what_cannot_be_asked_is_refused(
-    tmp_path: Path, workloads: str, options: dict[str, str], said: str
-) -> None:
-    with pytest.raises(UsageError) as refused:
-        planned(tmp_path, workloads, **options)
-    assert said in refused.value.mistakes[0].what
-
-
-@pytest.mark.parametrize(
     ("workload", "generator"),
     [("tpcc", None), ("tpcc", "benchbase"), ("oltp_read_only", None), ("disk-matrix", None)],
 )

@@ -114,7 +114,7 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
         "--drain": "--profile premium --drain",
         **JSON,
     },
-    "setup": {"--platform": "", "--profile": ""},
+    "setup": {"--platform": "", "--profile": "", "--db": ""},
     "doctor": {
         "--db": "",
         "--version": "--version 2025.2.2.2",

@@ -7,11 +7,15 @@ from typing import Any
 
 import pytest
 
+from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.options import Request
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
 from orchestrator.planning.plan import as_used
+from orchestrator.run import forecast
 from orchestrator.system import store
+from tests import loads
+from tests.apps import an_app
 from tests.asked import Ask, ask
 from tests.documented import documented_commands
 from tests.option_kinds import planned, problems, told
@@ -92,6 +96,9 @@ def test_each_factor_is_planned_on_each_database(text: str, database: str) -> No
         ("data=1MB,2MB", {"workloads": ("tpcc",)}, "one warehouse"),
         ("host_cache=none,read-only", {}, "attach one with each setting"),
         ("threads=1,2", {"sweep": "threads=1,2"}, "--sweep"),
+        ("", {"latency_at": "70%", "workloads": ("tpcc",), "scale": "study"}, "terminals think"),
+        ("", {"latency_at": "70%", "workloads": ("tpcc",), "generator": "benchbase"}, "is run by"),
+        ("", {"sweep": "rate=5,10", "workloads": ("oltp_read_only",)}, "is run by sysbench-stock"),
         ("threads=1,2", {"latency_at": "70%"}, "--latency-at"),
         ("threads=1,2", {"until": "decided"}, "--until"),
         ("threads=1,2", {"windows": "many"}, "--windows many"),
@@ -191,3 +198,21 @@ def test_every_command_of_the_page_is_planned(words: list[str], ask: Ask) -> Non
     nodes = ["--nodes", "3"] if "replication_factor=1,3" in words else []
     plan = ask([*words[1:], "--db", "postgresql", *nodes]).plan
     assert all(load.varied for load in plan.workloads) and len(plan.workloads) >= 2
+
+
+OF_HDFS = documented_commands("HDFS.md", "Study 4: one factor at a time")
+
+
+@pytest.mark.parametrize("words", OF_HDFS, ids=" ".join)
+def test_every_factor_of_hdfs_could_begin_and_has_its_law(words: list[str], ask: Ask) -> None:
+    plan = ask(words[1:]).plan
+    parts, world = an_app(Path("cache")).unasked()
+    found = forecast.look_ahead(plan, parts, world).problems
+    assert not [told(one) for one in found if isinstance(one, UsageError)]
+
+    rates = {load.name: 50 * 0.6**place for place, load in enumerate(plan.workloads)}
+    (factor,) = judge(loads.of_plan(plan, rates)).varied
+    (tier,) = factor.tiers
+    assert {step.verdict for step in tier.steps} == {"worse"}
+    assert bool(tier.laws) == bool(factor.numbers)
+    assert {law.values for law in tier.laws} <= {len(rates)}

@@ -29,17 +29,13 @@ def volumes(kept: bool = True) -> list[Volume]:
     return [Volume(f"disk-{n}", f"/dev/loop{n}", restored=False, kept=kept) for n in (1, 2, 3)]
 
 
-class OneEngine(FakePlatform):
-    joins_networks = True
-
-
-class Engine(OneEngine):
+class Engine(FakePlatform):
     """Its published ports are those of the pages that a real cluster showed."""
 
     def __init__(self, port: int) -> None:
         super().__init__(images=[IMAGE])
         self.port = port
-        self.said |= {"net-name-node": "node: its files are kept\n"}
+        self.said |= {"net-name-node": "node: ended\n"}
         self.said |= {f"net-node-{n}": "node: ended\n" for n in (1, 2, 3)}
 
     def running(self, spec):  # type: ignore[no-untyped-def]
@@ -77,6 +73,8 @@ def test_a_data_node_on_each_disk_and_a_name_node_beside_them() -> None:
     first, *others = engine.specs.values()
     assert first.command == ("name", "-Ddfs.blocksize=32m")
     assert first.io_caps == () and first.placement == "node-1"
+    # No part of node 1's CPU, where all that is promised must be free.
+    assert first.cpus is None and first.role == "coordinator"
     assert [spec.mounts for spec in others] == [(Mount(f"disk-{n}", "/data"),) for n in (1, 2, 3)]
     assert {spec.command for spec in others} == {("data", "-Ddfs.blocksize=32m")}
     assert [spec.address for spec in others] == list(NETWORK.addresses)
@@ -106,21 +104,15 @@ def test_disks_are_kept_only_after_a_clean_end() -> None:
 )
 def test_what_cannot_run_is_refused(change: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError) as refused:
-        Hdfs().check(replace(SPEC, **change), fake_world(platform=OneEngine()))  # type: ignore[arg-type]
+        Hdfs().check(replace(SPEC, **change), fake_world(platform=FakePlatform()))  # type: ignore[arg-type]
     assert said in refused.value.mistakes[0].what
 
 
 def test_the_image_is_built_when_it_is_first_needed() -> None:
-    platform = OneEngine()
+    platform = FakePlatform()
     Hdfs().check(SPEC, fake_world(platform=platform))
     Hdfs().check(SPEC, fake_world(platform=platform))
     assert [asked[:2] for asked in platform.asked] == [("build", IMAGE)]
-
-
-def test_where_a_name_node_could_not_be_reached_it_is_refused() -> None:
-    """As on Kubernetes, whose pods have no names, and on several engines."""
-    with pytest.raises(UsageError, match="one Docker engine alone"):
-        Hdfs().check(SPEC, fake_world(platform=FakePlatform()))
 
 
 def test_facts_are_read_back_from_the_data_nodes() -> None:

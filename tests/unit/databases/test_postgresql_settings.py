@@ -112,19 +112,24 @@ def test_a_copy_needs_a_node() -> None:
     }
 
 
+def test_settings_of_what_counts_statements_may_be_given() -> None:
+    library = {"shared_preload_libraries": "pg_stat_statements"}
+    assert refused(settings={**library, "pg_stat_statements.track": "all"}) == {}
+
+
 def test_all_mistakes_come_at_once() -> None:
     mistakes = refused(
         nodes=101,
         size=replace(SMOKE, memory_bytes=64 * MIB),
         version="16",
-        settings={"port": "5433", "a.b": "1", "-x": "1"},
+        settings={"port": "5433", "a.b.c": "1", "-x": "1"},
     )
     assert list(mistakes) == [
         "cluster.nodes",
         "cluster.node.memory",
         "cluster.version",
         "cluster.settings.port",
-        "cluster.settings.a.b",
+        "cluster.settings.a.b.c",
         "cluster.settings.-x",
     ]
 

@@ -12,8 +12,9 @@ import pytest
 
 from orchestrator import load_generators
 from orchestrator.errors import LoadError, UsageError
+from orchestrator.hadoop.pages import Servers
 from orchestrator.load_generators.tera import Tera
-from orchestrator.model import ClusterSpec, Node, NodeSize, Workload
+from orchestrator.model import Cluster, ClusterSpec, Node, NodeSize, Placing, Workload
 from orchestrator.parts import ClientLoad
 from orchestrator.planning import durations, plan, profiles, sizes
 from orchestrator.powers import Completed, World
@@ -63,6 +64,18 @@ def ran(
     with hadoop.cluster(changed) as cluster:
         phases = Tera().run(ClientLoad(workload, cluster, CLIENT, out, world))
     return phases, platform, begins
+
+
+def test_on_a_store_by_its_url_nobody_is_asked_for_copies(tmp_path: Path) -> None:
+    platform = Jobs(hadoop.said("gen.log"), clock := FakeClock())
+    world: World = fake_world(platform=platform, clock=clock)
+    own = {"STORE": "s3a://bucket", "FOLDER": "/folder/of-a-run", "SETTINGS": ""}
+    nodes = (Node("node-1", "database", container="node-1"),)
+    cluster = Cluster("store", "", nodes, (), "net", Servers("", {}, own))
+    Tera().run(ClientLoad(shipped("gen"), cluster, CLIENT, tmp_path, world))
+    (environment,) = platform.environments
+    assert own.items() < environment.items()
+    assert environment["BYTES"] == "192000000"
 
 
 def test_a_writer_on_every_node_from_the_first_task_to_the_last(tmp_path: Path) -> None:
@@ -193,6 +206,9 @@ def test_other_workloads_do_not_run_on_it_nor_these_elsewhere() -> None:
     with pytest.raises(UsageError, match="cannot run on hdfs"):
         plan.check_owners(own, a_plan().workloads, "hdfs")
     plan.check_owners(own, [shipped(name) for name in NAMES], "hdfs")
+    apart = replace(own[0], placing=Placing(machines=("ssh://db-1", "ssh://db-2")))
+    with pytest.raises(UsageError, match="one Docker engine or on Kubernetes"):
+        plan.check_owners([apart], [shipped("gen")], "hdfs")
 
 
 def test_its_data_are_sized_as_those_of_a_database_are() -> None:

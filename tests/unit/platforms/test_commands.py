@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -115,3 +116,32 @@ def test_a_command_ends_when_the_guard_is_lost() -> None:
         deadline = clock.monotonic() + 50
         commands.follow(Output(chunks()), None, (), deadline, clock, guard.require)
     over.set()
+
+
+def test_a_look_at_others_that_takes_long_holds_up_no_line() -> None:
+    """By when lines come it is measured, and a busy cluster was seen to answer after seconds."""
+    looks, line_came, came_meanwhile = threading.Event(), threading.Event(), []
+
+    class Slow:
+        name = "slow"
+
+        def state(self) -> str:
+            looks.set()
+            came_meanwhile.append(line_came.wait(5))
+            return "running"
+
+    def said() -> Iterator[Chunk]:
+        yield b"one\n", None
+        assert looks.wait(5)
+        yield b"two\n", None
+        while not came_meanwhile:
+            threading.Event().wait(0.01)
+
+    def on_line(line: str) -> None:
+        if line == "two":
+            line_came.set()
+
+    watch: list[Any] = [Slow()]
+    clock = SystemClock()
+    assert commands.follow(Output(said()), on_line, watch, clock.monotonic() + 20, clock)
+    assert came_meanwhile[0]

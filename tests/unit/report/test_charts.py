@@ -92,6 +92,15 @@ def test_caps_stand_where_their_tier_came_near() -> None:
     assert list(far.values()) == ["cap of ultra: 250 MB/s"]
 
 
+def test_a_cap_of_iops_does_not_stand_over_cpu() -> None:
+    """A disk of few IOPS has a cap that is a number as CPU in percent is."""
+    index = one_run("premium", measure_s=20.0)
+    near = series.Series(pd.DataFrame({"tier": ["premium"], "value": [900.0]}), 1)
+    cpu = Measure("cpu_pct", "cpu", "CPU of the database nodes", "% of limit")
+    assert list(over_time._limits(index, IOPS, near).values()) == ["cap of premium: 1,100"]
+    assert over_time._limits(index, cpu, near) == {}
+
+
 def test_chart_draws_each_run_with_its_cap_and_warm_up() -> None:
     table = pd.DataFrame(
         {

@@ -33,6 +33,8 @@ _RATES = {
     "block_cache_hits_total": (90.0, 90.0),
     "block_cache_misses_total": (10.0, 10.0),
     "write_stall_seconds_total": (0.0, 0.5),
+    "transaction_conflicts_total": (20.0, 4.0),
+    "write_rejections_total": (0.0, 0.0),
 }
 EVERY_S = 5.0
 
@@ -117,3 +119,4 @@ def test_the_report_shows_them_where_they_were_sampled() -> None:
     assert (row["Time of a sync"].text, row["Time of a sync"].detail) == ("5 ms", "node-2 6 ms")
     assert row["Compactions wrote"].text == "3 MB/s"
     assert row["Writes held back"].text == "25 %"
+    assert (row["Writes refused/s"].text, row["Conflicts/s"].text) == ("0", "24")

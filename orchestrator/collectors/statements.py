@@ -1,0 +1,20 @@
+"""What servers have counted of each statement, from `pg_stat_statements`: PostgreSQL's where it has
+the extension, and YugabyteDB's, which ships with it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from orchestrator.model import Cluster
+from orchestrator.system import sql
+
+
+def statement_counts(cluster: Cluster, connect: sql.Connect = sql.session) -> Iterator[sql.Row]:
+    """Of the load's database a row for each statement and server, with the columns of the query in
+    queries.yaml. RunError if a server does not count statements, or does not show them."""
+    known = cluster.database in ("postgresql", "yugabytedb")
+    for endpoint in cluster.endpoints if known else ():
+        database = endpoint.maintenance_database or endpoint.database
+        at = replace(sql.local(endpoint), database=database, connect_s=5, grace_s=1.0)
+        with connect(at, 10.0) as session:
+            rows = session.rows(sql.query(__package__, "statements", database=endpoint.database))
+        yield from ({"server": f"{endpoint.host}:{endpoint.port}", **row} for row in rows)

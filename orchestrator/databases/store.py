@@ -1,0 +1,128 @@
+"""A store of files that others run, by its URL as Hadoop's drivers write it: `abfs://…`, `s3a://…`.
+
+Its nodes are containers in which only the jobs run, each with a share of the load: the client's
+side. Each run has a folder of its own in the store, removed at its end. What signs in is in the
+environment of this program and of the jobs, and nowhere else.
+"""
+
+import os
+import re
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from orchestrator.errors import Mistake, TierbenchError, UnavailableError, require_none
+from orchestrator.hadoop.pages import Servers
+from orchestrator.keys.messages import failure, message
+from orchestrator.keys.strict_yaml import shipped
+from orchestrator.model import Cluster, ClusterSpec, Volume
+from orchestrator.parts import Database
+from orchestrator.platforms import own_images
+from orchestrator.platforms.common.machines import as_node
+from orchestrator.powers import Container, ContainerSpec, Network, World
+from orchestrator.system import at_once, redaction
+
+_SHELL = ("job", "org.apache.hadoop.fs.FsShell")
+_FEW_TRIES = ("-Dfs.azure.io.retry.max.retries=2", "-Dfs.s3a.attempts.maximum=2")
+_ASK_S, _REMOVE_S = 120.0, 3600.0
+_URL = re.compile(r"(?P<store>(?P<scheme>\w+)://[^\s/:?#]+)(?P<folder>(?:/[^\s/:?#]+)*)/?")
+_SETTING = re.compile(r"fs\.(?:s3a|azure)\.[\w.-]+")
+_SECRET = re.compile("key|secret|token|password|sas")
+
+
+class Store(Database):
+    """Nothing of it settles, is warmed or has counters that are read here."""
+
+    name = "store"
+
+    def image(self, spec: ClusterSpec, world: World) -> str:
+        return own_images.tag(world.root, "hadoop")
+
+    def restores(self, spec: ClusterSpec) -> bool:
+        return False
+
+    def check(self, spec: ClusterSpec, world: World) -> None:
+        """See `Database`. UnavailableError too if the store does not answer, or not to this key."""
+        what = "the store cannot be used as the profile says"
+        require_none(list(_mistakes(spec)), what, "correct the profile, or the environment")
+        own_images.provide(world.root, "hadoop", world.platform, world.progress)
+        environment = _environment(spec, "")
+        with world.platform.running(_client(f"{world.scope}-ask", world)) as client:
+            asked = (*_FEW_TRIES, "-ls", environment["STORE"] + "/")
+            trouble = _trouble(client, environment, _ASK_S, *asked)
+        if trouble:
+            raise failure(UnavailableError, "no answer of the store", spec=spec, evidence=trouble)
+
+    @contextmanager
+    def running(
+        self, spec: ClusterSpec, volumes: Sequence[Volume], network: Network, world: World
+    ) -> Iterator[Cluster]:
+        environment = _environment(spec, f"{network.name}-{secrets.token_hex(4)}")
+        names = [f"node-{number}" for number in range(1, spec.nodes + 1)]
+        given = {"role": "database", "network": network.name}
+        plans = [_client(f"{network.name}-{n}", world, placement=n, **given) for n in names]
+        with at_once.entered([world.platform.running(plan) for plan in plans]) as started:
+            nodes = tuple(as_node(at, n, "database") for n, at in zip(names, started, strict=True))
+            try:
+                handle = Servers("", {}, environment)
+                yield Cluster(self.name, "", nodes, (), network.name, handle)
+            finally:
+                _remove(started[0], environment, world)
+
+
+def _mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
+    signs, where = shipped(__package__, "store.yaml"), "cluster.existing"
+    url = _URL.fullmatch(spec.existing.get("url", ""))
+    if spec.settings:
+        yield Mistake("cluster.settings", f"write the driver's under `{where}`")
+    if not url or url["scheme"] not in signs:
+        schemes = " or ".join(f"{scheme}://…" for scheme in signs)
+        yield Mistake(f"{where}.url", f"is no store's: write {schemes}, without a password")
+    for name, value in spec.existing.items():
+        if name != "url" and (not _SETTING.fullmatch(name) or set(value) & set(" \t\n'\"")):
+            yield Mistake(f"{where}.{name}", "is no `fs.s3a.…` or `fs.azure.…` without spaces")
+        elif name != "url" and _SECRET.search(name):
+            yield Mistake(f"{where}.{name}", "is a secret: the environment alone may have it")
+    for variable in signs.get(url["scheme"], ()) if url else ():
+        if not os.environ.get(variable):
+            yield Mistake(f"{where}.url", f"the environment variable {variable} is not set")
+
+
+def _environment(spec: ClusterSpec, folder: str) -> dict[str, str]:
+    """Of the jobs: where the store is, their folder there, and what signs in."""
+    url = _URL.fullmatch(spec.existing["url"])
+    assert url is not None, "`check` refuses others"
+    signs = {name: os.environ[name] for name in shipped(__package__, "store.yaml")[url["scheme"]]}
+    redaction.remember(*signs.values())
+    given = (f"-D{name}={value}" for name, value in spec.existing.items() if name != "url")
+    return {
+        **signs,
+        "STORE": url["store"],
+        "FOLDER": f"{url['folder']}/{folder}",
+        "SETTINGS": " ".join(given),
+    }
+
+
+def _client(name: str, world: World, **more: str) -> ContainerSpec:
+    """Waits for commands; what signs in is given to these, not to it."""
+    wait = ("sh", "-c", "trap 'exit 0' TERM; while :; do sleep 1; done")
+    return own_images.container("hadoop", name, wait, world, **more)
+
+
+def _trouble(client: Container, environment: Mapping[str, str], most_s: float, *words: str) -> str:
+    """What the driver says of a command that failed; "" of one that did not."""
+    done = client.exec((*_SHELL, *words), env=environment, timeout_s=most_s)
+    return done.tail() if done.exit_code != 0 else ""
+
+
+def _remove(client: Container, environment: Mapping[str, str], world: World) -> None:
+    """Removes the run's folder; a warning names it if that fails."""
+    folder = environment["FOLDER"]
+    try:
+        words = ("-rm", "-r", "-f", "-skipTrash", folder)
+        trouble = _trouble(client, environment, _REMOVE_S, *words)
+    except TierbenchError as error:
+        trouble = error.what
+    if trouble:
+        where = environment["STORE"] + folder
+        world.progress.warn(message("folder may stay", where=where, error=trouble[-300:]))
