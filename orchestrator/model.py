@@ -16,6 +16,7 @@ ClientPlace = Literal["outside", "beside"]
 Stage = Literal["nothing", "disk", "network", "commit"]
 Direction = Literal["higher", "lower", "none"]
 Outcome = Literal["done", "failed", "interrupted"]
+STORE = "store"  # the member for files of others by a URL; no name for --db
 
 # ------------------------------------------------------------------ what a person declares
 
@@ -53,7 +54,7 @@ class ClusterSpec:
     @property
     def member(self) -> str:
         """The database that reaches it: of clusters that others run, a store of files has a URL."""
-        return "store" if "url" in self.existing else self.database
+        return STORE if "url" in self.existing else self.database
 
     @property
     def size(self) -> NodeSize:

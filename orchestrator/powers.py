@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict, Unpack
 
 from orchestrator.guards import Guard
 from orchestrator.model import DeviceCap
@@ -48,9 +48,6 @@ class Shell(Protocol):
     ) -> Completed:
         """Runs to the end. A non-zero exit is returned, not raised. RunError past the deadline;
         UnavailableError if the command is not installed."""
-
-    def spawn(self, argv: Sequence[str], log: Path) -> None:
-        """Starts a daemon that outlives this program and appends its output to `log`."""
 
 
 @dataclass(frozen=True)
@@ -178,11 +175,21 @@ class Conversation(Protocol):
     def receive(self, timeout_s: float) -> str: ...
 
 
+class How(TypedDict, total=False):
+    """How a command is run. `on_line` gets each line of its standard output. NodeError if one of
+    `watch` no longer runs."""
+
+    env: Mapping[str, str] | None
+    on_line: Callable[[str], None] | None
+    watch: Sequence[Container]
+    user: str
+
+
 class Container(Protocol):
     """A container by its name, and what can be done with it; to have one asks nothing. All but the
-    name is known only if this program has started it. `ports`: container port → port on `host`, as
-    seen from here. `ulimits`: those in force of its spec's, a number or UNLIMITED; empty if they
-    could not be read. `process_id`: None if only the machine that runs it can tell."""
+    name is known only if this program has started it. `address`: its spec's, or what a pod got.
+    `ports`: container port → port on `host`, as seen from here. `ulimits`: those in force of its
+    spec's, a number or UNLIMITED; empty if unread. `process_id`: None if only its machine knows."""
 
     name: str
     id: str
@@ -192,18 +199,8 @@ class Container(Protocol):
     ulimits: Mapping[str, str]
     host: str
 
-    def exec(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        env: Mapping[str, str] | None = None,
-        on_line: Callable[[str], None] | None = None,
-        watch: Sequence[Container] = (),
-        user: str = "",
-    ) -> Completed:
-        """Runs a command to its end; `on_line` gets each line of standard output. RunError past the
-        deadline; NodeError if one of `watch` no longer runs. A non-zero exit is returned."""
+    def exec(self, argv: Sequence[str], *, timeout_s: float, **how: Unpack[How]) -> Completed:
+        """Runs a command to its end. RunError past the deadline. A non-zero exit is returned."""
 
     def conversation(self, argv: Sequence[str]) -> AbstractContextManager[Conversation]:
         """Runs a command in it until the block ends, and talks with that."""

@@ -23,20 +23,6 @@ _TIME = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0
 _DIGITS = r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*"
 _NUMBER = re.compile(_DIGITS + r"([A-Za-zµ/]*)\s*$")
 
-
-def _any_case(units: Iterable[str]) -> str:
-    """A pattern of units, without inline flags: JavaScript has none."""
-    return "|".join("".join(f"[{x}{x.upper()}]" for x in unit) for unit in units)
-
-
-# The quantities below as patterns of the regular expressions that JavaScript has too.
-SIZE = f"^{_DIGITS}({_any_case(_SIZE)})\\s*$"
-_WITH_UNIT = f"^{_DIGITS}({_any_case(unit for unit in _SIZE if unit)})"
-SIZE_WITH_UNIT, RATE = f"{_WITH_UNIT}\\s*$", f"{_WITH_UNIT}/[sS]\\s*$"
-LINK_RATE = f"^{_DIGITS}({_any_case(_BITS)})(/[sS])?\\s*$"
-TIME = f"^{_DIGITS}({'|'.join(_TIME)})\\s*$"
-
-
 _short = reprlib.Repr()
 _short.maxlevel, _short.maxlist, _short.maxdict = 2, 4, 4
 _short.maxstring = _short.maxlong = _short.maxother = 80

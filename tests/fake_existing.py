@@ -141,7 +141,7 @@ class Asked:
             server.lease, server.silent = holder, False
             return [{"holder": holder}]
         else:
-            return [{"holder": server.lease, "silent": server.silent}] if server.lease else []
+            return [{"holder": server.lease}] if server.lease else []
         return []
 
 

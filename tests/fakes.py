@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Unpack
 
 import pandas as pd
 import pytest
@@ -26,6 +26,7 @@ from orchestrator.powers import (
     ContainerEntry,
     ContainerSpec,
     Conversation,
+    How,
     Machine,
     MachineFacts,
     Network,
@@ -158,19 +159,10 @@ class FakeContainer:
     ulimits: Mapping[str, str] = field(default_factory=dict)
     host: str = "127.0.0.1"
 
-    def exec(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        env: Mapping[str, str] | None = None,
-        on_line: Callable[[str], None] | None = None,
-        watch: Sequence[Container] = (),
-        user: str = "",
-    ) -> Completed:
-        options = {"timeout_s": timeout_s, "env": env, "on_line": on_line, "user": user}
-        names = [one.name for one in watch]
-        return self.platform.exec(self.name, argv, watch=names, **options)
+    def exec(self, argv: Sequence[str], *, timeout_s: float, **how: Unpack[How]) -> Completed:
+        unsaid: dict[str, Any] = {"env": None, "on_line": None, "user": ""}
+        named = {"timeout_s": timeout_s, "watch": [one.name for one in how.get("watch", ())]}
+        return self.platform.exec(self.name, argv, **{**unsaid, **how, **named})
 
     def conversation(self, argv: Sequence[str]) -> AbstractContextManager[Conversation]:
         return self.platform.conversation(self.name, argv)

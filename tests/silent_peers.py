@@ -47,7 +47,6 @@ WORKING = {
     "/info": _json(b"{}"),
     "/images/create": _STREAM + b"\r\n" + _chunk(b'{"status": "Pulling fs layer"}\r\n'),
     "/build": _STREAM + b"\r\n" + _chunk(b'{"stream": "Step 1/3"}\r\n'),
-    "/containers/x/json": _json(b'{"Id": "x"}'),
 }
 
 

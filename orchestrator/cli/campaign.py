@@ -67,9 +67,7 @@ def _reported(app: App, begun: Callable[[], Path | None], asked: Measuring) -> I
         yield
     except TimeIsUp as end:
         folder = begun()
-        what = "the campaign was ended because renting longer would cost more than"
-        text = f"the report of what finished is in {folder}" if folder else "no run was begun"
-        ended = UnavailableError(f"{what} {asked.max_cost}", advice=text)
+        ended = failure(UnavailableError, "cost reached", most=asked.max_cost, folder=folder)
         _conclude_with(Note("campaign cost", ended.what), folder, app)
         raise ended from end
     except LeftBehindError as left:

@@ -6,9 +6,10 @@ A test hands the command line one of its own. Nothing heavy is imported before i
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 from orchestrator.cli.app import App
 
@@ -34,6 +35,31 @@ class CampaignApp(App):
         from orchestrator.cli import campaign
 
         return campaign.carry_out(self, plan, request)
+
+    def rehearse(self, request: Request) -> Path:
+        """Plans as asked, goes through all runs in made-up time, on parts that do nothing and
+        without Docker; returns the campaign's folder."""
+        from orchestrator.cli import campaign
+        from orchestrator.keys.schema import DRY
+        from orchestrator.planning import rehearsal
+        from orchestrator.platforms.dry import DryPlatform
+        from orchestrator.run import experiment
+        from orchestrator.system.clock import MadeUpClock
+
+        platform: Any = DryPlatform()
+        known = dict.fromkeys(self.platforms(), lambda *_: platform)
+        clock = MadeUpClock(self.clock.now())
+        with TemporaryDirectory() as cache:
+            dry = replace(self, cache=Path(cache), clock=clock, platforms=lambda: known)
+            request = replace(request, database="postgresql")  # any: none is started
+            plan = rehearsal.rehearsed(dry.plan(request))
+            self.progress.warn(rehearsal.WARNING)
+            world = replace(dry.world(), scope="tierbench")
+            parts = dry.parts(platform)
+            parts = replace(parts, collectors=tuple(c for c in parts.collectors if c.name == DRY))
+            host = asdict(world.machine.facts())
+            facts = campaign.fingerprint(self, host, rehearsal.WARNING, world)
+            return experiment.execute(plan, parts, world, request.results, facts)
 
     def show(self, folder: Path, slo: str | None = None) -> tuple[Results, Verdict]:
         """Judges a campaign, writes its report and prints what was found."""

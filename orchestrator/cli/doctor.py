@@ -10,7 +10,7 @@ from orchestrator.cli import campaign
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE, EXIT_UNAVAILABLE, UnavailableError
 from orchestrator.load_generators.benchbase import distribution
-from orchestrator.model import Profile
+from orchestrator.model import Placing, Profile
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import Finding, LocalMachine
 from orchestrator.platforms.docker.many import DockerMachines
@@ -25,10 +25,10 @@ class _Examines(Protocol):
     def examine(self) -> tuple[Finding, ...]: ...
 
 
-def show(app: App, platform: str | None, profile: Profile | None) -> int:
+def show(app: App, platform: str | None, placing: Placing | None) -> int:
     """Prints what there is and what is missing; returns the exit code."""
     marks = {True: "[green]ok     [/]", False: "[red]missing[/]", None: "[yellow]open   [/]"}
-    findings = examine(app, platform, profile)
+    findings = examine(app, platform, placing)
     lines = (f"{marks[each.ok]} {escape(f'{each.subject}: {each.text}')}" for each in findings)
     app.out.show(findings, *lines)
     missing = any(finding.ok is False for finding in findings)
@@ -71,13 +71,11 @@ def examine_platform(platform: Platform, root: Path) -> tuple[Finding, ...]:
 
 
 def examine(
-    app: App, platform: str | None = None, profile: Profile | None = None
+    app: App, platform: str | None = None, placing: Placing | None = None
 ) -> tuple[Finding, ...]:
-    """Looks at a platform, or that of a profile and its machines, and without either at this
+    """Looks at a platform, and the machines of a profile on it, and without either at this
     machine, or the engine elsewhere that DOCKER_HOST or the current context names; starts and
     changes nothing."""
-    placing = profile.placing if profile else None
-    platform = profile.platform if profile else platform
     if platform not in (None, PLATFORM) or (placing and placing.machines):
         return examine_platform(app.connect(platform, placing), app.root)
     try:

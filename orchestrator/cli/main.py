@@ -24,6 +24,7 @@ from orchestrator.cli.app import PLATFORM, App
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.commands import LazyGroup
 from orchestrator.cli.options import Compared, Measuring, Options, Request, names_in, takes
+from orchestrator.keys.messages import failure
 from orchestrator.system.redaction import remember_environment
 
 program = typer.Typer(
@@ -80,12 +81,10 @@ def rehearse(
     results: asked.ResultsOption = REHEARSALS,
 ) -> None:
     """Goes through a whole campaign in seconds, without Docker: its figures are made up."""
-    from orchestrator.cli import rehearsal
-
     sizes = Options(scale=scale, repetitions=repeats, seed=seed, results=results)
     tiers, loads = names_in(profiles), names_in(workloads)
     request = Request(profiles=tiers, workloads=loads, **vars(sizes))
-    app.show(rehearsal.carry_out(app, request))
+    app.show(app.rehearse(request))
 
 
 @program.command()
@@ -178,13 +177,13 @@ def show_doctor(
     its image does there."""
     from orchestrator.cli import doctor, plans
 
-    placed = plans.placed(app, profile, platform) if profile else None
     if db is not None:
+        placed = plans.placed(app, profile, platform) if profile else None
         code = doctor.show_first_run(app, version, platform, placed)
     elif version is not None:
         raise errors.UsageError("--version is of the checklist: say --db yugabytedb too")
     else:
-        code = doctor.show(app, platform, placed)
+        code = doctor.show(app, *plans.place(app, profile, platform))
     raise typer.Exit(code)
 
 
@@ -284,9 +283,7 @@ def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
         if code == errors.EXIT_INTERRUPTED:  # what typer makes of it
             raise KeyboardInterrupt
     except KeyboardInterrupt:
-        advice = "of a campaign, `tierbench resume latest` makes the runs that are missing; "
-        advice += "`tierbench analyze latest` reports those that are finished"
-        _complain(errors.InterruptedByUser("interrupted", advice=advice), app)
+        _complain(failure(errors.InterruptedByUser, "interrupted"), app)
         return errors.EXIT_INTERRUPTED
     except errors.TierbenchError as error:
         _complain(error, app)

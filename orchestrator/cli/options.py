@@ -172,27 +172,16 @@ class Request(Compared):
     workloads: Sequence[str] = ()
 
 
-_PANELS = {  # of options, in `--help`
-    "Size": "scale node_size data time nodes clients repetitions seed warmup windows overrides",
-    "Load": "generator latency_at sweep vary without confirm",
-    "Disks": "enforcement gate_every drain",
-    "Decision": "slo price_list margin_pct p99_margin_pct baseline weights",
-    "Repetitions": "until most_repetitions aa",
-    "Safety and cost": "max_cost cache_max retry_failed dry_run",
-    "Results": "results on_end fail_if_worse accept_inconclusive",
-    "Console": "quiet verbose color json",
-}
+@cache
+def _told(mark: str) -> dict[str, str]:
+    """What help.txt says: of options and arguments (`: `), and what is in each panel (` = `)."""
+    text = Path(__file__).with_name("help.txt").read_text(encoding="utf-8")
+    lines = (line.partition(mark) for line in text.splitlines() if line[:1] != "#")
+    return {name: said for name, here, said in lines if here}
 
 
 def _panel(name: str) -> str | None:
-    return next((panel for panel, names in _PANELS.items() if name in names.split()), None)
-
-
-@cache
-def _help() -> dict[str, str]:
-    """What help.txt says of options and arguments."""
-    text = Path(__file__).with_name("help.txt").read_text(encoding="utf-8")
-    return dict(line.split(": ", 1) for line in text.splitlines() if line and line[0] != "#")
+    return next((panel for panel, of in _told(" = ").items() if name in of.split()), None)
 
 
 def _of_typer(
@@ -213,7 +202,8 @@ def _of_typer(
             told.default = f"--{name.replace('_', '-')}"
         name = long[0][2:].replace("-", "_") if long else name
     spelt = name.replace("_", "-")
-    told.help = told.help or _help().get(f"{command}.{spelt}") or _help().get(spelt)
+    words = _told(": ")
+    told.help = told.help or words.get(f"{command}.{spelt}") or words.get(spelt)
     hint = Annotated[kind, told]
     return parameter.replace(name=name, annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY)
 
@@ -223,7 +213,7 @@ def _options(
 ) -> dict[str, inspect.Parameter]:
     """Field → option of the command, in the order of the panels."""
     own = inspect.signature(kind).parameters
-    hints, order = get_type_hints(kind, include_extras=True), [None, *_PANELS].index
+    hints, order = get_type_hints(kind, include_extras=True), [None, *_told(" = ")].index
     options = {}
     for name in sorted(own, key=lambda name: order(_panel(name))):
         default = given.get(name, own[name].default)

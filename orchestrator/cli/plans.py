@@ -19,7 +19,7 @@ from orchestrator.cli.reading import PlanDraft
 from orchestrator.databases import PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import checklist, image
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.keys.messages import failure
+from orchestrator.keys.messages import failure, message
 from orchestrator.model import ClusterSpec, NodeSize, Note, Placing, Plan, Profile, Workload
 from orchestrator.parts import AUTO, KeepsIntervals
 from orchestrator.planning import costs, factors, machines, overrides, plan, sizes, windows
@@ -159,9 +159,8 @@ def _finds(plan: Plan, time: str) -> Note:
     windows = listed(list(dict.fromkeys(format_seconds(load.measure_s) for load in plan.workloads)))
     n = max(plan.looks, default=plan.repetitions)
     change_pct = sum(t_quantile(q, n - 1) for q in (0.975, 0.8)) * NOISE_PCT * math.sqrt(2 / n)
-    text = f"{counted(n, 'repetition')} of windows of {windows} end within {time} by the longest "
-    text += f"estimate; where runs of one tier vary by {NOISE_PCT:g} %, they find a change of "
-    return Note("planned in time", f"{text}{change_pct:.0f} % four times in five")
+    words = {"repetitions": counted(n, "repetition"), "noise": NOISE_PCT, "change": change_pct}
+    return Note("planned in time", message("planned in time", windows=windows, time=time, **words))
 
 
 def _weights(request: Request, workloads: Sequence[Workload]) -> Mapping[str, float]:

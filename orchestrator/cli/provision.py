@@ -83,11 +83,16 @@ def _start_engine(app: App) -> None:
         if wait_until(answers, deadline_s=20, clock=clock, every_s=0.5):
             return
     # The init script sets limits that some hosts refuse; the daemon itself does not need them.
-    shell.spawn(("dockerd",), _ENGINE_LOG)
+    shell.run(_outliving("dockerd", _ENGINE_LOG), timeout_s=20)
     if not wait_until(answers, deadline_s=40, clock=clock, every_s=0.5):
         said = "\n".join(_ENGINE_LOG.read_text(errors="replace").splitlines()[-15:])
         raise failure(UnavailableError, "engine is silent", log=_ENGINE_LOG, evidence=said)
     progress.note(f"started the Docker engine (its log: {_ENGINE_LOG})")
+
+
+def _outliving(program: str, log: Path) -> tuple[str, ...]:
+    """The command that starts a daemon, in a session of its own, and does not wait for it."""
+    return ("sh", "-c", 'setsid "$0" </dev/null >>"$1" 2>&1 &', program, str(log))
 
 
 def provide_base(platform: DockerPlatform, app: App) -> None:
@@ -108,8 +113,7 @@ def provide_base(platform: DockerPlatform, app: App) -> None:
         ("mmdebstrap", "--variant=minbase", "trixie", str(tarball)), timeout_s=_APT_S
     )
     if done.exit_code != 0:
-        said = done.err[-2000:]
-        raise failure(UnavailableError, "no base image", base=own_images.BASE, evidence=said)
+        raise failure(UnavailableError, "no base image", base=own_images.BASE, evidence=done.tail())
     platform.images.import_image(str(tarball), own_images.BASE_REPOSITORY, own_images.BASE_TAG)
     tarball.unlink()
 
@@ -126,6 +130,6 @@ def _apt_install(package: str, why: str, app: App) -> None:
         shell.run(("apt-get", "update"), timeout_s=_APT_S, env=env)
         done = shell.run(install, timeout_s=_APT_S, env=env)
     if done.exit_code != 0:
-        said = done.err[-2000:]
+        said = done.tail()
         raise failure(UnavailableError, "not installed", why=why, package=package, evidence=said)
     progress.note(f"installed {package}")

@@ -87,9 +87,9 @@ def reproduced(
     """The verdict's changes where the study has some, with as many digits, halves rounded away from
     zero; None if there is none."""
     computed = {(d.workload, d.contender, d.metric, d.scope): d.change_pct for d in verdict.deltas}
-    changes: dict[DeltaKey, Decimal | None] = dict.fromkeys(deltas)
-    for key in deltas.keys() & computed.keys():
-        digits = Decimal(1).scaleb(int(deltas[key].as_tuple().exponent))
-        exact = Decimal(repr(computed[key])).quantize(digits, ROUND_HALF_UP)
-        changes[key] = exact + 0  # no minus zero
-    return changes
+    return {
+        key: Decimal(repr(computed[key])).quantize(printed, ROUND_HALF_UP) + 0  # no minus zero
+        if key in computed
+        else None
+        for key, printed in deltas.items()
+    }

@@ -13,7 +13,7 @@ from orchestrator.databases.yugabytedb import YugabyteDB
 from orchestrator.errors import UsageError
 from orchestrator.keys.messages import failure, message
 from orchestrator.keys.strict_yaml import unknown
-from orchestrator.model import Note
+from orchestrator.model import STORE, Note
 from orchestrator.parts import AUTO, Database
 
 PREFERRED, FALLBACK = "yugabytedb", "postgresql"
@@ -34,7 +34,7 @@ def databases() -> dict[str, Database]:
         "postgresql": PostgreSQL(),
         "existing": ExistingCluster(),
         "hdfs": Hdfs(),
-        "store": Store(),
+        STORE: Store(),
         NONE: NoDatabase(),
         DRY: DryDatabase(),
     }
@@ -60,6 +60,7 @@ def choose(
         raise failure(UsageError, "no database to load")
     if name == DRY:
         raise UsageError("`dry` is no database to measure", advice="run `tierbench rehearse`")
-    if name in known:
+    names = {AUTO, *known} - {NONE, DRY, STORE}  # a store is an existing cluster with a URL
+    if name in names:
         return Choice(name)
-    raise UsageError(unknown("database", name, {AUTO, *known} - {NONE, DRY}))
+    raise UsageError(unknown("database", name, names))

@@ -10,7 +10,7 @@ reading; else there is no value. Known paths: …/<id>, …/<engine>-<id>.scope 
 from collections.abc import Mapping
 
 from orchestrator.model import Node
-from orchestrator.platforms.common.machines import ReadAtOnce
+from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.powers import Machine
 
 
@@ -28,7 +28,7 @@ def groups(machine: Machine, node: Node) -> Mapping[str, str]:
         group = _named(node.container_id, path)
         if group is not None:
             paths.update(dict.fromkeys(controllers.split(","), group))
-    if inside and isinstance(machine, ReadAtOnce):
+    if inside and isinstance(machine, AgentMachine):
         return machine.locate(node.container_id).groups
     if not paths:
         raise OSError(f"process {process} is in no group of container {node.container_id[:12]}")
@@ -38,7 +38,7 @@ def groups(machine: Machine, node: Node) -> Mapping[str, str]:
 def process_of(machine: Machine, node: Node) -> int:
     """The number of the container's first process on its machine. OSError if it is not known."""
     process_id = node.process_id
-    if process_id is None and node.container_id and isinstance(machine, ReadAtOnce):
+    if process_id is None and node.container_id and isinstance(machine, AgentMachine):
         process_id = machine.locate(node.container_id).process_id
     if process_id is None:
         raise OSError("no process of its container is known")

@@ -1,4 +1,4 @@
-"""The hosts of a cluster that others run, as a profile may write them. Pure.
+"""The hosts of a cluster that others run, as a profile may write them. Pure: libpq only reads.
 
 In the ways that libpq knows (PostgreSQL's documentation, "Connection Strings"): `host`, `host:port`
 and `postgresql://user:password@host:port,host:port/database?sslmode=…`, any number of them; or one
@@ -8,12 +8,16 @@ string of keywords, `host=a,b port=5433,5434 user=…`.
 import ipaddress
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from urllib.parse import unquote
 
-URI = re.compile(r"postgres(?:ql)?://")
-_KEYWORD = re.compile(r"(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|\S*)\s*")
-_HOST = re.compile(r"\[(?P<v6>[0-9a-fA-F:.%]+)\]|(?P<name>[^\s:/@\[\]=?]+)")
+_KEYWORDS = re.compile(r"\w+\s*=")
+_NAME = re.compile(r"[^\s:/@\[\]=?]+")
+_UNKNOWN = re.compile(r'invalid (?:URI query parameter:|connection option) "(\w+)"')
+_NO_HOST = "is no host: write host, host:port, [address]:port or postgresql://…"
+_UNREADABLE = (
+    "is no list of hosts, no URI that begins with postgresql://, no string of `keyword=value`"
+)
 
 
 @dataclass(frozen=True)
@@ -52,13 +56,11 @@ NOWHERE = Hosts()
 def read(text: str) -> Hosts:
     """Reads the text of `hosts`; mistakes are in the answer."""
     text = text.strip()
-    if re.match(r"\w+\s*=", text):
-        return _keywords(text)
     servers: list[Server] = []
     options: dict[str, str] = {}
     wrong: list[str] = []
-    for word in _words(text):
-        part = _uri(word) if "://" in word else _listed(word)
+    for word in [text] if _KEYWORDS.match(text) else _words(text):
+        part = _part(word)
         servers += part.servers
         wrong += part.wrong
         for key, value in part.options.items():
@@ -74,62 +76,43 @@ def _words(text: str) -> Iterator[str]:
             yield from [part] if "://" in part else filter(None, part.split(","))
 
 
-def _keywords(text: str) -> Hosts:
-    options: dict[str, str] = {}
-    end = 0
-    for match in _KEYWORD.finditer(text):
-        if match.start() != end:
-            break
-        value = match[2]
-        if match[1] in options:
-            return Hosts(wrong=(f"gives `{match[1]}` twice: write host=a,b for several hosts",))
-        if value.startswith("'"):
-            value = re.sub(r"\\(.)", r"\1", value[1:-1])
-        options[match[1]], end = value, match.end()
-    if end != len(text):
-        return Hosts(wrong=("is no list of hosts, no URI and no string of `keyword=value`",))
-    return _listed("", options)
+def _part(text: str) -> Hosts:
+    """A URI, a string of keywords, or one host, which is a URI without its scheme. What libpq says
+    of another text may have a password in it, so only a name is shown."""
+    from psycopg import ProgrammingError, conninfo  # only now: most profiles name no host
+
+    alone = "://" not in text and not _KEYWORDS.match(text)
+    if _KEYWORDS.match(text) and len(re.findall(r"\bhost\s*=", text)) > 1:
+        return Hosts(wrong=("gives `host` twice: write host=a,b for several hosts",))
+    try:
+        uri = f"postgresql://{text.replace('%', '%25')}" if alone else text
+        options = {key: str(value) for key, value in conninfo.conninfo_to_dict(uri).items()}
+    except (ProgrammingError, UnicodeError) as error:
+        unknown = _UNKNOWN.match(str(error))
+        what = f"has `{unknown[1]}`, which libpq does not know" if unknown else _UNREADABLE
+        return Hosts(wrong=(what,))
+    hosts, ports = options.pop("host", ""), options.pop("port", "")
+    return Hosts(wrong=(_NO_HOST,)) if alone and options else _listed(hosts, ports, options)
 
 
-def _uri(word: str) -> Hosts:
-    match = URI.match(word)
-    if match is None:
-        return Hosts(wrong=("a URI of a server begins with postgresql://",))
-    rest, _, query = word[match.end() :].partition("?")
-    authority, _, database = rest.partition("/")
-    user_info, at, hosts = authority.rpartition("@")
-    options: dict[str, str] = {}
-    if at:
-        user, colon, password = user_info.partition(":")
-        options |= {"user": unquote(user)} if user else {}
-        options |= {"password": unquote(password)} if colon else {}
-    if database:
-        options["dbname"] = unquote(database)
-    for pair in filter(None, query.split("&")):
-        key, _, value = pair.partition("=")
-        options[unquote(key)] = unquote(value)
-    return _listed(hosts, options)
-
-
-def _listed(hosts: str, given: Mapping[str, str] | None = None) -> Hosts:
-    """Hosts separated by commas, each perhaps with its port. The options that are `given` may name
-    other hosts, and one port for all of them or one for each."""
-    options = dict(given or {})
-    hosts, ports = options.pop("host", hosts), options.pop("port", "")
-    names, numbers = hosts.split(",") if hosts else [], ports.split(",") if ports else []
-    if len(numbers) not in (0, 1, len(names)):
+def _listed(hosts: str, ports: str, options: Mapping[str, str]) -> Hosts:
+    """Hosts separated by commas, with one port for all of them or one for each."""
+    names, numbers = hosts.split(",") if hosts else [], ports.split(",") if ports else [""]
+    if len(numbers) not in (1, len(names)):
         return Hosts((), options, (f"{len(numbers)} ports for {len(names)} hosts",))
     servers: list[Server] = []
     wrong: list[str] = []
-    for number, name in enumerate(names):
-        match = _HOST.match(name) if "@" not in name else None  # may be a password: not shown
-        rest = name[match.end() :] if match else name
-        stated = numbers[number if len(numbers) > 1 else 0] if numbers else ""
-        port = rest.removeprefix(":") or stated
-        if match is None or (rest and not rest.startswith(":")):
-            wrong.append("is no host: write host, host:port, [address]:port or postgresql://…")
+    for name, port in zip(names, numbers * len(names), strict=False):
+        if not _is_host(name):
+            wrong.append(_NO_HOST)
         elif port and not (port.isdigit() and 0 < int(port) < 65536):
             wrong.append(f"{port!r} is not a port")
         else:
-            servers.append(Server(match["v6"] or match["name"], int(port) if port else None))
+            servers.append(Server(name, int(port) if port else None))
     return Hosts(tuple(servers), options, tuple(wrong))
+
+
+def _is_host(name: str) -> bool:
+    with suppress(ValueError):
+        return bool(ipaddress.ip_address(name))
+    return _NAME.fullmatch(name) is not None

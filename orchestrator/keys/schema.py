@@ -1,7 +1,7 @@
 """What a profile and a workload may say in YAML: keys, types, units, as pydantic models.
 
 Unknown keys are refused, because a misspelt limit would silently be no limit. A quantity is a base
-unit with its parser, and the form in which it is written, for the JSON Schema that editors read.
+unit with its parser; tests know the form in which it is written, and make docs/schema/ of both.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal, Self, get_args
 
-from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from orchestrator import tier, units
 from orchestrator.keys import addresses
@@ -19,45 +19,29 @@ from orchestrator.keys.strict_yaml import ReadBy, Strict
 from orchestrator.keys.tier_keys import RealDiskYaml
 from orchestrator.model import ClusterSpec, NodeSize, Placing
 
-Size = Annotated[str, Field(pattern=units.SIZE)] | Annotated[float, Field(gt=0)]
-Rate = Annotated[str, Field(pattern=units.RATE)]
-Link = Annotated[str, Field(pattern=units.LINK_RATE)]
-Time = Annotated[str, Field(pattern=units.TIME)]
-Words = str | int | float | bool  # what YAML makes of a bare word
 
-AsBytes = BeforeValidator(units.parse_bytes, json_schema_input_type=Size)
-AsBytesPerS = BeforeValidator(units.parse_bytes_per_s, json_schema_input_type=Rate)
-AsLinkRate = BeforeValidator(units.parse_link_rate, json_schema_input_type=Link)
-AsSeconds = BeforeValidator(units.parse_seconds, json_schema_input_type=Time)
-AsText = BeforeValidator(units.as_text, json_schema_input_type=Words)
+def _as_texts(value: object) -> str:
+    """A list of texts as one text, its entries separated by spaces; `on` and `off`, which YAML
+    takes for truth values, as they were written. Raises ValueError for what is no text."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return " ".join(map(units.as_text, value)) if isinstance(value, list) else units.as_text(value)
 
-Bytes = Annotated[int, AsBytes, Field(gt=0)]
-BytesPerS = Annotated[int, AsBytesPerS, Field(gt=0)]
-LinkRate = Annotated[int, AsLinkRate, Field(gt=0)]
+
+AsSeconds = BeforeValidator(units.parse_seconds)
+AsText = BeforeValidator(units.as_text)
+Bytes = Annotated[int, BeforeValidator(units.parse_bytes), Field(gt=0)]
+BytesPerS = Annotated[int, BeforeValidator(units.parse_bytes_per_s), Field(gt=0)]
+LinkRate = Annotated[int, BeforeValidator(units.parse_link_rate), Field(gt=0)]
 Seconds = Annotated[float, AsSeconds, Field(ge=0)]
 Positive = Annotated[int, Field(gt=0, lt=units.MOST)]
-Parameter = Annotated[
-    int | float | str, WithJsonSchema({"type": ["integer", "number", "string", "boolean"]})
-]
+Parameter = int | float | str
 Text = Annotated[str, AsText]
-Texts = Annotated[
-    str,
-    BeforeValidator(
-        lambda value: units.as_text(_joined(value)), json_schema_input_type=Words | list[Words]
-    ),
-]
+Texts = Annotated[str, BeforeValidator(_as_texts)]
 
 DRY: Final = "dry"  # the do-nothing member of each family
 MIN_DISK_BYTES = 512 * 2**20  # XFS refuses less than 300 MiB, and a database needs its log
 MIN_MEMORY_BYTES = 128 * 2**20
-
-
-def _joined(value: object) -> object:
-    """A list of texts as one text, its entries separated by spaces; `on` and `off`, which YAML
-    takes for truth values, as they were written; everything else as it is."""
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return " ".join(map(units.as_text, value)) if isinstance(value, list) else value
 
 
 def bucket_pct(value: object, *others: str) -> object:
@@ -76,7 +60,6 @@ def bucket_pct(value: object, *others: str) -> object:
 Percentage = Annotated[float, Field(ge=0, le=100)]
 # As Kubernetes names a class.
 ClassName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)]
-PercentText = Annotated[str, Field(pattern=r"^[0-9.]+\s*%\s*$")]
 
 Kinds = Mapping[str, tier.DiskKind]  # of the mechanisms that a profile may name
 KINDS: Kinds = {kind: kind for kind in get_args(tier.DiskKind)}
@@ -100,21 +83,26 @@ def _mechanism(name: object, info: ValidationInfo) -> Mechanism:
     return Mechanism(str(name), kinds[str(name)])
 
 
-_Name = Annotated[str, Field(json_schema_extra={"enum": [kind for kind in KINDS if kind != DRY]})]
-Enforcement = Annotated[Mechanism, BeforeValidator(_mechanism, json_schema_input_type=_Name)]
+Enforcement = Annotated[Mechanism, BeforeValidator(_mechanism)]
 EMULATED = Mechanism("emulated", "emulated")
 
 
-class BurstYaml(Strict):
+class RatesYaml(Strict):
+    """IOPS, throughput, or both."""
+
     iops: Positive | None = None
     bytes_per_s: BytesPerS | None = Field(None, alias="throughput")
+
+    @model_validator(mode="after")
+    def _any(self) -> Self:
+        if not (self.iops or self.bytes_per_s):
+            raise ValueError("give `iops` or `throughput`, or both")
+        return self
+
+
+class BurstYaml(RatesYaml):
     duration_s: Annotated[Seconds, Field(gt=0)] = Field(alias="duration")
-    start_pct: Annotated[
-        float,
-        BeforeValidator(
-            bucket_pct, json_schema_input_type=Literal["full", "empty"] | Percentage | PercentText
-        ),
-    ] = Field("full", alias="start", validate_default=True)
+    start_pct: Annotated[float, BeforeValidator(bucket_pct)] = Field(100.0, alias="start")
 
 
 class PriceYaml(Strict):
@@ -128,19 +116,6 @@ class PriceYaml(Strict):
 PriceKey = Annotated[tier.Price, ReadBy(PriceYaml)]
 
 
-class SharedLimitYaml(Strict):
-    """What the disks of all nodes let through together, as an account or a machine does."""
-
-    iops: Positive | None = None
-    bytes_per_s: BytesPerS | None = Field(None, alias="throughput")
-
-    @model_validator(mode="after")
-    def _any(self) -> SharedLimitYaml:
-        if not (self.iops or self.bytes_per_s):
-            raise ValueError("give `iops` or `throughput`, or both")
-        return self
-
-
 class AnyTierYaml(RealDiskYaml):
     """The keys of each tier, whether it gives its own numbers or names a catalog row."""
 
@@ -148,7 +123,7 @@ class AnyTierYaml(RealDiskYaml):
     iops: Positive | None = None
     throughput: BytesPerS | None = None
     count: Positive = 1
-    shared_limit: Annotated[tier.Limits, ReadBy(SharedLimitYaml)] | None = None
+    shared_limit: Annotated[tier.Limits, ReadBy(RatesYaml)] | None = None
     burst_time_scale: Annotated[float, Field(ge=1)] = 1.0
     recorded: str | None = None
     storage_class: ClassName | None = None
@@ -259,19 +234,13 @@ class ClusterYaml(Strict):
         return len(addresses.read(self.existing.get("hosts", "")).servers)
 
     def build(self, scale: str) -> ClusterSpec:
-        alike = (
-            *("database", "version", "replication_factor", "clients", "client"),
-            *("network_bytes_per_s", "port", "vm", "vm_price"),
-        )
-        return ClusterSpec(
-            **{key: getattr(self, key) for key in alike},
-            nodes=self.nodes or max(1, self.hosts),
-            node=self.node[scale] if self.node else None,
-            settings=self.settings,
-            existing=self.existing,
-            node_of={name: of[scale] for name, of in self.node_of.items() if scale in of},
-            settings_of={name: of[scale] for name, of in self.settings_of.items() if scale in of},
-        )
+        at_scale = {
+            "nodes": self.nodes or max(1, self.hosts),
+            "node": self.node[scale] if self.node else None,
+            "node_of": {name: of[scale] for name, of in self.node_of.items() if scale in of},
+            "settings_of": {n: of[scale] for n, of in self.settings_of.items() if scale in of},
+        }
+        return ClusterSpec(**{**dict(self), **at_scale})
 
 
 class PlacingYaml(Strict):

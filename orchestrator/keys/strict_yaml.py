@@ -230,7 +230,7 @@ def _say(error: Mapping[str, Any], meant: _Place) -> str:
         return f"unknown key: did you mean {meant[-1]}?" if meant else "unknown key"
     if error["type"] == "missing":
         return "this key is missing"
-    plain = shipped(__package__, "plain.yaml").get(error["type"])
-    text = plain or str(error["msg"]).removeprefix("Value error, ")
+    plain = shipped(__package__, "plain.yaml").get(error["type"], "")
+    text = plain.format(**error.get("ctx", {})) or error["msg"].removeprefix("Value error, ")
     given = "" if isinstance(error["input"], Mapping) else f" (given: {short(error['input'])})"
     return text if "got" in text else f"{text}{given}"

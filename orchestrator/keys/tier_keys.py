@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, model_validator
 
 from orchestrator.keys.strict_yaml import ReadBy, Strict, shipped
 from orchestrator.tier import Cgroup, DiskKind, Latencies, NodeDisks, Snapshots, Tier
@@ -49,7 +49,7 @@ def _options(value: object) -> object:
     return value.replace(",", " ").split() if isinstance(value, str) else value
 
 
-Directory = Annotated[str, AfterValidator(_absolute), Field(json_schema_extra={"pattern": "^/"})]
+Directory = Annotated[str, AfterValidator(_absolute)]
 
 
 class NodeDisksYaml(Strict):
@@ -67,13 +67,10 @@ def _one_word(value: object) -> object:
     return {"way": value} if isinstance(value, str) else value
 
 
-Way = Literal["copy", "none"]
-
-
 class SnapshotsYaml(Strict):
     """How data loaded on a real disk are kept."""
 
-    way: Way | None = None
+    way: Literal["copy", "none"] | None = None
     path: str | None = None
     save: str | None = None
     restore: str | None = None
@@ -92,34 +89,20 @@ class SnapshotsYaml(Strict):
         return Snapshots(way, self.path, self.save or "", self.restore or "")
 
 
-SnapshotsKey = Annotated[
-    SnapshotsYaml, BeforeValidator(_one_word, json_schema_input_type=SnapshotsYaml | Way)
-]
-NodeKey = Annotated[
-    NodeDisks,
-    ReadBy(NodeDisksYaml),
-    BeforeValidator(_data, json_schema_input_type=NodeDisksYaml | Directory),
-]
+NodeKey = Annotated[NodeDisks, ReadBy(NodeDisksYaml), BeforeValidator(_data)]
 
 
 class RealDiskYaml(Strict):
     """The keys of a tier that say where its real disks are, and what must be found there."""
 
     path: str | None = None
-    disks: Annotated[
-        Mapping[str, NodeKey],
-        BeforeValidator(
-            _by_node, json_schema_input_type=Directory | NodeDisksYaml | Mapping[str, NodeKey]
-        ),
-    ] = {}
+    disks: Annotated[Mapping[str, NodeKey], BeforeValidator(_by_node)] = {}
     file_system: str | None = None
-    mount_options: Annotated[
-        tuple[str, ...], BeforeValidator(_options, json_schema_input_type=str | list[str])
-    ] = ()
+    mount_options: Annotated[tuple[str, ...], BeforeValidator(_options)] = ()
     cloud: Literal["azure", "aws", "gcp"] | None = None
     allow_root_disk: bool = False
     allow_retained_volumes: bool = False
-    snapshots: SnapshotsKey | None = None
+    snapshots: Annotated[SnapshotsYaml, BeforeValidator(_one_word)] | None = None
     wal: Mapping[str, Any] | str | None = None  # a tier by itself, read as one
 
     @property

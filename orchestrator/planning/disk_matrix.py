@@ -94,40 +94,42 @@ def stretches(options: Mapping[str, int | float | str]) -> int:
         return 1  # `check` reports it with its reasons
 
 
+def _whole(text: str) -> int:
+    if not text.isdigit():
+        raise ValueError(f"{text!r} is not a whole number")
+    return int(text)
+
+
 _AXIS = re.compile(r"(\w+)\s+(\S+)")
-_AXES = ("read", "block", "depth", "threads")
+# What reads a value of each, the least and the most, and what all are multiples of.
+_AXES: Mapping[str, tuple[Callable[[str], int], int, int, int]] = {
+    "read": (_whole, 0, 100, 1),
+    "block": (parse_bytes, SECTOR_BYTES, 2**30, SECTOR_BYTES),
+    "depth": (_whole, 1, MAX_DEPTH, 1),
+    "threads": (_whole, 1, MAX_DEPTH, 1),
+}
 
 
 def _product(line: str) -> Iterator[MatrixCell]:
     pattern, _, rest = line.partition(" ")
     if pattern not in ("random", "sequential"):
         raise ValueError(f"begin with `random` or `sequential`, not {pattern!r}")
-    axes = dict(_AXIS.findall(rest))
-    unknown = [name for name in axes if name not in _AXES]
-    missing = [name for name in _AXES if name not in axes and name != "threads"]
-    if unknown or missing or _AXIS.sub("", rest).strip():
+    axes = {"threads": "1", **dict(_AXIS.findall(rest))}
+    if axes.keys() != _AXES.keys() or _AXIS.sub("", rest).strip():
         raise ValueError("give `read`, `block` and `depth` (and `threads`), each with its values")
-    reads = _values(axes["read"], _whole, "read", 0, 100)
-    blocks = _values(axes["block"], parse_bytes, "block", SECTOR_BYTES, 2**30)
-    depths = _values(axes["depth"], _whole, "depth", 1, MAX_DEPTH)
-    threads = _values(axes.get("threads", "1"), _whole, "threads", 1, MAX_DEPTH)
-    if any(block % SECTOR_BYTES for block in blocks):
-        raise ValueError(f"`block` must be a multiple of {SECTOR_BYTES} bytes")
+    reads, blocks, depths, threads = (_values(axis, axes[axis]) for axis in _AXES)
     for block, read, count, depth in product(blocks, reads, threads, depths):
         yield MatrixCell(cast(Pattern, pattern), read, block, depth, count)
 
 
-def _values(text: str, parse: Callable[[str], int], axis: str, least: int, most: int) -> list[int]:
+def _values(axis: str, text: str) -> list[int]:
+    parse, least, most, step = _AXES[axis]
     values = [parse(word) for word in text.split(",")]
     if any(not least <= value <= most for value in values):
         raise ValueError(f"`{axis}` must lie between {least} and {most}")
+    if any(value % step for value in values):
+        raise ValueError(f"`{axis}` must be a multiple of {step} bytes")
     return values
-
-
-def _whole(text: str) -> int:
-    if not text.isdigit():
-        raise ValueError(f"{text!r} is not a whole number")
-    return int(text)
 
 
 _AXIS_COLUMNS = [field.name for field in fields(MatrixCell)]
@@ -139,12 +141,8 @@ def table(cells: Sequence[MatrixCell], figures: Mapping[tuple[str, str], float])
     latency, or the mean where there is none. fio collects what is still in flight at the end all at
     once: that lengthens a mean by latency / (2 × measured time), and leaves the median alone."""
     rows = [
-        {
-            "name": cell.name,
-            **{axis: getattr(cell, axis) for axis in _AXIS_COLUMNS},
-            "in_flight": cell.in_flight,
-            **{metric: figures.get((metric, cell.name), np.nan) for metric in FIGURES},
-        }
+        {"name": cell.name, **vars(cell), "in_flight": cell.in_flight}
+        | {metric: figures.get((metric, cell.name), np.nan) for metric in FIGURES}
         for cell in cells
         if ("iops", cell.name) in figures
     ]
@@ -197,9 +195,7 @@ def ceilings(measured: pd.DataFrame, metric: str) -> dict[str, Ceiling]:
 def native_io_bytes(measured: pd.DataFrame) -> float | None:
     """The block at which the two ceilings meet; None where either was not reached. A smaller block
     costs the disk as much as one of this size, a larger one in proportion. That holds whether a
-    provider counts large I/Os as several or limits bytes/s."""
-    if measured.empty:
-        return None
+    provider counts large I/Os as several or limits bytes/s. Of one measured cell at least."""
     iops, rate = (ceilings(measured, metric)["all"] for metric in ("iops", "bytes_per_s"))
     return rate.value / iops.value if iops.reached and rate.reached else None
 

@@ -7,10 +7,10 @@ file, and are checked as there.
 """
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 from orchestrator.errors import Mistake, UsageError
@@ -87,26 +87,24 @@ class Overrides:
         group, _, name = key.partition(".")
         if group in GROUPS and name:
             return (*size, group, name)
-        keys = self._keys(content)
-        if key in keys["scale"]:
-            return (*size, key)
         if key == STATEMENTS and (override.workload or STATEMENTS in content):
             return (STATEMENTS,)
-        return next(((*size, group, key) for group in GROUPS if key in keys[group]), None)
+        return self._paths(content).get(key)
 
-    def _keys(self, content: Mapping[str, Any]) -> dict[str, list[str]]:
-        """Group → the keys in it that the file has or the load generator knows; `scale`: of it."""
+    def _paths(self, content: Mapping[str, Any]) -> dict[str, Path]:
+        """Where each key belongs that the file has or the load generator knows."""
         taken = self.known(str(content.get("generator")), str(content.get("script")))
-        size = _inner(content, "scales", self.scale)
-        options = {**_inner(content, "options"), **_inner(size, "options")}
-        in_file = {"dataset": _inner(size, "dataset"), "options": options}
-        of_scale = {"scale": list(taken.get("scale", OF_SCALE))}
-        return of_scale | {group: [*in_file[group], *taken.get(group, ())] for group in GROUPS}
+        size = ("scales", self.scale)
+        paths: dict[str, Path] = {key: (*size, key) for key in taken.get("scale", OF_SCALE)}
+        for group in GROUPS:
+            in_file = {**_inner(content, group), **_inner(content, *size, group)}
+            for key in (*in_file, *taken.get(group, ())):
+                paths.setdefault(key, (*size, group, key))
+        return paths
 
     def _unknown(self, override: Override, contents: Mapping[str, Mapping[str, Any]]) -> str:
         asked = {n: content for n, content in contents.items() if override.workload in (None, n)}
-        groups = [group for content in asked.values() for group in self._keys(content).values()]
-        keys = dict.fromkeys(chain.from_iterable(groups))
+        keys = dict.fromkeys(key for content in asked.values() for key in self._paths(content))
         kind, known = f"key of {', '.join(asked)}:", f"known: {', '.join(keys)}"
         return unknown(kind, override.key, [*keys, *contents], known)
 
@@ -172,14 +170,9 @@ def _rows(workload: Workload) -> float:
 
 def _placed(mistake: Mistake, overrides: Overrides) -> Mistake:
     file, _, place = mistake.where.rpartition(": ")
-    group, *path = place.split(".")
-    if group == "scales" and len(path) > 1 and path.pop(0) != overrides.scale:
-        return mistake  # `scales.study.threads`; of the one in use some say `scales.warmup`
-    if group == "scales" and path[:1] in ([name] for name in GROUPS):
-        path.pop(0)
-    if path and group not in ("scales", *GROUPS):
-        return mistake  # of a profile
-    key = path[0] if path else group
+    # `scales.study.options.seed`; some say `scales.warmup` or `options.seed` of the scale in use.
+    inside = re.sub(rf"^scales\.({re.escape(overrides.scale)}\.)?", "", place)
+    key = re.sub(rf"^({'|'.join(GROUPS)})\.", "", inside).partition(".")[0]
     workload = file.rpartition("/")[2].rpartition(".")[0]
     for override in reversed(overrides.given):
         if override.workload in (None, workload) and override.key.split(".")[-1] == key:

@@ -14,14 +14,14 @@ from typing import Any
 
 from orchestrator.errors import UsageError
 from orchestrator.keys.messages import failure
-from orchestrator.model import Note, Plan, Profile, Run, Workload
+from orchestrator.model import STORE, Note, Plan, Profile, Run, Workload
 from orchestrator.planning import disk_matrix, factors, machines, node_disks
 from orchestrator.planning.factors import EXISTING as EXISTING
 from orchestrator.units import counted, gathered
 
 FULL_SCALES = ("study", "study-20")  # with the sizes of the published study
 CORES_PER_NODE = 2
-HDFS, STORE, TERA = "hdfs", "store", "tera"  # which runs on these alone, and they take no other
+HDFS, TERA = "hdfs", "tera"  # which runs on these alone, and they take no other
 
 
 def fit_to_machines(

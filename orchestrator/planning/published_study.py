@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from orchestrator import model, units
+from orchestrator import units
 from orchestrator.errors import Mistake
 from orchestrator.facts import DoubtKind
 from orchestrator.keys import schema
@@ -212,6 +212,7 @@ def _workload(name: str, load: StudyWorkloadYaml) -> Workload:
 def _records(study: StudyYaml, plan: Plan) -> Iterator[Record]:
     """Of the runs whose figures were published."""
     facts = {"published": {"figures": STATEMENT, "source": study.source, "as_of": study.as_of}}
+    of_disks = study.disk_figures if study.disk_figures == "each node" else "all"
     for run in plan.runs:
         figures = study.workloads[run.workload].results[run.profile]
         if figures is None:
@@ -225,7 +226,11 @@ def _records(study: StudyYaml, plan: Plan) -> Iterator[Record]:
             failure=None,
             phases=(),
             nodes=(),
-            measurements=tuple(_measurements(study, figures)),
+            measurements=tuple(
+                measured(metric, value, scope or of_disks)
+                for key, (metric, scope) in FIGURES.items()
+                if (value := getattr(figures, key)) is not None
+            ),
             gate=None,
             facts=facts,
             doubts=tuple(
@@ -234,11 +239,3 @@ def _records(study: StudyYaml, plan: Plan) -> Iterator[Record]:
                 if doubt.workload == run.workload and run.profile in (doubt.tiers or (run.profile,))
             ),
         )
-
-
-def _measurements(study: StudyYaml, figures: FiguresYaml) -> Iterator[model.Measurement]:
-    of_disks = study.disk_figures if study.disk_figures == "each node" else "all"
-    for key, (metric, scope) in FIGURES.items():
-        value = getattr(figures, key)
-        if value is not None:
-            yield measured(metric, value, scope or of_disks)

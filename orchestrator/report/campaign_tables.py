@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from orchestrator import units
 from orchestrator.analysis.campaigns import over_time
 from orchestrator.analysis.campaigns.campaign_list import Entry
-from orchestrator.analysis.comparisons import COMPARED
 from orchestrator.analysis.conclusions import Delta, Verdict
 from orchestrator.analysis.statistics import across_days
 from orchestrator.metrics import METRICS
@@ -161,7 +160,6 @@ def beside_changes(study: Verdict, campaign: Verdict) -> Table:
         }
         for delta in campaign.deltas
         if (delta.workload, delta.metric, delta.scope) in published
-        and (delta.metric, delta.scope) in COMPARED
     ]
     return table_of(rows, ("workload", "figure", "tier", "verdict"))
 

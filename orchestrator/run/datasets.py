@@ -219,7 +219,7 @@ class _Unfinished:
         if left and _are_on_nodes(snapshots, mechanism, world):
             world.progress.note(f"a load goes on that did not end before: {left['failure']}")
             return cls(folder, tuple(left["addresses"]), left["failure"])
-        removal.clear(folder, world)
+        list(removal.here([folder], world))
         removal.make(folder, world)
         return cls(folder)
 

@@ -17,7 +17,6 @@ from orchestrator.keys.messages import failure
 from orchestrator.model import Cluster, Node, Profile
 from orchestrator.planning import machines
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import JoinsNetworks
 from orchestrator.powers import NETWORK_OF, ContainerSpec, World
 from orchestrator.run.recording import RunContext
 from orchestrator.system import at_once
@@ -33,7 +32,7 @@ Told = Mapping[str, Mapping[str, Any]]  # device → its token bucket
 
 def check(profile: Profile, world: World) -> None:
     """UsageError or UnavailableError if the links of its cluster cannot be shaped."""
-    if machines.named(profile) or not isinstance(world.platform, JoinsNetworks):
+    if machines.named(profile) or not getattr(world.platform, "joins_networks", False):
         raise failure(UsageError, "no network of their own")
     own_images.need(world.root, "disk", world.platform)
 

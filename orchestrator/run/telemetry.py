@@ -22,7 +22,8 @@ import pandas as pd
 from orchestrator.errors import TierbenchError
 from orchestrator.model import Cluster, Node, Phase, Sample
 from orchestrator.parts import Collector, Disks
-from orchestrator.platforms.common.machines import ClockOffset, ReadAtOnce
+from orchestrator.platforms.common.agent import AgentMachine
+from orchestrator.platforms.common.machines import ClockOffset
 from orchestrator.powers import Clock, Machine, Platform
 from orchestrator.system import at_once, parquet
 
@@ -210,7 +211,7 @@ def _refresh(machines: Sequence[Machine], readings: Readings) -> None:
         error = future.exception() if future in done else TimeoutError("no answer yet")
         if error is not None:
             readings.misses[f"machine {machine.name}: {error}"] += 1
-        elif isinstance(machine, ReadAtOnce) and (offset := machine.clock_offset()):
+        elif isinstance(machine, AgentMachine) and (offset := machine.clock_offset()):
             readings.clocks[machine.name] = offset
 
 

@@ -40,26 +40,8 @@ class SystemShell:
             what = f"{' '.join(argv)} did not end within {timeout_s:g} s"
             said = b"".join((error.stdout or b"", error.stderr or b""))
             raise RunError(what, evidence=said.decode(errors="replace")) from error
-        return Completed(
-            argv=tuple(argv),
-            exit_code=done.returncode,
-            out=done.stdout,
-            err=done.stderr,
-            duration_s=time.monotonic() - started,
-        )
-
-    def spawn(self, argv: Sequence[str], log: Path) -> None:
-        try:
-            with log.open("ab") as output:
-                subprocess.Popen(
-                    list(argv),
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=output,
-                    start_new_session=True,
-                )
-        except FileNotFoundError as error:
-            raise UnavailableError(f"the command {argv[0]} is not installed") from error
+        took_s = time.monotonic() - started
+        return Completed(tuple(argv), done.returncode, done.stdout, done.stderr, took_s)
 
 
 class Beside:

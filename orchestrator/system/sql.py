@@ -1,4 +1,4 @@
-"""SQL over PostgreSQL's protocol: one session and its rows. The only module that imports psycopg.
+"""SQL over PostgreSQL's protocol: one session and its rows. The only module that asks by psycopg.
 
 PostgreSQL and YugabyteDB's YSQL both use the protocol. Statements are with each database; here are
 the connection and the translation of errors.
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import psycopg
+from psycopg import conninfo, pq
 from psycopg.rows import dict_row
 
 from orchestrator.errors import RunError
@@ -63,6 +64,23 @@ def of_libpq(tls: Tls) -> dict[str, Any]:
     mode = "disable" if tls.mode == "off" else tls.mode
     files = {"sslrootcert": tls.root, "sslcert": tls.certificate, "sslkey": tls.key}
     return {"sslmode": mode, **{name: file for name, file in files.items() if file}}
+
+
+def keywords(address: Address) -> dict[str, Any]:
+    """Where a session goes, and as whom, without the password; as `of_libpq`."""
+    where = {"host": address.host, "port": address.port, "user": address.user}
+    return {**where, "dbname": address.database, **of_libpq(address.tls)}
+
+
+def password_of_libpq(host: str, port: int, user: str, database: str) -> str:
+    """PGPASSWORD, or that of the line for this server in ~/.pgpass, as libpq reads it; "" if there
+    is none. Nothing is asked: `hostaddr` is no address, so libpq goes no further."""
+    at = conninfo.make_conninfo(host=host, hostaddr="none", port=port, user=user, dbname=database)
+    begun = pq.PGconn.connect_start(at.encode())
+    try:
+        return (begun.password or b"").decode()
+    finally:
+        begun.finish()
 
 
 def query(package: str, name: str, **words: object) -> str:
@@ -133,17 +151,14 @@ def session(address: Address, statement_timeout_s: float = 60.0) -> Iterator[Ses
 
 @contextmanager
 def _connected(address: Address, statement_timeout_s: float) -> Iterator[psycopg.Connection[Row]]:
-    peer = {"host": address.host, **of_libpq(address.tls)}
+    peer = keywords(address)
     if address.certified_as and address.tls.mode == "verify-full":
         peer |= {"host": address.certified_as, "hostaddr": address.host}
     with (
         _in_our_words(address),
         psycopg.connect(
             **peer,
-            port=address.port,
-            user=address.user,
             password=address.password,
-            dbname=address.database,
             application_name="tierbench",
             connect_timeout=address.connect_s,
             options=f"-c statement_timeout={round(statement_timeout_s * 1000)}",

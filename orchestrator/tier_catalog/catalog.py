@@ -5,18 +5,15 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pydantic import ValidationError
-
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.keys.strict_yaml import collecting, parse, raise_all, refused, unknown, validate
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog import rows
-from orchestrator.tier_catalog.rows import CatalogFile, DiskType, PriceRow, Source, VmSize
+from orchestrator.tier_catalog.rows import CatalogFile, DiskType, PriceRow, VmSize
 
 Span = tuple[int | None, int | None]  # smallest and largest; equal for a fixed size
 _LISTED = "`tierbench tiers` lists them"
-_UNREADABLE = Source(text="?", as_of="?")
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,7 @@ def read(texts: Mapping[str, str]) -> Catalog:
     for where, text in sorted(texts.items()):
         with collecting(mistakes):
             content = parse(where, text)
-            sources = _sources(content.get("sources"))
+            sources = content.get("sources")
             files[where] = validate(CatalogFile, f"{where}: ", content, context=sources)
     mistakes.extend(_named_twice(files))
     raise_all(mistakes)
@@ -75,17 +72,6 @@ def read(texts: Mapping[str, str]) -> Catalog:
         types={f"{f.provider}/{k}": kind for f in files.values() for k, kind in f.types.items()},
         vms={f"{f.provider}/{k}": vm for f in files.values() for k, vm in f.vms.items()},
     )
-
-
-def _sources(content: object) -> Mapping[str, Source]:
-    """What rows may cite. A source that is wrong itself is reported once, not by each row."""
-    sources: dict[str, Source] = {}
-    for key, value in content.items() if isinstance(content, Mapping) else ():
-        try:
-            sources[str(key)] = Source.model_validate(value)
-        except ValidationError:
-            sources[str(key)] = _UNREADABLE
-    return sources
 
 
 def _named_twice(files: Mapping[str, CatalogFile]) -> Iterator[Mistake]:

@@ -7,13 +7,13 @@ bucket would measure the credit. The disk's list price comes along where every c
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
 from orchestrator import errors, units
 from orchestrator.keys import tier_keys
-from orchestrator.keys.schema import KINDS, AnyTierYaml, Kinds, Percentage, PercentText, bucket_pct
+from orchestrator.keys.schema import KINDS, AnyTierYaml, Kinds, bucket_pct
 from orchestrator.keys.strict_yaml import raise_all, refused, validate
 from orchestrator.tier import Burst, ClassWanted, Latencies, Limits, Origin, Price, Tier
 from orchestrator.tier_catalog import limits as limits_of
@@ -23,8 +23,7 @@ from orchestrator.tier_catalog.limits import Refusal
 from orchestrator.tier_catalog.rows import GIB, DiskType, PriceRow, Seconds, SizeRow
 
 _MAX_EMULATED_IO_UNIT = 2**20  # what the emulated device takes; larger I/Os do not reach it
-_Burst = Literal["full", "empty", "off", "on-demand", False]  # YAML reads a bare `off` as False
-_Size = Annotated[str, Field(pattern=units.SIZE_WITH_UNIT)]
+_Size = Annotated[int, BeforeValidator(units.parse_size), Field(gt=0)]
 
 
 def _burst_word(value: object) -> object:
@@ -37,16 +36,8 @@ class Reference(AnyTierYaml):
     """What a profile may write under `tier` when it names a row."""
 
     type: str
-    size_bytes: (
-        Annotated[int, BeforeValidator(units.parse_size, json_schema_input_type=_Size), Field(gt=0)]
-        | None
-    ) = Field(None, alias="size")
-    burst: Annotated[
-        str | float | None,
-        BeforeValidator(
-            _burst_word, json_schema_input_type=_Burst | Percentage | PercentText | None
-        ),
-    ] = None
+    size_bytes: _Size | None = Field(None, alias="size")
+    burst: Annotated[str | float | None, BeforeValidator(_burst_word)] = None
     performance_plus: bool = False
     read_latency_s: Seconds | None = Field(None, alias="read_latency")
     write_latency_s: Seconds | None = Field(None, alias="write_latency")

@@ -16,7 +16,7 @@ from orchestrator import errors, tier
 from orchestrator.keys import strict_yaml
 from orchestrator.keys.strict_yaml import Strict, collecting, parse, raise_all, refused, validate
 from orchestrator.tier_catalog.catalog import Catalog, provider_of
-from orchestrator.tier_catalog.rows import UNIT_BYTES, DiskType, PriceRow, Source, Step, Text
+from orchestrator.tier_catalog.rows import UNIT_BYTES, DiskType, PriceRow, Step, Text
 
 HOURS_PER_MONTH = 730  # of which providers make a month: 8,760 / 12
 UNPLACED = ("", "not stated")  # regions that name none
@@ -157,7 +157,7 @@ def with_prices(catalog: Catalog, lists: Mapping[str, str]) -> Catalog:
 
 def _read(where: str, text: str, catalog: Catalog) -> dict[str, PriceRow]:
     given = validate(PriceList, f"{where}: ", parse(where, text))
-    source = {_CITED: Source(text=given.source, as_of=given.as_of)}
+    source = {_CITED: {"text": given.source, "as_of": given.as_of}}
     common = {"currency": given.currency, "region": given.region, "source": _CITED}
     mistakes: list[errors.Mistake] = []
     rows: dict[str, PriceRow] = {}

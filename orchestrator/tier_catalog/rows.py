@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from orchestrator.keys.schema import AsSeconds, AsText, Bytes, BytesPerS, Positive
+from orchestrator.keys.schema import AsSeconds, AsText, Bytes, BytesPerS, Positive, RatesYaml
 from orchestrator.keys.strict_yaml import Strict
 from orchestrator.tier import Burst, Limits, lower, times
 
@@ -39,10 +39,14 @@ class Source(Strict):
 
 
 def _cited(value: object, info: ValidationInfo) -> object:
-    known: Mapping[str, Source] = info.context or {}
+    """`info.context`: the `sources` of the file. One that is wrong itself is reported there, and
+    not by each row that cites it."""
+    known = info.context if isinstance(info.context, Mapping) else {}
     if not isinstance(value, str) or value not in known:
-        raise ValueError(f"unknown source; `sources` has {', '.join(sorted(known)) or 'none'}")
-    return known[value]
+        names = ", ".join(sorted(map(str, known))) or "none"
+        raise ValueError(f"unknown source; `sources` has {names}")
+    keys = known[value] if isinstance(known[value], Mapping) else {}
+    return Source.model_construct(text=str(keys.get("text")), as_of=str(keys.get("as_of")))
 
 
 Cited = Annotated[Source, BeforeValidator(_cited)]
@@ -62,20 +66,16 @@ class EmulatedLatency(Strict):
     write_s: Seconds = Field(alias="write")
 
 
-class BurstRow(Strict):
+class BurstRow(RatesYaml):
     """`credit`: a bucket that holds the burst for `duration`. `on-demand`: opt-in and billed."""
 
     model: Literal["credit", "on-demand"]
-    iops: Positive | None = None
-    bytes_per_s: BytesPerS | None = Field(None, alias="throughput")
     duration_s: Seconds | None = Field(None, alias="duration")
 
     @model_validator(mode="after")
     def _whole(self) -> BurstRow:
         if (self.model == "credit") != (self.duration_s is not None):
             raise ValueError("credit burst needs `duration`; on-demand burst has none")
-        if self.iops is None and self.bytes_per_s is None:
-            raise ValueError("a burst needs `iops` or `throughput`")
         return self
 
     @property

@@ -73,7 +73,7 @@ class MountedTier:
                 self._about(tier, share.world, _disks(tier, share, 0))
                 for share in node_places.shares(tier, nodes, world)
             ]
-            cloud = cloud_metadata.together(answers).recorded()
+            cloud = cloud_metadata.recorded(answers)
             yield Disks(disks.volumes, {**disks.facts, "cloud": cloud})
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:

@@ -135,10 +135,7 @@ def differ_pct(
 def _pair(values: np.ndarray) -> Pair:
     """The last two campaigns; those before are their history, if there is any."""
     *history, before, after = (tuple(one.tolist()) for one in values)
-    if history:
-        ratio = across_days.ratio_across_days(before, after, history)
-    else:
-        ratio = across_days.ratio(before, after)
+    ratio = across_days.ratio(before, after, history)
     metric = METRICS["throughput_per_s"]
     return Pair("after", "w", metric, "all", before, after, ratio, "", in_blocks=False)
 

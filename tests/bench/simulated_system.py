@@ -57,6 +57,18 @@ class System:
     window_s: float = 30.0
 
 
+# Ten times slower than a real one, so that a window is simulated in a second.
+SLOW = System(
+    client_s=0.001,
+    round_trip_s=0.002,
+    cpu_s=0.01,
+    latency_s=0.02,
+    iops=4_000,
+    reads=4.0,
+    window_s=20.0,
+)
+
+
 def improved(system: System) -> dict[str, System]:
     """Thing → the system in which it is a quarter better."""
 

@@ -30,6 +30,11 @@ _SUBNET = "10.197.1"
 _DAY = datetime.timedelta(days=1)
 
 
+def disks_kept() -> set[Path]:
+    """Images of disks where engines elsewhere keep them, which is a folder of this computer."""
+    return set(Path("/var/lib/tierbench").rglob("*.img"))
+
+
 @dataclass(frozen=True)
 class RemoteEngine:
     """An engine at `address`. `certificates`: a folder as DOCKER_CERT_PATH wants it; `socket`:

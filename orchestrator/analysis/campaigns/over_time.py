@@ -143,11 +143,9 @@ def _pairs(
         past = max(each_side, key=len)
     for pair in comparisons.pairs(after.name, cell[1], (left, right), obstacle):
         days = [values for other in past if (values := results.whole(other, pair.key))]
-        sides, ratio = (pair.left, pair.right), pair.ratio
+        enough, ratio = days if len(days) >= FEWEST_HISTORY else (), pair.ratio
         with suppress(ValueError):  # a figure of zero
-            ratio = across_days.ratio(*sides)
-            if len(days) >= FEWEST_HISTORY:
-                ratio = across_days.ratio_across_days(*sides, days)
+            ratio = across_days.ratio(pair.left, pair.right, enough)
         yield len(days), replace(pair, ratio=ratio, in_blocks=False)
 
 

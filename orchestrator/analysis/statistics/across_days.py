@@ -26,39 +26,32 @@ SEED = 2014  # any; fixed
 _NUMBERS_AT_ONCE = 50_000
 
 
-def ratio(before: Sequence[float], after: Sequence[float], confidence: float = CONFIDENCE) -> Ratio:
+def ratio(
+    before: Sequence[float], after: Sequence[float], history: Sequence[Sequence[float]] = ()
+) -> Ratio:
     """The ratio of `after` to `before`, of geometric means, with Welch's interval on logarithms.
     Assumes independent values. No interval if a side has one value. ValueError if a side is empty,
-    or a value is not positive and finite."""
+    or a value is not positive and finite.
+
+    `history`: the values of other campaigns, at least two, for an interval that also holds what
+    differs between campaigns of equal truth. Their means spread as those of both sides do, so the
+    difference of two such means has Student's prediction interval with k - 1 degrees of freedom
+    (Hahn and Meeker 1991). As many values of each are used as the smaller side has, for the mean of
+    more is steadier. The wider of both intervals holds."""
     if not before or not after:
         raise ValueError("a ratio needs a value on each side")
     left, right = stats.logs_for_ratio(before), stats.logs_for_ratio(after)
-    change = float(right.mean() - left.mean())
-    if min(left.size, right.size) < 2:
+    change, count = float(right.mean() - left.mean()), min(left.size, right.size)
+    if count < 2:
         return Ratio(math.exp(change), None, None, None)
     errors = [stats.spread_of_logs(side) / math.sqrt(side.size) for side in (left, right)]
     freedom = _freedom(errors, [left.size, right.size])
-    return stats.ratio_by_t(change, math.hypot(*errors), freedom, confidence)
-
-
-def ratio_across_days(
-    before: Sequence[float],
-    after: Sequence[float],
-    history: Sequence[Sequence[float]],
-    confidence: float = CONFIDENCE,
-) -> Ratio:
-    """As `ratio`, with an interval that also holds what differs between campaigns of equal truth.
-    `history`: the values of other campaigns, at least two. Their means spread as those of both
-    sides do, so the difference of two such means has Student's prediction interval with k - 1
-    degrees of freedom (Hahn and Meeker 1991). As many values of each are used as the smaller side
-    has, for the mean of more is steadier. The wider of both intervals holds. Raises as `ratio`."""
-    alone = ratio(before, after, confidence)
-    if alone.low is None:
+    alone = stats.ratio_by_t(change, math.hypot(*errors), freedom, CONFIDENCE)
+    if not history:
         return alone
-    count = min(len(before), len(after))
     means = np.asarray([stats.logs_for_ratio(values[:count]).mean() for values in history])
     error = math.sqrt(2) * stats.spread_of_logs(means)
-    days = stats.ratio_by_t(math.log(alone.ratio), error, means.size - 1, confidence)
+    days = stats.ratio_by_t(change, error, means.size - 1, CONFIDENCE)
     wider = min(alone, days, key=lambda ratio: ratio.low or 0.0)
     return replace(wider, p_value=max(alone.p_value or 0.0, days.p_value or 0.0))
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from orchestrator.analysis.telemetry import counters, disk_demand, machines
 from orchestrator.analysis.telemetry.counters import Growth, Samples
-from orchestrator.model import Node, Record
+from orchestrator.model import STORE, Node, Record
 
 _COUNTED = ("warm-up", "measure", "settle")
 _BY_SECOND: Mapping[str, list[str]] = counters.GROWTH["by_second"]
@@ -106,14 +106,17 @@ def _of_seconds(
         if node in limits:
             busy = 100 * cores / limits[str(node)] >= CPU_PCT
             by_node.setdefault(str(node), {})["time_at_cpu_pct"] = 100 * float(busy.mean())
-    cluster = record.profile.cluster
+    rate = record.profile.cluster.network_bytes_per_s
+    of_store = record.profile.cluster.member == STORE
+    if not (rate or of_store):
+        return by_node
     ways = _in(rates, _WAYS, window).groupby(["node", "time_s"], observed=True)["value"]
     for node, busier in ways.max().groupby("node", observed=True):
         own, typical = by_node.setdefault(str(node), {}), float(busier.median())
-        if "url" in cluster.existing and len(busier) >= _FLAT_FROM:
+        if of_store and len(busier) >= _FLAT_FROM:
             near = (busier - typical).abs() <= typical * _FLAT_PCT / 100
             own |= {"way_bytes_per_s": typical, "time_at_way_pct": 100 * float(near.mean())}
-        if rate := cluster.network_bytes_per_s:
+        if rate:
             own["network_of_rate_pct"] = 100 * typical / rate
             own["time_at_network_rate_pct"] = 100 * float((100 * busier / rate >= LINK_PCT).mean())
     return by_node

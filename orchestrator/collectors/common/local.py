@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from orchestrator.errors import UNREADABLE
 from orchestrator.model import Node, Sample
-from orchestrator.platforms.common.machines import ReadAtOnce
+from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.powers import Machine, Platform
 from orchestrator.system import at_once
 
@@ -89,7 +89,7 @@ class OnItsMachine:
 
         def read_at(node: Node) -> float:
             machine = machines[node.name]
-            read_s = machine.read_at() if isinstance(machine, ReadAtOnce) else None
+            read_s = machine.read_at() if isinstance(machine, AgentMachine) else None
             return now_s if read_s is None else read_s
 
         return each(filter(self.watched, nodes), readings, read_at)

@@ -74,7 +74,7 @@ class ExistingCluster:
                 world.progress.warn(note)
         what = "the existing cluster cannot be used as the profile says"
         errors.require_none(mistakes, what, "correct the profile, or the cluster")
-        own = OwnDatabase(declared, self._connect, self._confirm, world)
+        own = OwnDatabase(declared, self._connect, world, self._confirm)
         own.require_creatable()
         own.require_replaceable(may_ask=True)
 
@@ -100,7 +100,7 @@ class ExistingCluster:
         machine's own network: `check` refuses hosts that are others there."""
         declared, _ = declaration.read(spec)
         observed = self._look(declared)
-        own = OwnDatabase(declared, self._connect, self._confirm, world, observed.drops_by_force)
+        own = OwnDatabase(declared, self._connect, world, self._confirm, observed.drops_by_force)
         lease.Lease(declared, self._connect, world).require()
         own.require_replaceable(may_ask=False)
         endpoints = tuple(declaration.endpoint(declared, each) for each in declared.servers)
@@ -126,7 +126,7 @@ class ExistingCluster:
             handle.keep = snapshot
             return
         began_s = world.clock.monotonic()
-        handle.own.restore(snapshot)
+        handle.own.run("restore", snapshot)
         _vacuum(handle)  # a dump has no statistics
         handle.restored_s = round(world.clock.monotonic() - began_s, 1)
 
@@ -137,7 +137,7 @@ class ExistingCluster:
         _vacuum(handle)
         _await_quiet(cluster, world)
         if handle.keep is not None:
-            handle.own.save(handle.keep)
+            handle.own.run("save", handle.keep)
 
     def warm(self, cluster: Cluster, world: World) -> None:
         queries.fill_caches(self._connect, list(map(sql.local, cluster.endpoints)), world)
@@ -232,10 +232,8 @@ def _dropped(left: owned_database.Leftover, world: World, connect: Connect) -> s
         return message("made with another cache", owner=owner)
     if left.declared.database == declaration.LEASE_DATABASE:
         return lease.Lease(left.declared, connect, world).clear()
-    own = OwnDatabase(left.declared, connect, lambda _question, _may_ask: False, world)
-    exists, _ = own.look()
     try:
-        own.drop()
+        own = OwnDatabase(left.declared, connect, world, lambda _question, _may_ask: False)
+        return "" if own.drop() else ": was gone"
     except UsageError as error:
         return f": left alone, because {error.what}"
-    return "" if exists else ": was gone"

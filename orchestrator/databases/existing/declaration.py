@@ -6,7 +6,7 @@ Pure, except that the password is read each time it is needed, and never stored.
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -188,26 +188,20 @@ def endpoint(declared: Existing, server: Server) -> Endpoint:
     )
 
 
-def password(
-    declared: Existing,
-    server: Server | None = None,
-    environment: Callable[[str], str | None] = os.environ.get,
-) -> str:
-    """The password that the profile names, else the one that libpq would take: PGPASSWORD, or a
-    line for `server` in ~/.pgpass. Empty if there is none: the server may need none."""
+def password(declared: Existing, server: Server) -> str:
+    """The password that the profile names, else the one that libpq takes for `server`. Empty if
+    there is none: the server may need none."""
     if declared.password_env:
-        value = environment(declared.password_env)
+        value = os.environ.get(declared.password_env)
         if value is None:
             raise failure(UnavailableError, "password not set", variable=declared.password_env)
         return value
     if declared.password_file:
         return _password_in(declared.password_file)
-    given = declared.hosts.options.get("password") or environment("PGPASSWORD")
-    if given or server is None:
-        return given or ""
-    file = environment("PGPASSFILE") or "~/.pgpass"
+    if given := declared.hosts.options.get("password"):
+        return given
     port = server.port or declared.port
-    return _password_of_libpq(file, server.host, port, declared.database, declared.user)
+    return sql.password_of_libpq(server.host, port, declared.user, declared.database)
 
 
 def device(declared: Existing, number: int) -> str | None:
@@ -225,43 +219,14 @@ def _mistake(key: str, text: str) -> Mistake:
     return Mistake(f"cluster.existing.{key}", text)
 
 
-# ------------------------------------------------------------------ files with passwords
-
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO  # who must not read a file with passwords: libpq's rule
-_FIELD = re.compile(r"((?:\\.|[^:\\])*)(?::|$)")
-
-
 def _password_in(path: str) -> str:
-    """A file's password. UnavailableError if it cannot be read, or if others may read it."""
+    """A file's password. UnavailableError if it cannot be read, or if others may read it: libpq's
+    rule."""
     file = Path(path).expanduser()
     try:
-        mode, text = _content(path)
+        mode, text = stat.S_IMODE(file.stat().st_mode), file.read_text()
     except OSError as error:
         raise failure(UnavailableError, "password file not read", path=path, error=error) from error
-    if mode & _OTHERS:
-        raise failure(UnavailableError, "file open to others", file=file, mode=stat.S_IMODE(mode))
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise failure(UnavailableError, "file open to others", file=file, mode=mode)
     return text.strip()
-
-
-def _password_of_libpq(path: str, host: str, port: int, database: str, user: str) -> str:
-    """That of the first line that fits (host:port:database:user:password, `*` fits all); "" if
-    there is none, or if libpq would not read the file."""
-    try:
-        mode, text = _content(path)
-    except OSError:
-        return ""
-    lines = text.splitlines() if not mode & _OTHERS else []
-    wanted = (host, str(port), database, user)
-    for line in lines:
-        fields = [re.sub(r"\\(.)", r"\1", each) for each in _FIELD.findall(line)]
-        if line.startswith("#") or len(fields) < 5:
-            continue
-        if all(given in ("*", own) for given, own in zip(fields, wanted, strict=False)):
-            return fields[4]
-    return ""
-
-
-def _content(path: str) -> tuple[int, str]:
-    """A file's mode and text. OSError if it cannot be read."""
-    with Path(path).expanduser().open() as file:
-        return os.fstat(file.fileno()).st_mode, file.read()

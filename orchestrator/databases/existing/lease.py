@@ -12,26 +12,21 @@ A campaign that is dead is in nobody's way: its process is seen to be gone, or i
 
 import json
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 
 from orchestrator.databases.existing import owned_database
-from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing, address
+from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing
 from orchestrator.errors import GuardLostError, RunError, TierbenchError, UnavailableError
 from orchestrator.keys.messages import failure, message
-from orchestrator.platforms.common.lifecycle import patiently, taken_over
-from orchestrator.powers import World
+from orchestrator.platforms.common.lifecycle import taken_over
 from orchestrator.system import host
-from orchestrator.system.sql import Connect, Session, query
+from orchestrator.system.sql import Session, query
 
 _COMMENT = "tierbench: which campaign is on this cluster"
 _SILENT_S = 180.0
 _STATEMENT_S, _DDL_S = 20.0, 600.0
 _TRIES, _AGAIN_S = 4, 2.0
-
-
-def _query(name: str, **words: str) -> str:
-    return query(__package__, name, silent_s=f"{_SILENT_S:g}", **words)
 
 
 @dataclass(frozen=True)
@@ -57,12 +52,12 @@ class Holder:
 
 
 @dataclass(frozen=True)
-class Lease:
-    """The row, through the cluster's first host."""
+class Lease(owned_database.Place):
+    """The row, and the database in which it is."""
 
-    declared: Existing
-    connect: Connect
-    world: World
+    @property
+    def name(self) -> str:
+        return LEASE_DATABASE
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -99,7 +94,7 @@ class Lease:
             try:
                 if attempt:  # most often it is there: others made it, or we did
                     self._prepare()
-                with self._session() as session:
+                with self.session(_STATEMENT_S) as session:
                     return self._other(session)
             except RunError as error:
                 refusal = error
@@ -111,19 +106,15 @@ class Lease:
 
     def clear(self) -> str:
         """Removes what a dead campaign has left; says what was found otherwise."""
-        outcome = ": was gone"
-        with self._outside() as session:
-            marked = session.rows(_query("mark", database=LEASE_DATABASE))
-        if marked and not self._is_ours(marked[0]["mark"]):
+        mark, outcome = self.look(), ""
+        if mark is None:
+            outcome = ": was gone"
+        elif not self._is_ours(mark):
             outcome = ": left alone, because others made it"
-        elif marked:
-            self._prepare()  # a kill may have left half of it
-            with self._session() as session:
-                holder, silent = _holder(session)
-            if holder and not (silent or holder.is_dead or holder == self._mine):
-                return f": left alone, because {holder} is on the cluster"
-            self._remove(holder or self._mine)
-            outcome = ""
+        elif (other := self.take()) is not None:
+            return f": left alone, because {other} is on the cluster"
+        else:
+            self._remove()
         owned_database.forget(self.world.cache, self._remembered)
         return outcome
 
@@ -137,14 +128,15 @@ class Lease:
 
     def _known(self) -> Holder | None:
         """Who is there; None if nobody has made the row."""
-        with suppress(RunError), self._session() as session:
-            return _holder(session)[0]
+        with suppress(RunError), self.session(_STATEMENT_S) as session:
+            return _holder(session)
         return None
 
     def _other(self, session: Session) -> Holder | None:
         """Takes the row if it is free, ours, or a dead campaign's."""
-        while not session.rows(_query("take_lease", holder=self._mine.quoted)):
-            holder, _ = _holder(session)
+        words = {"holder": self._mine.quoted, "silent_s": f"{_SILENT_S:g}"}
+        while not session.rows(query(__package__, "take_lease", **words)):
+            holder = _holder(session)
             if holder is not None and not holder.is_dead:
                 return holder
             if holder is not None:
@@ -153,25 +145,21 @@ class Lease:
 
     def _prepare(self) -> None:
         """Makes database and table, unless another tester has."""
-        with self._outside() as session:
-            rows = session.rows(_query("mark", database=LEASE_DATABASE))
-            mark = rows[0]["mark"] if rows else None
-            if not rows:
+        with self.outside() as session:
+            mark = self.mark(session)
+            if mark is None:
                 session.rows(f'CREATE DATABASE "{LEASE_DATABASE}"')
             elif not self._is_ours(mark):
                 raise RunError(f"there is a database {LEASE_DATABASE} without tierbench's comment")
-            if mark is None:
+            if not mark:
                 session.rows(f"COMMENT ON DATABASE \"{LEASE_DATABASE}\" IS '{_COMMENT}'")
-        with self._session() as session:
+        with self.session(_STATEMENT_S) as session:
             if not session.rows("SELECT 1 FROM pg_tables WHERE tablename = 'lease'"):
-                session.rows(_query("make_lease"))
+                session.rows(query(__package__, "make_lease"))
 
-    def _is_ours(self, mark: str | None) -> bool:
+    def _is_ours(self, mark: str) -> bool:
         """Also if it is empty without a comment: its tester was killed in between."""
-        if mark is not None:
-            return mark == _COMMENT
-        with self._session() as session:
-            return not session.rows(_query("objects"))
+        return mark == _COMMENT if mark else self.is_empty()
 
     def _beat(self) -> None:
         if (other := self.take()) is not None:
@@ -182,48 +170,33 @@ class Lease:
 
     def _give_back(self) -> None:
         try:
-            self._remove(self._mine)
+            self._remove()
         except TierbenchError as error:
             text = message("lease may stay", name=LEASE_DATABASE, error=error)
             self.world.progress.warn(text)
         else:
             owned_database.forget(self.world.cache, self._remembered)
 
-    def _remove(self, holder: Holder) -> None:
+    def _remove(self) -> None:
         """Removes the row, and the database if nobody else is in it. Another tester who came in
         that moment makes his anew with his next beat."""
-        with self._session() as session:
-            session.rows(f"DELETE FROM lease WHERE holder = '{holder.quoted}'")
-            if session.rows(_query("see_lease")):
+        with self.session(_STATEMENT_S) as session:
+            session.rows(f"DELETE FROM lease WHERE holder = '{self._mine.quoted}'")
+            if session.rows("SELECT holder FROM lease"):
                 return
             with suppress(RunError):  # another user's: it stays, empty
                 session.rows("DROP TABLE lease")
-            if session.rows(_query("objects")):
-                return
-
-        def drop() -> None:
-            with self._outside() as session:
-                rows = session.rows(_query("mark", database=LEASE_DATABASE))
-                if rows and rows[0]["mark"] == _COMMENT:
-                    session.rows(f'DROP DATABASE "{LEASE_DATABASE}"')
-
-        patiently(drop, self.world.clock, lambda error: isinstance(error, RunError))
-
-    def _session(self) -> AbstractContextManager[Session]:
-        return self.connect(address(self.declared, LEASE_DATABASE), _STATEMENT_S)
-
-    def _outside(self) -> AbstractContextManager[Session]:
-        return self.connect(address(self.declared, self.declared.maintenance_database), _DDL_S)
+        if self.is_empty():
+            self.drop_if(_COMMENT.__eq__, lambda error: isinstance(error, RunError))
 
 
-def _holder(session: Session) -> tuple[Holder | None, bool]:
-    """Who is in the row, if anybody, and whether silent for long. RunError if no tierbench wrote
-    it."""
-    rows = session.rows(_query("see_lease"))
+def _holder(session: Session) -> Holder | None:
+    """Who is in the row, if anybody. RunError if no tierbench wrote it."""
+    rows = session.rows("SELECT holder FROM lease")
     if not rows:
-        return None, False
+        return None
     text = str(rows[0]["holder"])
     try:
-        return Holder(**json.loads(text)), bool(rows[0]["silent"])
+        return Holder(**json.loads(text))
     except (ValueError, TypeError) as error:
         raise RunError(f"{text!r} in {LEASE_DATABASE} is not understood") from error

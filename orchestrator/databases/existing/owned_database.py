@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import Literal, TextIO
 
 from pydantic import TypeAdapter
 
@@ -52,30 +52,80 @@ class Terminal:
 
 
 @dataclass(frozen=True)
-class OwnDatabase:
-    """Our database in a declared cluster, through the cluster's first host. `force`: whether the
-    server can end others' sessions when it drops (PostgreSQL since 13)."""
+class Place:
+    """A database of a declared cluster, there or not yet, through the cluster's first host."""
 
     declared: Existing
     connect: Connect
-    confirm: Confirm
     world: powers.World
-    force: bool = False
 
     @property
     def name(self) -> str:
         return self.declared.database
 
+    def session(self, timeout_s: float) -> AbstractContextManager[Session]:
+        """A session in it."""
+        return self.connect(address(self.declared, self.name), timeout_s)
+
+    @contextmanager
+    def outside(self) -> Iterator[Session]:
+        """A session in which it can be made and dropped."""
+        declared = self.declared
+        try:
+            with self.connect(address(declared, declared.maintenance_database), _DDL_S) as session:
+                yield session
+        except RunError as error:
+            what = {"user": declared.user, "name": self.name}
+            raise failure(RunError, "no right to make it", error=error, **what) from error
+
+    def mark(self, session: Session) -> str | None:
+        """The comment on it, "" without one; None if it is not there."""
+        rows = session.rows(query(__package__, "mark", database=self.name))
+        return str(rows[0]["mark"] or "") if rows else None
+
+    def look(self) -> str | None:
+        """`mark`, in a session of its own."""
+        with self.outside() as session:
+            return self.mark(session)
+
+    def is_empty(self) -> bool:
+        with self.session(60.0) as session:
+            return not session.rows(query(__package__, "objects"))
+
+    def drop_if(
+        self, ours: Callable[[str], bool], may_pass: Callable[[Exception], bool], how: str = ""
+    ) -> bool:
+        """Drops it if its comment, read in the same session, says so; again for a minute where an
+        error may pass. Returns whether it was there."""
+
+        def drop() -> bool:
+            with self.outside() as session:
+                mark = self.mark(session)
+                if mark is not None and ours(mark):
+                    session.rows(f'DROP DATABASE "{self.name}"{how}')
+                return mark is not None
+
+        return patiently(drop, self.world.clock, may_pass)
+
+
+@dataclass(frozen=True)
+class OwnDatabase(Place):
+    """Our database. `force`: whether the server can end others' sessions when it drops (PostgreSQL
+    since 13)."""
+
+    confirm: Confirm
+    force: bool = False
+
     def require_replaceable(self, may_ask: bool) -> None:
         """UsageError if there is a database of our name that is not ours, and its owner does not
         agree to drop it, or has not agreed before and may not be asked now."""
-        exists, owner = self.look()
-        if exists:
-            self._require_given_up(owner, may_ask)
+        if (mark := self.look()) is not None:
+            self._is_given_up(mark, may_ask)
 
-    def _require_given_up(self, owner: Owner | None, may_ask: bool) -> None:
-        if self.declared.may_drop == self.name or self.is_ours(owner):
-            return
+    def _is_given_up(self, mark: str, may_ask: bool = False) -> bool:
+        owner = owner_of(mark)
+        if self.declared.may_drop == self.name or self._is_ours(owner):
+            return True
         maker, age = "tierbench did not make", ""
         if owner is not None:
             maker = f"campaign {owner.campaign} of tierbench on {owner.host} made"
@@ -83,44 +133,33 @@ class OwnDatabase:
         problem = f"cluster at {self.declared.where} has a database {self.name} that {maker}"
         if not self.confirm(f"The {problem}. Drop it, with all that is in it?", may_ask):
             raise failure(UsageError, "database not ours", problem=problem, age=age, name=self.name)
+        return True
 
     def require_creatable(self) -> None:
         """UsageError if our user cannot create a database."""
-        with self._session_outside() as session:
+        with self.outside() as session:
             rows = session.rows(query(__package__, "may_create"))
         if rows and not rows[0]["may"]:
             user = self.declared.user
             raise failure(UsageError, "may not create", user=user, where=self.declared.where)
 
-    def look(self) -> tuple[bool, Owner | None]:
-        """Whether there is a database of our name, and who made it by its mark."""
-        with self._session_outside() as session:
-            return self._seen(session)
-
-    def _seen(self, session: Session) -> tuple[bool, Owner | None]:
-        rows = session.rows(query(__package__, "mark", database=self.name))
-        return bool(rows), owner_of(str(rows[0]["mark"] or "")) if rows else None
-
-    def is_ours(self, owner: Owner | None) -> bool:
+    def _is_ours(self, owner: Owner | None) -> bool:
         """Whether a database with that mark, or an empty one without any, is one that this cache
         remembers and this host made."""
         remembered = [left.owner for left in _read([_file(self.world.cache, self.declared)])]
         if not any(each.is_from(self.world.cache) for each in remembered):
             return False
-        if owner is None:
-            with self.session(60.0) as session:
-                return not session.rows(query(__package__, "objects"))
-        return owner in remembered
+        return self.is_empty() if owner is None else owner in remembered
 
     def make(self) -> None:
         """Makes the database, empty. UsageError as `require_replaceable`; RunError if it cannot be
         marked as ours."""
-        self._drop(lambda owner: self._require_given_up(owner, may_ask=False))
+        self._drop(self._is_given_up)
         world = self.world
         owner = owner_here(world.cache, world.platform.campaign, round(world.clock.now()))
         remember(world.cache, self.declared, owner)
         mark = (_MARK + json.dumps(asdict(owner))).replace("'", "''")
-        with self._session_outside() as session:
+        with self.outside() as session:
             session.rows(f'CREATE DATABASE "{self.name}"')
             try:
                 session.rows(f"COMMENT ON DATABASE \"{self.name}\" IS '{mark}'")
@@ -128,76 +167,39 @@ class OwnDatabase:
                 session.rows(f'DROP DATABASE "{self.name}"')  # without a mark nobody drops it later
                 raise
 
-    def drop(self) -> None:
-        """Drops it if it is still ours, and forgets it. UsageError if another has one of that name
-        by now; RunError if somebody is connected to it for long."""
-        self._drop(self._require_ours)
+    def drop(self) -> bool:
+        """Drops it if it is still ours, and forgets it; returns whether it was there. UsageError if
+        another has one of that name by now; RunError if somebody is connected to it for long."""
+        existed = self._drop(self._is_still_ours)
         forget(self.world.cache, self.declared)
+        return existed
 
-    def _require_ours(self, owner: Owner | None) -> None:
-        if not self.is_ours(owner):
+    def _is_still_ours(self, mark: str) -> bool:
+        owner = owner_of(mark)
+        if not self._is_ours(owner):
             who = f"campaign {owner.campaign} on {owner.host}" if owner else "somebody else"
             forget(self.world.cache, self.declared)
             raise UsageError(f"{who} has made one of that name since")
+        return True
 
-    def _drop(self, require: Callable[[Owner | None], None]) -> None:
-        """Waits a little until nobody is connected to it. `require` raises if it must stay."""
-        force = " WITH (FORCE)" if self.force else ""
+    def _drop(self, ours: Callable[[str], bool]) -> bool:
+        """Waits a little until nobody is connected to it. `ours` raises if it must stay."""
+        how = " WITH (FORCE)" if self.force else ""
+        return self.drop_if(ours, lambda error: _IN_USE in str(error), how)
 
-        def drop() -> None:
-            with self._session_outside() as session:
-                exists, owner = self._seen(session)
-                if exists:
-                    require(owner)
-                    session.rows(f'DROP DATABASE "{self.name}"{force}')
-
-        patiently(drop, self.world.clock, lambda error: _IN_USE in str(error))
-
-    def session(self, timeout_s: float) -> AbstractContextManager[Session]:
-        """A session in our database."""
-        return self.connect(address(self.declared, self.name), timeout_s)
-
-    @contextmanager
-    def _session_outside(self) -> Iterator[Session]:
-        declared = self.declared
-        try:
-            outside = address(declared, declared.maintenance_database)
-            with self.connect(outside, _DDL_S) as session:
-                yield session
-        except RunError as error:
-            raise failure(
-                RunError, "no right to make it", error=error, declared=declared
-            ) from error
-
-    # -------------------------------------------------------------- the owner's commands
-
-    def save(self, snapshot: Path) -> None:
-        """Keeps the database that was just loaded; `snapshot` says afterwards that it was kept.
-        RunError if the command fails."""
-        self._run("save", self.declared.save or "", snapshot)
-        files.write_text(snapshot, "saved by the profile's own command\n")
-
-    def restore(self, snapshot: Path) -> None:
-        """Fills our new, empty database with what was kept. RunError if the command fails."""
-        self._run("restore", self.declared.restore or "", snapshot)
-
-    def _run(self, verb: str, command: str, snapshot: Path) -> None:
-        env, target = self._environment(snapshot), f"the database {self.name}"
-        shell.run_of_profile(verb, command, target, env, "docs/YUGABYTEDB.md", self.world)
-
-    def _environment(self, snapshot: Path) -> dict[str, str]:
-        """What libpq's programs read, of the first host and our database, and the snapshot's
-        name."""
-        at = address(self.declared, self.name)
-        return {
-            "TIERBENCH_SNAPSHOT": snapshot.parent.name,
-            "PGHOST": at.host,
-            "PGPORT": str(at.port),
-            "PGUSER": at.user,
-            "PGDATABASE": at.database,
-            **{f"PG{name.upper()}": value for name, value in sql.of_libpq(at.tls).items()},
-            **({"PGPASSWORD": at.password} if at.password else {}),
-        }
+    def run(self, verb: Literal["save", "restore"], snapshot: Path) -> None:
+        """Has the owner's command keep the database that was just loaded, of which `snapshot` tells
+        afterwards, or fill our new, empty one. It is told in libpq's variables where that is, and
+        the snapshot's name. RunError if it fails."""
+        at, declared = address(self.declared, self.name), self.declared
+        words = {**sql.keywords(at), **({"password": at.password} if at.password else {})}
+        env = {f"PG{word.upper()}": str(value) for word, value in words.items()}
+        env |= {"PGDATABASE": env.pop("PGDBNAME"), "TIERBENCH_SNAPSHOT": snapshot.parent.name}
+        to, docs = f"the database {self.name}", "docs/YUGABYTEDB.md"
+        command = (declared.save if verb == "save" else declared.restore) or ""
+        shell.run_of_profile(verb, command, to, env, docs, self.world)
+        if verb == "save":
+            files.write_text(snapshot, "saved by the profile's own command\n")
 
 
 def owner_of(comment: str) -> Owner | None:
@@ -245,15 +247,10 @@ class Leftover:
     @property
     def command(self) -> str:
         """What a person can type to drop it."""
-        declared, server = self.declared, self.declared.servers[0]
-        words = {
-            "host": server.host,
-            "port": server.port,
-            "user": declared.user,
-            "dbname": declared.maintenance_database,
-            **sql.of_libpq(tls(declared)),
-        }
-        conninfo = " ".join(f"{key}={value}" for key, value in words.items())
+        declared, (server, *_) = self.declared, self.declared.servers
+        place = (server.host, server.port or declared.port, declared.user, "")
+        at = sql.Address(*place, declared.maintenance_database, tls(declared))
+        conninfo = " ".join(f"{word}={value}" for word, value in sql.keywords(at).items())
         return f'psql "{conninfo}" -c \'DROP DATABASE "{declared.database}"\''
 
 

@@ -21,10 +21,17 @@ _POSTGRESQL_VERSION = re.compile(r"PostgreSQL (\d+(?:\.\d+)*)")
 
 
 @dataclass(frozen=True)
-class SeenMachine:
-    """One host by its node_exporter; None: unknown, because none is declared. `pressure`: whether
-    it counts the time for which tasks waited."""
+class Host:
+    """What one host says through SQL, and its node_exporter; None: unknown. `other`: a database
+    that is not measured; `pooler`: how one shows itself; `nodes`: how many a YugabyteDB knows;
+    `waits_counted`: whether it counts the time that sessions wait for disks; `pressure`: whether
+    the time for which tasks waited."""
 
+    banner: str
+    other: str | None = None
+    pooler: str | None = None
+    nodes: int | None = None
+    waits_counted: bool = False
     cpus: float | None = None
     memory_bytes: int | None = None
     pressure: bool = False
@@ -33,21 +40,18 @@ class SeenMachine:
 
 @dataclass(frozen=True)
 class Observation:
-    """What the servers say; None: no server that knows it is declared. `other`: a database that is
-    not measured; `flavour`: "" if unknown; `pooler`: how one shows itself; `waits_counted`: whether
-    it counts the time that sessions wait for disks."""
+    """What the servers say; None: no server that knows it is declared. `flavour`: "" if unknown;
+    `other`, `pooler`, `nodes`: of the first host that says it."""
 
     flavour: str
     version: str  # with its build, if a server's page has it
     number: str
-    banners: tuple[str, ...]
-    nodes: int | None
-    copies: int | None
-    health: pages.Health | None
-    machines: tuple[SeenMachine, ...]
+    hosts: tuple[Host, ...]
     other: str | None = None
     pooler: str | None = None
-    waits_counted: bool = True
+    nodes: int | None = None
+    copies: int | None = None
+    health: pages.Health | None = None
 
     @property
     def drops_by_force(self) -> bool:
@@ -56,74 +60,59 @@ class Observation:
         return self.flavour == POSTGRESQL and major.isdigit() and int(major) >= 13
 
 
-@dataclass(frozen=True)
-class _Answers:
-    """What one host says through SQL. `nodes`: how many a YugabyteDB knows."""
-
-    banner: str
-    other: str | None
-    pooler: str | None
-    nodes: int | None = None
-    settings: Mapping[str, str] = field(default_factory=dict)
-    places: Places = field(default_factory=Places)
-
-
 def look(declared: Existing, connect: Connect) -> Observation:
     """RunError or OSError if a declared address does not answer."""
-    hosts = [_ask(declared, number, connect) for number in range(len(declared.servers))]
-    banners = tuple(host.banner for host in hosts)
-    parts = versions.banner_number(banners[0])
-    match = _POSTGRESQL_VERSION.search(banners[0])
-    number = versions.dotted(parts) if parts else match[1] if match else banners[0]
-    flavour = servers.banner_of(banners[0]) or declared.flavour or ""
+    hosts = tuple(_ask(declared, number, connect) for number in range(len(declared.servers)))
+    banner, masters = hosts[0].banner, declared.masters
+    parts = versions.banner_number(banner)
+    match = _POSTGRESQL_VERSION.search(banner)
+    number = versions.dotted(parts) if parts else match[1] if match else banner
+    flavour = servers.banner_of(banner) or declared.flavour or ""
     other = next((host.other for host in hosts if host.other), None)
     if other or not flavour:  # no page of it is known
-        return Observation(flavour, number, number, banners, None, None, None, (), other)
-    masters = declared.masters
-    counted = [host.settings.get(name) == "on" for host in hosts for name in servers.TIMED]
-    pooler = next((host.pooler for host in hosts if host.pooler), None)
+        return Observation(flavour, number, number, hosts, other)
     return Observation(
         flavour=flavour,
-        version=pages.release(banners[0], declared.tservers) if parts else number,
+        version=pages.release(banner, declared.tservers) if parts else number,
         number=number,
-        banners=banners,
+        hosts=hosts,
+        pooler=next((host.pooler for host in hosts if host.pooler), None),
         nodes=next((host.nodes for host in hosts if host.nodes), None),
         copies=pages.replication_factor(masters) if masters else None,
         health=pages.health(masters) if masters else None,
-        machines=tuple(_machine(declared, k, host.places) for k, host in enumerate(hosts)),
-        pooler=pooler,
-        waits_counted=bool(parts) or all(counted),
     )
 
 
-def _ask(declared: Existing, number: int, connect: Connect) -> _Answers:
+def _ask(declared: Existing, number: int, connect: Connect) -> Host:
     at = address(declared, declared.maintenance_database, declared.servers[number])
     with connect(at, 30.0) as session:
         banner = queries.banner(session)
-        pooler = servers.pooler_between(session)
-        answers = _Answers(banner, servers.refused(banner, session), pooler)
-        if answers.other:
-            return answers
-        if versions.banner_number(banner) is not None:
-            nodes, where = len(queries.servers(session)), disks.places(declared, number, None)
-            return replace(answers, nodes=nodes, places=where)
-        if servers.banner_of(banner) != POSTGRESQL:
-            return answers
-        settings = servers.settings(session)
-        return replace(answers, settings=settings, places=disks.places(declared, number, session))
+        other, flavour = servers.refused(banner, session), servers.banner_of(banner)
+        host = Host(banner, other, servers.pooler_between(session))
+        if other or not (flavour or declared.flavour):
+            return host
+        if flavour == YUGABYTEDB:
+            host = replace(host, nodes=len(queries.servers(session)), waits_counted=True)
+        elif flavour == POSTGRESQL:
+            settings = servers.settings(session)
+            counted = all(settings.get(name) == "on" for name in servers.TIMED)
+            host = replace(host, waits_counted=counted)
+        where = disks.places(declared, number, session if flavour == POSTGRESQL else None)
+    return replace(host, **_machine(declared, number, where))
 
 
-def _machine(declared: Existing, number: int, where: Places) -> SeenMachine:
+def _machine(declared: Existing, number: int, where: Places) -> dict[str, Any]:
+    """What its node_exporter says of a host; nothing if none is declared."""
     if not declared.node_exporters:
-        return SeenMachine()
+        return {}
     url = f"{declared.node_exporters[number]}/metrics"
     with http_client.understood(url):
         body = http_client.get(f"{url}?collect[]=cpu&collect[]=meminfo")
-        cpus, memory_bytes = disks.processors(body), disks.memory_bytes(body)
+        size = {"cpus": disks.processors(body), "memory_bytes": disks.memory_bytes(body)}
         if where.data or where.wal:
             body = http_client.get(f"{url}?collect[]=filesystem&collect[]=diskstats")
         own = disks.of_host(declared, number, where, body)
-    return SeenMachine(cpus, memory_bytes, _counts_pressure(url), own)
+    return {**size, "pressure": _counts_pressure(url), "disks": own}
 
 
 def _counts_pressure(url: str) -> bool:
@@ -142,10 +131,10 @@ def mistakes(spec: ClusterSpec, observed: Observation) -> Iterator[Mistake]:
         yield Mistake("cluster.existing.hosts", message("another database", name=observed.other))
         return
     if not observed.flavour:
-        text = message("unknown database", banner=observed.banners[0])
+        text = message("unknown database", banner=observed.hosts[0].banner)
         yield Mistake("cluster.existing.hosts", text)
         return
-    banners = set(observed.banners)
+    banners = {host.banner for host in observed.hosts}
     if len(banners) > 1:
         yield Mistake("cluster.existing.hosts", f"they run different servers: {banners}")
     number = (spec.version or "").partition("-b")[0]  # no banner has a build
@@ -175,13 +164,13 @@ def notes(spec: ClusterSpec, declared: Existing, observed: Observation) -> Itera
         yield f"`tls: {declared.tls}`: nobody checks that it is the declared cluster which answers"
     if not declared.node_exporters:
         yield "CPU and disk of the nodes are not seen: declare `existing.node_exporters`"
-    elif not all(machine.disks.data for machine in observed.machines):
+    elif not all(host.disks.data for host in observed.hosts):
         granted = f", or let {declared.user} see `data_directory` (GRANT pg_read_all_settings)"
         grant = granted if observed.flavour == POSTGRESQL else ""
         yield f"the disks of the nodes are not seen: declare `existing.devices`{grant}"
-    if any(machine.disks.on_root for machine in observed.machines):
+    if any(host.disks.on_root for host in observed.hosts):
         yield message("root disks")
-    if not observed.waits_counted:
+    if not all(host.waits_counted for host in observed.hosts):
         names = " and ".join(servers.TIMED)
         yield f"how long sessions wait for the disk is not seen: {names} are off"
     if observed.pooler:
@@ -206,28 +195,27 @@ def nodes(declared: Existing, observed: Observation) -> tuple[Node, ...]:
         Node(
             name=f"node-{number + 1}",
             role="database",
-            cpus=machine.cpus,
-            memory_bytes=machine.memory_bytes,
-            sources=dict(_sources(declared, number, machine)),
-            wal_device=machine.disks.wal,
+            cpus=host.cpus,
+            memory_bytes=host.memory_bytes,
+            sources=dict(_sources(declared, number, host)),
+            wal_device=host.disks.wal,
         )
-        for number, machine in enumerate(observed.machines)
+        for number, host in enumerate(observed.hosts)
     )
 
 
-def _sources(declared: Existing, number: int, machine: SeenMachine) -> Iterator[tuple[str, str]]:
-    for name, urls in (
-        (pages.TSERVER, declared.tservers),
-        (pages.YSQL, declared.ysql),
-        (NODE_EXPORTER, declared.node_exporters),
-    ):
-        if urls:
-            yield name, urls[number]
-    if number < len(declared.masters):  # there may be fewer masters than hosts
-        yield pages.MASTER, declared.masters[number]
-    if machine.disks.data:
-        yield DISK_DEVICE, " ".join(machine.disks.data)
-    if machine.pressure:
+def _sources(declared: Existing, number: int, host: Host) -> Iterator[tuple[str, str]]:
+    urls_of = {
+        pages.TSERVER: declared.tservers,
+        pages.YSQL: declared.ysql,
+        NODE_EXPORTER: declared.node_exporters,
+        pages.MASTER: declared.masters,
+    }
+    for name, urls in urls_of.items():
+        yield from ((name, url) for url in urls[number : number + 1])  # there may be fewer masters
+    if host.disks.data:
+        yield DISK_DEVICE, " ".join(host.disks.data)
+    if host.pressure:
         yield PRESSURE, declared.node_exporters[number]
 
 
@@ -236,21 +224,21 @@ def facts(
 ) -> DatabaseFacts:
     """RunError or OSError if a server does not answer."""
     lost = {
-        node.name: machine.disks.not_counted
-        for node, machine in zip(watched, observed.machines, strict=True)
-        if machine.disks.not_counted
+        node.name: host.disks.not_counted
+        for node, host in zip(watched, observed.hosts, strict=True)
+        if host.disks.not_counted
     }
     more: dict[str, Any] = {
         "existing": True,
         "hosts": list(map(str, declared.servers)),
-        "banner": observed.banners[0],
+        "banner": observed.hosts[0].banner,
         "flavour": observed.flavour,
         "tls": declared.tls,
         **({"disks_not_counted": lost} if lost else {}),
     }
     known = DatabaseFacts(
         version=observed.version,
-        stand_in=server_facts.STAND_IN in observed.banners[0] or None,
+        stand_in=server_facts.STAND_IN in observed.hosts[0].banner or None,
         cache_bytes=min((node.memory_bytes for node in watched if node.memory_bytes), default=None),
         pooler=observed.pooler,
     )

@@ -10,14 +10,14 @@ and reply is wrong by half the round trip at most, so that of the shortest count
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol, Unpack, runtime_checkable
 
-from orchestrator import errors, parts
+from orchestrator import errors, parts, powers
 from orchestrator.model import CLIENT, TLS_IF_OFFERED, Cluster, Node, Tls
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.lifecycle import seconds_of
@@ -167,10 +167,8 @@ def run_in_client(
     world: World,
     *,
     timeout_s: float = LOAD_TIMEOUT_S,
-    on_line: Callable[[str], None] | None = None,
-    env: Mapping[str, str] | None = None,
-    user: str = "",
     out: Path | None = None,
+    **how: Unpack[powers.How],
 ) -> Completed:
     """Runs a command in the client to its end. NodeError if a database node dies meanwhile. It gets
     the database's password through the environment, so no file or command line holds it. What it
@@ -178,16 +176,11 @@ def run_in_client(
     container = world.platform.container
     runner = container(client.container or "")
     own = {"PGPASSWORD": cluster.endpoints[0].password, **tls_environment(cluster.tls)}
+    how["env"] = {**own, **(how.get("env") or {})}
+    how["watch"] = [container(node.container) for node in cluster.nodes if node.container]
     ended_well = False
     try:
-        done = runner.exec(
-            argv,
-            env={**own, **(env or {})},
-            timeout_s=timeout_s,
-            on_line=on_line,
-            watch=[container(node.container) for node in cluster.nodes if node.container],
-            user=user,
-        )
+        done = runner.exec(argv, timeout_s=timeout_s, **how)
         ended_well = done.exit_code == 0
         return done
     finally:

@@ -8,15 +8,14 @@ answer in time, every question is an OSError for a moment; the next one starts i
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.errors import TierbenchError
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common import machines
-from orchestrator.platforms.common.machines import ClockOffset, Located
+from orchestrator.platforms.common.machines import OF_FACTS, ClockOffset, facts_in
 from orchestrator.powers import Clock, ContainerSpec, Conversation, MachineFacts, Mount, Platform
 
 IMAGE = "disk"  # of our images: the one that every machine has
@@ -27,9 +26,6 @@ ANSWER_S = 2.0  # within which an answer comes, or the agent is started anew
 SILENCE_S = 0.5  # how long a failure counts for other questions too, such as those of one tick
 FRESH_S = 1.5  # how long `read` returns what `refresh` has found
 KEPT = 5  # refreshes for which a file is read that nobody asks for any more
-
-_KERNEL, _SYSTEM = "/proc/sys/kernel/osrelease", "/etc/os-release"
-_CPUS, _MEMORY = "/proc/cpuinfo", "/proc/meminfo"
 
 Converse = Callable[[], AbstractContextManager[Conversation]]
 
@@ -59,6 +55,15 @@ def conversation(platform: Platform, name: str, placement: str = "") -> Iterator
 
 
 @dataclass(frozen=True)
+class Located:
+    """Where a machine has a container. `groups`: controller ("" for version 2) → path of its
+    control group. `process_id`: of its first process, None if none is seen."""
+
+    groups: Mapping[str, str]
+    process_id: int | None
+
+
+@dataclass(frozen=True)
 class _Refresh:
     """What a refresh found, and when: by this computer's wall clock, and by the monotonic one."""
 
@@ -68,7 +73,7 @@ class _Refresh:
 
 
 class AgentMachine:
-    """The `Machine` protocol, and `ReadAtOnce`. `converse` begins a conversation with the agent.
+    """The `Machine` protocol. `converse` begins a conversation with the agent.
     `told`: its facts, as the platform says them, in case that the agent cannot be asked."""
 
     queue_s = 0.5  # within which another question is answered
@@ -98,25 +103,15 @@ class AgentMachine:
         """Read once. OSError if the agent cannot be asked and the platform did not say them."""
         if self._facts is None:
             try:
-                self._facts = self._read_facts()
+                read = self._read(*OF_FACTS).texts
+                texts = {path: text for path, text in read.items() if isinstance(text, str)}
+                kind = self.told.instance_type if self.told else ""
+                self._facts = facts_in(texts, self.name, kind)
             except OSError:
                 if self.told is None:
                     raise
                 return self.told
         return self._facts
-
-    def _read_facts(self) -> MachineFacts:
-        read = self._read(_KERNEL, _SYSTEM, _CPUS, _MEMORY).texts
-        texts = {path: "" if isinstance(text, OSError) else text for path, text in read.items()}
-        return MachineFacts(
-            hostname=self.name,
-            kernel=texts[_KERNEL].strip(),
-            system=machines.system(texts[_SYSTEM]),
-            cpus=max(1, sum(line.startswith("processor") for line in texts[_CPUS].splitlines())),
-            cpu_model=machines.cpu_model(texts[_CPUS]),
-            memory_bytes=machines.memory_bytes(texts[_MEMORY]),
-            instance_type=self.told.instance_type if self.told else "",
-        )
 
     def refresh(self) -> None:
         for path in list(self._wanted):  # another thread may ask for one meanwhile
@@ -143,6 +138,7 @@ class AgentMachine:
         return _Refresh(time_s, self._clock.monotonic(), {**answer["found"], **errors})
 
     def read_at(self) -> float | None:
+        """Returns when the calling thread's last text was read, by this computer's clock."""
         return getattr(self._last, "time_s", None)
 
     def exists(self, path: str) -> bool:
@@ -164,13 +160,15 @@ class AgentMachine:
         return self._ask(word, argument)[0]["found"]
 
     def locate(self, container_id: str) -> Located:
-        """Looked up once for each container: an id is never used again."""
+        """Finds a container of which only the id is known, once: an id is never used again. OSError
+        if it is not on the machine."""
         if container_id not in self._located:
             place = self._answer("groups", container_id)
             self._located[container_id] = Located(place["groups"], place["process_id"])
         return self._located[container_id]
 
     def clock_offset(self) -> ClockOffset | None:
+        """Returns the offset as the shortest way there and back has shown it; None before any."""
         return self._offset
 
     def _ask(self, *words: str) -> tuple[dict[str, Any], float]:

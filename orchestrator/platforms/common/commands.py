@@ -11,14 +11,14 @@ from typing import Protocol
 
 from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.keys.messages import failure
-from orchestrator.powers import Clock, Container
+from orchestrator.powers import Clock, Completed, Container
 from orchestrator.system import at_once
 
 _KEPT = 20  # pieces of output, as evidence of an end: a conversation lasts as long as a campaign
 
 Chunk = tuple[bytes | None, bytes | None]
 """What came at once: of standard output, of standard error."""
-_LOOK_EVERY_S = 1.0
+_LOOK_EVERY_S, _POLL_S = 1.0, 0.1
 QUIET_S = 8.0  # after which a command that says nothing may have lost its engine
 SEND_S = 60.0
 _UNNOTICED_S = 0.5  # after which the platform has noticed a death
@@ -120,10 +120,21 @@ class LineConversation:
         return self._lines.popleft()
 
 
-def not_ended(container: Container, timeout_s: float) -> RunError:
-    """The error of a container that was to run to its end, and is past its deadline."""
-    said = container.logs(tail=20)
-    return failure(RunError, "not ended", evidence=said, name=container.name, within_s=timeout_s)
+class Ends(Container, Protocol):
+    def exit_code(self) -> int | None:
+        """None while it runs. RunError or NodeError if it is gone."""
+
+
+def to_its_end(
+    container: Ends, command: tuple[str, ...], started_s: float, timeout_s: float, clock: Clock
+) -> Completed:
+    """What comes of a container that was started for its command. RunError past the deadline."""
+    while (code := container.exit_code()) is None:
+        if clock.monotonic() >= started_s + timeout_s:
+            own = {"name": container.name, "within_s": timeout_s}
+            raise failure(RunError, "not ended", evidence=container.logs(tail=20), **own)
+        clock.sleep(_POLL_S)
+    return Completed(command, code, container.logs(), "", clock.monotonic() - started_s)
 
 
 def follow(

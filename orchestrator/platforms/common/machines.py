@@ -31,15 +31,7 @@ class Finding:
 _FOLDERS_BELOW_ROOT = ("proc", "sys", "dev", "etc")
 _Role = Literal["database", "coordinator", "client", "disk"]
 _BOOT = "/proc/sys/kernel/random/boot_id"
-
-
-@dataclass(frozen=True)
-class Located:
-    """Where a machine has a container. `groups`: controller ("" for version 2) → path of its
-    control group. `process_id`: of its first process, None if none is seen."""
-
-    groups: Mapping[str, str]
-    process_id: int | None
+OF_FACTS = ("/proc/sys/kernel/osrelease", "/etc/os-release", "/proc/cpuinfo", "/proc/meminfo")
 
 
 @dataclass(frozen=True)
@@ -53,20 +45,6 @@ class ClockOffset:
     def shift_s(self) -> float:
         """What to take off the machine's times: nothing where the clocks may well be equal."""
         return self.offset_s if abs(self.offset_s) > self.within_s else 0.0
-
-
-@runtime_checkable
-class ReadAtOnce(Protocol):
-    """A machine whose files are read together, by a program on it, from time to time."""
-
-    def read_at(self) -> float | None:
-        """Returns when the calling thread's last text was read, by this computer's clock."""
-
-    def locate(self, container_id: str) -> Located:
-        """Finds a container of which only the id is known. OSError if it is not on the machine."""
-
-    def clock_offset(self) -> ClockOffset | None:
-        """Returns the offset as the shortest way there and back has shown it; None before any."""
 
 
 @runtime_checkable
@@ -125,13 +103,6 @@ class LiftsItsLimits(Protocol):
 
 
 @runtime_checkable
-class JoinsNetworks(Protocol):
-    """A platform where a container can be in the network of another (`NETWORK_OF`)."""
-
-    joins_networks: bool
-
-
-@runtime_checkable
 class HasEngines(Protocol):
     """A platform whose machines are platforms themselves, each with a node in a known place."""
 
@@ -171,18 +142,18 @@ def value(text: str, key: str) -> str:
     return next(lines, "").removeprefix(key).strip()
 
 
-def memory_bytes(meminfo: str) -> int:
-    """Returns what /proc/meminfo says of the whole memory; 0 if it says nothing."""
-    return int(value(meminfo, "MemTotal:").partition(" ")[0] or 0) * 1024
-
-
-def cpu_model(cpuinfo: str) -> str:
-    """Returns the processor's name in /proc/cpuinfo; "" on processors that have none there."""
-    return value(cpuinfo, "model name").lstrip(":\t ")
-
-
-def system(os_release: str) -> str:
-    return value(os_release, "PRETTY_NAME=").strip('"')
+def facts_in(texts: Mapping[str, str], hostname: str, instance_type: str = "") -> MachineFacts:
+    """What these files of `OF_FACTS` say; some processors have no name there."""
+    kernel, system, cpus, memory = (texts.get(path, "") for path in OF_FACTS)
+    return MachineFacts(
+        hostname=hostname,
+        kernel=kernel.strip(),
+        system=value(system, "PRETTY_NAME=").strip('"'),
+        cpus=max(1, sum(line.startswith("processor") for line in cpus.splitlines())),
+        cpu_model=value(cpus, "model name").lstrip(":\t "),
+        memory_bytes=int(value(memory, "MemTotal:").partition(" ")[0] or 0) * 1024,
+        instance_type=instance_type,
+    )
 
 
 class LocalMachine:
@@ -193,13 +164,13 @@ class LocalMachine:
         self.name = socket.gethostname()
 
     def facts(self) -> MachineFacts:
-        return MachineFacts(
-            hostname=self.name,
+        facts = facts_in({path: text_of(self, path) for path in OF_FACTS}, self.name)
+        return replace(
+            facts,
             kernel=platform.release(),
-            system=system(text_of(self, "/etc/os-release")) or platform.platform(),
+            system=facts.system or platform.platform(),
             cpus=os.cpu_count() or 1,
-            cpu_model=cpu_model(text_of(self, "/proc/cpuinfo")) or platform.machine(),
-            memory_bytes=memory_bytes(text_of(self, "/proc/meminfo")),
+            cpu_model=facts.cpu_model or platform.machine(),
         )
 
     def read(self, path: str) -> str:

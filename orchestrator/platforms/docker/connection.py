@@ -6,12 +6,12 @@ repeated, and labels mark what is made.
 import ipaddress
 import os
 import socket
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from docker.constants import DEFAULT_DOCKER_API_VERSION
 from docker.context import ContextAPI
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 
@@ -38,8 +38,6 @@ _START = "start it (`tierbench setup` does, as root on Debian), then run `tierbe
 _LOOPBACK = "127.0.0.1"
 _CERTIFICATES = ("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
 _TRY = "`docker --host ADDRESS version`, or `docker --context NAME version`, must answer"
-_ENVIRONMENT = threading.Lock()
-_OTHER_AUTHORITIES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 LABEL = "tierbench"
 ROLE = "tierbench.role"
 CAMPAIGN = "tierbench.campaign"
@@ -82,18 +80,21 @@ def connect(
         for name in _CERTIFICATES:
             environment.pop(name, None)
     advice = {"advice": f"does it run, and is it reached from here? {_TRY}"} if engine else {}
-    with engine_errors(f"connecting to {engine or host}", **advice), _without(_OTHER_AUTHORITIES):
+    with engine_errors(f"connecting to {engine or host}", **advice):
         _require_listening(environment.get("DOCKER_HOST") or host, silence_s)
-        client = client_of(timeout=silence_s, environment=environment)
+        # With a version it asks for none, as it would before it is told the following.
+        how: dict[str, Any] = {"timeout": silence_s, "environment": environment}
+        client = client_of(version=DEFAULT_DOCKER_API_VERSION, **how)
+        api: Any = client.api
         for scheme in ("http://", "https://"):
-            adapter: Any = client.api.get_adapter(scheme)
-            adapter.poolmanager.connection_pool_kw["socket_options"] = _KEEPALIVE
-        if client.api.base_url.startswith("https://"):
-            client.api.trust_env = False
-        reached = _of(through.host) if through else reach(client.api.base_url)
-        if client.api.base_url.startswith("http://") and not reached.is_local:  # without TLS
+            pool = api.get_adapter(scheme).poolmanager
+            pool.connection_pool_kw["socket_options"] = _KEEPALIVE
+        # Else REQUESTS_CA_BUNDLE is believed, not the authority that has signed the certificate.
+        api.trust_env = not api.base_url.startswith("https://")
+        reached = _of(through.host) if through else reach(api.base_url)
+        if api.base_url.startswith("http://") and not reached.is_local:  # without TLS
             lifecycle.require_asked_for("plain-tcp", failure(UsageError, "plain TCP", host=host))
-        client.ping()
+        api._version = api._retrieve_server_version()
     return client, reached, host
 
 
@@ -105,19 +106,6 @@ def _require_listening(host: str, silence_s: float) -> None:
         with socket.socket(socket.AF_UNIX) as tried:
             tried.settimeout(silence_s)
             tried.connect(path)
-
-
-@contextmanager
-def _without(variables: Sequence[str]) -> Iterator[None]:
-    """Takes variables out of the environment: where they are set, requests believes them rather
-    than the authority that has signed the engine's certificate. One block at a time: another would
-    have them put back by the end of the first."""
-    with _ENVIRONMENT:
-        kept = {name: os.environ.pop(name) for name in variables if name in os.environ}
-        try:
-            yield
-        finally:
-            os.environ.update(kept)
 
 
 def _host_of_context(name: str | None) -> str:

@@ -3,11 +3,11 @@
 import socket as sockets
 import struct
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from docker.errors import DockerException
 
@@ -16,7 +16,7 @@ from orchestrator.platforms.common import archives, commands
 from orchestrator.platforms.common.commands import Chunk, LineConversation, Output
 from orchestrator.platforms.docker.campaigns import Leftovers
 from orchestrator.platforms.docker.connection import Engine
-from orchestrator.powers import Completed, Container, Machine
+from orchestrator.powers import Completed, How, Machine
 from orchestrator.system import at_once
 
 _ERRORS = 2  # the number of standard error; 1 is standard output
@@ -71,21 +71,12 @@ class DockerContainer:
     ulimits: Mapping[str, str] = field(default_factory=dict)
     host: str = "127.0.0.1"
 
-    def exec(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        env: Mapping[str, str] | None = None,
-        on_line: Callable[[str], None] | None = None,
-        watch: Sequence[Container] = (),
-        user: str = "",
-    ) -> Completed:
+    def exec(self, argv: Sequence[str], *, timeout_s: float, **how: Unpack[How]) -> Completed:
         doing, clock = f"running {argv[0]} in {self.name}", self.engine.clock
-        started = clock.monotonic()
-        execution, streams = self._begun(doing, argv, environment=dict(env or {}), user=user)
-        output = Output(streams)
-        deadline, held = started + timeout_s, self.engine.beats.require
+        started, watch, user = clock.monotonic(), how.get("watch", ()), how.get("user", "")
+        env, on_line = dict(how.get("env") or {}), how.get("on_line")
+        execution, streams = self._begun(doing, argv, environment=env, user=user)
+        output, deadline, held = Output(streams), started + timeout_s, self.engine.beats.require
 
         def inspected() -> Any:
             return self.engine.asked(doing, lambda: self.engine.client.api.exec_inspect(execution))
@@ -165,6 +156,10 @@ class DockerContainer:
             return "cut off from its network" if _is_cut_off(attributes) else "running"
         reason = ", out of memory" if state.get("OOMKilled") else ""
         return f"{state.get('Status', 'unknown')} (exit {state.get('ExitCode')}{reason})"
+
+    def exit_code(self) -> int | None:
+        state = self.engine.asked(f"running {self.name}", lambda: self._get().attrs["State"])
+        return None if state.get("Running") else int(state["ExitCode"])
 
     def find_image(self) -> str:
         return str(self._attributes().get("Image") or "")

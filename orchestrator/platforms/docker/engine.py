@@ -35,7 +35,7 @@ class DockerPlatform:
     for the environment's. `known_as`: its name among several."""
 
     name = "docker"
-    joins_networks = True
+    joins_networks = True  # a container can be in the network of another (`NETWORK_OF`)
     campaign: str = passed_on("_engine", "campaign")
 
     def __init__(
@@ -182,38 +182,12 @@ class DockerPlatform:
         return self._started(less, self._create(less))
 
     def once(self, spec: powers.ContainerSpec, timeout_s: float) -> powers.Completed:
-        started = self._clock.monotonic()
-        container = self._new(spec)
-        with (
-            taken_down(lambda: self._leftovers.remove_container(spec.name, container.id)),
-            self._engine.errors(f"running {spec.name}"),
-        ):
-            container = self._started(spec, container)
-            exit_code = self._exit_code_of(spec, container, started + timeout_s, timeout_s)
-            out = bytes(self._engine.patiently(container.logs)).decode(errors="replace")
-        return powers.Completed(spec.command, exit_code, out, "", self._clock.monotonic() - started)
-
-    def _exit_code_of(
-        self, spec: powers.ContainerSpec, container: Any, end: float, limit_s: float
-    ) -> int:
-        """RunError past `end`. docker-py has one exception for a container that has not ended and
-        for a dead engine, so the engine is asked."""
-
-        def ended() -> int | None:
-            longest_s = min(commands.QUIET_S, self._engine.silence_s)
-            while (left_s := end - self._clock.monotonic()) > 0:
-                try:
-                    return int(container.wait(timeout=min(left_s, longest_s))["StatusCode"])
-                except APIError:
-                    raise
-                except (DockerException, OSError):
-                    self._client.ping()
-            return None
-
-        exit_code = self._engine.patiently(ended)
-        if exit_code is None:
-            raise commands.not_ended(self.container(spec.name), limit_s)
-        return exit_code
+        started_s, container = self._clock.monotonic(), self.container(spec.name)
+        created = self._new(spec)
+        with taken_down(lambda: self._leftovers.remove_container(spec.name, spec.name)):
+            with self._engine.errors(f"running {spec.name}"):
+                self._started(spec, created)
+            return commands.to_its_end(container, spec.command, started_s, timeout_s, self._clock)
 
     def _create(self, spec: powers.ContainerSpec) -> Any:
         at = self.reach.address

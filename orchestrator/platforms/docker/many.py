@@ -9,7 +9,7 @@ so data sets can be restored. docs/OPTIONS.md says what that asks of the machine
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -209,9 +209,7 @@ class _GuardOfAll:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        with ExitStack() as up:
-            for engine in self._engines:
-                up.enter_context(engine.guard.held())
+        with at_once.entered([engine.guard.held() for engine in self._engines], in_turn=True):
             self._bring_images()
             yield
 

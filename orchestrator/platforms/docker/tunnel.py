@@ -12,6 +12,7 @@ import re
 import shutil
 import tempfile
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
@@ -98,8 +99,7 @@ class Tunnel:
         """Opens the tunnel again when it breaks. No error ends that, also not a busy machine's."""
         while not self._closing.is_set():
             with suppress(Exception):
-                for _ in self._beside.lines():
-                    pass
+                deque(self._beside.lines(), maxlen=0)
             while not self._closing.wait(self.again_s):
                 try:
                     self._beside = self._opened()
@@ -109,8 +109,7 @@ class Tunnel:
                     self.trouble = f"the tunnel cannot be made again: {error}"
         self._beside.close()
         with suppress(ValueError):  # they are closed if it was being read
-            for _ in self._beside.lines():
-                pass
+            deque(self._beside.lines(), maxlen=0)
 
 
 @cache

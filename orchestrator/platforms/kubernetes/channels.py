@@ -163,15 +163,11 @@ class PortForward:
             asked = [("container", MAIN), *(("command", word) for word in relay)]
             asked += [(stream, "true") for stream in ("stdin", "stdout")]
             self._ways.append(_Way(lambda: api.channel(f"{pod_path}/exec", asked), 1, False))
-        self._listener = socket.socket()
         try:
-            self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            self._listener.bind(("127.0.0.1", local_port or 0))
+            self._listener = socket.create_server(("127.0.0.1", local_port or 0), backlog=128)
         except OSError as error:
-            self._listener.close()
             taken = failure(UnavailableError, "port here taken", port=local_port, error=error)
             raise taken from error
-        self._listener.listen(128)
         self.local_port = int(self._listener.getsockname()[1])
         threading.Thread(target=self._accept, name=f"port {port}", daemon=True).start()
 

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Unpack
 
 from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.keys.messages import failure
@@ -21,7 +21,7 @@ from orchestrator.platforms.kubernetes import trouble
 from orchestrator.platforms.kubernetes.channels import Frames, PortForward
 from orchestrator.platforms.kubernetes.connection import Refused, Thing, cluster_errors
 from orchestrator.platforms.kubernetes.space import Space
-from orchestrator.powers import Completed, Container, ContainerSpec, Machine
+from orchestrator.powers import Completed, ContainerSpec, How, Machine
 from orchestrator.system.clock import wait_until
 from orchestrator.system.shell import script
 
@@ -55,22 +55,13 @@ class Pod:
 
     # -------------------------------------------------------------- commands
 
-    def exec(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        env: Mapping[str, str] | None = None,
-        on_line: Callable[[str], None] | None = None,
-        watch: Sequence[Container] = (),
-        user: str = "",
-    ) -> Completed:
-        doing = f"running {argv[0]} in {self.name}"
-        started = self._clock.monotonic()
+    def exec(self, argv: Sequence[str], *, timeout_s: float, **how: Unpack[How]) -> Completed:
+        doing, clock = f"running {argv[0]} in {self.name}", self._clock
+        started, watch = clock.monotonic(), how.get("watch", ())
         limited = script(__package__, "run", str(math.ceil(timeout_s)), *argv)
         frames = self._begin(doing, limited)
-        frames.send(_environment(env or {}))
-        output = Output(frames)
+        frames.send(_environment(how.get("env") or {}))
+        output, on_line = Output(frames), how.get("on_line")
         deadline = started + timeout_s + _GRACE_S
 
         def raise_if_lost() -> None:
@@ -82,24 +73,22 @@ class Pod:
             if watch:
                 raise_if_lost()
 
-        ended = False
+        in_time = False
         try:
-            ended = commands.follow(
-                output, on_line, watch, deadline, self._clock, look, raise_if_lost
-            )
+            follow = commands.follow
+            in_time = follow(output, on_line, watch, deadline, clock, look, raise_if_lost)
         finally:
-            if not ended:
+            if not in_time:
                 frames.cut()
-        took_s = self._clock.monotonic() - started
+        took_s = clock.monotonic() - started
         if took_s >= timeout_s and frames.exit_code in (*_ENDED_BY_TIMEOUT, -1):
             raise RunError(f"{doing}: did not end within {timeout_s:g} s", evidence=output.tail())
         if frames.exit_code != 0:
-            commands.after_failure(watch, output, self._clock)
+            commands.after_failure(watch, output, clock)
         if frames.exit_code == -1:
             raise self._cut_off(doing, frames, output)
-        return Completed(
-            tuple(argv), frames.exit_code, "".join(output.out), "".join(output.err), took_s
-        )
+        out, err = "".join(output.out), "".join(output.err)
+        return Completed(tuple(argv), frames.exit_code, out, err, took_s)
 
     def conversation(self, argv: Sequence[str]) -> AbstractContextManager[LineConversation]:
         doing = f"talking with {argv[0]} in {self.name}"
@@ -174,7 +163,6 @@ class Pod:
                 raise RunError(f"{self.name} still runs {_KILLED_S:g} s after it was killed")
 
     def remove(self, timeout_s: float) -> None:
-        self._close_ports()
         try:
             self.state()  # says whether its machine is lost
         finally:
@@ -191,9 +179,6 @@ class Pod:
     def forget(self) -> None:
         """The pod goes, or is gone: nothing that was known of it holds any more."""
         self._machine = None
-        self._close_ports()
-
-    def _close_ports(self) -> None:
         for forward in self._forwards:
             forward.close()
         self._forwards = []
@@ -223,6 +208,14 @@ class Pod:
         lost = self._space.machine_trouble(pod) if pod and trouble.may_be_lost(pod) else ""
         self._is_lost = bool(lost)
         return lost or trouble.in_words(pod)
+
+    def exit_code(self) -> int | None:
+        if (state := self.state()) == "running":
+            return None
+        end = trouble.main_state(self._look() or {}).get("terminated")
+        if end is None:
+            raise NodeError(f"{self.name} is {state}")
+        return int(end["exitCode"])
 
     def find_image(self) -> str:
         pod = self._look()

@@ -61,25 +61,11 @@ class Pods:
             self.known.pop(name, None)
 
     def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
-        started = self.space.clock.monotonic()
+        clock, pod = self.space.clock, self.pod(spec.name)
+        started_s = clock.monotonic()
         with taken_down(lambda: self._remove(spec.name, 1)):
             self.start(spec)
-
-            def ended() -> Thing | None:
-                with cluster_errors(f"running {spec.name}"):
-                    pod = self.space.api.get(self.pod(spec.name).path)
-                return None if "running" in trouble.main_state(pod) else pod
-
-            left_s = timeout_s - (self.space.clock.monotonic() - started)
-            pod = wait_until(ended, deadline_s=left_s, clock=self.space.clock, every_s=0.1)
-            if pod is None:
-                raise commands.not_ended(self.pod(spec.name), timeout_s)
-            end = trouble.main_state(pod).get("terminated")
-            if end is None:
-                raise NodeError(f"{spec.name} is {trouble.in_words(pod)}")
-            took_s = self.space.clock.monotonic() - started
-            out = self.pod(spec.name).logs()
-        return Completed(spec.command, int(end["exitCode"]), out, "", took_s)
+            return commands.to_its_end(pod, spec.command, started_s, timeout_s, clock)
 
     def start(self, spec: ContainerSpec) -> Thing:
         """Makes the pod, after removing a leftover of its name; returns it when `main` has begun.

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from orchestrator.analysis import results
 from orchestrator.facts import NoteKind
-from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, PRESSURE, Profile, Record
+from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, PRESSURE, STORE, Profile, Record
 from orchestrator.report.blocks import Stamp
 from orchestrator.report.prose import said, words
 from orchestrator.report.report_index import ReportIndex
@@ -69,7 +69,7 @@ def _shared(index: ReportIndex, texts: Iterable[str]) -> str:
 
 
 def _nodes(index: ReportIndex) -> Iterator[Stamp]:
-    if all(profile.cluster.database == "none" for profile in index.profiles):
+    if all(profile.cluster.member in ("none", STORE) for profile in index.profiles):
         return
     most = max(profile.cluster.nodes for profile in index.profiles)
     doubted = any(doubt.kind == "fewer nodes" for doubt in index.verdict.doubts)
@@ -98,7 +98,9 @@ def existing_clusters(index: ReportIndex) -> Iterator[Stamp]:
         done = [record for record in records if record.run.profile == profile.name]
         if not done:
             continue
-        yield Stamp(f"{profile.name}: others run it", _known(profile, done[-1]), "")
+        of_files = profile.cluster.member == STORE
+        known = said("stamps.store") if of_files else _known(profile, done[-1])
+        yield Stamp(f"{profile.name}: others run it", known, "")
         mode = results.database(done[-1]).more.get("tls")
         if isinstance(mode, str) and mode not in _VERIFIED:
             open_to_all = " and passwords and data went in the clear" * (mode == "off")

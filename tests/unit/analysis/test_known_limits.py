@@ -16,21 +16,11 @@ from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import bottlenecks, causes
 from orchestrator.tier import Burst, Limits
-from tests.bench.simulated_system import System, gains_pct, simulated
+from tests.bench.simulated_system import SLOW, System, gains_pct, simulated
 from tests.campaign_tables import held, sampled_in
 from tests.campaigns import START_S, build_tier
 from tests.tiers import changed
 
-# Ten times slower than a real one, so that a window is simulated in a second.
-SLOW = System(
-    client_s=0.001,
-    round_trip_s=0.002,
-    cpu_s=0.01,
-    latency_s=0.02,
-    iops=4_000,
-    reads=4.0,
-    window_s=20.0,
-)
 CAPPED = replace(SLOW, iops=200)
 ROW = replace(SLOW, reads=0.0, commits=1.0, hot=1.0)
 MEMORY = replace(SLOW, reads=0.0)

@@ -290,7 +290,7 @@ def test_equal_campaigns_of_unlike_days_seldom_differ(
     for _ in range(1000):
         levels = random.normal(0, between_days, days + 2)
         one, two, *others = [np.exp(random.normal(level, 0.01, n)).tolist() for level in levels]
-        low, high = across_days.ratio_across_days(one, two, others).interval_pct or (0.0, 0.0)
+        low, high = across_days.ratio(one, two, others).interval_pct or (0.0, 0.0)
         wrong += low > 0 or high < 0
     assert wrong <= 66
 
@@ -298,8 +298,8 @@ def test_equal_campaigns_of_unlike_days_seldom_differ(
 def test_a_mean_of_fewer_repetitions_is_held_against_means_of_as_few() -> None:
     """Else the history of long campaigns would seem to say that days hardly differ."""
     history = [(math.exp(s / 100),) * 2 + (math.exp(-s / 100),) * 2 for s in (1, -2, 3, -1, 2)]
-    short = across_days.ratio_across_days((1.0, 1.01), (1.0, 1.01), history)
-    alike = across_days.ratio_across_days((1.0, 1.01), (1.0, 1.01), [s[:2] for s in history])
+    short = across_days.ratio((1.0, 1.01), (1.0, 1.01), history)
+    alike = across_days.ratio((1.0, 1.01), (1.0, 1.01), [s[:2] for s in history])
     assert short == alike
 
 

@@ -9,23 +9,13 @@ import pytest
 
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import bottlenecks, causes
-from tests.bench.simulated_system import System, simulated
+from tests.bench.simulated_system import SLOW, simulated
 from tests.campaign_tables import held, sampled_in
 from tests.campaigns import build_tier
 
 STOOD = {"way_bytes_per_s": 7.5e9, "time_at_way_pct": 92.0, "cpu_pct": 24.0, "host_cpu_pct": 31.0}
 TIER = build_tier("premium")
-SLOW_LINK = System(
-    client_s=0.001,
-    round_trip_s=0.002,
-    cpu_s=0.01,
-    latency_s=0.02,
-    iops=4_000,
-    reads=4.0,
-    window_s=20.0,
-    link_bytes_per_s=1e5,
-    sessions=32,
-)
+SLOW_LINK = replace(SLOW, link_bytes_per_s=1e5, sessions=32)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from orchestrator.cli.main import program
 from orchestrator.databases import DRY, NONE, databases
 from orchestrator.keys import strict_yaml
+from orchestrator.model import STORE
 from orchestrator.planning import project_files
 from orchestrator.platforms import platforms
 from orchestrator.report.exports import FORMATS
@@ -73,7 +74,7 @@ def test_all_names_are_offered() -> None:
 
 def test_words_that_are_completed_are_those_that_are_known() -> None:
     """They stand in a list of their own, because asking for them would import all parts."""
-    assert set(completed("run", "--db", "")) == {"auto", *databases()} - {NONE, DRY}
+    assert set(completed("run", "--db", "")) == {"auto", *databases()} - {NONE, DRY, STORE}
     assert set(completed("run", "--platform", "")) == set(platforms())
     assert set(completed("export", "latest", "--format", "")) == set(FORMATS)
     scales = {scale for file in (ROOT / "workloads").glob("*.yaml") for scale in scales_of(file)}

@@ -32,7 +32,7 @@ TIB = 2**40
 class Still:
     """A shell in which nothing may be started."""
 
-    run = spawn = None
+    run = None
 
 
 @pytest.fixture(autouse=True)

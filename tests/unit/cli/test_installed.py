@@ -89,6 +89,8 @@ def test_what_was_shipped_is_known(installed: Installed) -> None:
     assert shown.returncode == 0, shown.stderr
     for name in ("premium-v2", "ultra", "tpcc", "disk-matrix"):
         assert name in shown.stdout
+    schema = installed.run("schema", "cluster")
+    assert schema.stdout == (ROOT / "docs/schema/cluster.json").read_text(), schema.stderr
 
 
 def test_a_profile_of_the_users_is_written_and_found_in_his_folder(installed: Installed) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from orchestrator.cli import provision
 from orchestrator.errors import UnavailableError
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed
+from orchestrator.system.clock import SystemClock, wait_until
+from orchestrator.system.shell import SystemShell
 from tests import ROOT
 from tests.apps import an_app
 from tests.fakes import FakePlatform, completed
@@ -28,9 +31,6 @@ class Refusing:
     ) -> Completed:
         self.ran.append(" ".join(argv))
         return completed("", 100, "no such package")
-
-    def spawn(self, argv: Sequence[str], log: Path) -> None:
-        self.ran.append(" ".join(argv))
 
 
 @pytest.fixture
@@ -95,3 +95,15 @@ def test_the_tag_changes_with_the_content(tmp_path: Path) -> None:
     assert own_images.tag(tmp_path, "x") == before
     (folder / "Dockerfile").write_text("FROM b\n")
     assert own_images.tag(tmp_path, "x") != before
+
+
+def test_a_daemon_outlives_what_starts_it(tmp_path: Path) -> None:
+    program, log = tmp_path / "daemon", tmp_path / "log"
+    program.write_text("#!/bin/sh\ncut -d' ' -f6 /proc/$$/stat; sleep 1; echo up\n")
+    program.chmod(0o755)
+    log.write_text("before\n")
+    done = SystemShell().run(provision._outliving(str(program), log), timeout_s=20)
+    assert (done.exit_code, done.out, "up" in log.read_text()) == (0, "", False), "not waited for"
+    assert wait_until(lambda: "up" in log.read_text(), deadline_s=20, clock=SystemClock())
+    first, session, _ = log.read_text().split()
+    assert first == "before" and int(session) != os.getsid(0)

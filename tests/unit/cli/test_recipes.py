@@ -71,7 +71,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 class Still:
     """A shell in which nothing may be started."""
 
-    run = spawn = None
+    run = None
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.stem)

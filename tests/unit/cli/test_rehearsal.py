@@ -11,7 +11,6 @@ from orchestrator import report
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import rehearsal
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.cli.options import Request
@@ -33,7 +32,7 @@ REQUEST = Request(
 
 
 def carried_out(folder: Path, request: Request = REQUEST) -> Results:
-    return store.load(rehearsal.carry_out(an_app(folder), replace(request, results=folder)))
+    return store.load(an_app(folder).rehearse(replace(request, results=folder)))
 
 
 @pytest.fixture(scope="module")

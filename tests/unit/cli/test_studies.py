@@ -17,7 +17,7 @@ from orchestrator import units
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import concluding, rehearsal, studies
+from orchestrator.cli import concluding, studies
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.cli.options import Request
@@ -194,11 +194,11 @@ def test_a_campaign_stands_beside_the_study(imported: Imported, tmp_path: Path) 
     request = Request(
         profiles=["premium", "ultra"], workloads=["insert", "tpcc"], scale="smoke", repetitions=2
     )
-    folder = rehearsal.carry_out(an_app(tmp_path), replace(request, results=tmp_path))
-    campaign = judge(store.load(folder))
+    folder = an_app(tmp_path).rehearse(replace(request, results=tmp_path))
+    verdict = judge(store.load(folder))
     rows = [
         [cell.text for cell in row]
-        for row in campaign_tables.beside_changes(imported.verdict, campaign).rows
+        for row in campaign_tables.beside_changes(imported.verdict, verdict).rows
     ]
     assert [row[:4] for row in rows] == [
         ["insert", "throughput", "ultra", "not published"],
@@ -206,12 +206,12 @@ def test_a_campaign_stands_beside_the_study(imported: Imported, tmp_path: Path) 
         ["tpcc", "NOPM", "ultra", "+1.9 %"],
         ["tpcc", "New-Order's average latency", "ultra", "−46.9 %"],
     ]
-    ours = {(d.workload, d.metric, d.scope): d for d in campaign.deltas}
+    ours = {(d.workload, d.metric, d.scope): d for d in verdict.deltas}
     assert rows[2][4] == units.format_change(ours["tpcc", "nopm", "all"].change_pct)
     assert {row[6] for row in rows} <= {"same", "better", "worse", "inconclusive"}
     used = [
         [cell.text for cell in row]
-        for row in campaign_tables.beside_used(imported.verdict, campaign).rows
+        for row in campaign_tables.beside_used(imported.verdict, verdict).rows
     ]
     assert used[0][:3] == ["insert", "premium", "not published"]
     assert used[3][:3] == ["tpcc", "ultra", "85.5 %"]

@@ -64,7 +64,7 @@ def kept(commands: Commands) -> tuple[ClusterSpec, World, Path]:
     (snapshot,) = ExistingTier().snapshots(a_tier("x", "x", "existing", 1, 1), [], "key", world())
     snapshot.parent.mkdir(parents=True)
     given = spec(save="keep it", restore="bring it", tls="require", user="bench")
-    return given, replace(world(), shell=commands), snapshot  # type: ignore[arg-type]
+    return given, replace(world(), shell=commands), snapshot
 
 
 def test_a_loaded_database_is_kept_when_it_has_settled() -> None:

@@ -233,6 +233,10 @@ def test_what_cannot_be_seen_is_said() -> None:
         ({"hosts": "a:99999"}, "hosts", "'99999' is not a port"),
         ({"hosts": "mysql://a"}, "hosts", "begins with postgresql://"),
         ({"hosts": "postgresql://a?target_session_attrs=any"}, "hosts", "has no effect here"),
+        ({"hosts": "postgresql://a?load_balance=on"}, "hosts", "has `load_balance`, which libpq"),
+        ({"hosts": "postgresql://a:pl%4nt@h"}, "hosts", "is no list of hosts, no URI"),
+        ({"hosts": "host=a host=b"}, "hosts", "gives `host` twice"),
+        ({"hosts": "a b@c"}, "hosts", "is no host"),
         ({"hosts": "postgresql://ann@a", "user": "bob"}, "user", "`hosts` says ann"),
         ({"hosts": "postgresql://a:x@h", "password_env": "PW"}, "password_env", "keep one"),
     ],
@@ -282,22 +286,30 @@ def test_tls_of_the_profile_is_that_of_every_session_and_of_the_load(tmp_path: P
     assert "cannot be read" in gone["cluster.existing.tls_root"]
 
 
-def test_the_password_may_be_where_libpq_has_it(tmp_path: Path) -> None:
+def test_the_password_may_be_where_libpq_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     declared, _ = declaration.read(spec(hosts="db.example:6000"))
     (server,) = declared.servers
-    assert declaration.password(declared, server, {"PGPASSWORD": "p"}.get) == "p"
+    monkeypatch.setenv("PGPASSWORD", "p")
+    assert declaration.password(declared, server) == "p"
+    monkeypatch.delenv("PGPASSWORD")
     file = tmp_path / "pgpass"
     file.write_text("# mine\nother:*:*:*:no\ndb.example:6000:*:yugabyte:with\\:colon\n")
     file.chmod(0o600)
-    environment = {"PGPASSFILE": str(file)}.get
-    assert declaration.password(declared, server, environment) == "with:colon"
+    monkeypatch.setenv("PGPASSFILE", str(file))
+    assert declaration.password(declared, server) == "with:colon"
     file.chmod(0o644)  # libpq ignores it then
-    assert declaration.password(declared, server, environment) == ""
+    assert declaration.password(declared, server) == ""
 
 
 def test_the_owners_settings_cannot_be_changed() -> None:
     (mistake,) = declaration.read(replace(spec(), settings={"durability": "durable"}))[1]
     assert mistake.where == "cluster.settings.durability"
+
+
+def password(declared: declaration.Existing) -> str:
+    return declaration.password(declared, declared.servers[0])
 
 
 def with_password(file: Path, text: str, mode: int = 0o600) -> ClusterSpec:
@@ -306,17 +318,20 @@ def with_password(file: Path, text: str, mode: int = 0o600) -> ClusterSpec:
     return spec(password_file=str(file))
 
 
-def test_the_password_comes_from_outside_of_the_profile(tmp_path: Path) -> None:
+def test_the_password_comes_from_outside_of_the_profile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from_variable, _ = declaration.read(spec(password_env="PW"))
-    said = {"PW": "secret"}
-    assert declaration.password(from_variable, None, said.get) == "secret"
+    monkeypatch.setenv("PW", "secret")
+    assert password(from_variable) == "secret"
+    monkeypatch.delenv("PW")
     with pytest.raises(UnavailableError, match="PW is not set"):
-        declaration.password(from_variable, None, lambda _name: None)
+        password(from_variable)
     from_file, _ = declaration.read(with_password(tmp_path / "pw", "secret\n"))
-    assert declaration.password(from_file) == "secret"
+    assert password(from_file) == "secret"
     gone, _ = declaration.read(spec(password_file=str(tmp_path / "gone")))
     with pytest.raises(UnavailableError, match="cannot be read: No such file"):
-        declaration.password(gone)
+        password(gone)
     assert "secret" not in repr(from_variable)
 
 
@@ -326,11 +341,11 @@ def test_a_password_file_that_others_may_read_is_refused(mode: int, tmp_path: Pa
     file = tmp_path / "pw"
     declared, _ = declaration.read(with_password(file, "secret\n", mode))
     with pytest.raises(UnavailableError, match="may be read by others") as raised:
-        declaration.password(declared)
+        password(declared)
     assert f"chmod 600 {file}" in raised.value.advice
     for private in (0o600, 0o400):
         file.chmod(private)
-        assert declaration.password(declared) == "secret"
+        assert password(declared) == "secret"
 
 
 def test_no_password_is_in_what_is_printed_of_a_cluster(tmp_path: Path) -> None:

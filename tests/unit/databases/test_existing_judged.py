@@ -179,6 +179,14 @@ def test_what_a_cluster_said_and_what_was_only_declared_stands_on_the_first_page
     )
 
 
+def test_of_a_store_nothing_is_said_to_be_read() -> None:
+    campaign = theirs(existing={"url": "s3a://bucket"})
+    index = ReportIndex(campaign, judge(campaign))
+    (stamp,) = caveats.existing_clusters(index)
+    assert stamp.text.startswith("Nothing was read of the store")
+    assert not [each.label for each in caveats.stamps(index) if "database node" in each.label]
+
+
 def test_encrypted_sessions_are_not_compared_with_others() -> None:
     def record(tls: str) -> Record:
         found = theirs().runs[0].record

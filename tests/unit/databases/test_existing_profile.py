@@ -245,9 +245,8 @@ def test_the_client_is_on_this_machines_own_network(tmp_path: Path) -> None:
 
 
 def test_more_servers_than_the_profile_names_is_said(tmp_path: Path) -> None:
-    observed = probe.Observation(
-        declaration.YUGABYTEDB, "2.18.1.0-b84", "2.18.1.0", ("x",), 3, None, None, ()
-    )
+    version = ("2.18.1.0-b84", "2.18.1.0")
+    observed = probe.Observation(declaration.YUGABYTEDB, *version, (probe.Host("x"),), nodes=3)
     (mistake,) = probe.mistakes(read(SMALL, tmp_path).cluster, observed)
     assert mistake.what.startswith("the cluster has 3, not 1")
     assert "existing.hosts" in mistake.what

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from orchestrator.databases import choose, databases
 from orchestrator.databases.store import Store
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.model import ClusterSpec
+from orchestrator.model import STORE, ClusterSpec
 from orchestrator.platforms import own_images
 from orchestrator.powers import Network, World
 from orchestrator.system import redaction
@@ -101,3 +102,9 @@ def test_a_store_that_does_not_answer_is_said_before_anything_starts() -> None:
         Store().check(SPEC, world_of(exit_code=1)[1])
     assert "Forbidden" in refused.value.evidence
     Store().check(SPEC, world_of()[1])
+
+
+def test_it_is_chosen_by_its_url_and_has_no_name_of_its_own() -> None:
+    assert SPEC.member == STORE
+    with pytest.raises(UsageError, match="unknown database 'store'"):
+        choose(STORE, databases())

@@ -90,7 +90,7 @@ def test_every_mistake_at_once_and_in_its_place() -> None:
         "tier.disks.node-1.data": "give the directory in full, from / (given: 'mnt/a')",
         "tier.disks.node-2.data": "this key is missing",
         "tier.disks.node-3.log": "unknown key",
-        "tier.cloud": "Input should be 'azure', 'aws' or 'gcp' (given: 'ovh')",
+        "tier.cloud": "expected 'azure', 'aws' or 'gcp' (given: 'ovh')",
     }
     assert mistakes("disks: {node-1: /a, node-2: {data: /b, wal: /b}, node-7: /c}") == {
         "tier.disks.node-2.wal": "is the disk of the data: leave it out, or name another",

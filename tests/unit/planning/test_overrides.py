@@ -65,7 +65,7 @@ def test_a_key_holds_for_each_workload_that_has_it_and_a_named_one_wins() -> Non
 
 def test_all_mistakes_come_at_once_with_the_messages_of_a_file() -> None:
     found = mistakes("tpcc insert", "threads=0", "measure=60", "warehuses=3", "insert.rate=1")
-    assert found["--set threads=0"] == "Input should be greater than 0 (given: 0)"
+    assert found["--set threads=0"] == "expected more than 0 (given: 0)"
     assert "expected a time such as 30s" in found["--set measure=60"]
     assert "did you mean warehouses" in found["--set warehuses=3"]
     assert "unknown key of insert: 'rate'; did you mean " in found["--set insert.rate=1"]

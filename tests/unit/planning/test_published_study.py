@@ -59,7 +59,7 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     ),
     "no change": (
         lambda c: c["deltas"]["tpcc"]["nopm"].update(ultra="about 2"),
-        "mine.yaml: deltas.tpcc.nopm.ultra: Input should be a valid decimal (given: 'about 2')",
+        "mine.yaml: deltas.tpcc.nopm.ultra: expected a number (given: 'about 2')",
     ),
     "unknown figure": (
         lambda c: c["deltas"]["tpcc"].update(joy={"ultra": 1}),
@@ -71,7 +71,7 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     ),
     "unknown kind": (
         lambda c: c["doubts"][0].update(kind="a hunch"),
-        "mine.yaml: doubts.0.kind: Input should be",
+        "mine.yaml: doubts.0.kind: expected ",
     ),
 }
 

@@ -106,7 +106,7 @@ def latency(**changed: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"schema_version": 2}, "schema_version: Input should be 1"),
+        ({"schema_version": 2}, "schema_version: expected 1"),
         ({"source": ""}, "source: "),
         ({"speed": 1}, "speed: unknown key"),
         ({"limits": {**DISK["limits"], "iops_read": 0}}, "limits.iops_read"),

@@ -17,8 +17,8 @@ import pytest
 
 from orchestrator.errors import RunError
 from orchestrator.platforms.common import agent
-from orchestrator.platforms.common.agent import AgentMachine
-from orchestrator.platforms.common.machines import LocalMachine, Located
+from orchestrator.platforms.common.agent import AgentMachine, Located
+from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import MachineFacts
 from orchestrator.system.clock import SystemClock
 from tests.agents import Agents, Piped

@@ -86,7 +86,7 @@ def test_a_slow_command_is_no_dead_engine(engine: Engine, ours: DockerPlatform) 
 
 
 def test_a_connection_lost_in_a_command_is_renewed(engine: Engine, ours: DockerPlatform) -> None:
-    engine.lasts_s, engine.errors["wait tierbench-x"] = 5.0, [RESET]
+    engine.lasts_s, engine.errors["get container tierbench-x"] = 5.0, [RESET] * 2
     assert ours.once(SPEC, timeout_s=60).exit_code == 0
 
 

@@ -6,6 +6,7 @@ of a second; that the real limits keep within two minutes is reckoned.
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -30,7 +31,6 @@ from orchestrator.platforms.docker.images import DockerImages
 from orchestrator.platforms.docker.tunnel import Tunnel
 from orchestrator.platforms.kubernetes import connection as cluster
 from orchestrator.platforms.kubernetes import pod
-from orchestrator.powers import ContainerSpec
 from orchestrator.system import http_client, sql
 from orchestrator.system.clock import SystemClock
 from tests.clocks import HastyClock
@@ -153,9 +153,7 @@ def build(platform: DockerPlatform) -> None:
 
 
 def wait_for_end(platform: DockerPlatform) -> None:
-    spec, x = ContainerSpec("x", "a:1", ("copy",), "disk"), platform._client.containers.get("x")
-    tomorrow_s = SystemClock().monotonic() + 86_400
-    platform._exit_code_of(spec, x, tomorrow_s, 86_400)
+    commands.to_its_end(platform.container("x"), ("copy",), 0.0, math.inf, platform._clock)
 
 
 def page(every_s: float, answers: dict[str, bytes]) -> Any:

@@ -13,7 +13,6 @@ from pathlib import Path
 import pandas as pd
 
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.cli import rehearsal
 from orchestrator.cli.options import Request
 from orchestrator.model import Record
 from orchestrator.run.recording import Draft
@@ -47,7 +46,7 @@ def test_before_each_run_there_is_no_more_than_before_the_second(tmp_path: Path)
         repetitions=2,
         results=tmp_path,
     )
-    rehearsal.carry_out(an_app(tmp_path / "cache", progress=progress), request)
+    an_app(tmp_path / "cache", progress=progress).rehearse(request)
     first, second, *others = progress.before_runs
     assert len(others) == 6 and second["Draft"] == first["Draft"] + 1, "that of the run before"
     for later in others:

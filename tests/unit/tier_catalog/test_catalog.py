@@ -78,7 +78,7 @@ def test_a_name_belongs_to_one_row() -> None:
     [
         ("{model: credit, iops: 200}", "credit burst needs `duration`"),
         ("{model: on-demand, iops: 200, duration: 30min}", "on-demand burst has none"),
-        ("{model: credit, duration: 30min}", "needs `iops` or `throughput`"),
+        ("{model: credit, duration: 30min}", "give `iops` or `throughput`"),
     ],
 )
 def test_a_burst_must_be_whole(burst: str, what: str) -> None:

@@ -23,7 +23,7 @@ from orchestrator.kernel import mounts
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.tier import NodeDisks
 from orchestrator.tiers.common.real import cloud_metadata
-from orchestrator.tiers.common.real.cloud_metadata import AWS_TOKEN_URL, AWS_URL, AZURE_URL, GCP_URL
+from orchestrator.tiers.common.real.cloud_metadata import of_clouds, recorded
 from orchestrator.tiers.common.real.node_places import DiskPath, Use
 from tests import ROOT
 from tests.disk_scripts import Engine
@@ -56,6 +56,9 @@ GCP = {
     ],
     "machineType": "projects/531966061769/machineTypes/e2-standard-4",
 }  # fmt: skip
+AWS = of_clouds("clouds")["aws"]
+AWS_TOKEN_URL, AWS_URL = AWS["token"]["url"], AWS["url"]
+AZURE_URL, GCP_URL = (of_clouds("clouds")[cloud]["url"] for cloud in ("azure", "gcp"))
 PLACE = DiskPath("/mnt/a", (Use("node-1"),))
 TIER = a_tier("p", "P", "mounted", None, None, disks={"node-1": NodeDisks("/mnt/a")})
 
@@ -132,7 +135,7 @@ def test_another_type_is_a_warning_and_other_figures_are_differences(tmp_path: P
     rest = " ".join(answer.differences[1:])
     assert "host caching is ReadOnly" in rest and "65,280 IOPS; the profile says 20,000" in rest
     assert "bytes/s" not in rest, "979 MB/s are the declared 1 GB/s"
-    assert answer.recorded()["differences"] == list(answer.differences)
+    assert recorded([answer])["differences"] == list(answer.differences)
 
 
 def test_a_disk_that_cannot_be_told_from_the_others_is_not_guessed(tmp_path: Path) -> None:
@@ -146,17 +149,17 @@ def test_a_disk_that_cannot_be_told_from_the_others_is_not_guessed(tmp_path: Pat
 def test_aws_tells_the_machine_and_the_disk_itself_if_it_is_local(
     tmp_path: Path, row: str, contradicts: bool
 ) -> None:
-    service = Service({AWS_TOKEN_URL: "TOKEN==", f"{AWS_URL}/instance-type": "m5.xlarge\n"})
+    service = Service({AWS_TOKEN_URL: "TOKEN==", AWS_URL: "m5.xlarge\n"})
     answer = about(tmp_path, service, "aws", "nvme1n1", catalog_type=row)
     assert [(method, url) for method, url, _ in service.asked] == [
         ("PUT", AWS_TOKEN_URL),
-        ("GET", f"{AWS_URL}/instance-type"),
+        ("GET", AWS_URL),
     ]
     assert service.asked[1][2] == {"X-aws-ec2-metadata-token": "TOKEN=="}
     assert answer.machine == "m5.xlarge"
     assert answer.disks["/mnt/a"]["nvme1n1"] == {"type": "EBS", "volume": "vol06afc3f8715b7a597"}
     assert bool(answer.warnings) == contradicts
-    assert "describe-volumes" in answer.recorded()["not_told"]
+    assert "describe-volumes" in recorded([answer])["not_told"]
 
 
 def test_google_cloud_tells_the_type(tmp_path: Path) -> None:
@@ -176,7 +179,7 @@ def test_no_answer_or_an_odd_one_is_said_and_recorded(
     answer = about(tmp_path, Service(answers), "azure", "sdc")
     (line,) = answer.warnings
     assert line.startswith("the metadata service of azure told nothing: ") and "\n" not in line
-    assert answer.recorded()["failure"] == line
+    assert recorded([answer])["failure"] == line
 
 
 def test_nothing_is_asked_unless_the_profile_names_the_cloud(tmp_path: Path) -> None:
@@ -218,10 +221,10 @@ def test_answers_of_several_machines_are_one() -> None:
     other = cloud_metadata.MetadataAnswer(
         "gcp", "n2", {"vm2:/mnt": {"sdb": {}}}, ("b",), ("b",), "down"
     )
-    both = cloud_metadata.together([one, other])
-    assert (both.machine, both.failure, both.differences) == ("n2", "down", ("a", "b"))
-    assert list(both.disks) == ["vm1:/mnt", "vm2:/mnt"] and both.warnings == ("b",)
-    assert cloud_metadata.together([one]) == one
+    both = recorded([one, other])
+    assert (both["machine"], both["failure"]) == ("n2", "down")
+    assert both["differences"] == ["a", "b"]
+    assert list(both["disks"]) == ["vm1:/mnt", "vm2:/mnt"]
 
 
 def test_only_the_link_local_address_is_ever_asked() -> None:

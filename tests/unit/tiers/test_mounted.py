@@ -18,7 +18,7 @@ from orchestrator.powers import HOST_NETWORK, World
 from orchestrator.tier import Gate, GateCheck, NodeDisks, RealDisks, Tier
 from orchestrator.tiers import mounted
 from orchestrator.tiers.common.real import node_places, real_disk
-from orchestrator.tiers.common.real.cloud_metadata import AZURE_URL
+from orchestrator.tiers.common.real.cloud_metadata import of_clouds
 from tests.disk_scripts import Engine
 from tests.fakes import FakePlatform, FarPlatform, completed, fake_world
 from tests.tiers import a_tier, changed
@@ -303,7 +303,7 @@ def test_the_cloud_is_asked_about_disks_elsewhere_on_their_machine(
     said = world.progress.said[0]  # type: ignore[attr-defined]
     assert said.endswith("told nothing: urllib.error.URLError: <urlopen error timed out>")
     (spec,) = far.specs.values()
-    assert spec.network == HOST_NETWORK and AZURE_URL in spec.command
+    assert spec.network == HOST_NETWORK and of_clouds("clouds")["azure"]["url"] in spec.command
 
 
 def test_the_gate_measures_every_disk_once(root: Path, world: World) -> None:

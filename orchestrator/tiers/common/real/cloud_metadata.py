@@ -27,23 +27,14 @@ Ask = Callable[[str, str, Mapping[str, str]], str]  # method, URL, headers → b
 Told = Mapping[str, Any]
 Found = Mapping[DiskPath, mounts.RealDisk]
 
-ADDRESS = "http://169.254.169.254"
-AZURE_URL = f"{ADDRESS}/metadata/instance?api-version=2021-02-01"
-AWS_TOKEN_URL = f"{ADDRESS}/latest/api/token"
-AWS_URL = f"{ADDRESS}/latest/meta-data"
-GCP_URL = f"{ADDRESS}/computeMetadata/v1/instance/?recursive=true"
 _TIMEOUT_S = 1.0
-_TOKEN_LIFE_S = 60
 _ASKING_S = 60.0  # with the container's start
 _SAME_PCT = 5.0  # a provisioned rate this near to the tier's is the same, MB or MiB
 
-_AWS_LOCAL = "aws/local-nvme"
-_LOCAL = {"instance store": True, "EBS": False}  # kind of a disk on AWS → whether the machine's own
 
-
-def _words(of: str) -> Mapping[str, str]:
+def of_clouds(subject: str) -> Mapping[str, Any]:
     """What cloud_metadata.yaml says of this."""
-    return dict(shipped(__package__, "cloud_metadata.yaml")[of])
+    return dict(shipped(__package__, "cloud_metadata.yaml")[subject])
 
 
 @dataclass(frozen=True)
@@ -58,28 +49,18 @@ class MetadataAnswer:
     warnings: tuple[str, ...] = ()
     failure: str = ""
 
-    def recorded(self) -> dict[str, Any]:
-        """As a run's facts keep it."""
-        known = {
-            "machine": self.machine,
-            "disks": dict(self.disks),
-            "differences": list(self.differences),
-            "failure": self.failure,
-        }
-        named = {name: value for name, value in known.items() if value}
-        return {"provider": self.cloud, **named, "not_told": _words("not_told").get(self.cloud, "")}
 
-
-def together(answers: Sequence[MetadataAnswer]) -> MetadataAnswer:
-    """The answers of several machines as one."""
-    return MetadataAnswer(
-        answers[0].cloud,
-        ", ".join(dict.fromkeys(answer.machine for answer in answers if answer.machine)),
-        {path: told for answer in answers for path, told in answer.disks.items()},
-        tuple(text for answer in answers for text in answer.differences),
-        tuple(text for answer in answers for text in answer.warnings),
-        "; ".join(dict.fromkeys(answer.failure for answer in answers if answer.failure)),
-    )
+def recorded(answers: Sequence[MetadataAnswer]) -> dict[str, Any]:
+    """The answers of a tier's machines, as a run's facts keep them."""
+    cloud = answers[0].cloud
+    known = {
+        "machine": ", ".join(dict.fromkeys(each.machine for each in answers if each.machine)),
+        "disks": {path: told for each in answers for path, told in each.disks.items()},
+        "differences": [text for each in answers for text in each.differences],
+        "failure": "; ".join(dict.fromkeys(each.failure for each in answers if each.failure)),
+    }
+    named = {name: value for name, value in known.items() if value}
+    return {"provider": cloud, **named, "not_told": of_clouds("not_told").get(cloud, "")}
 
 
 def ask(method: str, url: str, headers: Mapping[str, str]) -> str:
@@ -111,9 +92,8 @@ def about(tier: Tier, disks_at: Found, machine: Machine, asking: Ask = ask) -> M
     cloud = tier.disk.cloud if isinstance(tier.disk, RealDisks) else None
     if cloud is None:
         return MetadataAnswer()
-    readers = {"azure": _azure, "aws": _aws, "gcp": _gcp}
     try:
-        size, told_of = readers[cloud](machine, asking)
+        size, told_of = _read(of_clouds("clouds")[cloud], machine, asking)
     except (OSError, *UNREADABLE) as error:
         failure = f"the metadata service of {cloud} told nothing: {error}"
         return MetadataAnswer(cloud, failure=failure, warnings=(failure,))
@@ -140,7 +120,7 @@ def _told(cloud: str, device: str, told_of: Mapping[str, Told], machine: Machine
     if cloud != "aws":
         return told_of.get(device, {})
     facts = block_devices.facts(device, machine)
-    kind = _words("aws_models").get(str(facts.get("model")))
+    kind = of_clouds("aws_models").get(str(facts.get("model")))
     return {"type": kind, "volume": facts.get("serial", "")} if kind else {}
 
 
@@ -148,8 +128,8 @@ def _of_another_type(tier: Tier, told: Told) -> Iterator[str]:
     kind, meant = str(told.get("type", "")), tier.origin.catalog_type
     if not meant or not kind:
         return
-    named, local = _words("types").get(kind), _LOCAL.get(kind)
-    if named not in (None, meant) or (local is not None and local != (meant == _AWS_LOCAL)):
+    named, never = of_clouds("types").get(kind), of_clouds("never").get(kind)
+    if named not in (None, meant) or never == meant:
         yield f"which the cloud calls {kind}; the profile says {meant}"
 
 
@@ -168,49 +148,27 @@ def _otherwise(tier: Tier, told: Told, alone: bool) -> Iterator[str]:
             yield f"provisioned with {provisioned:,} {word}; the profile says {mine:,}"
 
 
-# ------------------------------------------------------------------ the clouds
+def _read(how: Mapping[str, Any], machine: Machine, asking: Ask) -> tuple[str, dict[str, Told]]:
+    """The size of the machine and what is told of each device that udev's links name."""
+    headers = how["headers"]
+    if token := how.get("token"):
+        headers = {token["header"]: asking("PUT", token["url"], token["headers"])}
+    answer = asking("GET", how["url"], headers)
+    if "disks" not in how:
+        return answer.strip(), {}
+    content, told_of = json.loads(answer), dict[str, Told]()
+    for disk in _at(content, how["disks"]):
+        told = {name: _at(disk, path) for name, path in how["facts"].items()}
+        told |= {name: int(told[name] or 0) * unit for name, unit in how["numbers"].items()}
+        links = [link.format_map(disk) for link in how["links"]]
+        if link := next(filter(machine.exists, links), None):
+            device = Path(machine.real_path(link)).name
+            told_of[device] = {name: value for name, value in told.items() if value is not None}
+    return _at(content, how["machine"]).rpartition("/")[2], told_of
 
 
-def _azure(machine: Machine, asking: Ask) -> tuple[str, Mapping[str, Told]]:
-    compute = json.loads(asking("GET", AZURE_URL, {"Metadata": "true"}))["compute"]
-    told_of: dict[str, Told] = {}
-    for disk in compute["storageProfile"]["dataDisks"]:
-        lun = disk["lun"]
-        links = (f"/dev/disk/azure/data/by-lun/{lun}", f"/dev/disk/azure/scsi1/lun{lun}")
-        facts = {
-            "lun": int(lun),
-            "name": disk.get("name"),
-            "type": (disk.get("managedDisk") or {}).get("storageAccountType"),
-            "size_bytes": int(disk.get("diskSizeGB") or 0) * 2**30,
-            "caching": disk.get("caching"),
-            "iops": int(disk.get("opsPerSecondThrottle") or 0),
-            "bytes_per_s": int(disk.get("bytesPerSecondThrottle") or 0),
-        }
-        for device in _linked(links, machine):
-            told_of[device] = {name: value for name, value in facts.items() if value is not None}
-    return str(compute["vmSize"]), told_of
-
-
-def _aws(machine: Machine, asking: Ask) -> tuple[str, Mapping[str, Told]]:
-    """The service names no disk's type; what is local to the machine is seen by its model."""
-    life = {"X-aws-ec2-metadata-token-ttl-seconds": str(_TOKEN_LIFE_S)}
-    token = {"X-aws-ec2-metadata-token": asking("PUT", AWS_TOKEN_URL, life)}
-    return asking("GET", f"{AWS_URL}/instance-type", token).strip(), {}
-
-
-def _gcp(machine: Machine, asking: Ask) -> tuple[str, Mapping[str, Told]]:
-    instance = json.loads(asking("GET", GCP_URL, {"Metadata-Flavor": "Google"}))
-    told_of: dict[str, Told] = {}
-    for disk in instance["disks"]:
-        facts = {"name": disk["deviceName"], "type": disk.get("type")}
-        for device in _linked((f"/dev/disk/by-id/google-{disk['deviceName']}",), machine):
-            told_of[device] = facts
-    return str(instance["machineType"]).rpartition("/")[2], told_of
-
-
-def _linked(links: tuple[str, ...], machine: Machine) -> Iterator[str]:
-    """The device that udev's links name; none if this system has no such links."""
-    for link in links:
-        if machine.exists(link):
-            yield Path(machine.real_path(link)).name
-            return
+def _at(content: Any, path: str) -> Any:
+    """What is at `a.b.c`; None if the service left a part of it out."""
+    for key in path.split("."):
+        content = (content or {}).get(key)
+    return content

@@ -65,12 +65,15 @@ def named(name: str, world: World, *places: str) -> str:
 
 
 def make(folder: Path, world: World) -> None:
-    """Makes a folder of the cache with our mark, in the place of one whose mark was cut. UsageError
-    if it is somebody else's."""
+    """Makes a folder of the cache with our mark. One whose mark was cut may be anybody's: it is set
+    aside and named. UsageError if it is somebody else's."""
     why = marked.make(str(folder), owner(world))
     if why == marked.UNSAID:
+        aside = folder.with_name(f"{folder.name}-aside-{world.platform.campaign}")
         with suppress(OSError):  # a disk that is mounted there stays, and is refused
-            _set_aside(folder, world)
+            folder.rename(aside)
+            told = MarkedFolder(str(aside), foreign=marked.UNSAID)
+            world.progress.warn(f"{folder} is set aside, and what was in it is made anew: {told}")
         why = marked.make(str(folder), owner(world))
     if why:
         its = MarkedFolder(str(folder), foreign=why)
@@ -91,21 +94,6 @@ def here(folders: Iterable[Path], world: World, only_list: bool = False) -> Iter
     for folder in folders:
         if said := marked.remove(str(folder), owner(world), only_list):
             yield MarkedFolder(said["place"], said["bytes"], said["foreign"], tuple(said["kept"]))
-
-
-def clear(folder: Path, world: World) -> None:
-    """Removes a folder of this computer, or, as it may be anybody's if its mark was cut, sets that
-    aside and names it."""
-    for kept in here([folder], world):
-        if kept.foreign == marked.UNSAID:
-            _set_aside(folder, world)
-
-
-def _set_aside(folder: Path, world: World) -> None:
-    aside = folder.with_name(f"{folder.name}-aside-{world.platform.campaign}")
-    folder.rename(aside)
-    told = MarkedFolder(str(aside), foreign=marked.UNSAID)
-    world.progress.warn(f"{folder} is set aside, and what was in it is made anew: {told}")
 
 
 def there(
@@ -132,17 +120,12 @@ def forget(
 ) -> tuple[MarkedFolder, ...]:
     """Removes folders of data in `data` and wherever a disk is mounted on the machines of nodes,
     as far as their mark is ours. A profile may lie anywhere, but its disks are mounted."""
-    if not isinstance(world.platform, HasEngines):
-        return _forgotten(data, world, only_list)
-    worlds = [on(node, world) for node in node_names(len(of_nodes(world.platform)))]
-    return tuple(
-        replace(folder, machine=its.machine.name)
-        for its in worlds
-        for folder in _forgotten(data, its, only_list)
-    )
-
-
-def _forgotten(data: Collection[Path], world: World, only_list: bool) -> tuple[MarkedFolder, ...]:
+    if isinstance(world.platform, HasEngines):
+        machines = [on(node, world) for node in node_names(len(of_nodes(world.platform)))]
+        removed = ((its, forget(data, its, only_list)) for its in machines)
+        return tuple(
+            replace(each, machine=its.machine.name) for its, own in removed for each in own
+        )
     machine = world.machine
     roots = {path.parent for path in data}
     with suppress(OSError):

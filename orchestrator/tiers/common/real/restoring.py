@@ -206,7 +206,6 @@ DEADLINE_S = 120.0
 QUIET_S = 1.0  # in which there were at most so many I/Os and bytes
 MOST_IOS = 20
 MOST_BYTES = 1_024_000
-_LOOK_S = 0.2
 _DROP_S = 300.0
 
 
@@ -219,18 +218,16 @@ def after_copying(
     world.progress.step("dropping caches, then waiting until the disk is quiet")
     dropped = _drop(directories, world)
     began_s, quiet = world.clock.monotonic(), None
-    since_s, before = began_s, _counted(devices, world.machine)
-    if before is not None:
+    now = _counted(devices, world.machine)
+    if now is not None:
 
         def rests() -> bool:
-            nonlocal since_s, before
-            now_s, now = world.clock.monotonic(), _counted(devices, world.machine)
-            if not _is_calm(before, now):
-                since_s, before = now_s, now
-            return now_s - since_s >= QUIET_S - _LOOK_S / 2
+            nonlocal now
+            before, now = now, _counted(devices, world.machine)
+            return _is_calm(before, now)
 
-        world.clock.sleep(_LOOK_S)
-        quiet = wait_until(rests, deadline_s=DEADLINE_S, clock=world.clock, every_s=_LOOK_S)
+        world.clock.sleep(QUIET_S)
+        quiet = wait_until(rests, deadline_s=DEADLINE_S, clock=world.clock, every_s=QUIET_S)
     if quiet is False:
         world.progress.warn(f"{' and '.join(devices)} did not rest within {DEADLINE_S:g} s")
     waited_s = round(world.clock.monotonic() - began_s, 1)
@@ -255,9 +252,8 @@ def _is_calm(before: _Counts | None, now: _Counts | None) -> bool:
     """Whether nothing is under way, and hardly anything was since `before`."""
     if before is None or now is None:
         return False
-    (ios_before, bytes_before, _), (ios, moved_bytes, in_flight) = before, now
-    hardly_any = ios - ios_before <= MOST_IOS and moved_bytes - bytes_before <= MOST_BYTES
-    return hardly_any and not in_flight
+    ios, moved_bytes, _ = (is_now - was for was, is_now in zip(before, now, strict=True))
+    return ios <= MOST_IOS and moved_bytes <= MOST_BYTES and not now[2]
 
 
 def _counted(devices: Sequence[str], machine: Machine) -> _Counts | None:

@@ -44,6 +44,14 @@ def test_a_container_runs_to_its_end(platform: KubernetesPlatform, cluster: Fake
     assert (done.exit_code, done.out) == (3, "a log\n")
 
 
+def test_one_on_a_machine_that_is_lost_is_not_waited_for(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
+    cluster.started = lambda _: cluster.lose("vm-0")
+    with pytest.raises(NodeError, match=r"runs is lost \(its machine vm-0"):
+        platform.once(spec(), timeout_s=60)
+
+
 def test_a_container_that_stops_at_once(platform: KubernetesPlatform, cluster: FakeCluster) -> None:
     cluster.started = lambda pod: end(pod, 1)
     with (

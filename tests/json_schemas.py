@@ -1,0 +1,162 @@
+"""docs/schema/*.json as the records make them that read what a person writes.
+
+A record says what a value becomes; `WRITTEN` says what may be written for it, as JSON Schema.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+
+from orchestrator.keys import schema as records
+from orchestrator.keys import strict_yaml
+from orchestrator.tier_catalog.choosing import Reference
+from orchestrator.tier_catalog.prices import PriceList
+from orchestrator.tier_catalog.rows import PriceRow, Text
+from tests import TESTS
+
+Json = dict[str, Any]
+
+
+class ProfileOfRow(records.NamedTierYaml):
+    """A profile whose tier names a row of the catalog."""
+
+    tier: str | Reference
+    cluster: str | records.ClusterYaml  # type: ignore[assignment]
+
+
+class ProfileOfNumbers(records.ProfileYaml):
+    """A profile whose tier has its own numbers."""
+
+    cluster: str | records.ClusterYaml  # type: ignore[assignment]
+
+
+class Components(PriceRow):
+    """A row's price: currency and region if they are not the list's."""
+
+    model_config = ConfigDict(json_schema_extra=lambda keys: keys["properties"].pop("source"))
+
+    currency: Text = ""
+    region: Text = ""
+    source: Any = None  # the list's
+
+
+class PriceListOfRows(PriceList):
+    prices: Mapping[str, Components]  # type: ignore[assignment]
+
+
+FILES: dict[str, Any] = {
+    "profile": ProfileOfRow | ProfileOfNumbers,
+    "cluster": records.ClusterYaml,
+    "workload": records.WorkloadYaml,
+    "price-list": PriceListOfRows,
+}
+MECHANISMS = [kind for kind in records.KINDS if kind != records.DRY]
+WORDS = strict_yaml.parse("schema_words.yaml", (TESTS / "schema_words.yaml").read_text())
+
+# ------------------------------------------------------------------ what may be written
+
+DIGITS = r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*"
+SIZES = ["b", *(f"{x}b" for x in "kmgt"), *(f"{x}ib" for x in "kmgt")]
+
+
+def any_case(units: Iterable[str]) -> str:
+    """A pattern of units, without inline flags: JavaScript has none."""
+    return "|".join("".join(f"[{x}{x.upper()}]" for x in unit) for unit in units)
+
+
+def text(pattern: str) -> Json:
+    return {"pattern": pattern, "type": "string"}
+
+
+def any_of(*forms: Json) -> Json:
+    return {"anyOf": list(forms)}
+
+
+SIZE = text(f"^{DIGITS}({any_case(['', *SIZES])})\\s*$")
+SIZE_WITH_UNIT = text(f"^{DIGITS}({any_case(SIZES)})\\s*$")
+RATE = text(f"^{DIGITS}({any_case(SIZES)})/[sS]\\s*$")
+LINK_RATE = text(f"^{DIGITS}({any_case(['kbit', 'mbit', 'gbit'])})(/[sS])?\\s*$")
+TIME = text(f"^{DIGITS}(us|µs|ms|s|min|h)\\s*$")
+DIRECTORY = text("^/")
+BARE: list[Json] = [{"type": kind} for kind in ("string", "integer", "number", "boolean")]
+PART: list[Json] = [{"maximum": 100, "minimum": 0, "type": "number"}, text(r"^[0-9.]+\s*%\s*$")]
+LIST: Json = {"type": "array"}
+
+# Name of a validator → what may be written where it reads, of what its result may be.
+WRITTEN: dict[str, Callable[[Json], Json]] = {
+    "parse_bytes": lambda _: any_of(SIZE, {"exclusiveMinimum": 0, "type": "number"}),
+    "parse_size": lambda _: SIZE_WITH_UNIT,
+    "parse_bytes_per_s": lambda _: RATE,
+    "parse_link_rate": lambda _: LINK_RATE,
+    "parse_seconds": lambda _: TIME,
+    "as_text": lambda _: any_of(*BARE),
+    "_as_texts": lambda _: any_of(*BARE, {"items": any_of(*BARE), **LIST}),
+    "_mechanism": lambda _: {"enum": MECHANISMS, "type": "string"},
+    "bucket_pct": lambda _: any_of({"enum": ["full", "empty"], "type": "string"}, *PART),
+    # YAML reads a bare `off` as False.
+    "_burst_word": lambda _: any_of(
+        {"enum": ["full", "empty", "off", "on-demand", False]}, *PART, {"type": "null"}
+    ),
+    "_absolute": lambda _: DIRECTORY,
+    "_data": lambda disks: any_of(disks, DIRECTORY),
+    "_by_node": lambda nodes: any_of(DIRECTORY, nodes["additionalProperties"]["anyOf"][0], nodes),
+    "_one_word": lambda ways: any_of(ways, {"enum": ["copy", "none"], "type": "string"}),
+    "_options": lambda _: any_of({"type": "string"}, {"items": {"type": "string"}, **LIST}),
+    "_cited": lambda source: source,
+}
+
+
+class Generator(GenerateJsonSchema):
+    def function_before_schema(self, schema: Any) -> Json:
+        read = schema["function"]["function"].__name__
+        return WRITTEN[read](self.generate_inner(schema["schema"]))
+
+    def function_after_schema(self, schema: Any) -> Json:
+        read = getattr(schema["function"]["function"], "__name__", "")  # pydantic's own have none
+        inner = self.generate_inner(schema["schema"])
+        return WRITTEN[read](inner) if read in WRITTEN else inner
+
+    def union_schema(self, schema: Any) -> Json:
+        forms = super().union_schema(schema)
+        kinds = [form.get("type") for form in forms.get("anyOf", ())]
+        parameter = kinds == ["integer", "number", "string"]  # and a truth value is a number
+        return {"type": [*kinds, "boolean"]} if parameter else forms
+
+    def encode_default(self, dft: Any) -> Any:
+        return super().encode_default(dft.name if isinstance(dft, records.Mechanism) else dft)
+
+
+# ------------------------------------------------------------------ the files
+
+# Bounds of what a quantity becomes, which say nothing of how it is written; and names that only
+# repeat the key.
+DROPPED = frozenset({"ge", "gt", "le", "lt", "title"})
+
+
+def json_schema(kind: str) -> str:
+    """The schema of one of FILES, as JSON."""
+    keys = tidied(TypeAdapter(FILES[kind]).json_schema(schema_generator=Generator))
+    for record, of in ((kind, keys), *keys.get("$defs", {}).items()):
+        for key, what in of.get("properties", {}).items():
+            what["description"] = WORDS.get(f"{record}.{key}") or WORDS[key]
+    title = f"tierbench: a {kind.replace('-', ' ')}"
+    head = {"$schema": GenerateJsonSchema.schema_dialect, "title": title}
+    return json.dumps({**head, **keys}, indent=2, ensure_ascii=False) + "\n"
+
+
+def tidied(schema: Any, named: bool = False) -> Any:
+    """`named`: the mapping's keys are names that a person may write, not words of JSON Schema."""
+    if isinstance(schema, list):
+        return [tidied(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: tidied(value, key in ("properties", "$defs") and not named)
+        for key, value in schema.items()
+        if named or not (key in DROPPED or (key == "default" and value in (None, "", {}, [])))
+    }
