@@ -210,6 +210,7 @@ _KINDS: Mapping[str, Callable[[Any], str]] = {
     "link": format_link_rate,
     "number": format_number,
     "change": format_change,
+    "moment": format_moment,
     "list": listed,
     "are": lambda names: f"{'are' if len(names) > 1 else 'is'} {listed(names)}",
     "have": lambda names: f"{listed(names)} {'have' if len(names) > 1 else 'has'}",

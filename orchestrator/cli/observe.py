@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import pandas as pd
 from typer import Option
 
-from orchestrator import units
+from orchestrator import report, units
+from orchestrator.analysis.observed.demand import demands
+from orchestrator.analysis.observed.judging import Observed
 from orchestrator.cli import RESULTS
 from orchestrator.cli.app import App
 from orchestrator.cli.init import CLUSTERS
 from orchestrator.cli.options import ResultsOption, percentage, read_by, takes
 from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.histories import files, prometheus
 from orchestrator.keys.messages import failure
+from orchestrator.planning import project_files
+from orchestrator.report.rendering.terminal import TableView
+from orchestrator.report.sections.observed import document
+from orchestrator.run import observing
 from orchestrator.system import clock
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from orchestrator.analysis.observed.demand import Demand
+from orchestrator.tier_catalog.candidates import purchases
 
 
 @dataclass(frozen=True)
@@ -45,49 +50,39 @@ class Read:
 def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
     """Replays what a running cluster asked of its disks against all disks of the catalog; loads
     nothing."""
-    from orchestrator import report
-    from orchestrator.analysis.observed.judging import Observed
-    from orchestrator.planning import project_files
-    from orchestrator.report.rendering.terminal import TableView
-    from orchestrator.report.sections.observed import document
-    from orchestrator.run import observing
-    from orchestrator.tier_catalog.candidates import purchases
-
     catalog, size_bytes = project_files.catalog(app.root), units.parse_size(options.size)
-    source = project_files.bought(app.root, options.source).limits if options.source else None
+    source = project_files.bought(app.root, options.source, options.vm) if options.source else None
     folder, misses = results / f"{clock.stamp(app.clock.now())}-observed", list[str]()
     if options.exporter:  # the same line goes on in the same folder
         asked_for = f"{options.exporter} {options.device} {options.last}"
         folder = results / f"observed-{zlib.crc32(asked_for.encode()):08x}"
-    read, demands = _read(app, options, folder, misses)
-    observed = Observed.of(demands, options.at_cap / 100, source)
+    if not (tables := list(_read(app, options, folder, misses))):
+        raise failure(UsageError, "nothing to observe")
+    every = pd.concat(tables)
+    read = every[every["device"].str.fullmatch(options.device or ".*")]
+    if not (of_disks := demands(read)):
+        has = units.listed(sorted(set(every["device"])))
+        raise failure(UsageError, "no such disk", device=options.device, has=has)
+    observed = Observed.of(of_disks, options.at_cap / 100, source.limits if source else None)
     offers = purchases(catalog, size_bytes, observed.needs, options.region, options.vm)
     observed = observed.against(offers)
     asked = {name: value for name, value in asdict(options).items() if value}
     observing.write(folder, read, observed, asked)
-    command = observing.measure(folder, observed, CLUSTERS)
-    page = document(observed, command, misses)
+    page = document(observed, observing.measure(folder, observed, CLUSTERS), misses)
     written = report.write_document(page, folder, app.cache)
     facts = {"folder": folder, "answers": list(map(observing.row, observed.answers))}
     texts = [f"{each.workload}: {each.text}" for each in page.answers]
     app.out.show(facts, page.subtitle, TableView(page.verdicts), *texts, str(written.html))
 
 
-def _read(
-    app: App, options: Read, folder: Path, misses: list[str]
-) -> tuple[pd.DataFrame, list[Demand]]:
-    """All that was read, and of each disk; into `misses` what could not be."""
-    import pandas as pd
-
-    from orchestrator.analysis.observed.demand import demands
-    from orchestrator.histories import files, prometheus
-    from orchestrator.run import observing
-
-    tables, length_s = list(map(files.read, options.file or ())), units.parse_seconds(options.last)
+def _read(app: App, options: Read, folder: Path, misses: list[str]) -> Iterator[pd.DataFrame]:
+    """All that there are readings of; into `misses` what could not be read."""
+    length_s, end_s = units.parse_seconds(options.last), app.clock.now()
+    yield from map(files.read, options.file or ())
     if options.prometheus:
-        which, end_s = (options.prometheus, options.match, options.device or ".+"), app.clock.now()
+        which = options.prometheus, options.match, options.device or ".+"
         try:
-            tables.append(prometheus.read(*which, end_s - length_s, end_s))
+            yield prometheus.read(*which, end_s - length_s, end_s)
         except OSError as error:
             raise failure(UnavailableError, "server not read", error=error) from error
     if options.exporter:
@@ -98,12 +93,4 @@ def _read(
         misses += [f"{reason} ({count} times)" for reason, count in failed.items()]
         if not files.live(folder):
             raise failure(UnavailableError, "nothing was read", reasons=units.listed(misses))
-        tables.append(files.read(folder))
-    if not tables:
-        raise failure(UsageError, "nothing to observe")
-    read = pd.concat(tables)
-    own = read[read["device"].str.fullmatch(options.device or ".*")]
-    if not (of_disks := demands(own)):
-        has = units.listed(sorted(set(read["device"])))
-        raise failure(UsageError, "no such disk", device=options.device, has=has)
-    return own, of_disks
+        yield files.read(folder)

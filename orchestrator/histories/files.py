@@ -21,7 +21,7 @@ from orchestrator.keys.strict_yaml import shipped
 from orchestrator.system import parquet
 
 DEMAND = "demand.parquet"  # of an observation
-_KB = 1024
+_NAMES = shipped(__package__, "names.yaml")["read"]
 _ZONED = r"(?:Z|[+-]\d\d:?\d\d)$"
 
 
@@ -46,13 +46,9 @@ def live(folder: Path) -> list[Path]:
     return sorted(folder.glob("samples/*/*.parquet"))
 
 
-def _named(table: pd.DataFrame) -> pd.DataFrame:
-    return table.rename(columns=shipped(__package__, "names.yaml")["read"])
-
-
 def _live(samples: pd.DataFrame) -> pd.DataFrame:
     """Nodes are called with their device behind them."""
-    table = _named(samples.pivot_table("value", ["time_s", "node"], "metric"))
+    table = samples.pivot_table("value", ["time_s", "node"], "metric").rename(columns=_NAMES)
     table = table.reindex(columns=["clock_s", *QUANTITIES]).dropna().reset_index()
     table[["node", "device"]] = table["node"].str.extract("(.*) (.*)")
     return grown(table.assign(time_s=table["clock_s"]))
@@ -66,24 +62,24 @@ def _sysstat(content: Any) -> pd.DataFrame:
         for record in host["statistics"]
         for disk in record.get("disk", ())
     ]
-    table = _named(pd.DataFrame(records))
+    table = pd.DataFrame(records).rename(columns=_NAMES)
     first = table["stamp"].iloc[0]
     if isinstance(first, dict):
         stamp = pd.DataFrame(list(table["stamp"]))
         if not stamp["utc"].all():
             raise ValueError("its times are local: leave out -T and -t")
-        step_s: Any = stamp["interval"].astype(float)
+        step_s = usual_s = stamp["interval"].astype(float)
         end_s = _unix_s(stamp["date"] + "T" + stamp["time"] + "Z")
-        table, begin_s = table.assign(reads=np.nan), end_s - step_s
+        table = table.assign(reads=np.nan)
     else:
         table = table[table["stamp"] != first]
         end_s = _unix_s(table["stamp"])
         steps_s = np.diff(np.unique(end_s))
         usual_s = float(np.median(steps_s))
-        begin_s, step_s = end_s - usual_s, steps_s[steps_s <= 2 * usual_s].mean()
-    factors = {name: _KB if name.endswith("bytes") else 1 for name in QUANTITIES}
-    sums = {name: table[name] * step_s * factor for name, factor in factors.items()}
-    return table.assign(begin_s=begin_s, end_s=end_s, **sums)[list(INTERVALS)]
+        step_s = steps_s[steps_s <= 2 * usual_s].mean()
+    table[list(QUANTITIES[2:])] *= 1024  # kB
+    sums = {name: table[name] * step_s for name in QUANTITIES}
+    return table.assign(begin_s=end_s - usual_s, end_s=end_s, **sums)[list(INTERVALS)]
 
 
 def _csv(text: str) -> pd.DataFrame:

@@ -207,10 +207,10 @@ class Document:
     stamps: tuple[Stamp, ...]
     answers: tuple[Answer, ...]
     verdicts: Table
-    changes: tuple[Charts, ...]  # the table as a picture beside it
-    footnotes: tuple[Footnote, ...]
     sections: tuple[Section, ...]
-    tiers: tuple[str, ...]
+    changes: tuple[Charts, ...] = ()  # the table as a picture beside it
+    footnotes: tuple[Footnote, ...] = ()
+    tiers: tuple[str, ...] = ()
 
 
 def charts_of(document: Document) -> Iterator[Chart]:

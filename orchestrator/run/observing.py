@@ -52,10 +52,8 @@ def observe(
     """Reads until that time is over since the first reading in the folder; what was read is kept
     also if it is interrupted. Returns what failed → how often."""
     now_s, nodes = clock.now(), []
-    left_s = (
-        min((float(file.parent.name) for file in live(folder)), default=now_s) + length_s - now_s
-    )
-    if left_s <= 0:
+    begun_s = min((float(file.parent.name) for file in live(folder)), default=now_s)
+    if (left_s := begun_s + length_s - now_s) <= 0:
         return {}
     for url in exporters:
         sources = {NODE_EXPORTER: url.rstrip("/"), DISK_DEVICE: device}
@@ -92,18 +90,17 @@ def write(folder: Path, read: pd.DataFrame, observed: Observed, options: Mapping
 def _busiest_hour(demands: Sequence[Demand]) -> dict[str, float | None]:
     """What all disks together were asked in it, which is the load that a campaign should have.
     Reads None: `writes` has them too."""
-    of_disks = [
-        pd.DataFrame({"s": each.step_s, **dict(zip(QUANTITIES, each.amounts, strict=True))})
-        .groupby(each.begin_s // HOUR_S * HOUR_S)
+    of_disks = pd.concat(
+        pd.DataFrame([each.step_s, *each.amounts], ["s", *QUANTITIES])
+        .T.groupby(each.begin_s // HOUR_S * HOUR_S)
         .sum(min_count=1)
         for each in demands
-    ]
-    ios = pd.concat(of_disks)[["reads", "writes"]].sum(axis=1).groupby(level=0).sum()
-    busiest = float(ios.index.to_numpy()[ios.argmax()])
-    hours = (each.loc[busiest] for each in of_disks if busiest in each.index)
-    rates = pd.concat([hour / hour["s"] for hour in hours], axis=1).sum(axis=1, skipna=False)
+    )
+    busiest = of_disks[["reads", "writes"]].sum(axis=1).groupby(level=0).sum().idxmax()
+    hour = of_disks.loc[[busiest]]
+    rates = hour[list(QUANTITIES)].div(hour["s"], axis=0).sum(skipna=False)
     per_s = {f"{n}_per_s": None if np.isnan(rates[n]) else float(rates[n]) for n in QUANTITIES}
-    return {"begin_s": busiest, **per_s}
+    return {"begin_s": float(busiest), **per_s}
 
 
 def busiest_hour(folder: Path) -> dict[str, float]:

@@ -17,6 +17,7 @@ from orchestrator.tier_catalog.rows import GIB, UNIT_BYTES, Provisioned
 
 STEPS = (1, 4, 16)  # times the least IOPS and throughput, or the size needed
 COUNTS = (1, 2, 4)  # of a node's disks, striped, where smaller ones are sold
+_COUNTED = {count: {"count": count} if count > 1 else {} for count in COUNTS}
 _IOPS_STEP, _IO_BYTES = 100, 256 * 2**10  # to which a need is rounded; where throughput follows
 Needs = Callable[[int | None], Sequence[float]]  # I/O unit (None: not documented) → IOPS, bytes/s
 
@@ -54,11 +55,11 @@ def purchases(
         if vm and provider_of(vm) != provider_of(full):
             continue
         with suppress(UsageError):  # not sold so
-            count, existing = keys.get("count", 1), {**placed, "enforcement": "existing"}
-            disk = {key: value for key, value in keys.items() if key != "count"}
-            chosen = choose(catalog, disk | existing, text(keys))
+            disk = {**keys, **placed, "enforcement": "existing"}
+            count = disk.pop("count", 1)
+            chosen = choose(catalog, disk, text(keys))
             tier = striped(replace(chosen, tier=replace(chosen.tier, count=count)))
-            passed = through(vm_size, full, tier.count) if vm_size else Limits()
+            passed = through(vm_size, full, count) if vm_size else Limits()
             lacks = "" if tier.limits.iops and tier.limits.bytes_per_s else "limits not known"
             if vm_size and passed == Limits():
                 lacks = f"what {vm} lets through to it is not known"
@@ -82,16 +83,12 @@ def points(
         gib = math.ceil(max(needed_bytes, least) / GIB)
         if row.kind.sizes:
             counts = COUNTS if least <= STEPS[-1] * needed_bytes else COUNTS[:1]
-            yield from (own | _count(n) for n in counts if n * least >= needed_bytes)
+            yield from (own | _COUNTED[n] for n in counts if n * least >= needed_bytes)
         elif rule is None:
             yield from (own | {"size": f"{step * gib}GiB"} for step in STEPS)
         else:
             need = needs(row.kind.io_unit_bytes)
             yield from (own | keys for keys in _provisioned(rule, needed_bytes, least, need))
-
-
-def _count(disks: int) -> dict[str, int]:
-    return {"count": disks} if disks > 1 else {}
 
 
 def _provisioned(
@@ -112,7 +109,7 @@ def _provisioned(
         rate = min(given.max, max(given.min or 0, rate))
         iops = max(iops, (sold.min_per_gib or 0) * gib, rate / (given.max_per_iops or math.inf))
         size = max(gib, math.ceil(iops / (sold.max_per_gib or math.inf)))
-        keys = {"size": f"{size}GiB", **_count(count), "iops": math.ceil(iops)}
+        keys = {"size": f"{size}GiB", **_COUNTED[count], "iops": math.ceil(iops)}
         keys |= {} if given.follows else {"throughput": f"{rate:g}{given.unit}"}
         bought += [keys] if keys not in bought else []
     return bought

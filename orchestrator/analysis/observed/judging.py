@@ -12,7 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import product
 from typing import Literal
 
@@ -57,8 +57,8 @@ class OnDisk:
 
 @dataclass(frozen=True)
 class CandidateAnswer:
-    """at_least: the observed disk held its load back, so that this one may have been asked for
-    more. why: what keeps it from being told."""
+    """at_least: the observed disk held its load back, or seems to have, so that this one may have
+    been asked for more. why: what keeps it from being told, or what its word is doubted for."""
 
     purchase: Purchase
     on: OnDisk
@@ -84,20 +84,22 @@ def judged(demand: Demand, caps: tuple[RateCap, ...], unit: int | None) -> OnDis
     if not demand.is_fine:
         least_s, most_s = replay.hard(demand, loose, tight, unit)
         low, high = least_s / total_s, float(most_s.sum()) / total_s
-        reached_s = reached_s if seconds else most_s
-    if seconds and not demand.is_fine:
-        high = calibration.band(most, (low, high))[1]
-        low = calibration.band(least, (0.0, high))[0]
+        if seconds:
+            high = calibration.band(most, (low, high))[1]
+            low = calibration.band(least, (0.0, high))[0]
+        else:
+            reached_s = most_s
     lasting_s = [cap.bucket / (cap.top - cap.base) for cap in caps if cap.bucket]
     credit, empty_s = np.full(len(step_s), np.nan), None
     if lasting_s and (seconds or demand.resolution_s <= min(lasting_s) / CREDIT_STEPS):
         credit, gone = lows[0].credit, highs[0].credit
         empty_s = float(step_s @ (credit <= _EMPTY)), float(step_s @ (gone <= _EMPTY))
-    by_step = {"upper": reached_s, "step_s": step_s, "credit": credit}
-    hours = pd.DataFrame(by_step).groupby(basis[0].begin_s // HOUR_S * HOUR_S)
-    share = (hours["upper"].sum() / hours["step_s"].sum()).clip(upper=1)
-    table = pd.DataFrame({"upper": share, "credit": hours["credit"].min()})
-    own = table.rename_axis("begin_s").reset_index().assign(node=demand.node, device=demand.device)
+    begin_s = basis[0].begin_s // HOUR_S * HOUR_S
+    steps = {"begin_s": begin_s, "upper": reached_s, "credit": credit, "step_s": step_s}
+    how = {"upper": "sum", "credit": "min", "step_s": "sum"}
+    hours = pd.DataFrame(steps).groupby("begin_s", as_index=False).agg(how)
+    hours["upper"] = (hours["upper"] / hours.pop("step_s")).clip(upper=1)
+    own = hours.assign(node=demand.node, device=demand.device)
     return OnDisk(low, high, highs[0].binding, own, empty_s)
 
 
@@ -111,8 +113,8 @@ def _of_worst(disks: Sequence[OnDisk]) -> OnDisk:
 @dataclass(frozen=True)
 class Observed:
     """All that was read. tolerance: the share of the time that may be at a cap. source: the caps of
-    the observed disks that they reached, which nobody declared if it is `inferred`; held_back: the
-    share of the time at them, at most. answers: of candidates, from cheap to dear."""
+    the observed disks that they may have reached, which nobody declared if it is `inferred`;
+    held_back: the share of the time at them, at most. answers: of candidates, cheap to dear."""
 
     demands: tuple[Demand, ...]
     tolerance: float
@@ -132,12 +134,11 @@ class Observed:
         whole_s = sum(float(each.step_s.sum()) for each in demands)
         shares = dict.fromkeys(caps, 0.0)
         for each, cap in product(demands, shares):
-            at_cap = replay.together(each, [cap], unit, "high").at_cap
-            shares[cap] += float(each.step_s @ at_cap) / whole_s
-        reached = tuple(cap for cap, share in shares.items() if share)
-        return cls(tuple(demands), tolerance, reached, source is None, sum(shares.values()))
+            shares[cap] += _reached_s(each, cap, unit) / whole_s
+        reached, held_back = tuple(cap for cap in shares if shares[cap]), sum(shares.values())
+        return cls(tuple(demands), tolerance, reached, source is None, min(1.0, held_back))
 
-    @property
+    @cached_property
     def refused(self) -> str:
         """Why seconds cannot be told, if so."""
         reasons = (why for demand in self.demands for why in calibration.refusals(demand))
@@ -169,6 +170,7 @@ class Observed:
     def _answer(self, purchase: Purchase, on: OnDisk) -> CandidateAnswer:
         caps = _caps(purchase)  # hidden: that none of them is as low as one that was reached
         hidden = not all(any(cap.within(own) for cap in caps) for own in self.source)
+        held = hidden and on.high + self.held_back > self.tolerance
         little = min(each.coverage for each in self.demands) < calibration.LEAST_COVERAGE
         word: Word = "cannot be told"
         why = purchase.lacks or (self.refused if little else "")
@@ -178,18 +180,26 @@ class Observed:
             word = "would not"
         elif on.high > self.tolerance:
             why = self.refused or message("both sides")
-        elif hidden and on.high + self.held_back > self.tolerance:
+        elif held and not self.inferred:
             why = message("held back")
         elif purchase.unit_bytes is None:
             why = message("no unit")
         else:
-            word = "would have carried"
+            word, why = "would have carried", message("seems held back") if held else ""
         return CandidateAnswer(purchase, on, word, why, hidden)
 
 
 def _caps(purchase: Purchase) -> tuple[RateCap, ...]:
     on_vm = replay.caps(purchase.vm, " of the VM")
     return (*replay.caps(purchase.tier.limits), *on_vm)
+
+
+def _reached_s(demand: Demand, cap: RateCap, unit: int | None) -> float:
+    """Seconds at a cap of its own, at most."""
+    if not (seconds := calibration.seconds(demand)):
+        return float(replay.hard(demand, [cap], [cap], unit)[1].sum())
+    every = (replay.together(each, [cap], unit, "high") for each in seconds)
+    return max(float(seconds[0].step_s @ each.at_cap) for each in every)
 
 
 def _heaps(demand: Demand) -> Iterator[RateCap]:

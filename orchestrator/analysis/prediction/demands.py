@@ -70,12 +70,13 @@ def model(
 
 def loaded(run: RunData, system: simulation.System, hour: Mapping[str, float]) -> simulation.System:
     """The system with an observed load: arrivals that write as often as the run's transactions did,
-    syncs among it, with as many reads as there were. hour: reads, writes and bytes per second."""
-    databases = [node for node in run.record.nodes if node.role == "database"]
-    names, growth = [on[0].name for on in results.by_disk(databases).values()], run.telemetry.growth
-    own = sum(growth.per_s(name, counters.WRITES) or 0.0 for name in names) if growth else 0.0
-    rate = hour["writes_per_s"] / own * (value_of(run.record, "throughput_per_s") or 0.0)
-    reads, (_, _, writes) = hour["reads_per_s"] / rate, system.stages[-1]
+    syncs among it, with as many reads as there were. hour: reads, writes and bytes per second.
+    UsageError: the run did not write."""
+    (_, _, writes), (syncs, _) = system.stages[-1], _of_log(run.record)
+    if not writes + syncs:
+        raise failure(UsageError, "wrote nothing", run=run.record.run.slug)
+    rate = hour["writes_per_s"] / (writes + syncs)
+    reads = hour["reads_per_s"] / rate
     read_bytes = hour["read_bytes_per_s"] / hour["reads_per_s"] if reads else system.read_bytes
     stages = ((math.inf, reads, writes),)
     return replace(system, rate_per_s=rate, stages=stages, read_bytes=read_bytes)

@@ -1,6 +1,6 @@
 """An observation: a strip of hours for each candidate, a table, and sentences."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 import pandas as pd
@@ -15,7 +15,7 @@ from orchestrator.report.prose import said, words
 from orchestrator.tier_catalog import prices
 
 _FIRST = ("Disk", "A month", "Answer", "Seconds at the cap", "Cap")
-_TEXTS = ("Disk", "Answer", "Cap", "Why not told")
+_TEXTS = ("Disk", "Answer", "Cap", "Remark")
 _FEW = 5  # rows on the first screen, where none is worth measuring
 
 
@@ -24,16 +24,20 @@ def document(observed: Observed, command: str, misses: Sequence[str]) -> Documen
     The first screen has a sentence for each provider."""
     demands, worth = observed.demands, observed.worth
     first = [*chain.from_iterable(worth.values())] or observed.answers[:_FEW]
-    every_s = round(max(each.resolution_s for each in demands), 2)
-    following = Paragraph(said("observed.next")), blocks.Code(command)
+    sections = {
+        "week": _week(observed.answers),
+        "all": (_table(observed.answers),),
+        "next": (Paragraph(said("observed.next")), blocks.Code(command)),
+    }
+    titles = words("observed.sections")
     return Document(
         title=said("observed.title"),
         subtitle=said(
             "observed.read",
-            begin=units.format_moment(min(each.begin_s[0] for each in demands)),
-            end=units.format_moment(max(each.end_s[-1] for each in demands)),
+            begin_s=min(each.begin_s[0] for each in demands),
+            end_s=max(each.end_s[-1] for each in demands),
             disks=units.counted(len(demands), "disk"),
-            every=units.format_seconds(every_s),
+            every_s=round(max(each.resolution_s for each in demands), 2),
             covered=_pct(min(each.coverage for each in demands)),
         ),
         status="observed",
@@ -41,14 +45,7 @@ def document(observed: Observed, command: str, misses: Sequence[str]) -> Documen
         stamps=tuple(_stamps(observed, misses)),
         answers=tuple(_answer(provider, of) for provider, of in worth.items()),
         verdicts=_table(first, _FIRST),
-        changes=(),
-        footnotes=(),
-        sections=(
-            Section("week", "Hour by hour", (Part("", _week(observed.answers)),)),
-            Section("all", "Every disk", (Part("", (_table(observed.answers),)),)),
-            Section("next", "What to measure next", (Part("", following),)),
-        ),
-        tiers=(),
+        sections=tuple(Section(n, titles[n], (Part("", of),)) for n, of in sections.items()),
     )
 
 
@@ -60,25 +57,25 @@ def _pct(share: float) -> str:
 def _stamps(observed: Observed, misses: Sequence[str]) -> Iterator[Stamp]:
     pieces = min((len(each.pieces) for each in observed.demands if not each.is_fine), default=0)
     known = [answer.purchase.tier.price for answer in observed.answers]
-    blind = wording.sentence(observed.refused) if observed.refused else ""
-    of_cap = words("observed.how")["inferred" if observed.inferred else "declared"]
-    values = {"pieces": pieces, "how": of_cap, "share": _pct(observed.held_back)}
+    blind = wording.sentence(observed.refused)
+    caps = units.listed([f"{cap.name} {cap.base:,.0f}" for cap in observed.source])
     for name, holds in {
         "blind": blind,
         "unseen": _pct(unseen_share(pieces)) if pieces and not blind else "",
-        "capped": units.listed([f"{cap.name} {cap.base:,.0f}" for cap in observed.source]),
+        "heaped" if observed.inferred else "capped": caps,
         "prices": prices.unlike([price for price in known if price]),
         "missed": "; ".join(misses),
     }.items():
         if holds:
             stamp = words(f"observed.{name}")
-            yield Stamp(stamp["label"], stamp["text"].format(holds, **values), stamp["advice"])
+            text = stamp["text"].format(holds, pieces=pieces, share=_pct(observed.held_back))
+            yield Stamp(stamp["label"], text, stamp["advice"])
 
 
 def _told(answer: CandidateAnswer) -> dict[str, str]:
-    """What tables say of a candidate, by their titles, and sentences too."""
+    """What tables say of a candidate, by their titles, and sentences and strips too."""
     on, price = answer.on, answer.purchase.tier.price
-    low, high = _pct(on.low), _pct(on.high)
+    low, high, credit = _pct(on.low), _pct(on.high), _pct(on.hours["credit"].min())
     span = low if low == high else f"{low[:-2]} to {high}"
     return {
         "Disk": answer.purchase.name.replace(":", ": ").replace(",", ", "),  # to break the line
@@ -86,8 +83,8 @@ def _told(answer: CandidateAnswer) -> dict[str, str]:
         "Answer": answer.word,
         "Seconds at the cap": f"at least {low}" if answer.at_least else span,
         "Cap": on.binding or "–",
-        "Least credit": _pct(on.hours["credit"].min()),
-        "Why not told": answer.why,
+        "Least credit": f"at most {credit}" if answer.at_least and credit != "–" else credit,
+        "Remark": answer.why,
     }
 
 
@@ -105,31 +102,27 @@ def _answer(provider: str, worth: Sequence[CandidateAnswer]) -> Answer:
 
 
 def _sentence(answer: CandidateAnswer) -> str:
-    hours, empty_s, mostly, empty = answer.on.hours, answer.on.empty_s, "", ""
-    busiest = hours.iloc[int(hours["upper"].argmax())]
-    if busiest["upper"] > 0:
-        hour = units.format_moment(busiest["begin_s"])
-        mostly = said("observed.mostly", hour=hour, node=busiest["node"])
+    hours, empty_s, empty = answer.on.hours, answer.on.empty_s, ""
     if empty_s and empty_s[1]:
-        seconds = dict.fromkeys(map(units.format_seconds, empty_s))
-        empty = said("observed.empty", seconds=" to ".join(seconds))
-    word = words("observed.phrases")[answer.word]
-    return said("observed.sentence", told=_told(answer), mostly=mostly, empty=empty, word=word)
+        least, *most = dict.fromkeys(map(units.format_seconds, empty_s))
+        empty = f"at least {least}" if answer.at_least else " to ".join([least, *most])
+    values = {"told": _told(answer), "word": words("observed.phrases")[answer.word]}
+    hour = hours.iloc[int(hours["upper"].argmax())]
+    return said("observed.sentence", **values, hour=hour, empty=empty)
 
 
 def _week(answers: Sequence[CandidateAnswer]) -> tuple[blocks.Block, ...]:
-    """Of all candidates whose price is known."""
-    drawn = [each for each in answers if each.purchase.tier.price]
-    labels = {said("observed.label", told=_told(each)): each for each in drawn}
-    tables = [_hours(each.on.hours, label, _told(each)) for label, each in labels.items()]
+    """Of all candidates whose price is known; times are whole, because figures of charts have six
+    digits."""
+    labels, tables = list[str](), list[pd.DataFrame]()
+    for answer in (each for each in answers if each.purchase.tier.price):
+        told, hours = _told(answer), answer.on.hours
+        labels.append(said("observed.label", told=told))
+        of = {name: told[name] for name in ("Answer", "Cap", "Seconds at the cap")}
+        from_ms = (1000 * hours["begin_s"]).round().astype(int)
+        own = hours.drop(columns="begin_s")
+        tables.append(own.assign(candidate=labels[-1], **of, **{"from": from_ms}))
     rows = pd.concat(tables).to_dict("records") if tables else []
-    spec = charts.drawing("week", names=list(labels))
+    spec = charts.drawing("week", names=labels)
     figure = charts.figure("week", said("observed.week"), spec, {"hours": rows})
     return blocks.Charts((figure,), (), wide=True), Paragraph(said("observed.strips"))
-
-
-def _hours(hours: pd.DataFrame, label: str, told: Mapping[str, str]) -> pd.DataFrame:
-    """The times are whole, because figures of charts have six digits."""
-    from_ms = (1000 * hours["begin_s"]).round().astype(int)
-    of = {"candidate": label, "word": told["Answer"], "all": told["Seconds at the cap"]}
-    return hours.assign(**of, cap=told["Cap"], **{"from": from_ms}).drop(columns="begin_s")

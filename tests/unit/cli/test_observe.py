@@ -141,7 +141,7 @@ def test_pieces_are_kept_with_what_they_calibrate(tmp_path: Path) -> None:
 def test_sums_alone_are_said_to_tell_no_seconds(tmp_path: Path) -> None:
     read = stored(tmp_path / "read", summed(BURSTY, 600))
     text = (observed(tmp_path, "--file", str(read), *ON) / "report.md").read_text()
-    assert "seconds unknown" in text and "only bounds that need no seconds" in text
+    assert "seconds unknown" in text and "bounds alone that need no seconds" in text
 
 
 def test_prices_of_several_providers_are_said_to_be_of_several_lists(tmp_path: Path) -> None:
