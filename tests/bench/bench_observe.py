@@ -26,8 +26,8 @@ from pathlib import Path
 
 import numpy as np
 
-from orchestrator.analysis.observed import calibration, replay
-from orchestrator.analysis.observed.demand import Demand
+from orchestrator.analysis.observed import replay
+from orchestrator.analysis.observed.demand import SHORTEST, Demand, unseen_share
 from orchestrator.analysis.observed.judging import Observed, OnDisk, judged
 from orchestrator.analysis.observed.replay import RateCap
 from orchestrator.planning import project_files
@@ -54,7 +54,7 @@ class Case:
 def cases(process: str, seed: int, step_s: int, count: int, each_s: int) -> Iterator[Case]:
     fine = seconds_of(process, seed)
     coarse = summed(fine, step_s)
-    shown = pieces(fine, count, max(each_s, calibration.SHORTEST * step_s))
+    shown = pieces(fine, count, max(each_s, SHORTEST * step_s))
     with_pieces = replace(coarse, pieces=shown)
     refused = Observed((with_pieces,), TOLERANCE).refused
     for times in TIMES_MEAN:
@@ -122,7 +122,7 @@ def unseen(seeds: int, count: int, each_s: int) -> float:
         share = float(random.uniform(0.005, 0.3))
         begin = random.uniform(0, DAY_S * (1 - share))
         seen = ((starts + each_s > begin) & (starts < begin + share * DAY_S)).any()
-        told.append(float(seen or share <= calibration.unseen_share(count)))
+        told.append(float(seen or share <= unseen_share(count)))
     return float(np.mean(told))
 
 
@@ -217,7 +217,7 @@ def main() -> int:
     print(
         f"a regime of 8 % of the time in no piece: truth {100 * truth:.2f} %, said "
         f"{100 * disk.low:.2f} to {100 * disk.high:.2f} %; unseen at most: "
-        f"{100 * calibration.unseen_share(24):.1f} % of the time"
+        f"{100 * unseen_share(24):.1f} % of the time"
     )
     sound &= week()
     off = np.array(list(credit(asked.seeds)))

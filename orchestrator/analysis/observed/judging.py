@@ -19,8 +19,9 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.observed import calibration, replay
-from orchestrator.analysis.observed.demand import HOUR_S, Demand
+from orchestrator.analysis.observed import demand as read
+from orchestrator.analysis.observed import replay
+from orchestrator.analysis.observed.demand import HOUR_S, Demand, by_second
 from orchestrator.analysis.observed.replay import Counted, RateCap
 from orchestrator.keys.messages import message
 from orchestrator.tier import Limits
@@ -35,9 +36,9 @@ _EMPTY = 1e-9  # of a full bucket
 # Up to so much is sold of each, and so much of the tolerance is for the least that is needed.
 _SOLD: tuple[tuple[Counted, float, float], ...] = (("ios", 1e6, 0.9), ("bytes", 2e10, 0.1))
 _FINE = 4096  # rates between one and that, of which the least is sought
-# A limit shows as a heap of intervals at the highest rate: so many within 2 % of it, and five times
-# what is just below. Lower limits than these are not sold, so nothing is held back there.
-_HEAP, _FEWEST, _TIMES = 0.02, 20, 5.0
+# A limit shows as a heap of intervals at the highest rate: so many, and five times what is just
+# below. Lower limits than these are not sold, so nothing is held back there.
+_HEAP, _FEWEST, _TIMES = (0.94, 0.96, 0.98, np.inf), 20, 5
 _LOWEST: dict[Counted, tuple[str, float]] = {"ios": ("IOPS", 100.0), "bytes": ("bytes/s", 1e7)}
 
 
@@ -71,22 +72,21 @@ class CandidateAnswer:
 def judged(demand: Demand, caps: tuple[RateCap, ...], unit: int | None) -> OnDisk:
     """What these limits would have done: by its seconds, by seconds drawn from pieces of it, or by
     the hard band alone."""
-    tight, loose = ([cap.times(1 / by) for cap in caps] for by in (1 + SLACK, 1 - SLACK))
-    seconds = calibration.seconds(demand)
+    seconds = by_second(demand)
     basis = seconds or (demand,)
-    highs = [replay.together(each, tight, unit, "high") for each in basis]
-    lows = [replay.together(each, loose, unit, "low") for each in basis]
+    highs = [replay.together(each, caps, unit, "high", SLACK) for each in basis]
+    lows = [replay.together(each, caps, unit, "low", SLACK) for each in basis]
     step_s, total_s = basis[0].step_s, float(demand.step_s.sum())
     reached_s = np.mean([each.at_cap for each in highs], axis=0) * step_s
     least = [float(step_s @ each.asks) / total_s for each in lows]
     most = [float(step_s @ each.at_cap) / total_s for each in highs]
     low, high = least[0], most[0]
     if not demand.is_fine:
-        least_s, most_s = replay.hard(demand, loose, tight, unit)
+        least_s, most_s = replay.hard(demand, caps, unit, SLACK)
         low, high = least_s / total_s, float(most_s.sum()) / total_s
         if seconds:
-            high = calibration.band(most, (low, high))[1]
-            low = calibration.band(least, (0.0, high))[0]
+            high = read.band(most, (low, high))[1]
+            low = read.band(least, (0.0, high))[0]
         else:
             reached_s = most_s
     lasting_s = [cap.bucket / (cap.top - cap.base) for cap in caps if cap.bucket]
@@ -141,7 +141,7 @@ class Observed:
     @cached_property
     def refused(self) -> str:
         """Why seconds cannot be told, if so."""
-        reasons = (why for demand in self.demands for why in calibration.refusals(demand))
+        reasons = (why for demand in self.demands for why in read.refusals(demand))
         return "; ".join(dict.fromkeys(reasons))
 
     def needs(self, unit: int | None) -> tuple[float, ...]:
@@ -171,7 +171,7 @@ class Observed:
         caps = _caps(purchase)  # hidden: that none of them is as low as one that was reached
         hidden = not all(any(cap.within(own) for cap in caps) for own in self.source)
         held = hidden and on.high + self.held_back > self.tolerance
-        little = min(each.coverage for each in self.demands) < calibration.LEAST_COVERAGE
+        little = min(each.coverage for each in self.demands) < read.LEAST_COVERAGE
         word: Word = "cannot be told"
         why = purchase.lacks or (self.refused if little else "")
         if why:
@@ -196,8 +196,8 @@ def _caps(purchase: Purchase) -> tuple[RateCap, ...]:
 
 def _reached_s(demand: Demand, cap: RateCap, unit: int | None) -> float:
     """Seconds at a cap of its own, at most."""
-    if not (seconds := calibration.seconds(demand)):
-        return float(replay.hard(demand, [cap], [cap], unit)[1].sum())
+    if not (seconds := by_second(demand)):
+        return float(replay.hard(demand, [cap], unit)[1].sum())
     every = (replay.together(each, [cap], unit, "high") for each in seconds)
     return max(float(seconds[0].step_s @ each.at_cap) for each in every)
 
@@ -206,8 +206,8 @@ def _heaps(demand: Demand) -> Iterator[RateCap]:
     for counted, (name, lowest) in _LOWEST.items():
         rate = (demand.ios if counted == "ios" else demand.bytes) / demand.step_s
         top = float(np.quantile(rate, 0.9999))
-        low, high, at_top = (int((rate >= (1 - n * _HEAP) * top).sum()) for n in (3, 2, 1))
-        if top >= lowest and at_top >= max(_FEWEST, _TIMES * max(1, low - high)):
+        (below, _, at_top), _ = np.histogram(rate, np.multiply(_HEAP, top))
+        if top >= lowest and at_top >= max(_FEWEST, _TIMES * below):
             yield RateCap(name, counted, top, top)
 
 

@@ -10,7 +10,7 @@ is beyond it waits. All limits are replayed side by side; a step is at the cap i
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -36,9 +36,6 @@ class RateCap:
     top: float
     bucket: float = 0.0
 
-    def times(self, by: float) -> RateCap:
-        return replace(self, base=by * self.base, top=by * self.top, bucket=by * self.bucket)
-
     def within(self, other: RateCap) -> bool:
         """Whether all that it lets through the other one would let through."""
         lower = self.base <= other.base and self.top <= other.top and self.bucket <= other.bucket
@@ -61,19 +58,22 @@ def caps(limits: Limits, of: str = "") -> Iterator[RateCap]:
             yield RateCap(name + of, counted, base, top, (top - base) * peak.duration_s)
 
 
-def asked(demand: Demand, cap: RateCap, unit_bytes: int | None, end: End) -> Array:
-    """What counts against the cap. A disk counts an I/O larger than its unit as several, and sums
-    bound that: max(n, bytes ÷ unit) ≤ units < n + bytes ÷ unit; without a unit, n. So does one
-    count of reads and writes together bound either."""
+def asked(
+    demand: Demand, cap: RateCap, unit_bytes: int | None, end: End, slack: float = 0.0
+) -> Array:
+    """What counts against the cap, of a demand that is larger or smaller by `slack` of it. A disk
+    counts an I/O larger than its unit as several, and sums bound that: max(n, bytes ÷ unit) ≤ units
+    < n + bytes ÷ unit; without a unit, n. One count of reads and writes together bounds either."""
+    by = 1 + slack if end == "high" else 1 - slack
     if cap.counted == "bytes":
-        return demand.bytes
+        return by * demand.bytes
     count, moved = demand.ios, demand.bytes
     if cap.counted != "ios":
         which = READS if cap.counted == "reads" else WRITES
         known, moved = demand.amounts[which], demand.amounts[2 + which]
         count = np.where(np.isnan(demand.amounts[READS]), count * (end == "high"), known)
     more = moved / (unit_bytes or np.inf)
-    return count + more if end == "high" else np.maximum(count, more)
+    return by * (count + more if end == "high" else np.maximum(count, more))
 
 
 def queue(grows: Array, start: float = 0.0) -> Array:
@@ -115,13 +115,15 @@ def replayed(asks: Array, step_s: Array, cap: RateCap, full: bool) -> tuple[Arra
     return limit, asks + _before(backlog) - backlog, left / bucket
 
 
-def together(demand: Demand, limits: Sequence[RateCap], unit: int | None, end: End) -> Replay:
+def together(
+    demand: Demand, limits: Sequence[RateCap], unit: int | None, end: End, slack: float = 0.0
+) -> Replay:
     """Of what a gap did to credit and backlog nothing is known: after each the bucket is taken as
     full for the low end and as empty for the high one, without backlog."""
     asks, at_cap = np.zeros((2, len(demand.begin_s)), dtype=bool)
     credit, reached_s = np.ones(len(asks)), {"": 0.0}
     for cap in limits:
-        wanted, reached_s[cap.name] = asked(demand, cap, unit, end), 0.0
+        wanted, reached_s[cap.name] = asked(demand, cap, unit, end, slack), 0.0
         for cut in demand.stretches:
             step_s = demand.step_s[cut]
             if not cap.bucket and (wanted[cut] < AT_CAP * cap.base * step_s).all():
@@ -135,20 +137,20 @@ def together(demand: Demand, limits: Sequence[RateCap], unit: int | None, end: E
 
 
 def hard(
-    demand: Demand, loose: Sequence[RateCap], tight: Sequence[RateCap], unit: int | None
+    demand: Demand, limits: Sequence[RateCap], unit: int | None, slack: float = 0.0
 ) -> tuple[float, Array]:
-    """Seconds at any of the caps whatever happens within the intervals: of `loose` ones at least,
-    in all; of `tight` ones at most, in each interval."""
+    """Seconds at any of the caps whatever happens within the intervals: at least, in all; at most,
+    in each interval."""
     least_s, most_s = 0.0, np.zeros(len(demand.step_s))
-    for loose_cap, cap in zip(loose, tight, strict=True):
-        low, high = (asked(demand, cap, unit, end) for end in ENDS)
-        in_runs_s, below = 0.0, 1.0 if loose_cap.bucket else AT_CAP
+    for cap in limits:
+        low, high = (asked(demand, cap, unit, end, slack) for end in ENDS)
+        in_runs_s, below = 0.0, 1.0 if cap.bucket else AT_CAP
         for cut in demand.stretches:
             step_s = demand.step_s[cut]
-            over = queue(low[cut] - below * loose_cap.base * step_s)
+            over = queue(low[cut] - below * cap.base * step_s)
             begins = np.flatnonzero((over > 0) & (_before(over) <= 0))
             highest = np.maximum.reduceat(over, begins) if len(begins) else begins
-            in_runs_s += float(np.maximum(0, highest - loose_cap.bucket).sum() / loose_cap.base)
+            in_runs_s += float(np.maximum(0, highest - cap.bucket).sum() / cap.base)
             waits = _before(queue(high[cut] - AT_CAP * cap.base * step_s))
             most_s[cut] += (high[cut] + waits) / (AT_CAP * cap.base)
         least_s = max(least_s, in_runs_s)

@@ -6,7 +6,7 @@ from itertools import chain
 import pandas as pd
 
 from orchestrator import units
-from orchestrator.analysis.observed.calibration import unseen_share
+from orchestrator.analysis.observed.demand import unseen_share
 from orchestrator.analysis.observed.judging import CandidateAnswer, Observed
 from orchestrator.report import blocks, wording
 from orchestrator.report.blocks import Answer, Document, Paragraph, Part, Section, Stamp, Table

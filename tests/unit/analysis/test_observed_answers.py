@@ -10,9 +10,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.observed import calibration, replay
-from orchestrator.analysis.observed.calibration import unseen_share
-from orchestrator.analysis.observed.demand import READINGS, Demand, demands, grown
+from orchestrator.analysis.observed import replay
+from orchestrator.analysis.observed.demand import (
+    READINGS,
+    Demand,
+    band,
+    by_second,
+    demands,
+    grown,
+    unseen_share,
+)
 from orchestrator.analysis.observed.judging import (
     SLACK,
     CandidateAnswer,
@@ -69,9 +76,9 @@ def test_the_least_that_carries_is_bought_and_less_would_not_do() -> None:
     names = [name for name in answers if name.startswith("azure/premium-v2")]
     carrying = [name for name in names if answers[name].word == "would have carried"]
     limits = min(answers[name].purchase.tier.limits.iops or 0 for name in carrying)
-    less = RateCap("IOPS", "ios", limits - 200, limits - 200).times(1 / (1 + SLACK))
+    less = RateCap("IOPS", "ios", limits - 200, limits - 200)
     assert limits not in (3000, 12_000, 48_000)
-    assert replay.together(BURSTY, [less], 2**18, "high").at_cap.mean() > 0.9 * ONE_PCT
+    assert replay.together(BURSTY, [less], 2**18, "high", SLACK).at_cap.mean() > 0.9 * ONE_PCT
 
 
 def test_a_tenth_more_or_less_is_between_the_bounds() -> None:
@@ -132,7 +139,7 @@ def test_averages_show_credit_where_a_bucket_lasts_much_longer() -> None:
 
 def test_draws_keep_the_sums_of_each_interval() -> None:
     coarse = replace(summed(BURSTY, 60), pieces=pieces(BURSTY, 24, 300))
-    for fine in calibration.seconds(coarse, draws=2):
+    for fine in by_second(coarse, draws=2):
         assert fine.is_fine
         assert summed(fine, 60).amounts == pytest.approx(coarse.amounts)
 
@@ -161,9 +168,9 @@ def test_the_unseen_share() -> None:
 
 
 def test_a_band_is_doubled_and_stays_within_the_hard_one() -> None:
-    doubled = calibration.band([0.1, 0.2, 0.3], (0.05, 0.5))
+    doubled = band([0.1, 0.2, 0.3], (0.05, 0.5))
     assert doubled == pytest.approx((0.05, 0.4))
-    assert calibration.band([0.1, 0.1], (0, 1)) == pytest.approx((0.08, 0.12))
+    assert band([0.1, 0.1], (0, 1)) == pytest.approx((0.08, 0.12))
 
 
 def test_reads_and_writes_together_bound_either_where_they_are_limited_apart() -> None:

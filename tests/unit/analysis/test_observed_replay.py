@@ -112,7 +112,7 @@ def test_a_second_is_at_the_cap_if_any_limit_is() -> None:
 
 def hard(coarse: Demand, cap: RateCap) -> tuple[float, float]:
     """Seconds at the cap, at least and at most."""
-    least_s, most_s = replay.hard(coarse, [cap], [cap], None)
+    least_s, most_s = replay.hard(coarse, [cap], None)
     return least_s, float(most_s.sum())
 
 
