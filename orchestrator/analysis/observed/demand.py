@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -79,10 +78,10 @@ class Demand:
         return np.asarray(self.amounts[READ_BYTES] + self.amounts[WRITTEN_BYTES])
 
     @cached_property
-    def stretches(self) -> list[slice]:
-        """Runs of intervals without a gap between them."""
-        breaks = np.flatnonzero(self.begin_s[1:] - self.end_s[:-1] > 0.5 * FINE_S) + 1
-        return [slice(a, b) for a, b in pairwise([0, *breaks.tolist(), len(self.begin_s)])]
+    def starts(self) -> np.ndarray[Any, np.dtype[np.intp]]:
+        """Numbers of the intervals at which stretches without a gap begin."""
+        after_gap = self.begin_s[1:] - self.end_s[:-1] > 0.5 * FINE_S
+        return np.flatnonzero(np.concatenate(([True], after_gap)))
 
     def part(self, which: slice | np.ndarray[Any, Any]) -> Demand:
         cut = self.begin_s[which], self.end_s[which], self.amounts[:, which]
@@ -117,9 +116,8 @@ def _demand(node: str, device: str, rows: pd.DataFrame) -> Demand:
     fine, coarse = (_in_turn(every.part(which)) for which in (is_fine, ~is_fine))
     if fine.step_s.sum() >= coarse.step_s.sum():
         return fine
-    runs = [cut for cut in fine.stretches if cut.stop - cut.start >= _PIECE]
-    pieces = (np.asarray((fine.amounts[:, run] / fine.step_s[run]).T) for run in runs)
-    return replace(coarse, pieces=tuple(pieces))
+    stretches = np.split((fine.amounts / fine.step_s).T, fine.starts[1:])
+    return replace(coarse, pieces=tuple(each for each in stretches if len(each) >= _PIECE))
 
 
 def _in_turn(demand: Demand) -> Demand:

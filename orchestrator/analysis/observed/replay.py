@@ -23,6 +23,7 @@ Counted = Literal["ios", "reads", "writes", "bytes"]
 End = Literal["low", "high"]
 ENDS: tuple[End, End] = ("low", "high")
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
+Numbers = np.ndarray[Any, np.dtype[np.intp]]
 
 
 @dataclass(frozen=True)
@@ -76,15 +77,19 @@ def asked(
     return by * (count + more if end == "high" else np.maximum(count, more))
 
 
-def queue(grows: Array, start: float = 0.0) -> Array:
-    """v ← max(0, v + x) for each x of `grows`, from `start`."""
-    walk = np.cumsum(grows)
-    walk += start
-    return np.asarray(walk - np.minimum(np.minimum.accumulate(walk), 0.0))
+_WHOLE = np.zeros(1, dtype=np.intp)  # one stretch
 
 
-def _before(values: Array, start: float = 0.0) -> Array:
-    return np.concatenate(([start], values[:-1]))
+def queue(grows: Array, starts: Numbers = _WHOLE, start: float = 0.0) -> Array:
+    """v ← max(0, v + x) for each x of `grows`, from `start` at the begin of each stretch."""
+    walks = (np.cumsum(part) + start for part in np.split(grows, starts[1:]))
+    return np.concatenate([w - np.minimum(np.minimum.accumulate(w), 0.0) for w in walks])
+
+
+def _before(values: Array, starts: Numbers, start: float = 0.0) -> Array:
+    earlier = np.roll(values, 1)
+    earlier[starts] = start
+    return earlier
 
 
 @dataclass(frozen=True)
@@ -99,20 +104,22 @@ class Replay:
     binding: str
 
 
-def replayed(asks: Array, step_s: Array, cap: RateCap, full: bool) -> tuple[Array, Array, Array]:
-    """One stretch without gaps: the limit, what is served, and the credit of each step. asks: what
-    it asks for; full: the bucket at the begin, else it is empty."""
+def replayed(
+    asks: Array, step_s: Array, cap: RateCap, full: bool, starts: Numbers = _WHOLE
+) -> tuple[Array, Array, Array]:
+    """The limit, what is served, and the credit of each step. asks: what it asks for; full: the
+    bucket at the begin of each stretch, else it is empty."""
     limit, bucket = cap.base * step_s, cap.bucket
-    waiting = queue(asks - cap.top * step_s)
-    through = asks + _before(waiting) - waiting
+    waiting = queue(asks - cap.top * step_s, starts)
+    through = asks + _before(waiting, starts) - waiting
     if not bucket:
         return limit, through, np.ones(len(asks))
     spent = 0.0 if full else bucket
-    debt = queue(through - limit, spent)
+    debt = queue(through - limit, starts, spent)
     left = np.maximum(0.0, bucket - debt)
     backlog = waiting + np.maximum(0.0, debt - bucket)
-    limit = np.minimum(cap.top * step_s, limit + _before(left, bucket - spent))
-    return limit, asks + _before(backlog) - backlog, left / bucket
+    limit = np.minimum(cap.top * step_s, limit + _before(left, starts, bucket - spent))
+    return limit, asks + _before(backlog, starts) - backlog, left / bucket
 
 
 def together(
@@ -120,19 +127,19 @@ def together(
 ) -> Replay:
     """Of what a gap did to credit and backlog nothing is known: after each the bucket is taken as
     full for the low end and as empty for the high one, without backlog."""
-    asks, at_cap = np.zeros((2, len(demand.begin_s)), dtype=bool)
-    credit, reached_s = np.ones(len(asks)), {"": 0.0}
+    step_s = demand.step_s
+    asks, at_cap = np.zeros((2, len(step_s)), dtype=bool)
+    credit, reached_s = np.ones(len(step_s)), {"": 0.0}
     for cap in limits:
-        wanted, reached_s[cap.name] = asked(demand, cap, unit, end, slack), 0.0
-        for cut in demand.stretches:
-            step_s = demand.step_s[cut]
-            if not cap.bucket and (wanted[cut] < AT_CAP * cap.base * step_s).all():
-                continue
-            limit, served, left = replayed(wanted[cut], step_s, cap, end == "low")
-            asks[cut] |= wanted[cut] >= AT_CAP * limit
-            at_cap[cut] |= served >= AT_CAP * limit
-            np.minimum(credit[cut], left, out=credit[cut])
-            reached_s[cap.name] += float(step_s @ (served >= AT_CAP * limit))
+        wanted = asked(demand, cap, unit, end, slack)
+        if not cap.bucket and (wanted < AT_CAP * cap.base * step_s).all():
+            continue
+        limit, served, left = replayed(wanted, step_s, cap, end == "low", demand.starts)
+        asks |= wanted >= AT_CAP * limit
+        reached = served >= AT_CAP * limit
+        at_cap |= reached
+        np.minimum(credit, left, out=credit)
+        reached_s[cap.name] = float(step_s @ reached)
     return Replay(asks, at_cap, credit, max(reached_s, key=lambda name: reached_s[name]))
 
 
@@ -141,17 +148,14 @@ def hard(
 ) -> tuple[float, Array]:
     """Seconds at any of the caps whatever happens within the intervals: at least, in all; at most,
     in each interval."""
-    least_s, most_s = 0.0, np.zeros(len(demand.step_s))
+    step_s, starts = demand.step_s, demand.starts
+    least_s, most_s = 0.0, np.zeros(len(step_s))
     for cap in limits:
         low, high = (asked(demand, cap, unit, end, slack) for end in ENDS)
-        in_runs_s, below = 0.0, 1.0 if cap.bucket else AT_CAP
-        for cut in demand.stretches:
-            step_s = demand.step_s[cut]
-            over = queue(low[cut] - below * cap.base * step_s)
-            begins = np.flatnonzero((over > 0) & (_before(over) <= 0))
-            highest = np.maximum.reduceat(over, begins) if len(begins) else begins
-            in_runs_s += float(np.maximum(0, highest - cap.bucket).sum() / cap.base)
-            waits = _before(queue(high[cut] - AT_CAP * cap.base * step_s))
-            most_s[cut] += (high[cut] + waits) / (AT_CAP * cap.base)
-        least_s = max(least_s, in_runs_s)
-    return min(least_s, float(demand.step_s.sum())), np.minimum(demand.step_s, most_s)
+        over = queue(low - (1.0 if cap.bucket else AT_CAP) * cap.base * step_s, starts)
+        begins = np.flatnonzero((over > 0) & (_before(over, starts) <= 0))
+        highest = np.maximum.reduceat(over, begins) if len(begins) else begins
+        least_s = max(least_s, float(np.maximum(0, highest - cap.bucket).sum() / cap.base))
+        waits = _before(queue(high - AT_CAP * cap.base * step_s, starts), starts)
+        most_s += (high + waits) / (AT_CAP * cap.base)
+    return min(least_s, float(step_s.sum())), np.minimum(step_s, most_s)

@@ -237,7 +237,7 @@ def counted(times_s: Sequence[float]) -> Demand:
 
 def test_a_lost_reading_is_a_gap_and_no_burst() -> None:
     demand = counted([0, 15, 30, 60, 75, 90])
-    assert (demand.step_s == 15).all() and len(demand.stretches) == 2
+    assert (demand.step_s == 15).all() and len(demand.starts) == 2
     assert demand.coverage == pytest.approx(60 / 90)
 
 

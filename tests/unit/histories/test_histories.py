@@ -8,10 +8,9 @@ node_exporter 1.5.0 every second and every 15 s (its answers to the very queries
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
@@ -26,15 +25,13 @@ BEGIN_S = 1795673940.0  # 06:19 UTC, when all of them had begun
 ANSWERS = json.loads((FOLDER / "prometheus.json").read_text())
 
 
-def answered(url: str, timeout_s: float) -> Any:
+def answered(url: str, timeout_s: float, question: Mapping[str, Any]) -> Any:
     """What the server answered to this query, at the same time."""
-    asked = parse_qs(urlsplit(url).query)
-    assert float(asked["time"][0]) == BEGIN_S + 100
-    assert urlsplit(url).path == "/api/v1/query"
-    return ANSWERS[asked["query"][0]]
+    assert url == "http://prom:9090/api/v1/query" and question["time"] == BEGIN_S + 100
+    return ANSWERS[question["query"]]
 
 
-def of_prometheus(job: str, get: Callable[[str, float], Any] = answered) -> Demand:
+def of_prometheus(job: str, get: Callable[..., Any] = answered) -> Demand:
     at = "http://prom:9090/", f'job="{job}"', "vda", BEGIN_S, BEGIN_S + 100
     (demand,) = demands(prometheus.read(*at, get=get))
     return demand
@@ -108,11 +105,11 @@ def test_the_record_since_the_start_of_the_machine_does_not_count() -> None:
 # ------------------------------------------------------------------ Prometheus
 
 
-def without(seconds: range) -> Callable[[str, float], Any]:
+def without(seconds: range) -> Callable[..., Any]:
     """As if these scrapes had been lost."""
 
-    def get(url: str, timeout_s: float) -> Any:
-        answer = json.loads(json.dumps(answered(url, timeout_s)))
+    def get(url: str, timeout_s: float, question: Mapping[str, Any]) -> Any:
+        answer = json.loads(json.dumps(answered(url, timeout_s, question)))
         for series in answer["data"]["result"]:
             series["values"] = [v for n, v in enumerate(series["values"]) if n not in seconds]
         return answer
@@ -122,7 +119,7 @@ def without(seconds: range) -> Callable[[str, float], Any]:
 
 def test_a_lost_scrape_is_a_gap() -> None:
     whole, lost = of_prometheus("fine"), of_prometheus("fine", without(range(40, 43)))
-    assert len(lost.stretches) == 2 and len(whole.stretches) == 1
+    assert len(lost.starts) == 2 and len(whole.starts) == 1
     assert lost.ios.max() <= whole.ios.max()
     assert lost.step_s.max() < 1.5
 
@@ -133,18 +130,18 @@ def test_times_are_those_of_the_reading() -> None:
     clocks = ANSWERS['node_time_seconds{job="fine"}[100s]']["data"]["result"][0]["values"]
     assert demand.begin_s[0] == float(clocks[0][1])
 
-    def unclocked(url: str, timeout_s: float) -> Any:
-        asked = parse_qs(urlsplit(url).query)["query"][0]
-        return {"data": {"result": []}} if "time" in asked.split("{")[0] else answered(url, 0)
+    def unclocked(url: str, timeout_s: float, question: Mapping[str, Any]) -> Any:
+        if "time" in question["query"].split("{")[0]:
+            return {"data": {"result": []}}
+        return answered(url, timeout_s, question)
 
     with pytest.raises(UsageError, match="has no node_time_seconds of db-1"):
         of_prometheus("fine", unclocked)
 
 
-def long_answer(url: str, timeout_s: float) -> Any:
+def long_answer(url: str, timeout_s: float, question: Mapping[str, Any]) -> Any:
     """A counter that grows by one a second, scraped every minute, with both ends of the range."""
-    asked = parse_qs(urlsplit(url).query)
-    query, end_s = asked["query"][0], float(asked["time"][0])
+    query, end_s = question["query"], question["time"]
     length_s = int(query.rpartition("[")[2].removesuffix("s]"))
     times = [t for t in range(0, 10**5, 60) if end_s - length_s <= t <= end_s]
     labels = {"instance": "db-1"} | ({} if "time" in query.split("{")[0] else {"device": "sdc"})
@@ -154,14 +151,14 @@ def long_answer(url: str, timeout_s: float) -> Any:
 def test_a_long_time_is_asked_for_in_pieces_and_is_one() -> None:
     at = "http://prom:9090", "", "sdc", 0.0, 15 * 3600.0
     (demand,) = demands(prometheus.read(*at, get=long_answer))
-    assert len(demand.stretches) == 1 and len(demand.begin_s) == 15 * 60
+    assert len(demand.starts) == 1 and len(demand.begin_s) == 15 * 60
     assert (demand.amounts == 60).all()
 
 
 def test_a_server_that_lacks_a_counter_is_named() -> None:
-    def partial(url: str, timeout_s: float) -> Any:
+    def partial(url: str, timeout_s: float, question: Mapping[str, Any]) -> Any:
         empty: Any = {"data": {"result": []}}
-        return empty if "written" in url else long_answer(url, timeout_s)
+        return empty if "written" in question["query"] else long_answer(url, timeout_s, question)
 
     with pytest.raises(UsageError, match="has no node_disk_written_bytes_total of db-1"):
         prometheus.read("http://prom:9090", "", "sdc", 0.0, 600.0, partial)
@@ -170,7 +167,7 @@ def test_a_server_that_lacks_a_counter_is_named() -> None:
 def test_a_device_that_the_server_does_not_have() -> None:
     with pytest.raises(UsageError, match="has no device loop0") as refused:
         prometheus.read(
-            "http://prom:9090", "", "loop0", 0.0, 60.0, lambda *_: {"data": {"result": []}}
+            "http://prom:9090", "", "loop0", 0.0, 60.0, lambda *_, **__: {"data": {"result": []}}
         )
     assert "leaves out loop devices" in refused.value.advice
 
