@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
@@ -15,6 +15,8 @@ from rich.table import Table
 from typer import Argument, Option
 
 from orchestrator.analysis.conclusions import Prediction
+from orchestrator.analysis.observed.demand import demands
+from orchestrator.analysis.prediction.demands import Hour
 from orchestrator.analysis.prediction.prediction import FIGURES, Predictor, named
 from orchestrator.analysis.results import Results
 from orchestrator.cli import RESULTS, console
@@ -22,12 +24,13 @@ from orchestrator.cli import options as asked
 from orchestrator.cli.app import App
 from orchestrator.cli.init import CLUSTERS
 from orchestrator.errors import UsageError
+from orchestrator.histories import files
 from orchestrator.keys import strict_yaml
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective
 from orchestrator.planning import profiles, project_files
 from orchestrator.planning.slo import parse
-from orchestrator.report.sections import method
+from orchestrator.report.sections import method, predicted
 from orchestrator.run import observing
 from orchestrator.system import store
 from orchestrator.tier_catalog import candidates
@@ -71,8 +74,8 @@ def advise(
     results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Names the cheapest tiers that a run predicts to meet an SLO, and which to measure next."""
-    hour, clauses = observing.busiest_hour(observed) if observed else None, parse(slo, "--slo")
-    campaign, predictor = _predictor(app, run, results, hour)
+    hour = observing.busiest_hour(demands(files.read(observed))) if observed else None
+    clauses, (campaign, predictor) = parse(slo, "--slo"), _predictor(app, run, results, hour)
     every = _predictions(predictor, tier or (), app.root, clauses)
     possible = [p for p in every if p.currency and (p.chance or 0.0) >= CHANCES[-1]]
     possible.sort(key=lambda p: p.monthly_cost or 0.0)
@@ -104,7 +107,7 @@ def _commands(
 
 
 def _predictor(
-    app: App, run: str, results: Path, hour: Mapping[str, float] | None = None
+    app: App, run: str, results: Path, hour: Hour | None = None
 ) -> tuple[Results, Predictor]:
     campaign, _, slug = run.rstrip("/").rpartition("/")
     loaded = store.load(app.folder(results, campaign.removesuffix("/runs") or "latest"))
@@ -143,15 +146,11 @@ def _table(predictions: Sequence[Prediction], names: Sequence[str]) -> Table:
     titles = [name.replace((metric := name.split()[-1]), METRICS[metric].title) for name in names]
     table = console.table(("tier", *titles, "limit", "a month", "chance"), ("tier",))
     for p in predictions:
-        cells = ["–"] * len(names)
+        cells = [predicted.told(p, name) or "–" for name in names]
         for place, name in enumerate(names):
-            if figure := p.figures.get(name):
-                values = (figure.value, figure.low, figure.high)
-                unit = METRICS[name.split()[-1]].unit
-                told = [format_quantity(value, unit) for value in values]
-                cells[place] = "{} ({} to {})".format(*told)
-                if name in p.measured:
-                    cells[place] += f", measured {format_quantity(p.measured[name], unit)}"
+            if name in p.measured.keys() & p.figures.keys():
+                did = format_quantity(p.measured[name], METRICS[name.split()[-1]].unit)
+                cells[place] += f", measured {did}"
         cost = "–" if p.monthly_cost is None else f"{p.monthly_cost:,.2f} {p.currency}"
         cost += f" with {p.machine.partition('/')[2]}" * bool(p.machine)
         chance = "–" if p.chance is None else f"{100 * p.chance:.0f} %"

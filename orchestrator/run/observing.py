@@ -6,7 +6,6 @@ the next one goes on in the same folder, which docs/OBSERVE.md lists. A report f
 demand.parquet and the options alone.
 """
 
-import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -20,17 +19,13 @@ from orchestrator.analysis.observed.demand import HOUR_S, QUANTITIES, Demand
 from orchestrator.analysis.observed.judging import CandidateAnswer, Observed
 from orchestrator.collectors.common import local
 from orchestrator.collectors.node_exporter import NodeExporterCollector
-from orchestrator.errors import UNREADABLE, UsageError
 from orchestrator.histories.files import DEMAND, live
 from orchestrator.keys import strict_yaml
-from orchestrator.keys.messages import failure
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
 from orchestrator.powers import Clock
 from orchestrator.run.telemetry import sampling
 from orchestrator.system import files, http_client, parquet
 
-SCHEMA_VERSION = 1
-OBSERVED = "observed.json"
 _PATH = "/metrics?collect[]=diskstats&collect[]=time"
 _OTHERS = re.compile(r"^https?://(?:[^@/]*@)?|/.*$")  # than host and port
 _QUESTION = "Does this disk carry the load that was observed?"
@@ -77,19 +72,19 @@ def write(folder: Path, read: pd.DataFrame, observed: Observed, options: Mapping
     hours = [each.on.hours.assign(candidate=each.purchase.name) for each in observed.answers]
     parquet.write(folder / "hours.parquet", [pd.concat(hours)])
     facts = {
-        "schema_version": SCHEMA_VERSION,
+        "schema_version": 1,
         "options": dict(options),
         "read": [{name: getattr(each, name) for name in _READ} for each in observed.demands],
-        "busiest_hour": _busiest_hour(observed.demands),
+        "busiest_hour": busiest_hour(observed.demands),
         "refused": observed.refused,
         "reached": {cap.name: cap.base for cap in observed.source},
     }
-    files.write_json(folder / OBSERVED, facts)
+    files.write_json(folder / "observed.json", facts)
 
 
-def _busiest_hour(demands: Sequence[Demand]) -> dict[str, float | None]:
-    """What all disks together were asked in it, which is the load that a campaign should have.
-    Reads None: `writes` has them too."""
+def busiest_hour(demands: Sequence[Demand]) -> dict[str, float | None]:
+    """What all disks together were asked in it, which is the load that a campaign should have:
+    reads, writes and bytes per second. Reads None: `writes` has them too."""
     of_disks = pd.concat(
         pd.DataFrame([each.step_s, *each.amounts], ["s", *QUANTITIES])
         .T.groupby(each.begin_s // HOUR_S * HOUR_S)
@@ -101,18 +96,6 @@ def _busiest_hour(demands: Sequence[Demand]) -> dict[str, float | None]:
     rates = hour[list(QUANTITIES)].div(hour["s"], axis=0).sum(skipna=False)
     per_s = {f"{n}_per_s": None if np.isnan(rates[n]) else float(rates[n]) for n in QUANTITIES}
     return {"begin_s": float(busiest), **per_s}
-
-
-def busiest_hour(folder: Path) -> dict[str, float]:
-    """The load that an observation's folder keeps. UsageError without one, or if reads and writes
-    are not known apart."""
-    try:
-        hour: dict[str, float] = json.loads((folder / OBSERVED).read_text())["busiest_hour"]
-    except (OSError, *UNREADABLE) as error:
-        raise failure(UsageError, "no observation", folder=folder, error=error) from error
-    if hour["reads_per_s"] is None or not hour["writes_per_s"]:
-        raise failure(UsageError, "no mix", folder=folder)
-    return hour
 
 
 def row(answer: CandidateAnswer) -> dict[str, Any]:

@@ -2,10 +2,9 @@
 the data, types of which one chooses size or limits at some points, and several small ones."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 from orchestrator.errors import UsageError
@@ -19,8 +18,8 @@ STEPS = (1, 4, 16)  # times the least IOPS and throughput, or the size needed
 COUNTS = (1, 2, 4)  # of a node's disks, striped, where smaller ones are sold
 _EXISTING = {"enforcement": "existing"}  # whatever emulates it or not
 _COUNTED = {count: {"count": count} if count > 1 else {} for count in COUNTS}
-_IOPS_STEP, _IO_BYTES = 100, 256 * 2**10  # to which a need is rounded; where throughput follows
-Needs = Callable[[int | None], Sequence[float]]  # I/O unit (None: not documented) → IOPS, bytes/s
+_IOPS_STEP = 100  # to which a need is rounded
+IO_BYTES = 256 * 2**10  # that count as one I/O where IOPS are provisioned and a unit is documented
 
 
 @dataclass(frozen=True)
@@ -45,13 +44,13 @@ class Purchase:
 
 
 def purchases(
-    catalog: Catalog, size_bytes: int, needs: Needs, region: str | None, vm: str | None
+    catalog: Catalog, size_bytes: int, needs: Sequence[float], region: str | None, vm: str | None
 ) -> list[Purchase]:
-    """From cheap to dear, those of unknown price last. vm: a VM size: only disks of its provider.
-    UsageError for one that the catalog does not have."""
+    """From cheap to dear, those of unknown price last. needs: IOPS and bytes/s; vm: a VM size: only
+    disks of its provider. UsageError for one that the catalog does not have."""
     vm_size, bought = catalog.vm(vm, "--vm") if vm else None, list[Purchase]()
     placed = {"region": region} if region else {}
-    for keys in points(catalog, size_bytes, cache(needs)):
+    for keys in points(catalog, size_bytes, needs):
         (full, kind, _), disk = catalog.find(keys["type"]), {**keys, **placed, **_EXISTING}
         count, lacks = disk.pop("count", 1), ""
         elsewhere = vm and provider_of(vm) != provider_of(full)
@@ -76,7 +75,7 @@ def text(keys: Mapping[str, Any]) -> str:
 
 
 def points(
-    catalog: Catalog, needed_bytes: int, needs: Needs = lambda unit: ()
+    catalog: Catalog, needed_bytes: int, needs: Sequence[float] = ()
 ) -> Iterator[dict[str, Any]]:
     """The `tier` of profiles: each size that holds the data, alone or as several disks; of other
     types STEPS, several where IOPS are included, and the least that they sell of what is needed."""
@@ -89,23 +88,22 @@ def points(
         elif rule is None:
             yield from (own | {"size": f"{step * gib}GiB"} for step in STEPS)
         else:
-            need = needs(row.kind.io_unit_bytes)
-            yield from (own | keys for keys in _provisioned(rule, needed_bytes, least, need))
+            yield from (own | keys for keys in _provisioned(rule, needed_bytes, least, needs))
 
 
 def _provisioned(
-    rule: Provisioned, needed_bytes: int, least_bytes: int, need: Sequence[float]
+    rule: Provisioned, needed_bytes: int, least_bytes: int, needs: Sequence[float]
 ) -> list[dict[str, Any]]:
     """Throughput comes with the IOPS that it takes, and IOPS with the size."""
     sold, given, bought = rule.iops, rule.throughput, list[dict[str, Any]]()
     first = sold.included or sold.min, given.included or given.min or 0
     wanted: list[tuple[int, float, float]] = [(1, s * first[0], s * first[1]) for s in STEPS]
     wanted += [(count, *first) for count in COUNTS[1:] if sold.included]
-    if need:
-        least = max(need[0], need[1] / _IO_BYTES if given.follows else 0.0)
+    if needs:
+        least = max(needs[0], needs[1] / IO_BYTES if given.follows else 0.0)
         rounded = _IOPS_STEP * math.ceil(least / _IOPS_STEP)
         within = min(sold.max, max(sold.min, rounded))
-        wanted.append((1, within, math.ceil(need[1] / UNIT_BYTES[given.unit])))
+        wanted.append((1, within, math.ceil(needs[1] / UNIT_BYTES[given.unit])))
     for count, iops, rate in wanted:
         gib = math.ceil(max(needed_bytes / count, least_bytes) / GIB)
         rate = min(given.max, max(given.min or 0, rate))

@@ -174,7 +174,7 @@ def main() -> int:
     for seed in range(asked.seeds):
         fast = demand_on(asked.folder, FAST, seed, 60 * asked.minutes)
         for share in SHARES:
-            iops = round(Observed((fast,), share / 0.9).needs(UNIT_BYTES)[0])
+            iops = round(Observed((fast,), share / 0.9).needs[0])
             cap = RateCap("IOPS", "ios", iops, iops)
             said = judged(fast, (cap,), UNIT_BYTES)
             there = demand_on(asked.folder, iops, seed, 60 * asked.minutes)

@@ -25,7 +25,7 @@ from orchestrator.analysis.observed.demand import HOUR_S, Demand, by_second
 from orchestrator.analysis.observed.replay import Counted, RateCap
 from orchestrator.keys.messages import message
 from orchestrator.tier import Limits
-from orchestrator.tier_catalog.candidates import Purchase
+from orchestrator.tier_catalog.candidates import IO_BYTES, Purchase
 from orchestrator.units import gathered
 
 Word = Literal["would have carried", "would not", "cannot be told"]
@@ -144,10 +144,11 @@ class Observed:
         reasons = (why for demand in self.demands for why in read.refusals(demand))
         return "; ".join(dict.fromkeys(reasons))
 
-    def needs(self, unit: int | None) -> tuple[float, ...]:
-        """The least IOPS, of I/Os of so many bytes at most, and bytes/s that carry every disk."""
+    @property
+    def needs(self) -> tuple[float, ...]:
+        """The least IOPS, of I/Os of IO_BYTES at most, and bytes/s that carry every disk."""
         return tuple(
-            max(_least(each, counted, most, unit, part * self.tolerance) for each in self.demands)
+            max(_least(each, counted, most, part * self.tolerance) for each in self.demands)
             for counted, most, part in _SOLD
         )
 
@@ -211,11 +212,11 @@ def _heaps(demand: Demand) -> Iterator[RateCap]:
             yield RateCap(name, counted, top, top)
 
 
-def _least(demand: Demand, counted: Counted, most: float, unit: int | None, share: float) -> float:
+def _least(demand: Demand, counted: Counted, most: float, share: float) -> float:
     """The least rate with which no more than this share is at the cap, or `most`."""
 
     def fits(rate: float) -> bool:
-        return judged(demand, (RateCap("", counted, rate, rate),), unit).high <= share
+        return judged(demand, (RateCap("", counted, rate, rate),), IO_BYTES).high <= share
 
     rates = np.geomspace(1.0, most, _FINE).tolist()
     return float(rates[min(bisect_left(rates, True, key=fits), _FINE - 1)])

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from statistics import fmean, stdev
 
 import numpy as np
 
 from orchestrator.analysis.conclusions import T90, Estimate, Prediction
-from orchestrator.analysis.prediction.demands import CAPPED, disk_of, loaded, model, time_at_cap
+from orchestrator.analysis.prediction.demands import (
+    CAPPED,
+    Hour,
+    disk_of,
+    loaded,
+    model,
+    time_at_cap,
+)
 from orchestrator.analysis.prediction.simulation import Simulated, simulate
 from orchestrator.analysis.results import Key, Results, RunData, finished, machine_cpus, whole
 from orchestrator.analysis.statistics.stats import percentile_min_count
@@ -34,9 +41,7 @@ class Predictor:
     """Of the cell of a run, whose repetitions give the noise. `hour`: of an observation, whose load
     is there in the place of the run's. UsageError: nothing can be said."""
 
-    def __init__(
-        self, campaign: Results, run: RunData, hour: Mapping[str, float] | None = None
-    ) -> None:
+    def __init__(self, campaign: Results, run: RunData, hour: Hour | None = None) -> None:
         self._campaign = campaign
         of_cell = finished(campaign, run.record.profile.name, run.record.workload.name)
         self._runs = sorted(of_cell or [run], key=lambda r: whole([r], FIGURES[0]))

@@ -13,7 +13,7 @@ NEED = (4233.0, 150.2 * MB)
 
 
 def named(size_gib: int, region: str | None = None, vm: str | None = None) -> dict[str, Purchase]:
-    bought = purchases(CATALOG, size_gib * GIB, lambda unit: NEED, region, vm)
+    bought = purchases(CATALOG, size_gib * GIB, NEED, region, vm)
     return {each.name: each for each in bought}
 
 
@@ -36,18 +36,14 @@ def test_a_provisioned_type_comes_free_at_steps_and_with_the_least_that_is_neede
 def test_throughput_is_bought_with_the_iops_that_it_takes() -> None:
     rows = [
         p
-        for p in points(CATALOG, 64 * GIB, lambda unit: (100.0, 1100.0 * MB))
+        for p in points(CATALOG, 64 * GIB, (100.0, 1100.0 * MB))
         if p["type"] == "azure/premium-v2"
     ]
     assert {"iops": 4400, "throughput": "1100MB/s"}.items() <= rows[-1].items()
 
 
 def test_iops_are_bought_with_the_size_that_they_take() -> None:
-    rows = [
-        p
-        for p in points(CATALOG, 4 * GIB, lambda unit: (30_000.0, 0.0))
-        if p["type"] == "azure/premium-v2"
-    ]
+    rows = [p for p in points(CATALOG, 4 * GIB, (30_000.0, 0.0)) if p["type"] == "azure/premium-v2"]
     assert (rows[-1]["size"], rows[-1]["iops"]) == ("60GiB", 30_000)  # 500 a GiB
 
 
