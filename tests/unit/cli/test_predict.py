@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from orchestrator.analysis.prediction.prediction import FIGURES
@@ -19,7 +21,7 @@ from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
 from orchestrator.model import Record
 from orchestrator.planning import profiles, project_files
 from orchestrator.planning.profiles import ANY_SCALE
-from orchestrator.system import store
+from orchestrator.system import parquet, store
 from orchestrator.tier_catalog import candidates, prices
 from tests import ROOT
 from tests.campaigns import build_campaign
@@ -231,12 +233,15 @@ def test_nothing_is_advised_where_no_tier_has_a_chance(
 # ------------------------------------------------------------------ an observed load
 
 
-def observation(folder: Path, writes_per_s: float, **other: float | None) -> Path:
-    """The folder of one, as far as `advise` reads it."""
-    hour = {"begin_s": 1.8e9, "reads_per_s": 2.0 * writes_per_s, "writes_per_s": writes_per_s}
-    hour |= {"read_bytes_per_s": 16_384.0 * writes_per_s, "written_bytes_per_s": 1e6}
+def observation(folder: Path, writes_per_s: float, **other: float) -> Path:
+    """The folder of one, as far as `advise` reads it: an hour of minutes."""
+    per_s = {"reads": 2.0 * writes_per_s, "writes": writes_per_s}
+    per_s |= {"read_bytes": 16_384.0 * writes_per_s, "written_bytes": 1e6, **other}
+    begin_s = 1.8e9 + 60 * np.arange(60)
+    rows = pd.DataFrame({name: np.full(60, 60.0 * value) for name, value in per_s.items()})
     folder.mkdir(exist_ok=True)
-    (folder / "observed.json").write_text(json.dumps({"busiest_hour": hour | other}))
+    rows = rows.assign(node="db-1", device="sdc", begin_s=begin_s, end_s=begin_s + 60)
+    parquet.write(folder / "demand.parquet", [rows])
     return folder
 
 
@@ -265,12 +270,12 @@ def test_an_observed_hour_is_the_load(
 
 @pytest.mark.parametrize(
     ("folder", "said"),
-    [("none", "none is no observation"), ("sar", "does not tell reads and writes apart")],
+    [("none", "none cannot be read"), ("sar", "does not tell reads and writes apart")],
 )
 def test_what_is_no_load_is_refused(
     folder: str, said: str, results: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    observation(tmp_path / "sar", 100.0, reads_per_s=None)
+    observation(tmp_path / "sar", 100.0, reads=np.nan)
     words = ("throughput > 1", "--observed", tmp_path / folder, "--results", results)
     assert advise(*words) == EXIT_USAGE
     assert said in " ".join(capfd.readouterr().err.split())
