@@ -68,7 +68,8 @@ def _sysstat(content: Any) -> pd.DataFrame:
         stamp = pd.DataFrame(list(table["stamp"]))
         if not stamp["utc"].all():
             raise ValueError("its times are local: leave out -T and -t")
-        step_s = usual_s = stamp["interval"].astype(float)
+        step_s: Any = stamp["interval"].astype(float)
+        usual_s: Any = step_s
         end_s = _unix_s(stamp["date"] + "T" + stamp["time"] + "Z")
         table = table.assign(reads=np.nan)
     else:

@@ -71,31 +71,32 @@ def write(folder: Path, read: pd.DataFrame, observed: Observed, options: Mapping
     pd.DataFrame(map(row, observed.answers)).to_csv(folder / "candidates.csv", index=False)
     hours = [each.on.hours.assign(candidate=each.purchase.name) for each in observed.answers]
     parquet.write(folder / "hours.parquet", [pd.concat(hours)])
+    hour = busiest_hour(observed.demands)
     facts = {
         "schema_version": 1,
         "options": dict(options),
         "read": [{name: getattr(each, name) for name in _READ} for each in observed.demands],
-        "busiest_hour": busiest_hour(observed.demands),
+        "busiest_hour": {name: None if np.isnan(rate) else rate for name, rate in hour.items()},
         "refused": observed.refused,
         "reached": {cap.name: cap.base for cap in observed.source},
     }
     files.write_json(folder / "observed.json", facts)
 
 
-def busiest_hour(demands: Sequence[Demand]) -> dict[str, float | None]:
+def busiest_hour(demands: Sequence[Demand]) -> dict[str, float]:
     """What all disks together were asked in it, which is the load that a campaign should have:
-    reads, writes and bytes per second. Reads None: `writes` has them too."""
+    reads, writes and bytes per second. Reads NaN: `writes` has them too."""
     of_disks = pd.concat(
         pd.DataFrame([each.step_s, *each.amounts], ["s", *QUANTITIES])
         .T.groupby(each.begin_s // HOUR_S * HOUR_S)
         .sum(min_count=1)
         for each in demands
     )
-    busiest = of_disks[["reads", "writes"]].sum(axis=1).groupby(level=0).sum().idxmax()
+    ios = of_disks[["reads", "writes"]].sum(axis=1).groupby(level=0).sum()
+    busiest = float(ios.index.to_numpy()[ios.argmax()])
     hour = of_disks.loc[[busiest]]
     rates = hour[list(QUANTITIES)].div(hour["s"], axis=0).sum(skipna=False)
-    per_s = {f"{n}_per_s": None if np.isnan(rates[n]) else float(rates[n]) for n in QUANTITIES}
-    return {"begin_s": float(busiest), **per_s}
+    return {"begin_s": busiest, **{f"{name}_per_s": float(rates[name]) for name in QUANTITIES}}
 
 
 def row(answer: CandidateAnswer) -> dict[str, Any]:

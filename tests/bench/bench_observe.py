@@ -181,7 +181,7 @@ def named(seeds: int, step_s: int) -> tuple[int, int]:
 
 
 def _carries(fine: Demand, offer: Purchase) -> bool:
-    caps = [*replay.caps(offer.tier.limits), *replay.caps(offer.vm)]
+    caps = list(replay.caps(offer.tier.limits, offer.vm))
     replayed = replay.together(fine, caps, offer.unit_bytes, "high")
     return float(replayed.at_cap.mean()) <= TOLERANCE
 

@@ -22,7 +22,6 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 QUANTITIES = ("reads", "writes", "read_bytes", "written_bytes")
 READS, WRITES, READ_BYTES, WRITTEN_BYTES = range(4)
-READINGS = ("time_s", "node", "device", *QUANTITIES)  # columns of counters as read
 INTERVALS = ("node", "device", "begin_s", "end_s", *QUANTITIES)  # columns of sums
 FINE_S = 1.5  # up to so many seconds an interval shows what a second does
 HOUR_S = 3600.0
@@ -35,8 +34,6 @@ FEWEST_PIECES, SHORTEST = 24, 3  # pieces, and times T that each lasts
 BEYOND = (0.8, 1.25)  # times the calibrated range of means: outside of it nothing was seen
 MOST_BEYOND, LEAST_COVERAGE = 0.05, 0.9
 UNSEEN_AT = 0.05  # the chance that a regime of the share told was in no piece
-
-Band = tuple[float, float]  # bounds of a share of the time, 0 to 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +86,8 @@ class Demand:
 
 
 def grown(readings: pd.DataFrame) -> pd.DataFrame:
-    """INTERVALS from READINGS. Where a counter fell it began anew, and nothing is known; where a
-    reading is missing neither."""
+    """INTERVALS from time_s, node, device and QUANTITIES, which are counters as read. Where one
+    fell it began anew, and nothing is known; where a reading is missing neither."""
     table = readings.sort_values("time_s", kind="stable", ignore_index=True)
     own = [table["node"], table["device"]]
     grew = table[["time_s", *QUANTITIES]].groupby(own).diff()
@@ -195,7 +192,7 @@ def _joined(demand: Demand, windows: Array, random: np.random.Generator) -> Dema
     return replace(demand, begin_s=begin_s, end_s=end_s, amounts=amounts, pieces=())
 
 
-def band(shares: Sequence[float], within: Band) -> Band:
+def band(shares: Sequence[float], within: tuple[float, float]) -> tuple[float, float]:
     """That of one figure over all draws."""
     value = float(np.mean(shares))
     low = value - max(WIDER * (value - min(shares)), LEAST_SPREAD * value)

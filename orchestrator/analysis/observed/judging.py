@@ -69,20 +69,22 @@ class CandidateAnswer:
 
 
 @lru_cache(maxsize=256)
-def judged(demand: Demand, caps: tuple[RateCap, ...], unit: int | None) -> OnDisk:
+def judged(
+    demand: Demand, caps: tuple[RateCap, ...], unit: int | None, slack: float = SLACK
+) -> OnDisk:
     """What these limits would have done: by its seconds, by seconds drawn from pieces of it, or by
     the hard band alone."""
     seconds = by_second(demand)
     basis = seconds or (demand,)
-    highs = [replay.together(each, caps, unit, "high", SLACK) for each in basis]
-    lows = [replay.together(each, caps, unit, "low", SLACK) for each in basis]
+    highs = [replay.together(each, caps, unit, "high", slack) for each in basis]
+    lows = [replay.together(each, caps, unit, "low", slack) for each in basis]
     step_s, total_s = basis[0].step_s, float(demand.step_s.sum())
     reached_s = np.mean([each.at_cap for each in highs], axis=0) * step_s
     least = [float(step_s @ each.asks) / total_s for each in lows]
     most = [float(step_s @ each.at_cap) / total_s for each in highs]
     low, high = least[0], most[0]
     if not demand.is_fine:
-        least_s, most_s = replay.hard(demand, caps, unit, SLACK)
+        least_s, most_s = replay.hard(demand, caps, unit, slack)
         low, high = least_s / total_s, float(most_s.sum()) / total_s
         if seconds:
             high = read.band(most, (low, high))[1]
@@ -134,7 +136,8 @@ class Observed:
         whole_s = sum(float(each.step_s.sum()) for each in demands)
         shares = dict.fromkeys(caps, 0.0)
         for each, cap in product(demands, shares):
-            shares[cap] += _reached_s(each, cap, unit) / whole_s
+            reached_s = judged(each, (cap,), unit, slack=0.0).high * float(each.step_s.sum())
+            shares[cap] += reached_s / whole_s
         reached, held_back = tuple(cap for cap in shares if shares[cap]), sum(shares.values())
         return cls(tuple(demands), tolerance, reached, source is None, min(1.0, held_back))
 
@@ -154,12 +157,13 @@ class Observed:
 
     def against(self, purchases: Sequence[Purchase]) -> Observed:
         """With an answer for each."""
+        caps = [tuple(replay.caps(each.tier.limits, each.vm)) for each in purchases]
         disks = [
-            [judged(demand, _caps(each), each.unit_bytes) for each in purchases]
+            [judged(demand, of, each.unit_bytes) for each, of in zip(purchases, caps, strict=True)]
             for demand in self.demands  # what is drawn for each is in memory once
         ]
         of_nodes = map(_of_worst, zip(*disks, strict=True))
-        return replace(self, answers=tuple(map(self._answer, purchases, of_nodes)))
+        return replace(self, answers=tuple(map(self._answer, purchases, caps, of_nodes)))
 
     @property
     def worth(self) -> dict[str, Sequence[CandidateAnswer]]:
@@ -168,8 +172,8 @@ class Observed:
         pairs = ((name, worth_measuring(of, self.tolerance)) for name, of in of_providers.items())
         return {name: pair for name, pair in pairs if pair}
 
-    def _answer(self, purchase: Purchase, on: OnDisk) -> CandidateAnswer:
-        caps = _caps(purchase)  # hidden: that none of them is as low as one that was reached
+    def _answer(self, purchase: Purchase, caps: Sequence[RateCap], on: OnDisk) -> CandidateAnswer:
+        # hidden: that none of its caps is as low as one that was reached
         hidden = not all(any(cap.within(own) for cap in caps) for own in self.source)
         held = hidden and on.high + self.held_back > self.tolerance
         little = min(each.coverage for each in self.demands) < read.LEAST_COVERAGE
@@ -190,19 +194,6 @@ class Observed:
         return CandidateAnswer(purchase, on, word, why, hidden)
 
 
-def _caps(purchase: Purchase) -> tuple[RateCap, ...]:
-    on_vm = replay.caps(purchase.vm, " of the VM")
-    return (*replay.caps(purchase.tier.limits), *on_vm)
-
-
-def _reached_s(demand: Demand, cap: RateCap, unit: int | None) -> float:
-    """Seconds at a cap of its own, at most."""
-    if not (seconds := by_second(demand)):
-        return float(replay.hard(demand, [cap], unit)[1].sum())
-    every = (replay.together(each, [cap], unit, "high") for each in seconds)
-    return max(float(seconds[0].step_s @ each.at_cap) for each in every)
-
-
 def _heaps(demand: Demand) -> Iterator[RateCap]:
     for counted, (name, lowest) in _LOWEST.items():
         rate = (demand.ios if counted == "ios" else demand.bytes) / demand.step_s
@@ -214,12 +205,10 @@ def _heaps(demand: Demand) -> Iterator[RateCap]:
 
 def _least(demand: Demand, counted: Counted, most: float, share: float) -> float:
     """The least rate with which no more than this share is at the cap, or `most`."""
-
-    def fits(rate: float) -> bool:
-        return judged(demand, (RateCap("", counted, rate, rate),), IO_BYTES).high <= share
-
     rates = np.geomspace(1.0, most, _FINE).tolist()
-    return float(rates[min(bisect_left(rates, True, key=fits), _FINE - 1)])
+    caps = [(RateCap("", counted, rate, rate),) for rate in rates]
+    carries = bisect_left(caps, True, key=lambda cap: judged(demand, cap, IO_BYTES).high <= share)
+    return float(rates[min(carries, _FINE - 1)])
 
 
 def worth_measuring(

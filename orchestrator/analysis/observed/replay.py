@@ -43,20 +43,20 @@ class RateCap:
         return self.counted == other.counted and lower
 
 
-def caps(limits: Limits, of: str = "") -> Iterator[RateCap]:
-    """Those that a disk declares, or a VM (`of`: what is added to their names). Burst on demand is
-    not part of them: it is billed apart."""
-    burst, apart = limits.burst, limits.write_iops is not None
-    peak = burst if burst and np.isfinite(burst.duration_s) else Burst(None, None, 0.0)
-    values: tuple[tuple[str, Counted, int | None, int | None], ...] = (
-        ("read IOPS" if apart else "IOPS", "reads" if apart else "ios", limits.iops, peak.iops),
-        ("write IOPS", "writes", limits.write_iops, None),
-        ("bytes/s", "bytes", limits.bytes_per_s, peak.bytes_per_s),
-    )
-    for name, counted, base, most in values:
-        if base:
-            top = max(base, most or 0)
-            yield RateCap(name + of, counted, base, top, (top - base) * peak.duration_s)
+def caps(disk: Limits, vm: Limits | None = None) -> Iterator[RateCap]:
+    """Those of a disk and of its VM. Burst on demand is not part of them: it is billed apart."""
+    for limits, of in ((disk, ""), (vm or Limits(), " of the VM")):
+        burst, apart = limits.burst, limits.write_iops is not None
+        peak = burst if burst and np.isfinite(burst.duration_s) else Burst(None, None, 0.0)
+        values: tuple[tuple[str, Counted, int | None, int | None], ...] = (
+            ("read IOPS" if apart else "IOPS", "reads" if apart else "ios", limits.iops, peak.iops),
+            ("write IOPS", "writes", limits.write_iops, None),
+            ("bytes/s", "bytes", limits.bytes_per_s, peak.bytes_per_s),
+        )
+        for name, counted, base, most in values:
+            if base:
+                top = max(base, most or 0)
+                yield RateCap(name + of, counted, base, top, (top - base) * peak.duration_s)
 
 
 def asked(

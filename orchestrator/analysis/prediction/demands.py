@@ -41,7 +41,7 @@ QUEUE = 128.0  # I/Os that a block device takes at once (its nr_requests), so no
 QUIET = "predict from a run on the fastest tier, or measure a quiet one too: --sweep threads=1,16"
 ROUND_PAGES = 100.0  # of PostgreSQL's background writer (bgwriter_lru_maxpages)
 OWN = 0.5  # pages that a session writes out itself for a transaction: of fewer nothing is told
-Hour = Mapping[str, float | None]
+Hour = Mapping[str, float]
 _ROUNDS = 5  # in which the delay is found
 
 
@@ -75,7 +75,7 @@ def loaded(run: RunData, system: simulation.System, hour: Hour) -> simulation.Sy
     UsageError if reads and writes are not known apart, or either of hour and run has no writes."""
     (_, _, writes), (syncs, _) = system.stages[-1], _of_log(run.record)
     wrote, asked_reads = hour["writes_per_s"], hour["reads_per_s"]
-    if asked_reads is None or not wrote or not writes + syncs:
+    if math.isnan(asked_reads) or not wrote * (writes + syncs):
         raise failure(UsageError, "no mix", run=run.record.run.slug)
     rate = wrote / (writes + syncs)
     read_bytes = hour["read_bytes_per_s"] / asked_reads if asked_reads else system.read_bytes

@@ -12,7 +12,7 @@ import pytest
 
 from orchestrator.analysis.observed import replay
 from orchestrator.analysis.observed.demand import (
-    READINGS,
+    QUANTITIES,
     Demand,
     band,
     by_second,
@@ -226,7 +226,7 @@ def counters(times_s: Sequence[float], values: Sequence[float]) -> pd.DataFrame:
     rows = [
         (START_S + time, "db-1", "sda", *4 * [v]) for time, v in zip(times_s, values, strict=True)
     ]
-    return pd.DataFrame(rows, columns=READINGS)
+    return pd.DataFrame(rows, columns=["time_s", "node", "device", *QUANTITIES])
 
 
 def counted(times_s: Sequence[float]) -> Demand:

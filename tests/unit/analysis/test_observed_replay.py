@@ -67,7 +67,7 @@ def test_limits_of_disk_and_machine_become_caps() -> None:
     disk, rate = replay.caps(Limits(1100, 125_000_000, burst=burst))
     assert (disk.base, disk.top, disk.bucket) == (1100, 3500, 2400 * 1800)
     assert (rate.counted, rate.bucket) == ("bytes", 45_000_000 * 1800)
-    apart = replay.caps(Limits(3000, None, write_iops=15_000), " of the VM")
+    apart = replay.caps(Limits(), Limits(3000, None, write_iops=15_000))
     assert [(cap.name, cap.counted, cap.base) for cap in apart] == [
         ("read IOPS of the VM", "reads", 3000),
         ("write IOPS of the VM", "writes", 15_000),
