@@ -16,7 +16,6 @@ from orchestrator.tier_catalog.rows import GIB, UNIT_BYTES, Provisioned
 
 STEPS = (1, 4, 16)  # times the least IOPS and throughput, or the size needed
 COUNTS = (1, 2, 4)  # of a node's disks, striped, where smaller ones are sold
-_EXISTING = {"enforcement": "existing"}  # whatever emulates it or not
 _COUNTED = {count: {"count": count} if count > 1 else {} for count in COUNTS}
 _IOPS_STEP = 100  # to which a need is rounded
 IO_BYTES = 256 * 2**10  # that count as one I/O where IOPS are provisioned and a unit is documented
@@ -51,18 +50,17 @@ def purchases(
     vm_size, bought = catalog.vm(vm, "--vm") if vm else None, list[Purchase]()
     placed = {"region": region} if region else {}
     for keys in points(catalog, size_bytes, needs):
-        (full, kind, _), disk = catalog.find(keys["type"]), {**keys, **placed, **_EXISTING}
-        count, lacks = disk.pop("count", 1), ""
-        elsewhere = vm and provider_of(vm) != provider_of(full)
-        if elsewhere or (vm_size and count > (vm_size.max_disks or count)):
+        full, kind, _ = catalog.find(keys["type"])
+        if vm and provider_of(vm) != provider_of(full):
             continue
         with suppress(UsageError):  # not sold so
+            disk = {**keys, **placed, "enforcement": "existing"}
+            count = disk.pop("count", 1)
             chosen = choose(catalog, disk, text(keys))
             tier = striped(replace(chosen, tier=replace(chosen.tier, count=count)))
             passed = through(vm_size, full, count) if vm_size else Limits()
-            if not (tier.limits.iops and tier.limits.bytes_per_s):
-                lacks = "limits not known"
-            elif vm_size and passed == Limits():
+            lacks = "" if tier.limits.iops and tier.limits.bytes_per_s else "limits not known"
+            if vm_size and passed == Limits():
                 lacks = f"what {vm} lets through to it is not known"
             bought.append(Purchase(keys | placed, tier, passed, kind.io_unit_bytes, lacks))
     return sorted(bought, key=lambda each: getattr(each.tier.price, "monthly", math.inf))

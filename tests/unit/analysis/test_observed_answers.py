@@ -210,6 +210,19 @@ def test_a_capped_source_says_at_least_of_larger_tiers_alone() -> None:
     assert answers["azure/P30"].why == "the observed disk held its load back"
 
 
+def test_whether_coarse_readings_were_at_a_declared_cap_is_bounded() -> None:
+    """A mean of minutes that is far below the cap hides seconds at it."""
+    source = Limits(2300, 150_000_000)
+    minutes = summed(shaped(BURSTY, 2300.0), 60)
+    true = Observed.of([shaped(BURSTY, 2300.0)], ONE_PCT, source).held_back
+    alone = Observed.of([minutes], ONE_PCT, source)
+    assert alone.held_back >= true > 2 * float((minutes.ios >= 0.95 * 60 * 2300).mean())
+    shown = replace(minutes, pieces=pieces(shaped(BURSTY, 2300.0), 168, 300))
+    assert true <= Observed.of([shown], ONE_PCT, source).held_back < alone.held_back
+    answers = observed(shown, source=source)
+    assert answers["azure/P80"].at_least and words(answers, "azure/P80") == ["cannot be told"]
+
+
 def test_an_undeclared_cap_shows_as_a_heap() -> None:
     held = Observed.of([shaped(BURSTY, 2300.0)], ONE_PCT)
     heaps = {cap.name: cap.base for cap in held.source}

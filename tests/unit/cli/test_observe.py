@@ -14,14 +14,16 @@ import pandas as pd
 import pytest
 import yaml
 
+from orchestrator.analysis.observed import replay
 from orchestrator.analysis.observed.demand import demands
+from orchestrator.analysis.observed.replay import RateCap
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
 from orchestrator.histories import files
 from orchestrator.system import parquet
 from orchestrator.system.clock import MadeUpClock
 from tests import ROOT
 from tests.apps import an_app, tierbench
-from tests.simulated_demand import seconds_of, summed, table
+from tests.simulated_demand import in_seconds, seconds_of, summed, table
 
 CSV = ROOT / "tests/fixtures/histories/disk.csv"
 BURSTY = seconds_of("bursts of 10 s", 5, 6 * 3600, mean=600.0)
@@ -157,13 +159,26 @@ def test_a_capped_source_says_at_least(tmp_path: Path) -> None:
     read = stored(tmp_path / "read", BURSTY)
     folder = observed(tmp_path, "--file", str(read), "--source", "azure/P20", *ON)
     text = (folder / "report.md").read_text()
-    assert "was at its own cap (declared limits IOPS 2,300)" in text
+    assert "the observed disk was at its own cap (IOPS 2,300" in text
     rows = pd.read_csv(folder / "candidates.csv").set_index("candidate")
     assert rows.loc["azure/P80", "at_least"] and not rows.loc["azure/S50", "at_least"]
     every = text.partition("## Every disk")[2].splitlines()
     (larger,) = (line for line in every if line.startswith("| azure/P80 "))
     (smaller,) = (line for line in every if line.startswith("| azure/S50 "))
     assert "at least" in larger and "at least" not in smaller
+
+
+def test_a_cap_that_readings_alone_show_is_a_doubt_and_takes_no_word(tmp_path: Path) -> None:
+    """Nobody said that the disk has it, so that a larger one keeps its word."""
+    own = RateCap("IOPS", "ios", 2300.0, 2300.0)
+    _, served, _ = replay.replayed(BURSTY.ios, BURSTY.step_s, own, full=True)
+    folder = observed(tmp_path, "--file", str(stored(tmp_path / "read", in_seconds(served))), *ON)
+    text = (folder / "report.md").read_text()
+    assert "held back?" in text and "readings are heaped at bytes/s 18,841,600 and IOPS 2,3" in text
+    (larger,) = (line for line in text.splitlines() if line.startswith("| azure/P80 "))
+    assert "would have carried" in larger and "at least" in larger and "unless the" in larger
+    rows = pd.read_csv(folder / "candidates.csv").set_index("candidate")
+    assert rows.loc["azure/S50", "word"] == "would not"
 
 
 # ------------------------------------------------------------------ what is refused
