@@ -84,11 +84,11 @@ def _sysstat(content: Any) -> pd.DataFrame:
 
 
 def _csv(text: str) -> pd.DataFrame:
-    """Counters as of `time`, or sums from `begin` to `end`."""
+    """Counters as of `time`, or sums from `begin` to `end`; one that misses a value is a gap."""
     table = pd.read_csv(io.StringIO(text), dtype={"node": str, "device": str})
     for name in {"time", "begin", "end"} & set(table):
         table[f"{name}_s"] = _unix_s(table[name])
-    return table[list(INTERVALS)] if "begin" in table else grown(table)
+    return table[list(INTERVALS)].dropna() if "begin" in table else grown(table)
 
 
 def _unix_s(times: "pd.Series[Any]") -> "pd.Series[float]":
