@@ -51,7 +51,7 @@ def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
     """Replays what a running cluster asked of its disks against all disks of the catalog; loads
     nothing."""
     catalog, size_bytes = project_files.catalog(app.root), units.parse_size(options.size)
-    source = project_files.bought(app.root, options.source, options.vm) if options.source else None
+    source = project_files.bought(app.root, options.source) if options.source else None
     folder, misses = results / f"{clock.stamp(app.clock.now())}-observed", list[str]()
     if options.exporter:  # the same line goes on in the same folder
         asked_for = f"{options.exporter} {options.device} {options.last}"
