@@ -19,7 +19,7 @@ _SIZE = {"": 1, "b": 1}
 _SIZE |= {f"{prefix}b": 1000**power for power, prefix in enumerate("kmgt", 1)}
 _SIZE |= {f"{prefix}ib": 1024**power for power, prefix in enumerate("kmgt", 1)}
 _BITS = {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
-_TIME = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+_TIME = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 _DIGITS = r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*"
 _NUMBER = re.compile(_DIGITS + r"([A-Za-zµ/]*)\s*$")
 
@@ -210,6 +210,7 @@ _KINDS: Mapping[str, Callable[[Any], str]] = {
     "link": format_link_rate,
     "number": format_number,
     "change": format_change,
+    "moment": format_moment,
     "list": listed,
     "are": lambda names: f"{'are' if len(names) > 1 else 'is'} {listed(names)}",
     "have": lambda names: f"{listed(names)} {'have' if len(names) > 1 else 'has'}",

@@ -35,7 +35,7 @@ def weights_in(text: str | None) -> dict[str, float]:
     return weights
 
 
-def _margin(value: float | None) -> float | None:
+def percentage(value: float | None) -> float | None:
     """A range of click's would let `nan` pass, with which no verdict can be made."""
     if value is not None and not 0 <= value < 100:
         raise typer.BadParameter("it is a percentage, 0 or more and below 100")
@@ -74,8 +74,8 @@ PlatformOption = Annotated[str | None, among("docker, kubernetes", "where contai
 ScaleOption = Annotated[str, among("smoke, laptop, rehearsal, study, study-20", "sizes and times.")]
 NodesOption = Annotated[int | None, Option(min=1)]
 RepeatsOption = Annotated[int, Option("--repeats", min=1)]
-MarginOverTimeOption = Annotated[float | None, Option("--margin", callback=_margin)]
-P99MarginOverTimeOption = Annotated[float | None, Option("--p99-margin", callback=_margin)]
+MarginOverTimeOption = Annotated[float | None, Option("--margin", callback=percentage)]
+P99MarginOverTimeOption = Annotated[float | None, Option("--p99-margin", callback=percentage)]
 _slo = partial(Option, help='To be reached, such as "new_order p99 < 50 ms".')
 SloOption = Annotated[str | None, _slo("--slo")]
 OnlyShowOption = Annotated[bool, Option(help="Shows what would go; removes nothing.")]
@@ -155,8 +155,8 @@ class Compared(Options):
 
     fail_if_worse: bool = False
     accept_inconclusive: bool = False
-    margin_pct: Annotated[float, Option("--margin", callback=_margin)] = 5.0
-    p99_margin_pct: Annotated[float, Option("--p99-margin", callback=_margin)] = 20.0
+    margin_pct: Annotated[float, Option("--margin", callback=percentage)] = 5.0
+    p99_margin_pct: Annotated[float, Option("--p99-margin", callback=percentage)] = 20.0
     baseline: str | None = None
     weights: Annotated[str | None, Option(metavar="NAME=N,…", callback=read_by(weights_in))] = None
     until: Literal["decided"] | None = None

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -15,8 +14,9 @@ from typing import Annotated
 from rich.table import Table
 from typer import Argument, Option
 
-from orchestrator import tier_catalog
 from orchestrator.analysis.conclusions import Prediction
+from orchestrator.analysis.observed.demand import demands
+from orchestrator.analysis.prediction.demands import Hour
 from orchestrator.analysis.prediction.prediction import FIGURES, Predictor, named
 from orchestrator.analysis.results import Results
 from orchestrator.cli import RESULTS, console
@@ -24,25 +24,25 @@ from orchestrator.cli import options as asked
 from orchestrator.cli.app import App
 from orchestrator.cli.init import CLUSTERS
 from orchestrator.errors import UsageError
+from orchestrator.histories import files
 from orchestrator.keys import strict_yaml
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective
 from orchestrator.planning import profiles, project_files
 from orchestrator.planning.slo import parse
-from orchestrator.report.sections import method
+from orchestrator.report.sections import method, predicted
+from orchestrator.run import observing
 from orchestrator.system import store
+from orchestrator.tier_catalog import candidates
 from orchestrator.units import format_quantity, listed
 
 RunArgument = Annotated[str, Argument(help="A run's folder, CAMPAIGN/RUN, or a run of latest.")]
 TiersOption = Annotated[
     list[str] | None, Option("--tier", help="A row, such as aws/gp3:size=1TiB,iops=6000.")
 ]
-STEPS = (1, 4, 16)  # times the least IOPS, or the size needed, with which types are predicted
-COUNTS = (1, 2, 4)  # of a node's disks, striped, where smaller ones are sold
 CHANCES = (0.9, 0.5, 0.1)  # likely, even, not negligible: the cheapest of each is worth measuring
 SHOWN = 12  # of the tiers that may meet an SLO, the cheapest
-_GIB = 2**30
-LEAST_BYTES = 12 * _GIB  # nodes' disks at the scale laptop, at which `init` reads what it writes
+LEAST_BYTES = 12 * 2**30  # nodes' disks at the scale laptop, at which `init` reads what it writes
 NONE = "no tier is predicted to meet that with a chance of 10 % or more"
 # Options of the command that measured the run of which the next one has others.
 OTHERS = {"--profile", "--profiles", "-p", "--workload", "--workloads", "-w", "--slo", "--sweep"}
@@ -69,11 +69,13 @@ def advise(
     app: App,
     run: RunArgument,
     slo: Annotated[str, Option(help='To be reached, such as "p99 < 20 ms".')],
+    observed: Annotated[Path | None, Option(help="Has the load, of its busiest hour.")] = None,
     tier: TiersOption = None,
     results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Names the cheapest tiers that a run predicts to meet an SLO, and which to measure next."""
-    (campaign, predictor), clauses = _predictor(app, run, results), parse(slo, "--slo")
+    hour = observing.busiest_hour(demands(files.read(observed))) if observed else None
+    clauses, (campaign, predictor) = parse(slo, "--slo"), _predictor(app, run, results, hour)
     every = _predictions(predictor, tier or (), app.root, clauses)
     possible = [p for p in every if p.currency and (p.chance or 0.0) >= CHANCES[-1]]
     possible.sort(key=lambda p: p.monthly_cost or 0.0)
@@ -104,14 +106,16 @@ def _commands(
         yield shlex.join(["tierbench", "compare", *asked_for, *kept])
 
 
-def _predictor(app: App, run: str, results: Path) -> tuple[Results, Predictor]:
+def _predictor(
+    app: App, run: str, results: Path, hour: Hour | None = None
+) -> tuple[Results, Predictor]:
     campaign, _, slug = run.rstrip("/").rpartition("/")
     loaded = store.load(app.folder(results, campaign.removesuffix("/runs") or "latest"))
     of_name = [data for data in loaded.done if data.record.run.slug == slug]
     if not of_name:
         runs = listed([data.record.run.slug for data in loaded.done])
         raise UsageError(f"{loaded.name} has no finished run {slug!r}", advice=f"it has {runs}")
-    return loaded, Predictor(loaded, of_name[0])
+    return loaded, Predictor(loaded, of_name[0], hour)
 
 
 def _predictions(
@@ -120,12 +124,10 @@ def _predictions(
     cluster, catalog = predictor.measured.record.profile.cluster, project_files.catalog(root)
     needed = max(LEAST_BYTES, cluster.node.disk_bytes if cluster.node else 0)
     vms = _machines(cluster.vm, root)
-    for text in tiers or _points(catalog, needed):
-        row, _, changes = text.partition(":")
-        vm = vms.get(row.partition("/")[0])
+    for text in tiers or map(candidates.text, candidates.points(catalog, needed)):
+        vm = vms.get(text.partition("/")[0])
         with suppress(*[] if tiers else [UsageError]):  # not sold so, or of unknown latency
-            keys = [key for key in changes.split(",") if key]
-            tier, _ = project_files.tier(root, row, keys, profiles.ANY_SCALE, vm=vm)
+            tier = project_files.bought(root, text, vm)
             on = profiles.priced(replace(cluster, vm=vm, vm_price=None), tier, catalog)
             yield predictor.predict(replace(tier, name=text), clauses, on)
 
@@ -140,42 +142,15 @@ def _machines(own: str | None, root: Path) -> dict[str, str]:
     return {**vms, own.partition("/")[0]: own}
 
 
-def _points(catalog: tier_catalog.Catalog, needed: int) -> Iterator[str]:
-    """Each size that holds the data, alone or as several disks; of other types some times the
-    least IOPS and throughput, or the size that is needed, and several where IOPS are included."""
-    for row in tier_catalog.tiers(catalog):
-        least, rule = row.size_bytes[0] or 0, row.kind.provisioned
-        several = least <= STEPS[-1] * needed
-        for count in COUNTS if several and row.kind.sizes else COUNTS[: bool(row.kind.sizes)]:
-            if least * count >= needed:
-                yield row.name + (f":count={count}" if count > 1 else "")
-        included = COUNTS[1:] if rule and rule.iops.included else ()
-        points = [*((step, 1) for step in STEPS), *((1, count) for count in included)]
-        for step, count in () if row.kind.sizes else points:
-            gib = math.ceil(max(needed / count, least) / _GIB) * (1 if rule else step)
-            keys = f",count={count}" if count > 1 else ""
-            if rule:
-                iops, given = step * (rule.iops.included or rule.iops.min), rule.throughput
-                gib = max(gib, math.ceil(iops / (rule.iops.max_per_gib or math.inf)))
-                rate = min(given.max, step * (given.included or given.min or 0))
-                keys += f",iops={iops}"
-                keys += "" if given.follows else f",throughput={rate:g}{given.unit}"
-            yield f"{row.name}:size={gib}GiB{keys}"
-
-
 def _table(predictions: Sequence[Prediction], names: Sequence[str]) -> Table:
     titles = [name.replace((metric := name.split()[-1]), METRICS[metric].title) for name in names]
     table = console.table(("tier", *titles, "limit", "a month", "chance"), ("tier",))
     for p in predictions:
-        cells = ["–"] * len(names)
+        cells = [predicted.told(p, name) or "–" for name in names]
         for place, name in enumerate(names):
-            if figure := p.figures.get(name):
-                values = (figure.value, figure.low, figure.high)
-                unit = METRICS[name.split()[-1]].unit
-                told = [format_quantity(value, unit) for value in values]
-                cells[place] = "{} ({} to {})".format(*told)
-                if name in p.measured:
-                    cells[place] += f", measured {format_quantity(p.measured[name], unit)}"
+            if name in p.measured.keys() & p.figures.keys():
+                did = format_quantity(p.measured[name], METRICS[name.split()[-1]].unit)
+                cells[place] += f", measured {did}"
         cost = "–" if p.monthly_cost is None else f"{p.monthly_cost:,.2f} {p.currency}"
         cost += f" with {p.machine.partition('/')[2]}" * bool(p.machine)
         chance = "–" if p.chance is None else f"{100 * p.chance:.0f} %"

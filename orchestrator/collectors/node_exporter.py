@@ -28,16 +28,18 @@ _BUSY, _STEAL = ("cpu_seconds_total", "s"), ("cpu_steal_seconds_total", "s")
 class NodeExporterCollector:
     name = "node_exporter"
 
-    def __init__(self, get: local.Get = http_client.get) -> None:
-        self._get = get
+    def __init__(self, get: local.Get = http_client.get, path: str | None = None) -> None:
+        """`path`: of the page, where it is to have other parts."""
+        self._get, self._path = get, path
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
-        exporters = [_page(node) for node in nodes if NODE_EXPORTER in node.sources]
+        asked = [node for node in nodes if NODE_EXPORTER in node.sources]
+        exporters = [_page(node, self._path) for node in asked]
         return local.samples(exporters, now_s, self._get)
 
 
-def _page(node: Node) -> local.Page:
-    path = _PRESSURE_PATH if PRESSURE in node.sources else _PATH
+def _page(node: Node, path: str | None) -> local.Page:
+    path = path or (_PRESSURE_PATH if PRESSURE in node.sources else _PATH)
     devices = node.sources.get(DISK_DEVICE, "").split()
     parse = partial(readings, devices=devices, wal_device=node.wal_device)
     return local.Page(node.name, f"{node.sources[NODE_EXPORTER]}{path}", parse)

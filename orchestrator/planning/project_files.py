@@ -126,6 +126,12 @@ def tier(
     return parse.on_vm(chosen, vm, rows), chosen.size_bytes
 
 
+def bought(root: Path, text: str, vm: str | None = None) -> Tier:
+    """Of a row with its keys, `azure/premium-v2:size=1TiB,iops=5000`. UsageError as of `tier`."""
+    row, _, changes = text.partition(":")
+    return tier(root, row, [key for key in changes.split(",") if key], parse.ANY_SCALE, vm=vm)[0]
+
+
 def key_and_value(change: str) -> tuple[str, str]:
     """`key=value` of a profile's tier. UsageError if it is none."""
     key, equals, value = change.partition("=")

@@ -89,7 +89,11 @@ def write(
 ) -> ReportPaths:
     """Writes the report into `folder`, over an older one. OSError if that is not possible.
     `cache`: a folder that keeps what every page has; without it, that is made anew."""
-    document = arrange(campaign, verdict)
+    return write_document(arrange(campaign, verdict), folder, cache)
+
+
+def write_document(document: Document, folder: Path, cache: Path | None = None) -> ReportPaths:
+    """The same of any document."""
     paths = ReportPaths(
         markdown=folder / "report.md",
         html=folder / "report.html",

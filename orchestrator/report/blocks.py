@@ -18,6 +18,7 @@ StatusWord = Literal[
     "partly conclusive",
     "not conclusive",
     "nothing to compare",
+    "observed",
     "one tier",
 ]
 
@@ -143,6 +144,7 @@ class Charts:
     tiers: tuple[str, ...]
     caption: str = ""
     folded: str = ""
+    wide: bool = False  # one below the other, as wide as the page
     bands: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -205,10 +207,10 @@ class Document:
     stamps: tuple[Stamp, ...]
     answers: tuple[Answer, ...]
     verdicts: Table
-    changes: tuple[Charts, ...]  # the table as a picture beside it
-    footnotes: tuple[Footnote, ...]
     sections: tuple[Section, ...]
-    tiers: tuple[str, ...]
+    changes: tuple[Charts, ...] = ()  # the table as a picture beside it
+    footnotes: tuple[Footnote, ...] = ()
+    tiers: tuple[str, ...] = ()
 
 
 def charts_of(document: Document) -> Iterator[Chart]:

@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 
+from orchestrator.keys import messages
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.report.blocks import Measure
 
 
 def said(name: str, **values: object) -> str:
-    """The text `name` (section, then what it is about), with these values in its braces."""
-    return str(shipped(__package__, "prose.yaml")[name]).format(**values)
+    """The text `name` (section, then what it is about), with these values in its braces, which
+    `units.Words` fills."""
+    return messages.said(__package__, "prose.yaml", name, **values)
 
 
 def words(name: str) -> Mapping[str, str]:

@@ -99,9 +99,14 @@ def _request(url: str, headers: Mapping[str, str], method: str) -> urllib.reques
 
 
 def get_json(
-    url: str, timeout_s: float = TIMEOUT_S, opener: urllib.request.OpenerDirector = _opener
+    url: str,
+    timeout_s: float = TIMEOUT_S,
+    opener: urllib.request.OpenerDirector = _opener,
+    question: Mapping[str, object] | None = None,
 ) -> Any:
     """Returns the body, parsed. OSError also if it is not JSON, or an object with `error`."""
+    if question:  # OData's own signs stay as they are, and a space is no plus
+        url = f"{url}?{urllib.parse.urlencode(question, safe=_ODATA, quote_via=urllib.parse.quote)}"
     try:
         content = json.loads(get(url, timeout_s, opener))
     except ValueError as error:
@@ -123,6 +128,4 @@ def understood(page: str) -> Iterator[None]:
 
 def get_public_json(url: str, question: Mapping[str, str] | None = None) -> Any:
     """As `get_json`, from a public service: through the machine's proxy, if it has one."""
-    if question:  # OData's own signs stay as they are, and a space is no plus
-        url = f"{url}?{urllib.parse.urlencode(question, safe=_ODATA, quote_via=urllib.parse.quote)}"
-    return get_json(url, PUBLIC_TIMEOUT_S, _public)
+    return get_json(url, PUBLIC_TIMEOUT_S, _public, question)

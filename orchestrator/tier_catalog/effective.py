@@ -68,11 +68,11 @@ def effective(
     if vm.max_disks is not None and disks > vm.max_disks:
         raise refused([Mistake("cluster.vm", f"{vm_name} takes {vm.max_disks} disks, not {disks}")])
     bought = together(chosen, disks - 1).plus(other) if other else together(chosen, disks)
-    through = _caps(vm, chosen.type, disks)
-    iops = Cap(bought.total_iops, through.total_iops)
-    rate = Cap(bought.bytes_per_s, through.bytes_per_s)
-    burst_iops = _burst(iops, bought.burst, through.burst, "iops")
-    burst_rate = _burst(rate, bought.burst, through.burst, "bytes_per_s")
+    passed = through(vm, chosen.type, disks)
+    iops = Cap(bought.total_iops, passed.total_iops)
+    rate = Cap(bought.bytes_per_s, passed.bytes_per_s)
+    burst_iops = _burst(iops, bought.burst, passed.burst, "iops")
+    burst_rate = _burst(rate, bought.burst, passed.burst, "bytes_per_s")
     return Effective(vm_name, iops, rate, burst_iops, burst_rate)
 
 
@@ -128,7 +128,7 @@ def bound(tier: Tier, on_vm: Effective) -> Tier:
     )
 
 
-def _caps(vm: VmSize, disk_type: str | None, disks: int) -> Limits:
+def through(vm: VmSize, disk_type: str | None, disks: int) -> Limits:
     """Returns the VM's caps. A type without figures is not limited, because unknown is not zero."""
     caps = vm.uncached or vm.by_type.get((disk_type or "").partition("/")[2])
     return caps.limits(disks) if caps else Limits()

@@ -36,6 +36,7 @@ LEVELS = {
     "tiers": FAMILY,
     "load_generators": FAMILY,
     "collectors": FAMILY,
+    "histories": FAMILY,
     "run": FLOW,
     "cli": TOP,
     "__main__": TOP,

@@ -8,7 +8,7 @@ or the run itself, whichever says less. Pure.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from statistics import NormalDist
 
@@ -41,6 +41,7 @@ QUEUE = 128.0  # I/Os that a block device takes at once (its nr_requests), so no
 QUIET = "predict from a run on the fastest tier, or measure a quiet one too: --sweep threads=1,16"
 ROUND_PAGES = 100.0  # of PostgreSQL's background writer (bgwriter_lru_maxpages)
 OWN = 0.5  # pages that a session writes out itself for a transaction: of fewer nothing is told
+Hour = Mapping[str, float]
 _ROUNDS = 5  # in which the delay is found
 
 
@@ -66,6 +67,20 @@ def model(
     ]
     delay_s, sync_s = map(min, zip(*left, strict=True))
     return replace(_system(run, disk, cpus), delay_s=delay_s, sync_s=sync_s, **behind), disk
+
+
+def loaded(run: RunData, system: simulation.System, hour: Hour) -> simulation.System:
+    """The system with an observed load: arrivals that write as often as the run's transactions did,
+    syncs among it, with as many reads as there were. hour: reads, writes and bytes per second.
+    UsageError if reads and writes are not known apart, or either of hour and run has no writes."""
+    (_, _, writes), (syncs, _) = system.stages[-1], _of_log(run.record)
+    wrote, asked_reads = hour["writes_per_s"], hour["reads_per_s"]
+    if math.isnan(asked_reads) or not wrote * (writes + syncs):
+        raise failure(UsageError, "no mix", run=run.record.run.slug)
+    rate = wrote / (writes + syncs)
+    read_bytes = hour["read_bytes_per_s"] / asked_reads if asked_reads else system.read_bytes
+    stages = ((math.inf, asked_reads / rate, writes),)
+    return replace(system, rate_per_s=rate, stages=stages, read_bytes=read_bytes)
 
 
 def _left_s(

@@ -10,7 +10,14 @@ from statistics import fmean, stdev
 import numpy as np
 
 from orchestrator.analysis.conclusions import T90, Estimate, Prediction
-from orchestrator.analysis.prediction.demands import CAPPED, disk_of, model, time_at_cap
+from orchestrator.analysis.prediction.demands import (
+    CAPPED,
+    Hour,
+    disk_of,
+    loaded,
+    model,
+    time_at_cap,
+)
 from orchestrator.analysis.prediction.simulation import Simulated, simulate
 from orchestrator.analysis.results import Key, Results, RunData, finished, machine_cpus, whole
 from orchestrator.analysis.statistics.stats import percentile_min_count
@@ -31,9 +38,10 @@ RATE_ERRORS, TAIL_ERRORS = (0.2, 0.3), (1.1, 1.4)
 
 
 class Predictor:
-    """Of the cell of a run, whose repetitions give the noise. UsageError: nothing can be said."""
+    """Of the cell of a run, whose repetitions give the noise. `hour`: of an observation, whose load
+    is there in the place of the run's. UsageError: nothing can be said."""
 
-    def __init__(self, campaign: Results, run: RunData) -> None:
+    def __init__(self, campaign: Results, run: RunData, hour: Hour | None = None) -> None:
         self._campaign = campaign
         of_cell = finished(campaign, run.record.profile.name, run.record.workload.name)
         self._runs = sorted(of_cell or [run], key=lambda r: whole([r], FIGURES[0]))
@@ -42,13 +50,14 @@ class Predictor:
         self._system, own = model(self.measured, quiet, cpus)
         self._wider = 1.0 if quiet else 1 + time_at_cap(self.measured, cpus) / CAPPED
         self._here = [simulate(self._system, own, seed) for seed in SEEDS]
+        self._asked = loaded(self.measured, self._system, hour) if hour else self._system
 
     def predict(
         self, tier: Tier, slo: Sequence[Objective] = (), cluster: ClusterSpec | None = None
     ) -> Prediction:
         """`cluster`: whose machines are paid for, if not the run's. UsageError if nothing says how
         long an I/O of the tier takes."""
-        there = [simulate(self._system, disk_of(tier), seed) for seed in SEEDS]
+        there = [simulate(self._asked, disk_of(tier), seed) for seed in SEEDS]
         slower = _figure(there, "latency_avg_s") / _figure(self._here, "latency_avg_s")
         keys = [(objective.metric, objective.scope) for objective in slo] or FIGURES
         every = {named(*key): self._estimate(there, key, slower < FASTER) for key in keys}

@@ -39,22 +39,21 @@ def section(index: ReportIndex) -> tuple[blocks.Section, ...]:
 def _row(prediction: Prediction, shown: Sequence[blocks.Measure]) -> dict[str, blocks.Cell]:
     row = {"Tier": blocks.Cell(prediction.tier, tier=prediction.tier)}
     for measure in shown:
-        told = _told(prediction, measure.metric)
         value = prediction.measured.get(measure.metric)
         did = "" if value is None else format_quantity(value, METRICS[measure.metric].unit)
         row |= {
-            f"{measure.title}, predicted": blocks.Cell(told),
+            f"{measure.title}, predicted": blocks.Cell(told(prediction, measure.metric)),
             f"{measure.title}, measured": blocks.Cell(did),
         }
     return row
 
 
-def _told(prediction: Prediction, metric: str) -> str:
+def told(prediction: Prediction, name: str) -> str:
     """`1,093/s (818/s to 1,459/s)`; empty if it cannot be told."""
-    if (figure := prediction.figures.get(metric)) is None:
+    if (figure := prediction.figures.get(name)) is None:
         return ""
-    ends = (figure.value, figure.low, figure.high)
-    return "{} ({} to {})".format(*(format_quantity(v, METRICS[metric].unit) for v in ends))
+    unit, ends = METRICS[name.split()[-1]].unit, (figure.value, figure.low, figure.high)
+    return "{} ({} to {})".format(*(format_quantity(end, unit) for end in ends))
 
 
 def _kind(prediction: Prediction) -> str:
@@ -97,6 +96,6 @@ def _point(prediction: Prediction, measure: blocks.Measure) -> dict[str, Any]:
         "price": money(cost, prediction.currency),
         "value": prediction.figures[measure.metric].value * measure.factor,
         "did": None if did is None else did * measure.factor,
-        "told": _told(prediction, measure.metric),
+        "told": told(prediction, measure.metric),
         "limit": prediction.limit.replace("_", " "),
     }

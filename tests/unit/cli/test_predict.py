@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from orchestrator.analysis.prediction.prediction import FIGURES
@@ -19,8 +21,8 @@ from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
 from orchestrator.model import Record
 from orchestrator.planning import profiles, project_files
 from orchestrator.planning.profiles import ANY_SCALE
-from orchestrator.system import store
-from orchestrator.tier_catalog import prices
+from orchestrator.system import parquet, store
+from orchestrator.tier_catalog import candidates, prices
 from tests import ROOT
 from tests.campaigns import build_campaign
 
@@ -98,7 +100,8 @@ def test_what_cannot_be_predicted_is_refused(
 
 @cache
 def points(needed: int) -> list[str]:
-    return list(predictions._points(project_files.catalog(ROOT), needed))
+    catalog = project_files.catalog(ROOT)
+    return list(map(candidates.text, candidates.points(catalog, needed)))
 
 
 def test_what_is_advised_holds_the_disks_at_which_init_reads_a_profile() -> None:
@@ -225,3 +228,54 @@ def test_nothing_is_advised_where_no_tier_has_a_chance(
 ) -> None:
     assert advise("throughput > 500000", "--results", results) == EXIT_DONE
     assert "no tier" in capfd.readouterr().out
+
+
+# ------------------------------------------------------------------ an observed load
+
+
+def observation(folder: Path, writes_per_s: float, **other: float) -> Path:
+    """The folder of one, as far as `advise` reads it: an hour of minutes."""
+    per_s = {"reads": 2.0 * writes_per_s, "writes": writes_per_s}
+    per_s |= {"read_bytes": 16_384.0 * writes_per_s, "written_bytes": 1e6, **other}
+    begin_s = 1.8e9 + 60 * np.arange(60)
+    rows = pd.DataFrame({name: np.full(60, 60.0 * value) for name, value in per_s.items()})
+    folder.mkdir(exist_ok=True)
+    rows = rows.assign(node="db-1", device="sdc", begin_s=begin_s, end_s=begin_s + 60)
+    parquet.write(folder / "demand.parquet", [rows])
+    return folder
+
+
+def throughputs(
+    results: Path, folder: Path, capfd: pytest.CaptureFixture[str], *words: str | Path
+) -> dict[str, float]:
+    asked = ("throughput > 1", "--tier", "azure/P15", "--tier", "azure/P50", "--json")
+    assert advise(*asked, *words, "--results", results) == EXIT_DONE
+    tiers = json.loads(capfd.readouterr().out)["tiers"]
+    return {tier["tier"]: tier["figures"]["throughput_per_s"]["value"] for tier in tiers}
+
+
+def test_an_observed_hour_is_the_load(
+    results: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A tier that carries it does as many transactions as that hour asks for; twice the writes are
+    twice the transactions; and one whose cap the hour's I/Os are above does fewer."""
+    calm, busier, beyond = (
+        throughputs(results, tmp_path, capfd, "--observed", observation(tmp_path, per_s))
+        for per_s in (100.0, 200.0, 2000.0)
+    )
+    assert busier["azure/P50"] == pytest.approx(2 * calm["azure/P50"], rel=0.1)
+    assert calm["azure/P15"] == pytest.approx(calm["azure/P50"], rel=0.05)
+    assert beyond["azure/P15"] < 0.5 * beyond["azure/P50"]
+
+
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [("none", "none cannot be read"), ("sar", "does not tell reads and writes apart")],
+)
+def test_what_is_no_load_is_refused(
+    folder: str, said: str, results: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    observation(tmp_path / "sar", 100.0, reads=np.nan)
+    words = ("throughput > 1", "--observed", tmp_path / folder, "--results", results)
+    assert advise(*words) == EXIT_USAGE
+    assert said in " ".join(capfd.readouterr().err.split())

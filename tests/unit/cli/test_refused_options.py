@@ -105,7 +105,7 @@ JSON = {"--json": ""}
 OTHER_COMMANDS: dict[str, dict[str, str]] = {
     "analyze": {"--slo": "", "--json": "", "--results": ""},
     "predict": {"--tier": "", "--json": "", "--results": ""},
-    "advise": dict.fromkeys(("--slo", "--tier", "--json", "--results"), ""),
+    "advise": dict.fromkeys(("--slo", "--observed", "--tier", "--json", "--results"), ""),
     "report": dict.fromkeys(("--brief", "--markdown", "--results"), "") | JSON,
     "calibrate": {
         "--profile": "",
@@ -135,6 +135,13 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
     ),
     "rehearse": dict.fromkeys(
         ("--profiles", "--workloads", "--scale", "--repeats", "--seed", "--results", "--json"), ""
+    ),
+    "observe": dict.fromkeys(
+        (
+            *("--file", "--prometheus", "--match", "--exporter", "--last", "--device", "--source"),
+            *("--vm", "--size", "--region", "--at-cap", "--results", "--json"),
+        ),
+        "",
     ),
     "import-study": {"--results": "", "--beside": "--beside latest --json", "--json": ""},
     "init": {

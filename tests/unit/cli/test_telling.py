@@ -39,6 +39,7 @@ LISTINGS = {
     ),
 }
 OTHERS = {"run", "resume", "rehearse", "import-study", "check", "calibrate", "compare-results"}
+OTHERS |= {"observe"}  # test_observe.py
 OTHERS |= {"predict", "advise"}  # test_predict.py
 
 

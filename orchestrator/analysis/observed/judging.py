@@ -1,0 +1,227 @@
+"""What each disk of the catalog would have done with the observed demand: shares of the time, and
+one of three words. They are no words of proof: nothing was loaded, and no such disk was touched.
+
+D: the share of the time that asks for 95 % of a cap or more: what users see who wait for each I/O.
+S: the share at the cap if all that waits is done later: what queues of work see. Always D ≤ S.
+Both are of a demand that is SLACK smaller or larger: a database asks another disk for another sum.
+Which word follows from them, and why a capped source bounds larger disks alone: docs/OBSERVE.md.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from itertools import product
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from orchestrator.analysis.observed import demand as read
+from orchestrator.analysis.observed import replay
+from orchestrator.analysis.observed.demand import HOUR_S, Demand, by_second
+from orchestrator.analysis.observed.replay import Counted, RateCap
+from orchestrator.keys.messages import message
+from orchestrator.tier import Limits
+from orchestrator.tier_catalog.candidates import IO_BYTES, Purchase
+from orchestrator.units import gathered
+
+Word = Literal["would have carried", "would not", "cannot be told"]
+
+SLACK = 0.1  # of the demand, to either side (docs/OBSERVE.md, with PostgreSQL)
+CREDIT_STEPS = 10  # of T, that a bucket must last for its credit to be followed
+_EMPTY = 1e-9  # of a full bucket
+# Up to so much is sold of each, and so much of the tolerance is for the least that is needed.
+_SOLD: tuple[tuple[Counted, float, float], ...] = (("ios", 1e6, 0.9), ("bytes", 2e10, 0.1))
+_FINE = 4096  # rates between one and that, of which the least is sought
+# A limit shows as a heap of intervals at the highest rate: so many, and five times what is just
+# below. Lower limits than these are not sold, so nothing is held back there.
+_HEAP, _FEWEST, _TIMES = (0.94, 0.96, 0.98, np.inf), 20, 5
+_LOWEST: dict[Counted, tuple[str, float]] = {"ios": ("IOPS", 100.0), "bytes": ("bytes/s", 1e7)}
+
+
+@dataclass(frozen=True)
+class OnDisk:
+    """A candidate in the place of one disk, or of the worst of several. low: of D, high: of S.
+    hours: begin_s, upper (the share of what was read at the cap, at most), credit (least of a full
+    bucket, had it been full at first; NaN: none, or not known), node, device. empty_s: seconds
+    without credit, at least and at most."""
+
+    low: float
+    high: float
+    binding: str
+    hours: pd.DataFrame
+    empty_s: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class CandidateAnswer:
+    """at_least: the observed disk held its load back, or seems to have, so that this one may have
+    been asked for more. why: what keeps it from being told, or what its word is doubted for."""
+
+    purchase: Purchase
+    on: OnDisk
+    word: Word
+    why: str
+    at_least: bool
+
+
+@lru_cache(maxsize=256)
+def judged(
+    demand: Demand, caps: tuple[RateCap, ...], unit: int | None, slack: float = SLACK
+) -> OnDisk:
+    """What these limits would have done: by its seconds, by seconds drawn from pieces of it, or by
+    the hard band alone."""
+    seconds = by_second(demand)
+    basis = seconds or (demand,)
+    highs = [replay.together(each, caps, unit, "high", slack) for each in basis]
+    lows = [replay.together(each, caps, unit, "low", slack) for each in basis]
+    step_s, total_s = basis[0].step_s, float(demand.step_s.sum())
+    reached_s = np.mean([each.at_cap for each in highs], axis=0) * step_s
+    least = [float(step_s @ each.asks) / total_s for each in lows]
+    most = [float(step_s @ each.at_cap) / total_s for each in highs]
+    low, high = least[0], most[0]
+    if not demand.is_fine:
+        least_s, most_s = replay.hard(demand, caps, unit, slack)
+        low, high = least_s / total_s, float(most_s.sum()) / total_s
+        if seconds:
+            high = read.band(most, (low, high))[1]
+            low = read.band(least, (0.0, high))[0]
+        else:
+            reached_s = most_s
+    lasting_s = [cap.bucket / (cap.top - cap.base) for cap in caps if cap.bucket]
+    credit, empty_s = np.full(len(step_s), np.nan), None
+    if lasting_s and (seconds or demand.resolution_s <= min(lasting_s) / CREDIT_STEPS):
+        credit, gone = lows[0].credit, highs[0].credit
+        empty_s = float(step_s @ (credit <= _EMPTY)), float(step_s @ (gone <= _EMPTY))
+    begin_s = basis[0].begin_s // HOUR_S * HOUR_S
+    steps = {"begin_s": begin_s, "upper": reached_s, "credit": credit, "step_s": step_s}
+    how = {"upper": "sum", "credit": "min", "step_s": "sum"}
+    hours = pd.DataFrame(steps).groupby("begin_s", as_index=False).agg(how)
+    hours["upper"] = (hours["upper"] / hours.pop("step_s")).clip(upper=1)
+    own = hours.assign(node=demand.node, device=demand.device)
+    return OnDisk(low, high, highs[0].binding, own, empty_s)
+
+
+def _of_worst(disks: Sequence[OnDisk]) -> OnDisk:
+    """Bounds of the disk that is asked most, and hours of whichever was worst in each."""
+    worst, low = max(disks, key=lambda disk: disk.high), max(disk.low for disk in disks)
+    every = pd.concat([disk.hours for disk in disks]).sort_values(["begin_s", "upper"])
+    return replace(worst, low=low, hours=every.drop_duplicates("begin_s", keep="last"))
+
+
+@dataclass(frozen=True)
+class Observed:
+    """All that was read. tolerance: the share of the time that may be at a cap. source: the caps of
+    the observed disks that they may have reached, which nobody declared if it is `inferred`;
+    held_back: the share of the time at them, at most. answers: of candidates, cheap to dear."""
+
+    demands: tuple[Demand, ...]
+    tolerance: float
+    source: tuple[RateCap, ...] = ()
+    inferred: bool = True
+    held_back: float = 0.0
+    answers: tuple[CandidateAnswer, ...] = ()
+
+    @classmethod
+    def of(
+        cls, demands: Sequence[Demand], tolerance: float, source: Limits | None = None
+    ) -> Observed:
+        """source: the limits of the observed disk, if they are known."""
+        unit = source.io_unit_bytes if source else None
+        heaps = sorted((h for each in demands for h in _heaps(each)), key=lambda heap: -heap.base)
+        caps = replay.caps(source) if source else {heap.name: heap for heap in heaps}.values()
+        whole_s = sum(float(each.step_s.sum()) for each in demands)
+        shares = dict.fromkeys(caps, 0.0)
+        for each, cap in product(demands, shares):
+            reached_s = judged(each, (cap,), unit, slack=0.0).high * float(each.step_s.sum())
+            shares[cap] += reached_s / whole_s
+        reached, held_back = tuple(cap for cap in shares if shares[cap]), sum(shares.values())
+        return cls(tuple(demands), tolerance, reached, source is None, min(1.0, held_back))
+
+    @cached_property
+    def refused(self) -> str:
+        """Why seconds cannot be told, if so."""
+        reasons = (why for demand in self.demands for why in read.refusals(demand))
+        return "; ".join(dict.fromkeys(reasons))
+
+    @property
+    def needs(self) -> tuple[float, ...]:
+        """The least IOPS, of I/Os of IO_BYTES at most, and bytes/s that carry every disk."""
+        return tuple(
+            max(_least(each, counted, most, part * self.tolerance) for each in self.demands)
+            for counted, most, part in _SOLD
+        )
+
+    def against(self, purchases: Sequence[Purchase]) -> Observed:
+        """With an answer for each."""
+        caps = [tuple(replay.caps(each.tier.limits, each.vm)) for each in purchases]
+        disks = [
+            [judged(demand, of, each.unit_bytes) for each, of in zip(purchases, caps, strict=True)]
+            for demand in self.demands  # what is drawn for each is in memory once
+        ]
+        of_nodes = map(_of_worst, zip(*disks, strict=True))
+        return replace(self, answers=tuple(map(self._answer, purchases, caps, of_nodes)))
+
+    @property
+    def worth(self) -> dict[str, Sequence[CandidateAnswer]]:
+        """Of each provider what is worth measuring."""
+        of_providers = gathered((each.purchase.provider, each) for each in self.answers)
+        pairs = ((name, worth_measuring(of, self.tolerance)) for name, of in of_providers.items())
+        return {name: pair for name, pair in pairs if pair}
+
+    def _answer(self, purchase: Purchase, caps: Sequence[RateCap], on: OnDisk) -> CandidateAnswer:
+        # hidden: that none of its caps is as low as one that was reached
+        hidden = not all(any(cap.within(own) for cap in caps) for own in self.source)
+        held = hidden and on.high + self.held_back > self.tolerance
+        little = min(each.coverage for each in self.demands) < read.LEAST_COVERAGE
+        word: Word = "cannot be told"
+        why = purchase.lacks or (self.refused if little else "")
+        if why:
+            pass
+        elif on.low > self.tolerance:
+            word = "would not"
+        elif on.high > self.tolerance:
+            why = self.refused or message("both sides")
+        elif held and not self.inferred:
+            why = message("held back")
+        elif purchase.unit_bytes is None:
+            why = message("no unit")
+        else:
+            word, why = "would have carried", message("seems held back") if held else ""
+        return CandidateAnswer(purchase, on, word, why, hidden)
+
+
+def _heaps(demand: Demand) -> Iterator[RateCap]:
+    for counted, (name, lowest) in _LOWEST.items():
+        rate = (demand.ios if counted == "ios" else demand.bytes) / demand.step_s
+        top = float(np.quantile(rate, 0.9999))
+        (below, _, at_top), _ = np.histogram(rate, np.multiply(_HEAP, top))
+        if top >= lowest and at_top >= max(_FEWEST, _TIMES * below):
+            yield RateCap(name, counted, top, top)
+
+
+def _least(demand: Demand, counted: Counted, most: float, share: float) -> float:
+    """The least rate with which no more than this share is at the cap, or `most`."""
+    rates = np.geomspace(1.0, most, _FINE).tolist()
+    caps = [(RateCap("", counted, rate, rate),) for rate in rates]
+    carries = bisect_left(caps, True, key=lambda cap: judged(demand, cap, IO_BYTES).high <= share)
+    return float(rates[min(carries, _FINE - 1)])
+
+
+def worth_measuring(
+    answers: Sequence[CandidateAnswer], tolerance: float
+) -> Sequence[CandidateAnswer]:
+    """The two to rent, of answers from cheap to dear: the cheapest of which the most, and the
+    cheapest of which the least is within the tolerance. If they are the same, it and that of the
+    cheaper ones which is at its cap least. Fewer, if there are none."""
+    sold = [each for each in answers if each.purchase.tier.price and not each.purchase.lacks]
+    may = next((n for n, each in enumerate(sold) if each.on.low <= tolerance), None)
+    if may is None:
+        return []
+    dearer = [each for each in sold[may + 1 :] if each.on.high <= tolerance]
+    if sold[may].on.high > tolerance and dearer:
+        return [sold[may], dearer[0]]
+    return [*sorted(sold[:may], key=lambda each: each.on.high)[:1], sold[may]]

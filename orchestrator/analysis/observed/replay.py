@@ -1,0 +1,161 @@
+"""A demand held against limits with their burst credit and backlog, step by step.
+
+The rule of a token bucket and that of the hard band of coarse sums are in docs/OBSERVE.md. A bucket
+is a peak limit followed by it, and each of them is a queue that is known in closed form (Lindley:
+v ← max(0, v + x) is the walk of x less its lowest point so far), so that a week is a few passes
+over its steps. What is in the second queue up to the size of the bucket is credit spent, and what
+is beyond it waits. All limits are replayed side by side; a step is at the cap if any is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from orchestrator.analysis.observed.demand import READS, WRITES, Array, Demand
+from orchestrator.analysis.telemetry.disk_demand import AT_CAP
+from orchestrator.tier import Burst, Limits
+
+Counted = Literal["ios", "reads", "writes", "bytes"]
+End = Literal["low", "high"]
+ENDS: tuple[End, End] = ("low", "high")
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
+Numbers = np.ndarray[Any, np.dtype[np.intp]]
+
+
+@dataclass(frozen=True)
+class RateCap:
+    """One limit per second: `base`, `top` while there is credit (the base if it does not burst),
+    and what a full bucket holds, in I/Os or bytes."""
+
+    name: str
+    counted: Counted
+    base: float
+    top: float
+    bucket: float = 0.0
+
+    def within(self, other: RateCap) -> bool:
+        """Whether all that it lets through the other one would let through."""
+        lower = self.base <= other.base and self.top <= other.top and self.bucket <= other.bucket
+        return self.counted == other.counted and lower
+
+
+def caps(disk: Limits, vm: Limits | None = None) -> Iterator[RateCap]:
+    """Those of a disk and of its VM. Burst on demand is not part of them: it is billed apart."""
+    for limits, of in ((disk, ""), (vm or Limits(), " of the VM")):
+        burst, apart = limits.burst, limits.write_iops is not None
+        peak = burst if burst and np.isfinite(burst.duration_s) else Burst(None, None, 0.0)
+        values: tuple[tuple[str, Counted, int | None, int | None], ...] = (
+            ("read IOPS" if apart else "IOPS", "reads" if apart else "ios", limits.iops, peak.iops),
+            ("write IOPS", "writes", limits.write_iops, None),
+            ("bytes/s", "bytes", limits.bytes_per_s, peak.bytes_per_s),
+        )
+        for name, counted, base, most in values:
+            if base:
+                top = max(base, most or 0)
+                yield RateCap(name + of, counted, base, top, (top - base) * peak.duration_s)
+
+
+def asked(
+    demand: Demand, cap: RateCap, unit_bytes: int | None, end: End, slack: float = 0.0
+) -> Array:
+    """What counts against the cap, of a demand that is larger or smaller by `slack` of it. A disk
+    counts an I/O larger than its unit as several, and sums bound that: max(n, bytes ÷ unit) ≤ units
+    < n + bytes ÷ unit; without a unit, n. One count of reads and writes together bounds either."""
+    by = 1 + slack if end == "high" else 1 - slack
+    if cap.counted == "bytes":
+        return by * demand.bytes
+    count, moved = demand.ios, demand.bytes
+    if cap.counted != "ios":
+        which = READS if cap.counted == "reads" else WRITES
+        known, moved = demand.amounts[which], demand.amounts[2 + which]
+        count = np.where(np.isnan(demand.amounts[READS]), count * (end == "high"), known)
+    more = moved / (unit_bytes or np.inf)
+    return by * (count + more if end == "high" else np.maximum(count, more))
+
+
+_WHOLE = np.zeros(1, dtype=np.intp)  # one stretch
+
+
+def queue(grows: Array, starts: Numbers = _WHOLE, start: float = 0.0) -> Array:
+    """v ← max(0, v + x) for each x of `grows`, from `start` at the begin of each stretch."""
+    walks = (np.cumsum(part) + start for part in np.split(grows, starts[1:]))
+    return np.concatenate([w - np.minimum(np.minimum.accumulate(w), 0.0) for w in walks])
+
+
+def _before(values: Array, starts: Numbers, start: float = 0.0) -> Array:
+    earlier = np.roll(values, 1)
+    earlier[starts] = start
+    return earlier
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Of each step: asks: it asks for a cap; at_cap: it is at one if all work is done later; credit
+    left of a full bucket, 0 to 1, of the one with least. An asking step is at the cap too. binding:
+    the cap that is reached in most of the time; "": none is."""
+
+    asks: Flags
+    at_cap: Flags
+    credit: Array
+    binding: str
+
+
+def replayed(
+    asks: Array, step_s: Array, cap: RateCap, full: bool, starts: Numbers = _WHOLE
+) -> tuple[Array, Array, Array]:
+    """The limit, what is served, and the credit of each step. asks: what it asks for; full: the
+    bucket at the begin of each stretch, else it is empty."""
+    limit, bucket = cap.base * step_s, cap.bucket
+    waiting = queue(asks - cap.top * step_s, starts)
+    through = asks + _before(waiting, starts) - waiting
+    if not bucket:
+        return limit, through, np.ones(len(asks))
+    spent = 0.0 if full else bucket
+    debt = queue(through - limit, starts, spent)
+    left = np.maximum(0.0, bucket - debt)
+    backlog = waiting + np.maximum(0.0, debt - bucket)
+    limit = np.minimum(cap.top * step_s, limit + _before(left, starts, bucket - spent))
+    return limit, asks + _before(backlog, starts) - backlog, left / bucket
+
+
+def together(
+    demand: Demand, limits: Sequence[RateCap], unit: int | None, end: End, slack: float = 0.0
+) -> Replay:
+    """Of what a gap did to credit and backlog nothing is known: after each the bucket is taken as
+    full for the low end and as empty for the high one, without backlog."""
+    step_s = demand.step_s
+    asks, at_cap = np.zeros((2, len(step_s)), dtype=bool)
+    credit, reached_s = np.ones(len(step_s)), {"": 0.0}
+    for cap in limits:
+        wanted = asked(demand, cap, unit, end, slack)
+        if not cap.bucket and (wanted < AT_CAP * cap.base * step_s).all():
+            continue
+        limit, served, left = replayed(wanted, step_s, cap, end == "low", demand.starts)
+        asks |= wanted >= AT_CAP * limit
+        reached = served >= AT_CAP * limit
+        at_cap |= reached
+        np.minimum(credit, left, out=credit)
+        reached_s[cap.name] = float(step_s @ reached)
+    return Replay(asks, at_cap, credit, max(reached_s, key=lambda name: reached_s[name]))
+
+
+def hard(
+    demand: Demand, limits: Sequence[RateCap], unit: int | None, slack: float = 0.0
+) -> tuple[float, Array]:
+    """Seconds at any of the caps whatever happens within the intervals: at least, in all; at most,
+    in each interval."""
+    step_s, starts = demand.step_s, demand.starts
+    least_s, most_s = 0.0, np.zeros(len(step_s))
+    for cap in limits:
+        low, high = (asked(demand, cap, unit, end, slack) for end in ENDS)
+        over = queue(low - (1.0 if cap.bucket else AT_CAP) * cap.base * step_s, starts)
+        begins = np.flatnonzero((over > 0) & (_before(over, starts) <= 0))
+        highest = np.maximum.reduceat(over, begins) if len(begins) else begins
+        least_s = max(least_s, float(np.maximum(0, highest - cap.bucket).sum() / cap.base))
+        waits = _before(queue(high - AT_CAP * cap.base * step_s, starts), starts)
+        most_s += (high + waits) / (AT_CAP * cap.base)
+    return min(least_s, float(step_s.sum())), np.minimum(step_s, most_s)

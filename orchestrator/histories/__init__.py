@@ -1,0 +1,1 @@
+"""Histories: what other programs have kept of a disk's counters → sums over intervals."""

@@ -1,0 +1,101 @@
+"""Files of disk counters → tables with INTERVALS: sysstat's JSON (12.6), a CSV, an observation.
+
+sar counts reads, writes and discards together in `tps`, so reads and writes are not known apart,
+and I/Os are an upper figure where a file system discards. iostat's first record is since the start
+of the machine, and says nothing of a second; its times are whole seconds, of which one is left out
+now and then, because a record takes a little longer: each is of the mean distance between two.
+"""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES, grown
+from orchestrator.errors import UNREADABLE, UsageError
+from orchestrator.keys.messages import failure
+from orchestrator.keys.strict_yaml import shipped
+from orchestrator.system import parquet
+
+DEMAND = "demand.parquet"  # of an observation
+_NAMES = shipped(__package__, "names.yaml")["read"]
+_ZONED = r"(?:Z|[+-]\d\d:?\d\d)$"
+
+
+def read(place: Path) -> pd.DataFrame:
+    """Of a file, an observation, or a folder of files. UsageError if it has another form."""
+    try:
+        if not place.is_dir():
+            text = place.read_text(encoding="utf-8")
+            return _sysstat(json.loads(text)) if text.lstrip()[:1] == "{" else _csv(text)
+        if (place / DEMAND).exists():
+            return pd.concat(parquet.parts(place / DEMAND))
+        if parts := live(place):
+            return _live(pd.concat(table for file in parts for table in parquet.parts(file)))
+        return pd.concat([read(file) for file in sorted(place.iterdir())])
+    except (OSError, *UNREADABLE) as error:
+        kind = f"{type(error).__name__}: {error}"
+        raise failure(UsageError, "no history", file=place, error=kind) from error
+
+
+def live(folder: Path) -> list[Path]:
+    """What a live observation has read so far: a folder for each time that it was begun."""
+    return sorted(folder.glob("samples/*/*.parquet"))
+
+
+def _live(samples: pd.DataFrame) -> pd.DataFrame:
+    """Nodes are called with their device behind them."""
+    table = samples.pivot_table("value", ["time_s", "node"], "metric").rename(columns=_NAMES)
+    table = table.reindex(columns=["clock_s", *QUANTITIES]).dropna().reset_index()
+    table[["node", "device"]] = table["node"].str.extract("(.*) (.*)")
+    return grown(table.assign(time_s=table["clock_s"]))
+
+
+def _sysstat(content: Any) -> pd.DataFrame:
+    """Of `sadf -j`, whose records are of the `interval` seconds before their time; of iostat."""
+    records = [
+        {"node": host["nodename"], "stamp": record["timestamp"], **disk}
+        for host in content["sysstat"]["hosts"]
+        for record in host["statistics"]
+        for disk in record.get("disk", ())
+    ]
+    table = pd.DataFrame(records).rename(columns=_NAMES)
+    first = table["stamp"].iloc[0]
+    if isinstance(first, dict):
+        stamp = pd.DataFrame(list(table["stamp"]))
+        if not stamp["utc"].all():
+            raise ValueError("its times are local: leave out -T and -t")
+        step_s: Any = stamp["interval"].astype(float)
+        usual_s: Any = step_s
+        end_s = _unix_s(stamp["date"] + "T" + stamp["time"] + "Z")
+        table = table.assign(reads=np.nan)
+    else:
+        table = table[table["stamp"] != first]
+        end_s = _unix_s(table["stamp"])
+        steps_s = np.diff(np.unique(end_s))
+        usual_s = float(np.median(steps_s))
+        step_s = steps_s[steps_s <= 2 * usual_s].mean()
+    table[list(QUANTITIES[2:])] *= 1024  # kB
+    sums = {name: table[name] * step_s for name in QUANTITIES}
+    return table.assign(begin_s=end_s - usual_s, end_s=end_s, **sums)[list(INTERVALS)]
+
+
+def _csv(text: str) -> pd.DataFrame:
+    """Counters as of `time`, or sums from `begin` to `end`; one that misses a value is a gap."""
+    table = pd.read_csv(io.StringIO(text), dtype={"node": str, "device": str})
+    for name in {"time", "begin", "end"} & set(table):
+        table[f"{name}_s"] = _unix_s(table[name])
+    return table[list(INTERVALS)].dropna() if "begin" in table else grown(table)
+
+
+def _unix_s(times: "pd.Series[Any]") -> "pd.Series[float]":
+    """Of Unix seconds, or of ISO 8601. ValueError without a zone."""
+    if times.dtype.kind in "if":
+        return times.astype(float)
+    if not times.str.contains(_ZONED).all():
+        raise ValueError("its times have no zone: iostat needs S_TIME_FORMAT=ISO")
+    moments = pd.to_datetime(times, format="ISO8601", utc=True) - pd.Timestamp(0, tz="UTC")
+    return moments.dt.total_seconds()

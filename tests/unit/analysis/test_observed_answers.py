@@ -1,0 +1,304 @@
+"""Words on disks of the catalog: by seconds, by seconds drawn from pieces, or by sums alone."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from orchestrator.analysis.observed import replay
+from orchestrator.analysis.observed.demand import (
+    QUANTITIES,
+    Demand,
+    band,
+    by_second,
+    demands,
+    grown,
+    unseen_share,
+)
+from orchestrator.analysis.observed.judging import (
+    SLACK,
+    CandidateAnswer,
+    Observed,
+    judged,
+    worth_measuring,
+)
+from orchestrator.analysis.observed.replay import RateCap
+from orchestrator.tier import Limits
+from orchestrator.tier_catalog.candidates import purchases
+from tests.catalog import CATALOG
+from tests.simulated_demand import START_S, in_seconds, pieces, rates, seconds_of, summed, table
+
+GIB = 2**30
+BURSTY = seconds_of("bursts of 10 s", 5, mean=600.0)
+ONE_PCT = 0.01
+
+
+def observed(
+    *of: Demand, source: Limits | None = None, vm: str | None = None, tolerance: float = ONE_PCT
+) -> dict[str, CandidateAnswer]:
+    observation = Observed.of(of, tolerance, source)
+    offers = purchases(CATALOG, 256 * GIB, observation.needs, None, vm)
+    every = observation.against(offers).answers
+    return {answer.purchase.name: answer for answer in every}
+
+
+def refused(demand: Demand) -> str:
+    return Observed.of([demand], ONE_PCT).refused
+
+
+@functools.cache
+def of_bursty() -> dict[str, CandidateAnswer]:
+    return observed(BURSTY)
+
+
+def words(answers: dict[str, CandidateAnswer], *names: str) -> list[str]:
+    return [answers[name].word for name in names]
+
+
+def test_seconds_give_words() -> None:
+    answers = of_bursty()
+    assert words(answers, "azure/P15", "azure/P80", "azure/S80") == [
+        "would not",
+        "would have carried",
+        "would not",
+    ]
+    assert answers["azure/P15"].on.binding == "IOPS"
+    assert all(answer.on.low <= answer.on.high for answer in answers.values())
+
+
+def test_the_least_that_carries_is_bought_and_less_would_not_do() -> None:
+    answers = of_bursty()
+    names = [name for name in answers if name.startswith("azure/premium-v2")]
+    carrying = [name for name in names if answers[name].word == "would have carried"]
+    limits = min(answers[name].purchase.tier.limits.iops or 0 for name in carrying)
+    less = RateCap("IOPS", "ios", limits - 200, limits - 200)
+    assert limits not in (3000, 12_000, 48_000)
+    assert replay.together(BURSTY, [less], 2**18, "high", SLACK).at_cap.mean() > 0.9 * ONE_PCT
+
+
+def test_a_tenth_more_or_less_is_between_the_bounds() -> None:
+    """A disk that has just enough for what was seen may be asked for more than that."""
+    steady = in_seconds(np.full(7200, 1000.0))
+    for rate, low, high in ((900.0, 1.0, 1.0), (1060.0, 0.0, 1.0), (1200.0, 0.0, 0.0)):
+        on = judged(steady, (RateCap("IOPS", "ios", rate, rate),), None)
+        assert (on.low, on.high) == (low, high)
+
+
+def test_the_busiest_node_decides() -> None:
+    calm = replace(in_seconds(np.full(86_400, 5.0), node="db-2"), device="sdd")
+    answers = observed(calm, BURSTY)
+    assert words(answers, "azure/P15") == ["would not"]
+    assert set(answers["azure/P15"].on.hours["node"]) == {"db-1"}
+
+
+def test_the_machine_is_a_limit_too() -> None:
+    load = seconds_of("poisson", 1, 7200, mean=4500.0)
+    assert words(observed(load), "azure/P40") == ["would have carried"]
+    small = observed(load, vm="azure/Standard_D2s_v5")
+    assert small["azure/P40"].word != "would have carried"
+    assert small["azure/P40"].on.binding == "IOPS of the VM"
+    assert all(name.startswith("azure/") for name in small)
+
+
+def test_sums_alone_settle_what_is_far_off_and_say_why_the_rest_is_not() -> None:
+    answers = observed(summed(BURSTY, 600))
+    assert words(answers, "azure/E40", "azure/P30") == ["would not", "cannot be told"]
+    assert "readings are 600 s apart, with 0 pieces" in answers["azure/P30"].why
+    assert words(answers, "azure/P80") == ["cannot be told"]  # what a second asks, nobody knows
+    calm = observed(summed(in_seconds(np.full(86_400, 5.0)), 600))
+    assert words(calm, "azure/P30") == ["would have carried"]
+
+
+def test_pieces_in_seconds_narrow_the_band() -> None:
+    coarse = summed(BURSTY, 15)
+    shown = replace(coarse, pieces=pieces(BURSTY, 168, 300))
+    caps = (RateCap("IOPS", "ios", 2300.0, 2300.0),)
+    truth = float(replay.together(BURSTY, caps, None, "high").at_cap.mean())
+    wide, narrow = (judged(each, caps, None) for each in (coarse, shown))
+    assert wide.low <= narrow.low <= truth <= narrow.high <= wide.high
+    assert narrow.high - narrow.low < 0.5 * (wide.high - wide.low)
+    answers = observed(shown)
+    assert words(answers, "azure/P15", "azure/P80") == ["would not", "would have carried"]
+
+
+def test_averages_show_credit_where_a_bucket_lasts_much_longer() -> None:
+    mean = float(BURSTY.ios.mean())
+    caps = (RateCap("IOPS", "ios", 0.9 * mean, 3 * mean, 2.1 * mean * 1800),)
+    truth, minutes, long = (
+        judged(each, caps, None) for each in (BURSTY, summed(BURSTY, 60), summed(BURSTY, 600))
+    )
+    assert truth.empty_s and minutes.empty_s and truth.empty_s[1] > 0.05 * 86_400
+    assert minutes.empty_s == pytest.approx(truth.empty_s, abs=0.01 * 86_400)
+    assert long.empty_s is None and long.hours["credit"].isna().all()
+
+
+def test_draws_keep_the_sums_of_each_interval() -> None:
+    coarse = replace(summed(BURSTY, 60), pieces=pieces(BURSTY, 24, 300))
+    for fine in by_second(coarse, draws=2):
+        assert fine.is_fine
+        assert summed(fine, 60).amounts == pytest.approx(coarse.amounts)
+
+
+@pytest.mark.parametrize(
+    ("count", "each_s", "why"),
+    [(23, 300, "with 23 pieces in seconds"), (24, 150, "last 180 s or more, of 24")],
+)
+def test_too_few_or_too_short_pieces_are_refused(count: int, each_s: int, why: str) -> None:
+    shown = replace(summed(BURSTY, 60), pieces=pieces(BURSTY, count, each_s))
+    assert why in refused(shown)
+
+
+def test_a_regime_beyond_the_pieces_is_refused() -> None:
+    count = np.full(86_400, 100.0)
+    count[40_000:50_000] = 900.0
+    fine = in_seconds(count)
+    calm = tuple(rates(fine.part(slice(start, start + 300))) for start in range(0, 24_000, 1000))
+    why = refused(replace(summed(fine, 60), pieces=calm))
+    assert why == "12 % of the time had rates that no piece in seconds has"
+
+
+def test_the_unseen_share() -> None:
+    assert unseen_share(24) == pytest.approx(0.117, abs=1e-3)
+    assert unseen_share(168) == pytest.approx(0.0177, abs=1e-4)
+
+
+def test_a_band_is_doubled_and_stays_within_the_hard_one() -> None:
+    doubled = band([0.1, 0.2, 0.3], (0.05, 0.5))
+    assert doubled == pytest.approx((0.05, 0.4))
+    assert band([0.1, 0.1], (0, 1)) == pytest.approx((0.08, 0.12))
+
+
+def test_reads_and_writes_together_bound_either_where_they_are_limited_apart() -> None:
+    """sar: 5,000 I/Os a second may be reads, or none of them may be."""
+    for count, word in ((5.0, "would have carried"), (5000.0, "cannot be told")):
+        together = in_seconds(np.full(7200, count))
+        together.amounts[0] = np.nan
+        caps = (RateCap("read IOPS", "reads", 750.0, 750.0),)
+        on = judged(together, caps, 2**18)
+        assert on.low == 0 and (on.high > ONE_PCT) == (word == "cannot be told")
+
+
+def test_an_unknown_unit_never_carries_but_may_fail() -> None:
+    busy, idle = (observed(in_seconds(np.full(7200, count))) for count in (9000.0, 5.0))
+    assert words(busy, "gcp/pd-balanced:size=256GiB") == ["would not"]
+    assert "not documented" in idle["gcp/pd-balanced:size=256GiB"].why
+
+
+# ------------------------------------------------------------------ the observed disk's own cap
+
+
+def shaped(asks: Demand, cap: float) -> Demand:
+    """As it leaves a disk with that cap."""
+    own = RateCap("IOPS", "ios", cap, cap)
+    _, served, _ = replay.replayed(asks.ios, asks.step_s, own, full=True)
+    return in_seconds(served)
+
+
+def test_a_capped_source_says_at_least_of_larger_tiers_alone() -> None:
+    seen = shaped(BURSTY, 2300.0)
+    answers = observed(seen, source=Limits(2300, 150_000_000))
+    true = of_bursty()
+    assert answers["azure/E60"].on.high == pytest.approx(true["azure/E60"].on.high, abs=1e-4)
+    assert answers["azure/E60"].on.high > 0.05 and not answers["azure/E60"].at_least
+    assert answers["azure/P15"].at_least and answers["azure/P30"].at_least  # P15 bursts higher
+    assert answers["azure/P30"].word == "cannot be told"
+    assert answers["azure/P30"].why == "the observed disk held its load back"
+
+
+def test_whether_coarse_readings_were_at_a_declared_cap_is_bounded() -> None:
+    """A mean of minutes that is far below the cap hides seconds at it."""
+    source = Limits(2300, 150_000_000)
+    minutes = summed(shaped(BURSTY, 2300.0), 60)
+    true = Observed.of([shaped(BURSTY, 2300.0)], ONE_PCT, source).held_back
+    alone = Observed.of([minutes], ONE_PCT, source)
+    assert alone.held_back >= true > 2 * float((minutes.ios >= 0.95 * 60 * 2300).mean())
+    shown = replace(minutes, pieces=pieces(shaped(BURSTY, 2300.0), 168, 300))
+    assert true <= Observed.of([shown], ONE_PCT, source).held_back < alone.held_back
+    answers = observed(shown, source=source)
+    assert answers["azure/P80"].at_least and words(answers, "azure/P80") == ["cannot be told"]
+
+
+def test_an_undeclared_cap_shows_as_a_heap() -> None:
+    held = Observed.of([shaped(BURSTY, 2300.0)], ONE_PCT)
+    heaps = {cap.name: cap.base for cap in held.source}
+    assert held.inferred and heaps["IOPS"] == pytest.approx(2300, rel=0.02)
+    assert held.held_back > 0.02
+    assert Observed.of([BURSTY], ONE_PCT).held_back == 0
+
+
+# ------------------------------------------------------------------ readings
+
+
+def counters(times_s: Sequence[float], values: Sequence[float]) -> pd.DataFrame:
+    """A disk whose counters all stood so at those seconds."""
+    rows = [
+        (START_S + time, "db-1", "sda", *4 * [v]) for time, v in zip(times_s, values, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["time_s", "node", "device", *QUANTITIES])
+
+
+def counted(times_s: Sequence[float]) -> Demand:
+    """A disk with 100 I/Os a second, read at those seconds."""
+    (demand,) = demands(grown(counters(times_s, [50.0 * time for time in times_s])))
+    return demand
+
+
+def test_a_lost_reading_is_a_gap_and_no_burst() -> None:
+    demand = counted([0, 15, 30, 60, 75, 90])
+    assert (demand.step_s == 15).all() and len(demand.starts) == 2
+    assert demand.coverage == pytest.approx(60 / 90)
+
+
+def test_a_counter_that_began_anew_is_a_gap() -> None:
+    (demand,) = demands(grown(counters([0, 1, 2, 3], [5.0, 10.0, 2.0, 4.0])))
+    assert (demand.begin_s - START_S).tolist() == [0, 2] and demand.ios.tolist() == [10, 4]
+
+
+def test_each_disk_has_its_own_counters() -> None:
+    both = pd.concat([counters([0, 1, 2], [0, 3, 6]).assign(node=node) for node in ("a", "b")])
+    assert [each.ios.tolist() for each in demands(grown(both))] == [[6, 6], [6, 6]]
+
+
+def test_seconds_beside_coarse_readings_of_the_same_disk_are_its_pieces() -> None:
+    coarse = summed(BURSTY, 60)
+    fine = [BURSTY.part(slice(n * 3600, n * 3600 + 300)) for n in range(24)]
+    (whole,) = demands(table(coarse, *fine))
+    assert whole.resolution_s == 60 and len(whole.pieces) == 24
+    assert whole.pieces[3] == pytest.approx(rates(fine[3]))
+    assert whole.ios == pytest.approx(coarse.ios)
+    (alone,) = demands(table(coarse, BURSTY))
+    assert alone.is_fine and len(alone.ios) == 86_400 and not alone.pieces
+
+
+def test_an_interval_that_overlaps_is_left_out() -> None:
+    minutes = summed(BURSTY, 60).part(slice(0, 3))
+    late = replace(minutes, begin_s=minutes.begin_s + 30, end_s=minutes.end_s + 30)
+    (demand,) = demands(table(minutes, late))
+    assert (demand.begin_s - START_S).tolist() == [0, 60, 120]
+
+
+def test_little_of_the_time_gives_no_word() -> None:
+    kept = np.concatenate((np.arange(2000), np.arange(3000, 7200)))
+    answers = observed(in_seconds(np.full(7200, 5.0)).part(kept))
+    assert words(answers, "azure/P30") == ["cannot be told"]
+    assert answers["azure/P30"].why == "only 86 % of the time was read"
+
+
+def test_the_two_worth_measuring() -> None:
+    answers = [a for a in of_bursty().values() if a.purchase.provider == "azure"]
+    cheaper, carries = worth_measuring(answers, 0.02)
+    assert carries.on.high <= 0.02 < cheaper.on.low
+    before = answers[: answers.index(carries)]
+    assert all(cheaper.on.high <= answer.on.high for answer in before)
+    may, carries = worth_measuring(answers, ONE_PCT)
+    assert may.on.low <= ONE_PCT < may.on.high and carries.word == "would have carried"
+    costs = [each.purchase.tier.price for each in (may, carries)]
+    assert costs[0] and costs[1] and costs[0].monthly <= costs[1].monthly
+    calm = observed(in_seconds(np.full(7200, 5.0)), tolerance=0.5)
+    two = worth_measuring([a for a in calm.values() if a.purchase.provider == "azure"], 0.5)
+    assert [a.word for a in two] == ["would have carried"]  # nothing cheaper is sold

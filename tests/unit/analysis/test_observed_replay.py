@@ -1,0 +1,149 @@
+"""A demand against one limit: the closed form is the sheet of steps, and bounds are bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from orchestrator.analysis.observed import replay
+from orchestrator.analysis.observed.demand import Array, Demand
+from orchestrator.analysis.observed.replay import RateCap, replayed, together
+from orchestrator.tier import Burst, Limits
+from tests.simulated_demand import in_seconds, seconds_of, summed
+
+AT_CAP = 0.95
+SEEDS = range(25)
+
+
+def step_by_step(
+    asks: Array, step_s: Array, cap: RateCap, full: bool
+) -> list[tuple[bool, float, float]]:
+    """At the cap, backlog, credit: the rule as it stands in the module's docstring."""
+    backlog, credit, told = 0.0, cap.bucket if full else 0.0, []
+    for amount, seconds in zip(asks, step_s, strict=True):
+        limit = min(cap.top * seconds, cap.base * seconds + credit)
+        served = min(backlog + amount, limit)
+        backlog += amount - served
+        credit = min(cap.bucket, max(0.0, credit - (served - cap.base * seconds)))
+        told.append((bool(served >= AT_CAP * limit - 1e-9), backlog, credit))
+    return told
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("full", [True, False])
+@pytest.mark.parametrize("top", [100.0, 250.0])
+def test_the_closed_form_is_the_rule(seed: int, full: bool, top: float) -> None:
+    random = np.random.default_rng(seed)
+    asks = random.gamma(0.4, 250.0, 400)
+    step_s = random.uniform(0.9, 1.1, 400)
+    cap = RateCap("IOPS", "ios", 100.0, top, (top - 100.0) * 20)
+    limit, served, left = replayed(asks, step_s, cap, full)
+    at_cap, backlog, credit = zip(*step_by_step(asks, step_s, cap, full), strict=True)
+    assert np.cumsum(asks - served) == pytest.approx(np.array(backlog), abs=1e-6)
+    assert np.array_equal(served >= AT_CAP * limit, at_cap)
+    if cap.bucket:
+        assert left == pytest.approx(np.array(credit) / cap.bucket, abs=1e-9)
+    assert (served[asks >= AT_CAP * limit] >= AT_CAP * limit[asks >= AT_CAP * limit]).all()
+
+
+def test_a_smaller_limit_sees_through_a_larger_one() -> None:
+    """What a larger disk has let through leaves a smaller one as the demand itself would."""
+    asks = seconds_of("bursts of 10 s", 3, 20_000).ios
+    step_s = np.ones(len(asks))
+    large = RateCap("IOPS", "ios", 900.0, 1500.0, 9000.0)
+    small = RateCap("IOPS", "ios", 700.0, 1200.0, 6000.0)
+    _, through, _ = replayed(asks, step_s, large, full=True)
+    shares = []
+    for each in (asks, through):
+        limit, served, _ = replayed(each, step_s, small, full=True)
+        shares.append(float((served >= AT_CAP * limit).mean()))
+    assert shares[0] == pytest.approx(shares[1], abs=1e-4)
+    assert shares[0] > 0.05
+    assert (through <= large.top).all()
+
+
+def test_limits_of_disk_and_machine_become_caps() -> None:
+    burst = Burst(3500, 170_000_000, 1800.0)
+    disk, rate = replay.caps(Limits(1100, 125_000_000, burst=burst))
+    assert (disk.base, disk.top, disk.bucket) == (1100, 3500, 2400 * 1800)
+    assert (rate.counted, rate.bucket) == ("bytes", 45_000_000 * 1800)
+    apart = replay.caps(Limits(), Limits(3000, None, write_iops=15_000))
+    assert [(cap.name, cap.counted, cap.base) for cap in apart] == [
+        ("read IOPS of the VM", "reads", 3000),
+        ("write IOPS of the VM", "writes", 15_000),
+    ]
+    alike = replay.caps(Limits(3000, None, write_iops=3000))
+    assert [cap.counted for cap in alike] == ["reads", "writes"]
+    assert list(replay.caps(Limits(5000, burst=Burst(30_000, None, float("inf"))))) == [
+        RateCap("IOPS", "ios", 5000, 5000)
+    ]
+
+
+def test_units_are_bounded_from_sums() -> None:
+    """495 small I/Os and one of 2 MiB in a second count 503 on a disk whose unit is 256 KiB."""
+    demand = in_seconds(np.array([496.0]), io_bytes=0.0)
+    demand.amounts[3] = 495 * 4096 + 2**21
+    cap = RateCap("IOPS", "ios", 500.0, 500.0)
+    low, high = (replay.asked(demand, cap, 2**18, end) for end in ("low", "high"))
+    assert low[0] <= 503 <= high[0]
+    assert replay.asked(demand, cap, None, "high")[0] == 496
+
+
+def test_nothing_is_carried_over_a_gap() -> None:
+    whole = in_seconds(np.full(200, 150.0))
+    kept = np.concatenate((np.arange(100), np.arange(160, 200)))
+    cap = RateCap("IOPS", "ios", 100.0, 200.0, 100.0 * 30)
+    low, high = (together(whole.part(kept), [cap], None, end) for end in ("low", "high"))
+    assert (low.credit[100], high.credit[100]) == (pytest.approx(1 - 50 / 3000), 0.0)
+    assert low.at_cap[99] and not low.at_cap[100]
+
+
+def test_a_second_is_at_the_cap_if_any_limit_is() -> None:
+    demand = in_seconds(np.array([95.0, 10.0, 10.0]))
+    demand.amounts[3] = [1.0, 1e6, 1.0]
+    caps = RateCap("IOPS", "ios", 100.0, 100.0), RateCap("bytes/s", "bytes", 1e6, 1e6)
+    both = together(demand, caps, None, "low")
+    assert both.at_cap.tolist() == [True, True, False]
+    assert both.binding == "IOPS" and (both.credit == 1).all()
+
+
+# ------------------------------------------------------------------ the hard band
+
+
+def hard(coarse: Demand, cap: RateCap) -> tuple[float, float]:
+    """Seconds at the cap, at least and at most."""
+    least_s, most_s = replay.hard(coarse, [cap], None)
+    return least_s, float(most_s.sum())
+
+
+BUCKETS = [(1.0, 0.0), (2.5, 60.0), (4.0, 900.0)]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("peak", "lasts_s"), BUCKETS)
+@pytest.mark.parametrize("step_s", [15, 60, 300])
+def test_the_hard_band_holds_the_truth(seed: int, peak: float, lasts_s: float, step_s: int) -> None:
+    """Whatever happens within the intervals, with credit and without, full at first or empty."""
+    for process in ("poisson", "bursts of 0.5 s", "bursts of 10 s", "checkpoints", "mixed"):
+        fine = seconds_of(process, seed, 4 * 3600)
+        base = float(fine.ios.mean()) * (0.8, 1.1, 1.5, 2.0, 3.0, 6.0)[seed]
+        cap = RateCap("IOPS", "ios", base, peak * base, (peak - 1) * base * lasts_s)
+        lower_s, upper_s = hard(summed(fine, step_s), cap)
+        for full in (True, False):
+            limit, served, _ = replayed(fine.ios, fine.step_s, cap, full)
+            at_cap_s = float((served >= AT_CAP * limit).sum())
+            assert lower_s - 1e-6 <= at_cap_s <= upper_s + 1e-6, (process, full)
+
+
+def test_the_hard_band_settles_what_is_far_off() -> None:
+    def band(count: float, cap: RateCap, start: Array | None = None) -> tuple[float, float]:
+        fine = in_seconds(np.full(3600, count))
+        lower_s, upper_s = hard(summed(fine, 60), cap)
+        return lower_s / 3600, upper_s / 3600
+
+    small = RateCap("IOPS", "ios", 500.0, 500.0)
+    assert band(2.0, small)[1] < 0.005
+    assert band(600.0, small)[0] > 0.15
+    bursting = RateCap("IOPS", "ios", 500.0, 3000.0, 2500.0 * 300)
+    assert band(600.0, bursting)[0] == 0  # 100 I/Os a second above the base, for an hour
+    assert band(1200.0, bursting)[0] > 0.5  # after 18 minutes the credit is gone

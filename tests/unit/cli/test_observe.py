@@ -1,0 +1,241 @@
+"""`tierbench observe`: its folder and its page, from files and from itself; what it refuses."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from orchestrator.analysis.observed import replay
+from orchestrator.analysis.observed.demand import demands
+from orchestrator.analysis.observed.replay import RateCap
+from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
+from orchestrator.histories import files
+from orchestrator.system import parquet
+from orchestrator.system.clock import MadeUpClock
+from tests import ROOT
+from tests.apps import an_app, tierbench
+from tests.simulated_demand import in_seconds, seconds_of, summed, table
+
+CSV = ROOT / "tests/fixtures/histories/disk.csv"
+BURSTY = seconds_of("bursts of 10 s", 5, 6 * 3600, mean=600.0)
+ON = ("--vm", "azure/Standard_D8s_v5", "--size", "250GiB")
+
+
+def stored(folder: Path, *demands: Any) -> Path:
+    """An observation that has read this."""
+    folder.mkdir(exist_ok=True)
+    parquet.write(folder / "demand.parquet", [table(*demands)])
+    return folder
+
+
+def observed(results: Path, *words: str) -> Path:
+    assert tierbench(an_app(results), "observe", *words, "--results", str(results)) == EXIT_DONE
+    return max(results.glob("*observed*"))
+
+
+@pytest.fixture(scope="module")
+def of_seconds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("observed")
+    file = stored(folder / "read", BURSTY, replace(BURSTY, node="db-2"))
+    return observed(folder, "--file", str(file), *ON)
+
+
+def test_a_file_becomes_a_page_with_words(tmp_path: Path) -> None:
+    folder = observed(tmp_path, "--file", str(CSV), *ON)
+    facts = json.loads((folder / "observed.json").read_text())
+    assert facts["read"][0]["device"] == "vda" and facts["refused"] == ""
+    text = (folder / "report.md").read_text()
+    assert "Nothing was loaded, and no such disk was touched." in text
+    assert "counters every 1 s" in text
+
+
+def test_the_folder_has_what_the_document_lists(of_seconds: Path) -> None:
+    assert {file.name for file in of_seconds.iterdir()} == {
+        *("observed.json", "demand.parquet", "candidates.csv", "hours.parquet"),
+        *("profiles", "charts", "report.md", "report.html"),
+    }
+    rows = pd.read_csv(of_seconds / "candidates.csv").set_index("candidate")
+    assert rows.loc["azure/P15", "word"] == "would not"
+    assert rows.loc["azure/P80", "word"] == "would have carried"
+    assert (rows["low"] <= rows["high"]).all()
+    priced = rows["monthly"].dropna()
+    assert priced.is_monotonic_increasing and set(rows["currency"].dropna()) == {"USD"}
+    hours = pd.concat(parquet.parts(of_seconds / "hours.parquet"))
+    assert set(hours["node"]) <= {"db-1", "db-2"}
+    assert (hours.groupby("candidate").size() == 6).all()
+
+
+def test_its_busiest_hour_is_the_load_for_a_campaign(of_seconds: Path) -> None:
+    facts = json.loads((of_seconds / "observed.json").read_text())
+    busiest = facts["busiest_hour"]
+    of_hours = BURSTY.ios.reshape(6, 3600).sum(axis=1)
+    assert busiest["writes_per_s"] == pytest.approx(2 * of_hours.max() / 3600)  # of both nodes
+    assert busiest["reads_per_s"] == 0
+
+
+def test_reads_that_are_not_known_apart_are_none(tmp_path: Path) -> None:
+    sadf = ROOT / "tests/fixtures/histories/sadf.json"
+    folder = observed(tmp_path, "--file", str(sadf), "--device", "vda", *ON)
+    busiest = json.loads((folder / "observed.json").read_text())["busiest_hour"]
+    assert busiest["reads_per_s"] is None and busiest["writes_per_s"] > 100
+
+
+def test_two_profiles_are_written_that_the_program_takes(of_seconds: Path) -> None:
+    files = sorted((of_seconds / "profiles").glob("*.yaml"))
+    assert len(files) == 2
+    contents = [yaml.safe_load(file.read_text()) for file in files]
+    assert all(content["cluster"] == "azure-d8s-v5" for content in contents)
+    assert tierbench(an_app(of_seconds), "validate", *map(str, files)) == EXIT_DONE
+    command = (of_seconds / "report.md").read_text().partition("tierbench compare")[2]
+    assert all(str(file) in command for file in files)
+    kept = (of_seconds / "profiles" / "compare.sh").read_text()
+    assert kept.strip() == "tierbench compare" + command.partition("\n")[0]
+
+
+def test_each_hour_has_its_place_in_the_strip(of_seconds: Path) -> None:
+    """Times keep all their digits in the drawing, and each candidate with a price has its strip."""
+    drawn = (of_seconds / "report.html").read_text().partition('id="drawings">')[2]
+    packed = gzip.decompress(base64.b64decode(drawn.partition("</script>")[0]))
+    week = json.loads(packed)["charts"]["week"]["datasets"]["hours"]
+    hours = sorted({row["from"] for row in week})
+    assert (np.diff(hours) == 3_600_000).all() and len(hours) == 6
+    rows = pd.read_csv(of_seconds / "candidates.csv")
+    assert len({row["candidate"] for row in week}) == rows["monthly"].notna().sum()
+
+
+def test_words_of_proof_are_not_in_the_answers(of_seconds: Path) -> None:
+    text = (of_seconds / "report.md").read_text().partition("## Hour by hour")[0]
+    answer = text.partition("Not said:")[0]
+    assert "would have carried it" in answer
+    for word in ("enough", "better", "worse", "p99"):
+        assert word not in answer
+
+
+def test_the_report_follows_from_the_folder_alone(of_seconds: Path, tmp_path: Path) -> None:
+    again = observed(tmp_path, "--file", str(of_seconds), *ON)
+    for name in ("candidates.csv", "demand.parquet", "hours.parquet", "charts/week.svg"):
+        assert (again / name).read_bytes() == (of_seconds / name).read_bytes()
+    for name in ("report.md", "report.html"):
+        told = [f.joinpath(name).read_text().replace(str(f), "") for f in (again, of_seconds)]
+        assert told[0] == told[1]
+
+
+def test_pieces_are_kept_with_what_they_calibrate(tmp_path: Path) -> None:
+    fine = [BURSTY.part(slice(n * 900, n * 900 + 120)) for n in range(24)]
+    folder = observed(
+        tmp_path, "--file", str(stored(tmp_path / "read", summed(BURSTY, 15), *fine)), *ON
+    )
+    (demand,) = demands(files.read(folder))
+    assert len(demand.pieces) == 24 and demand.resolution_s == 15
+    text = (folder / "report.md").read_text()
+    assert "shape of seconds is that of 24 pieces" in text and "less than 12 %" in text
+
+
+def test_sums_alone_are_said_to_tell_no_seconds(tmp_path: Path) -> None:
+    read = stored(tmp_path / "read", summed(BURSTY, 600))
+    text = (observed(tmp_path, "--file", str(read), *ON) / "report.md").read_text()
+    assert "seconds unknown" in text and "bounds alone that need no seconds" in text
+
+
+def test_prices_of_several_providers_are_said_to_be_of_several_lists(tmp_path: Path) -> None:
+    read = stored(tmp_path / "read", BURSTY.part(slice(0, 3600)))
+    folder = observed(tmp_path, "--file", str(read), "--size", "250GiB")
+    assert "Prices are not of one list (" in (folder / "report.md").read_text()
+    names = pd.read_csv(folder / "candidates.csv")["candidate"]
+    assert {name.partition("/")[0] for name in names} == {"aws", "azure", "gcp"}
+    assert len(list((folder / "profiles").glob("*.yaml"))) == 6  # two of each
+
+
+def test_a_capped_source_says_at_least(tmp_path: Path) -> None:
+    read = stored(tmp_path / "read", BURSTY)
+    folder = observed(tmp_path, "--file", str(read), "--source", "azure/P20", *ON)
+    text = (folder / "report.md").read_text()
+    assert "the observed disk was at its own cap (IOPS 2,300" in text
+    rows = pd.read_csv(folder / "candidates.csv").set_index("candidate")
+    assert rows.loc["azure/P80", "at_least"] and not rows.loc["azure/S50", "at_least"]
+    every = text.partition("## Every disk")[2].splitlines()
+    (larger,) = (line for line in every if line.startswith("| azure/P80 "))
+    (smaller,) = (line for line in every if line.startswith("| azure/S50 "))
+    assert "at least" in larger and "at least" not in smaller
+
+
+def test_a_cap_that_readings_alone_show_is_a_doubt_and_takes_no_word(tmp_path: Path) -> None:
+    """Nobody said that the disk has it, so that a larger one keeps its word."""
+    own = RateCap("IOPS", "ios", 2300.0, 2300.0)
+    _, served, _ = replay.replayed(BURSTY.ios, BURSTY.step_s, own, full=True)
+    folder = observed(tmp_path, "--file", str(stored(tmp_path / "read", in_seconds(served))), *ON)
+    text = (folder / "report.md").read_text()
+    assert "held back?" in text and "readings are heaped at bytes/s 18,841,600 and IOPS 2,3" in text
+    (larger,) = (line for line in text.splitlines() if line.startswith("| azure/P80 "))
+    assert "would have carried" in larger and "at least" in larger and "unless the" in larger
+    rows = pd.read_csv(folder / "candidates.csv").set_index("candidate")
+    assert rows.loc["azure/S50", "word"] == "would not"
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        ((), "there is nothing to observe"),
+        (("--file", "nowhere.json"), "nowhere.json cannot be read"),
+        (("--file", str(CSV), "--at-cap", "100"), "it is a percentage"),
+        (("--file", str(CSV), "--device", "sdc"), "no readings of sdc"),
+        (("--file", str(CSV), "--vm", "azure/none"), "unknown VM size"),
+        (("--file", str(CSV), "--source", "azure/P99"), "unknown tier"),
+        (("--file", str(CSV), "--last", "1x"), "a time such as 30s"),
+        (("--exporter", "http://a:1"), "--exporter needs --device"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(
+    words: tuple[str, ...], what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app = an_app(tmp_path)
+    assert tierbench(app, "observe", *words, "--results", str(tmp_path)) == EXIT_USAGE
+    assert what in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_server_that_does_not_answer(tmp_path: Path) -> None:
+    words = ("--prometheus", "http://127.0.0.1:9", "--results", str(tmp_path))
+    assert tierbench(an_app(tmp_path), "observe", *words) == EXIT_UNAVAILABLE
+
+
+def test_an_exporter_that_does_not_answer_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app = replace(an_app(tmp_path), clock=MadeUpClock(1.8e9))
+    words = ("--exporter", "http://127.0.0.1:9", "--device", "sdc", "--last", "5s")
+    assert tierbench(app, "observe", *words, "--results", str(tmp_path)) == EXIT_UNAVAILABLE
+    assert "nothing was read: node_exporter: OSError: 127.0.0.1:9 sdc: " in capsys.readouterr().err
+
+
+def test_what_a_live_one_has_read_so_far_can_be_judged(tmp_path: Path) -> None:
+    counters = pd.read_csv(CSV).rename(columns={"time": "clock_s"}).drop(columns=["node"])
+    names = {name: f"disk_{name}_total" for name in ("reads", "writes", "read_bytes")}
+    names |= {"written_bytes": "disk_written_bytes_total", "device": "node"}
+    counters = counters.rename(columns=names).assign(time_s=counters["clock_s"], node="db-1 vda")
+    every = counters.melt(["time_s", "node"], var_name="metric").assign(unit="")
+    for number, part in enumerate((every.iloc[:60], every.iloc[60:])):
+        file = tmp_path / "live" / "samples" / "1795673940" / f"{number}.parquet"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        parquet.write(file, [part])
+    folder = observed(tmp_path, "--file", str(tmp_path / "live"), *ON)
+    (demand,) = demands(files.read(folder))
+    assert len(demand.begin_s) == len(counters) - 1 and demand.device == "vda"
+
+
+def test_it_can_be_had_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--file", str(CSV), "--json", *ON, "--results", str(tmp_path))
+    assert tierbench(an_app(tmp_path), "observe", *words) == EXIT_DONE
+    answers = json.loads(capsys.readouterr().out)["answers"]
+    assert {"candidate", "word", "low", "high"} <= set(answers[0])

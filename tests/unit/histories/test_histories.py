@@ -1,0 +1,237 @@
+"""Histories of one disk, kept by real programs over the same 100 seconds, say the same.
+
+tests/fixtures/histories: iostat and sadf of sysstat 12.6.1, Prometheus 2.42.0 that read
+node_exporter 1.5.0 every second and every 15 s (its answers to the very queries), and a loop over
+/proc/diskstats, all on one machine with bursts of synchronous writes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from orchestrator.analysis.observed.demand import Demand, demands
+from orchestrator.errors import UsageError
+from orchestrator.histories import files, prometheus
+from tests import ROOT
+
+FOLDER = ROOT / "tests" / "fixtures" / "histories"
+BEGIN_S = 1795673940.0  # 06:19 UTC, when all of them had begun
+ANSWERS = json.loads((FOLDER / "prometheus.json").read_text())
+
+
+def answered(url: str, timeout_s: float, question: Mapping[str, Any]) -> Any:
+    """What the server answered to this query, at the same time."""
+    assert url == "http://prom:9090/api/v1/query" and question["time"] == BEGIN_S + 100
+    return ANSWERS[question["query"]]
+
+
+def of_prometheus(job: str, get: Callable[..., Any] = answered) -> Demand:
+    at = "http://prom:9090/", f'job="{job}"', "vda", BEGIN_S, BEGIN_S + 100
+    (demand,) = demands(prometheus.read(*at, get=get))
+    return demand
+
+
+def of_file(name: str) -> Demand:
+    read = files.read(FOLDER / name)
+    (demand,) = demands(read[read["device"] == "vda"])
+    return demand
+
+
+READERS: dict[str, Callable[[], Demand]] = {
+    "csv": lambda: of_file("disk.csv"),
+    "iostat": lambda: of_file("iostat.json"),
+    "sadf": lambda: of_file("sadf.json"),
+    "Prometheus, 1 s": lambda: of_prometheus("fine"),
+    "Prometheus, 15 s": lambda: of_prometheus("node"),
+}
+
+
+def total(amount: np.ndarray[Any, Any], demand: Demand, begin_s: float, end_s: float) -> float:
+    """Between two moments, evenly within an interval."""
+    times = np.concatenate((demand.begin_s[:1], demand.end_s))
+    sums = np.concatenate(([0.0], np.cumsum(amount)))
+    begin, end = np.interp([begin_s, end_s], times, sums)
+    return float(end - begin)
+
+
+def closest(exact: float, amount: np.ndarray[Any, Any], demand: Demand, begin_s: float) -> float:
+    """Its total over 75 s, shifted by up to a second: stamps of iostat and sadf are whole seconds,
+    and a burst may lie across either end."""
+    shifts = np.arange(-1.0, 1.01, 0.1)
+    totals = [total(amount, demand, begin_s + by, begin_s + by + 75) for by in shifts]
+    return min(totals, key=lambda each: abs(each - exact))
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_all_say_the_same(name: str) -> None:
+    """Between two scrapes at 15 s, so that no reader has to divide one."""
+    exact, other = of_prometheus("fine"), READERS[name]()
+    begin_s = float(of_prometheus("node").begin_s[1])
+    ios = total(exact.ios, exact, begin_s, begin_s + 75)
+    moved = total(exact.bytes, exact, begin_s, begin_s + 75)
+    assert ios > 30_000
+    assert closest(moved, other.bytes, other, begin_s) == pytest.approx(moved, rel=0.01)
+    if name != "sadf":
+        assert closest(ios, other.ios, other, begin_s) == pytest.approx(ios, rel=0.01)
+
+
+def test_sar_counts_discards_too_and_tells_no_reads() -> None:
+    """Its I/Os are an upper figure, and it is said that reads and writes are not known apart."""
+    sar, exact = of_file("sadf.json"), of_prometheus("fine")
+    window = float(sar.begin_s[1]), float(sar.end_s[-2])
+    assert np.isnan(sar.amounts[0]).all()
+    assert total(sar.ios, sar, *window) > 1.05 * total(exact.ios, exact, *window)
+    assert sar.resolution_s == 5
+
+
+def test_names_and_steps() -> None:
+    assert (of_file("disk.csv").node, of_file("disk.csv").device) == ("db-1", "vda")
+    assert of_file("iostat.json").node == "vm" and of_prometheus("fine").node == "db-1"
+    assert of_prometheus("node").resolution_s == pytest.approx(15, abs=0.01)
+    assert of_file("iostat.json").resolution_s == 1
+
+
+def test_the_record_since_the_start_of_the_machine_does_not_count() -> None:
+    records = json.loads((FOLDER / "iostat.json").read_text())["sysstat"]["hosts"][0]["statistics"]
+    assert len(of_file("iostat.json").begin_s) == len(records) - 1
+
+
+# ------------------------------------------------------------------ Prometheus
+
+
+def without(seconds: range) -> Callable[..., Any]:
+    """As if these scrapes had been lost."""
+
+    def get(url: str, timeout_s: float, question: Mapping[str, Any]) -> Any:
+        answer = json.loads(json.dumps(answered(url, timeout_s, question)))
+        for series in answer["data"]["result"]:
+            series["values"] = [v for n, v in enumerate(series["values"]) if n not in seconds]
+        return answer
+
+    return get
+
+
+def test_a_lost_scrape_is_a_gap() -> None:
+    whole, lost = of_prometheus("fine"), of_prometheus("fine", without(range(40, 43)))
+    assert len(lost.starts) == 2 and len(whole.starts) == 1
+    assert lost.ios.max() <= whole.ios.max()
+    assert lost.step_s.max() < 1.5
+
+
+def test_times_are_those_of_the_reading() -> None:
+    """node_exporter's own clock; what lacks it is refused, as a late scrape would be a burst."""
+    demand = of_prometheus("fine")
+    clocks = ANSWERS['node_time_seconds{job="fine"}[100s]']["data"]["result"][0]["values"]
+    assert demand.begin_s[0] == float(clocks[0][1])
+
+    def unclocked(url: str, timeout_s: float, question: Mapping[str, Any]) -> Any:
+        if "time" in question["query"].split("{")[0]:
+            return {"data": {"result": []}}
+        return answered(url, timeout_s, question)
+
+    with pytest.raises(UsageError, match="has no node_time_seconds of db-1"):
+        of_prometheus("fine", unclocked)
+
+
+def long_answer(url: str, timeout_s: float, question: Mapping[str, Any]) -> Any:
+    """A counter that grows by one a second, scraped every minute, with both ends of the range."""
+    query, end_s = question["query"], question["time"]
+    length_s = int(query.rpartition("[")[2].removesuffix("s]"))
+    times = [t for t in range(0, 10**5, 60) if end_s - length_s <= t <= end_s]
+    labels = {"instance": "db-1"} | ({} if "time" in query.split("{")[0] else {"device": "sdc"})
+    return {"data": {"result": [{"metric": labels, "values": [[t, str(t)] for t in times]}]}}
+
+
+def test_a_long_time_is_asked_for_in_pieces_and_is_one() -> None:
+    at = "http://prom:9090", "", "sdc", 0.0, 15 * 3600.0
+    (demand,) = demands(prometheus.read(*at, get=long_answer))
+    assert len(demand.starts) == 1 and len(demand.begin_s) == 15 * 60
+    assert (demand.amounts == 60).all()
+
+
+def test_a_server_that_lacks_a_counter_is_named() -> None:
+    def partial(url: str, timeout_s: float, question: Mapping[str, Any]) -> Any:
+        empty: Any = {"data": {"result": []}}
+        return empty if "written" in question["query"] else long_answer(url, timeout_s, question)
+
+    with pytest.raises(UsageError, match="has no node_disk_written_bytes_total of db-1"):
+        prometheus.read("http://prom:9090", "", "sdc", 0.0, 600.0, partial)
+
+
+def test_a_device_that_the_server_does_not_have() -> None:
+    with pytest.raises(UsageError, match="has no device loop0") as refused:
+        prometheus.read(
+            "http://prom:9090", "", "loop0", 0.0, 60.0, lambda *_, **__: {"data": {"result": []}}
+        )
+    assert "leaves out loop devices" in refused.value.advice
+
+
+# ------------------------------------------------------------------ tables and folders
+
+
+def test_times_of_a_table_may_be_iso(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(
+        "time,node,device,reads,writes,read_bytes,written_bytes\n"
+        "2026-11-26T06:19:00Z,db-1,sdc,1,1,1,1\n"
+        "2026-11-26T07:19:01+01:00,db-1,sdc,3,5,7,9\n"
+    )
+    (demand,) = demands(files.read(tmp_path / "t.csv"))
+    assert demand.begin_s.tolist() == [BEGIN_S] and demand.amounts[:, 0].tolist() == [2, 4, 6, 8]
+
+
+def test_a_table_may_have_sums_of_intervals(tmp_path: Path) -> None:
+    """As providers keep them: minutes, of which some may be missing."""
+    (tmp_path / "minutes.csv").write_text(
+        "begin,end,node,device,reads,writes,read_bytes,written_bytes\n"
+        "2026-11-26T06:19:00Z,2026-11-26T06:20:00Z,db-1,lun2,600,60,4800000,0\n"
+        "2026-11-26T06:21:00Z,2026-11-26T06:22:00Z,db-1,lun2,1800,180,4800000,0\n"
+        "2026-11-26T06:22:00Z,2026-11-26T06:23:00Z,db-1,lun2,,180,4800000,0\n"
+        "2026-11-26T06:23:00Z,2026-11-26T06:24:00Z,db-1,lun2,0,,4800000,0\n"
+    )
+    (demand,) = demands(files.read(tmp_path / "minutes.csv"))
+    assert (demand.node, demand.device, demand.resolution_s) == ("db-1", "lun2", 60)
+    assert (demand.begin_s - BEGIN_S).tolist() == [0, 120]  # one without reads is no idle one
+    assert demand.ios.tolist() == [660, 1980] and demand.bytes[0] == 4.8e6
+
+
+def test_a_folder_of_files_is_read_whole(tmp_path: Path) -> None:
+    for name in ("disk.csv", "sadf.json"):
+        (tmp_path / name).write_text((FOLDER / name).read_text())
+    assert set(files.read(tmp_path)["node"]) == {"db-1", "vm"}
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("{}", "KeyError: 'sysstat'"),
+        ('{"sysstat": {"hosts": []}}', "KeyError: 'stamp'"),
+        ("time,node,device,reads\nnow,a,b,1\n", "its times have no zone"),
+        ("time,node,device\n1,a,b\n2,a,b\n", "KeyError"),
+        ("", "No columns"),
+    ],
+)
+def test_other_files_are_refused_with_their_name(text: str, what: str, tmp_path: Path) -> None:
+    file = tmp_path / "disk.txt"
+    file.write_text(text)
+    with pytest.raises(UsageError, match=f"disk.txt cannot be read.*{what}"):
+        files.read(file)
+
+
+def test_local_times_are_refused(tmp_path: Path) -> None:
+    local, american = tmp_path / "sadf.json", tmp_path / "iostat.json"
+    local.write_text((FOLDER / local.name).read_text().replace('"utc":1', '"utc":0'))
+    with pytest.raises(UsageError, match="times are local"):
+        files.read(local)
+    text = (FOLDER / american.name).read_text().replace("+0000", "").replace("2026-11-26T", "")
+    american.write_text(text)
+    with pytest.raises(UsageError, match="its times have no zone"):
+        files.read(american)

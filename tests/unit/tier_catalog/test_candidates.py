@@ -1,0 +1,85 @@
+"""Disks that one could buy in the place of another: what fits, and the least that is needed."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator.tier import Limits
+from orchestrator.tier_catalog.candidates import Purchase, points, purchases, text
+from tests.catalog import CATALOG
+
+GIB, MB = 2**30, 10**6
+NEED = (4233.0, 150.2 * MB)
+
+
+def named(size_gib: int, region: str | None = None, vm: str | None = None) -> dict[str, Purchase]:
+    bought = purchases(CATALOG, size_gib * GIB, NEED, region, vm)
+    return {each.name: each for each in bought}
+
+
+def test_what_is_too_small_for_the_data_is_left_out() -> None:
+    names = named(600)
+    assert "azure/P30" in names and "azure/P20" not in names
+    assert "aws/gp2:size=600GiB" in names and "aws/gp2:size=2400GiB" in names
+
+
+def test_a_provisioned_type_comes_free_at_steps_and_with_the_least_that_is_needed() -> None:
+    names = named(256)
+    own = (p for p in names.values() if p.name.startswith("azure/premium-v2"))
+    bought = [p.tier.limits for p in own if "count" not in p.keys]
+    assert {(each.iops, each.bytes_per_s) for each in bought} == {
+        *((3000, 125 * MB), (4300, 151 * MB), (12_000, 500 * MB), (48_000, 2000 * MB))
+    }
+    assert NEED[0] > 4300 - 100
+
+
+def test_throughput_is_bought_with_the_iops_that_it_takes() -> None:
+    rows = [
+        p
+        for p in points(CATALOG, 64 * GIB, (100.0, 1100.0 * MB))
+        if p["type"] == "azure/premium-v2"
+    ]
+    assert {"iops": 4400, "throughput": "1100MB/s"}.items() <= rows[-1].items()
+
+
+def test_iops_are_bought_with_the_size_that_they_take() -> None:
+    rows = [p for p in points(CATALOG, 4 * GIB, (30_000.0, 0.0)) if p["type"] == "azure/premium-v2"]
+    assert (rows[-1]["size"], rows[-1]["iops"]) == ("60GiB", 30_000)  # 500 a GiB
+
+
+def test_names_are_those_that_options_take() -> None:
+    keys = {"type": "azure/premium-v2", "size": "64GiB", "iops": 4200, "region": "eastus"}
+    assert text(keys) == "azure/premium-v2:size=64GiB,iops=4200"
+    assert text({"type": "azure/P15"}) == "azure/P15"
+
+
+def test_they_stand_from_cheap_to_dear_and_those_without_price_last() -> None:
+    costs = [getattr(each.tier.price, "monthly", float("inf")) for each in named(256).values()]
+    assert costs == sorted(costs) and costs[0] > 0 and costs[-1] == float("inf")
+
+
+def test_of_a_machine_only_disks_of_its_provider_and_its_own_limits() -> None:
+    names = named(256, vm="aws/m5.large")
+    assert {each.provider for each in names.values()} == {"aws"}
+    uncached = CATALOG.vms["aws/m5.large"].uncached
+    assert uncached and names["aws/gp2:size=256GiB"].vm == uncached.limits(1)
+    on_gcp = named(256, vm="gcp/n2-standard-8")
+    assert on_gcp["gcp/pd-standard:size=256GiB"].vm != Limits()
+    assert any("not known" in p.lacks for p in on_gcp.values() if "hyperdisk-balanced" in p.name)
+
+
+def test_prices_are_of_the_region() -> None:
+    assert not any(each.tier.price for each in named(256, region="atlantis").values())
+    priced = [p for p in named(256, region="eastus").values() if p.tier.price]
+    assert {p.provider for p in priced} == {"azure"}
+    assert priced[0].keys["region"] == "eastus"
+
+
+def test_several_small_disks_are_bought_as_one() -> None:
+    """Their limits and prices together; the machine lets through what it does to all of them."""
+    names = named(256, vm="azure/Standard_D8s_v5")
+    single, four = named(64)["azure/P6"], names["azure/P6:count=4"]
+    assert single.tier.limits.iops == 240 and four.tier.limits.iops == 960
+    assert single.tier.price and four.tier.price
+    assert four.tier.price.monthly == pytest.approx(4 * single.tier.price.monthly)
+    assert four.vm == names["azure/P15"].vm and four.keys["count"] == 4
