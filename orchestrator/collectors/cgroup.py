@@ -1,5 +1,6 @@
 """CPU and memory of each container, from its control group (version 1 or 2)."""
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import partial
 
@@ -10,6 +11,7 @@ from orchestrator.platforms.common.machines import text_of
 from orchestrator.powers import Machine
 
 _MOUNTS = "/sys/fs/cgroup"
+_COUNTER = re.compile(r"^(\S+) (\d+)$", re.MULTILINE)
 
 
 class CgroupCollector(local.OnItsMachine):
@@ -59,5 +61,4 @@ def _periods(cpu: Mapping[str, int]) -> Iterable[local.Reading]:
 
 def _counters(machine: Machine, file: str) -> Mapping[str, int]:
     """A `key value` file such as cpu.stat or memory.stat."""
-    pairs = (line.split() for line in machine.read(file).splitlines())
-    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
+    return {name: int(count) for name, count in _COUNTER.findall(machine.read(file))}

@@ -8,6 +8,7 @@ reading; else there is no value. Known paths: …/<id>, …/<engine>-<id>.scope 
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from orchestrator.model import Node
 from orchestrator.platforms.common.agent import AgentMachine
@@ -20,19 +21,26 @@ def groups(machine: Machine, node: Node) -> Mapping[str, str]:
     if not node.container_id:
         raise OSError("no container's id is known")
     process = process_of(machine, node)
-    paths: dict[str, str] = {}
-    inside = False
-    for line in machine.read(f"/proc/{process}/cgroup").splitlines():
-        _, controllers, path = line.split(":", 2)
-        inside = inside or (".." in path.split("/") and node.container_id in path)
-        group = _named(node.container_id, path)
-        if group is not None:
-            paths.update(dict.fromkeys(controllers.split(","), group))
+    paths, inside = _groups_in(machine.read(f"/proc/{process}/cgroup"), node.container_id)
     if inside and isinstance(machine, AgentMachine):
         return machine.locate(node.container_id).groups
     if not paths:
         raise OSError(f"process {process} is in no group of container {node.container_id[:12]}")
     return paths
+
+
+@lru_cache(maxsize=512)  # the same text each second
+def _groups_in(text: str, container_id: str) -> tuple[Mapping[str, str], bool]:
+    """Of a process, and whether it is told from within another group."""
+    paths: dict[str, str] = {}
+    inside = False
+    for line in text.splitlines():
+        _, controllers, path = line.split(":", 2)
+        inside = inside or (".." in path.split("/") and container_id in path)
+        group = _named(container_id, path)
+        if group is not None:
+            paths.update(dict.fromkeys(controllers.split(","), group))
+    return paths, inside
 
 
 def process_of(machine: Machine, node: Node) -> int:

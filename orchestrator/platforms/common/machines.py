@@ -11,6 +11,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -198,8 +199,13 @@ class LocalMachine:
         """Nothing: each `read` looks by itself."""
 
     def _at(self, path: str) -> Path:
-        inside = path.lstrip("/")
-        return self._root / inside if inside.split("/")[0] in _FOLDERS_BELOW_ROOT else Path(path)
+        return _below(self._root, path)
+
+
+@lru_cache(maxsize=4096)  # the same files each second
+def _below(root: Path, path: str) -> Path:
+    inside = path.lstrip("/")
+    return root / inside if inside.split("/")[0] in _FOLDERS_BELOW_ROOT else Path(path)
 
 
 def kernels(machines: Sequence[Machine]) -> int:
