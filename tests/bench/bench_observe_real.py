@@ -32,7 +32,8 @@ from orchestrator.cli import root
 from orchestrator.platforms import own_images
 
 FAST, SHARES = 20_000, (0.005, 0.05, 0.3)
-SCALE, MEMORY = 50, "320m"  # of pgbench: 750 MB, more than the memory
+Size = tuple[int, str]  # scale of pgbench, 15 MB each, and memory, which holds less
+SIZE: Size = 50, "320m"
 UNIT_BYTES = 2**18
 NAME = "observe-trial"
 PROFILE = """title: {iops} IOPS
@@ -64,8 +65,9 @@ def disk(folder: Path, iops: int) -> Iterator[tuple[Path, str]]:
 
 
 @contextmanager
-def database(at: Path) -> Iterator[None]:
+def database(at: Path, size: Size) -> Iterator[None]:
     """A PostgreSQL whose data are on the disk, with the tables of pgbench."""
+    scale, memory = size
     (at / "pg").mkdir(exist_ok=True)
     run("chmod", "0777", str(at / "pg"))
     script = (
@@ -74,7 +76,7 @@ def database(at: Path) -> Iterator[None]:
         " -c max_wal_size=256MB -c checkpoint_timeout=60s"
     )
     image = own_images.tag(root(), "postgres")
-    limits = ("--memory", MEMORY, "--memory-swap", MEMORY, "--network", "none")
+    limits = ("--memory", memory, "--memory-swap", memory, "--network", "none")
     shell = (
         "--entrypoint",
         "sh",
@@ -101,7 +103,7 @@ def database(at: Path) -> Iterator[None]:
             time.sleep(1)
             if "1" in psql("select 1", check=False):
                 break
-        pgbench("-i", "-q", "-s", str(SCALE))
+        pgbench("-i", "-q", "-s", str(scale))
         yield
     finally:
         run("docker", "rm", "-f", NAME)
@@ -144,12 +146,12 @@ def counted(device: str, stop: threading.Event, rows: list[list[float]]) -> None
                 rows.append([time.time(), reads, writes, 512 * read_sectors, 512 * written])
 
 
-def demand_on(folder: Path, iops: int, seed: int, seconds: float) -> Demand:
+def demand_on(folder: Path, iops: int, seed: int, seconds: float, size: Size = SIZE) -> Demand:
     """What was served on such a disk under the schedule; measured once, and kept."""
     kept = folder / f"seed-{seed}-{iops}.json"
     if not kept.exists():
         rows, stop = list[list[float]](), threading.Event()
-        with disk(folder, iops) as (at, device), database(at):
+        with disk(folder, iops) as (at, device), database(at, size):
             psql("checkpoint")  # what loading has left to write is no part of the load
             run("sync", "-f", str(at))
             reader = threading.Thread(target=counted, args=(device, stop, rows))

@@ -1,0 +1,36 @@
+"""What a database asked of a fast disk, replayed on a slower one, held against that disk.
+
+Goal: the way from counters of a real device to a share of the seconds, with PostgreSQL and a load
+that changes, for a minute. How well bands hold is for `make bench NAME=observe_real`: here they may
+miss by ten points, because a busy machine is late.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.analysis.observed.judging import Observed, judged
+from orchestrator.analysis.observed.replay import ENDS, RateCap, together
+from tests.bench import bench_observe_real as trial
+
+SECONDS, SHARE, MISSED = 50.0, 0.1, 0.1
+SIZE: trial.Size = 20, "160m"
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+@pytest.mark.usefixtures("nothing_left")
+def test_a_slower_disk_is_at_its_cap_about_as_long_as_an_observation_of_a_fast_one_says(
+    tmp_path: Path,
+) -> None:
+    fast = trial.demand_on(tmp_path, trial.FAST, 1, SECONDS, SIZE)
+    iops = round(Observed((fast,), SHARE).needs[0])
+    assert 20 < iops < trial.FAST / 2
+    cap = RateCap("IOPS", "ios", iops, iops)
+    said = judged(fast, (cap,), trial.UNIT_BYTES)
+    there = trial.demand_on(tmp_path, iops, 1, SECONDS, SIZE)
+    assert 0.5 < there.ios.sum() / fast.ios.sum() < 1.5
+    low, high = (together(there, [cap], trial.UNIT_BYTES, end).asks.mean() for end in ENDS)
+    assert said.low - MISSED <= high and low <= said.high + MISSED, (said.low, said.high, low, high)
