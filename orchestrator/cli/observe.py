@@ -90,7 +90,7 @@ def _read(app: App, options: Read, folder: Path, misses: list[str]) -> Iterator[
             raise failure(UsageError, "no device of exporter")
         app.progress.note(f"reading into {folder}; Ctrl-C ends it, and the same line goes on")
         failed = observing.observe(folder, options.exporter, options.device, length_s, app.clock)
-        misses += [f"{reason} ({count} times)" for reason, count in failed.items()]
+        misses += [f"{why} ({units.counted(count, 'time')})" for why, count in failed.items()]
         if not files.live(folder):
             raise failure(UnavailableError, "nothing was read", reasons=units.listed(misses))
         yield files.read(folder)

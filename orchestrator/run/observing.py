@@ -45,7 +45,8 @@ def observe(
     get: local.Get = http_client.get,
 ) -> Mapping[str, int]:
     """Reads until that time is over since the first reading in the folder; what was read is kept
-    also if it is interrupted. Returns what failed → how often."""
+    also if it is interrupted. Returns what failed → how often; at once where a first reading fails,
+    because a wrong address or device would be told after a week."""
     now_s, nodes = clock.now(), []
     begun_s = min((float(file.parent.name) for file in live(folder)), default=now_s)
     if (left_s := begun_s + length_s - now_s) <= 0:
@@ -53,9 +54,15 @@ def observe(
     for url in exporters:
         sources = {NODE_EXPORTER: url.rstrip("/"), DISK_DEVICE: device}
         nodes.append(Node(f"{_OTHERS.sub('', url)} {device}", "database", sources=sources))
+    collector = NodeExporterCollector(get, _PATH)
+    if not live(folder):
+        try:
+            list(collector.read(nodes, now_s))
+        except OSError as error:
+            return {str(error): 1}
     own = folder / "samples" / f"{now_s:.0f}"
     own.mkdir(parents=True, exist_ok=True)
-    with sampling(nodes, [NodeExporterCollector(get, _PATH)], clock, folder=own) as readings:
+    with sampling(nodes, [collector], clock, folder=own) as readings:
         try:
             clock.sleep(left_s)
         finally:

@@ -109,9 +109,12 @@ def test_a_killed_program_leaves_all_but_its_last_minute(tmp_path: Path) -> None
     assert (demand.ios == 100).all() and demand.begin_s[0] == BEGIN_S + 5.0
 
 
-def test_a_device_that_is_not_there_is_said(tmp_path: Path) -> None:
-    misses = read(tmp_path, counting, UntilRead(1), "sdx")
-    assert "knows no device 'sdx'" in next(iter(misses))
+def test_a_device_that_is_not_there_is_said_at_once_and_not_when_the_time_is_over(
+    tmp_path: Path,
+) -> None:
+    clock = MadeUpClock(BEGIN_S)
+    (miss,) = read(tmp_path, counting, clock, "sdx")
+    assert "knows no device 'sdx'" in miss and clock.now() == BEGIN_S
     assert not files.live(tmp_path)
 
 
