@@ -59,15 +59,14 @@ def _stamps(observed: Observed, misses: Sequence[str]) -> Iterator[Stamp]:
     known = [answer.purchase.tier.price for answer in observed.answers]
     blind = wording.sentence(observed.refused)
     caps = units.listed([f"{cap.name} {cap.base:,.0f}" for cap in observed.source])
-    for name, holds in {
-        "blind": blind,
-        "unseen": _pct(unseen_share(pieces)) if pieces and not blind else "",
-        "heaped" if observed.inferred else "capped": caps,
-        "prices": prices.unlike([price for price in known if price]),
-        "missed": "; ".join(misses),
-    }.items():
+    for stamp, holds in (
+        (words("observed.blind"), blind),
+        (words("observed.unseen"), _pct(unseen_share(pieces)) if pieces and not blind else ""),
+        (words("observed.heaped" if observed.inferred else "observed.capped"), caps),
+        (words("observed.prices"), prices.unlike([price for price in known if price])),
+        (words("observed.missed"), "; ".join(misses)),
+    ):
         if holds:
-            stamp = words(f"observed.{name}")
             text = stamp["text"].format(holds, pieces=pieces, share=_pct(observed.held_back))
             yield Stamp(stamp["label"], text, stamp["advice"])
 
