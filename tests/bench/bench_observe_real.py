@@ -48,20 +48,23 @@ def run(*words: str) -> str:
     return subprocess.run(words, check=True, text=True, stdout=subprocess.PIPE).stdout
 
 
+def tierbench(*words: str) -> str:
+    return run(str(root() / ".venv/bin/tierbench"), *words)
+
+
 @contextmanager
-def disk(folder: Path, iops: int) -> Iterator[tuple[Path, str]]:
-    """Where it is mounted, and its device."""
-    profile, at = folder / f"disk-{iops}.yaml", folder / "mnt"
-    profile.write_text(PROFILE.format(iops=iops))
+def disk(folder: Path) -> Iterator[tuple[Path, str]]:
+    """A fast one, because tables are loaded first: where it is mounted, and its device."""
+    profile, at = folder / "disk.yaml", folder / "mnt"
+    profile.write_text(PROFILE.format(iops=FAST))
     at.mkdir(exist_ok=True)
-    tierbench = str(root() / ".venv/bin/tierbench")
-    run(tierbench, "disk", "up", str(profile), "--at", str(at), "--size", "4GiB", "--name", NAME)
+    tierbench("disk", "up", str(profile), "--at", str(at), "--size", "4GiB", "--name", NAME)
     try:
         mounts = Path("/proc/self/mounts").read_text().splitlines()
         (source,) = (line.split()[0] for line in mounts if line.split()[1] == str(at))
         yield at, Path(source).name
     finally:
-        run(tierbench, "disk", "down", NAME, "--yes")
+        tierbench("disk", "down", NAME, "--yes")
 
 
 @contextmanager
@@ -151,9 +154,10 @@ def demand_on(folder: Path, iops: int, seed: int, seconds: float, size: Size = S
     kept = folder / f"seed-{seed}-{iops}.json"
     if not kept.exists():
         rows, stop = list[list[float]](), threading.Event()
-        with disk(folder, iops) as (at, device), database(at, size):
+        with disk(folder) as (at, device), database(at, size):
             psql("checkpoint")  # what loading has left to write is no part of the load
             run("sync", "-f", str(at))
+            tierbench("disk", "set", NAME, f"iops={iops}")
             reader = threading.Thread(target=counted, args=(device, stop, rows))
             reader.start()
             load(seed, seconds)

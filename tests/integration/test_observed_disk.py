@@ -1,7 +1,7 @@
 """What a database asked of a fast disk, replayed on a slower one, held against that disk.
 
 Goal: the way from counters of a real device to a share of the seconds, with PostgreSQL and a load
-that changes, for a minute. How well bands hold is for `make bench NAME=observe_real`: here they may
+that changes, for 40 s. How well bands hold is for `make bench NAME=observe_real`: here they may
 miss by ten points, because a busy machine is late.
 """
 
@@ -15,7 +15,7 @@ from orchestrator.analysis.observed.judging import Observed, judged
 from orchestrator.analysis.observed.replay import ENDS, RateCap, together
 from tests.bench import bench_observe_real as trial
 
-SECONDS, SHARE, MISSED = 50.0, 0.1, 0.1
+SECONDS, SHARE, MISSED = 40.0, 0.1, 0.1
 SIZE: trial.Size = 20, "160m"
 
 
