@@ -241,8 +241,13 @@ def value_of(record: Record, metric: str, scope: str = "all") -> float | None:
     return value if value is not None and np.isfinite(value) else None
 
 
-# What counts as throughput: the first that runs have. Of bulk work the bytes of its rows.
+# What counts as throughput, of bulk work the bytes of its rows.
 RATES = ("nopm", "payload_bytes_per_s", "throughput_per_s")
+
+
+def rate_of(runs: Sequence[RunData]) -> str:
+    """The first of `RATES` that runs have."""
+    return next((r for r in RATES if any(value_of(run.record, r) for run in runs)), RATES[-1])
 
 
 def failed_pct(record: Record) -> float | None:

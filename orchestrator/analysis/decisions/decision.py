@@ -75,8 +75,7 @@ def _contest(
     profiles = [as_used(profile, most) for profile in campaign.plan.tiers]
     of_loads = [[results.finished(campaign, p.name, of.name) for p in profiles] for of in loads]
     first, *rest = ([run for runs in of_tiers for run in runs] for of_tiers in of_loads)
-    rates = (r for r in results.RATES if any(results.value_of(run.record, r) for run in first))
-    throughput, usual = candidates.COMPARED[next(rates, results.RATES[-1])]
+    throughput, usual = candidates.COMPARED[results.rate_of(first)]
     latencies = (*usual, *candidates.REBUILD) if most.lost_after_s is not None else usual
     load, slo, behind = overload.NO_RATE, most.slo, False
     if swept:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from statistics import fmean
 from typing import Self
 
@@ -73,7 +72,7 @@ class Values:
     @property
     def keys(self) -> tuple[Key, Key, Key]:
         """Throughput, average latency and p99, of New-Orders if they are counted."""
-        means = product(results.RATES, (tier.name for tier in self.campaign.plan.tiers))
-        rate = next((rate for rate, tier in means if self.means(tier, rate)), results.RATES[-1])
+        of_tiers = (self.runs(tier.name) for tier in self.campaign.plan.tiers)
+        rate = results.rate_of([run for runs in of_tiers for at in runs for run in at])
         scope = "new_order" if rate == "nopm" else "all"
         return (rate, "all"), ("latency_avg_s", scope), ("latency_p99_s", scope)

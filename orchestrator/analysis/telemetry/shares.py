@@ -7,7 +7,7 @@ time in a queue 1 / (1 − use) times, because that is how it grows with use.
 
 from collections.abc import Mapping
 
-from orchestrator.analysis.telemetry import kept, resources
+from orchestrator.analysis.telemetry import disk_demand, kept, resources
 from orchestrator.facts import BottleneckCause
 
 IDLE_DISK_PCT = 2.0  # of sessions' time: if they wait less for the disk, a faster one gives nothing
@@ -17,7 +17,6 @@ ONE_CORE = (0.9, 1.15)  # cores used by what one thread holds back
 LOCKED_PCT = 5.0  # of sessions' time: more sessions would wait for the same locks
 RETRIED_PCT = 5.0  # of transactions
 _CAPS = ("iops", "bandwidth", "shared_iops", "shared_bandwidth")
-FULL_CAP = 0.95
 _FULL = 0.98  # the use of a resource is not known better
 Shares = dict[BottleneckCause, float]
 
@@ -89,7 +88,8 @@ def follows(values: resources.Values) -> Shares:
         (values.get(f"time_at_{cap}_cap_pct", 0.0), values.get(f"{cap}_of_cap_pct", 0.0))
         for cap in ("iops", "bandwidth")
     )
-    moved = "bytes_per_s" if bandwidth > iops else "iops"
+    cap: BottleneckCause
+    cap, moved = ("bandwidth_cap", "bytes_per_s") if bandwidth > iops else ("iops_cap", "iops")
     # In each other's way are as many as wait in a queue with one place: use² / (1 − use).
     waiting = seen["locked"] * sessions / 100
     of_lock = ((waiting**2 + 4 * waiting) ** 0.5 - waiting) / 2
@@ -97,9 +97,7 @@ def follows(values: resources.Values) -> Shares:
         "client_bound": client + waited * _slope(client_use(values)),
         "network_bound": seen["idle"] - client - waited - unseen,
         "cpu_bound": cpu + (seen["running"] - cpu + unseen) * _slope(use),
-        "bandwidth_cap" if bandwidth > iops else "iops_cap": (
-            disk * (1 - own) * _slope(_use_by_sessions(values, seen, moved))
-        ),
+        cap: disk * (1 - own) * _slope(_use_by_sessions(values, seen, moved)),
         "latency_bound": disk * own,
         "wal_disk_bound": seen["syncing"] if own_disk else 0.0,
         "contention": seen["locked"] * _slope(of_lock),
@@ -115,7 +113,7 @@ def _use_by_sessions(values: resources.Values, seen: Mapping[str, float], moved:
     their number, unless the cap is full, where it has to wait as they do."""
     use, every = nearest_cap(values) / 100, values.get(f"disk_{moved}", 0.0)
     waiting = seen["reading"] + seen["syncing"]
-    if use >= FULL_CAP or not every or not waiting:
+    if use >= disk_demand.AT_CAP or not every or not waiting:
         return use
     read = min(1.0, values.get(f"disk_read_{moved}", every) / every)
     return use * (seen["reading"] * read + seen["syncing"]) / waiting
