@@ -131,13 +131,8 @@ def test_a_lost_machine_is_seen_as_soon_as_the_cluster_knows(
 
 
 def test_out_of_memory(platform: KubernetesPlatform, debian: str) -> None:
-    spec = sleeper(
-        "eats",
-        debian,
-        command=("-c", "sleep 2; head -c 300000000 /dev/zero | tail -c 200000000 > /dev/null"),
-        memory_bytes=40 * 2**20,
-        cpus=0.2,
-    )
+    eats = "sleep 2; head -c 300000000 /dev/zero | tail -c 200000000 > /dev/null"
+    spec = sleeper("eats", debian, command=("-c", eats), memory_bytes=40 * 2**20, cpus=0.2)
     with platform.running(spec):
         assert wait_until(
             lambda: platform.container("eats").state() != "running",
@@ -283,8 +278,18 @@ def test_more_than_any_machine_has(platform: KubernetesPlatform, debian: str) ->
 
 def test_a_quota_that_is_exceeded(platform: KubernetesPlatform, debian: str, core: Any) -> None:
     quota = {"metadata": {"name": "small"}, "spec": {"hard": {"requests.cpu": "1"}}}
+    asks = {"name": "asks", "image": debian, "resources": {"requests": {"cpu": "1500m"}}}
+
+    def refused() -> bool:  # the API server may not see a new quota for up to 30 s
+        try:
+            pod = {"metadata": {"name": "asks"}, "spec": {"containers": [asks]}}
+            return not core.create_namespaced_pod(platform.space.namespace, pod, dry_run="All")
+        except kubernetes.client.ApiException as error:
+            return "exceeded quota" in error.body
+
     core.create_namespaced_resource_quota(platform.space.namespace, quota)
     try:
+        assert wait_until(refused, deadline_s=60, clock=SystemClock())
         with pytest.raises(UnavailableError, match="quota of the namespace is exceeded"):
             platform.once(sleeper("large", debian, cpus=1.5), 60)
     finally:
