@@ -15,7 +15,7 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import ContainerSpec, Mount
-from orchestrator.system.clock import SystemClock
+from orchestrator.system.clock import SystemClock, wait_until
 from orchestrator.tiers.common.real import removal
 from tests import ROOT
 from tests.cluster.cluster import Cluster
@@ -110,7 +110,12 @@ def given(
 def test_the_documented_roles_are_enough_in_a_given_namespace(
     given: KubernetesPlatform, debian: str
 ) -> None:
-    assert [one for one in given.examine() if one.ok is False] == []
+    # The API server sees roles some time after it has stored them.
+    assert wait_until(
+        lambda: all(one.ok is not False for one in given.examine()),
+        deadline_s=60,
+        clock=SystemClock(),
+    )
     spec = ContainerSpec(
         "runs", debian, ("-c", "sleep 1000"), "client", entrypoint=("sh",), stop_timeout_s=1,
         environment={"PGPASSWORD": "pl4nt3d"}, placement="node-1", network="net",
