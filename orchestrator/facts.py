@@ -195,7 +195,8 @@ class GeneratorFacts(_Group):
     with what `load_generators/common/several.py` notes of each, and `start_skew_s`: how long after
     the first the last of them began. `bytes_per_transaction`: of the rows that one carries, which
     are its `payload`: "written", "read" or "sorted"; `ends_with_work`: whether the window ended
-    with the last of them.
+    with the last of them. `windows`: of one that measures in several, of each `start_s`, `end_s`
+    (Unix seconds), and all `read_bytes` and `written_bytes` that it counted between these.
     """
 
     version: str | None = None
@@ -213,6 +214,7 @@ class GeneratorFacts(_Group):
     bytes_per_transaction: float | None = None
     payload: str | None = None
     ends_with_work: bool | None = None
+    windows: Sequence[Mapping[str, float]] | None = None
     clients: Mapping[str, Any] = field(default_factory=dict)
 
 

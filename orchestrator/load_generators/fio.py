@@ -37,6 +37,7 @@ _LOAD_TIMEOUT_S = 3600.0
 _END_GRACE_S = 120.0  # a deep queue of large blocks drains for a while on a slow disk
 _FILE_OF_DISK = 0.8  # the file system's log and metadata need the rest
 _PERCENTILES = {"latency_p50_s": 0.50, "latency_p95_s": 0.95, "latency_p99_s": 0.99}
+_WAYS = {"read_bytes": "read", "written_bytes": "write"}  # to fio's words
 # A percentile is given only if ten I/Os lie beyond it, as for transactions. I/Os in flight at the
 # end do not count: fio collects them all at once, so their latency is too long.
 _BEYOND = 10
@@ -113,7 +114,11 @@ class Fio(parts.LoadGenerator):
         every = zip(points, contents, strict=True)
         figures = [figure for point, content in every for figure in point_figures(point, content)]
         versions = sorted({str(content.get("fio version", "")) for content in contents})
-        facts = GeneratorFacts(version=", ".join(versions), more={"cells": len(points)})
+        facts = GeneratorFacts(
+            version=", ".join(versions),
+            windows=[window for content in contents if (window := _window(content))] or None,
+            more={"cells": len(points)},
+        )
         return parts.Result((*figures, *_together(points, figures)), None, None, facts)
 
 
@@ -206,6 +211,16 @@ def point_figures(point: MatrixCell, content: Mapping[str, Any]) -> tuple[Measur
         **_percentiles([latency.get("bins", {}) for latency in latencies], point.in_flight),
     }
     return tuple(measured(metric, value, point.name) for metric, value in figures.items())
+
+
+def _window(content: Mapping[str, Any]) -> Mapping[str, float]:
+    """Between which times (Unix seconds) fio moved what it counts, and the bytes; empty where it
+    does not say when it began to count. Its output comes after the last I/O was collected."""
+    (job,) = content["jobs"]
+    if "job_start" not in job:
+        return {}
+    counted = {way: float(job[name]["io_bytes"]) for way, name in _WAYS.items()}
+    return {"start_s": job["job_start"] / 1000, "end_s": content["timestamp_ms"] / 1000, **counted}
 
 
 def _percentiles(histograms: Sequence[Mapping[str, int]], in_flight: int) -> dict[str, float]:

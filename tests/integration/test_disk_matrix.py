@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.analysis.results import value_of
+from orchestrator.analysis.results import RunData, value_of
+from orchestrator.analysis.telemetry import conservation
 from orchestrator.model import Record
 from orchestrator.planning import disk_matrix
 from orchestrator.platforms.docker.engine import DockerPlatform
@@ -35,6 +36,7 @@ def test_a_hard_disk_is_found_as_it_was_declared(engine: DockerPlatform, tmp_pat
     (run,) = store.load(tmp_path / "latest").runs
     ceilings_are_found(run.record)
     latency_follows_depth_and_size(run.record)
+    counts_add_up(run)
     output_is_kept_and_the_report_made(tmp_path / "latest", run.record)
 
 
@@ -59,6 +61,14 @@ def latency_follows_depth_and_size(record: Record) -> None:
     last = disk_matrix.block_steps(rows)[-1]
     assert last.bytes_ratio == 4.0
     assert last.latency_ratio == pytest.approx(4.0, rel=0.15)
+
+
+def counts_add_up(run: RunData) -> None:
+    """Bytes that fio counted, and those of the disk in the same times. Each point lasts for 1.5 s,
+    and the disk is read once a second, at times of its own."""
+    figures = {figure.metric: figure.value for figure in conservation.figures(run)}
+    assert figures["read_per_payload"] == pytest.approx(1.0, rel=0.1)
+    assert figures["written_per_payload"] == pytest.approx(1.0, rel=0.1)
 
 
 def output_is_kept_and_the_report_made(results: Path, record: Record) -> None:

@@ -2,6 +2,7 @@
 what single seconds of the window show of a node, which its growth hides. Pure."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -9,9 +10,11 @@ import pandas as pd
 
 from orchestrator.analysis.telemetry import counters, disk_demand, machines
 from orchestrator.analysis.telemetry.counters import Growth, Samples
+from orchestrator.facts import GeneratorFacts
 from orchestrator.model import STORE, Node, Record
 
 _COUNTED = ("warm-up", "measure", "settle")
+WINDOWS = "windows"  # all together, of a load generator that measures in several
 _BY_SECOND: Mapping[str, list[str]] = counters.GROWTH["by_second"]
 CPU_PCT = 85.0  # of what a node may use
 # Of a link's declared rate: of full frames 4 % are headers that the kernel does not count.
@@ -33,7 +36,7 @@ class Telemetry:
     (used), disk_iops, disk_bytes_per_s, flushed_bytes_per_s, NaN where it was not sampled; limit:
     what was at its limit (`_at_limits`), "" for nothing.
     of_seconds: node → what single seconds show of it (`_of_seconds`).
-    moved: phase (of `_COUNTED`) → node and counter → how much it grew in it.
+    moved: phase (of `_COUNTED`), or `WINDOWS` → node and counter → how much it grew in it.
     empty: whether nothing was sampled at all.
     """
 
@@ -51,7 +54,7 @@ def read(record: Record, samples: Samples, window: tuple[float, float] | None) -
     of_disks: dict[str, dict[str, float]] = {}
     of_seconds: dict[str, dict[str, float]] = {}
     database = {node.name: node for node in record.nodes if node.role == "database"}
-    moved: dict[str, dict[tuple[str, str], float]] = {name: {} for name in _COUNTED}
+    moved: dict[str, dict[tuple[str, str], float]] = {name: {} for name in (*_COUNTED, WINDOWS)}
     tables = []
     for table in samples.by_nodes():
         rates = counters.rates(table)
@@ -61,6 +64,10 @@ def read(record: Record, samples: Samples, window: tuple[float, float] | None) -
         tables.append(_by_second(own, limits))
         for phase in (phase for phase in record.phases if phase.name in moved):
             moved[phase.name] |= counters.moved(rates, phase.start_s, phase.end_s)
+        counted = Counter[tuple[str, str]]()
+        for each in GeneratorFacts.read(record.facts.get("generator")).windows or ():
+            counted.update(counters.moved(rates, each["start_s"], each["end_s"]))
+        moved[WINDOWS] |= counted
         if growth is not None and window is not None:
             growth.add(rates)
             of_seconds |= _of_seconds(record, table, rates, window)

@@ -115,6 +115,27 @@ def test_what_nodes_send_each_other_is_held_against_the_log() -> None:
     assert "log_sent_pct" not in counted(load((RATE,) * 3, received=received))
 
 
+def test_what_fio_counts_in_its_windows_is_held_against_the_disk_in_the_same_times() -> None:
+    """Of two windows that begin within seconds; between them the disk writes as well."""
+    lengths_s = {MIDDLE_S + 1.4: 20.5, MIDDLE_S + 25.9: 30.2}
+    windows = [
+        {
+            "start_s": start_s,
+            "end_s": start_s + length_s,
+            "read_bytes": 0.0,
+            "written_bytes": RATE * length_s,
+        }
+        for start_s, length_s in lengths_s.items()
+    ]
+
+    def of_fio(record: Record) -> Record:
+        return replace(record, facts={**record.facts, "generator": {"windows": windows}})
+
+    values = counted(load((0.5 * RATE, 0.3 * RATE, 0.25 * RATE), change=of_fio))
+    assert values["written_per_payload"] == pytest.approx(1.05, rel=0.001)
+    assert "read_per_payload" not in values
+
+
 @pytest.mark.parametrize(("third", "raised"), [(2e6, True), (5.9e6, True), (6.1e6, False)])
 def test_a_node_that_wrote_far_less_than_the_others_lacks_a_copy(
     third: float, raised: bool

@@ -129,6 +129,27 @@ def test_a_run_is_read_from_its_files_alone(tmp_path: Path) -> None:
     assert result.intervals is None and result.latencies is None
 
 
+def test_what_a_point_moved_is_told_with_its_time(tmp_path: Path) -> None:
+    """From when its warm-up of 1.5 s was over: of fio 3.39, begun at 1795721280.16, for 3 s."""
+    name = "random-read100-4KiB-1x1"
+    write_point(tmp_path, name, 12_500_000, 601, 821_656)
+    file = tmp_path / "fio" / f"{name}.json"
+    content = json.loads(file.read_text())
+    (job,) = content["jobs"]
+    job["job_start"], content["timestamp_ms"] = 1795721281920, 1795721285170
+    job["read"]["io_bytes"], job["write"]["io_bytes"] = 2465792, 0
+    file.write_text(json.dumps(content))
+    workload = replace(WORKLOAD, options={"cells": "random read 100 block 4KiB depth 1"})
+    assert Fio().read(workload, tmp_path, 0.0, 1.0).facts.windows == [
+        {
+            "start_s": 1795721281.92,
+            "end_s": 1795721285.17,
+            "read_bytes": 2465792.0,
+            "written_bytes": 0.0,
+        }
+    ]
+
+
 def test_a_point_without_its_file_fails_the_run(tmp_path: Path) -> None:
     with pytest.raises(LoadError, match=r"random-read100-4KiB-1x1\.json is not there"):
         Fio().read(WORKLOAD, tmp_path, 0.0, 1.0)
