@@ -166,8 +166,8 @@ def _measures(
 ) -> tuple[tuple[Measure, str], ...]:
     """Throughput, and the latency that the SLO is about, else the farthest out that all tiers have;
     each with its type of transactions."""
-    rates = {each.metric: each for each in measures("decision.rates")}
-    rate = rates[index.throughput_metric(workload)]
+    metric = index.throughput_metric(workload)
+    rate = next(each for each in measures("charts.rates") if each.metric == metric)
     of_orders = index.latency_scope(workload) == NEW_ORDER
     average, p99 = measures("decision.new_order" if of_orders else "decision.latencies")
     latency = p99 if index.has_p99((offer.tier, workload) for offer in offers) else average
