@@ -128,7 +128,12 @@ def _execute(
     host = {**asdict(world.machine.facts()), "python": python_version()}
     facts = fingerprint(app, host, world.platform.facts(), world)
     parts = app.parts(world.platform)
-    following = schedule.retried, partial(schedule.decided, app.progress), _at_rate
+    following = (
+        schedule.retried,
+        partial(schedule.decided, app.progress),
+        # At one rate, once the capacity that it is a share of is measured.
+        lambda folder: overload.plan_at_same_rate(store.load(folder)),
+    )
 
     def limit_cache() -> None:
         if asked.cache_max is not None:
@@ -163,11 +168,6 @@ def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> 
         app.at_work(plan.platform or None, plan.placing, most_s) as world,
     ):
         return _execute(app, plan, asked, world, begun.folder.parent, begun)
-
-
-def _at_rate(folder: Path) -> Plan | None:
-    """The runs at one rate, once the capacity that they are a share of is measured."""
-    return overload.plan_at_same_rate(store.load(folder))
 
 
 def require_room(*folders: Path) -> None:

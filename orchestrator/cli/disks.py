@@ -50,7 +50,10 @@ def up(
     )
     if not isinstance(limits.disk, Emulated):
         raise failure(UsageError, "not emulated", tier=tier, limits=limits)
-    size_bytes = _size(size, bought_bytes, limits.title)
+    size_bytes = parse_bytes(size) if size else None
+    if size_bytes and bought_bytes is not None and size_bytes > bought_bytes:
+        bought = format_bytes(bought_bytes)
+        raise failure(UsageError, "too large", title=limits.title, bought=bought)
     default_bytes = min(_SIZE_BYTES, bought_bytes or _SIZE_BYTES)
     _require_root("mount", app)
     world = app.world()
@@ -99,8 +102,12 @@ def down(
             line = standing_disks.would_become(known.disk, keep_data)
             app.out.print(line, soft_wrap=True)
         return
-    if not keep_data and not yes:
-        _confirm(app, [standing_disks.with_size(up.disk) for up in disks if up.disk.own_image])
+    own = [standing_disks.with_size(up.disk) for up in disks if up.disk.own_image]
+    if own and not keep_data and not yes:
+        lost = ", ".join(own)
+        if not app.stdin.isatty():
+            raise failure(UsageError, "data would go", disks=lost)
+        app.confirm(f"The data of {lost} will be removed (--keep-data keeps them). Go on?")
     stayed: list[TierbenchError] = []
     for known in disks:
         try:
@@ -190,22 +197,6 @@ def print_limits(changes: Mapping[str, float], enforced: Mapping[str, float], ap
     """Prints what the disk enforces now of each limit that was changed."""
     for limit, value in changes.items():
         app.out.print(f"{limit} = {enforced.get(limit, value):.15g}")
-
-
-def _size(size: str | None, bought_bytes: int | None, title: str) -> int | None:
-    size_bytes = parse_bytes(size) if size else None
-    if size_bytes and bought_bytes is not None and size_bytes > bought_bytes:
-        raise failure(UsageError, "too large", title=title, bought=format_bytes(bought_bytes))
-    return size_bytes
-
-
-def _confirm(app: App, lost: list[str]) -> None:
-    """Asks before the data of these disks are removed. UsageError if nobody can be asked."""
-    named = ", ".join(lost)
-    if lost and not app.stdin.isatty():
-        raise failure(UsageError, "data would go", disks=named)
-    if lost:
-        app.confirm(f"The data of {named} will be removed (--keep-data keeps them). Go on?")
 
 
 def _require_root(verb: str, app: App) -> None:

@@ -127,7 +127,8 @@ def compare_results(
     before, after = (store.load(folder, tables=False) for folder in folders)
     across = {"machines": across_machines, "tiers": across_tiers}
     allowed = {name for name, may_differ in across.items() if may_differ}
-    compared = over_time.compare(before, after, margin, allowed, p99_margin, _stored(results))
+    others = _stored(results, (before.name, after.name))
+    compared = over_time.compare(before, after, margin, allowed, p99_margin, others)
     if not compared.deltas:
         raise failure(UsageError, "nothing in common", before=before.name, after=after.name)
     table = campaign_tables.comparison(compared)
@@ -141,13 +142,14 @@ def compare_results(
         raise typer.Exit(EXIT_INCONCLUSIVE)
 
 
-def _stored(results: Path) -> Iterator[Results]:
-    """The stored campaigns that can be read; `history` lists those that cannot."""
+def _stored(results: Path, but: Sequence[str]) -> Iterator[Results]:
+    """The other stored campaigns that can be read; `history` lists those that cannot."""
     from orchestrator.system import store, stored_campaigns
 
     for folder in stored_campaigns.folders(results):
         with suppress(TierbenchError):
-            yield store.load(folder, tables=False)
+            if folder.name not in but:
+                yield store.load(folder, tables=False)
 
 
 baseline = typer.Typer(help="Names for stored campaigns, to compare later ones with.")

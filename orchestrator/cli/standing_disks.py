@@ -106,9 +106,7 @@ def recorded_in_words(disk: RecordedDisk) -> list[str]:
         median, p99 = (format_seconds(quantile_s(table, share)) for share in (0.5, 0.99))
         lines.append(f"{way} latency at queue depth 1: median {median}, p99 {p99}")
     if disk.burst:
-        burst = disk.burst
-        lines.append(
-            f"burst: {format_number(burst.iops)} IOPS for {format_seconds(burst.duration_s)}, "
-            f"then {format_number(burst.base_iops)}"
-        )
+        peak, base = map(format_number, (disk.burst.iops, disk.burst.base_iops))
+        lasts = format_seconds(disk.burst.duration_s)
+        lines.append(f"burst: {peak} IOPS for {lasts}, then {base}")
     return lines

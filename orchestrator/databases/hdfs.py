@@ -6,15 +6,14 @@ the cluster is stopped cleanly, so that kept disks hold all that a start needs. 
 block when it is closed: without that a write would end in memory.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
 from orchestrator.databases.common import container_nodes
 from orchestrator.errors import Mistake, RunError
 from orchestrator.facts import DatabaseFacts
-from orchestrator.hadoop import pages
+from orchestrator.hadoop import is_setting, pages
 from orchestrator.hadoop.pages import DATA_PAGE, NAME_PAGE, RPC, Servers
 from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import shipped
@@ -30,7 +29,7 @@ MIN_MEMORY_BYTES = 2**30  # a data node takes 200 MB, a job beside it up to 400
 _SERVER_MB, _JOB_SHARE = 256, 0.4  # of Java's heap, and of a node's memory
 _START_S, _STOP_S, _SETTLE_S, _FORGET_S = 180.0, 60.0, 600.0, 300.0
 _ENDED = "node: ended"
-_NAME = re.compile(r"dfs\.[a-z0-9.-]+")
+
 _SYNCS, _CHECKSUM = "dfs.datanode.synconclose", "dfs.bytes-per-checksum"
 _READ_BACK = (_SYNCS, _CHECKSUM, "dfs.blocksize", "dfs.namenode.redundancy.considerLoad")
 _CRC_BYTES = 4  # for each `dfs.bytes-per-checksum` bytes
@@ -92,10 +91,12 @@ class Hdfs(Database):
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         servers: Servers = cluster.handle
         try:
-            read = {name: _alike(name, servers.data_nodes.values()) for name in _READ_BACK}
+            ats = servers.data_nodes.values()
+            each = {n: at_once.each(partial(pages.setting, name=n), ats) for n in _READ_BACK}
             written = {node: pages.written_bytes(at) for node, at in servers.data_nodes.items()}
         except OSError as error:
             raise RunError(f"a data node's pages could not be read: {error}") from error
+        read = {name: ", ".join(dict.fromkeys(values)) for name, values in each.items()}
         return DatabaseFacts(
             version=cluster.version,
             image=own_images.tag(world.root, "hadoop"),
@@ -108,10 +109,6 @@ class Hdfs(Database):
         )
 
 
-def _alike(name: str, servers: Iterable[str]) -> str:
-    return ", ".join(dict.fromkeys(at_once.each(lambda at: pages.setting(at, name), servers)))
-
-
 def _mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
     yield from container_nodes.shape_mistakes(spec, MIN_MEMORY_BYTES, "a data node, a job")
     for key in ("version", "port"):
@@ -120,7 +117,7 @@ def _mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
     reserved = shipped(__package__, "hdfs.yaml")["reserved"]
     for name, value in spec.settings.items():
         where = f"cluster.settings.{name}"
-        if not _NAME.fullmatch(name) or set(value) & set(" \t\n'\""):
+        if not is_setting("dfs.", name, value):
             yield Mistake(where, "is no setting of HDFS (`dfs.…`) with a value without spaces")
         elif name in reserved:
             yield Mistake(where, f"cannot be set here: {reserved[name]}")

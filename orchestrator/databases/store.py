@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from orchestrator.errors import Mistake, TierbenchError, UnavailableError, require_none
+from orchestrator.hadoop import is_setting
 from orchestrator.hadoop.pages import Servers
 from orchestrator.keys.messages import failure, message
 from orchestrator.keys.strict_yaml import shipped
@@ -26,7 +27,7 @@ _SHELL = ("job", "org.apache.hadoop.fs.FsShell")
 _FEW_TRIES = ("-Dfs.azure.io.retry.max.retries=2", "-Dfs.s3a.attempts.maximum=2")
 _ASK_S, _REMOVE_S = 120.0, 3600.0
 _URL = re.compile(r"(?P<store>(?P<scheme>\w+)://[^\s/:?#]+)(?P<folder>(?:/[^\s/:?#]+)*)/?")
-_SETTING = re.compile(r"fs\.(?:s3a|azure)\.[\w.-]+")
+
 _SECRET = re.compile("key|secret|token|password|sas")
 
 
@@ -78,14 +79,18 @@ def _mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
     if not url or url["scheme"] not in signs:
         schemes = " or ".join(f"{scheme}://…" for scheme in signs)
         yield Mistake(f"{where}.url", f"is no store's: write {schemes}, without a password")
-    for name, value in spec.existing.items():
-        if name != "url" and (not _SETTING.fullmatch(name) or set(value) & set(" \t\n'\"")):
+    for name, value in _given(spec).items():
+        if not any(is_setting(begin, name, value) for begin in ("fs.s3a.", "fs.azure.")):
             yield Mistake(f"{where}.{name}", "is no `fs.s3a.…` or `fs.azure.…` without spaces")
-        elif name != "url" and _SECRET.search(name):
+        elif _SECRET.search(name):
             yield Mistake(f"{where}.{name}", "is a secret: the environment alone may have it")
     for variable in signs.get(url["scheme"], ()) if url else ():
         if not os.environ.get(variable):
             yield Mistake(f"{where}.url", f"the environment variable {variable} is not set")
+
+
+def _given(spec: ClusterSpec) -> dict[str, str]:
+    return {name: value for name, value in spec.existing.items() if name != "url"}
 
 
 def _environment(spec: ClusterSpec, folder: str) -> dict[str, str]:
@@ -94,7 +99,7 @@ def _environment(spec: ClusterSpec, folder: str) -> dict[str, str]:
     assert url is not None, "`check` refuses others"
     signs = {name: os.environ[name] for name in shipped(__package__, "store.yaml")[url["scheme"]]}
     redaction.remember(*signs.values())
-    given = (f"-D{name}={value}" for name, value in spec.existing.items() if name != "url")
+    given = (f"-D{name}={value}" for name, value in _given(spec).items())
     return {
         **signs,
         "STORE": url["store"],

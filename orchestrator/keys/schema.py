@@ -35,6 +35,7 @@ BytesPerS = Annotated[int, BeforeValidator(units.parse_bytes_per_s), Field(gt=0)
 LinkRate = Annotated[int, BeforeValidator(units.parse_link_rate), Field(gt=0)]
 Seconds = Annotated[float, AsSeconds, Field(ge=0)]
 Positive = Annotated[int, Field(gt=0, lt=units.MOST)]
+Rate = Annotated[float, Field(gt=0, lt=units.MOST)]
 Parameter = int | float | str
 Text = Annotated[str, AsText]
 Texts = Annotated[str, BeforeValidator(_as_texts)]

@@ -96,24 +96,28 @@ def make_plan(
     **more: Any,
 ) -> Plan:
     """The baseline is the first profile unless named. UsageError for an unknown one. `aa`: it is
-    measured under a second name too, in the same rounds as all others. `more`: fields of `Plan`
-    that are taken as they are."""
+    measured under a second name too, in the same rounds as all others; UsageError if another
+    profile has that. `more`: fields of `Plan` that are taken as they are."""
     names = [profile.name for profile in profiles]
     if baseline is not None and baseline not in names:
         raise failure(UsageError, "unknown baseline", baseline=baseline, names=", ".join(names))
-    twins = [_twin(profiles, baseline or names[0])] if aa else []
-    names += [twin.name for twin in twins]
+    baseline = baseline or names[0]
+    twin = f"{baseline}-again"
+    if aa and twin in names:
+        raise failure(UsageError, "name of the second", name=twin, baseline=baseline)
+    twins = [replace(p, name=twin) for p in profiles if aa and p.name == baseline]
+    names += [twin] * aa
     runs = _runs(names, workloads, repetitions, seed)
     return Plan(
         name=name,
         seed=seed,
-        baseline=baseline or names[0],
+        baseline=baseline,
         repetitions=repetitions,
         profiles=(*profiles, *twins),
         workloads=tuple(workloads),
         runs=numbered(runs),
         estimate_s=0.0,  # `durations.timed` says it
-        twin=names[-1] if aa else None,
+        twin=twin if aa else None,
         **more,
     )
 
@@ -149,14 +153,6 @@ def followed_by(
         runs=numbered((*plan.runs, *more)),
         notes=(*plan.notes, *notes),
     )
-
-
-def _twin(profiles: Sequence[Profile], baseline: str) -> Profile:
-    """The baseline under a second name. UsageError if another profile has that name."""
-    name = f"{baseline}-again"
-    if any(profile.name == name for profile in profiles):
-        raise failure(UsageError, "name of the second", name=name, baseline=baseline)
-    return replace(next(p for p in profiles if p.name == baseline), name=name)
 
 
 def check_owners(profiles: Sequence[Profile], workloads: Sequence[Workload], database: str) -> None:

@@ -26,7 +26,6 @@ MARGIN_PCT = 5.0
 STATEMENT = "published figures, not measured by this program"
 
 Printed = Annotated[Decimal, BeforeValidator(units.as_text)]  # keeps the digits
-Rate = Annotated[float, Field(gt=0, lt=units.MOST)]
 Duration = Annotated[schema.Seconds, Field(gt=0)]
 
 
@@ -34,8 +33,8 @@ class FiguresYaml(Strict):
     """One cell of the tables, each figure with its metric and scope; of disks the scope is what
     `disk_figures` says. What was not published is left out."""
 
-    throughput: Annotated[Rate | None, "throughput_per_s", "all"] = None
-    nopm: Annotated[Rate | None, "nopm", "all"] = None
+    throughput: Annotated[schema.Rate | None, "throughput_per_s", "all"] = None
+    nopm: Annotated[schema.Rate | None, "nopm", "all"] = None
     latency: Annotated[Duration | None, "latency_avg_s", "all"] = None
     latency_p95: Annotated[Duration | None, "latency_p95_s", "all"] = None
     latency_p99: Annotated[Duration | None, "latency_p99_s", "all"] = None
@@ -43,7 +42,7 @@ class FiguresYaml(Strict):
     new_order_latency: Annotated[Duration | None, "latency_avg_s", "new_order"] = None
     new_order_latency_p99: Annotated[Duration | None, "latency_p99_s", "new_order"] = None
     cpu: Annotated[schema.Percentage | None, "cpu_pct", "all"] = None
-    iops: Annotated[Rate | None, "disk_iops", ""] = None
+    iops: Annotated[schema.Rate | None, "disk_iops", ""] = None
     bandwidth: Annotated[schema.BytesPerS | None, "disk_bytes_per_s", ""] = None
 
 

@@ -11,15 +11,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer
 
-from orchestrator import units
 from orchestrator.errors import Mistake
+from orchestrator.keys.schema import Rate
 from orchestrator.keys.strict_yaml import Strict, refused, validate
 from orchestrator.planning import latency_quantiles
 from orchestrator.tier import Burst, Latencies, LatencyModel, Quantiles, SlowEpochs, Tier
 
 _ALIKE = 0.05  # rates of one cap differ by less
 
-Rate = Annotated[float, Field(gt=0, lt=units.MOST)]
 Text = Annotated[str, Field(min_length=1)]
 
 

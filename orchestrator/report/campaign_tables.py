@@ -90,19 +90,17 @@ def _days(pair: over_time.CampaignComparison) -> str:
 
 def trend(history: over_time.Trend) -> Table:
     rows: list[Row] = []
+    unit = "NOPM" if history.unit == "1/min" else history.unit
     for number, level in enumerate(history.levels, start=1):
-        points = (_point(point) for point in history.points if point.level == number)
-        rows += [_level(number, level, history), *points]
+        mean, count = (
+            units.format_quantity(level.mean, unit),
+            units.counted(level.campaigns, "campaign"),
+        )
+        text = f"Level {number}: {mean} over {count} from {level.first} on"
+        if level.change_pct is not None:
+            text += f": {units.format_change(level.change_pct)}, {level.word}"
+        rows += [text, *(_point(point) for point in history.points if point.level == number)]
     return table_of(rows, ("Begin", "Code"), tuple(_about(history)))
-
-
-def _level(number: int, level: over_time.Level, history: over_time.Trend) -> str:
-    count = units.counted(level.campaigns, "campaign")
-    mean = units.format_quantity(level.mean, "NOPM" if history.unit == "1/min" else history.unit)
-    text = f"Level {number}: {mean} over {count} from {level.first} on"
-    if level.change_pct is None:
-        return text
-    return f"{text}: {units.format_change(level.change_pct)}, {level.word}"
 
 
 def _point(point: over_time.Point) -> Row:

@@ -112,14 +112,10 @@ def _machine(declared: Existing, number: int, where: Places) -> dict[str, Any]:
         if where.data or where.wal:
             body = http_client.get(f"{url}?collect[]=filesystem&collect[]=diskstats")
         own = disks.of_host(declared, number, where, body)
-    return {**size, "pressure": _counts_pressure(url), "disks": own}
-
-
-def _counts_pressure(url: str) -> bool:
-    """An exporter without this collector refuses a page that asks for it."""
-    with suppress(OSError), http_client.understood(url):
-        return disks.has_pressure(http_client.get(f"{url}?collect[]=pressure"))
-    return False
+    pressure = False
+    with suppress(OSError), http_client.understood(url):  # refused if it lacks this collector
+        pressure = disks.has_pressure(http_client.get(f"{url}?collect[]=pressure"))
+    return {**size, "pressure": pressure, "disks": own}
 
 
 # ------------------------------------------------------------------ against the profile

@@ -98,9 +98,10 @@ def joined(flags: Mapping[str, str]) -> str:
 def start_command(
     spec: ClusterSpec, settings: Settings, number: int, addresses: Sequence[str], restored: bool
 ) -> tuple[str, ...]:
-    """The command of node `number` (from 1) of those at `addresses`. A restored one remembers its
-    cluster: `--join` would need a running master, and there is none yet."""
-    own_address = addresses[number - 1]
+    """The command of node `number` (from 1) of those at `addresses`, after a shell's steps that
+    prepare the container for it. A restored one remembers its cluster: `--join` would need a
+    running master, and there is none yet."""
+    own_address, steps = addresses[number - 1], []
     argv = [
         *shipped(__package__, "flags.yaml")["start"],
         f"--base_dir={BASE_DIR}",
@@ -112,21 +113,16 @@ def start_command(
     ]
     if settings.tls:
         argv.append("--secure")
-    if number > 1 and not restored:
+        steps.append("secured")
+    if restored:
+        steps.append("restored")
+    elif number > 1:
         argv.append(f"--join={addresses[0]}")
-    return _prepared(settings, own_address, restored, argv)
-
-
-def _prepared(
-    settings: Settings, node_address: str, restored: bool, argv: list[str]
-) -> tuple[str, ...]:
-    """The command, after a shell's steps that prepare the container for it."""
-    steps = [*(["secured"] if settings.tls else []), *(["restored"] if restored else [])]
     if not steps:
         return tuple(argv)
     places = {"certs": CERTS_DIR, "source": CERTS_SOURCE, "conf": CONF}
     texts = shipped(__package__, "flags.yaml")["before_start"]
-    said = [texts[step].format(data=DATA_DIR, address=node_address, **places) for step in steps]
+    said = [texts[step].format(data=DATA_DIR, address=own_address, **places) for step in steps]
     return ("sh", "-c", " && ".join([*said, 'exec "$@"']), "yugabyted", *argv)
 
 

@@ -153,7 +153,11 @@ class DockerContainer:
         if state is None:
             return "gone"
         if state.get("Running"):
-            return "cut off from its network" if _is_cut_off(attributes) else "running"
+            mode = attributes.get("HostConfig", {}).get("NetworkMode")
+            networks = attributes.get("NetworkSettings", {}).get("Networks")
+            # Somebody took its last network from it: one without any has that named `none`.
+            is_cut_off = networks == {} and mode not in ("none", "host")
+            return "cut off from its network" if is_cut_off else "running"
         reason = ", out of memory" if state.get("OOMKilled") else ""
         return f"{state.get('Status', 'unknown')} (exit {state.get('ExitCode')}{reason})"
 
@@ -180,10 +184,3 @@ class DockerContainer:
     def _attributes(self) -> Mapping[str, Any]:
         """What the engine says of it; empty if it is gone."""
         return self.engine.find(f"looking at {self.name}", lambda: dict(self._get().attrs)) or {}
-
-
-def _is_cut_off(attributes: Mapping[str, Any]) -> bool:
-    """Whether somebody took its last network from it. One without any has that named `none`."""
-    mode = attributes.get("HostConfig", {}).get("NetworkMode")
-    networks = attributes.get("NetworkSettings", {}).get("Networks")
-    return networks == {} and mode not in ("none", "host")

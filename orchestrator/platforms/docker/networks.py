@@ -28,7 +28,9 @@ class Networks:
 
     @contextmanager
     def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
-        preferred = _subnet_of(addresses)
+        preferred: list[str] = []
+        with suppress(ValueError):  # names are in no subnet
+            preferred += [str(ipaddress.IPv4Interface(f"{ip}/24").network) for ip in addresses[:1]]
         with self._engine.errors(f"making network {name}"):
             network, subnet = self._create_network(name, preferred)
         if str(subnet) not in preferred:
@@ -87,11 +89,3 @@ class Networks:
             )
         with taken_down(lambda: self._leftovers.remove("volume", volume)):
             yield name
-
-
-def _subnet_of(addresses: Sequence[str]) -> tuple[str, ...]:
-    """The subnet of these addresses; empty if there are none, or if they are names."""
-    try:
-        return tuple(str(ipaddress.IPv4Interface(f"{ip}/24").network) for ip in addresses[:1])
-    except ValueError:
-        return ()

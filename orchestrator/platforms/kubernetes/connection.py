@@ -195,7 +195,10 @@ class Api:
             raise Unanswered(str(error)) from error
 
     def _again(self, ask: Callable[[], bytes]) -> bytes:
-        return lifecycle.patiently(ask, self._clock, _is_passing)
+        def is_passing(error: Exception) -> bool:
+            return isinstance(error, Unanswered) or getattr(error, "status", 0) in _PASSING
+
+        return lifecycle.patiently(ask, self._clock, is_passing)
 
     def _asked(
         self, method: str, path: str, body: Thing | None = None, query: Thing | None = None
@@ -215,7 +218,8 @@ class Api:
             answer = self._client.call_api(*request, _request_timeout=(_CONNECT_S, self.read_s))
             data = bytes(answer.read())
         except (OpenApiException, urllib3.exceptions.HTTPError, OSError) as error:
-            raise Unanswered(_reason(error)) from error
+            text = str(getattr(error, "reason", None) or error).strip()
+            raise Unanswered(text.partition("\n")[0] or type(error).__name__) from error
         with suppress(TypeError, ValueError):
             date = parsedate_to_datetime(str(answer.headers.get("Date")))
             self._ahead_s = date.timestamp() - self._clock.now()
@@ -224,10 +228,6 @@ class Api:
         if not 200 <= answer.status < 300:
             raise Refused(answer.status, data.decode(errors="replace"))
         return data
-
-
-def _is_passing(error: Exception) -> bool:
-    return isinstance(error, Unanswered) or getattr(error, "status", 0) in _PASSING
 
 
 def _is_not_begun(error: Exception) -> bool:
@@ -285,8 +285,3 @@ def _unconfigured(reason: Exception) -> UnavailableError:
 def _files() -> str:
     """The client library reads the variable only when it is imported."""
     return os.environ.get("KUBECONFIG") or "~/.kube/config"
-
-
-def _reason(error: Exception) -> str:
-    text = str(getattr(error, "reason", None) or error).strip()
-    return text.splitlines()[0] if text else type(error).__name__

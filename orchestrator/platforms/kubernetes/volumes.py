@@ -155,12 +155,6 @@ class Volumes:
         ]
         return min(classes, key=lambda described: described.retains, default=None)
 
-    def _snapshot_class_of(self, claim: Thing) -> str:
-        name = claim["spec"].get("storageClassName")
-        drivers = [known.provisioner for known in self.storage_classes() if known.name == name]
-        by = self.snapshot_class(drivers[0]) if drivers else None
-        return by.name if by else ""
-
     def holds(self, source: VolumeSource) -> bool:
         return self.space.find(source.kind, source.name) is not None
 
@@ -173,22 +167,22 @@ class Volumes:
         self, name: str, claim: str, timeout_s: float, stays: bool = False
     ) -> Iterator[str]:
         with cluster_errors(f"keeping {claim} as a snapshot"):
-            source = self.space.api.get(self.space.path("claim", claim))
-            snapshot_class = self._snapshot_class_of(source)
+            of = self.space.api.get(self.space.path("claim", claim))["spec"].get("storageClassName")
+            drivers = [known.provisioner for known in self.storage_classes() if known.name == of]
+            by = self.snapshot_class(drivers[0]) if drivers else None
             self.space.listed("snapshot content")  # by which it is seen whether it is gone
-        manifest = manifests.snapshot(name, claim, snapshot_class)
-        with self.space.holding("snapshot", manifest, stays):
-            self._await_snapshot(name, timeout_s)
-            yield name
 
-    def _await_snapshot(self, name: str, timeout_s: float) -> None:
         def trouble_of_driver() -> str:
             status = self.space.api.get(self.space.path("snapshot", name)).get("status") or {}
             said = (status.get("error") or {}).get("message") or "its driver says nothing"
             return "" if status.get("readyToUse") else str(said)
 
-        with cluster_errors(f"waiting for the snapshot {name}"):
-            if said := wait_while(
-                trouble_of_driver, deadline_s=timeout_s, clock=self.space.clock, every_s=0.3
-            ):
-                raise RunError(f"the snapshot {name} is not ready after {timeout_s:g} s: {said}")
+        manifest = manifests.snapshot(name, claim, by.name if by else "")
+        with self.space.holding("snapshot", manifest, stays):
+            with cluster_errors(f"waiting for the snapshot {name}"):
+                if said := wait_while(
+                    trouble_of_driver, deadline_s=timeout_s, clock=self.space.clock, every_s=0.3
+                ):
+                    why = f"is not ready after {timeout_s:g} s: {said}"
+                    raise RunError(f"the snapshot {name} {why}")
+            yield name

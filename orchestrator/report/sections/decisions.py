@@ -33,14 +33,15 @@ def table(index: ReportIndex, decision: Decision) -> Table:
     """Of a decision that compared tiers: a column for each, from cheap to dear."""
     offers = decision.offers
     compared = any(offer.on_front is not None for offer in offers)
+    front = wording.FRONT if compared else dict.fromkeys(wording.FRONT, "")
 
     def row(title: str, cells: Iterable[Cell]) -> dict[str, Cell | str]:
         return {"": title} | {offer.tier: cell for offer, cell in zip(offers, cells, strict=True)}
 
     rows = [
         row("enough", (_standing(offer, decision) for offer in offers)),
-        row("a month", (_cost(offer, compared) for offer in offers)),
-        row(f"for {offers[0].unit}", map(_money_cell, offers)),
+        row("a month", (_money(o.monthly_cost, o, front[o.on_front]) for o in offers)),
+        row(f"for {offers[0].unit}", (_money(o.cost_per_unit, o, _bounds(o)) for o in offers)),
     ]
     if any(offer.least_margin_pct is not None for offer in offers):
         rows.append(row("enough if this may be lost", map(_least_margin, offers)))
@@ -59,11 +60,6 @@ def _standing(offer: Offer, decision: Decision) -> Cell:
     return Cell(words[offer.standing], detail="chosen" if named else "", strong=named)
 
 
-def _cost(offer: Offer, compared: bool) -> Cell:
-    front = wording.FRONT[offer.on_front] if compared else ""
-    return Cell(_money(offer.monthly_cost, offer), detail=front)
-
-
 def _least_margin(offer: Offer) -> Cell:
     usual, tail = (
         "" if pct is None else units.format_quantity(pct, "%") if pct <= 100 else "above 100 %"
@@ -72,14 +68,13 @@ def _least_margin(offer: Offer) -> Cell:
     return Cell(usual or _UNKNOWN, detail=tail and f"p99: {tail}")
 
 
-def _money_cell(offer: Offer) -> Cell:
+def _bounds(offer: Offer) -> str:
     low, high = offer.cost_per_unit_low, offer.cost_per_unit_high
-    bounds = f"{low:,.2f} to {high:,.2f}" if low is not None and high is not None else ""
-    return Cell(_money(offer.cost_per_unit, offer), detail=bounds)
+    return f"{low:,.2f} to {high:,.2f}" if low is not None and high is not None else ""
 
 
-def _money(amount: float | None, offer: Offer) -> str:
-    return _UNKNOWN if amount is None else wording.money(amount, offer.currency)
+def _money(amount: float | None, offer: Offer, detail: str) -> Cell:
+    return Cell(_UNKNOWN if amount is None else wording.money(amount, offer.currency), detail)
 
 
 def _slo_cell(result: conclusions.ObjectiveResult) -> Cell:
@@ -109,7 +104,12 @@ def _remarks(index: ReportIndex, decision: Decision) -> Iterator[str]:
     if any(offer.least_margin_pct is not None for offer in decision.offers):
         yield "Lost: lower throughput or longer latency; that it is no more is proven."
     if any(offer.cost_per_unit is not None for offer in decision.offers):
-        yield from _no_cost_to_plan_with(index)
+        # Throughput is not that of the disks as bought, under the load they are bought for.
+        real = all(profile.tier.disk.is_real for profile in index.profiles)
+        why = [] if real else ["on emulated or otherwise limited disks"]
+        why += [f"at scale {scale}"] if (scale := index.campaign.small_scale) else []
+        if why:
+            yield said("decision.no_cost_to_plan_with", why=" and ".join(why))
     for word, step in (("dearer", decision.dearer), ("cheaper", decision.cheaper)):
         if step is not None and step.changes:
             yield _step(word, step, decision)
@@ -121,17 +121,6 @@ def _remarks(index: ReportIndex, decision: Decision) -> Iterator[str]:
     if priced := units.gathered(read):
         sources = "; ".join(f"{units.listed(names)} {where}" for where, names in priced.items())
         yield f"List prices of the {wording.paid_for(decision)} of all nodes: {sources}."
-
-
-def _no_cost_to_plan_with(index: ReportIndex) -> Iterator[str]:
-    """Where throughput is not that of the disks as bought, under the load they are bought for."""
-    why = []
-    if not all(profile.tier.disk.is_real for profile in index.profiles):
-        why.append("on emulated or otherwise limited disks")
-    if scale := index.campaign.small_scale:
-        why.append(f"at scale {scale}")
-    if why:
-        yield said("decision.no_cost_to_plan_with", why=" and ".join(why))
 
 
 def _step(word: str, step: conclusions.NeighbourTier, decision: Decision) -> str:
@@ -166,8 +155,8 @@ def _measures(
 ) -> tuple[tuple[Measure, str], ...]:
     """Throughput, and the latency that the SLO is about, else the farthest out that all tiers have;
     each with its type of transactions."""
-    rates = {each.metric: each for each in measures("decision.rates")}
-    rate = rates[index.throughput_metric(workload)]
+    metric = index.throughput_metric(workload)
+    rate = next(each for each in measures("charts.rates") if each.metric == metric)
     of_orders = index.latency_scope(workload) == NEW_ORDER
     average, p99 = measures("decision.new_order" if of_orders else "decision.latencies")
     latency = p99 if index.has_p99((offer.tier, workload) for offer in offers) else average

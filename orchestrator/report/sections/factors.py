@@ -188,8 +188,10 @@ def charts_of(index: ReportIndex, of: VariedWorkload) -> tuple[Chart, ...]:
         for workload in of.workloads
         if not index.overloaded(tier, workload)
     )
-    rates = {each.metric: each for each in measures("varied.rates")}
-    rate = rates.get(index.throughput_metric(of.workloads[0]), rates["throughput_per_s"])
+    metric = index.throughput_metric(of.workloads[0])
+    if metric == "nopm" and of in index.verdict.sweeps:  # loads are of all transactions
+        metric = "throughput_per_s"
+    rate = next(each for each in measures("charts.rates") if each.metric == metric)
     drawn = (_chart(index, of, shown) for shown in (rate, _P99 if tails else _AVERAGE))
     return tuple(chart for chart in drawn if chart is not None)
 

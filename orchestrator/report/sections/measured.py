@@ -145,20 +145,20 @@ def failures(index: ReportIndex) -> tuple[Section, ...]:
         return ()
     rows: list[str | dict[str, Cell]] = []
     for load in loads:
-        rows += [load.name, *(_count_row(index, tier, load) for tier in index.tiers)]
+        rows.append(load.name)
+        rows += [
+            {
+                "Tier": Cell(tier, tier=tier, notes=index.notes(load.name, tier)),
+                **index.metric_cells(tier, load.name, _COUNTS),
+                "Isolation asked for": Cell(_asked(load)),
+                "In effect": _in_effect(index, tier, load),
+            }
+            for tier in index.tiers
+        ]
     remark = said("failures.counts")
     counts = table_of(rows, ("Tier", "Isolation asked for", "In effect"), (remark,))
     parts = (Part("", (counts,)), Part("Errors by SQLSTATE", (_errors(index),)))
     return (Section("failures", "Retries, failures and isolation", parts),)
-
-
-def _count_row(index: ReportIndex, tier: str, load: Workload) -> dict[str, Cell]:
-    return {
-        "Tier": Cell(tier, tier=tier, notes=index.notes(load.name, tier)),
-        **index.metric_cells(tier, load.name, _COUNTS),
-        "Isolation asked for": Cell(_asked(load)),
-        "In effect": _in_effect(index, tier, load),
-    }
 
 
 def _asked(load: Workload) -> str:

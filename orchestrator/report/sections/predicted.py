@@ -41,10 +41,8 @@ def _row(prediction: Prediction, shown: Sequence[blocks.Measure]) -> dict[str, b
     for measure in shown:
         value = prediction.measured.get(measure.metric)
         did = "" if value is None else format_quantity(value, METRICS[measure.metric].unit)
-        row |= {
-            f"{measure.title}, predicted": blocks.Cell(told(prediction, measure.metric)),
-            f"{measure.title}, measured": blocks.Cell(did),
-        }
+        row[f"{measure.title}, predicted"] = blocks.Cell(told(prediction, measure.metric))
+        row[f"{measure.title}, measured"] = blocks.Cell(did)
     return row
 
 

@@ -23,14 +23,18 @@ def title(index: ReportIndex) -> str:
 def subtitle(index: ReportIndex) -> str:
     """Campaign, database, size and time, which tell this report from others."""
     plan = index.campaign.plan
-    cluster = plan.profiles[0].cluster
-    parts = [index.campaign.name, _database(index), units.counted(cluster.nodes, "node")]
+    nodes = units.counted(plan.profiles[0].cluster.nodes, "node")
+    parts = [index.campaign.name, _database(index), nodes]
     if plan.repetitions > 1:
         least = min(repetitions(plan, workload.name) for workload in plan.workloads)
         span = f"{least} to " if least < plan.repetitions else ""
         parts.append(f"{span}{plan.repetitions} repetitions")
-    parts.append(_when(index))
-    return " · ".join(part for part in parts if part)
+    if (span_of_runs := span_s(index.campaign.runs)) is not None:
+        first, last = map(units.format_moment, span_of_runs)
+        share_pct = measuring_pct(index.campaign)
+        measuring = f", {share_pct:.0f} % of it measuring" if share_pct is not None else ""
+        parts.append(f"{first} to {last}{measuring}")
+    return " · ".join(parts)
 
 
 def _database(index: ReportIndex) -> str:
@@ -41,16 +45,6 @@ def _database(index: ReportIndex) -> str:
     versions = (database(run.record).version for run in index.campaign.runs)
     version = next((version for version in versions if version), cluster.version)
     return f"{cluster.database} {version}" if version else cluster.database
-
-
-def _when(index: ReportIndex) -> str:
-    span = span_s(index.campaign.runs)
-    if span is None:
-        return ""
-    first, last = map(units.format_moment, span)
-    share_pct = measuring_pct(index.campaign)
-    measuring = f", {share_pct:.0f} % of it measuring" if share_pct is not None else ""
-    return f"{first} to {last}{measuring}"
 
 
 def status(index: ReportIndex) -> tuple[StatusWord, str]:

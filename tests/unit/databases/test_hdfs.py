@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.databases.hdfs import Hdfs
 from orchestrator.errors import NodeError, RunError, UsageError
-from orchestrator.hadoop import pages
+from orchestrator.hadoop import is_setting, pages
 from orchestrator.model import ClusterSpec, NodeSize, Volume
 from orchestrator.platforms import own_images
 from orchestrator.powers import Mount, Network, World
@@ -100,12 +100,18 @@ def test_disks_are_kept_only_after_a_clean_end() -> None:
         ({"settings": {"dfs.replication": "2"}}, "`replication_factor` sets it"),
         ({"settings": {"shared_buffers": "1GB"}}, "is no setting of HDFS"),
         ({"settings": {"dfs.blocksize": "1m -Dx=y"}}, "is no setting of HDFS"),
+        ({"settings": {"fs.s3a.endpoint": "a"}}, "is no setting of HDFS"),
     ],
 )
 def test_what_cannot_run_is_refused(change: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError) as refused:
         Hdfs().check(replace(SPEC, **change), fake_world(platform=FakePlatform()))  # type: ignore[arg-type]
     assert said in refused.value.mistakes[0].what
+
+
+def test_names_of_settings_have_letters_of_either_case() -> None:
+    assert is_setting("dfs.", "dfs.datanode.fsdatasetcache.max.threads.perVolume", "4")
+    assert not is_setting("dfs.", "dfs.", "4")
 
 
 def test_the_image_is_built_when_it_is_first_needed() -> None:

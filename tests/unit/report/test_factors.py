@@ -77,6 +77,31 @@ def test_a_law_is_told_with_its_interval_and_its_name(rates: tuple[float, ...], 
     assert answer.tier == "" and f"transactions/s {said}" in answer.text
 
 
+def tpcc(loads_of: tuple[Workload, ...]) -> ReportIndex:
+    def figures(run: Run, workload: Workload) -> list[Measurement]:
+        assert workload.varied is not None
+        rate = 100.0 * float(workload.varied.value)
+        return [*loads.closed(run, rate, 0.01), measured("nopm", 27 * rate)]
+
+    campaign = loads.build(loads_of, figures, profiles=["premium"])
+    return ReportIndex(campaign, judge(campaign))
+
+
+def test_the_chart_of_a_tpcc_factor_has_the_nopm_that_its_law_is_of() -> None:
+    index = tpcc(loads.varied("nodes=1,2,4"))
+    (answer,) = factors.answers(index)
+    chart, _ = factors.charts_of(index, *index.verdict.varied)
+    assert "NOPM grows as nodes" in answer.text and "NOPM of point-select" in chart.svg
+
+
+def test_the_chart_of_a_tpcc_sweep_has_all_transactions_as_its_capacity_has() -> None:
+    index = tpcc(loads.swept("threads=1,4,16"))
+    (of,) = index.verdict.sweeps
+    chart, _ = factors.charts_of(index, of)
+    assert "at most 1,600/s" in factors.taken(of, *of.tiers)
+    assert "Throughput of point-select" in chart.svg
+
+
 def test_two_values_are_said_to_prove_no_law() -> None:
     (answer,) = factors.answers(index_of("replication_factor=1,3", ((900, 0.01), (300, 0.03))))
     assert "falls as replication factor^-1.00" in answer.text

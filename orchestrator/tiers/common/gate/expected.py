@@ -77,9 +77,9 @@ def depth(tier: Tier, block_bytes: int = 4096, least: int = 32) -> int:
     return int(min(MAX_DEPTH, max(least, needed)))
 
 
-def pause_s(tier: Tier, block_bytes: int = 4096) -> float:
+def pause_s(tier: Tier) -> float:
     """The pause between single requests in which no cap holds them up; 0 if latency is enough."""
-    cap = cap_per_s(tier, block_bytes)
+    cap = cap_per_s(tier, 4096)
     if cap is None:
         return 0.0
     needed_s = 1 / (_UNHURRIED * cap)

@@ -115,14 +115,22 @@ def watched(disk: mounts.RealDisk, machine: Machine) -> Iterator[None]:
 
 
 def believable(tier: Tier, at: str, needed_bytes: int, machine: Machine) -> mounts.RealDisk:
-    """The disk at the path `at`. UsageError if it cannot be the one that is meant,
-    UnavailableError if it cannot be written or lacks space."""
+    """The disk at the path `at`. UsageError if it cannot be the one that is meant, or has another
+    file system, or another way of being mounted, than the tier says; UnavailableError if it cannot
+    be written or lacks space."""
     path = Path(at)
-    disk = mounts.find(path, machine)
-    if not mounted(tier).allow_root_disk:
-        _require_own_mount(disk, machine)
-    _require_as_expected(tier, disk)
-    if "ro" in disk.mount.options.split(","):
+    disk, expected = mounts.find(path, machine), mounted(tier)
+    if not expected.allow_root_disk:
+        if disk.mount.path != machine.real_path(str(path)):
+            raise failure(UsageError, "no mount point", path=path, disk=disk)
+        if mounts.on_root_disk(disk, machine):
+            raise failure(UsageError, "disk of the system", path=path, disk=disk.whole)
+    kind, options = disk.mount.kind, disk.mount.options.split(",")
+    if expected.file_system not in (None, kind):
+        raise failure(UsageError, "other file system", disk=disk, kind=kind, expected=expected)
+    if lacking := [option for option in expected.mount_options if option not in options]:
+        raise failure(UsageError, "mounted otherwise", disk=disk, lacking=", ".join(lacking))
+    if "ro" in options:
         raise failure(UnavailableError, "read-only", path=path)
     free = free_bytes(path, machine)
     if free < needed_bytes:
@@ -136,25 +144,6 @@ def free_bytes(path: Path, machine: Machine) -> int:
     data, free = path / FOLDER, machine.free_bytes(str(path))
     names = machine.listing(str(data)) if machine.exists(str(data)) else ()
     return free + sum(snapshots.held_bytes(data / name, machine) for name in names)
-
-
-def _require_own_mount(disk: mounts.RealDisk, machine: Machine) -> None:
-    path = disk.path
-    if disk.mount.path != machine.real_path(str(path)):
-        raise failure(UsageError, "no mount point", path=path, disk=disk)
-    if mounts.on_root_disk(disk, machine):
-        raise failure(UsageError, "disk of the system", path=path, disk=disk.whole)
-
-
-def _require_as_expected(tier: Tier, disk: mounts.RealDisk) -> None:
-    """UsageError if the file system is another, or is mounted otherwise, than the tier says."""
-    kind, expected = disk.mount.kind, mounted(tier)
-    if expected.file_system not in (None, kind):
-        raise failure(UsageError, "other file system", disk=disk, kind=kind, expected=expected)
-    options = disk.mount.options.split(",")
-    lacking = [option for option in expected.mount_options if option not in options]
-    if lacking:
-        raise failure(UsageError, "mounted otherwise", disk=disk, lacking=", ".join(lacking))
 
 
 @contextmanager

@@ -221,10 +221,13 @@ def after_copying(
     now = _counted(devices, world.machine)
     if now is not None:
 
-        def rests() -> bool:
+        def rests() -> bool:  # nothing is under way, and hardly anything was
             nonlocal now
             before, now = now, _counted(devices, world.machine)
-            return _is_calm(before, now)
+            if before is None or now is None:
+                return False
+            ios, moved_bytes, _ = (is_now - was for was, is_now in zip(before, now, strict=True))
+            return ios <= MOST_IOS and moved_bytes <= MOST_BYTES and not now[2]
 
         world.clock.sleep(QUIET_S)
         quiet = wait_until(rests, deadline_s=DEADLINE_S, clock=world.clock, every_s=QUIET_S)
@@ -246,14 +249,6 @@ def _drop(directories: Sequence[Path], world: World) -> Literal["of the machine"
 
 
 _Counts = tuple[float, float, float]  # of all devices: I/Os and bytes since the boot, in flight now
-
-
-def _is_calm(before: _Counts | None, now: _Counts | None) -> bool:
-    """Whether nothing is under way, and hardly anything was since `before`."""
-    if before is None or now is None:
-        return False
-    ios, moved_bytes, _ = (is_now - was for was, is_now in zip(before, now, strict=True))
-    return ios <= MOST_IOS and moved_bytes <= MOST_BYTES and not now[2]
 
 
 def _counted(devices: Sequence[str], machine: Machine) -> _Counts | None:
