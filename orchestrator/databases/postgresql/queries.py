@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from orchestrator.databases.common import with_quotients
 from orchestrator.databases.postgresql.settings import DURABILITY, durable
@@ -48,6 +47,7 @@ def _named(session: Session, condition: str) -> dict[str, str]:
 
 BLOCK_BYTES = 8192
 _PIECE_BLOCKS = 64 * 2**20 // BLOCK_BYTES
+_READ_BLOCKS = 16  # io_combine_limit: what PostgreSQL reads at once
 # Shared buffers also hold the catalog; the rest of the memory also holds sessions and the
 # second copies of what went through the page cache into shared buffers.
 _SHARED_SHARE, _FILE_SHARE = 0.95, 0.9
@@ -62,23 +62,31 @@ class Relation:
 
 @dataclass(frozen=True)
 class Extent:
-    """Blocks of a relation. "buffer" ends in shared buffers, "read" in the page cache."""
+    """Blocks of a relation."""
 
     oid: int
-    mode: Literal["buffer", "read"]
     first: int
     last: int
 
     def sql(self) -> str:
-        """Reads no further than the file: a standby's may end a few empty blocks earlier."""
+        """Reads no further than the file: a standby's may end a few empty blocks earlier.
+
+        Backwards, because what is read ahead in sequence is cached by Linux (6.16 with ext4) in
+        folios of many blocks. Each use of a block keeps all of its folio, so they outlast what is
+        used more, such as indexes: 780 transactions/s in the place of 980, for as long as seen.
+        """
         end = f"pg_relation_size({self.oid}) / {BLOCK_BYTES}"
-        span = f"{self.first}, least({self.last}, {end} - 1)"
-        warm = f"pg_prewarm({self.oid}, '{self.mode}', 'main', {span})"
-        return f"SELECT {warm} WHERE {self.first} < {end}"
+        lowest = self.first - _READ_BLOCKS + 1
+        parts = f"generate_series({self.last - _READ_BLOCKS + 1}, {lowest}, -{_READ_BLOCKS})"
+        first = f"greatest(at, {self.first})"
+        span = f"{first}, least(at + {_READ_BLOCKS - 1}, {end} - 1)"
+        warm = f"pg_prewarm({self.oid}, 'buffer', 'main', {span})"
+        return f"SELECT sum({warm}) FROM {parts} AS at WHERE {first} < {end}"
 
 
 def cache_plan(session: Session, memory_bytes: int) -> tuple[Extent, ...]:
-    """The extents that a cache of `memory_bytes` should hold, in reading order."""
+    """The extents that a cache of `memory_bytes` should hold, in reading order: what was read last
+    is in shared buffers."""
     relations = [Relation(**row) for row in _asked("relations", session)]
     shared_bytes = int(_asked("now", session)[0]["shared_buffers_bytes"])
     return fill(
@@ -91,7 +99,8 @@ def cache_plan(session: Session, memory_bytes: int) -> tuple[Extent, ...]:
 def fill(relations: Sequence[Relation], shared_blocks: int, file_blocks: int) -> tuple[Extent, ...]:
     """Indexes before tables, as in a cache long in use, shared buffers before the page cache, each
     relation in proportion: of a table any part is as good if keys are drawn uniformly."""
-    extents: list[Extent] = []
+    in_shared: list[Extent] = []
+    in_files: list[Extent] = []
     for is_index in (True, False):
         group = [relation for relation in relations if relation.is_index is is_index]
         total = sum(relation.blocks for relation in group)
@@ -101,11 +110,12 @@ def fill(relations: Sequence[Relation], shared_blocks: int, file_blocks: int) ->
         for relation in group:
             split = relation.blocks * shared // total
             end = min(relation.blocks, split + -(-relation.blocks * paged // total))
-            extents += _pieces(relation.oid, "buffer", 0, split)
-            extents += _pieces(relation.oid, "read", split, end)
-    return tuple(extents)
+            in_shared += _pieces(relation.oid, 0, split)
+            in_files += _pieces(relation.oid, split, end)
+    # Indexes are read last of each, so that they are the last to leave.
+    return (*reversed(in_files), *reversed(in_shared))
 
 
-def _pieces(oid: int, mode: Literal["buffer", "read"], start: int, end: int) -> Iterator[Extent]:
+def _pieces(oid: int, start: int, end: int) -> Iterator[Extent]:
     for first in range(start, end, _PIECE_BLOCKS):
-        yield Extent(oid, mode, first, min(first + _PIECE_BLOCKS, end) - 1)
+        yield Extent(oid, first, min(first + _PIECE_BLOCKS, end) - 1)

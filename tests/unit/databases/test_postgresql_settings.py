@@ -207,29 +207,29 @@ def test_three_nodes_as_containers() -> None:
 # ------------------------------------------------------------------ cache plan
 
 
-def test_the_cache_holds_indexes_first_and_tables_in_proportion() -> None:
+def test_the_cache_holds_indexes_and_tables_in_proportion() -> None:
     relations = [Relation(1, False, 300), Relation(2, True, 40), Relation(3, False, 100)]
     assert queries.fill(relations, shared_blocks=60, file_blocks=100) == (
-        Extent(2, "buffer", 0, 39),
-        Extent(1, "buffer", 0, 14),
-        Extent(1, "read", 15, 89),
-        Extent(3, "buffer", 0, 4),
-        Extent(3, "read", 5, 29),
+        Extent(3, 5, 29),
+        Extent(1, 15, 89),
+        Extent(3, 0, 4),
+        Extent(1, 0, 14),
+        Extent(2, 0, 39),
     )
 
 
 def test_indexes_that_exceed_shared_buffers_go_on_in_the_page_cache() -> None:
     assert queries.fill([Relation(1, False, 9), Relation(2, True, 30)], 10, 15) == (
-        Extent(2, "buffer", 0, 9),
-        Extent(2, "read", 10, 24),
+        Extent(2, 10, 24),
+        Extent(2, 0, 9),
     )
 
 
 def test_data_that_fit_are_read_whole_and_in_pieces() -> None:
     assert queries.fill([Relation(1, False, 20_000)], 5_000, 90_000) == (
-        Extent(1, "buffer", 0, 4_999),
-        Extent(1, "read", 5_000, 13_191),
-        Extent(1, "read", 13_192, 19_999),
+        Extent(1, 13_192, 19_999),
+        Extent(1, 5_000, 13_191),
+        Extent(1, 0, 4_999),
     )
     assert queries.fill([], 10, 10) == ()
 
