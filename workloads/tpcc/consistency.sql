@@ -20,8 +20,8 @@
 --
 -- Sums and counts over nothing are 0, and rows whose parent or child is missing count as
 -- violations: hence LEFT and FULL joins and IS DISTINCT FROM. Condition 10 is written without the
--- order lines, which c12 has summed already: that took four times as long. c12 sums the lines of each
--- order before it looks for the order's customer, which takes a third of the time of joining them.
+-- order lines, which c12 has summed already: that took four times as long. c12 sums the lines of
+-- an order before it looks for its customer: half to a third of the time of joining every line.
 
 -- name: c01; when: always; holds: W_YTD = sum(D_YTD) of the warehouse
 SELECT count(*) AS violations
