@@ -43,8 +43,9 @@ local function load_surely(own, source, dialect, part, share)
    share.units = share.units + 1
 end
 
--- Loads them by --workers. `source`: `copy(conn, part, share)` loads the rows of one and counts
--- them in `share`, `remove(conn, part)` takes away what an earlier attempt left.
+-- Loads them by --workers, each of which takes neighbours, so that few tables are copied by two at
+-- once, and the rows of the others lie in order. `source`: `copy(conn, part, share)` loads the rows
+-- of one and counts them in `share`, `remove(conn, part)` takes away what an earlier attempt left.
 function parts.load(list, source, opt, dialect)
    local n = math.min(opt.workers, #list)
    if n == 0 then return end
@@ -52,7 +53,9 @@ function parts.load(list, source, opt, dialect)
    for _, part in ipairs(list) do phase.effort = phase.effort + part.last - part.first + 1 end
    workers.run(n, phase, function(index, share)
       local own = loader.session(opt, dialect, index)
-      for i = index + 1, #list, n do load_surely(own, source, dialect, list[i], share) end
+      for i = math.floor(index * #list / n) + 1, math.floor((index + 1) * #list / n) do
+         load_surely(own, source, dialect, list[i], share)
+      end
    end)
 end
 

@@ -20,7 +20,8 @@
 --
 -- Sums and counts over nothing are 0, and rows whose parent or child is missing count as
 -- violations: hence LEFT and FULL joins and IS DISTINCT FROM. Condition 10 is written without the
--- order lines, which c12 has summed already: that took four times as long.
+-- order lines, which c12 has summed already: that took four times as long. c12 sums the lines of
+-- an order before it looks for its customer: half to a third of the time of joining every line.
 
 -- name: c01; when: always; holds: W_YTD = sum(D_YTD) of the warehouse
 SELECT count(*) AS violations
@@ -104,8 +105,10 @@ WHERE coalesce(o.n, 0) - coalesce(n.n, 0) <> 2100;
 -- name: c12; when: always; holds: C_BALANCE + C_YTD_PAYMENT = sum(OL_AMOUNT) of the customer's delivered lines
 SELECT count(*) AS violations
 FROM customer
-LEFT JOIN (SELECT o_w_id, o_d_id, o_c_id, sum(ol_amount) AS amount FROM orders
-           JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
-           WHERE ol_delivery_d IS NOT NULL GROUP BY o_w_id, o_d_id, o_c_id) l
+LEFT JOIN (SELECT o_w_id, o_d_id, o_c_id, sum(amount) AS amount FROM orders
+           JOIN (SELECT ol_w_id, ol_d_id, ol_o_id, sum(ol_amount) AS amount FROM order_line
+                 WHERE ol_delivery_d IS NOT NULL GROUP BY ol_w_id, ol_d_id, ol_o_id) delivered
+              ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
+           GROUP BY o_w_id, o_d_id, o_c_id) l
    ON o_w_id = c_w_id AND o_d_id = c_d_id AND o_c_id = c_id
 WHERE c_balance + c_ytd_payment IS DISTINCT FROM coalesce(l.amount, 0);

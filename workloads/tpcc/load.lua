@@ -233,9 +233,11 @@ local function count_by_warehouse(own, t)
 end
 
 -- Rough shares of the work after loading, for equal parts per process and the time left.
-local WEIGHT = {order_line = 30, stock = 12, customer = 12, orders = 7, history = 2, item = 1,
-                new_order = 1, district = 0, warehouse = 0}
-local TOTAL_WEIGHT, KEYS_SHARE = 65, 0.8
+local KEYS = {order_line = 30, stock = 12, customer = 12, orders = 7, history = 2, item = 1,
+              new_order = 1, district = 0, warehouse = 0, total = 65}
+local FOREIGN_KEYS = {order_line = 30, stock = 12, orders = 4, history = 4, customer = 1,
+                      new_order = 1, district = 0, item = 0, warehouse = 0, total = 52}
+local KEYS_SHARE = 0.8  -- the others are for counting
 
 local function finish_table(conn, t, share, effort)
    if not dialect.keys_first then
@@ -246,33 +248,33 @@ local function finish_table(conn, t, share, effort)
          conn:exec(sql)
       end
    end
-   share.effort = effort + KEYS_SHARE * WEIGHT[t.name]
+   share.effort = effort + KEYS_SHARE * KEYS[t.name]
    if opt.analyze and not dialect.analyze_in_turn then conn:exec("ANALYZE " .. t.name) end
 end
 
-local function shares_of_tables(n)
+local function shares_of_tables(n, weights)
    local tables, parts = {unpack(schema.tables)}, {}
    for i = 1, n do parts[i] = {weight = 0} end
-   table.sort(tables, function(a, b) return WEIGHT[a.name] > WEIGHT[b.name] end)
+   table.sort(tables, function(a, b) return weights[a.name] > weights[b.name] end)
    for _, t in ipairs(tables) do
       local least = parts[1]
       for _, part in ipairs(parts) do if part.weight < least.weight then least = part end end
       least[#least + 1] = t
-      least.weight = least.weight + WEIGHT[t.name]
+      least.weight = least.weight + weights[t.name]
    end
    return parts
 end
 
 local function finish_tables()
-   local parts = shares_of_tables(math.min(opt.workers, #schema.tables))
-   local phase = {name = "keys", units = "tables", count = #schema.tables, effort = TOTAL_WEIGHT}
+   local parts = shares_of_tables(math.min(opt.workers, #schema.tables), KEYS)
+   local phase = {name = "keys", units = "tables", count = #schema.tables, effort = KEYS.total}
    workers.run(#parts, phase, function(index, share)
       local own = loader.session(opt, dialect, index)
       for _, t in ipairs(parts[index + 1]) do
          local effort = share.effort
          own:run(function(conn) finish_table(conn, t, share, effort) end)
          if t.warehouse then count_by_warehouse(own, t) else own:run(count_items) end
-         share.effort, share.units = effort + WEIGHT[t.name], share.units + 1
+         share.effort, share.units = effort + KEYS[t.name], share.units + 1
       end
    end)
    if not (opt.analyze and dialect.analyze_in_turn) then return end
@@ -291,16 +293,16 @@ end
 -- Each locks its table, then that to which it refers: no table refers to one that refers to it, so
 -- at worst one waits for another. Where changes of the catalog conflict there is one worker.
 local function add_foreign_keys()
-   local parts = shares_of_tables(dialect.analyze_in_turn and 1 or opt.workers)
+   local parts = shares_of_tables(dialect.analyze_in_turn and 1 or opt.workers, FOREIGN_KEYS)
    local phase = {name = "foreign keys", units = "tables", count = #schema.tables,
-                  effort = TOTAL_WEIGHT}
+                  effort = FOREIGN_KEYS.total}
    workers.run(#parts, phase, function(index, share)
       local own = loader.session(opt, dialect, index)
       for _, t in ipairs(parts[index + 1]) do
          for _, sql in ipairs(schema.foreign_keys(t)) do
             own:run(function(conn) add_foreign_key(conn, sql) end)
          end
-         share.effort, share.units = share.effort + WEIGHT[t.name], share.units + 1
+         share.effort, share.units = share.effort + FOREIGN_KEYS[t.name], share.units + 1
       end
    end)
 end
