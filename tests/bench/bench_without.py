@@ -94,12 +94,14 @@ def rows(
 
 
 def faster(tier: TierValues, load: str) -> tuple[str, str]:
-    """The verdict on throughput without a stage, with its change; or that on the average latency,
-    if that alone is better."""
+    """The verdict on throughput without a stage, with its change; beside it the average latency, if
+    that alone is better: that of a rate which is served anyway."""
     steps = {step.metric: step for step in tier.steps if step.contender == load}
     rate, latency = steps["throughput_per_s"], steps["latency_avg_s"]
-    step = latency if rate.verdict != "better" == latency.verdict else rate
-    return step.verdict, f"{step.change_pct:+.1f} %"
+    change = f"{rate.change_pct:+.1f} %"
+    if rate.verdict != "better" == latency.verdict:
+        change += f", latency {latency.change_pct:+.1f} %,"
+    return rate.verdict, change
 
 
 def main() -> None:

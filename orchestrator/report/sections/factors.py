@@ -105,8 +105,9 @@ def taken(sweep: VariedWorkload, tier: TierValues) -> str:
 
 
 def _stages(of: VariedWorkload, tier: TierValues, index: ReportIndex) -> Iterator[str]:
-    """Whether each stage that was taken away was the limit: only a change that is proven says so,
-    of the rate, or of the average latency where the rate is asked for."""
+    """Whether each stage that was taken away was the limit: only a change of the rate that is proven
+    says so. Where the average latency alone is better, as at a rate that is served anyway, the
+    stage took that time."""
     full, *others = of.workloads
     rate, scope = index.throughput_metric(full), index.latency_scope(full)
     cause = tier.causes.get(full, "unattributed").replace("_", " ")
@@ -124,7 +125,8 @@ def _stages(of: VariedWorkload, tier: TierValues, index: ReportIndex) -> Iterato
         text = f"{less} instead of {every} {wording.METRICS[step.metric]}"
         change = units.format_change(step.change_pct), wording.interval(step)
         shown = ", ".join(filter(None, change))
-        judged = words("factors.stage_judged")[step.verdict].format(stage=stage)
+        word = "shorter" if step.metric != rate and step.verdict == "better" else step.verdict
+        judged = words("factors.stage_judged")[word].format(stage=stage)
         yield f"{tier.tier}: with the {stage} out of the path {text} ({shown}): {judged}{named}"
 
 

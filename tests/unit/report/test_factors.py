@@ -171,7 +171,7 @@ def test_a_rate_that_is_asked_for_leaves_the_latency_to_say_it() -> None:
     (answer,) = factors.answers(index_of("without=disk", ((60, 0.02), (60, 0.01))))
     text = answer.text.replace("\N{NO-BREAK SPACE}", " ")
     assert "out of the path 10 ms instead of 20 ms average latency" in text
-    assert text.endswith("the disk was the limit.")
+    assert text.endswith("the disk took that time.")
 
 
 def test_what_is_not_proven_is_open() -> None:
