@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
@@ -12,16 +13,22 @@ import pandas as pd
 from typer import Option
 
 from orchestrator import report, units
-from orchestrator.analysis.observed.demand import demands
+from orchestrator.analysis.observed.demand import COARSE_S, FEWEST_PIECES, SHORTEST, demands
 from orchestrator.analysis.observed.judging import Observed
 from orchestrator.cli import RESULTS
-from orchestrator.cli.app import App
+from orchestrator.cli.app import PLATFORM, App, sweeping
 from orchestrator.cli.init import CLUSTERS
-from orchestrator.cli.options import ResultsOption, percentage, read_by, takes
+from orchestrator.cli.options import ResultsOption, names_in, percentage, profile_named, read_by, takes
+from orchestrator.cli.plans import placed
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.histories import files, prometheus
+from orchestrator.keys import addresses
 from orchestrator.keys.messages import failure
+from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
+from orchestrator.parts import RunsElsewhere
 from orchestrator.planning import project_files
+from orchestrator.platforms.common.machines import LocalMachine, of_nodes
+from orchestrator.powers import Machine
 from orchestrator.report.rendering.terminal import TableView
 from orchestrator.report.sections.observed import document
 from orchestrator.run import observing
@@ -37,6 +44,10 @@ class Read:
     prometheus: str | None = None
     match: str = ""
     exporter: list[str] | None = None
+    profile: Annotated[str | None, profile_named()] = None
+    calibrate: Annotated[
+        str | None, Option(metavar="NxTIME", callback=read_by(lambda text: pieces_in(text)))
+    ] = None
     last: Annotated[str, Option(callback=read_by(units.parse_seconds))] = "7d"
     device: str = ""
     source: str | None = None
@@ -53,9 +64,10 @@ def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
     catalog, size_bytes = project_files.catalog(app.root), units.parse_size(options.size)
     source = project_files.bought(app.root, options.source) if options.source else None
     folder, misses = results / f"{clock.stamp(app.clock.now())}-observed", list[str]()
-    if options.exporter:  # the same line goes on in the same folder
-        asked_for = f"{options.exporter} {options.device} {options.last}"
-        folder = results / f"observed-{zlib.crc32(asked_for.encode()):08x}"
+    if options.exporter or options.profile:  # the same line goes on in the same folder
+        asked_for = (options.exporter, options.device, options.last)
+        asked_for += tuple(filter(None, (options.profile, options.calibrate)))
+        folder = results / f"observed-{zlib.crc32(' '.join(map(str, asked_for)).encode()):08x}"
     if not (tables := list(_read(app, options, folder, misses))):
         raise failure(UsageError, "nothing to observe")
     every = pd.concat(tables)
@@ -85,12 +97,63 @@ def _read(app: App, options: Read, folder: Path, misses: list[str]) -> Iterator[
             yield prometheus.read(*which, end_s - length_s, end_s)
         except OSError as error:
             raise failure(UnavailableError, "server not read", error=error) from error
-    if options.exporter:
-        if not options.device:
-            raise failure(UsageError, "no device of exporter")
-        app.progress.note(f"reading into {folder}; Ctrl-C ends it, and the same line goes on")
-        failed = observing.observe(folder, options.exporter, options.device, length_s, app.clock)
+    pieces = _pieces(options, length_s)
+    if options.exporter or options.profile:
+        with _watched(app, options) as (nodes, machines):
+            disks = list(observing.of_disks(nodes, options.device))
+            names = units.listed([disk.name for disk in disks])
+            app.progress.note(
+                f"reading {names} into {folder}; Ctrl-C ends it, and the same line goes on"
+            )
+            failed = observing.observe(folder, disks, length_s, app.clock, machines, pieces)
         misses += [f"{why} ({units.counted(count, 'time')})" for why, count in failed.items()]
         if not files.live(folder):
             raise failure(UnavailableError, "nothing was read", reasons=units.listed(misses))
         yield files.read(folder)
+
+
+def pieces_in(text: str) -> observing.Pieces:
+    """`168x5m`: how many, and seconds of each. ValueError."""
+    number, _, length = text.partition("x")
+    if not number.strip().isdigit():
+        raise ValueError(f"expected pieces such as 168x5m, got {units.short(text)}")
+    return int(number), units.parse_seconds(length)
+
+
+def _pieces(options: Read, length_s: float) -> observing.Pieces | None:
+    """UsageError if seconds could not be told from them."""
+    if options.calibrate is None:
+        return None
+    if not (options.exporter or options.profile):
+        raise failure(UsageError, "pieces of nothing live")
+    number, piece_s = pieces_in(options.calibrate)
+    least_s, most_s = SHORTEST * COARSE_S, length_s / 2
+    if number < FEWEST_PIECES or piece_s < least_s or number * piece_s > most_s:
+        raise failure(UsageError, "pieces", of=FEWEST_PIECES, least_s=least_s, most_s=most_s)
+    return number, piece_s
+
+
+@contextmanager
+def _watched(app: App, options: Read) -> Iterator[tuple[list[Node], Sequence[Machine]]]:
+    """The nodes, and the machines that are read because they are known by no exporter. Where that
+    takes an agent, other campaigns are kept off them, and it is gone when the block has ended."""
+    nodes = [Node(url, "database", sources={NODE_EXPORTER: url}) for url in options.exporter or ()]
+    if options.profile is None:
+        yield nodes, ()
+        return
+    profile = placed(app, options.profile)
+    spec, platform = profile.cluster, profile.platform or PLATFORM
+    database = app.parts(None).databases.get(spec.member)
+    if "node_exporters" in spec.existing and isinstance(database, RunsElsewhere):
+        yield [*nodes, *database.find_nodes(spec)], ()
+        return
+    hosts = addresses.read(spec.existing.get("hosts", "")).servers
+    if platform == PLATFORM and not all(host.is_loopback for host in hosts):
+        raise failure(UsageError, "disks of nobody", profile=profile.name)
+    world = app.world(platform, profile.placing)
+    machines = of_nodes(world.platform)
+    sources = {DISK_DEVICE: " ".join(names_in(spec.existing.get("devices", "")))}
+    nodes += [Node(each.name, "host", machine=each.name, sources=sources) for each in machines]
+    here = all(isinstance(machine, LocalMachine) for machine in machines)
+    with nullcontext() if here else sweeping(world, world.platform.guard.held()):
+        yield nodes, machines

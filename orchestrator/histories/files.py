@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES, grown
+from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES, coarser, grown
 from orchestrator.errors import UNREADABLE, UsageError
 from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import shipped
@@ -47,11 +47,12 @@ def live(folder: Path) -> list[Path]:
 
 
 def _live(samples: pd.DataFrame) -> pd.DataFrame:
-    """Nodes are called with their device behind them."""
+    """Nodes are called with their device behind them. The time is the node's own, if it told it."""
     table = samples.pivot_table("value", ["time_s", "node"], "metric").rename(columns=_NAMES)
-    table = table.reindex(columns=["clock_s", *QUANTITIES]).dropna().reset_index()
+    table = table.reindex(columns=["clock_s", *QUANTITIES]).reset_index()
     table[["node", "device"]] = table["node"].str.extract("(.*) (.*)")
-    return grown(table.assign(time_s=table["clock_s"]))
+    table = table.assign(time_s=table.pop("clock_s").fillna(table["time_s"])).dropna()
+    return pd.concat([grown(table), *map(grown, coarser(table))])
 
 
 def _sysstat(content: Any) -> pd.DataFrame:

@@ -24,6 +24,7 @@ QUANTITIES = ("reads", "writes", "read_bytes", "written_bytes")
 READS, WRITES, READ_BYTES, WRITTEN_BYTES = range(4)
 INTERVALS = ("node", "device", "begin_s", "end_s", *QUANTITIES)  # columns of sums
 FINE_S = 1.5  # up to so many seconds an interval shows what a second does
+COARSE_S = 15.0  # how far apart a live reading is between its pieces
 HOUR_S = 3600.0
 _GAP = 1.5  # times the usual step: a reading is missing in between
 _ROUNDING_S = 1e-6
@@ -98,6 +99,20 @@ def grown(readings: pd.DataFrame) -> pd.DataFrame:
     return table[["node", "device"]].assign(**times).join(grew)[known]
 
 
+def coarser(readings: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """Of each disk that was read live in seconds for its pieces only, readings COARSE_S apart or
+    little more throughout, because pieces are parts of the time too."""
+    for _, own in readings.sort_values("time_s").groupby(["node", "device"]):
+        step_s, kept = np.diff(own["time_s"]), list[bool]()
+        step_s = step_s[step_s <= _GAP * COARSE_S]
+        if 2 * step_s[step_s > FINE_S].sum() > step_s.sum():
+            last_s = -np.inf
+            for time_s in own["time_s"]:
+                kept.append(bool(time_s - last_s > COARSE_S - 0.5 * FINE_S))
+                last_s = time_s if kept[-1] else last_s
+            yield own[kept]
+
+
 def demands(intervals: pd.DataFrame) -> list[Demand]:
     """Of each disk in a table with INTERVALS, of however many sources."""
     kept = intervals.dropna(subset=list(INTERVALS[2:4] + QUANTITIES[WRITES:]))
@@ -113,7 +128,9 @@ def _demand(node: str, device: str, rows: pd.DataFrame) -> Demand:
     fine, coarse = (_in_turn(every.part(which)) for which in (is_fine, ~is_fine))
     if fine.step_s.sum() >= coarse.step_s.sum():
         return fine
-    stretches = np.split((fine.amounts / fine.step_s).T, fine.starts[1:])
+    lost_s = fine.begin_s[1:] - fine.end_s[:-1]  # a lost second does not make two pieces of one
+    cuts = np.flatnonzero(lost_s > coarse.resolution_s) + 1
+    stretches = np.split((fine.amounts / fine.step_s).T, cuts)
     return replace(coarse, pieces=tuple(each for each in stretches if len(each) >= _PIECE))
 
 

@@ -17,7 +17,7 @@ from orchestrator.databases.existing.owned_database import Confirm, OwnDatabase,
 from orchestrator.errors import Mistake, RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.keys.messages import failure, message
-from orchestrator.model import CLIENT, Cluster, ClusterSpec, Volume
+from orchestrator.model import CLIENT, Cluster, ClusterSpec, Node, Volume
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import is_here, on
 from orchestrator.powers import HOST_NETWORK, Network, World
@@ -72,11 +72,15 @@ class ExistingCluster:
             mistakes = mistakes or tuple(_not_from_client(declared, world))
             for note in probe.notes(spec, declared, observed):
                 world.progress.warn(note)
-        what = "the existing cluster cannot be used as the profile says"
-        errors.require_none(mistakes, what, "correct the profile, or the cluster")
+        _require_none(mistakes)
         own = OwnDatabase(declared, self._connect, world, self._confirm)
         own.require_creatable()
         own.require_replaceable(may_ask=True)
+
+    def find_nodes(self, spec: ClusterSpec) -> tuple[Node, ...]:
+        declared, mistakes = declaration.read(spec)
+        _require_none((*mistakes, *declaration.unreadable(declared)))
+        return probe.nodes(declared, self._look(declared))
 
     def _look(self, declared: declaration.Existing) -> probe.Observation:
         try:
@@ -167,6 +171,11 @@ class ExistingCluster:
             since_reset=counted,
             more={**facts.more, **restored},
         )
+
+
+def _require_none(mistakes: Sequence[Mistake]) -> None:
+    what = "the existing cluster cannot be used as the profile says"
+    errors.require_none(mistakes, what, "correct the profile, or the cluster")
 
 
 def _not_from_client(declared: declaration.Existing, world: World) -> Iterator[Mistake]:
