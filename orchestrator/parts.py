@@ -203,14 +203,6 @@ class Shared(Protocol):
         measuring it, or if that cannot be seen."""
 
 
-@runtime_checkable
-class RunsElsewhere(Protocol):
-    """A database whose clusters others run."""
-
-    def find_nodes(self, spec: ClusterSpec) -> tuple[Node, ...]:
-        """Returns its nodes as `running` does, and makes nothing. UsageError, UnavailableError."""
-
-
 @dataclass(frozen=True)
 class Result:
     """The figures of one window from a load generator's raw files. Tables are pandas frames.

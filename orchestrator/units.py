@@ -90,7 +90,7 @@ def parse_link_rate(text: object) -> int:
 
 
 def parse_seconds(text: object) -> float:
-    """`"30s"`, `"2ms"`, `"5min"` or `"5m"` → seconds. A bare number is refused: its unit is a guess."""
+    """`"30s"`, `"2ms"`, `"5min"`, `"5m"` → seconds. A bare number is refused: which unit is it?"""
     number, unit = _split(text, "30s")
     if unit not in _TIME:
         raise ValueError(f"expected a time such as 30s, 2ms or 5min, got {short(text)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
@@ -13,19 +13,19 @@ import pandas as pd
 from typer import Option
 
 from orchestrator import report, units
-from orchestrator.analysis.observed.demand import COARSE_S, FEWEST_PIECES, SHORTEST, demands
+from orchestrator.analysis.observed.demand import FEWEST_PIECES, SHORTEST, demands
 from orchestrator.analysis.observed.judging import Observed
 from orchestrator.cli import RESULTS
 from orchestrator.cli.app import PLATFORM, App, sweeping
 from orchestrator.cli.init import CLUSTERS
-from orchestrator.cli.options import ResultsOption, names_in, percentage, profile_named, read_by, takes
+from orchestrator.cli.options import ResultsOption, percentage, profile_named, read_by, takes
 from orchestrator.cli.plans import placed
+from orchestrator.databases.existing import ExistingCluster
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.histories import files, prometheus
 from orchestrator.keys import addresses
-from orchestrator.keys.messages import failure
+from orchestrator.keys.messages import failure, message
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
-from orchestrator.parts import RunsElsewhere
 from orchestrator.planning import project_files
 from orchestrator.platforms.common.machines import LocalMachine, of_nodes
 from orchestrator.powers import Machine
@@ -34,6 +34,17 @@ from orchestrator.report.sections.observed import document
 from orchestrator.run import observing
 from orchestrator.system import clock
 from orchestrator.tier_catalog.candidates import purchases
+
+
+def pieces_in(text: str | None) -> observing.Pieces | None:
+    """`168x5m`: how many, and seconds of each. ValueError if seconds cannot be told from them."""
+    if text is None:
+        return None
+    number, _, length = text.partition("x")
+    piece_s, least_s = units.parse_seconds(length), SHORTEST * observing.COARSE_S
+    if not number.isdigit() or int(number) < FEWEST_PIECES or piece_s < least_s:
+        raise ValueError(message("pieces", of=FEWEST_PIECES, least_s=least_s))
+    return int(number), piece_s
 
 
 @dataclass(frozen=True)
@@ -45,9 +56,7 @@ class Read:
     match: str = ""
     exporter: list[str] | None = None
     profile: Annotated[str | None, profile_named()] = None
-    calibrate: Annotated[
-        str | None, Option(metavar="NxTIME", callback=read_by(lambda text: pieces_in(text)))
-    ] = None
+    calibrate: Annotated[str | None, Option(callback=read_by(pieces_in))] = None
     last: Annotated[str, Option(callback=read_by(units.parse_seconds))] = "7d"
     device: str = ""
     source: str | None = None
@@ -65,9 +74,9 @@ def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
     source = project_files.bought(app.root, options.source) if options.source else None
     folder, misses = results / f"{clock.stamp(app.clock.now())}-observed", list[str]()
     if options.exporter or options.profile:  # the same line goes on in the same folder
-        asked_for = (options.exporter, options.device, options.last)
-        asked_for += tuple(filter(None, (options.profile, options.calibrate)))
-        folder = results / f"observed-{zlib.crc32(' '.join(map(str, asked_for)).encode()):08x}"
+        names = ("exporter", "device", "last", "profile", "calibrate")
+        text = " ".join(str(value) for name in names if (value := getattr(options, name)))
+        folder = results / f"observed-{zlib.crc32(text.encode()):08x}"
     if not (tables := list(_read(app, options, folder, misses))):
         raise failure(UsageError, "nothing to observe")
     every = pd.concat(tables)
@@ -97,14 +106,14 @@ def _read(app: App, options: Read, folder: Path, misses: list[str]) -> Iterator[
             yield prometheus.read(*which, end_s - length_s, end_s)
         except OSError as error:
             raise failure(UnavailableError, "server not read", error=error) from error
-    pieces = _pieces(options, length_s)
-    if options.exporter or options.profile:
-        with _watched(app, options) as (nodes, machines):
+    pieces, is_live = pieces_in(options.calibrate), options.exporter or options.profile
+    if pieces and (not is_live or pieces[0] * pieces[1] > length_s / 2):
+        raise failure(UsageError, "no such pieces", pieces=options.calibrate)
+    if is_live:
+        with ExitStack() as up:
+            nodes, machines = _watched(app, options, up)
             disks = list(observing.of_disks(nodes, options.device))
-            names = units.listed([disk.name for disk in disks])
-            app.progress.note(
-                f"reading {names} into {folder}; Ctrl-C ends it, and the same line goes on"
-            )
+            app.progress.note(message("reading live", disks=[d.name for d in disks], folder=folder))
             failed = observing.observe(folder, disks, length_s, app.clock, machines, pieces)
         misses += [f"{why} ({units.counted(count, 'time')})" for why, count in failed.items()]
         if not files.live(folder):
@@ -112,48 +121,24 @@ def _read(app: App, options: Read, folder: Path, misses: list[str]) -> Iterator[
         yield files.read(folder)
 
 
-def pieces_in(text: str) -> observing.Pieces:
-    """`168x5m`: how many, and seconds of each. ValueError."""
-    number, _, length = text.partition("x")
-    if not number.strip().isdigit():
-        raise ValueError(f"expected pieces such as 168x5m, got {units.short(text)}")
-    return int(number), units.parse_seconds(length)
-
-
-def _pieces(options: Read, length_s: float) -> observing.Pieces | None:
-    """UsageError if seconds could not be told from them."""
-    if options.calibrate is None:
-        return None
-    if not (options.exporter or options.profile):
-        raise failure(UsageError, "pieces of nothing live")
-    number, piece_s = pieces_in(options.calibrate)
-    least_s, most_s = SHORTEST * COARSE_S, length_s / 2
-    if number < FEWEST_PIECES or piece_s < least_s or number * piece_s > most_s:
-        raise failure(UsageError, "pieces", of=FEWEST_PIECES, least_s=least_s, most_s=most_s)
-    return number, piece_s
-
-
-@contextmanager
-def _watched(app: App, options: Read) -> Iterator[tuple[list[Node], Sequence[Machine]]]:
-    """The nodes, and the machines that are read because they are known by no exporter. Where that
-    takes an agent, other campaigns are kept off them, and it is gone when the block has ended."""
+def _watched(app: App, options: Read, up: ExitStack) -> tuple[list[Node], Sequence[Machine]]:
+    """The nodes, and the machines of those that no exporter shows. If that takes an agent, other
+    campaigns are kept off the machines until `up` ends."""
     nodes = [Node(url, "database", sources={NODE_EXPORTER: url}) for url in options.exporter or ()]
     if options.profile is None:
-        yield nodes, ()
-        return
+        return nodes, ()
     profile = placed(app, options.profile)
     spec, platform = profile.cluster, profile.platform or PLATFORM
     database = app.parts(None).databases.get(spec.member)
-    if "node_exporters" in spec.existing and isinstance(database, RunsElsewhere):
-        yield [*nodes, *database.find_nodes(spec)], ()
-        return
+    if "node_exporters" in spec.existing and isinstance(database, ExistingCluster):
+        return [*nodes, *database.find_nodes(spec)], ()
     hosts = addresses.read(spec.existing.get("hosts", "")).servers
     if platform == PLATFORM and not all(host.is_loopback for host in hosts):
         raise failure(UsageError, "disks of nobody", profile=profile.name)
     world = app.world(platform, profile.placing)
     machines = of_nodes(world.platform)
-    sources = {DISK_DEVICE: " ".join(names_in(spec.existing.get("devices", "")))}
+    sources = {DISK_DEVICE: spec.existing.get("devices", "").replace(",", " ")}
     nodes += [Node(each.name, "host", machine=each.name, sources=sources) for each in machines]
-    here = all(isinstance(machine, LocalMachine) for machine in machines)
-    with nullcontext() if here else sweeping(world, world.platform.guard.held()):
-        yield nodes, machines
+    if not all(isinstance(machine, LocalMachine) for machine in machines):
+        up.enter_context(sweeping(world, world.platform.guard.held()))
+    return nodes, machines

@@ -23,7 +23,6 @@ _PRESSURE_PATH = f"{_PATH}&collect[]=pressure"
 _IDLE = {"idle", "iowait", "nice"}  # low priority is counted apart
 
 _BUSY, _STEAL = ("cpu_seconds_total", "s"), ("cpu_steal_seconds_total", "s")
-_CLOCK = ("clock_s", "s")
 
 
 class NodeExporterCollector:
@@ -42,16 +41,15 @@ class NodeExporterCollector:
 def _page(node: Node, path: str | None) -> local.Page:
     path = path or (_PRESSURE_PATH if PRESSURE in node.sources else _PATH)
     devices = node.sources.get(DISK_DEVICE, "").split()
-    asked = {"wal_device": node.wal_device, "timed": "collect[]=time" in path}
-    parse = partial(readings, devices=devices, **asked)
+    parse = partial(readings, devices=devices, wal_device=node.wal_device)
     return local.Page(node.name, f"{node.sources[NODE_EXPORTER]}{path}", parse)
 
 
 def readings(
-    body: str, devices: Sequence[str], wal_device: str | None = None, timed: bool = False
+    body: str, devices: Sequence[str], wal_device: str | None = None
 ) -> Iterator[local.Reading]:
     """Metric, unit, value. ValueError if the text is not in Prometheus' format, KeyError if it does
-    not have one of the devices (none leave the disk out) or, of one that is `timed`, its clock."""
+    not have one of the devices (none leave the disk out)."""
     names = shipped(__package__, "node_exporter.yaml")
     totals: dict[tuple[str, str], float] = {}
     memory: dict[str, float] = {}
@@ -72,8 +70,6 @@ def readings(
     for device, own in disk.items():
         if device and not own:
             raise KeyError(f"node_exporter knows no device {device!r}")
-    if timed and _CLOCK not in totals:
-        raise KeyError("node_exporter does not tell node_time_seconds")
     if _BUSY in totals:
         totals.setdefault(_STEAL, 0.0)
     for (metric, unit), total in totals.items():

@@ -10,13 +10,16 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.observed.demand import COARSE_S, HOUR_S, QUANTITIES, Demand
+from orchestrator.analysis.observed.demand import HOUR_S, QUANTITIES, Demand
 from orchestrator.analysis.observed.judging import CandidateAnswer, Observed
 from orchestrator.collectors.common import local
 from orchestrator.collectors.disk import DiskCollector
@@ -32,7 +35,7 @@ from orchestrator.system import files, http_client, parquet
 
 _PATH = "/metrics?collect[]=diskstats&collect[]=time"
 _OTHERS = re.compile(r"^https?://(?:[^@/]*@)?|/.*$")  # than host and port
-_SHORTEST_S = 1.0  # of what is read in a folder of its own, which is called by its second
+COARSE_S = 15.0
 _QUESTION = "Does this disk carry the load that was observed?"
 _READ = ("node", "device", "resolution_s", "coverage")
 _TOLD = (
@@ -44,20 +47,20 @@ Pieces = tuple[int, float]  # how many, and the seconds of each
 
 
 def of_disks(nodes: Iterable[Node], device: str) -> Iterator[Node]:
-    """A node for each disk of each, called by the host and port of its exporter, or its machine,
-    and the device. `device`: of all of them, several with | between; "": those that hold the data.
+    """A node for each disk, called by the host and port of its exporter, or its machine, with the
+    device behind. `device`: of each node, several with | between; "": those that hold its data.
     UsageError if none is known."""
     for node in nodes:
-        url = node.sources.get(NODE_EXPORTER)
-        name = _OTHERS.sub("", url) if url else node.machine
+        url = node.sources.get(NODE_EXPORTER, "").rstrip("/")
+        name = _OTHERS.sub("", url or node.machine)
         own = (*node.sources.get(DISK_DEVICE, "").split(), *filter(None, [node.wal_device]))
         if not (disks := device.split("|") if device else own):
             raise failure(UsageError, "no device to read", node=name)
         for disk in disks:
-            read: dict[str, Any] = {"device": disk, "machine": node.machine}
+            read: dict[str, Any] = {"device": disk, "sources": {}}
             if url:
-                read = {"sources": {NODE_EXPORTER: url.rstrip("/"), DISK_DEVICE: disk}}
-            yield Node(f"{name} {disk}", node.role, **read)
+                read = {"sources": {NODE_EXPORTER: url, DISK_DEVICE: disk}}
+            yield replace(node, name=f"{name} {disk}", wal_device=None, **read)
 
 
 def observe(
@@ -71,46 +74,45 @@ def observe(
 ) -> Mapping[str, int]:
     """Reads until that time is over since the first reading in the folder; what was read is kept
     also if it is interrupted. Returns what failed → how often; at once where a first reading fails,
-    because a wrong address or device would be told after a week. `machines`: of what has no
-    exporter; `pieces`: the only parts of the time that are read every second."""
-    begun_s = min((float(file.parent.name) for file in live(folder)), default=clock.now())
-    by_name = {machine.name: machine for machine in machines}
-    collectors = NodeExporterCollector(get, _PATH), DiskCollector(lambda disk: by_name[disk.machine])
+    because a wrong address or device would be told after a week. `machines`: of disks without an
+    exporter; `pieces`: all that is read every second, and the rest every COARSE_S."""
+    begun = (float(file.parent.name.partition("-")[0]) for file in live(folder))
+    now_s, misses, at = clock.now(), Counter[str](), {each.name: each for each in machines}
+    if (end_s := (begun_s := min(begun, default=now_s)) + length_s) <= now_s:
+        return {}
+    collectors = NodeExporterCollector(get, _PATH), DiskCollector(lambda node: at[node.machine])
     if not live(folder):
         try:
-            for collector in collectors:
-                list(collector.read(disks, clock.now()))
+            list(chain.from_iterable(each.read(disks, now_s) for each in collectors))
         except OSError as error:
             return {str(error): 1}
-    misses = Counter[str]()
-    for end_s, every_s in _stretches(begun_s, length_s, pieces):
-        if (left_s := end_s - (now_s := clock.now())) < _SHORTEST_S:
-            continue  # it is over
-        own = folder / "samples" / f"{now_s:.0f}"
+
+    @contextmanager
+    def sampled(every_s: float = 1.0) -> Iterator[None]:
+        own = folder / "samples" / f"{clock.now():.0f}-{every_s:.0f}"
         own.mkdir(parents=True, exist_ok=True)
         with sampling(disks, collectors, clock, machines, every_s, own) as readings:
             try:
-                clock.sleep(left_s)
+                yield
             finally:
                 *_, last = readings.tables([])
                 parquet.write(own / "last.parquet", [last] if len(last) else [])
-        misses += readings.misses
-    return misses
+                misses.update(readings.misses)
 
-
-def _stretches(
-    begin_s: float, length_s: float, pieces: Pieces | None
-) -> Iterator[tuple[float, float]]:
-    """The end of each, and how far apart its readings are. A piece is at a moment of its part of
-    the time that is drawn, and drawn the same again: at equal distances they would all miss what
-    is done at the same minute of each hour."""
     number, piece_s = pieces or (1, length_s)
     part_s = length_s / number
-    for part, place in enumerate(np.random.default_rng(1).random(number)):
-        piece_begin_s = begin_s + part * part_s + place * (part_s - piece_s)
-        yield piece_begin_s, COARSE_S
-        yield piece_begin_s + piece_s, 1.0
-    yield begin_s + length_s, COARSE_S
+    # Drawn, and the same each time: at equal distances all would miss one minute of each hour.
+    drawn_s = np.random.default_rng(1).random(number) * (part_s - piece_s)
+    begins_s = (begun_s + np.arange(number) * part_s + drawn_s).tolist()
+    reads = [
+        (at_s, how) for t in begins_s for at_s, how in ((t, nullcontext), (t + piece_s, sampled))
+    ]
+    with sampled(COARSE_S) if pieces else nullcontext():
+        for until_s, read in (*reads, (end_s, nullcontext)):
+            if (left_s := until_s - clock.now()) > 0:
+                with read():
+                    clock.sleep(left_s)
+    return misses
 
 
 def write(folder: Path, read: pd.DataFrame, observed: Observed, options: Mapping[str, Any]) -> None:

@@ -24,7 +24,6 @@ QUANTITIES = ("reads", "writes", "read_bytes", "written_bytes")
 READS, WRITES, READ_BYTES, WRITTEN_BYTES = range(4)
 INTERVALS = ("node", "device", "begin_s", "end_s", *QUANTITIES)  # columns of sums
 FINE_S = 1.5  # up to so many seconds an interval shows what a second does
-COARSE_S = 15.0  # how far apart a live reading is between its pieces
 HOUR_S = 3600.0
 _GAP = 1.5  # times the usual step: a reading is missing in between
 _ROUNDING_S = 1e-6
@@ -97,20 +96,6 @@ def grown(readings: pd.DataFrame) -> pd.DataFrame:
     known = (step_s > 0) & (step_s <= _GAP * usual_s) & (grew >= 0).all(axis=1)
     times = {"begin_s": table["time_s"] - step_s, "end_s": table["time_s"]}
     return table[["node", "device"]].assign(**times).join(grew)[known]
-
-
-def coarser(readings: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """Of each disk that was read live in seconds for its pieces only, readings COARSE_S apart or
-    little more throughout, because pieces are parts of the time too."""
-    for _, own in readings.sort_values("time_s").groupby(["node", "device"]):
-        step_s, kept = np.diff(own["time_s"]), list[bool]()
-        step_s = step_s[step_s <= _GAP * COARSE_S]
-        if 2 * step_s[step_s > FINE_S].sum() > step_s.sum():
-            last_s = -np.inf
-            for time_s in own["time_s"]:
-                kept.append(bool(time_s - last_s > COARSE_S - 0.5 * FINE_S))
-                last_s = time_s if kept[-1] else last_s
-            yield own[kept]
 
 
 def demands(intervals: pd.DataFrame) -> list[Demand]:

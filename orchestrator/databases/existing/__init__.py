@@ -72,14 +72,17 @@ class ExistingCluster:
             mistakes = mistakes or tuple(_not_from_client(declared, world))
             for note in probe.notes(spec, declared, observed):
                 world.progress.warn(note)
-        _require_none(mistakes)
+        what = "the existing cluster cannot be used as the profile says"
+        errors.require_none(mistakes, what, "correct the profile, or the cluster")
         own = OwnDatabase(declared, self._connect, world, self._confirm)
         own.require_creatable()
         own.require_replaceable(may_ask=True)
 
     def find_nodes(self, spec: ClusterSpec) -> tuple[Node, ...]:
+        """Returns its nodes as `running` does; makes nothing. Raises as `check`."""
         declared, mistakes = declaration.read(spec)
-        _require_none((*mistakes, *declaration.unreadable(declared)))
+        mistakes = (*mistakes, *declaration.unreadable(declared))
+        errors.require_none(mistakes, "the profile has mistakes", "correct it")
         return probe.nodes(declared, self._look(declared))
 
     def _look(self, declared: declaration.Existing) -> probe.Observation:
@@ -171,11 +174,6 @@ class ExistingCluster:
             since_reset=counted,
             more={**facts.more, **restored},
         )
-
-
-def _require_none(mistakes: Sequence[Mistake]) -> None:
-    what = "the existing cluster cannot be used as the profile says"
-    errors.require_none(mistakes, what, "correct the profile, or the cluster")
 
 
 def _not_from_client(declared: declaration.Existing, world: World) -> Iterator[Mistake]:

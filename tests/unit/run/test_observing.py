@@ -10,9 +10,9 @@ import pytest
 
 from orchestrator.analysis.observed.demand import Demand, demands
 from orchestrator.histories import files
-from orchestrator.model import Sample
+from orchestrator.model import NODE_EXPORTER, Node, Sample
 from orchestrator.powers import Clock
-from orchestrator.run.observing import observe
+from orchestrator.run.observing import observe, of_disks
 from orchestrator.run.telemetry import Readings
 from orchestrator.system.clock import MadeUpClock, SystemClock
 from tests import ROOT
@@ -55,7 +55,9 @@ def counting(url: str, timeout_s: float) -> str:
 def read(
     folder: Path, get: Callable[[str, float], str], clock: Clock, device: str = "vda"
 ) -> Mapping[str, int]:
-    return observe(folder, ["http://user:secret@db-1:9100/"], device, 3600.0, clock, get)
+    sources = {NODE_EXPORTER: "http://user:secret@db-1:9100/"}
+    disks = list(of_disks([Node("", "database", sources=sources)], device))
+    return observe(folder, disks, 3600.0, clock, get=get)
 
 
 def of(folder: Path) -> Demand:
@@ -97,7 +99,7 @@ def test_the_same_line_goes_on_until_the_time_is_over_since_the_first_reading(
     read(tmp_path, counting, clock)
     assert clock.now() == BEGIN_S + 3600
     folders = {file.parent.name for file in files.live(tmp_path)}
-    assert folders == {f"{BEGIN_S:.0f}", f"{BEGIN_S + 2000:.0f}"}
+    assert folders == {f"{BEGIN_S:.0f}", f"{BEGIN_S + 2000:.0f}-1"}
     asked = len(ASKED)
     assert read(tmp_path, counting, clock) == {} and len(ASKED) == asked  # it is over
 
@@ -116,11 +118,3 @@ def test_a_device_that_is_not_there_is_said_at_once_and_not_when_the_time_is_ove
     (miss,) = read(tmp_path, counting, clock, "sdx")
     assert "knows no device 'sdx'" in miss and clock.now() == BEGIN_S
     assert not files.live(tmp_path)
-
-
-def test_a_page_without_the_nodes_clock_gives_no_readings(tmp_path: Path) -> None:
-    def unclocked(url: str, timeout_s: float) -> str:
-        return counting(url, timeout_s).replace("node_time_seconds", "node_other_seconds")
-
-    read(tmp_path, unclocked, UntilRead(1))
-    assert files.read(tmp_path).empty
