@@ -20,10 +20,9 @@ from orchestrator.cli.app import PLATFORM, App, sweeping
 from orchestrator.cli.init import CLUSTERS
 from orchestrator.cli.options import ResultsOption, percentage, profile_named, read_by, takes
 from orchestrator.cli.plans import placed
-from orchestrator.databases.existing import ExistingCluster
-from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.databases.existing import ExistingCluster, declaration
+from orchestrator.errors import UnavailableError, UsageError, require_none
 from orchestrator.histories import files, prometheus
-from orchestrator.keys import addresses
 from orchestrator.keys.messages import failure, message
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
 from orchestrator.planning import project_files
@@ -129,16 +128,19 @@ def _watched(app: App, options: Read, up: ExitStack) -> tuple[list[Node], Sequen
         return nodes, ()
     profile = placed(app, options.profile)
     spec, platform = profile.cluster, profile.platform or PLATFORM
-    database = app.parts(None).databases.get(spec.member)
-    if "node_exporters" in spec.existing and isinstance(database, ExistingCluster):
-        return [*nodes, *database.find_nodes(spec)], ()
-    hosts = addresses.read(spec.existing.get("hosts", "")).servers
-    if platform == PLATFORM and not all(host.is_loopback for host in hosts):
+    declared, mistakes = declaration.read(spec)
+    if isinstance(database := app.parts(None).databases.get(spec.member), ExistingCluster):
+        require_none(mistakes, f"{profile.name} has mistakes", "correct the profile")
+        if declared.node_exporters:
+            return [*nodes, *database.find_nodes(spec)], ()
+    machines: Sequence[Machine] = (LocalMachine(),)
+    if not spec.existing or platform != PLATFORM:
+        world = app.world(platform, profile.placing)
+        machines = of_nodes(world.platform)
+        if not all(isinstance(machine, LocalMachine) for machine in machines):
+            up.enter_context(sweeping(world, world.platform.guard.held()))
+    elif not declared.servers or not all(server.is_loopback for server in declared.servers):
         raise failure(UsageError, "disks of nobody", profile=profile.name)
-    world = app.world(platform, profile.placing)
-    machines = of_nodes(world.platform)
-    sources = {DISK_DEVICE: spec.existing.get("devices", "").replace(",", " ")}
+    sources = {DISK_DEVICE: " ".join(declared.devices)}
     nodes += [Node(each.name, "host", machine=each.name, sources=sources) for each in machines]
-    if not all(isinstance(machine, LocalMachine) for machine in machines):
-        up.enter_context(sweeping(world, world.platform.guard.held()))
     return nodes, machines

@@ -283,14 +283,12 @@ def test_disks_of_an_existing_cluster_are_found_as_for_a_run_and_nothing_is_writ
     assert {statement.split()[0] for statement in server.statements} <= {"SELECT", "SHOW"}
 
 
-@pytest.mark.parametrize("hosts", ["127.0.0.1", "localhost"])
-def test_disks_of_this_computer_are_read_without_an_exporter(hosts: str, tmp_path: Path) -> None:
+def test_disks_of_this_computer_are_read_without_an_exporter(tmp_path: Path) -> None:
     machine = LocalMachine()
     device = next(iter(block_devices.counter_rows(machine)))
-    platform = SimpleNamespace(machines=lambda: (machine,), campaign="c")
-    file = a_profile(tmp_path, hosts=hosts, devices=device)
+    file = a_profile(tmp_path, hosts="localhost", devices=device)
     words = ("--profile", str(file), "--last", "3s", "--results", str(tmp_path), *ON)
-    assert tierbench(an_app(tmp_path, platform), "observe", *words) == EXIT_DONE
+    assert tierbench(an_app(tmp_path), "observe", *words) == EXIT_DONE  # no engine is asked
     (folder,) = tmp_path.glob("observed-*")
     (demand,) = demands(files.read(folder))
     assert (demand.node, demand.device) == (machine.name, device)
@@ -299,10 +297,14 @@ def test_disks_of_this_computer_are_read_without_an_exporter(hosts: str, tmp_pat
 def test_disks_of_this_computer_are_not_taken_for_those_of_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = a_profile(tmp_path, hosts="10.0.0.21")
-    words = ("--profile", str(file), "--device", "vda", "--results", str(tmp_path))
-    assert tierbench(an_app(tmp_path), "observe", *words) == EXIT_USAGE
-    assert "nothing shows the disks of the hosts of ours" in capsys.readouterr().err
+    for keys, said in (
+        ({}, "nothing shows the disks of the hosts of ours"),
+        ({"node_exporter": "http://10.0.0.21:9100"}, "unknown key"),
+    ):
+        file = a_profile(tmp_path, hosts="10.0.0.21", **keys)
+        words = ("--profile", str(file), "--device", "vda", "--results", str(tmp_path))
+        assert tierbench(an_app(tmp_path), "observe", *words) == EXIT_USAGE
+        assert said in capsys.readouterr().err
 
 
 def test_machines_elsewhere_are_kept_for_it_while_an_agent_reads_them(tmp_path: Path) -> None:
