@@ -98,6 +98,9 @@ def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
 def _read(app: App, options: Read, folder: Path, misses: list[str]) -> Iterator[pd.DataFrame]:
     """All that there are readings of; into `misses` what could not be read."""
     length_s, end_s = units.parse_seconds(options.last), app.clock.now()
+    pieces, is_live = pieces_in(options.calibrate), options.exporter or options.profile
+    if pieces and (not is_live or pieces[0] * pieces[1] > length_s / 2):
+        raise failure(UsageError, "no such pieces", pieces=options.calibrate)
     yield from map(files.read, options.file or ())
     if options.prometheus:
         which = options.prometheus, options.match, options.device or ".+"
@@ -105,9 +108,6 @@ def _read(app: App, options: Read, folder: Path, misses: list[str]) -> Iterator[
             yield prometheus.read(*which, end_s - length_s, end_s)
         except OSError as error:
             raise failure(UnavailableError, "server not read", error=error) from error
-    pieces, is_live = pieces_in(options.calibrate), options.exporter or options.profile
-    if pieces and (not is_live or pieces[0] * pieces[1] > length_s / 2):
-        raise failure(UsageError, "no such pieces", pieces=options.calibrate)
     if is_live:
         with ExitStack() as up:
             nodes, machines = _watched(app, options, up)

@@ -205,8 +205,11 @@ def test_a_cap_that_readings_alone_show_is_a_doubt_and_takes_no_word(tmp_path: P
         (("--file", str(CSV), "--source", "azure/P99"), "unknown tier"),
         (("--file", str(CSV), "--last", "1x"), "a time such as 30s"),
         (("--exporter", "http://a:1"), "nothing says which disk of a:1 to read"),
-        (("--file", str(CSV), "--calibrate", "24x5m"), "24x5m cannot be read"),
-        (("--exporter", "http://a:1", "--calibrate", "24x5m", "--last", "2h"), "cannot be read"),
+        (("--file", str(CSV), "--calibrate", "24x5m"), "--calibrate 24x5m has no effect here"),
+        (
+            ("--exporter", "http://a:1", "--calibrate", "24x5m", "--last", "2h"),
+            "has no effect here",
+        ),
         (("--exporter", "http://a:1", "--calibrate", "2x5m"), "24 pieces or more of 45 s or more"),
         (("--exporter", "http://a:1", "--calibrate", "many"), "expected"),
         (("--profile", "nowhere"), "nowhere"),
