@@ -40,7 +40,7 @@ def pieces_in(text: str | None) -> observing.Pieces | None:
     if text is None:
         return None
     number, _, length = text.partition("x")
-    piece_s, least_s = units.parse_seconds(length), SHORTEST * observing.COARSE_S
+    piece_s, least_s = units.parse_seconds(length), (SHORTEST + 1) * observing.COARSE_S  # some lost
     if not number.isdigit() or int(number) < FEWEST_PIECES or piece_s < least_s:
         raise ValueError(message("pieces", of=FEWEST_PIECES, least_s=least_s))
     return int(number), piece_s
@@ -99,7 +99,7 @@ def _read(app: App, options: Read, folder: Path, misses: list[str]) -> Iterator[
     """All that there are readings of; into `misses` what could not be read."""
     length_s, end_s = units.parse_seconds(options.last), app.clock.now()
     pieces, is_live = pieces_in(options.calibrate), options.exporter or options.profile
-    if pieces and (not is_live or pieces[0] * pieces[1] > length_s / 2):
+    if pieces and (not is_live or pieces[0] * pieces[1] > length_s / 4):
         raise failure(UsageError, "no such pieces", pieces=options.calibrate)
     yield from map(files.read, options.file or ())
     if options.prometheus:

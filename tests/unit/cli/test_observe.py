@@ -210,7 +210,7 @@ def test_a_cap_that_readings_alone_show_is_a_doubt_and_takes_no_word(tmp_path: P
             ("--exporter", "http://a:1", "--calibrate", "24x5m", "--last", "2h"),
             "has no effect here",
         ),
-        (("--exporter", "http://a:1", "--calibrate", "2x5m"), "24 pieces or more of 45 s or more"),
+        (("--exporter", "http://a:1", "--calibrate", "2x5m"), "24 pieces or more of 60 s or more"),
         (("--exporter", "http://a:1", "--calibrate", "many"), "expected"),
         (("--profile", "nowhere"), "nowhere"),
     ],
