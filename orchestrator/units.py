@@ -20,6 +20,7 @@ _SIZE |= {f"{prefix}b": 1000**power for power, prefix in enumerate("kmgt", 1)}
 _SIZE |= {f"{prefix}ib": 1024**power for power, prefix in enumerate("kmgt", 1)}
 _BITS = {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
 _TIME = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+_TIME |= {"m": 60.0, "w": 7 * 86_400.0}  # as Prometheus and Kubernetes write them
 _DIGITS = r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*"
 _NUMBER = re.compile(_DIGITS + r"([A-Za-zµ/]*)\s*$")
 
@@ -89,7 +90,7 @@ def parse_link_rate(text: object) -> int:
 
 
 def parse_seconds(text: object) -> float:
-    """`"30s"`, `"2ms"`, `"5min"` → seconds. A bare number is refused: its unit is a guess."""
+    """`"30s"`, `"2ms"`, `"5min"`, `"5m"` → seconds. A bare number is refused: which unit is it?"""
     number, unit = _split(text, "30s")
     if unit not in _TIME:
         raise ValueError(f"expected a time such as 30s, 2ms or 5min, got {short(text)}")

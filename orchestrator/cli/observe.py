@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
@@ -12,21 +13,37 @@ import pandas as pd
 from typer import Option
 
 from orchestrator import report, units
-from orchestrator.analysis.observed.demand import demands
+from orchestrator.analysis.observed.demand import FEWEST_PIECES, SHORTEST, demands
 from orchestrator.analysis.observed.judging import Observed
 from orchestrator.cli import RESULTS
-from orchestrator.cli.app import App
+from orchestrator.cli.app import PLATFORM, App, sweeping
 from orchestrator.cli.init import CLUSTERS
-from orchestrator.cli.options import ResultsOption, percentage, read_by, takes
-from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.cli.options import ResultsOption, percentage, profile_named, read_by, takes
+from orchestrator.cli.plans import placed
+from orchestrator.databases.existing import ExistingCluster, declaration
+from orchestrator.errors import UnavailableError, UsageError, require_none
 from orchestrator.histories import files, prometheus
-from orchestrator.keys.messages import failure
+from orchestrator.keys.messages import failure, message
+from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
 from orchestrator.planning import project_files
+from orchestrator.platforms.common.machines import LocalMachine, of_nodes
+from orchestrator.powers import Machine
 from orchestrator.report.rendering.terminal import TableView
 from orchestrator.report.sections.observed import document
 from orchestrator.run import observing
 from orchestrator.system import clock
 from orchestrator.tier_catalog.candidates import purchases
+
+
+def pieces_in(text: str | None) -> observing.Pieces | None:
+    """`168x5m`: how many, and seconds of each. ValueError if seconds cannot be told from them."""
+    if text is None:
+        return None
+    number, _, length = text.partition("x")
+    piece_s, least_s = units.parse_seconds(length), (SHORTEST + 1) * observing.COARSE_S  # some lost
+    if not number.isdigit() or int(number) < FEWEST_PIECES or piece_s < least_s:
+        raise ValueError(message("pieces", of=FEWEST_PIECES, least_s=least_s))
+    return int(number), piece_s
 
 
 @dataclass(frozen=True)
@@ -37,6 +54,8 @@ class Read:
     prometheus: str | None = None
     match: str = ""
     exporter: list[str] | None = None
+    profile: Annotated[str | None, profile_named()] = None
+    calibrate: Annotated[str | None, Option(callback=read_by(pieces_in))] = None
     last: Annotated[str, Option(callback=read_by(units.parse_seconds))] = "7d"
     device: str = ""
     source: str | None = None
@@ -53,9 +72,10 @@ def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
     catalog, size_bytes = project_files.catalog(app.root), units.parse_size(options.size)
     source = project_files.bought(app.root, options.source) if options.source else None
     folder, misses = results / f"{clock.stamp(app.clock.now())}-observed", list[str]()
-    if options.exporter:  # the same line goes on in the same folder
-        asked_for = f"{options.exporter} {options.device} {options.last}"
-        folder = results / f"observed-{zlib.crc32(asked_for.encode()):08x}"
+    if options.exporter or options.profile:  # the same line goes on in the same folder
+        names = ("exporter", "device", "last", "profile", "calibrate")
+        text = " ".join(str(value) for name in names if (value := getattr(options, name)))
+        folder = results / f"observed-{zlib.crc32(text.encode()):08x}"
     if not (tables := list(_read(app, options, folder, misses))):
         raise failure(UsageError, "nothing to observe")
     every = pd.concat(tables)
@@ -78,6 +98,9 @@ def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
 def _read(app: App, options: Read, folder: Path, misses: list[str]) -> Iterator[pd.DataFrame]:
     """All that there are readings of; into `misses` what could not be read."""
     length_s, end_s = units.parse_seconds(options.last), app.clock.now()
+    pieces, is_live = pieces_in(options.calibrate), options.exporter or options.profile
+    if pieces and (not is_live or pieces[0] * pieces[1] > length_s / 4):
+        raise failure(UsageError, "no such pieces", pieces=options.calibrate)
     yield from map(files.read, options.file or ())
     if options.prometheus:
         which = options.prometheus, options.match, options.device or ".+"
@@ -85,12 +108,39 @@ def _read(app: App, options: Read, folder: Path, misses: list[str]) -> Iterator[
             yield prometheus.read(*which, end_s - length_s, end_s)
         except OSError as error:
             raise failure(UnavailableError, "server not read", error=error) from error
-    if options.exporter:
-        if not options.device:
-            raise failure(UsageError, "no device of exporter")
-        app.progress.note(f"reading into {folder}; Ctrl-C ends it, and the same line goes on")
-        failed = observing.observe(folder, options.exporter, options.device, length_s, app.clock)
+    if is_live:
+        with ExitStack() as up:
+            nodes, machines = _watched(app, options, up)
+            disks = list(observing.of_disks(nodes, options.device))
+            app.progress.note(message("reading live", disks=[d.name for d in disks], folder=folder))
+            failed = observing.observe(folder, disks, length_s, app.clock, machines, pieces)
         misses += [f"{why} ({units.counted(count, 'time')})" for why, count in failed.items()]
         if not files.live(folder):
             raise failure(UnavailableError, "nothing was read", reasons=units.listed(misses))
         yield files.read(folder)
+
+
+def _watched(app: App, options: Read, up: ExitStack) -> tuple[list[Node], Sequence[Machine]]:
+    """The nodes, and the machines of those that no exporter shows. If that takes an agent, other
+    campaigns are kept off the machines until `up` ends."""
+    nodes = [Node(url, "database", sources={NODE_EXPORTER: url}) for url in options.exporter or ()]
+    if options.profile is None:
+        return nodes, ()
+    profile = placed(app, options.profile)
+    spec, platform = profile.cluster, profile.platform or PLATFORM
+    declared, mistakes = declaration.read(spec)
+    if isinstance(database := app.parts(None).databases.get(spec.member), ExistingCluster):
+        require_none(mistakes, f"{profile.name} has mistakes", "correct the profile")
+        if declared.node_exporters:
+            return [*nodes, *database.find_nodes(spec)], ()
+    machines: Sequence[Machine] = (LocalMachine(),)
+    if not spec.existing or platform != PLATFORM:
+        world = app.world(platform, profile.placing)
+        machines = of_nodes(world.platform)
+        if not all(isinstance(machine, LocalMachine) for machine in machines):
+            up.enter_context(sweeping(world, world.platform.guard.held()))
+    elif not declared.servers or not all(server.is_loopback for server in declared.servers):
+        raise failure(UsageError, "disks of nobody", profile=profile.name)
+    sources = {DISK_DEVICE: " ".join(declared.devices)}
+    nodes += [Node(each.name, "host", machine=each.name, sources=sources) for each in machines]
+    return nodes, machines

@@ -1,7 +1,7 @@
 """Counters of each node's block devices, from /proc/diskstats of its machine.
 
 Counters of a disk that only holds WAL begin with `wal_`. Every machine has devices of the same
-names, so the node's process must be on its machine too.
+names, so the node's process must be on its machine too, unless the machine itself is the node.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,8 @@ class DiskCollector(local.OnItsMachine):
         return bool(node.device)
 
     def readings(self, machine: Machine, node: Node) -> Iterable[local.Reading]:
-        containers.groups(machine, node)  # OSError if the process is not the container's
+        if node.role != "host":
+            containers.groups(machine, node)  # OSError if the process is not the container's
         fields = block_devices.counter_rows(machine)
         for device, prefix in ((node.device, ""), (node.wal_device, "wal_")):
             if device is None:

@@ -34,7 +34,7 @@ def read(place: Path) -> pd.DataFrame:
         if (place / DEMAND).exists():
             return pd.concat(parquet.parts(place / DEMAND))
         if parts := live(place):
-            return _live(pd.concat(table for file in parts for table in parquet.parts(file)))
+            return _live(parts)
         return pd.concat([read(file) for file in sorted(place.iterdir())])
     except (OSError, *UNREADABLE) as error:
         kind = f"{type(error).__name__}: {error}"
@@ -46,12 +46,15 @@ def live(folder: Path) -> list[Path]:
     return sorted(folder.glob("samples/*/*.parquet"))
 
 
-def _live(samples: pd.DataFrame) -> pd.DataFrame:
-    """Nodes are called with their device behind them."""
-    table = samples.pivot_table("value", ["time_s", "node"], "metric").rename(columns=_NAMES)
-    table = table.reindex(columns=["clock_s", *QUANTITIES]).dropna().reset_index()
+def _live(parts: list[Path]) -> pd.DataFrame:
+    """Nodes are called with their device behind them. Times are the node's own, if it tells them.
+    In each folder readings are otherwise far apart."""
+    samples = pd.concat(t.assign(of=f.parent.name) for f in parts for t in parquet.parts(f))
+    table = samples.pivot_table("value", ["of", "time_s", "node"], "metric").rename(columns=_NAMES)
+    table = table.reindex(columns=["clock_s", *QUANTITIES]).reset_index()
     table[["node", "device"]] = table["node"].str.extract("(.*) (.*)")
-    return grown(table.assign(time_s=table["clock_s"]))
+    table = table.assign(time_s=table.pop("clock_s").fillna(table["time_s"])).dropna()
+    return pd.concat(grown(own) for _, own in table.groupby("of"))
 
 
 def _sysstat(content: Any) -> pd.DataFrame:

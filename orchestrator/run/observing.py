@@ -1,14 +1,18 @@
 """An observation: disks' counters read every second for hours or days, and its folder.
 
-Of node_exporter's pages nothing but statistics is asked, and nothing is written on a node. What was
-read is in files, a new one every minute, so that a program that is killed loses no more than that;
-the next one goes on in the same folder, which docs/OBSERVE.md lists. A report follows from
-demand.parquet and the options alone.
+Of node_exporter's pages nothing but statistics is asked; of machines without it /proc/diskstats is
+read, as in a run. Nothing is written on a node. What was read is in files, a new one every minute,
+so that a program that is killed loses no more than that; the next one goes on in the same folder,
+which docs/OBSERVE.md lists. A report follows from demand.parquet and the options alone.
 """
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +22,20 @@ import pandas as pd
 from orchestrator.analysis.observed.demand import HOUR_S, QUANTITIES, Demand
 from orchestrator.analysis.observed.judging import CandidateAnswer, Observed
 from orchestrator.collectors.common import local
+from orchestrator.collectors.disk import DiskCollector
 from orchestrator.collectors.node_exporter import NodeExporterCollector
+from orchestrator.errors import UsageError
 from orchestrator.histories.files import DEMAND, live
 from orchestrator.keys import strict_yaml
+from orchestrator.keys.messages import failure
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
-from orchestrator.powers import Clock
+from orchestrator.powers import Clock, Machine
 from orchestrator.run.telemetry import sampling
 from orchestrator.system import files, http_client, parquet
 
 _PATH = "/metrics?collect[]=diskstats&collect[]=time"
 _OTHERS = re.compile(r"^https?://(?:[^@/]*@)?|/.*$")  # than host and port
+COARSE_S = 15.0
 _QUESTION = "Does this disk carry the load that was observed?"
 _READ = ("node", "device", "resolution_s", "coverage")
 _TOLD = (
@@ -35,40 +43,76 @@ _TOLD = (
     *("at_least", "low", "high", "binding", "empty_s_low", "empty_s_high"),
 )
 
+Pieces = tuple[int, float]  # how many, and the seconds of each
+
+
+def of_disks(nodes: Iterable[Node], device: str) -> Iterator[Node]:
+    """A node for each disk, called by the host and port of its exporter, or its machine, with the
+    device behind. `device`: of each node, several with | between; "": those that hold its data.
+    UsageError if none is known."""
+    for node in nodes:
+        url = node.sources.get(NODE_EXPORTER, "").rstrip("/")
+        name = _OTHERS.sub("", url or node.machine)
+        own = (*node.sources.get(DISK_DEVICE, "").split(), *filter(None, [node.wal_device]))
+        if not (disks := device.split("|") if device else own):
+            raise failure(UsageError, "no device to read", node=name)
+        for disk in disks:
+            read: dict[str, Any] = {"device": disk, "sources": {}}
+            if url:
+                read = {"sources": {NODE_EXPORTER: url, DISK_DEVICE: disk}}
+            yield replace(node, name=f"{name} {disk}", wal_device=None, **read)
+
 
 def observe(
     folder: Path,
-    exporters: Sequence[str],
-    device: str,
+    disks: Sequence[Node],
     length_s: float,
     clock: Clock,
+    machines: Sequence[Machine] = (),
+    pieces: Pieces | None = None,
     get: local.Get = http_client.get,
 ) -> Mapping[str, int]:
     """Reads until that time is over since the first reading in the folder; what was read is kept
     also if it is interrupted. Returns what failed → how often; at once where a first reading fails,
-    because a wrong address or device would be told after a week."""
-    now_s, nodes = clock.now(), []
-    begun_s = min((float(file.parent.name) for file in live(folder)), default=now_s)
-    if (left_s := begun_s + length_s - now_s) <= 0:
+    because a wrong address or device would be told after a week. `machines`: of disks without an
+    exporter; `pieces`: all that is read every second, and the rest every COARSE_S."""
+    begun = (float(file.parent.name.partition("-")[0]) for file in live(folder))
+    now_s, misses, at = clock.now(), Counter[str](), {each.name: each for each in machines}
+    if (end_s := (begun_s := min(begun, default=now_s)) + length_s) <= now_s:
         return {}
-    for url in exporters:
-        sources = {NODE_EXPORTER: url.rstrip("/"), DISK_DEVICE: device}
-        nodes.append(Node(f"{_OTHERS.sub('', url)} {device}", "database", sources=sources))
-    collector = NodeExporterCollector(get, _PATH)
+    collectors = NodeExporterCollector(get, _PATH), DiskCollector(lambda node: at[node.machine])
     if not live(folder):
         try:
-            list(collector.read(nodes, now_s))
+            list(chain.from_iterable(each.read(disks, now_s) for each in collectors))
         except OSError as error:
             return {str(error): 1}
-    own = folder / "samples" / f"{now_s:.0f}"
-    own.mkdir(parents=True, exist_ok=True)
-    with sampling(nodes, [collector], clock, folder=own) as readings:
-        try:
-            clock.sleep(left_s)
-        finally:
-            *_, last = readings.tables([])
-            parquet.write(own / "last.parquet", [last] if len(last) else [])
-    return readings.misses
+
+    @contextmanager
+    def sampled(every_s: float = 1.0) -> Iterator[None]:
+        own = folder / "samples" / f"{clock.now():.0f}-{every_s:.0f}"
+        own.mkdir(parents=True, exist_ok=True)
+        with sampling(disks, collectors, clock, machines, every_s, own) as readings:
+            try:
+                yield
+            finally:
+                *_, last = readings.tables([])
+                parquet.write(own / "last.parquet", [last] if len(last) else [])
+                misses.update(readings.misses)
+
+    number, piece_s = pieces or (1, length_s)
+    part_s = length_s / number
+    # Drawn, and the same each time: at equal distances all would miss one minute of each hour.
+    drawn_s = np.random.default_rng(1).random(number) * (part_s - piece_s)
+    begins_s = (begun_s + np.arange(number) * part_s + drawn_s).tolist()
+    reads = [
+        (at_s, how) for t in begins_s for at_s, how in ((t, nullcontext), (t + piece_s, sampled))
+    ]
+    with sampled(COARSE_S) if pieces else nullcontext():
+        for until_s, read in (*reads, (end_s, nullcontext)):
+            if (left_s := until_s - clock.now()) > 0:
+                with read():
+                    clock.sleep(left_s)
+    return misses
 
 
 def write(folder: Path, read: pd.DataFrame, observed: Observed, options: Mapping[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -36,7 +37,7 @@ scales:
 @pytest.fixture(scope="module")
 def machine() -> Iterator[tuple[Path, int, str]]:
     """Its folder, the port of its PostgreSQL and the URL of its node_exporter."""
-    times = ("track_io_timing=on", "track_wal_io_timing=on")
+    times = ("track_io_timing=on", "track_wal_io_timing=on", "log_statement=all")
     with (
         TemporaryDirectory(prefix="tierbench-test-") as name,
         local_servers.node_exporter(Path(name)) as exporter,
@@ -96,6 +97,25 @@ def test_the_load_of_its_disk_is_in_the_report(
     kinds = {doubt["kind"] for doubt in verdict["doubts"]}
     assert {"data fits in the cache", "few checkpoints"} <= kinds
     assert not {"telemetry gaps", "disks not counted", "connection pooler"} & kinds
+
+
+def test_its_disk_is_observed_with_the_same_profile_and_nothing_but_read(
+    machine: tuple[Path, int, str], tmp_path: Path
+) -> None:
+    folder, port, exporter = machine
+    log = folder / "postgres.log"
+    before = len(log.read_text())
+    code, said = tierbench(
+        *["observe", "--profile", str(profile(tmp_path, port, exporter)), "--last", "5s"],
+        *["--vm", "azure/Standard_D8s_v5", "--results", str(tmp_path / "results")],
+    )
+    assert code == 0, said
+    (results,) = (tmp_path / "results").iterdir()
+    (read,) = json.loads((results / "observed.json").read_text())["read"]
+    assert read["device"] == disk_of(folder / "data")
+    assert read["node"] == exporter.removeprefix("http://")
+    statements = re.findall(r"(?:statement|execute [^:]*): +(\w+)", log.read_text()[before:])
+    assert statements and set(statements) == {"SELECT"}
 
 
 def test_a_pgbouncer_in_front_is_refused_with_what_to_do_or_noticed(

@@ -44,7 +44,15 @@ def test_a_rate_of_a_network_in_anything_but_bits_is_refused(text: object) -> No
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"), [("2ms", 0.002), ("30min", 1800.0), ("0.8 ms", 0.0008), ("80us", 8e-5)]
+    ("text", "expected"),
+    [
+        ("2ms", 0.002),
+        ("30min", 1800.0),
+        ("30m", 1800.0),
+        ("1w", 604_800.0),
+        ("0.8 ms", 0.0008),
+        ("80us", 8e-5),
+    ],
 )
 def test_times(text: object, expected: float) -> None:
     assert units.parse_seconds(text) == pytest.approx(expected)

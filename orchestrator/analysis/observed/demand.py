@@ -113,7 +113,9 @@ def _demand(node: str, device: str, rows: pd.DataFrame) -> Demand:
     fine, coarse = (_in_turn(every.part(which)) for which in (is_fine, ~is_fine))
     if fine.step_s.sum() >= coarse.step_s.sum():
         return fine
-    stretches = np.split((fine.amounts / fine.step_s).T, fine.starts[1:])
+    lost_s = fine.begin_s[1:] - fine.end_s[:-1]  # a lost second does not make two pieces of one
+    cuts = np.flatnonzero(lost_s > coarse.resolution_s) + 1
+    stretches = np.split((fine.amounts / fine.step_s).T, cuts)
     return replace(coarse, pieces=tuple(each for each in stretches if len(each) >= _PIECE))
 
 

@@ -198,7 +198,7 @@ def _heaps(demand: Demand) -> Iterator[RateCap]:
     for counted, (name, lowest) in _LOWEST.items():
         rate = (demand.ios if counted == "ios" else demand.bytes) / demand.step_s
         top = float(np.quantile(rate, 0.9999))
-        (below, _, at_top), _ = np.histogram(rate, np.multiply(_HEAP, top))
+        (below, _, at_top), _ = np.histogram(rate, np.multiply(_HEAP, top or 1.0))
         if top >= lowest and at_top >= max(_FEWEST, _TIMES * below):
             yield RateCap(name, counted, top, top)
 

@@ -17,7 +17,7 @@ from orchestrator.databases.existing.owned_database import Confirm, OwnDatabase,
 from orchestrator.errors import Mistake, RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.keys.messages import failure, message
-from orchestrator.model import CLIENT, Cluster, ClusterSpec, Volume
+from orchestrator.model import CLIENT, Cluster, ClusterSpec, Node, Volume
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import is_here, on
 from orchestrator.powers import HOST_NETWORK, Network, World
@@ -77,6 +77,12 @@ class ExistingCluster:
         own = OwnDatabase(declared, self._connect, world, self._confirm)
         own.require_creatable()
         own.require_replaceable(may_ask=True)
+
+    def find_nodes(self, spec: ClusterSpec) -> tuple[Node, ...]:
+        """Returns the nodes of a cluster as `running` does, and makes nothing. UnavailableError if
+        it does not answer."""
+        declared, _ = declaration.read(spec)
+        return probe.nodes(declared, self._look(declared))
 
     def _look(self, declared: declaration.Existing) -> probe.Observation:
         try:

@@ -67,6 +67,8 @@ def checkpoint_interval_s(spec: ClusterSpec) -> float:
     setting = applied(spec)["checkpoint_timeout"]
     text = setting.strip().strip("'")
     try:
+        if text.endswith(("m", "w")):
+            raise ValueError("PostgreSQL knows no such unit")
         return float(text) if text.isdigit() else units.parse_seconds(text)
     except ValueError as error:
         what = f"checkpoint_timeout is {setting!r}: {error}"

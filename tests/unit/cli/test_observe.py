@@ -5,8 +5,12 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,14 +23,20 @@ from orchestrator.analysis.observed.demand import demands
 from orchestrator.analysis.observed.replay import RateCap
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
 from orchestrator.histories import files
+from orchestrator.kernel import block_devices
+from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.system import parquet
 from orchestrator.system.clock import MadeUpClock
-from tests import ROOT
-from tests.apps import an_app, tierbench
+from tests import ROOT, pages
+from tests.agents import Agents
+from tests.apps import an_app, tierbench, with_parts
+from tests.fake_existing import POSTGRESQL, Server, database
 from tests.simulated_demand import in_seconds, seconds_of, summed, table
 
 CSV = ROOT / "tests/fixtures/histories/disk.csv"
 BURSTY = seconds_of("bursts of 10 s", 5, 6 * 3600, mean=600.0)
+PAGE = (ROOT / "tests/fixtures/histories/node_exporter.txt").read_text()  # of node_exporter 1.5.0
+OF_HOST = 'node_filesystem_size_bytes{device="/dev/vda1",mountpoint="/"} 1e10'
 ON = ("--vm", "azure/Standard_D8s_v5", "--size", "250GiB")
 
 
@@ -194,7 +204,15 @@ def test_a_cap_that_readings_alone_show_is_a_doubt_and_takes_no_word(tmp_path: P
         (("--file", str(CSV), "--vm", "azure/none"), "unknown VM size"),
         (("--file", str(CSV), "--source", "azure/P99"), "unknown tier"),
         (("--file", str(CSV), "--last", "1x"), "a time such as 30s"),
-        (("--exporter", "http://a:1"), "--exporter needs --device"),
+        (("--exporter", "http://a:1"), "nothing says which disk of a:1 to read"),
+        (("--file", str(CSV), "--calibrate", "24x5m"), "--calibrate 24x5m has no effect here"),
+        (
+            ("--exporter", "http://a:1", "--calibrate", "24x5m", "--last", "2h"),
+            "has no effect here",
+        ),
+        (("--exporter", "http://a:1", "--calibrate", "2x5m"), "24 pieces or more of 60 s or more"),
+        (("--exporter", "http://a:1", "--calibrate", "many"), "expected"),
+        (("--profile", "nowhere"), "nowhere"),
     ],
 )
 def test_what_cannot_be_done_is_refused(
@@ -217,6 +235,104 @@ def test_an_exporter_that_does_not_answer_is_named(
     words = ("--exporter", "http://127.0.0.1:9", "--device", "sdc", "--last", "5s")
     assert tierbench(app, "observe", *words, "--results", str(tmp_path)) == EXIT_UNAVAILABLE
     assert "nothing was read: 127.0.0.1:9 sdc: " in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------ the nodes of a profile
+
+
+class Ticking(dict[str, tuple[int, str]]):
+    """Pages of a node_exporter of an idle machine, whose clock goes on."""
+
+    def get(self, path: str, default: Any = None) -> Any:
+        if not path.startswith("/metrics"):
+            return default
+        lines = [OF_HOST]
+        for line in PAGE.splitlines():
+            name = line.partition("{")[0].partition(" ")[0]
+            if name == "node_time_seconds":
+                line = f"{name} {time.time()!r}"
+            lines.append(line)
+        return 200, "\n".join(lines)
+
+
+def a_profile(folder: Path, **keys: str) -> Path:
+    given = "".join(f"\n    {name}: {value}" for name, value in keys.items())
+    file = folder / "ours.yaml"
+    file.write_text(
+        "question: q\ntier: {type: azure/P15, enforcement: existing}\ncluster:\n"
+        "  database: existing\n  replication_factor: 1\n"
+        f"  existing:\n    tls: off\n    flavour: postgresql{given}\n"
+    )
+    return file
+
+
+def test_disks_of_an_existing_cluster_are_found_as_for_a_run_and_nothing_is_written(
+    tmp_path: Path,
+) -> None:
+    server = Server(banner=POSTGRESQL, databases={"postgres": set()}, directory="/mnt/data")
+    app = an_app(tmp_path)
+    families = app.parts(None)
+    known = {**families.databases, "existing": database(server)}
+    with closing(pages.Server()) as exporter:
+        exporter.pages = Ticking()
+        keys = {"hosts": "10.0.0.21", "maintenance_database": "postgres"}
+        file = a_profile(tmp_path, node_exporters=exporter.url, **keys)
+        words = ("--profile", str(file), "--last", "3s", "--results", str(tmp_path), *ON)
+        app = with_parts(app, replace(families, databases=known))
+        assert tierbench(app, "observe", *words) == EXIT_DONE
+    (folder,) = tmp_path.glob("observed-*")
+    (demand,) = demands(files.read(folder))
+    assert (demand.node, demand.device) == (exporter.url.removeprefix("http://"), "vda")
+    assert {statement.split()[0] for statement in server.statements} <= {"SELECT", "SHOW"}
+
+
+def test_disks_of_this_computer_are_read_without_an_exporter(tmp_path: Path) -> None:
+    machine = LocalMachine()
+    device = next(iter(block_devices.counter_rows(machine)))
+    file = a_profile(tmp_path, hosts="localhost", devices=device)
+    words = ("--profile", str(file), "--last", "3s", "--results", str(tmp_path), *ON)
+    assert tierbench(an_app(tmp_path), "observe", *words) == EXIT_DONE  # no engine is asked
+    (folder,) = tmp_path.glob("observed-*")
+    (demand,) = demands(files.read(folder))
+    assert (demand.node, demand.device) == (machine.name, device)
+
+
+def test_disks_of_this_computer_are_not_taken_for_those_of_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for keys, said in (
+        ({}, "nothing shows the disks of the hosts of ours"),
+        ({"node_exporter": "http://10.0.0.21:9100"}, "unknown key"),
+    ):
+        file = a_profile(tmp_path, hosts="10.0.0.21", **keys)
+        words = ("--profile", str(file), "--device", "vda", "--results", str(tmp_path))
+        assert tierbench(an_app(tmp_path), "observe", *words) == EXIT_USAGE
+        assert said in capsys.readouterr().err
+
+
+def test_machines_elsewhere_are_kept_for_it_while_an_agent_reads_them(tmp_path: Path) -> None:
+    machine, held = Agents().machine("far"), list[str]()
+    device = next(iter(block_devices.counter_rows(machine)))
+
+    @contextmanager
+    def guarded() -> Iterator[None]:
+        held.append("taken")
+        yield
+        held.append("given back")
+
+    def sweep() -> None:
+        machine.close()
+        held.append("swept")
+
+    guard = SimpleNamespace(held=guarded)
+    given: dict[str, Any] = {"campaign": "c", "guard": guard, "sweep": sweep}
+    platform = SimpleNamespace(machines=lambda: (machine,), **given)
+    file = a_profile(tmp_path, hosts="db.bench.svc")
+    file.write_text(f"{file.read_text()}platform: kubernetes\n")
+    words = ("--profile", str(file), "--device", device, "--last", "3s", *ON)
+    app = an_app(tmp_path, platform)
+    assert tierbench(app, "observe", *words, "--results", str(tmp_path)) == EXIT_DONE
+    assert held == ["taken", "swept", "given back"]
 
 
 def test_what_a_live_one_has_read_so_far_can_be_judged(tmp_path: Path) -> None:

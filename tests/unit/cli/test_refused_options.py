@@ -138,11 +138,13 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
     ),
     "observe": dict.fromkeys(
         (
-            *("--file", "--prometheus", "--match", "--exporter", "--last", "--device", "--source"),
-            *("--vm", "--size", "--region", "--at-cap", "--results", "--json"),
+            *("--file", "--prometheus", "--match", "--exporter", "--profile", "--last"),
+            *("--device", "--source", "--vm", "--size", "--region", "--at-cap"),
+            *("--results", "--json"),
         ),
         "",
-    ),
+    )
+    | {"--calibrate": "--file disk.csv --calibrate 24x5m"},
     "import-study": {"--results": "", "--beside": "--beside latest --json", "--json": ""},
     "init": {
         "--tier": "--workload tpcc --tier azure/P15",

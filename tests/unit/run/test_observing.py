@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from orchestrator.analysis.observed.demand import Demand, demands
+from orchestrator.analysis.observed.demand import Demand, demands, refusals
+from orchestrator.errors import UsageError
 from orchestrator.histories import files
-from orchestrator.model import Sample
+from orchestrator.kernel import block_devices
+from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node, Sample
+from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Clock
-from orchestrator.run.observing import observe
+from orchestrator.run.observing import observe, of_disks
 from orchestrator.run.telemetry import Readings
 from orchestrator.system.clock import MadeUpClock, SystemClock
 from tests import ROOT
+from tests.agents import Agents
 
 PAGE = (ROOT / "tests/fixtures/histories/node_exporter.txt").read_text()  # of node_exporter 1.5.0
 CLOCK = SystemClock()
 LATER_S = 3600.0  # the node's clock is ahead by so much
 BEGIN_S = 1_795_651_200.0
 ASKED: list[str] = []
+AN_EXPORTER = Node("", "database", sources={NODE_EXPORTER: "http://user:secret@db-1:9100/"})
 
 
 class UntilRead(SystemClock):
@@ -55,7 +62,7 @@ def counting(url: str, timeout_s: float) -> str:
 def read(
     folder: Path, get: Callable[[str, float], str], clock: Clock, device: str = "vda"
 ) -> Mapping[str, int]:
-    return observe(folder, ["http://user:secret@db-1:9100/"], device, 3600.0, clock, get)
+    return observe(folder, list(of_disks([AN_EXPORTER], device)), 3600.0, clock, get=get)
 
 
 def of(folder: Path) -> Demand:
@@ -63,10 +70,20 @@ def of(folder: Path) -> Demand:
     return demand
 
 
-def sampled(folder: Path, seconds: int) -> None:
+def sampled(
+    folder: Path,
+    seconds: int,
+    begin_s: float = BEGIN_S,
+    every_s: int = 1,
+    ends: str = "",
+    without: Sequence[int] = (),
+) -> None:
     """As the sampler leaves it that is killed after so many seconds at 100 writes each."""
-    kept = Readings(folder=folder / "samples" / f"{BEGIN_S:.0f}")
-    for time_s in BEGIN_S + np.arange(float(seconds)):
+    kept = Readings(folder=folder / "samples" / f"{begin_s:.0f}{ends}")
+    for second in range(0, seconds, every_s):
+        time_s = begin_s + second
+        if second in without:
+            continue
         for metric, value in (("clock_s", time_s + 5.0), ("disk_writes_total", 100.0 * time_s)):
             kept.add(Sample(time_s, "db-1:9100 sdc", metric, "", value))
         for metric in ("disk_reads_total", "disk_read_bytes_total", "disk_written_bytes_total"):
@@ -97,7 +114,7 @@ def test_the_same_line_goes_on_until_the_time_is_over_since_the_first_reading(
     read(tmp_path, counting, clock)
     assert clock.now() == BEGIN_S + 3600
     folders = {file.parent.name for file in files.live(tmp_path)}
-    assert folders == {f"{BEGIN_S:.0f}", f"{BEGIN_S + 2000:.0f}"}
+    assert folders == {f"{BEGIN_S:.0f}", f"{BEGIN_S + 2000:.0f}-1"}
     asked = len(ASKED)
     assert read(tmp_path, counting, clock) == {} and len(ASKED) == asked  # it is over
 
@@ -118,9 +135,64 @@ def test_a_device_that_is_not_there_is_said_at_once_and_not_when_the_time_is_ove
     assert not files.live(tmp_path)
 
 
-def test_a_page_without_the_nodes_clock_gives_no_readings(tmp_path: Path) -> None:
-    def unclocked(url: str, timeout_s: float) -> str:
-        return counting(url, timeout_s).replace("node_time_seconds", "node_other_seconds")
+def test_each_disk_of_a_node_is_read_by_itself() -> None:
+    """Those that a run would find: of several disks a run takes the sum, and the log's apart."""
+    sources = {NODE_EXPORTER: "http://db-1:9100", DISK_DEVICE: "sdb sdc"}
+    node = Node("node-1", "database", sources=sources, wal_device="sdd")
+    disks = list(of_disks([node], ""))
+    assert [disk.name for disk in disks] == [f"db-1:9100 {name}" for name in ("sdb", "sdc", "sdd")]
+    assert [disk.sources[DISK_DEVICE] for disk in disks] == ["sdb", "sdc", "sdd"]
+    assert [disk.name for disk in of_disks([node], "sde|sdf")] == ["db-1:9100 sde", "db-1:9100 sdf"]
+    with pytest.raises(UsageError, match="which disk of db-1:9100"):
+        list(of_disks([AN_EXPORTER], ""))
 
-    read(tmp_path, unclocked, UntilRead(1))
-    assert files.read(tmp_path).empty
+
+def test_a_machine_without_an_exporter_is_read_by_the_agent_of_runs(tmp_path: Path) -> None:
+    agents = Agents()
+    machine = agents.machine("far")
+    device = next(iter(block_devices.counter_rows(machine)))
+    disks = list(of_disks([Node("far", "host", machine="far")], device))
+    begin_s = CLOCK.now()
+    with closing(machine):
+        assert not observe(tmp_path, disks, 3.0, CLOCK, [machine])
+    demand = of(tmp_path)
+    assert (demand.node, demand.device) == ("far", device)
+    assert begin_s <= demand.begin_s[0] and demand.end_s[-1] <= CLOCK.now()
+    assert {json.loads(line)[0] for line in agents.asked} == {"read"}
+
+
+def test_a_machine_that_does_not_have_the_disk_is_named_at_once(tmp_path: Path) -> None:
+    machine, clock = LocalMachine(), MadeUpClock(BEGIN_S)
+    disks = list(of_disks([Node("", "host", machine=machine.name)], "sdx"))
+    (miss,) = observe(tmp_path, disks, 3600.0, clock, [machine])
+    assert f"{machine.name} sdx: sdx is not in /proc/diskstats" in miss
+    assert clock.now() == BEGIN_S and not files.live(tmp_path)
+
+
+# ------------------------------------------------------------------ pieces
+
+
+def test_pieces_are_spread_over_the_time_and_again_at_the_same_moments(tmp_path: Path) -> None:
+    def begins(folder: Path) -> list[float]:
+        clock, disks = MadeUpClock(BEGIN_S), list(of_disks([AN_EXPORTER], "vda"))
+        observe(folder, disks, 24 * 3600.0, clock, pieces=(24, 60.0), get=counting)
+        assert clock.now() == BEGIN_S + 24 * 3600.0
+        names = {file.parent.name for file in files.live(folder)}
+        assert f"{BEGIN_S:.0f}-15" in names  # and the rest of the time
+        return sorted(float(name[:-2]) for name in names if name.endswith("-1"))
+
+    first = np.array(begins(tmp_path / "first"))
+    assert ((first - BEGIN_S) // 3600).tolist() == list(range(24))
+    assert np.ptp((first - BEGIN_S) % 3600) > 1800  # not all at one minute of the hour
+    assert begins(tmp_path / "second") == first.tolist()
+
+
+def test_pieces_within_a_coarse_reading_are_pieces_of_it(tmp_path: Path) -> None:
+    sampled(tmp_path, 24 * 600, every_s=15, ends="-15")
+    for number in range(24):
+        sampled(tmp_path, 180, BEGIN_S + number * 600 + 100, without=(20,))
+    demand = of(tmp_path)
+    assert demand.resolution_s == 15.0 and demand.coverage == 1.0
+    assert (demand.ios == 1500).all()
+    assert len(demand.pieces) == 24  # a second that is lost does not make two of one
+    assert not list(refusals(demand))
