@@ -16,8 +16,10 @@ from orchestrator.analysis.prediction.demands import (
     disk_of,
     loaded,
     model,
+    reading,
     time_at_cap,
 )
+from orchestrator.analysis.prediction.miss_curve import Misses, with_memory
 from orchestrator.analysis.prediction.simulation import Simulated, simulate
 from orchestrator.analysis.results import Key, Results, RunData, finished, machine_cpus, whole
 from orchestrator.analysis.statistics.stats import percentile_min_count
@@ -25,6 +27,7 @@ from orchestrator.metrics import METRICS, PERCENTILES
 from orchestrator.model import ClusterSpec, Objective
 from orchestrator.planning import costs
 from orchestrator.tier import Tier
+from orchestrator.units import format_bytes
 
 SEEDS = (1, 2, 3)
 NOISE = 0.03  # between runs of one tier, where only one was measured (docs/ERROR-RATES.md)
@@ -39,9 +42,16 @@ RATE_ERRORS, TAIL_ERRORS = (0.2, 0.3), (1.1, 1.4)
 
 class Predictor:
     """Of the cell of a run, whose repetitions give the noise. `hour`: of an observation, whose load
-    is there in the place of the run's. UsageError: nothing can be said."""
+    is there in the place of the run's. `memory_bytes`: of each node, if not the run's. UsageError:
+    nothing can be said."""
 
-    def __init__(self, campaign: Results, run: RunData, hour: Hour | None = None) -> None:
+    def __init__(
+        self,
+        campaign: Results,
+        run: RunData,
+        hour: Hour | None = None,
+        memory_bytes: int | None = None,
+    ) -> None:
         self._campaign = campaign
         of_cell = finished(campaign, run.record.profile.name, run.record.workload.name)
         self._runs = sorted(of_cell or [run], key=lambda r: whole([r], FIGURES[0]))
@@ -51,6 +61,11 @@ class Predictor:
         self._wider = 1.0 if quiet else 1 + time_at_cap(self.measured, cpus) / CAPPED
         self._here = [simulate(self._system, own, seed) for seed in SEEDS]
         self._asked = loaded(self.measured, self._system, hour) if hour else self._system
+        self._misses, self._told = Misses(1.0, 0.0), ""
+        if memory_bytes:
+            self._misses = with_memory(campaign, self.measured, memory_bytes, self._system)
+            self._asked = reading(self._asked, self._misses.share)
+            self._told = f" with {format_bytes(memory_bytes)} of memory"
 
     def predict(
         self, tier: Tier, slo: Sequence[Objective] = (), cluster: ClusterSpec | None = None
@@ -66,11 +81,13 @@ class Predictor:
         chances = [of.chance(clause) if of else 0.0 for of, clause in of_clauses]
         own, price = self.measured.record.profile, tier.price
         on = replace(cluster or own.cluster, nodes=self._system.nodes)
-        with_vms = bool(price and on.vm_price and on.vm_price.currency == price.currency)
+        # A machine with other memory is another one, whose price nobody said.
+        priced = bool(price and on.vm_price and on.vm_price.currency == price.currency)
+        with_vms = priced and not self._told
         cost = costs.monthly(replace(own, tier=tier, cluster=on), with_vms)
         told = (there[0].limit, figures, cost, price.currency if price else "")
         return Prediction(
-            tier.name,
+            tier.name + self._told,
             slower < FASTER,
             *told,
             min(chances, default=None),
@@ -105,7 +122,8 @@ class Predictor:
         value = fmean(measured) * told * math.exp(missed)
         noise = stdev(map(math.log, measured)) if len(measured) > 1 else NOISE
         error = self._wider * errors[upwards] / T90
-        sd = math.hypot(noise * math.sqrt(1 + 1 / len(measured)), error, missed)
+        of_memory = self._misses.error / T90
+        sd = math.hypot(noise * math.sqrt(1 + 1 / len(measured)), error, missed, of_memory)
         return Estimate(value, value * math.exp(-T90 * sd), value * math.exp(T90 * sd))
 
 
