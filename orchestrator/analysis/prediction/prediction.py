@@ -19,7 +19,7 @@ from orchestrator.analysis.prediction.demands import (
     reading,
     time_at_cap,
 )
-from orchestrator.analysis.prediction.miss_curve import Misses, with_memory
+from orchestrator.analysis.prediction.miss_curve import with_memory
 from orchestrator.analysis.prediction.simulation import Simulated, simulate
 from orchestrator.analysis.results import Key, Results, RunData, finished, machine_cpus, whole
 from orchestrator.analysis.statistics.stats import percentile_min_count
@@ -61,10 +61,10 @@ class Predictor:
         self._wider = 1.0 if quiet else 1 + time_at_cap(self.measured, cpus) / CAPPED
         self._here = [simulate(self._system, own, seed) for seed in SEEDS]
         self._asked = loaded(self.measured, self._system, hour) if hour else self._system
-        self._misses, self._told = Misses(1.0, 0.0), ""
+        self._told, self._spread = "", 0.0
         if memory_bytes:
-            self._misses = with_memory(campaign, self.measured, memory_bytes, self._system)
-            self._asked = reading(self._asked, self._misses.share)
+            share, self._spread = with_memory(campaign, self.measured, memory_bytes, self._system)
+            self._asked = reading(self._asked, share)
             self._told = f" with {format_bytes(memory_bytes)} of memory"
 
     def predict(
@@ -121,9 +121,8 @@ class Predictor:
             errors, missed = TAIL_ERRORS, 0.0
         value = fmean(measured) * told * math.exp(missed)
         noise = stdev(map(math.log, measured)) if len(measured) > 1 else NOISE
-        error = self._wider * errors[upwards] / T90
-        of_memory = self._misses.error / T90
-        sd = math.hypot(noise * math.sqrt(1 + 1 / len(measured)), error, missed, of_memory)
+        error = math.hypot(self._wider * errors[upwards], self._spread) / T90
+        sd = math.hypot(noise * math.sqrt(1 + 1 / len(measured)), error, missed)
         return Estimate(value, value * math.exp(-T90 * sd), value * math.exp(T90 * sd))
 
 

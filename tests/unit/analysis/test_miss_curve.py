@@ -12,11 +12,12 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.prediction.demands import model, reading
-from orchestrator.analysis.prediction.miss_curve import MissCurve, Misses, with_memory
+from orchestrator.analysis.prediction.miss_curve import curve_of, size_with, with_memory
 from orchestrator.analysis.prediction.prediction import Predictor
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry.counters import FIRST_READ_BYTES, Samples
 from orchestrator.errors import UsageError
+from orchestrator.model import Node
 from tests.campaigns import build_campaign
 
 GIB = 2**30
@@ -41,16 +42,16 @@ def test_a_cold_start_tells_what_caches_of_any_size_read(power: float) -> None:
     keys = (np.random.default_rng(1).random(300_000) ** power * BLOCKS).astype(int)
     firsts = np.cumsum(misses(keys, BLOCKS)).astype(float) * BLOCK
     done = np.arange(1, len(keys) + 1) / STATEMENTS
-    curve = MissCurve(*(of[::100][np.diff(firsts[::100], prepend=0) > 0] for of in (firsts, done)))
+    curve = curve_of(np.stack([done, firsts], axis=1)[::100])
     reads = {
         blocks: BLOCK * STATEMENTS * misses(keys, blocks)[150_000:].mean()
         for blocks in (4000, 6000, 9000)
     }
     for blocks, read_bytes in reads.items():
-        assert curve.read_bytes(blocks * BLOCK) == pytest.approx(read_bytes, rel=0.1)
-        assert curve.cache_bytes(read_bytes) == pytest.approx(blocks * BLOCK, rel=0.1)
-    assert curve.cache_bytes(2 * BLOCK * STATEMENTS) is None, "more than with nothing cached"
-    assert curve.cache_bytes(0.0) is None
+        assert np.interp(blocks * BLOCK, *curve) == pytest.approx(read_bytes, rel=0.1)
+        assert size_with(read_bytes, curve) == pytest.approx(blocks * BLOCK, rel=0.1)
+    assert size_with(2 * BLOCK * STATEMENTS, curve) is None, "more than with nothing cached"
+    assert size_with(0.0, curve) is None
 
 
 # ------------------------------------------------------------------ out of runs
@@ -60,7 +61,8 @@ DATA = 2 * GIB
 
 def sampling(run: RunData, firsts: np.ndarray | None) -> RunData:
     """With half a GiB of files in its memory, and what its disk was asked first by each second."""
-    times_s = run.intervals["time_s"].to_numpy()
+    begins_s = run.intervals["time_s"].to_numpy()
+    times_s = np.concatenate([begins_s[:1], begins_s + 1])
 
     def parts() -> Iterator[pd.DataFrame]:
         for table in run.sampled.parts():
@@ -69,9 +71,10 @@ def sampling(run: RunData, firsts: np.ndarray | None) -> RunData:
             yield pd.concat([plain, ticks.assign(metric="memory_cache_bytes", value=GIB / 2)])
         if firsts is not None:
             own = {"node": "disk-node-1", "metric": FIRST_READ_BYTES, "unit": "bytes", "phase": ""}
-            yield pd.DataFrame({"time_s": times_s + 1, "value": firsts, **own})
+            yield pd.DataFrame({"time_s": times_s, "value": firsts, **own})
 
-    return replace(run, sampled=Samples(parts))
+    nodes = (*run.record.nodes, Node("disk-node-1", "disk"))
+    return replace(run, record=replace(run.record, nodes=nodes), sampled=Samples(parts))
 
 
 def read_bytes(run: RunData) -> float:
@@ -85,13 +88,13 @@ def campaign(asked: float | None = 2.0) -> tuple[Results, RunData]:
     results = build_campaign(workloads=["tpcc"], repetitions=2, nodes=1, noise_pct=1.0)
     warm, cold = (run for run in results.done if run.record.profile.name == "ultra")
     warm = sampling(warm, None)
-    done = np.cumsum(cold.intervals["throughput_per_s"].to_numpy())
+    done = np.cumsum(np.concatenate([[0.0], cold.intervals["throughput_per_s"]]))
     of_data = (asked or 0.0) * read_bytes(warm) * done / DATA
     cold = sampling(cold, DATA * (1 - np.exp(-of_data)) if asked else None)
     return replace(results, runs=(warm, cold)), warm
 
 
-def told(memory_gib: float, asked: float | None = 2.0) -> Misses:
+def told(memory_gib: float, asked: float | None = 2.0) -> tuple[float, float]:
     results, run = campaign(asked)
     system, _ = model(run, None, None)
     return with_memory(results, run, int(memory_gib * GIB), system)
@@ -100,22 +103,22 @@ def told(memory_gib: float, asked: float | None = 2.0) -> Misses:
 def test_reads_fall_by_what_more_memory_holds_of_the_data() -> None:
     """The measured run missed half of what it asked for, so its cache held 1 GiB of the data, by
     0.5 GiB of memory: the database's own and the file system's hold the same at different times."""
-    shares = [told(gib).share for gib in (0.75, 1.0, 1.1, 1.25)]
+    shares = [told(gib)[0] for gib in (0.75, 1.0, 1.1, 1.25)]
     assert shares == pytest.approx([1.5, 1.0, 0.8, 0.5], rel=0.02)
-    errors = [told(gib).error for gib in (0.75, 1.1, 1.25)]
+    errors = [told(gib)[1] for gib in (0.75, 1.1, 1.25)]
     assert errors == sorted(errors), "where the curve is steep the size of the cache matters more"
     assert errors[1] == pytest.approx(math.log((1 - 0.6 * 0.905) / (1 - 0.6 * 1.105)) / 2, rel=0.1)
 
 
 def test_what_was_not_seen_is_refused_and_says_what_would_tell() -> None:
-    with pytest.raises(UsageError, match=r"tells of .* MiB to 1.2[0-9] GiB") as refused:
+    with pytest.raises(UsageError, match=r"was not seen, but with .* to 1.2[0-9] GiB") as refused:
         told(1.5)
-    assert "a longer run with cold caches" in refused.value.advice
+    assert "measure longer with cold caches" in refused.value.advice
     with pytest.raises(UsageError, match=r"nothing says what .* with other memory") as refused:
         told(1.25, None)
     assert "--vary cache=cold,warm" in refused.value.advice
     for asked in (0.9, 0.1):
-        with pytest.raises(UsageError, match="nothing says how large a cache"):
+        with pytest.raises(UsageError, match="nothing says what"):
             told(1.25, asked)
 
 

@@ -98,7 +98,7 @@ def test_a_tier_that_was_measured_too_stands_first_with_what_it_did(
         ((RUN, "--tier", "azure/P15:iops=5000"), "azure/P15 has fixed limits"),
         ((RUN, "--tier", "azure/P14"), "azure/P14"),
         ((RUN, "--memory", "2"), "give the size with its unit, such as 250GiB"),
-        ((RUN, "--memory", "2GiB"), "began with cold caches on emulated disks"),
+        ((RUN, "--memory", "2GiB"), "cold caches on emulated disks"),
     ],
 )
 def test_what_cannot_be_predicted_is_refused(
