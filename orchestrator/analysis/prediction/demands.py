@@ -83,15 +83,6 @@ def loaded(run: RunData, system: simulation.System, hour: Hour) -> simulation.Sy
     return replace(system, rate_per_s=rate, stages=stages, read_bytes=read_bytes)
 
 
-def reading(system: simulation.System, share: float) -> simulation.System:
-    """The system with so many of its reads, and of the CPU of disks' own programs what goes with
-    them; all else stays, writes among it."""
-    stages = tuple((until, share * reads, writes) for until, reads, writes in system.stages)
-    (_, reads, writes), (_, fewer, _) = system.stages[-1], stages[-1]
-    other_s = system.other_s * (fewer + writes) / ((reads + writes) or 1.0)
-    return replace(system, stages=stages, other_s=other_s)
-
-
 def _left_s(
     record: Record, system: simulation.System, disk: simulation.SimulatedDisk
 ) -> tuple[float, float]:

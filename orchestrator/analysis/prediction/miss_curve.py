@@ -2,22 +2,22 @@
 
 Disks that come up have nothing cached above them. How fast what was ever read grows is then what a
 cache that holds all of it so far still misses: the growth of a working set is its miss rate
-(Denning and Schwartz 1972). So one run with cold caches says of every size up to all that it read
-how many bytes a transaction reads, whatever memory it had. How large the cache of the measured run
-is, the curve says too: where it has the reads that were measured. No function is fitted to it.
+(Denning and Schwartz 1972). So a run with cold caches says of every size up to all that it read how
+many bytes a transaction reads, whatever memory it had. How large its own cache is, the curve says
+too: where it has the reads that were measured in the end. No function is fitted to it.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from orchestrator.analysis.conclusions import T90
 from orchestrator.analysis.prediction import simulation
 from orchestrator.analysis.prediction.demands import counted
-from orchestrator.analysis.results import Results, RunData
+from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.counters import FIRST_READ_BYTES
 from orchestrator.errors import UsageError
 from orchestrator.keys.messages import failure
@@ -31,20 +31,21 @@ Curve = tuple[np.ndarray, np.ndarray]  # sizes of a cache, rising, and bytes tha
 
 
 def with_memory(
-    campaign: Results, run: RunData, memory_bytes: int, system: simulation.System
-) -> tuple[float, float]:
-    """Reads of a transaction with so much memory of each node, in those of the run, as `system` has
-    them; and the error that nine in ten stay below, as a logarithm. UsageError where no run of the
-    campaign tells it."""
+    run: RunData, memory_bytes: int, system: simulation.System
+) -> tuple[simulation.System, float]:
+    """The system of a run with so much memory of each node, and the error that nine in ten of its
+    reads stay below, as a logarithm. All else stays, writes among it. UsageError where the run does
+    not tell it."""
+    slug, (*_, (_, now, writes)) = run.record.run.slug, system.stages
+    if run.record.workload.warm:
+        raise failure(UsageError, "caches filled", run=slug)
     has_bytes = next(n.memory_bytes for n in run.record.nodes if n.role == "database") or 0
     held_bytes = counted(run, "database", ["memory_cache_bytes"])[-1, 1] / system.nodes
-    read_bytes = system.stages[-1][1] * system.read_bytes
-    alike = (other for other in campaign.done if _load(other) == _load(run))
-    curves = (curve_of(counted(other, "disk", [FIRST_READ_BYTES])) for other in alike)
-    sizes, reads = max(curves, key=lambda curve: curve[0][-1] / curve[0][0])
-    cache_bytes = size_with(read_bytes, (sizes, reads))
+    grown = counted(run, "disk", [FIRST_READ_BYTES])
+    sizes, reads = curve = curve_of(grown)
+    cache_bytes = size_with(now * system.read_bytes, curve)
     if not (cache_bytes and has_bytes and held_bytes):
-        raise failure(UsageError, "no miss curve", run=run.record.run.slug)
+        raise failure(UsageError, "no miss curve", run=slug)
     # Of what memory holds beside programs a part is there twice: in the database's own cache and
     # in that of the file system. Both grow alike.
     other_bytes = (1 + (memory_bytes - has_bytes) / held_bytes) * cache_bytes
@@ -56,7 +57,13 @@ def with_memory(
     more, there, fewer = np.interp(other_bytes * np.array([1 / off, 1, off]), sizes, reads)
     chance = sum(system.read_bytes / (2 * BAND * size) for size in (cache_bytes, other_bytes))
     error = math.hypot(T90 * math.sqrt(chance), math.log(more / fewer) / 2)
-    return float(there) / read_bytes, error
+    # Until that cache is full, what is read is read for the first time.
+    then, begins = there / system.read_bytes, np.array([0.0, *(s[0] for s in system.stages)])
+    firsts = np.diff(np.interp(begins, *grown.T)) / np.diff(begins) / system.read_bytes
+    of_stages = zip(system.stages, np.maximum(firsts, then), strict=True)
+    stages = tuple((until, float(read), wrote) for (until, _, wrote), read in of_stages)
+    other_s = system.other_s * (then + writes) / (now + writes)  # of disks' programs
+    return replace(system, stages=stages, other_s=other_s), error
 
 
 def curve_of(grown: np.ndarray) -> Curve:
@@ -79,9 +86,3 @@ def size_with(read_bytes: float, curve: Curve) -> float | None:
     if not more[0] or more[-1]:
         return None
     return math.sqrt(sizes[np.argmin(more)] * sizes[np.flatnonzero(more)[-1]])
-
-
-def _load(run: RunData) -> tuple[Any, ...]:
-    """What runs have in common that tell of each other, on whichever tier and with any memory."""
-    load = run.record.workload
-    return load.script, load.dataset, load.options, run.record.profile.cluster.nodes

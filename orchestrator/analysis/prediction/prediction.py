@@ -16,7 +16,6 @@ from orchestrator.analysis.prediction.demands import (
     disk_of,
     loaded,
     model,
-    reading,
     time_at_cap,
 )
 from orchestrator.analysis.prediction.miss_curve import with_memory
@@ -63,8 +62,7 @@ class Predictor:
         self._asked = loaded(self.measured, self._system, hour) if hour else self._system
         self._told, self._spread = "", 0.0
         if memory_bytes:
-            share, self._spread = with_memory(campaign, self.measured, memory_bytes, self._system)
-            self._asked = reading(self._asked, share)
+            self._asked, self._spread = with_memory(self.measured, memory_bytes, self._system)
             self._told = f" with {format_bytes(memory_bytes)} of memory"
 
     def predict(

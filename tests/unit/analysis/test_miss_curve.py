@@ -6,22 +6,25 @@ import math
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.prediction.demands import model, reading
+from orchestrator.analysis.prediction.demands import model
 from orchestrator.analysis.prediction.miss_curve import curve_of, size_with, with_memory
 from orchestrator.analysis.prediction.prediction import Predictor
-from orchestrator.analysis.results import Results, RunData
-from orchestrator.analysis.telemetry.counters import FIRST_READ_BYTES, Samples
+from orchestrator.analysis.prediction.simulation import System
+from orchestrator.analysis.results import RunData
+from orchestrator.analysis.telemetry import counters
 from orchestrator.errors import UsageError
 from orchestrator.model import Node
-from tests.campaigns import build_campaign
+from tests.campaigns import SHAPES, build_campaign
 
 GIB = 2**30
 BLOCK, BLOCKS, STATEMENTS = 8192, 20_000, 10
+READ_BYTES = SHAPES["ultra", "tpcc"].read_iops / SHAPES["ultra", "tpcc"].throughput_per_s * 16_384
 
 
 def misses(keys: np.ndarray, blocks: int) -> np.ndarray:
@@ -56,101 +59,115 @@ def test_a_cold_start_tells_what_caches_of_any_size_read(power: float) -> None:
 
 # ------------------------------------------------------------------ out of runs
 
-DATA = 2 * GIB
+DATA = 2 * GIB  # that are read anywhere alike
 
 
-def sampling(run: RunData, firsts: np.ndarray | None) -> RunData:
-    """With half a GiB of files in its memory, and what its disk was asked first by each second."""
+def a_run(asked: float, warm: bool = False, says: bool = True) -> RunData:
+    """With 1 GiB of memory, half of which holds files. In the end it reads as on `ultra`, for each
+    of 470 transactions a second; they ask for `asked` times that. In the beginning all of it is
+    new, and read: until as much is cached as leaves so little to be read. `says`: whether its disk
+    tells what is new."""
+    results = build_campaign(workloads=["tpcc"], repetitions=1, nodes=1, noise_pct=0.0)
+    (run,) = (run for run in results.done if run.record.profile.name == "ultra")
     begins_s = run.intervals["time_s"].to_numpy()
     times_s = np.concatenate([begins_s[:1], begins_s + 1])
+    done = np.cumsum(np.concatenate([[0.0], run.intervals["throughput_per_s"]]))
+    firsts = DATA * (1 - np.exp(-asked * READ_BYTES * done / DATA))
+    read = np.cumsum(
+        np.maximum(np.diff(firsts, prepend=0.0), READ_BYTES * np.diff(done, prepend=0))
+    )
+    series = {
+        ("node-1", counters.READS, "measure"): read / 16_384,
+        ("node-1", counters.READ_BYTES, "measure"): read,
+        ("node-1", "memory_cache_bytes", "measure"): np.full(len(times_s), GIB / 2),
+        **({("disk-node-1", counters.FIRST_READ_BYTES, ""): firsts} if says else {}),
+    }
 
     def parts() -> Iterator[pd.DataFrame]:
+        replaced = {metric for _, metric, _ in series}
         for table in run.sampled.parts():
             plain = table.astype({"node": str, "metric": str, "unit": str})
-            ticks = plain[["time_s", "phase"]].drop_duplicates().assign(node="node-1", unit="bytes")
-            yield pd.concat([plain, ticks.assign(metric="memory_cache_bytes", value=GIB / 2)])
-        if firsts is not None:
-            own = {"node": "disk-node-1", "metric": FIRST_READ_BYTES, "unit": "bytes", "phase": ""}
-            yield pd.DataFrame({"time_s": times_s, "value": firsts, **own})
+            yield plain[~plain["metric"].isin(replaced)]
+        for (node, metric, phase), values in series.items():
+            own = {"node": node, "metric": metric, "unit": "", "phase": phase}
+            yield pd.DataFrame({"time_s": times_s, "value": values, **own})
 
+    load = replace(run.record.workload, warm=warm)
     nodes = (*run.record.nodes, Node("disk-node-1", "disk"))
-    return replace(run, record=replace(run.record, nodes=nodes), sampled=Samples(parts))
+    return replace(
+        run, record=replace(run.record, nodes=nodes, workload=load), sampled=counters.Samples(parts)
+    )
 
 
-def read_bytes(run: RunData) -> float:
+def told(memory_gib: float, **given: Any) -> tuple[System, System, float]:
+    """The system of the run, that with other memory, and its error."""
+    run = a_run(**{"asked": 2.0, **given})
     system, _ = model(run, None, None)
-    return system.stages[-1][1] * system.read_bytes
-
-
-def campaign(asked: float | None = 2.0) -> tuple[Results, RunData]:
-    """A run with 1 GiB of memory, and one with cold caches whose transactions ask for `asked` times
-    the bytes that the first one's read, anywhere in the data alike; None: no disk said it."""
-    results = build_campaign(workloads=["tpcc"], repetitions=2, nodes=1, noise_pct=1.0)
-    warm, cold = (run for run in results.done if run.record.profile.name == "ultra")
-    warm = sampling(warm, None)
-    done = np.cumsum(np.concatenate([[0.0], cold.intervals["throughput_per_s"]]))
-    of_data = (asked or 0.0) * read_bytes(warm) * done / DATA
-    cold = sampling(cold, DATA * (1 - np.exp(-of_data)) if asked else None)
-    return replace(results, runs=(warm, cold)), warm
-
-
-def told(memory_gib: float, asked: float | None = 2.0) -> tuple[float, float]:
-    results, run = campaign(asked)
-    system, _ = model(run, None, None)
-    return with_memory(results, run, int(memory_gib * GIB), system)
+    return system, *with_memory(run, int(memory_gib * GIB), system)
 
 
 def test_reads_fall_by_what_more_memory_holds_of_the_data() -> None:
-    """The measured run missed half of what it asked for, so its cache held 1 GiB of the data, by
-    0.5 GiB of memory: the database's own and the file system's hold the same at different times."""
-    shares = [told(gib)[0] for gib in (0.75, 1.0, 1.1, 1.25)]
-    assert shares == pytest.approx([1.5, 1.0, 0.8, 0.5], rel=0.02)
-    errors = [told(gib)[1] for gib in (0.75, 1.1, 1.25)]
+    """In the end the run misses half of what it asks for, so its cache is 1 GiB, by 0.5 GiB of
+    memory that hold files: 2 GiB for each."""
+    shares, errors = [], []
+    for gib in (0.75, 1.0, 1.1, 1.25):
+        system, other, error = told(gib)
+        shares.append(other.stages[-1][1] / system.stages[-1][1])
+        errors.append(error)
+    assert shares == pytest.approx([1.5, 1.0, 0.8, 0.5], rel=0.03)
     assert errors == sorted(errors), "where the curve is steep the size of the cache matters more"
-    assert errors[1] == pytest.approx(math.log((1 - 0.6 * 0.905) / (1 - 0.6 * 1.105)) / 2, rel=0.1)
+    assert errors[2] == pytest.approx(math.log((1 - 0.6 * 0.905) / (1 - 0.6 * 1.105)) / 2, rel=0.1)
+
+
+def test_until_the_cache_is_full_all_reads_are_new() -> None:
+    """Fewer with more memory only from where the measured one was full, after 1 GiB."""
+    system, more, _ = told(1.25)
+    _, less, _ = told(0.75)
+    reads = np.array([[reads for _, reads, _ in each.stages] for each in (system, more, less)])
+    ends = [until for until, _, _ in system.stages]
+    full, fuller = (-math.log(1 - part) * DATA / (2 * READ_BYTES) for part in (0.5, 0.75))
+    for until, (own, of_more, of_less) in zip(ends[1:-1], reads.T[1:-1], strict=True):
+        if until < full:
+            assert of_more == pytest.approx(own, rel=0.02)
+        elif until < fuller:
+            assert 0.5 * reads[0, -1] <= of_more < own
+        assert of_less >= own * 0.98
+    assert reads[2, -1] == pytest.approx(1.5 * reads[0, -1], rel=0.03)
+
+
+def test_writes_and_all_else_stay_and_the_disks_own_cpu_goes_with_its_ios() -> None:
+    run = a_run(2.0)
+    system = replace(model(run, None, None)[0], other_s=0.001)
+    other, _ = with_memory(run, 5 * GIB // 4, system)
+    (_, reads, writes), (_, fewer, same) = system.stages[-1], other.stages[-1]
+    assert same == writes
+    assert other.other_s == pytest.approx(0.001 * (fewer + writes) / (reads + writes))
+    assert replace(other, stages=system.stages, other_s=0.001) == system
 
 
 def test_what_was_not_seen_is_refused_and_says_what_would_tell() -> None:
     with pytest.raises(UsageError, match=r"was not seen, but with .* to 1.2[0-9] GiB") as refused:
         told(1.5)
-    assert "measure longer with cold caches" in refused.value.advice
-    with pytest.raises(UsageError, match=r"nothing says what .* with other memory") as refused:
-        told(1.25, None)
+    assert "measure for longer" in refused.value.advice
+    with pytest.raises(UsageError, match="were filled before it") as refused:
+        told(1.25, warm=True)
     assert "--vary cache=cold,warm" in refused.value.advice
-    for asked in (0.9, 0.1):
-        with pytest.raises(UsageError, match="nothing says what"):
-            told(1.25, asked)
 
 
-def test_another_load_and_other_data_tell_nothing() -> None:
-    results, run = campaign()
-    system, _ = model(run, None, None)
-    other = results.done[1]
-    for changes in ({"options": {"rand_type": "pareto"}}, {"script": "insert"}):
-        load = replace(other.record.workload, **changes)
-        unlike = replace(other, record=replace(other.record, workload=load))
-        with pytest.raises(UsageError, match="nothing says what"):
-            with_memory(replace(results, runs=(run, unlike)), run, GIB, system)
+@pytest.mark.parametrize("given", [{"says": False}, {"asked": 1.0}])
+def test_a_run_whose_disk_or_cache_does_not_tell_is_refused(given: dict[str, Any]) -> None:
+    """Without first reads; and where all that it reads is new until its end."""
+    with pytest.raises(UsageError, match="does not tell what it would read with other memory"):
+        told(1.1, **given)
 
 
 def test_a_prediction_with_more_memory_is_faster_and_marked_and_wider() -> None:
-    results, run = campaign()
+    run = a_run(2.0)
+    campaign = replace(build_campaign(workloads=["tpcc"], repetitions=1, nodes=1), runs=(run,))
     own = run.record.profile.tier
-    plain, more = (
-        Predictor(results, run, memory_bytes=m).predict(own) for m in (None, 5 * GIB // 4)
-    )
-    assert more.tier == f"{own.name} with 1.25 GiB of memory"
-    figures = [p.figures["throughput_per_s"] for p in (plain, more)]
-    assert figures[0].value < figures[1].value
-    assert figures[1].high / figures[1].low > figures[0].high / figures[0].low
-
-
-def test_writes_and_all_else_stay_and_the_disks_own_cpu_goes_with_its_ios() -> None:
-    _, run = campaign()
-    system, _ = model(run, None, None)
-    system = replace(system, other_s=0.001)
-    fewer = reading(system, 0.5)
-    (_, reads, writes), (_, halved, same) = system.stages[-1], fewer.stages[-1]
-    assert (halved, same) == (reads / 2, writes)
-    assert fewer.other_s == pytest.approx(0.001 * (halved + writes) / (reads + writes))
-    assert replace(fewer, stages=system.stages, other_s=0.001) == system
+    plain, more = (Predictor(campaign, run, memory_bytes=of) for of in (None, 5 * GIB // 4))
+    before, after = (each.predict(own) for each in (plain, more))
+    assert after.tier == f"{own.name} with 1.25 GiB of memory"
+    was, told = (each.figures["throughput_per_s"] for each in (before, after))
+    assert was.value < told.value
+    assert told.high / told.low > was.high / was.low

@@ -25,7 +25,7 @@ from orchestrator.system import parquet, store
 from orchestrator.tier_catalog import candidates, prices
 from tests import ROOT
 from tests.campaigns import build_campaign
-from tests.unit.analysis.test_miss_curve import campaign as with_cold_caches
+from tests.unit.analysis.test_miss_curve import a_run
 
 RUN = "02-ultra-tpcc-r1"
 
@@ -98,7 +98,7 @@ def test_a_tier_that_was_measured_too_stands_first_with_what_it_did(
         ((RUN, "--tier", "azure/P15:iops=5000"), "azure/P15 has fixed limits"),
         ((RUN, "--tier", "azure/P14"), "azure/P14"),
         ((RUN, "--memory", "2"), "give the size with its unit, such as 250GiB"),
-        ((RUN, "--memory", "2GiB"), "cold caches on emulated disks"),
+        ((RUN, "--memory", "2GiB"), "caches of 02-ultra-tpcc-r1 were filled before it"),
     ],
 )
 def test_what_cannot_be_predicted_is_refused(
@@ -111,8 +111,9 @@ def test_what_cannot_be_predicted_is_refused(
 def test_other_memory_is_of_the_runs_own_tier_and_stays_out_of_the_report(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    loaded, run = with_cold_caches()
-    campaign = kept(tmp_path, loaded)
+    run = a_run(asked=2.0)
+    loaded = build_campaign(workloads=["tpcc"], repetitions=1, nodes=1)
+    campaign = kept(tmp_path, replace(loaded, runs=(run,)))
     words = (run.record.run.slug, "--memory", "1152MiB", "--json", "--results", tmp_path)
     assert predict(*words) == EXIT_DONE
     (own,) = json.loads(capfd.readouterr().out)
