@@ -24,9 +24,9 @@ from orchestrator.keys.messages import failure
 from orchestrator.units import format_bytes
 
 BAND = 0.05  # of a size, on both sides of it: growth is taken over so much
-# What nine errors in ten of the size of another cache stay below, as a logarithm
+# What nine errors of reads in ten stay below, as logarithms, with less memory and with more
 # (docs/PREDICTION.md, on real parts).
-SIZE_ERROR = 0.1
+READ_ERRORS = 0.1, 0.5
 Curve = tuple[np.ndarray, np.ndarray]  # sizes of a cache, rising, and bytes that are read with each
 
 
@@ -44,7 +44,9 @@ def with_memory(
     grown = counted(run, "disk", [FIRST_READ_BYTES])
     sizes, reads = curve = curve_of(grown)
     cache_bytes = size_with(now * system.read_bytes, curve)
-    if not (cache_bytes and has_bytes and held_bytes):
+    begins = np.array([0.0, *(until for until, _, _ in system.stages)])
+    at_last = np.interp(begins[-2], *grown.T)  # by when the cache must have been full
+    if not (cache_bytes and cache_bytes < at_last and has_bytes and held_bytes):
         raise failure(UsageError, "no miss curve", run=slug)
     # Of what memory holds beside programs a part is there twice: in the database's own cache and
     # in that of the file system. Both grow alike.
@@ -53,12 +55,10 @@ def with_memory(
     if not least <= memory_bytes <= most:
         asked, *ends = map(format_bytes, (memory_bytes, least, most))
         raise failure(UsageError, "beyond the miss curve", asked=asked, ends=" to ".join(ends))
-    off = math.exp(SIZE_ERROR)
-    more, there, fewer = np.interp(other_bytes * np.array([1 / off, 1, off]), sizes, reads)
     chance = sum(system.read_bytes / (2 * BAND * size) for size in (cache_bytes, other_bytes))
-    error = math.hypot(T90 * math.sqrt(chance), math.log(more / fewer) / 2)
+    error = math.hypot(T90 * math.sqrt(chance), READ_ERRORS[memory_bytes > has_bytes])
     # Until that cache is full, what is read is read for the first time.
-    then, begins = there / system.read_bytes, np.array([0.0, *(s[0] for s in system.stages)])
+    then = float(np.interp(other_bytes, sizes, reads)) / system.read_bytes
     firsts = np.diff(np.interp(begins, *grown.T)) / np.diff(begins) / system.read_bytes
     of_stages = zip(system.stages, np.maximum(firsts, then), strict=True)
     stages = tuple((until, float(read), wrote) for (until, _, wrote), read in of_stages)

@@ -62,20 +62,20 @@ def test_a_cold_start_tells_what_caches_of_any_size_read(power: float) -> None:
 DATA = 2 * GIB  # that are read anywhere alike
 
 
-def a_run(asked: float, warm: bool = False, says: bool = True) -> RunData:
+def a_run(
+    asked: float, warm: bool = False, says: bool = True, least: float = READ_BYTES
+) -> RunData:
     """With 1 GiB of memory, half of which holds files. In the end it reads as on `ultra`, for each
     of 470 transactions a second; they ask for `asked` times that. In the beginning all of it is
-    new, and read: until as much is cached as leaves so little to be read. `says`: whether its disk
-    tells what is new."""
+    new, and read: until as much is cached as leaves so little to be read, `least`. `says`: whether
+    its disk tells what is new."""
     results = build_campaign(workloads=["tpcc"], repetitions=1, nodes=1, noise_pct=0.0)
     (run,) = (run for run in results.done if run.record.profile.name == "ultra")
     begins_s = run.intervals["time_s"].to_numpy()
     times_s = np.concatenate([begins_s[:1], begins_s + 1])
     done = np.cumsum(np.concatenate([[0.0], run.intervals["throughput_per_s"]]))
     firsts = DATA * (1 - np.exp(-asked * READ_BYTES * done / DATA))
-    read = np.cumsum(
-        np.maximum(np.diff(firsts, prepend=0.0), READ_BYTES * np.diff(done, prepend=0))
-    )
+    read = np.cumsum(np.maximum(np.diff(firsts, prepend=0.0), least * np.diff(done, prepend=0)))
     series = {
         ("node-1", counters.READS, "measure"): read / 16_384,
         ("node-1", counters.READ_BYTES, "measure"): read,
@@ -115,8 +115,8 @@ def test_reads_fall_by_what_more_memory_holds_of_the_data() -> None:
         shares.append(other.stages[-1][1] / system.stages[-1][1])
         errors.append(error)
     assert shares == pytest.approx([1.5, 1.0, 0.8, 0.5], rel=0.03)
-    assert errors == sorted(errors), "where the curve is steep the size of the cache matters more"
-    assert errors[2] == pytest.approx(math.log((1 - 0.6 * 0.905) / (1 - 0.6 * 1.105)) / 2, rel=0.1)
+    assert errors[0] == pytest.approx(0.1, rel=0.1), "with less memory it was held against runs"
+    assert min(errors[2:]) > 0.5, "with more it is off by more, and chance comes on top"
 
 
 def test_until_the_cache_is_full_all_reads_are_new() -> None:
@@ -154,9 +154,9 @@ def test_what_was_not_seen_is_refused_and_says_what_would_tell() -> None:
     assert "--vary cache=cold,warm" in refused.value.advice
 
 
-@pytest.mark.parametrize("given", [{"says": False}, {"asked": 1.0}])
+@pytest.mark.parametrize("given", [{"says": False}, {"asked": 0.9}, {"least": 0.0}])
 def test_a_run_whose_disk_or_cache_does_not_tell_is_refused(given: dict[str, Any]) -> None:
-    """Without first reads; and where all that it reads is new until its end."""
+    """Without first reads; with more reads than were asked for; with a cache not yet full."""
     with pytest.raises(UsageError, match="does not tell what it would read with other memory"):
         told(1.1, **given)
 
