@@ -25,7 +25,7 @@ from orchestrator.system import parquet, store
 from orchestrator.tier_catalog import candidates, prices
 from tests import ROOT
 from tests.campaigns import build_campaign
-from tests.unit.analysis.test_miss_curve import a_run
+from tests.cold_caches import a_run
 
 RUN = "02-ultra-tpcc-r1"
 
