@@ -54,7 +54,7 @@ def predict(
     run: RunArgument,
     tier: TiersOption = None,
     memory: Annotated[
-        str | None, Option(help="Of each node, such as 2GiB.", callback=asked.read_by(parse_size))
+        str | None, Option(help="Of each node, less than it had: 2GiB.", callback=asked.read_by(parse_size))
     ] = None,
     results: asked.ResultsOption = RESULTS,
 ) -> None:

@@ -306,9 +306,6 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
             warmup, measure = several.run(generator, whole, clients)
         measure = here.windows(warmup, measure, load.measure_s - workload.measure_s)
         facts["disks"] = served
-        with suppress(OSError):  # without room for samples the run stands all the same
-            for sample in window.first_reads(disks.volumes, world) if draft.readings else ():
-                draft.readings.add(sample)
         if "database" not in facts:
             window_over()
         if workload.settle:

@@ -13,9 +13,8 @@ from typing import Any
 
 from orchestrator.analysis.doubts.validity import doubt
 from orchestrator.analysis.figures.statements import grown
-from orchestrator.analysis.telemetry.counters import FIRST_READ_BYTES
 from orchestrator.errors import TierbenchError
-from orchestrator.model import Cluster, Doubt, Node, Run, Sample, Volume
+from orchestrator.model import Cluster, Doubt, Node, Run, Volume
 from orchestrator.powers import Clock, World
 from orchestrator.run.recording import RunContext
 from orchestrator.system import at_once, files
@@ -98,16 +97,6 @@ class _EmulatedDisk:
         }
         facts = {**load, **{name: group for name, group in groups.items() if group}}
         return {**facts, **self.more} if facts else {}
-
-
-def first_reads(volumes: Sequence[Volume], world: World) -> Iterator[Sample]:
-    """Of each emulated disk how many bytes were read for the first time since it came up, by the
-    time of its machine. Of one that does not say it none: it explains, and decides nothing."""
-    for server in (volume.server for volume in volumes if volume.server is not None):
-        with suppress(TierbenchError):
-            told = disk_server.ask(server.container or "", ("firsts",), world)["firsts"]
-            for time_s, size in told:
-                yield Sample(time_s, server.name, FIRST_READ_BYTES, "bytes", float(size))
 
 
 def _shown(time_s: float, reading: host_load.Reading) -> dict[str, Any]:

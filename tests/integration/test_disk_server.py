@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -55,30 +54,6 @@ def test_what_the_host_cannot_store_is_refused_and_counted(world: World, tmp_pat
         refused = subprocess.run(argv, capture_output=True, text=True, check=False)
         assert refused.returncode != 0 and "error writing" in refused.stderr, refused
         assert stats()["host_errors"] > 0
-
-
-def test_what_is_read_for_the_first_time_is_counted_once_and_by_time(world: World) -> None:
-    """Sixteen MiB each: read, read again, and written before they are read."""
-    with device(SMALL, world) as volume:
-        assert volume.server is not None and volume.server.container
-        asked = partial(disk_server.ask, volume.server.container, ("firsts",), world)
-
-        def moved(way: str, at_mib: int) -> float:
-            """What was read for the first time then. `way`: `if` to read, `of` to write."""
-            before = asked()["firsts"][-1][1]
-            other, seeks = {"if": ("of=/dev/null", "skip"), "of": ("if=/dev/zero", "seek")}[way]
-            words = (f"{way}={volume.device}", other, f"{seeks}={at_mib}", "bs=1M", "count=16")
-            flag = "iflag=direct" if way == "if" else "oflag=direct"
-            subprocess.run(["dd", *words, flag], capture_output=True, check=True)
-            return float(asked()["firsts"][-1][1] - before) / 2**20
-
-        began_s = time.time()
-        assert [moved(*each) for each in (("if", 100), ("if", 100), ("if", 108))] == [16, 0, 8]
-        assert [moved(*each) for each in (("of", 200), ("if", 200))] == [0, 0]
-        points = asked()["firsts"]
-        times_s, sizes = zip(*points, strict=True)
-        assert list(times_s) == sorted(times_s) and list(sizes) == sorted(sizes)
-        assert sum(began_s - 1 < at_s < time.time() + 1 for at_s in times_s) >= 20, points
 
 
 SYNCING = (

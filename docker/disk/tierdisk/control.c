@@ -12,7 +12,6 @@
 #include "clock.h"
 #include "control.h"
 #include "die.h"
-#include "firsts.h"
 #include "latency.h"
 #include "throttle.h"
 #include "turn.h"
@@ -20,6 +19,7 @@
 #define BETWEEN_WORDS " \n"
 #define REFUSAL "{\"error\""
 #define QUESTION_BYTES 1024
+#define ANSWER_BYTES 2048
 
 static int listener;
 
@@ -141,7 +141,7 @@ static const char *change_tables(char *rest)
     return problem;
 }
 
-/* Answers one line: `limits`, `stats`, `firsts`, `set name=value...` or `tables READ WRITE`. */
+/* Answers one line: `limits`, `stats`, `set name=value...` or `tables READ WRITE`. */
 static void answer(char *line, char *out, size_t room)
 {
     char *rest;
@@ -150,17 +150,15 @@ static void answer(char *line, char *out, size_t room)
     pthread_mutex_lock(&disk.lock);
     if (verb && !strcmp(verb, "stats"))
         print_stats(out, room);
-    else if (verb && !strcmp(verb, "firsts"))
-        print_firsts(out, room);
     else if (verb && !strcmp(verb, "set"))
         problem = change_limits(rest);
     else if (verb && !strcmp(verb, "tables"))
         problem = change_tables(rest);
     else if (!verb || strcmp(verb, "limits"))
-        problem = "ask for limits, stats, firsts, set, or tables";
+        problem = "ask for limits, stats, set, or tables";
     if (problem)
         snprintf(out, room, REFUSAL ": \"%s\"}", problem);
-    else if (strcmp(verb, "stats") && strcmp(verb, "firsts"))
+    else if (strcmp(verb, "stats"))
         print_limits(&disk.limits, out, room);
     pthread_mutex_unlock(&disk.lock);
 }

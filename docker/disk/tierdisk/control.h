@@ -5,8 +5,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define ANSWER_BYTES 65536 /* the largest is that of `firsts` */
-
 void answer_questions(const char *socket_path);
 bool ask_disk(const char *socket_path, char *text, size_t room);
 

@@ -34,7 +34,7 @@ static void file_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t o
     }
     if ((off_t)size > image.size - offset)
         size = image.size - offset;
-    struct turn turn = begin_turn(READ, offset, size);
+    struct turn turn = begin_turn(READ, size);
     struct iovec pieces[MOST_PIECES];
     size_t count = find_pieces(pieces, size, offset);
     for (size_t i = 0; i < count; i++)
@@ -64,7 +64,7 @@ static void file_write(fuse_req_t request, fuse_ino_t inode, const char *bytes, 
         fuse_reply_err(request, ENOSPC);
         return;
     }
-    struct turn turn = begin_turn(WRITE, offset, size);
+    struct turn turn = begin_turn(WRITE, size);
     int problem = counted(store(bytes, size, offset));
     if (problem) {
         fuse_reply_err(request, problem);

@@ -10,8 +10,8 @@
  * whatever is declared, and p99 doubles long before the cap.
  *
  * Files: limits (what is declared), throttle (when a request may start), latency (how long it
- * takes), turn (when it is answered), shared (limits of several disks), firsts (what is read for the
- * first time), image, fuse_file, control (questions), overhead (what the kernel adds), loops.
+ * takes), turn (when it is answered), shared (limits of several disks), image, fuse_file, control
+ * (questions), overhead (what the kernel adds), loops.
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,6 @@
 #include "clock.h"
 #include "control.h"
 #include "die.h"
-#include "firsts.h"
 #include "fuse_file.h"
 #include "image.h"
 #include "latency.h"
@@ -31,7 +30,7 @@
 #include "throttle.h"
 #include "turn.h"
 
-#define VERSION "9"
+#define VERSION "8"
 #define EXIT_REFUSED 64
 #define SMALL_REQUEST_BYTES 262144
 #define LARGE_REQUEST_BYTES 1048576
@@ -41,7 +40,7 @@ static const char USAGE[] =
     "[name=value]...\n"
     "                 over: what was not written is read from there, which stays as it is\n"
     "                 shared: where disks keep what they have used of limits of all together\n"
-    "       tierdisk ask SOCKET limits | stats | firsts | set name=value...\n"
+    "       tierdisk ask SOCKET limits | stats | set name=value...\n"
     "       tierdisk ask SOCKET tables READ_FILE WRITE_FILE   latencies are drawn from these\n"
     "       tierdisk overhead DEVICE SOCKET   what loop and FUSE add, as assignments for `set`\n"
     "       tierdisk busy DEVICE              exit 0 if something has it mounted\n"
@@ -90,7 +89,6 @@ static int serve(int argc, char **argv)
         open_shared(shared);
     set_limits(argc - 3, argv + 3);
     open_image(image_path, below);
-    watch_pages(image.size);
     /* The default slack of 50 us would be a sixth of a fast disk's latency. Threads inherit it. */
     prctl(PR_SET_TIMERSLACK, 1);
     /* What is served here is what the kernel writes dirty pages to: it must not wait until they are
@@ -107,7 +105,7 @@ static int ask(int argc, char **argv)
 {
     if (argc < 2)
         die("%s", USAGE);
-    char text[ANSWER_BYTES] = "";
+    char text[2048] = "";
     for (int i = 1; i < argc; i++) {
         if (strlen(text) + strlen(argv[i]) > 1000)
             die("too much to ask at once");

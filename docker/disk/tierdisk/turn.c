@@ -9,7 +9,6 @@
 #include <math.h>
 
 #include "clock.h"
-#include "firsts.h"
 #include "latency.h"
 #include "throttle.h"
 #include "turn.h"
@@ -62,7 +61,7 @@ static double overhead_us(enum direction direction, double latency_us)
 }
 
 /* Charges a request that has just come, and says when its answer is due. */
-struct turn begin_turn(enum direction direction, off_t offset, size_t bytes)
+struct turn begin_turn(enum direction direction, size_t bytes)
 {
     struct turn turn = {.direction = direction, .came_ns = now_ns()};
     pthread_mutex_lock(&disk.lock);
@@ -76,7 +75,6 @@ struct turn begin_turn(enum direction direction, off_t offset, size_t bytes)
     counters->ops += 1;
     counters->bytes += bytes;
     counters->waited_ns += start_ns - turn.came_ns;
-    note_pages(direction, offset, bytes);
     pthread_mutex_unlock(&disk.lock);
     return turn;
 }

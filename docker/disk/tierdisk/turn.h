@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/types.h>
 
 #include "limits.h"
 
@@ -35,7 +34,7 @@ struct turn {
     double came_ns, due_ns, early_ns;
 };
 
-struct turn begin_turn(enum direction direction, off_t offset, size_t bytes);
+struct turn begin_turn(enum direction direction, size_t bytes);
 void finish_turn(const struct turn *turn);
 
 #endif

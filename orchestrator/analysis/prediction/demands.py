@@ -122,8 +122,8 @@ def _system(run: RunData, disk: simulation.SimulatedDisk, cpus: float | None) ->
         for role, names in by_role.items()
         if growth and rate
     }
-    grown = counted(run, "database", COUNTED)
-    grown -= grown[0]
+    total = counted(run, "database", COUNTED)
+    grown = total - total[:1]
     known = grown.shape[0] > 1 and all(node.name in limits for node in database)
     if not (rate and used_s.get("database") and known):
         what = f"{record.run.slug}: transactions, CPU, its limit, and I/O are not all known"

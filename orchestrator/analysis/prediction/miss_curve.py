@@ -1,10 +1,10 @@
-"""How much a cache of another size would miss: what disks are asked for the first time. Pure.
+"""How much is read with less memory: what a run read while its cache filled. Pure.
 
-Disks that come up have nothing cached above them. How fast what was ever read grows is then what a
-cache that holds all of it so far still misses: the growth of a working set is its miss rate
-(Denning and Schwartz 1972). So a run with cold caches says of every size up to all that it read how
-many bytes a transaction reads, whatever memory it had. How large its own cache is, the curve says
-too: where it has the reads that were measured in the end. No function is fitted to it.
+Nothing is cached above a disk that has just come up. Until memory is full each read is the first of
+its block, so what was read is what is cached, and what a transaction still reads beside so much is
+what it reads with a cache of that size: the growth of a working set is its miss rate (Denning and
+Schwartz 1972). So a run from cold caches tells of caches that are smaller than its own; what a
+larger one would hold was in none. No function is fitted to it.
 """
 
 from __future__ import annotations
@@ -14,75 +14,53 @@ from dataclasses import replace
 
 import numpy as np
 
+from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import T90
-from orchestrator.analysis.prediction import simulation
 from orchestrator.analysis.prediction.demands import counted
+from orchestrator.analysis.prediction.simulation import System
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry.counters import FIRST_READ_BYTES
+from orchestrator.analysis.telemetry.counters import READ_BYTES, READS
 from orchestrator.errors import UsageError
 from orchestrator.keys.messages import failure
 from orchestrator.units import format_bytes
 
-BAND = 0.05  # of a size, on both sides of it: growth is taken over so much
-# What nine errors of reads in ten stay below, as logarithms, with less memory and with more
+# What nine errors of reads in ten stay below, as a logarithm, down to that share of the memory
 # (docs/PREDICTION.md, on real parts).
-READ_ERRORS = 0.1, 0.5
-Curve = tuple[np.ndarray, np.ndarray]  # sizes of a cache, rising, and bytes that are read with each
+READ_ERROR, LEAST = 0.1, 0.5
+BAND = 0.05  # of a size, on both sides of it: reads are taken over so much
+COLD = 0.3  # of the cache may be filled when the load begins: the server needs some of it
 
 
-def with_memory(
-    run: RunData, memory_bytes: int, system: simulation.System
-) -> tuple[simulation.System, float]:
+def with_memory(run: RunData, memory_bytes: int, system: System) -> tuple[System, float]:
     """The system of a run with so much memory of each node, and the error that nine in ten of its
     reads stay below, as a logarithm. All else stays, writes among it. UsageError where the run does
     not tell it."""
-    slug, (*_, (_, now, writes)) = run.record.run.slug, system.stages
-    if run.record.workload.warm:
+    slug, (*_, before, (_, now, writes)) = run.record.run.slug, system.stages
+    total = counted(run, "database", [READ_BYTES, READS, "memory_cache_bytes"])
+    has_bytes = next(n.memory_bytes for n in run.record.nodes if n.role == "database")
+    # What is in the server's own cache is in the page cache too, through which it is read.
+    shared_bytes = results.database(run.record).more.get("shared_buffers_bytes")
+    if not (has_bytes and shared_bytes and total[-1, 3]):
+        raise failure(UsageError, "cache unknown", run=slug)
+    if not LEAST * has_bytes <= memory_bytes <= has_bytes:
+        asked, least, most = map(format_bytes, (memory_bytes, LEAST * has_bytes, has_bytes))
+        raise failure(UsageError, "memory not seen", run=slug, asked=asked, least=least, most=most)
+    own_bytes = total[-1, 3] - system.nodes * shared_bytes
+    fewer_bytes = system.nodes * (has_bytes - memory_bytes)
+    if "shared_buffers" not in run.record.profile.cluster.settings:  # a share of memory
+        fewer_bytes *= 1 - shared_bytes / has_bytes
+    done, read, ios, _ = (total - total[:1]).T
+    if total[0, 3] > COLD * own_bytes:
         raise failure(UsageError, "caches filled", run=slug)
-    has_bytes = next(n.memory_bytes for n in run.record.nodes if n.role == "database") or 0
-    held_bytes = counted(run, "database", ["memory_cache_bytes"])[-1, 1] / system.nodes
-    grown = counted(run, "disk", [FIRST_READ_BYTES])
-    sizes, reads = curve = curve_of(grown)
-    cache_bytes = size_with(now * system.read_bytes, curve)
-    begins = np.array([0.0, *(until for until, _, _ in system.stages)])
-    at_last = np.interp(begins[-2], *grown.T)  # by when the cache must have been full
-    if not (cache_bytes and cache_bytes < at_last and has_bytes and held_bytes):
-        raise failure(UsageError, "no miss curve", run=slug)
-    # Of what memory holds beside programs a part is there twice: in the database's own cache and
-    # in that of the file system. Both grow alike.
-    other_bytes = (1 + (memory_bytes - has_bytes) / held_bytes) * cache_bytes
-    least, most = (has_bytes + (end / cache_bytes - 1) * held_bytes for end in sizes[[0, -1]])
-    if not least <= memory_bytes <= most:
-        asked, *ends = map(format_bytes, (memory_bytes, least, most))
-        raise failure(UsageError, "beyond the miss curve", asked=asked, ends=" to ".join(ends))
-    chance = sum(system.read_bytes / (2 * BAND * size) for size in (cache_bytes, other_bytes))
-    error = math.hypot(T90 * math.sqrt(chance), READ_ERRORS[memory_bytes > has_bytes])
-    # Until that cache is full, what is read is read for the first time.
-    then = float(np.interp(other_bytes, sizes, reads)) / system.read_bytes
-    firsts = np.diff(np.interp(begins, *grown.T)) / np.diff(begins) / system.read_bytes
-    of_stages = zip(system.stages, np.maximum(firsts, then), strict=True)
-    stages = tuple((until, float(read), wrote) for (until, _, wrote), read in of_stages)
+    if np.interp(before[0], done, read) < own_bytes * (1 + BAND):
+        raise failure(UsageError, "cache not full", run=slug)
+    sizes = np.array([own_bytes, own_bytes - fewer_bytes])
+    ends = np.multiply.outer([1 - BAND, 1 + BAND], sizes)
+    (done_in,), (ios_in,) = (np.diff(np.interp(ends, read, of), axis=0) for of in (done, ios))
+    here, there = ios_in / done_in
+    # As much above the filling one's reads as the full cache of the run has: it is no ideal one.
+    then = now * there / here
+    stages = tuple((until, max(reads, then), wrote) for until, reads, wrote in system.stages)
     other_s = system.other_s * (then + writes) / (now + writes)  # of disks' programs
+    error = math.hypot(T90 * math.sqrt(sum(1 / ios_in)), READ_ERROR)
     return replace(system, stages=stages, other_s=other_s), error
-
-
-def curve_of(grown: np.ndarray) -> Curve:
-    """Rows: transactions done, and all bytes that had then been read for the first time. What grew
-    too little has nothing to tell, of one size."""
-    done, firsts = grown[np.diff(grown[:, 1], prepend=0.0) > 0].T
-    least, most = (firsts[0] / (1 - BAND), firsts[-1] / (1 + BAND)) if len(firsts) else (1.0, 0.0)
-    if least >= most:
-        return np.ones(1), np.zeros(1)
-    sizes = np.geomspace(least, most, 400)
-    before, after = (np.interp(sizes * side, firsts, done) for side in (1 - BAND, 1 + BAND))
-    return sizes, 2 * BAND * sizes / np.maximum(after - before, 1e-9)
-
-
-def size_with(read_bytes: float, curve: Curve) -> float | None:
-    """The cache with which so much is read: in the middle of all where the curve crosses it. None
-    if it does not."""
-    sizes, reads = curve
-    more = reads > read_bytes
-    if not more[0] or more[-1]:
-        return None
-    return math.sqrt(sizes[np.argmin(more)] * sizes[np.flatnonzero(more)[-1]])

@@ -17,7 +17,6 @@ from orchestrator.metrics import SAMPLE_COLUMNS
 
 READS, WRITES = "disk_reads_total", "disk_writes_total"
 READ_BYTES, WRITTEN_BYTES = "disk_read_bytes_total", "disk_written_bytes_total"
-FIRST_READ_BYTES = "disk_first_read_bytes_total"  # since it came up, by an emulated disk itself
 READ_SECONDS, WRITE_SECONDS = "disk_read_seconds_total", "disk_write_seconds_total"
 BUSY_SECONDS = "disk_busy_seconds_total"
 WAL_READ_BYTES, WAL_WRITTEN_BYTES = "wal_disk_read_bytes_total", "wal_disk_written_bytes_total"

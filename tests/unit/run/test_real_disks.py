@@ -202,19 +202,6 @@ def test_a_generator_that_does_not_say_when_is_read_around_its_load(tmp_path: Pa
     assert (disk["begin"]["time_s"], disk["end"]["time_s"]) == (start_s, start_s + 5.0)
 
 
-def test_what_disks_were_asked_first_is_a_counter_by_their_own_time(tmp_path: Path) -> None:
-    said = {"disk-1": '{"firsts": [[10.25, 1048576], [12.0, 4194304]]}', "disk-2": "no such verb"}
-    world = fake_world(cache=tmp_path, platform=FakePlatform())
-    world.platform.answer = lambda container, _argv: said[container]  # type: ignore[attr-defined]
-    servers = [SERVER, replace(SERVER, name="disk-node-2", container="disk-2"), None]
-    volumes = [Volume("v", "/dev/loop1", restored=True, server=server) for server in servers]
-    told = list(window.first_reads(volumes, world))
-    assert [(sample.time_s, sample.value) for sample in told] == [(10.25, 2**20), (12.0, 2**22)]
-    assert {(sample.node, sample.metric) for sample in told} == {
-        ("disk-node-1", "disk_first_read_bytes_total")
-    }
-
-
 def test_disks_that_nobody_of_ours_serves_have_no_counters(tmp_path: Path) -> None:
     world = fake_world(Log(), tmp_path)
     with window.watched(TIER, [Volume("v", "", restored=False)], 4.0, world) as (_, served):
