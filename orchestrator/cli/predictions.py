@@ -40,6 +40,10 @@ RunArgument = Annotated[str, Argument(help="A run's folder, CAMPAIGN/RUN, or a r
 TiersOption = Annotated[
     list[str] | None, Option("--tier", help="A row, such as aws/gp3:size=1TiB,iops=6000.")
 ]
+MemoryOption = Annotated[
+    str | None,
+    Option(help="Of each node, less than it had: 2GiB.", callback=asked.read_by(parse_size)),
+]
 CHANCES = (0.9, 0.5, 0.1)  # likely, even, not negligible: the cheapest of each is worth measuring
 SHOWN = 12  # of the tiers that may meet an SLO, the cheapest
 LEAST_BYTES = 12 * 2**30  # nodes' disks at the scale laptop, at which `init` reads what it writes
@@ -53,9 +57,7 @@ def predict(
     app: App,
     run: RunArgument,
     tier: TiersOption = None,
-    memory: Annotated[
-        str | None, Option(help="Of each node, less than it had: 2GiB.", callback=asked.read_by(parse_size))
-    ] = None,
+    memory: MemoryOption = None,
     results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Predicts from a run what other tiers would do; without --tier those that were measured beside

@@ -122,7 +122,7 @@ def _system(run: RunData, disk: simulation.SimulatedDisk, cpus: float | None) ->
         for role, names in by_role.items()
         if growth and rate
     }
-    total = counted(run, "database", COUNTED)
+    total = counted(run, COUNTED)
     grown = total - total[:1]
     known = grown.shape[0] > 1 and all(node.name in limits for node in database)
     if not (rate and used_s.get("database") and known):
@@ -179,10 +179,10 @@ def _of_log(record: Record) -> tuple[float, ...]:
     return tuple(n / commits if commits else 0.0 for n in of_log)
 
 
-def counted(run: RunData, role: str, metrics: Sequence[str]) -> np.ndarray:
+def counted(run: RunData, metrics: Sequence[str]) -> np.ndarray:
     """Rows, one a second from the begin of the warm-up on: transactions since it began, and what
-    was sampled of all nodes of the role. One row without intervals or samples."""
-    nodes = {node.name for node in run.record.nodes if node.role == role}
+    was sampled of all database nodes together. No row without intervals."""
+    nodes = {node.name for node in run.record.nodes if node.role == "database"}
     begins_s = run.intervals["time_s"].to_numpy()
     times_s = np.concatenate([begins_s, begins_s[-1:] + 1])
     done = np.concatenate([[0.0], np.cumsum(run.intervals["throughput_per_s"])])

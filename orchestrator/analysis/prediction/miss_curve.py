@@ -36,7 +36,7 @@ def with_memory(run: RunData, memory_bytes: int, system: System) -> tuple[System
     reads stay below, as a logarithm. All else stays, writes among it. UsageError where the run does
     not tell it."""
     slug, (*_, before, (_, now, writes)) = run.record.run.slug, system.stages
-    total = counted(run, "database", [READ_BYTES, READS, "memory_cache_bytes"])
+    total = counted(run, [READ_BYTES, READS, "memory_cache_bytes"])
     has_bytes = next(n.memory_bytes for n in run.record.nodes if n.role == "database")
     # What is in the server's own cache is in the page cache too, through which it is read.
     shared_bytes = results.database(run.record).more.get("shared_buffers_bytes")

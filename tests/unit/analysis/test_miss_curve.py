@@ -100,12 +100,7 @@ def test_writes_and_all_else_stay_and_the_disks_own_cpu_goes_with_its_ios() -> N
 @pytest.mark.parametrize(
     ("memory_gib", "given", "said", "advice"),
     [
-        (
-            1.25,
-            {},
-            "with 1.25 GiB of memory, but with 512 MiB to 1 GiB",
-            "at least as much memory",
-        ),
+        (1.25, {}, "with 1.25 GiB of memory, but with 512 MiB to 1 GiB", "at least as much memory"),
         (0.4, {}, "less was never held against runs", "at least as much memory"),
         (0.75, {"held_first": 0.5 * HELD}, "were filled before it", "--vary cache=cold,warm"),
         (0.75, {"slow": 4.0}, "before its cache was full", "--set measure="),
