@@ -26,7 +26,7 @@ from orchestrator.units import format_bytes
 
 # What nine errors of reads in ten stay below, as a logarithm, down to that share of the memory
 # (docs/PREDICTION.md, on real parts).
-READ_ERROR, LEAST = 0.1, 0.5
+READ_ERROR, LEAST = 0.13, 0.5
 BAND = 0.05  # of a size, on both sides of it: reads are taken over so much
 COLD = 0.3  # of the cache may be filled when the load begins: the server needs some of it
 
@@ -54,13 +54,11 @@ def with_memory(run: RunData, memory_bytes: int, system: System) -> tuple[System
         raise failure(UsageError, "caches filled", run=slug)
     if np.interp(before[0], done, read) < own_bytes * (1 + BAND):
         raise failure(UsageError, "cache not full", run=slug)
-    sizes = np.array([own_bytes, own_bytes - fewer_bytes])
-    ends = np.multiply.outer([1 - BAND, 1 + BAND], sizes)
-    (done_in,), (ios_in,) = (np.diff(np.interp(ends, read, of), axis=0) for of in (done, ios))
-    here, there = ios_in / done_in
-    # As much above the filling one's reads as the full cache of the run has: it is no ideal one.
-    then = now * there / here
+    size = own_bytes - fewer_bytes
+    first, last = np.interp([size * (1 - BAND), size * (1 + BAND)], read, done)
+    ios_in = float(np.diff(np.interp([first, last], done, ios))[0])
+    then = max(now, ios_in / (last - first))
     stages = tuple((until, max(reads, then), wrote) for until, reads, wrote in system.stages)
     other_s = system.other_s * (then + writes) / (now + writes)  # of disks' programs
-    error = math.hypot(T90 * math.sqrt(sum(1 / ios_in)), READ_ERROR)
+    error = math.hypot(T90 * math.sqrt(1 / ios_in), READ_ERROR)
     return replace(system, stages=stages, other_s=other_s), error

@@ -63,8 +63,8 @@ def test_reads_grow_by_what_less_memory_does_not_hold_of_the_data() -> None:
         shares.append(other.stages[-1][1] / system.stages[-1][1])
         errors.append(error)
     assert shares == pytest.approx([1.5, 1.25, 1.0], rel=0.03)
-    assert errors[0] == pytest.approx(0.1, rel=0.2), "what trials found, and chance"
-    assert all(error > 0.1 for error in errors)
+    assert errors[0] == pytest.approx(0.13, rel=0.2), "what trials found, and chance"
+    assert all(error > 0.13 for error in errors)
 
 
 def test_a_server_cache_of_a_set_size_leaves_less_to_the_page_cache() -> None:
