@@ -90,10 +90,10 @@ def show(load: str, campaign: Results) -> Iterator[tuple[float, float, bool]]:
         name = f"{load:8s} {memory_of(source) // MIB:5d} → {memory_bytes // MIB:5d} MiB"
         try:
             asked, _ = with_memory(source, memory_bytes, system)
+            there, _ = model(truth, None, cpus)
         except UsageError as error:
             print(f"{name}  refused: {error.what}")
             continue
-        there, _ = model(truth, None, cpus)
         (_, reads, _), (_, true, _) = asked.stages[-1], there.stages[-1]
         predictor = Predictor(campaign, source, memory_bytes=memory_bytes)
         predicted = predictor.predict(source.record.profile.tier).figures
