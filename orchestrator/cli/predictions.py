@@ -34,11 +34,15 @@ from orchestrator.report.sections import method, predicted
 from orchestrator.run import observing
 from orchestrator.system import store
 from orchestrator.tier_catalog import candidates
-from orchestrator.units import format_quantity, listed
+from orchestrator.units import format_quantity, listed, parse_size
 
 RunArgument = Annotated[str, Argument(help="A run's folder, CAMPAIGN/RUN, or a run of latest.")]
 TiersOption = Annotated[
     list[str] | None, Option("--tier", help="A row, such as aws/gp3:size=1TiB,iops=6000.")
+]
+MemoryOption = Annotated[
+    str | None,
+    Option(help="Of each node, less than it had: 2GiB.", callback=asked.read_by(parse_size)),
 ]
 CHANCES = (0.9, 0.5, 0.1)  # likely, even, not negligible: the cheapest of each is worth measuring
 SHOWN = 12  # of the tiers that may meet an SLO, the cheapest
@@ -50,15 +54,23 @@ OTHERS = {"--profile", "--profiles", "-p", "--workload", "--workloads", "-w", "-
 
 @asked.takes(in_json=True)
 def predict(
-    app: App, run: RunArgument, tier: TiersOption = None, results: asked.ResultsOption = RESULTS
+    app: App,
+    run: RunArgument,
+    tier: TiersOption = None,
+    memory: MemoryOption = None,
+    results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Predicts from a run what other tiers would do; without --tier those that were measured beside
-    it, with what they did, and all of the catalog."""
-    campaign, predictor = _predictor(app, run, results)
-    measured = [] if tier else list(predictor.compared())
-    predictions = [*measured, *_predictions(predictor, tier or (), app.root)]
+    it, with what they did, and all of the catalog; with --memory its own tier."""
+    campaign, predictor = _predictor(app, run, results, memory=memory)
+    own = predictor.measured.record.profile
+    if memory and not tier:
+        predictions = [predictor.predict(replace(own.tier, name=own.name))]
+    else:
+        measured = [] if tier else list(predictor.compared())
+        predictions = [*measured, *_predictions(predictor, tier or (), app.root)]
     hint = []
-    if not tier:
+    if not (tier or memory):
         store.save_predictions(app.folder(results, campaign.name), predictions)
         hint = [f"`tierbench analyze {campaign.name}` draws them into its report"]
     app.out.show(predictions, _table(predictions, [named(*key) for key in FIGURES]), *hint)
@@ -107,7 +119,7 @@ def _commands(
 
 
 def _predictor(
-    app: App, run: str, results: Path, hour: Hour | None = None
+    app: App, run: str, results: Path, hour: Hour | None = None, memory: str | None = None
 ) -> tuple[Results, Predictor]:
     campaign, _, slug = run.rstrip("/").rpartition("/")
     loaded = store.load(app.folder(results, campaign.removesuffix("/runs") or "latest"))
@@ -115,7 +127,7 @@ def _predictor(
     if not of_name:
         runs = listed([data.record.run.slug for data in loaded.done])
         raise UsageError(f"{loaded.name} has no finished run {slug!r}", advice=f"it has {runs}")
-    return loaded, Predictor(loaded, of_name[0], hour)
+    return loaded, Predictor(loaded, of_name[0], hour, parse_size(memory) if memory else None)
 
 
 def _predictions(

@@ -8,7 +8,7 @@ or the run itself, whichever says less. Pure.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import NormalDist
 
@@ -122,7 +122,8 @@ def _system(run: RunData, disk: simulation.SimulatedDisk, cpus: float | None) ->
         for role, names in by_role.items()
         if growth and rate
     }
-    grown = _grown(run)
+    total = counted(run, COUNTED)
+    grown = total - total[:1]
     known = grown.shape[0] > 1 and all(node.name in limits for node in database)
     if not (rate and used_s.get("database") and known):
         what = f"{record.run.slug}: transactions, CPU, its limit, and I/O are not all known"
@@ -178,20 +179,20 @@ def _of_log(record: Record) -> tuple[float, ...]:
     return tuple(n / commits if commits else 0.0 for n in of_log)
 
 
-def _grown(run: RunData) -> np.ndarray:
-    """Rows, one a second from the begin of the warm-up on: transactions, and what is `COUNTED` of
-    all nodes' disks, since it began. One row without intervals or samples."""
+def counted(run: RunData, metrics: Sequence[str]) -> np.ndarray:
+    """Rows, one a second from the begin of the warm-up on: transactions since it began, and what
+    was sampled of all database nodes together. No row without intervals."""
     nodes = {node.name for node in run.record.nodes if node.role == "database"}
     begins_s = run.intervals["time_s"].to_numpy()
     times_s = np.concatenate([begins_s, begins_s[-1:] + 1])
     done = np.concatenate([[0.0], np.cumsum(run.intervals["throughput_per_s"])])
-    table = np.zeros((len(times_s), 1 + len(COUNTED)))
+    table = np.zeros((len(times_s), 1 + len(metrics)))
     table[:, 0] = done[: len(times_s)]
     for samples in run.sampled.by_nodes():
-        own = samples[samples["node"].isin(nodes) & samples["metric"].isin(COUNTED)]
+        own = samples[samples["node"].isin(nodes) & samples["metric"].isin(metrics)]
         for (_, name), of in own.groupby(["node", "metric"], observed=True):
-            counted = np.interp(times_s, of["time_s"], of["value"])
-            table[:, 1 + COUNTED.index(str(name))] += counted - counted[0]
+            values = np.interp(times_s, of["time_s"], of["value"])
+            table[:, 1 + metrics.index(str(name))] += values
     return table
 
 

@@ -18,6 +18,7 @@ from orchestrator.analysis.prediction.demands import (
     model,
     time_at_cap,
 )
+from orchestrator.analysis.prediction.miss_curve import with_memory
 from orchestrator.analysis.prediction.simulation import Simulated, simulate
 from orchestrator.analysis.results import Key, Results, RunData, finished, machine_cpus, whole
 from orchestrator.analysis.statistics.stats import percentile_min_count
@@ -25,6 +26,7 @@ from orchestrator.metrics import METRICS, PERCENTILES
 from orchestrator.model import ClusterSpec, Objective
 from orchestrator.planning import costs
 from orchestrator.tier import Tier
+from orchestrator.units import format_bytes
 
 SEEDS = (1, 2, 3)
 NOISE = 0.03  # between runs of one tier, where only one was measured (docs/ERROR-RATES.md)
@@ -39,9 +41,16 @@ RATE_ERRORS, TAIL_ERRORS = (0.2, 0.3), (1.1, 1.4)
 
 class Predictor:
     """Of the cell of a run, whose repetitions give the noise. `hour`: of an observation, whose load
-    is there in the place of the run's. UsageError: nothing can be said."""
+    is there in the place of the run's. `memory_bytes`: of each node, if not the run's. UsageError:
+    nothing can be said."""
 
-    def __init__(self, campaign: Results, run: RunData, hour: Hour | None = None) -> None:
+    def __init__(
+        self,
+        campaign: Results,
+        run: RunData,
+        hour: Hour | None = None,
+        memory_bytes: int | None = None,
+    ) -> None:
         self._campaign = campaign
         of_cell = finished(campaign, run.record.profile.name, run.record.workload.name)
         self._runs = sorted(of_cell or [run], key=lambda r: whole([r], FIGURES[0]))
@@ -51,6 +60,10 @@ class Predictor:
         self._wider = 1.0 if quiet else 1 + time_at_cap(self.measured, cpus) / CAPPED
         self._here = [simulate(self._system, own, seed) for seed in SEEDS]
         self._asked = loaded(self.measured, self._system, hour) if hour else self._system
+        self._told, self._spread = "", 0.0
+        if memory_bytes:
+            self._asked, self._spread = with_memory(self.measured, memory_bytes, self._system)
+            self._told = f" with {format_bytes(memory_bytes)} of memory"
 
     def predict(
         self, tier: Tier, slo: Sequence[Objective] = (), cluster: ClusterSpec | None = None
@@ -66,11 +79,13 @@ class Predictor:
         chances = [of.chance(clause) if of else 0.0 for of, clause in of_clauses]
         own, price = self.measured.record.profile, tier.price
         on = replace(cluster or own.cluster, nodes=self._system.nodes)
-        with_vms = bool(price and on.vm_price and on.vm_price.currency == price.currency)
+        # A machine with other memory is another one, whose price nobody said.
+        priced = bool(price and on.vm_price and on.vm_price.currency == price.currency)
+        with_vms = priced and not self._told
         cost = costs.monthly(replace(own, tier=tier, cluster=on), with_vms)
         told = (there[0].limit, figures, cost, price.currency if price else "")
         return Prediction(
-            tier.name,
+            tier.name + self._told,
             slower < FASTER,
             *told,
             min(chances, default=None),
@@ -104,7 +119,7 @@ class Predictor:
             errors, missed = TAIL_ERRORS, 0.0
         value = fmean(measured) * told * math.exp(missed)
         noise = stdev(map(math.log, measured)) if len(measured) > 1 else NOISE
-        error = self._wider * errors[upwards] / T90
+        error = math.hypot(self._wider * errors[upwards], self._spread) / T90
         sd = math.hypot(noise * math.sqrt(1 + 1 / len(measured)), error, missed)
         return Estimate(value, value * math.exp(-T90 * sd), value * math.exp(T90 * sd))
 

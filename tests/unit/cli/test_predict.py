@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.prediction.prediction import FIGURES
-from orchestrator.analysis.results import finished, whole
+from orchestrator.analysis.results import Results, finished, whole
 from orchestrator.cli import predictions
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
@@ -25,6 +25,7 @@ from orchestrator.system import parquet, store
 from orchestrator.tier_catalog import candidates, prices
 from tests import ROOT
 from tests.campaigns import build_campaign
+from tests.cold_caches import a_run
 
 RUN = "02-ultra-tpcc-r1"
 
@@ -37,12 +38,19 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def stored(folder: Path, **given: Any) -> Path:
     tiers = ["premium", "ultra"]
-    made = build_campaign(profiles=tiers, workloads=["tpcc"], repetitions=1, nodes=1, **given)
+    kept(
+        folder, build_campaign(profiles=tiers, workloads=["tpcc"], repetitions=1, nodes=1, **given)
+    )
+    return folder
+
+
+def kept(folder: Path, made: Results) -> Path:
+    """The campaign's own folder."""
     campaign = store.create(folder, made.plan, made.fingerprint, 1_750_000_000.0)
     for run in made.runs:
         tables = (run.intervals, None, run.sampled.parts())
         store.save_run(store.run_folder(campaign, run.record.run), run.record, *tables)
-    return folder
+    return campaign
 
 
 def predict(*words: str | Path, command: str = "predict") -> int:
@@ -89,6 +97,8 @@ def test_a_tier_that_was_measured_too_stands_first_with_what_it_did(
         (("01-premium-tpcc-r1",), "was at a cap of its disk"),
         ((RUN, "--tier", "azure/P15:iops=5000"), "azure/P15 has fixed limits"),
         ((RUN, "--tier", "azure/P14"), "azure/P14"),
+        ((RUN, "--memory", "2"), "give the size with its unit, such as 250GiB"),
+        ((RUN, "--memory", "2GiB"), "only of PostgreSQL is it known"),
     ],
 )
 def test_what_cannot_be_predicted_is_refused(
@@ -96,6 +106,22 @@ def test_what_cannot_be_predicted_is_refused(
 ) -> None:
     assert predict(*words, "--results", results) == EXIT_USAGE
     assert said in " ".join(capfd.readouterr().err.split())
+
+
+def test_other_memory_is_of_the_runs_own_tier_and_stays_out_of_the_report(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run = a_run()
+    loaded = build_campaign(workloads=["tpcc"], repetitions=1, nodes=1)
+    campaign = kept(tmp_path, replace(loaded, runs=(run,)))
+    words = (run.record.run.slug, "--memory", "768MiB", "--json", "--results", tmp_path)
+    assert predict(*words) == EXIT_DONE
+    (own,) = json.loads(capfd.readouterr().out)
+    assert own["tier"] == "ultra with 768 MiB of memory"
+    assert not store.load(campaign).predictions
+    assert predict(*words, "--tier", "azure/P15", "--tier", "azure/P30") == EXIT_DONE
+    tiers = [told["tier"] for told in json.loads(capfd.readouterr().out)]
+    assert tiers == [f"azure/{row} with 768 MiB of memory" for row in ("P15", "P30")]
 
 
 @cache
