@@ -232,6 +232,7 @@ def sweeping(
             limit()
 
     def limit() -> None:
+        world.platform.guard.beats.ending.set()
         on([signal.SIGALRM], give_up)
         signal.setitimer(signal.ITIMER_REAL, teardown_s, _STEP_S)
 

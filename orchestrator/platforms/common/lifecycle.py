@@ -1,6 +1,7 @@
 """What all platforms do alike around a campaign: repeat calls that were not answered, keep other
 campaigns out, take down what a block made, and sweep what earlier campaigns left."""
 
+import math
 import operator
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -15,14 +16,16 @@ from orchestrator.errors import (
     UnavailableError,
     UsageError,
 )
+from orchestrator.guards import GuardBeats
 from orchestrator.keys.messages import failure
 from orchestrator.powers import Clock
-from orchestrator.system import host
+from orchestrator.system import at_once, host
 
 PATIENCE_S = 60.0
 _ASKED_FOR = "TIERBENCH_UNPROTECTED"
 _SILENT_S = 50.0  # less than any limit after which an engine counts as silent
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 8.0
+_GONE = "it does not answer any more, so nothing else is asked of it"
 
 Answer = TypeVar("Answer")
 DEAD_S = 300.0  # a campaign that was silent for so long is dead
@@ -46,6 +49,36 @@ def patiently(
                 raise
         clock.sleep(pause_s)
         pause_s, again = min(2 * pause_s, _LONGEST_PAUSE_S), True
+
+
+class Answering:
+    """Calls to an engine or a cluster. When a signal has ended the campaign, `probe`, a question
+    that is answered at once, tells whether one without an answer is there: if not, no more calls
+    are made (`is_gone`)."""
+
+    look_every_s, probe_s = 1.0, 5.0
+
+    def __init__(self, beats: Callable[[], GuardBeats], probe: Callable[[], object]) -> None:
+        self._beats, self._probe, self.is_gone = beats, probe, False
+
+    def heard(self, call: Callable[[], Answer], limit_s: float = math.inf) -> Answer:
+        """What `call` returns. TimeoutError past the limit, or if nobody is there any more."""
+        if self.is_gone:
+            raise TimeoutError(_GONE)
+        try:
+            return at_once.within(call, limit_s, self._look, min(self.look_every_s, limit_s))
+        except Exception:
+            self._look()
+            raise
+
+    def _look(self) -> None:
+        if not self.is_gone and self._beats().ending.is_set():
+            try:
+                at_once.within(self._probe, self.probe_s)
+            except Exception:  # whatever it is, it is no answer
+                self.is_gone = True
+        if self.is_gone:
+            raise TimeoutError(_GONE)
 
 
 def timed_out(error: BaseException | None) -> bool:

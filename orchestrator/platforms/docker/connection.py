@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from docker.constants import DEFAULT_DOCKER_API_VERSION
@@ -164,6 +165,14 @@ class Engine:
         self.beats, self.host = GuardBeats(), ""
         with self._named():
             self.client, self.reach, self.host = connect(address, self.client_of, self.silence_s)
+        api: Any = self.client.api
+        self._answering = lifecycle.Answering(lambda: self.beats, self.client.ping)
+        self._send, api.send = api.send, self._heard
+
+    def _heard(self, request: Any, **how: Any) -> Any:
+        """The answer to any request of docker-py; that of a ping tells whether the engine is there."""
+        call = partial(self._send, request, **how)
+        return call() if request.url.endswith("/_ping") else self._answering.heard(call)
 
     @contextmanager
     def errors(self, doing: str) -> Iterator[None]:
@@ -184,7 +193,13 @@ class Engine:
             raise UnavailableError(what, error.advice, error.evidence) from error
 
     def patiently(self, call: Callable[[], Answer]) -> Answer:
-        return lifecycle.patiently(call, self.clock, _may_pass)
+        def may_pass(error: Exception) -> bool:
+            """A refusal is an answer too, so it is not asked again."""
+            if isinstance(error, APIError):
+                return error.status_code in _PASSING
+            return isinstance(error, DockerException | OSError) and not self._answering.is_gone
+
+        return lifecycle.patiently(call, self.clock, may_pass)
 
     def asked(self, doing: str, call: Callable[[], Answer]) -> Answer:
         """What `call` returns, patiently; its errors are translated."""
@@ -205,10 +220,3 @@ class Engine:
     @property
     def labels(self) -> dict[str, str]:
         return {LABEL: "1", CAMPAIGN: self.campaign}
-
-
-def _may_pass(error: Exception) -> bool:
-    """A refusal is an answer too, so it is not asked again."""
-    if isinstance(error, APIError):
-        return error.status_code in _PASSING
-    return isinstance(error, DockerException | OSError)

@@ -27,10 +27,10 @@ from kubernetes.config.kube_config import KubeConfigMerger, load_kube_config
 from kubernetes.stream import ws_client
 
 from orchestrator.errors import NodeError, RunError, UnavailableError, UsageError
+from orchestrator.guards import GuardBeats
 from orchestrator.keys.messages import failure
 from orchestrator.platforms.common import lifecycle
 from orchestrator.powers import Clock
-from orchestrator.system import at_once
 from orchestrator.system.redaction import remember
 from orchestrator.units import listed
 
@@ -117,6 +117,9 @@ class Api:
         tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
         pool["ssl_context"] = tls
         self._ahead_s = 0.0  # of the server's clock
+        self.beats = GuardBeats()
+        probe = partial(self._sent, "GET", f"{self.host}/version")
+        self._answering = lifecycle.Answering(lambda: self.beats, probe)
 
     @property
     def host(self) -> str:
@@ -184,9 +187,7 @@ class Api:
     def _opened(self, url: str, headers: Mapping[str, str]) -> Any:
         opening = partial(self.open_websocket, self._configuration, url, headers)
         try:
-            return at_once.within(opening, self.read_s)
-        except TimeoutError as error:
-            raise Unanswered(f"no connection within {self.read_s:g} s") from error
+            return self._answering.heard(opening, self.read_s)
         except websocket.WebSocketBadStatusException as error:
             body = error.resp_body
             text = body.decode(errors="replace") if isinstance(body, bytes) else str(body or error)
@@ -195,7 +196,16 @@ class Api:
             raise Unanswered(str(error)) from error
 
     def _again(self, ask: Callable[[], bytes]) -> bytes:
-        return lifecycle.patiently(ask, self._clock, _is_passing)
+        def may_pass(error: Exception) -> bool:
+            return not self._answering.is_gone and _is_passing(error)
+
+        return lifecycle.patiently(ask, self._clock, may_pass)
+
+    def _sent(self, *request: Any) -> Any:
+        """The answer to a request, which has been read."""
+        answer = self._client.call_api(*request, _request_timeout=(_CONNECT_S, self.read_s))
+        answer.read()
+        return answer
 
     def _asked(
         self, method: str, path: str, body: Thing | None = None, query: Thing | None = None
@@ -212,13 +222,13 @@ class Api:
                 body=body,
                 auth_settings=["BearerToken"],
             )
-            answer = self._client.call_api(*request, _request_timeout=(_CONNECT_S, self.read_s))
-            data = bytes(answer.read())
+            answer = self._answering.heard(partial(self._sent, *request))
         except (OpenApiException, urllib3.exceptions.HTTPError, OSError) as error:
             raise Unanswered(_reason(error)) from error
         with suppress(TypeError, ValueError):
             date = parsedate_to_datetime(str(answer.headers.get("Date")))
             self._ahead_s = date.timestamp() - self._clock.now()
+        data = bytes(answer.data)
         if answer.status == 404:
             raise Missing(404, data.decode(errors="replace"))
         if not 200 <= answer.status < 300:
