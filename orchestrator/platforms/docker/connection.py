@@ -170,7 +170,7 @@ class Engine:
         self._send, api.send = api.send, self._heard
 
     def _heard(self, request: Any, **how: Any) -> Any:
-        """The answer to any request of docker-py; that of a ping tells whether the engine is there."""
+        """The answer to a request of docker-py. A ping tells whether anybody is there at all."""
         call = partial(self._send, request, **how)
         return call() if request.url.endswith("/_ping") else self._answering.heard(call)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from orchestrator.analysis.telemetry.bottlenecks import bottlenecks
+from orchestrator.analysis.telemetry import bottlenecks
+from orchestrator.facts import BottleneckCause
 from orchestrator.model import Run
 from orchestrator.run import status
 from orchestrator.system import store
@@ -34,8 +36,18 @@ def test_a_run_is_a_line_with_rate_p99_limit_and_doubts(folder: Path) -> None:
     line = status.of_run(campaign.runs[0], campaign)
     assert line.startswith("run 1 of 4, premium × insert: ")
     assert "/s, p99 " in line and line.endswith((" doubt", " doubts"))
-    (limit,) = {one.cause for one in bottlenecks(campaign) if one.profile == "premium"}
-    assert ("limited by " in line) == (limit != "unattributed")
+
+
+@pytest.mark.parametrize(
+    ("cause", "said"), [("iops_cap", "limited by iops cap"), ("unattributed", "limit unattributed")]
+)
+def test_a_run_s_line_has_the_cause_that_its_report_has(
+    cause: BottleneckCause, said: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = store.load(folder)
+    limit = replace(bottlenecks.bottlenecks(campaign)[0], verdict=cause)
+    monkeypatch.setattr(bottlenecks, "bottleneck", lambda *_: limit)
+    assert f", {said}, " in status.of_run(campaign.runs[0], campaign)
 
 
 def test_what_is_left_and_how_the_decision_stands(folder: Path) -> None:

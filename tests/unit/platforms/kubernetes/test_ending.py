@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cli.app import sweeping
-from orchestrator.errors import LeftBehindError, RunError, UnavailableError
+from orchestrator.errors import LeftBehindError, RunError
 from orchestrator.platforms.common.lifecycle import Answering
 from orchestrator.platforms.kubernetes.connection import Api
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
