@@ -25,7 +25,7 @@ PATIENCE_S = 60.0
 _ASKED_FOR = "TIERBENCH_UNPROTECTED"
 _SILENT_S = 50.0  # less than any limit after which an engine counts as silent
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 8.0
-_GONE = "it does not answer any more, so nothing else is asked of it"
+_GONE = "it was given up, as it gave no answer after the signal"
 
 Answer = TypeVar("Answer")
 DEAD_S = 300.0  # a campaign that was silent for so long is dead
