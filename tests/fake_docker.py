@@ -117,9 +117,6 @@ class Api:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def send(self, request: Any) -> Any:
-        raise NotImplementedError("nothing is sent: its calls are answered here")
-
     def get_adapter(self, url: str) -> Any:
         return requests.adapters.HTTPAdapter()
 

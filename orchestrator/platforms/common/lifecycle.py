@@ -5,7 +5,7 @@ import math
 import operator
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -25,7 +25,6 @@ PATIENCE_S = 60.0
 _ASKED_FOR = "TIERBENCH_UNPROTECTED"
 _SILENT_S = 50.0  # less than any limit after which an engine counts as silent
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 8.0
-_GONE = "it was given up, as it gave no answer after the signal"
 
 Answer = TypeVar("Answer")
 DEAD_S = 300.0  # a campaign that was silent for so long is dead
@@ -51,34 +50,32 @@ def patiently(
         pause_s, again = min(2 * pause_s, _LONGEST_PAUSE_S), True
 
 
+@dataclass
 class Answering:
-    """Calls to an engine or a cluster. When a signal has ended the campaign, `probe`, a question
-    that is answered at once, tells whether one without an answer is there: if not, no more calls
-    are made (`is_gone`)."""
+    """Calls to `who`, an engine or a cluster. Once a signal has ended the campaign, `probe`, a
+    question that is answered at once, goes before each and beside those that last. When it has no
+    answer, nothing more is asked, and every call is an UnavailableError."""
 
-    look_every_s, probe_s = 1.0, 5.0
+    look_every_s, probe_s, _is_gone = 1.0, 5.0, False
 
-    def __init__(self, beats: Callable[[], GuardBeats], probe: Callable[[], object]) -> None:
-        self._beats, self._probe, self.is_gone = beats, probe, False
+    who: str
+    beats: Callable[[], GuardBeats]
+    probe: Callable[[], object]
+
+    def answers(self) -> bool:
+        with suppress(Exception):  # whatever it is, it is no answer
+            return bool(at_once.within(self.probe, self.probe_s))
+        return False
 
     def heard(self, call: Callable[[], Answer], limit_s: float = math.inf) -> Answer:
-        """What `call` returns. TimeoutError past the limit, or if nobody is there any more."""
-        if self.is_gone:
-            raise TimeoutError(_GONE)
-        try:
-            return at_once.within(call, limit_s, self._look, min(self.look_every_s, limit_s))
-        except Exception:
-            self._look()
-            raise
+        """What `call` returns. TimeoutError if it takes longer."""
+        self._look()
+        return at_once.within(call, limit_s, self._look, min(self.look_every_s, limit_s))
 
     def _look(self) -> None:
-        if not self.is_gone and self._beats().ending.is_set():
-            try:
-                at_once.within(self._probe, self.probe_s)
-            except Exception:  # whatever it is, it is no answer
-                self.is_gone = True
-        if self.is_gone:
-            raise TimeoutError(_GONE)
+        if self._is_gone or (self.beats().ending.is_set() and not self.answers()):
+            self._is_gone = True
+            raise failure(UnavailableError, "given up", who=self.who)
 
 
 def timed_out(error: BaseException | None) -> bool:

@@ -165,14 +165,8 @@ class Engine:
         self.beats, self.host = GuardBeats(), ""
         with self._named():
             self.client, self.reach, self.host = connect(address, self.client_of, self.silence_s)
-        api: Any = self.client.api
-        self._answering = lifecycle.Answering(lambda: self.beats, self.client.ping)
-        self._send, api.send = api.send, self._heard
-
-    def _heard(self, request: Any, **how: Any) -> Any:
-        """The answer to a request of docker-py. A ping tells whether anybody is there at all."""
-        call = partial(self._send, request, **how)
-        return call() if request.url.endswith("/_ping") else self._answering.heard(call)
+        who, ping = f"the Docker engine {known_as}".strip(), self.client.ping
+        self.answering = lifecycle.Answering(who, lambda: self.beats, ping)
 
     @contextmanager
     def errors(self, doing: str) -> Iterator[None]:
@@ -193,13 +187,7 @@ class Engine:
             raise UnavailableError(what, error.advice, error.evidence) from error
 
     def patiently(self, call: Callable[[], Answer]) -> Answer:
-        def may_pass(error: Exception) -> bool:
-            """A refusal is an answer too, so it is not asked again."""
-            if isinstance(error, APIError):
-                return error.status_code in _PASSING
-            return isinstance(error, DockerException | OSError) and not self._answering.is_gone
-
-        return lifecycle.patiently(call, self.clock, may_pass)
+        return lifecycle.patiently(partial(self.answering.heard, call), self.clock, _may_pass)
 
     def asked(self, doing: str, call: Callable[[], Answer]) -> Answer:
         """What `call` returns, patiently; its errors are translated."""
@@ -220,3 +208,10 @@ class Engine:
     @property
     def labels(self) -> dict[str, str]:
         return {LABEL: "1", CAMPAIGN: self.campaign}
+
+
+def _may_pass(error: Exception) -> bool:
+    """A refusal is an answer too, so it is not asked again."""
+    if isinstance(error, APIError):
+        return error.status_code in _PASSING
+    return isinstance(error, DockerException | OSError)

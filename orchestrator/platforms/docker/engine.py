@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from docker.errors import APIError, DockerException
+from docker.errors import APIError
 from docker.types import Ulimit
 
 from orchestrator import powers
@@ -51,6 +51,7 @@ class DockerPlatform:
         campaign = campaign or secrets.token_hex(3)
         self._engine = engine(clock, address, campaign, known_as)
         self._client, self.reach = self._engine.client, self._engine.reach
+        self.answers = self._engine.answering.answers
         self._signs = campaigns.SignsOfLife(self._engine, rent_s())
         self.guard = VolumeGuard(self._engine, self._signs.sign)
         self.images = DockerImages(self._engine)
@@ -58,12 +59,6 @@ class DockerPlatform:
         networks = Networks(self._engine, self.guard, self._leftovers)
         self.network, self.volume = networks.network, networks.volume
         self._machine = self._machine_of(self._info())
-
-    def answers(self) -> bool:
-        try:
-            return bool(self._client.ping())
-        except (DockerException, OSError):
-            return False
 
     def facts(self) -> dict[str, Any]:
         info = self._info()
