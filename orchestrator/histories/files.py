@@ -40,7 +40,7 @@ def read(place: Path) -> pd.DataFrame:
         return pd.concat(map(read, every))
     except (OSError, *UNREADABLE) as error:
         said = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
-        said = f"it has no {error}" if isinstance(error, KeyError) else said
+        said = f"it lacks {error}" if isinstance(error, KeyError) else said
         raise failure(UsageError, "no history", file=place, error=said) from error
 
 
