@@ -101,8 +101,8 @@ def _at(
     except UsageError as error:
         if value:
             own, asked = (f"--{word} {value.factor}=" for word in ("set", "vary"))
-            named = [(mistake, mistake.where.replace(own, asked)) for mistake in error.mistakes]
-            error.mistakes = tuple(replace(mistake, where=where) for mistake, where in named)
+            pairs = [(mistake, mistake.where.replace(own, asked)) for mistake in error.mistakes]
+            error.mistakes = tuple(replace(mistake, where=where) for mistake, where in pairs)
             error.advice += f"; --vary also takes {', '.join(factors.READERS)}"
         raise
     unpriced, of_files = read(texts=texts)
