@@ -41,7 +41,14 @@ class Catalog:
     def vm(self, name: str, where: str = "cluster.vm") -> VmSize:
         """The VM size of that full name. Raises UsageError."""
         if name not in self.vms:
-            raise refused([Mistake(where, unknown("VM size", name, self.vms, _LISTED))])
+            raise refused(
+                [
+                    Mistake(
+                        where,
+                        unknown("VM size", name, self.vms, _LISTED.replace("tiers", "tiers --vms")),
+                    )
+                ]
+            )
         return self.vms[name]
 
     def vms_of(self, provider: str) -> tuple[str, ...]:
