@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import UnavailableError
-from orchestrator.platforms.common.lifecycle import Answering
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.system.clock import SystemClock
 
@@ -61,9 +60,7 @@ class Peer:
 
 
 @pytest.fixture
-def peer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
-    monkeypatch.setattr(Answering, "look_every_s", 0.1)
-    monkeypatch.setattr(Answering, "probe_s", 0.5)
+def peer() -> Iterator[Peer]:
     peer = Peer()
     yield peer
     peer.over.set()
@@ -73,6 +70,8 @@ def peer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
 def ended(peer: Peer) -> DockerPlatform:
     """A platform on it, which a signal has ended."""
     platform = DockerPlatform(SystemClock(), peer.address, known_as="vm1")
+    answering = platform.container("x").engine.answering
+    answering.look_every_s, answering.probe_s = 0.1, 0.5
     peer.asked.clear()
     platform.guard.beats.ending.set()
     return platform

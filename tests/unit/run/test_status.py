@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from orchestrator.analysis.telemetry import bottlenecks
-from orchestrator.facts import BottleneckCause
+from orchestrator.analysis.telemetry.bottlenecks import bottlenecks
 from orchestrator.model import Run
 from orchestrator.run import status
 from orchestrator.system import store
@@ -39,14 +37,16 @@ def test_a_run_is_a_line_with_rate_p99_limit_and_doubts(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cause", "said"), [("iops_cap", "limited by iops cap"), ("unattributed", "limit unattributed")]
+    ("has_telemetry", "cause", "said"),
+    [(True, "iops_cap", "limited by iops cap"), (False, "unattributed", "limit unattributed")],
 )
 def test_a_run_s_line_has_the_cause_that_its_report_has(
-    cause: BottleneckCause, said: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+    has_telemetry: bool, cause: str, said: str
 ) -> None:
-    campaign = store.load(folder)
-    limit = replace(bottlenecks.bottlenecks(campaign)[0], verdict=cause)
-    monkeypatch.setattr(bottlenecks, "bottleneck", lambda *_: limit)
+    campaign = build_campaign(
+        profiles=["premium"], workloads=["point-select"], repetitions=1, frames=has_telemetry
+    )
+    assert [limit.cause for limit in bottlenecks(campaign)] == [cause]
     assert f", {said}, " in status.of_run(campaign.runs[0], campaign)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -18,7 +18,6 @@ import pytest
 
 from orchestrator.cli.app import sweeping
 from orchestrator.errors import LeftBehindError, RunError
-from orchestrator.platforms.common.lifecycle import Answering
 from orchestrator.platforms.kubernetes.connection import Api
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.platforms.kubernetes.pod import Pod
@@ -41,6 +40,7 @@ class Campaign:
 
     def __init__(self, cluster: FakeCluster, folder: Path) -> None:
         self.cluster, self.platform = cluster, KubernetesPlatform(SystemClock(), api=Patient)
+        self.platform.space.api.answering.probe_s = 0.5
         own = SystemClock(), SystemShell(), self.platform, QuietProgress(), folder, folder
         self._world, self._calls_before = World(*own, "tierbench-c1"), 0
         self.pods: list[Pod] = []
@@ -73,11 +73,8 @@ class Campaign:
 
 
 @pytest.fixture
-def campaign(
-    cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Campaign]:
-    monkeypatch.setattr(Answering, "probe_s", 0.5)
-    yield Campaign(cluster, tmp_path)
+def campaign(cluster: FakeCluster, tmp_path: Path) -> Campaign:
+    return Campaign(cluster, tmp_path)
 
 
 @pytest.mark.parametrize("way", ["silent", "cut"])
