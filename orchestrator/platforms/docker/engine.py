@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -139,20 +140,14 @@ class DockerPlatform:
     def running(self, spec: powers.ContainerSpec) -> Iterator[DockerContainer]:
         container = self._new(spec)
         rented = isinstance(self._machine, AgentMachine) and spec.role in campaigns.RENTED
-        with self._taken_down(spec):
+        with taken_down(partial(self.container(spec.name).remove, spec.stop_timeout_s)):
             up = self._up(spec, container)
             with self._signs.paid(up.name) if rented else nullcontext():
                 yield up
 
-    def _taken_down(
-        self, spec: powers.ContainerSpec, stays: bool = False
-    ) -> AbstractContextManager[None]:
-        remove = self.container(spec.name).remove
-        return taken_down(lambda: remove(spec.stop_timeout_s), stays)
-
     def stand(self, spec: powers.ContainerSpec) -> DockerContainer:
         container = self._new(spec)
-        with self._taken_down(spec, stays=True):
+        with taken_down(partial(self.container(spec.name).remove, spec.stop_timeout_s), stays=True):
             return self._up(spec, container)
 
     def _new(self, spec: powers.ContainerSpec) -> Any:

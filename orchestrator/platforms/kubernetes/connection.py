@@ -115,6 +115,7 @@ class Api:
     def __init__(self, clock: Clock, context: str | None = None) -> None:
         self._clock = clock
         self._configuration, self.context, self.namespace = _cluster(context, self.of_pod)
+        self.host = str(self._configuration.host)
         remember(*(key.removeprefix("Bearer ") for key in self._configuration.api_key.values()))
         # Waiting and repeating are decided here, by the kind of call.
         self._configuration.retries = urllib3.Retry(0)
@@ -127,10 +128,6 @@ class Api:
         self._ahead_s = 0.0  # of the server's clock
         self.beats, probe = GuardBeats(), partial(self._asked, "GET", "/version")
         self.answering = lifecycle.Answering("the cluster", lambda: self.beats, probe)
-
-    @property
-    def host(self) -> str:
-        return str(self._configuration.host)
 
     def now(self) -> float:
         """Returns Unix seconds by the server's clock, as far as its last answer told it."""
