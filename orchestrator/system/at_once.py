@@ -35,10 +35,12 @@ def begun(call: Callable[[], Answer], name: str | None = None) -> Future[Answer]
         except BaseException as error:  # raised by `result`
             future.set_exception(error)
 
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _OF_MAIN)
-    threading.Thread(target=run, name=name, daemon=True).start()
-    if threading.current_thread() is threading.main_thread():
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, _OF_MAIN)  # raises what a handler raises
+        threading.Thread(target=run, name=name, daemon=True).start()
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _OF_MAIN)
     return future
 
 
