@@ -11,10 +11,11 @@ BEAT_S = 30.0
 
 
 class GuardBeats:
-    """A campaign's signs of life to all guards that it holds: of engines, clusters, databases."""
+    """A campaign's signs of life to all guards that it holds: of engines, clusters, databases.
+    `ending` is set when a signal ends it: then nobody is waited for who is not there any more."""
 
     def __init__(self) -> None:
-        self.every_s = BEAT_S
+        self.every_s, self.ending = BEAT_S, threading.Event()
         self.lost: GuardLostError | None = None
         self._undelivered = ""  # why the newest that failed was not
         self._beats: list[Callable[[], None]] = []

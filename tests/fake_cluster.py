@@ -36,7 +36,8 @@ class FakeCluster:
     """`things`: address → object. `refusals`: (method, end of the address) → status and message.
     `started`: is called with each new pod, and may change it. `allows`: whether a right that is
     asked for (SelfSubjectAccessReview) is given. `removing`: answers instead of a removal, if not
-    by None. `calls`: all that was asked."""
+    by None. `calls`: all that was asked. `gone`: "silent" or "cut", if it answers nothing any more
+    but is silent, or cuts the connection; `heard`: is called before with what is asked."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -46,6 +47,8 @@ class FakeCluster:
         self.started: Callable[[Thing], None] = lambda _pod: None
         self.allows: Callable[[Thing], bool] = lambda _asked: True
         self.removing: Callable[[str], tuple[int, Thing] | None] = lambda _path: None
+        self.gone, self._over = "", threading.Event()
+        self.heard: Callable[[str], None] = lambda _path: None
         self.lock = threading.RLock()
         self._version = 0
         for number in range(2):
@@ -100,6 +103,7 @@ class FakeCluster:
     def close(self) -> None:
         """AssertionError if it was asked for something that needs a right that `doctor` does not
         look for: whatever a test makes the platform do."""
+        self._over.set()
         self._server.shutdown()
         self._server.server_close()
         unknown = self.rights() - rights_of_doctor()
@@ -317,6 +321,12 @@ def _answering(cluster: FakeCluster) -> type[BaseHTTPRequestHandler]:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             given = json.loads(body) if body else {}
             cluster.calls.append((self.command, self.path))
+            cluster.heard(url.path)
+            if cluster.gone:
+                self.close_connection = True
+                if cluster.gone == "silent":
+                    cluster._over.wait()
+                return
             if url.path.endswith("/exec"):
                 inside = str(cluster.folder / "inside")
                 fake_exec.run(self, [word.replace("/inside", inside) for word in query["command"]])

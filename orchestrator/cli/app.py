@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 PLATFORM = "docker"  # where nothing else is said
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 TEARDOWN_S, _STEP_S = 240.0, 2.0  # within five minutes, also if thirty steps hang
-_LOOK = "`tierbench clean --dry-run` lists it; the next campaign removes it"
+_LOOK = "`tierbench clean`, with the same --profile or --platform, or the next campaign removes it"
 Platforms = Mapping[str, Callable[[Clock, Placing], Platform]]
 
 
@@ -232,6 +232,7 @@ def sweeping(
             limit()
 
     def limit() -> None:
+        world.platform.guard.beats.ending.set()
         on([signal.SIGALRM], give_up)
         signal.setitimer(signal.ITIMER_REAL, teardown_s, _STEP_S)
 
@@ -266,4 +267,4 @@ def _sweep(world: World) -> None:
         if isinstance(platform, RentsVolumes) and (kept := platform.claims.retained()):
             world.progress.warn(f"rented and kept, at a cost, until removed: {', '.join(kept)}")
     except TierbenchError as error:
-        world.progress.warn(f"{error.what}; the next campaign tries again")
+        world.progress.warn(f"{error.what}; something may stay: {_LOOK}")

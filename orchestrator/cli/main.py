@@ -294,12 +294,14 @@ def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
         return int(end.code or 0) if "_TIERBENCH_COMPLETE" in os.environ else errors.EXIT_DONE
     except Exception as error:
         if type(error).__module__.startswith(("click", "typer")):
-            vars(error).update(message=str(error).removeprefix("Value error, "))
+            said = str(error).removeprefix("Value error, ")  # which says what is missing once more
+            vars(error).update(message="" if said.startswith("Missing parameter") else said)
             getattr(error, "show", lambda: None)()
             for line in defaults.lines(defaults.told(getattr(error, "ctx", None))):
                 app.err.print(f"  {escape(line)}")
             if "unexpected extra argument" in str(error):
-                app.err.print('  → several names go in quotation marks: "premium ultra"')
+                hint = 'several names go in quotation marks, as "premium ultra", and a file'
+                app.err.print(f"  → {hint} or a value behind the name of its option")
             return errors.EXIT_USAGE
         app.progress.done()
         app.err.print(escape(traceback.format_exc()))

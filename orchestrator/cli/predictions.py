@@ -121,12 +121,14 @@ def _commands(
 def _predictor(
     app: App, run: str, results: Path, hour: Hour | None = None, memory: str | None = None
 ) -> tuple[Results, Predictor]:
-    campaign, _, slug = run.rstrip("/").rpartition("/")
+    names_no_run = (Path(run) / "plan.json").is_file()
+    campaign, _, slug = (run.rstrip("/") + "/" * names_no_run).rpartition("/")
     loaded = store.load(app.folder(results, campaign.removesuffix("/runs") or "latest"))
     of_name = [data for data in loaded.done if data.record.run.slug == slug]
     if not of_name:
-        runs = listed([data.record.run.slug for data in loaded.done])
-        raise UsageError(f"{loaded.name} has no finished run {slug!r}", advice=f"it has {runs}")
+        runs = listed([data.record.run.slug for data in loaded.done]) or "none that is finished"
+        lacks = f"has no finished run {slug!r}" if slug else "is a campaign: name one of its runs"
+        raise UsageError(f"{loaded.name} {lacks}", advice=f"it has {runs}")
     return loaded, Predictor(loaded, of_name[0], hour, parse_size(memory) if memory else None)
 
 

@@ -99,10 +99,11 @@ def _at(
             priced, workloads = read(price_list=request.price_list, given=given, texts=texts)
             workloads = tuple(bind(workload, request.generator) for workload in workloads)
     except UsageError as error:
-        own = f"--set {value.factor}=" if value else ""
-        as_given = (m.where.replace(own, own.replace("--set", "--vary")) for m in error.mistakes)
-        pairs = zip(error.mistakes, as_given, strict=True)
-        error.mistakes = tuple(replace(mistake, where=where) for mistake, where in pairs)
+        if value:
+            own, asked = (f"--{word} {value.factor}=" for word in ("set", "vary"))
+            pairs = [(mistake, mistake.where.replace(own, asked)) for mistake in error.mistakes]
+            error.mistakes = tuple(replace(mistake, where=where) for mistake, where in pairs)
+            error.advice += f"; --vary also takes {', '.join(factors.READERS)}"
         raise
     unpriced, of_files = read(texts=texts)
     if (clients := request.clients) is not None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from orchestrator.tier_catalog import TierRow, VmRow
     from orchestrator.tier_catalog.rows import DiskType, PriceRow, VmSize
 
+_NONE = "the catalog has none such; `tierbench tiers list`, without words and limits, shows all"
 RateOption = Annotated[str | None, Option(callback=read_by(units.parse_bytes_per_s))]
 TimeOption = Annotated[str | None, Option(callback=read_by(units.parse_seconds))]
 
@@ -61,12 +62,12 @@ def show(
         raise UsageError("--min-throughput, --max-latency and --burst choose disks, not --vms")
     if machines:
         sizes = tier_catalog.vms(rows, provider, min_iops, text)
-        app.out.show(sizes, vm_table(sizes))
+        app.out.show(sizes, vm_table(sizes), *([] if sizes else [_NONE]))
         return
     least = units.parse_bytes_per_s(min_throughput) if min_throughput else None
     most = units.parse_seconds(max_latency) if max_latency else None
     chosen = tier_catalog.tiers(rows, provider, min_iops, least, most, burst, text)
-    app.out.show(list(map(_facts, chosen)), tier_table(chosen))
+    app.out.show(list(map(_facts, chosen)), tier_table(chosen), *([] if chosen else [_NONE]))
 
 
 @tiers.command(name="set")

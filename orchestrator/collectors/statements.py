@@ -4,6 +4,7 @@ the extension, and YugabyteDB's, which ships with it."""
 from collections.abc import Iterator
 from dataclasses import replace
 
+from orchestrator.errors import RunError
 from orchestrator.model import Cluster
 from orchestrator.system import sql
 
@@ -15,6 +16,9 @@ def statement_counts(cluster: Cluster, connect: sql.Connect = sql.session) -> It
     for endpoint in cluster.endpoints if known else ():
         database = endpoint.maintenance_database or endpoint.database
         at = replace(sql.local(endpoint), database=database, connect_s=5, grace_s=1.0)
+        server = f"{endpoint.host}:{endpoint.port}"
         with connect(at, 10.0) as session:
+            if not session.rows(sql.query(__package__, "counts statements"))[0]["counts"]:
+                raise RunError(f"{server}: no pg_stat_statements counts in the database {database}")
             rows = session.rows(sql.query(__package__, "statements", database=endpoint.database))
-        yield from ({"server": f"{endpoint.host}:{endpoint.port}", **row} for row in rows)
+        yield from ({"server": server, **row} for row in rows)

@@ -35,10 +35,13 @@ def read(place: Path) -> pd.DataFrame:
             return pd.concat(parquet.parts(place / DEMAND))
         if parts := live(place):
             return _live(parts)
-        return pd.concat([read(file) for file in sorted(place.iterdir())])
+        if not (every := sorted(place.iterdir())):
+            raise ValueError("it is a folder without files")
+        return pd.concat(map(read, every))
     except (OSError, *UNREADABLE) as error:
-        kind = f"{type(error).__name__}: {error}"
-        raise failure(UsageError, "no history", file=place, error=kind) from error
+        said = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+        said = f"it lacks {error}" if isinstance(error, KeyError) else said
+        raise failure(UsageError, "no history", file=place, error=said) from error
 
 
 def live(folder: Path) -> list[Path]:

@@ -86,8 +86,8 @@ OF_CLUSTER: Mapping[str, OfCluster] = {
     WITHOUT: OfCluster("without", "stage taken away", partial(_one_of, STAGES, "stage")),
 }
 # What reads a value of what is no key of the workload.
-_READERS = {name: of.read for name, of in OF_CLUSTER.items()}
-_READERS |= {DATA: data_size, STRIPED: _whole, CACHE: partial(_one_of, _CACHES, "cache")}
+READERS = {name: of.read for name, of in OF_CLUSTER.items()}
+READERS |= {DATA: data_size, STRIPED: _whole, CACHE: partial(_one_of, _CACHES, "cache")}
 _LOADS = {THREADS: _whole, RATE_OPTION: _rate}  # what `--sweep` varies
 
 
@@ -101,9 +101,9 @@ def parse(text: str | None, question: Question = "factor") -> tuple[Varied, ...]
         if len({in_words(value) for value in every}) < max(2, len(every)):
             raise ValueError(_NO_VALUES)
     except ValueError as error:
-        raise failure(
-            UsageError, "bad sweep" if question == "load" else "no factor", text=text, error=error
-        ) from error
+        plain = "no stage" if text.startswith(WITHOUT) else "no factor"
+        name = {"load": "bad sweep"}.get(question, plain)
+        raise failure(UsageError, name, text=text, error=error) from error
     numbers = [value.number for value in every]
     return tuple(every if None in numbers else sorted(every, key=lambda each: each.number or 0))
 
@@ -123,7 +123,7 @@ def _values(text: str, question: Question) -> Iterator[tuple[str, str, float | N
         words = [NOTHING, *words]
     if not (name and equals and all(words)):
         raise ValueError(_NO_VALUES)
-    read = (_READERS | _LOADS).get(name, str)
+    read = (READERS | _LOADS).get(name, str)
     for word in words:
         plain = word.removesuffix("/s") if name == RATE_OPTION else word
         yield name, plain, _number(read(word))
@@ -156,7 +156,7 @@ def parse_latency_at(text: str) -> tuple[float, bool]:
 
 def is_key(value: Varied) -> bool:
     """Whether it is a key of the workload, as `--set` takes it."""
-    return value.factor not in _READERS
+    return value.factor not in READERS
 
 
 def in_words(value: Varied) -> str:

@@ -47,8 +47,9 @@ def of_run(run: results.RunData, campaign: results.Results) -> str:
         for name, form in _SHOWN
         if name in figures
     ]
-    if (limit := bottlenecks.bottleneck([run], cpus)) and limit.cause != "unattributed":
-        said.append(f"limited by {limit.cause.replace('_', ' ')}")
+    if limit := bottlenecks.bottleneck([run], cpus):
+        begins = "limit" if limit.cause == "unattributed" else "limited by"
+        said.append(f"{begins} {limit.cause.replace('_', ' ')}")
     doubts = [*record.doubts, *kinds.of_run(run, resources.total(run, cpus))]
     return f"{title}: {', '.join(said)}, {counted(len(dict.fromkeys(doubts)), 'doubt')}"
 

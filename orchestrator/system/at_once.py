@@ -6,6 +6,7 @@ it, or, if nobody does, in what `kept_errors` yields.
 """
 
 import math
+import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
@@ -16,6 +17,8 @@ from typing import TypeVar, cast
 from orchestrator.errors import RunError
 
 _LOOK_EVERY_S = 0.1
+# What a thread that begins another takes from the main thread, which then does not wake (fork(2)).
+_OF_MAIN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 MOST = 32  # threads: beyond that an engine is only kept waiting
 
 Thing = TypeVar("Thing")
@@ -23,7 +26,7 @@ Answer = TypeVar("Answer")
 
 
 def begun(call: Callable[[], Answer], name: str | None = None) -> Future[Answer]:
-    """Begins `call` on a thread of its own."""
+    """Begins `call` on a thread of its own; it and its caller leave signals to the main one."""
     future: Future[Answer] = Future()
 
     def run() -> None:
@@ -32,7 +35,12 @@ def begun(call: Callable[[], Answer], name: str | None = None) -> Future[Answer]
         except BaseException as error:  # raised by `result`
             future.set_exception(error)
 
-    threading.Thread(target=run, name=name, daemon=True).start()
+    try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, _OF_MAIN)  # raises what a handler raises
+        threading.Thread(target=run, name=name, daemon=True).start()
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _OF_MAIN)
     return future
 
 

@@ -13,7 +13,7 @@ from orchestrator.tier_catalog import rows
 from orchestrator.tier_catalog.rows import CatalogFile, DiskType, PriceRow, VmSize
 
 Span = tuple[int | None, int | None]  # smallest and largest; equal for a fixed size
-_LISTED = "`tierbench tiers` lists them"
+_TIERS, _VMS = "`tierbench tiers` lists them", "`tierbench tiers --vms` lists them"
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class Catalog:
         for full, kind in self.types.items():
             if name in self._sizes(full):
                 return full, kind, name.partition("/")[2]
-        raise refused([Mistake(where, unknown("tier", name, self.names, _LISTED))])
+        raise refused([Mistake(where, unknown("tier", name, self.names, _TIERS))])
 
     def vm(self, name: str, where: str = "cluster.vm") -> VmSize:
         """The VM size of that full name. Raises UsageError."""
         if name not in self.vms:
-            raise refused([Mistake(where, unknown("VM size", name, self.vms, _LISTED))])
+            raise refused([Mistake(where, unknown("VM size", name, self.vms, _VMS))])
         return self.vms[name]
 
     def vms_of(self, provider: str) -> tuple[str, ...]:

@@ -1,10 +1,11 @@
 """What all platforms do alike around a campaign: repeat calls that were not answered, keep other
 campaigns out, take down what a block made, and sweep what earlier campaigns left."""
 
+import math
 import operator
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -15,9 +16,10 @@ from orchestrator.errors import (
     UnavailableError,
     UsageError,
 )
+from orchestrator.guards import GuardBeats
 from orchestrator.keys.messages import failure
 from orchestrator.powers import Clock
-from orchestrator.system import host
+from orchestrator.system import at_once, host
 
 PATIENCE_S = 60.0
 _ASKED_FOR = "TIERBENCH_UNPROTECTED"
@@ -46,6 +48,34 @@ def patiently(
                 raise
         clock.sleep(pause_s)
         pause_s, again = min(2 * pause_s, _LONGEST_PAUSE_S), True
+
+
+@dataclass
+class Answering:
+    """Calls to `who`, an engine or a cluster. Once a signal has ended the campaign, `probe`, a
+    question that is answered at once, goes before each and beside those that last. When it has no
+    answer, nothing more is asked, and every call is an UnavailableError."""
+
+    look_every_s, probe_s, _is_gone = 1.0, 5.0, False
+
+    who: str
+    beats: Callable[[], GuardBeats]
+    probe: Callable[[], object]
+
+    def answers(self) -> bool:
+        with suppress(Exception):  # whatever it is, it is no answer
+            return bool(at_once.within(self.probe, self.probe_s))
+        return False
+
+    def heard(self, call: Callable[[], Answer], limit_s: float = math.inf) -> Answer:
+        """What `call` returns. TimeoutError if it takes longer."""
+        self._look()
+        return at_once.within(call, limit_s, self._look, min(self.look_every_s, limit_s))
+
+    def _look(self) -> None:
+        if self._is_gone or (self.beats().ending.is_set() and not self.answers()):
+            self._is_gone = True
+            raise failure(UnavailableError, "given up", who=self.who)
 
 
 def timed_out(error: BaseException | None) -> bool:

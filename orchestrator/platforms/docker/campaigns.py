@@ -50,7 +50,7 @@ class VolumeGuard:
                 yield
         finally:
             # The next campaign takes over what stays: this process is dead by then.
-            with suppress(DockerException, OSError):
+            with suppress(DockerException, OSError, UnavailableError):
                 self._drop(_beat_name(self._engine.campaign))
                 if (holder := self._volume(NAME)) and self._is_own(holder):
                     self._drop(NAME)
@@ -171,7 +171,7 @@ class Leftovers:
                             patiently(partial(volume.remove, force=True))
                             swept.removed.append(f"volume {volume.name}")
                     with suppress(DockerException, OSError):
-                        container.stop(timeout=15)
+                        self._engine.answering.heard(partial(container.stop, timeout=15))
                 take("container", container)
             for volume in volumes():
                 take("volume", volume)

@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from docker.constants import DEFAULT_DOCKER_API_VERSION
@@ -164,6 +165,8 @@ class Engine:
         self.beats, self.host = GuardBeats(), ""
         with self._named():
             self.client, self.reach, self.host = connect(address, self.client_of, self.silence_s)
+        who, ping = f"the Docker engine {known_as}".strip(), self.client.ping
+        self.answering = lifecycle.Answering(who, lambda: self.beats, ping)
 
     @contextmanager
     def errors(self, doing: str) -> Iterator[None]:
@@ -184,7 +187,7 @@ class Engine:
             raise UnavailableError(what, error.advice, error.evidence) from error
 
     def patiently(self, call: Callable[[], Answer]) -> Answer:
-        return lifecycle.patiently(call, self.clock, _may_pass)
+        return lifecycle.patiently(partial(self.answering.heard, call), self.clock, _may_pass)
 
     def asked(self, doing: str, call: Callable[[], Answer]) -> Answer:
         """What `call` returns, patiently; its errors are translated."""

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -94,7 +95,8 @@ class DockerContainer:
     def _begun(self, doing: str, argv: Sequence[str], **options: Any) -> tuple[str, DockerStreams]:
         api = self.engine.client.api
         with self.engine.errors(doing):
-            execution = str(api.exec_create(self.name, list(argv), **options)["Id"])
+            create = partial(api.exec_create, self.name, list(argv), **options)
+            execution = str(self.engine.answering.heard(create)["Id"])
             return execution, DockerStreams(api.exec_start(execution, socket=True))
 
     def conversation(self, argv: Sequence[str]) -> AbstractContextManager[LineConversation]:
@@ -130,7 +132,7 @@ class DockerContainer:
 
     def remove(self, timeout_s: float) -> None:
         with suppress(DockerException, OSError):
-            self._get().stop(timeout=round(timeout_s))
+            self.engine.answering.heard(lambda: self._get().stop(timeout=round(timeout_s)))
         self.leftovers.remove_container(self.name, self.name)
 
     def lift_limits(self) -> None:

@@ -7,10 +7,11 @@ import secrets
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from docker.errors import APIError, DockerException
+from docker.errors import APIError
 from docker.types import Ulimit
 
 from orchestrator import powers
@@ -51,6 +52,7 @@ class DockerPlatform:
         campaign = campaign or secrets.token_hex(3)
         self._engine = engine(clock, address, campaign, known_as)
         self._client, self.reach = self._engine.client, self._engine.reach
+        self.answers = self._engine.answering.answers
         self._signs = campaigns.SignsOfLife(self._engine, rent_s())
         self.guard = VolumeGuard(self._engine, self._signs.sign)
         self.images = DockerImages(self._engine)
@@ -58,12 +60,6 @@ class DockerPlatform:
         networks = Networks(self._engine, self.guard, self._leftovers)
         self.network, self.volume = networks.network, networks.volume
         self._machine = self._machine_of(self._info())
-
-    def answers(self) -> bool:
-        try:
-            return bool(self._client.ping())
-        except (DockerException, OSError):
-            return False
 
     def facts(self) -> dict[str, Any]:
         info = self._info()
@@ -144,20 +140,14 @@ class DockerPlatform:
     def running(self, spec: powers.ContainerSpec) -> Iterator[DockerContainer]:
         container = self._new(spec)
         rented = isinstance(self._machine, AgentMachine) and spec.role in campaigns.RENTED
-        with self._taken_down(spec):
+        with taken_down(partial(self.container(spec.name).remove, spec.stop_timeout_s)):
             up = self._up(spec, container)
             with self._signs.paid(up.name) if rented else nullcontext():
                 yield up
 
-    def _taken_down(
-        self, spec: powers.ContainerSpec, stays: bool = False
-    ) -> AbstractContextManager[None]:
-        remove = self.container(spec.name).remove
-        return taken_down(lambda: remove(spec.stop_timeout_s), stays)
-
     def stand(self, spec: powers.ContainerSpec) -> DockerContainer:
         container = self._new(spec)
-        with self._taken_down(spec, stays=True):
+        with taken_down(partial(self.container(spec.name).remove, spec.stop_timeout_s), stays=True):
             return self._up(spec, container)
 
     def _new(self, spec: powers.ContainerSpec) -> Any:

@@ -191,7 +191,7 @@ class PortForward:
             for way in self._ways:
                 try:
                     there = way.open()
-                except (Refused, Unanswered):
+                except (Refused, Unanswered, UnavailableError):
                     return  # as a port where nothing listens: who connects tries again
                 try:
                     unanswered = _carry(here, there, way, sent)

@@ -9,7 +9,7 @@ refused or not answered into errors of ours.
 import json
 import os
 import ssl
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from email.utils import parsedate_to_datetime
 from functools import partial
@@ -27,10 +27,10 @@ from kubernetes.config.kube_config import KubeConfigMerger, load_kube_config
 from kubernetes.stream import ws_client
 
 from orchestrator.errors import NodeError, RunError, UnavailableError, UsageError
+from orchestrator.guards import GuardBeats
 from orchestrator.keys.messages import failure
 from orchestrator.platforms.common import lifecycle
 from orchestrator.powers import Clock
-from orchestrator.system import at_once
 from orchestrator.system.redaction import remember
 from orchestrator.units import listed
 
@@ -54,12 +54,10 @@ class Refused(Exception):
 
     def __init__(self, status: int, body: str) -> None:
         self.status, self.reason, self.message = status, "", body.strip()
-        try:
+        with suppress(ValueError, AttributeError):
             answer = json.loads(body)
             self.reason = str(answer.get("reason") or "")
             self.message = str(answer.get("message") or body)
-        except (ValueError, AttributeError):
-            pass
         super().__init__(self.message)
 
 
@@ -95,6 +93,16 @@ def _translated(doing: str, error: Refused) -> RunError | UnavailableError:
     return RunError(f"{doing}: Kubernetes refused: {text}")
 
 
+def _is_passing(error: Exception) -> bool:
+    return isinstance(error, Unanswered) or getattr(error, "status", 0) in _PASSING
+
+
+def _is_not_begun(error: Exception) -> bool:
+    """Whether no connection was made, so that nothing can have begun."""
+    reason = getattr(error.__cause__, "reason", None) or error.__cause__
+    return isinstance(reason, _UNCONNECTED)
+
+
 class Api:
     """The API server. Answers are JSON; `Refused` or `Unanswered` if there is none. `context`: the
     kubeconfig's that is used, "" in a pod; `namespace`: that context's."""
@@ -107,6 +115,7 @@ class Api:
     def __init__(self, clock: Clock, context: str | None = None) -> None:
         self._clock = clock
         self._configuration, self.context, self.namespace = _cluster(context, self.of_pod)
+        self.host = str(self._configuration.host)
         remember(*(key.removeprefix("Bearer ") for key in self._configuration.api_key.values()))
         # Waiting and repeating are decided here, by the kind of call.
         self._configuration.retries = urllib3.Retry(0)
@@ -117,46 +126,38 @@ class Api:
         tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
         pool["ssl_context"] = tls
         self._ahead_s = 0.0  # of the server's clock
-
-    @property
-    def host(self) -> str:
-        return str(self._configuration.host)
+        self.beats, probe = GuardBeats(), partial(self._asked, "GET", "/version")
+        self.answering = lifecycle.Answering("the cluster", lambda: self.beats, probe)
 
     def now(self) -> float:
         """Returns Unix seconds by the server's clock, as far as its last answer told it."""
         return self._clock.now() + self._ahead_s
 
     def get(self, path: str, **query: Any) -> Thing:
-        return dict(json.loads(self._again(lambda: self._asked("GET", path, query=query))))
+        return dict(json.loads(self._again("GET", path, query=query)))
 
-    def find(self, path: str) -> Thing | None:
+    def find(self, path: str, **query: Any) -> Thing | None:
         """Returns an object; None if it is not there."""
         with suppress(Missing):
-            return self.get(path)
+            return self.get(path, **query)
         return None
 
     def listed(self, path: str, selector: str = "", fields: str = "") -> list[Thing]:
         """Returns all with these labels and fields; none if there is no such kind."""
         query = {"labelSelector": selector, "fieldSelector": fields}
-        with suppress(Missing):
-            answer = self.get(path, **{key: value for key, value in query.items() if value})
-            return list(answer.get("items") or [])
-        return []
+        answer = self.find(path, **{key: value for key, value in query.items() if value})
+        return list((answer or {}).get("items") or [])
 
     def text(self, path: str, **query: Any) -> str:
-        answer = self._again(lambda: self._asked("GET", path, query=query))
-        return answer.decode(errors="replace")
+        return self._again("GET", path, query=query).decode(errors="replace")
 
     def make(self, path: str, thing: Thing) -> Thing:
         """Is asked again only where no connection was made: else it may have made it already."""
-        answer = lifecycle.patiently(
-            lambda: self._asked("POST", path, thing), self._clock, _is_not_begun
-        )
-        return dict(json.loads(answer))
+        return dict(json.loads(self._again("POST", path, thing, may_pass=_is_not_begun)))
 
     def change(self, path: str, change: Thing) -> Thing:
         """Merges `change` into an object (RFC 7386)."""
-        return dict(json.loads(self._again(lambda: self._asked("PATCH", path, change))))
+        return dict(json.loads(self._again("PATCH", path, change)))
 
     def remove(self, path: str, grace_s: float | None = None, version: str = "") -> None:
         """Asks for the removal of an object, if it is there. `grace_s`: of a pod; `version`: only
@@ -167,12 +168,7 @@ class Api:
         if version:
             options["preconditions"] = {"resourceVersion": version}
         with suppress(Missing):
-            self._again(lambda: self._asked("DELETE", path, options))
-
-    def answers(self) -> bool:
-        with suppress(Refused, Unanswered):
-            return bool(self._asked("GET", "/version"))
-        return False
+            self._again("DELETE", path, options)
 
     def channel(self, path: str, query: Sequence[tuple[str, str]]) -> Any:
         """Opens a WebSocket of the client library, for commands and ports of a pod."""
@@ -184,9 +180,7 @@ class Api:
     def _opened(self, url: str, headers: Mapping[str, str]) -> Any:
         opening = partial(self.open_websocket, self._configuration, url, headers)
         try:
-            return at_once.within(opening, self.read_s)
-        except TimeoutError as error:
-            raise Unanswered(f"no connection within {self.read_s:g} s") from error
+            return self.answering.heard(opening, self.read_s)
         except websocket.WebSocketBadStatusException as error:
             body = error.resp_body
             text = body.decode(errors="replace") if isinstance(body, bytes) else str(body or error)
@@ -194,11 +188,9 @@ class Api:
         except (websocket.WebSocketException, OSError) as error:
             raise Unanswered(str(error)) from error
 
-    def _again(self, ask: Callable[[], bytes]) -> bytes:
-        def is_passing(error: Exception) -> bool:
-            return isinstance(error, Unanswered) or getattr(error, "status", 0) in _PASSING
-
-        return lifecycle.patiently(ask, self._clock, is_passing)
+    def _again(self, *asked: Any, may_pass: Any = _is_passing, **query: Any) -> bytes:
+        ask = partial(self.answering.heard, partial(self._asked, *asked, **query))
+        return lifecycle.patiently(ask, self._clock, may_pass)
 
     def _asked(
         self, method: str, path: str, body: Thing | None = None, query: Thing | None = None
@@ -230,12 +222,6 @@ class Api:
         return data
 
 
-def _is_not_begun(error: Exception) -> bool:
-    """Whether no connection was made, so that nothing can have begun."""
-    reason = getattr(error.__cause__, "reason", None) or error.__cause__
-    return isinstance(reason, _UNCONNECTED)
-
-
 def _cluster(context: str | None, of_pod: Path) -> tuple[Configuration, str, str]:
     """How the cluster of KUBECONFIG or ~/.kube/config is reached, by this context or the current
     one, with the context and its namespace; else, in a pod, its own cluster ("" as the context),
@@ -245,7 +231,7 @@ def _cluster(context: str | None, of_pod: Path) -> tuple[Configuration, str, str
     try:
         contexts, current = _contexts()
     except (ConfigException, OSError) as error:
-        raise _unconfigured(error) from error
+        raise failure(UnavailableError, "no cluster configured", reason=error) from error
     if context is not None and context not in contexts:
         known = listed(sorted(contexts)) or "none"
         raise failure(UsageError, "no context of that name", context=context, known=known)
@@ -261,7 +247,7 @@ def _cluster(context: str | None, of_pod: Path) -> tuple[Configuration, str, str
         loader = InClusterConfigLoader(str(of_pod / "token"), str(of_pod / "ca.crt"))
         loader.load_and_set(configuration)
     except (ConfigException, OSError):
-        raise _unconfigured(reason) from reason
+        raise failure(UnavailableError, "no cluster configured", reason=reason) from reason
     with suppress(OSError):
         return configuration, "", (of_pod / "namespace").read_text().strip()
     return configuration, "", "default"
@@ -276,10 +262,6 @@ def _contexts() -> tuple[dict[str, Mapping[str, Any]], str | None]:
         for entry in merged.value["contexts"]
     }
     return contexts, merged.value.get("current-context")
-
-
-def _unconfigured(reason: Exception) -> UnavailableError:
-    return failure(UnavailableError, "no cluster configured", reason=reason)
 
 
 def _files() -> str:

@@ -56,7 +56,7 @@ class KubernetesPlatform:
         self.pods = Pods(self.space, self.placement, claims, self._machine_named)
         unmounted = self.pods.await_unmounted
         self.claims = Volumes(self.space, self.placement, self._leftovers, claims, unmounted)
-        self.answers = self._api.answers
+        self.answers = self._api.answering.answers
         self.container, self.find_containers = self.pods.pod, self.pods.find
         self.running, self.once = self.pods.running, self.pods.once
         self.network, self.volume = self.claims.network, self.claims.volume

@@ -65,7 +65,7 @@ class LeaseGuard:
                     self._rent.end()
                 with suppress(connection.Refused, connection.Unanswered):
                     if (lease := self._api.find(self._path)) and self._is_own(lease):
-                        self._api.remove(self._path, version=_version_of(lease))
+                        self._api.remove(self._path, version=lease["metadata"]["resourceVersion"])
             finally:
                 if trouble:
                     raise self._rent.left_behind(trouble)
@@ -112,7 +112,7 @@ class LeaseGuard:
     def _replace(self, lease: connection.Thing) -> None:
         """Refused with a conflict if it has changed since it was read."""
         new = self._lease()
-        new["metadata"]["resourceVersion"] = _version_of(lease)
+        new["metadata"]["resourceVersion"] = lease["metadata"]["resourceVersion"]
         self._api.change(self._path, new)
 
     def _beat(self) -> None:
@@ -189,7 +189,3 @@ class Rent:
         of_all = ("kubectl get pv,volumesnapshotcontent", "tierbench clean --platform kubernetes")
         look = (f"kubectl get all,pvc,volumesnapshot -n {name}", *of_all)
         return LeftBehindError(what, look, trouble.advice)
-
-
-def _version_of(thing: connection.Thing) -> str:
-    return str(thing["metadata"]["resourceVersion"])

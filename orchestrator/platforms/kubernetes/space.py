@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError
-from orchestrator.guards import GuardBeats
 from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import filled, shipped
 from orchestrator.platforms.common import lifecycle
@@ -89,7 +88,7 @@ class Space:
         self.claimed: set[str] = set()
         self.kept: set[str] = set()
         self.owner: dict[str, str] = {}
-        self.beats = GuardBeats()
+        self.beats = api.beats
 
     @property
     def namespace(self) -> str:

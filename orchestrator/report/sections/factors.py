@@ -105,9 +105,9 @@ def taken(sweep: VariedWorkload, tier: TierValues) -> str:
 
 
 def _stages(of: VariedWorkload, tier: TierValues, index: ReportIndex) -> Iterator[str]:
-    """Whether each stage that was taken away was the limit: only a change of the rate that is proven
-    says so. Where the average latency alone is better, as at a rate that is served anyway, the
-    stage took that time."""
+    """Whether each stage that was taken away was the limit: only a proven change of the rate says
+    so. Where the average latency alone is better, as at a rate that is served anyway, the stage
+    took that time."""
     full, *others = of.workloads
     rate, scope = index.throughput_metric(full), index.latency_scope(full)
     cause = tier.causes.get(full, "unattributed").replace("_", " ")

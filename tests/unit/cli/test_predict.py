@@ -94,6 +94,7 @@ def test_a_tier_that_was_measured_too_stands_first_with_what_it_did(
     ("words", "said"),
     [
         (("99-none-r1",), "has no finished run '99-none-r1'"),
+        ((), "Missing argument 'run'."),
         (("01-premium-tpcc-r1",), "was at a cap of its disk"),
         ((RUN, "--tier", "azure/P15:iops=5000"), "azure/P15 has fixed limits"),
         ((RUN, "--tier", "azure/P14"), "azure/P14"),
@@ -105,7 +106,18 @@ def test_what_cannot_be_predicted_is_refused(
     words: tuple[str, ...], said: str, results: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert predict(*words, "--results", results) == EXIT_USAGE
-    assert said in " ".join(capfd.readouterr().err.split())
+    err = " ".join(capfd.readouterr().err.split())
+    assert said in err and "Missing parameter" not in err
+
+
+def test_a_campaign_in_place_of_a_run_is_refused_with_its_runs(
+    results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = (results / "latest").resolve()
+    for word in (str(folder), f"{folder}/"):
+        assert predict(word, "--results", results) == EXIT_USAGE
+        said = " ".join(capfd.readouterr().err.split())
+        assert "is a campaign: name one of its runs" in said and RUN in said
 
 
 def test_other_memory_is_of_the_runs_own_tier_and_stays_out_of_the_report(

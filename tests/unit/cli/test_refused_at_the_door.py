@@ -5,6 +5,7 @@ Method: words are given to `tierbench` as a person gives them, on a machine with
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -48,6 +49,8 @@ REFUSED = {
     "other windows": (("--windows", "long"), "checkpoints"),
     "another generator": (("--generator", "hammerdb"), "--generator may also be benchbase"),
     "names without quotation marks": (("ultra",), "quotation marks"),
+    "a factor that is misspelled": (("--vary", "nodez=3,6"), "--vary also takes nodes,"),
+    "no stage": (("--without", "cpu"), "--without: a stage is nothing or disk or"),
     "no database": (("--db", "mysql"), "known: auto, existing, hdfs, postgresql, yugabytedb"),
 }
 
@@ -99,6 +102,14 @@ def test_names_may_be_separated_by_commas(ask: Ask) -> None:
     words = ("compare", "--profiles", "premium, ultra", "--workloads", "tpcc,insert", "--seed", "2")
     spaced = ("compare", "--profiles", "premium ultra", "--workloads", "tpcc insert", "--seed", "2")
     assert ask(words).plan == ask(spaced).plan
+
+
+@pytest.mark.parametrize("words", [("nonesuch",), ("--vms", "nonesuch"), ("--min-iops", "9999999")])
+def test_a_catalog_without_such_a_row_says_so(words: tuple[str, ...], capsys: Any) -> None:
+    assert tierbench(CampaignApp(), "tiers", *words) == EXIT_DONE
+    assert "the catalog has none such" in capsys.readouterr().out
+    assert tierbench(CampaignApp(), "tiers", *words, "--json") == EXIT_DONE
+    assert json.loads(capsys.readouterr().out) == []
 
 
 # ------------------------------------------------------------------ stored campaigns

@@ -101,7 +101,7 @@ def test_a_removal_that_hangs_is_given_up_in_the_end_and_what_may_stay_is_said(
     said = carry_out(log, tmp_path, teardown_s=0.5)
     assert log.words[-1] == "sweep"
     (stays,) = [line for line in said if "something may stay" in line]
-    assert "`tierbench clean --dry-run` lists it" in stays
+    assert "`tierbench clean`, with the same --profile or --platform" in stays
 
 
 def test_signals_are_heard_again_after_it(tmp_path: Path) -> None:

@@ -73,8 +73,9 @@ def test_a_record_has_what_was_called_in_the_window_and_tables_by_number_togethe
 
 
 class Server:
-    def __init__(self) -> None:
+    def __init__(self, counts: bool = True) -> None:
         self.asked: list[tuple[str, str]] = []
+        self._counts = counts
 
     @contextmanager
     def session(self, at: Address, _timeout_s: float) -> Iterator[Server]:
@@ -83,6 +84,8 @@ class Server:
 
     def rows(self, statement: str) -> list[dict[str, Any]]:
         self.asked.append((self.database, statement))
+        if "AS counts" in statement:
+            return [{"counts": self._counts}]
         return [{name: value for name, value in LOADED.items() if name != "server"}]
 
 
@@ -91,9 +94,17 @@ def test_each_server_is_asked_about_the_load_s_database_where_its_owner_looks() 
     cluster = replace(CLUSTER, database="yugabytedb", endpoints=(ENDPOINT, elsewhere))
     rows = list(statement_counts(cluster, server.session))  # type: ignore[arg-type]
     assert [of["server"] for of in rows] == ["10.1.2.11:5432", "10.1.2.11:5433"]
-    assert [database for database, _ in server.asked] == ["tierbench", "postgres"]
-    assert all("datname = 'tierbench'" in statement for _, statement in server.asked)
+    assert [database for database, _ in server.asked] == 2 * ["tierbench"] + 2 * ["postgres"]
+    assert all("datname = 'tierbench'" in statement for _, statement in server.asked[1::2])
     assert list(statement_counts(replace(CLUSTER, database="hdfs"))) == []
+
+
+def test_a_server_that_counts_none_is_not_asked_for_counts() -> None:
+    server = Server(counts=False)
+    with pytest.raises(RunError, match="5432: no pg_stat_statements counts in the data"):
+        list(statement_counts(CLUSTER, server.session))  # type: ignore[arg-type]
+    ((_, statement),) = server.asked
+    assert "FROM" not in statement, "so it cannot fail where the view is not there"
 
 
 def counted(folder: Path, answers: Sequence[Any]) -> RunContext:

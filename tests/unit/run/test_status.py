@@ -34,8 +34,20 @@ def test_a_run_is_a_line_with_rate_p99_limit_and_doubts(folder: Path) -> None:
     line = status.of_run(campaign.runs[0], campaign)
     assert line.startswith("run 1 of 4, premium × insert: ")
     assert "/s, p99 " in line and line.endswith((" doubt", " doubts"))
-    (limit,) = {one.cause for one in bottlenecks(campaign) if one.profile == "premium"}
-    assert ("limited by " in line) == (limit != "unattributed")
+
+
+@pytest.mark.parametrize(
+    ("has_telemetry", "cause", "said"),
+    [(True, "iops_cap", "limited by iops cap"), (False, "unattributed", "limit unattributed")],
+)
+def test_a_run_s_line_has_the_cause_that_its_report_has(
+    has_telemetry: bool, cause: str, said: str
+) -> None:
+    campaign = build_campaign(
+        profiles=["premium"], workloads=["point-select"], repetitions=1, frames=has_telemetry
+    )
+    assert [limit.cause for limit in bottlenecks(campaign)] == [cause]
+    assert f", {said}, " in status.of_run(campaign.runs[0], campaign)
 
 
 def test_what_is_left_and_how_the_decision_stands(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,6 +34,29 @@ def test_all_are_done_although_one_fails() -> None:
     with pytest.raises(RunError, match="number 1"):
         at_once.each(odd_fail, range(6))
     assert done == set(range(6))
+
+
+def blocked() -> set[int]:
+    return set(map(int, signal.pthread_sigmask(signal.SIG_BLOCK, [])))
+
+
+def test_a_signal_is_left_to_the_main_thread() -> None:
+    """A thread that begins another would take it while the main one has not been scheduled yet,
+    which then waits on: seen as a Ctrl-C that did nothing."""
+    heard = {int(signal.SIGINT), int(signal.SIGTERM), int(signal.SIGHUP), int(signal.SIGALRM)}
+    before = blocked()
+    assert at_once.begun(blocked).result() >= heard
+    assert blocked() == before, "the main thread hears them as before"
+    of_caller = list[set[int]]()
+
+    def begins() -> None:
+        at_once.begun(int).result()
+        of_caller.append(blocked())
+
+    caller = threading.Thread(target=begins)
+    caller.start()
+    caller.join()
+    assert of_caller[0] >= heard
 
 
 class Nodes:

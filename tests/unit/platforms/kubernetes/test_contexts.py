@@ -171,7 +171,7 @@ def test_an_authority_without_key_identifiers_is_believed_and_no_other_one(
         api = Api(SystemClock())
         context = api._client.rest_client.pool_manager.connection_pool_kw["ssl_context"]
         assert not context.verify_flags & ssl.VERIFY_X509_STRICT
-        answers[name] = api.answers()
+        answers[name] = api.answering.answers()
         api._client.rest_client.pool_manager.clear()
     server.shutdown()
     server.server_close()

@@ -55,7 +55,7 @@ def test_a_server_that_accepts_and_says_nothing_is_not_waited_for(cluster: FakeC
         cluster.kubeconfig(silent=Mock(address=f"http://127.0.0.1:{silent.getsockname()[1]}"))
         api = Api(SystemClock(), "silent")
         api.read_s = 0.2
-        with pytest.raises(Unanswered, match=r"no connection within 0\.2 s"):
+        with pytest.raises(Unanswered, match=r"no answer within 0\.2 s"):
             api.channel("/api/v1/namespaces/a/pods/b/exec", [])
 
 
