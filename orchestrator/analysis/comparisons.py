@@ -71,10 +71,7 @@ class Pair:
 
 
 def pairs(
-    contender: str,
-    workload: str,
-    sides: tuple[Sequence[Measured], Sequence[Measured]],
-    obstacle: str,
+    contender: str, workload: str, sides: tuple[Sequence[Measured], Sequence[Measured]], reason: str
 ) -> Iterator[Pair]:
     """The comparisons of all figures that runs of both sides have, the baseline's first, without
     an interval; none where there is no change, as a side has no figure or the baseline zero."""
@@ -83,7 +80,7 @@ def pairs(
         left, right = (tuple(run[key].value for run in side if key in run) for side in sides)
         if not left or not right or sum(left) <= 0:
             continue
-        why = obstacle
+        why = reason
         if absent := runs - len(left) - len(right):
             # Dropping such runs would choose among them: the slow ones lack percentiles first.
             why = why or f"{absent} of {runs} runs have no such figure"

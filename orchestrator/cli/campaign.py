@@ -117,12 +117,7 @@ def ending_with(app: App, command: str, begun: Callable[[], Path | None]) -> Cal
 
 
 def _execute(
-    app: App,
-    plan: Plan,
-    asked: Measuring,
-    world: World,
-    results: Path,
-    begun: Resumption | None = None,
+    app: App, plan: Plan, asked: Measuring, world: World, out: Path, begun: Resumption | None = None
 ) -> Path:
     """Makes the runs; the cache is as small as was asked before them, and after them."""
     host = {**asdict(world.machine.facts()), "python": python_version()}
@@ -141,7 +136,7 @@ def _execute(
 
     limit_cache()
     write = concluding.page_writer(app, world)
-    folder = experiment.execute(plan, parts, world, results, facts, following, begun, write)
+    folder = experiment.execute(plan, parts, world, out, facts, following, begun, write)
     limit_cache()
     return folder
 

@@ -129,7 +129,7 @@ def _predictor(
         runs = listed([data.record.run.slug for data in loaded.done]) or "none that is finished"
         lacks = f"has no finished run {slug!r}" if slug else "is a campaign: name one of its runs"
         raise UsageError(f"{loaded.name} {lacks}", advice=f"it has {runs}")
-    return loaded, Predictor(loaded, of_name[0], hour, parse_size(memory) if memory else None)
+    return loaded, Predictor(loaded, of_name[0], hour, parse_size(memory) if memory else 0)
 
 
 def _predictions(

@@ -99,13 +99,8 @@ def _environment(spec: ClusterSpec, folder: str) -> dict[str, str]:
     assert url is not None, "`check` refuses others"
     signs = {name: os.environ[name] for name in shipped(__package__, "store.yaml")[url["scheme"]]}
     redaction.remember(*signs.values())
-    given = (f"-D{name}={value}" for name, value in _given(spec).items())
-    return {
-        **signs,
-        "STORE": url["store"],
-        "FOLDER": f"{url['folder']}/{folder}",
-        "SETTINGS": " ".join(given),
-    }
+    given = " ".join(f"-D{name}={value}" for name, value in _given(spec).items())
+    return signs | {"STORE": url["store"], "FOLDER": f"{url['folder']}/{folder}", "SETTINGS": given}
 
 
 def _client(name: str, world: World, **more: str) -> ContainerSpec:

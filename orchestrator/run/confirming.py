@@ -28,15 +28,11 @@ _HELD = (0.25, 0.95)  # of each change's time: first what is in flight is of the
 
 @contextmanager
 def changing(
-    here: RunContext,
-    disks: Disks,
-    nodes: Sequence[Node],
-    world: World,
-    window_over: Callable[[], None],
+    here: RunContext, disks: Disks, nodes: Sequence[Node], world: World, ended: Callable[[], None]
 ) -> Iterator[tuple[Workload, World]]:
     """Yields the workload as long as it now takes, and the world to give to its load generator;
     both as they were where none of its limits, nor those of `nodes` and clients, can be changed.
-    When the window is over `window_over` is called, the limits are changed, and each change goes
+    When the window is over `ended` is called, the limits are changed, and each change goes
     with its times into the facts "confirm". At the end all limits are as declared."""
     workload = here.workload
     levers = _levers(here, disks, nodes) if workload.confirm_s else {}
@@ -44,7 +40,7 @@ def changing(
         yield workload, world
         return
     follower = window.Follower(world.clock)
-    changes = Changes(levers, workload, window_over, follower)
+    changes = Changes(levers, workload, ended, follower)
     longer = replace(workload, measure_s=workload.measure_s + workload.confirm_s)
     with window.followed(changes.follow, "confirm", follower, world) as telling:
         yield longer, telling

@@ -44,6 +44,16 @@ def begun(call: Callable[[], Answer], name: str | None = None) -> Future[Answer]
     return future
 
 
+@contextmanager
+def hearing_signals() -> Iterator[None]:
+    """In the block this thread hears signals too, and what is begun in it inherits that."""
+    before = signal.pthread_sigmask(signal.SIG_UNBLOCK, _OF_MAIN)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def within(
     call: Callable[[], Answer],
     limit_s: float,

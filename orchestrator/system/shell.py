@@ -10,6 +10,7 @@ from typing import Any
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.keys.messages import failure
 from orchestrator.powers import Completed, Shell, World
+from orchestrator.system import at_once
 
 _DEADLINE_S, _POLITE_S = 20.0, 5.0
 _PROFILES_S = 6 * 3600.0
@@ -24,24 +25,29 @@ class SystemShell:
     ) -> Completed:
         started = time.monotonic()
         try:
-            done = subprocess.run(
-                list(argv),
-                capture_output=True,
-                text=True,
-                errors="replace",
-                stdin=subprocess.DEVNULL,
-                timeout=timeout_s,
-                env={**os.environ, **(env or {})},
-                check=False,
-            )
-        except FileNotFoundError as error:
-            raise UnavailableError(f"the command {argv[0]} is not installed") from error
+            with _begun(argv, stderr=subprocess.PIPE, env={**os.environ, **(env or {})}) as process:
+                try:
+                    out, err = process.communicate(timeout=timeout_s)
+                except BaseException:
+                    process.kill()
+                    raise
         except subprocess.TimeoutExpired as error:
             what = f"{' '.join(argv)} did not end within {timeout_s:g} s"
             said = b"".join((error.stdout or b"", error.stderr or b""))
             raise RunError(what, evidence=said.decode(errors="replace")) from error
         took_s = time.monotonic() - started
-        return Completed(tuple(argv), done.returncode, done.stdout, done.stderr, took_s)
+        return Completed(tuple(argv), process.returncode, out, err, took_s)
+
+
+def _begun(argv: Sequence[str], **more: Any) -> subprocess.Popen[str]:
+    """Begins a process, which signals reach whatever thread it is of. UnavailableError if the
+    command is not installed."""
+    texts: dict[str, Any] = {"stdout": subprocess.PIPE, "text": True, "errors": "replace"}
+    try:
+        with at_once.hearing_signals():
+            return subprocess.Popen(list(argv), **{"stdin": subprocess.DEVNULL, **texts, **more})
+    except FileNotFoundError as error:
+        raise UnavailableError(f"the command {argv[0]} is not installed") from error
 
 
 class Beside:
@@ -50,18 +56,8 @@ class Beside:
 
     def __init__(self, argv: Sequence[str]) -> None:
         """UnavailableError if the command is not installed."""
-        try:
-            self._process = subprocess.Popen(
-                list(argv),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                start_new_session=True,
-            )
-        except FileNotFoundError as error:
-            raise UnavailableError(f"the command {argv[0]} is not installed") from error
+        streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        self._process = _begun(argv, start_new_session=True, **streams)
 
     def lines(self) -> Iterator[str]:
         """Yields lines of both its streams. When there are no more it has ended."""

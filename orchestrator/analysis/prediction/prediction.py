@@ -41,15 +41,11 @@ RATE_ERRORS, TAIL_ERRORS = (0.2, 0.3), (1.1, 1.4)
 
 class Predictor:
     """Of the cell of a run, whose repetitions give the noise. `hour`: of an observation, whose load
-    is there in the place of the run's. `memory_bytes`: of each node, if not the run's. UsageError:
+    is there in the place of the run's. `memory_bytes`: of each node; 0: the run's. UsageError:
     nothing can be said."""
 
     def __init__(
-        self,
-        campaign: Results,
-        run: RunData,
-        hour: Hour | None = None,
-        memory_bytes: int | None = None,
+        self, campaign: Results, run: RunData, hour: Hour | None = None, memory_bytes: int = 0
     ) -> None:
         self._campaign = campaign
         of_cell = finished(campaign, run.record.profile.name, run.record.workload.name)

@@ -167,12 +167,8 @@ class ExistingCluster:
         except (OSError, KeyError, ValueError) as error:
             raise failure(RunError, "cluster not read", error=error) from error
         restored = {} if handle.restored_s is None else {"restore_took_s": handle.restored_s}
-        return replace(
-            facts,
-            version_asked=handle.version_asked,
-            since_reset=counted,
-            more={**facts.more, **restored},
-        )
+        asked, more = handle.version_asked, {**facts.more, **restored}
+        return replace(facts, version_asked=asked, since_reset=counted, more=more)
 
 
 def _not_from_client(declared: declaration.Existing, world: World) -> Iterator[Mistake]:

@@ -201,11 +201,7 @@ def _raise_if_taken(port: int) -> None:
 
 
 def container_specs(
-    spec: ClusterSpec,
-    volumes: Sequence[Volume],
-    network: Network,
-    image: str,
-    standby_password: str,
+    spec: ClusterSpec, volumes: Sequence[Volume], network: Network, image: str, standby_secret: str
 ) -> tuple[ContainerSpec, ...]:
     """The containers of a cluster: node 1 is the primary, the others stream from it."""
     options = settings.options(settings.applied(spec))
@@ -219,7 +215,7 @@ def container_specs(
             command=("primary", *options, *quorum)
             if number == 1
             else ("standby", primary, settings.slot(number), *options),
-            environment={"PGPASSWORD": standby_password} if number > 1 else {},
+            environment={"PGPASSWORD": standby_secret} if number > 1 else {},
             ports={settings.PORT: spec.port} if number == 1 else {},
             # Parallel workers of a query meet here; it counts against the memory limit.
             shared_memory_bytes=max(64 * 2**20, spec.size.memory_bytes // 4),

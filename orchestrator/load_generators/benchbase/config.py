@@ -89,12 +89,8 @@ def bind(workload: Workload) -> Workload:
     """The built-in TPC-C-derived workload as BenchBase's, data set too. UsageError for others."""
     if workload.dataset.family not in (BUILT_IN_FAMILY, FAMILY):
         raise failure(UsageError, "not for BenchBase", workload=workload.name)
-    return replace(
-        workload,
-        generator=NAME,
-        script=TEMPLATE,
-        dataset=Dataset(FAMILY, workload.dataset.parameters),
-    )
+    data = Dataset(FAMILY, workload.dataset.parameters)
+    return replace(workload, generator=NAME, script=TEMPLATE, dataset=data)
 
 
 def check(workload: Workload) -> None:
