@@ -37,13 +37,8 @@ from orchestrator.tier_catalog import candidates
 from orchestrator.units import format_quantity, listed, parse_size
 
 RunArgument = Annotated[str, Argument(help="A run's folder, CAMPAIGN/RUN, or a run of latest.")]
-TiersOption = Annotated[
-    list[str] | None, Option("--tier", help="A row, such as aws/gp3:size=1TiB,iops=6000.")
-]
-MemoryOption = Annotated[
-    str | None,
-    Option(help="Of each node, less than it had: 2GiB.", callback=asked.read_by(parse_size)),
-]
+TiersOption = Annotated[list[str] | None, Option("--tier")]
+MemoryOption = Annotated[str | None, Option(callback=asked.read_by(parse_size))]
 CHANCES = (0.9, 0.5, 0.1)  # likely, even, not negligible: the cheapest of each is worth measuring
 SHOWN = 12  # of the tiers that may meet an SLO, the cheapest
 LEAST_BYTES = 12 * 2**30  # nodes' disks at the scale laptop, at which `init` reads what it writes

@@ -22,7 +22,7 @@ from orchestrator.keys.messages import failure
 
 if TYPE_CHECKING:
     from orchestrator.tier import Burst
-    from orchestrator.tier_catalog import TierRow, VmRow
+    from orchestrator.tier_catalog.catalog import TierRow, VmRow
     from orchestrator.tier_catalog.rows import DiskType, PriceRow, VmSize
 
 _NONE = "the catalog has none such; `tierbench tiers list`, without words and limits, shows all"

@@ -105,19 +105,17 @@ def with_room(profiles: Sequence[Profile], largest: float) -> tuple[Profile, ...
 
 
 def in_time(
-    budget_s: float,
-    workloads: Sequence[Workload],
-    planned: Callable[[Sequence[Workload], int], Plan],
+    budget_s: float, workloads: Sequence[Workload], plans: Callable[[Sequence[Workload], int], Plan]
 ) -> Plan:
     """The plan with most repetitions that by its longest estimate ends in time, with windows as
     long as they are, or as much shorter as five repetitions need. UsageError if none does."""
     for share in _SHARES:
         loads = [_shorter(load, share) for load in workloads]
-        if most_s(planned(loads, REPETITIONS)) <= budget_s:
+        if most_s(plans(loads, REPETITIONS)) <= budget_s:
             more = range(MOST_REPETITIONS, REPETITIONS - 1, -1) if share == 1 else [REPETITIONS]
-            return next(plan for n in more if most_s(plan := planned(loads, n)) <= budget_s)
+            return next(plan for n in more if most_s(plan := plans(loads, n)) <= budget_s)
     for repetitions in range(REPETITIONS - 1, 1, -1):
-        if most_s(plan := planned(loads, repetitions)) <= budget_s:
+        if most_s(plan := plans(loads, repetitions)) <= budget_s:
             return plan
     time, least, most = map(format_seconds, (budget_s, plan.estimate_s, most_s(plan)))
     raise failure(UsageError, "too short", time=time, least=least, most=most)

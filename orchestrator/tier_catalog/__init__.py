@@ -5,8 +5,6 @@ against a VM with `effective`; `tiers` and `vms` list. docs/CATALOG.md says what
 """
 
 from orchestrator.tier_catalog.catalog import Catalog as Catalog
-from orchestrator.tier_catalog.catalog import TierRow as TierRow
-from orchestrator.tier_catalog.catalog import VmRow as VmRow
 from orchestrator.tier_catalog.catalog import read as read
 from orchestrator.tier_catalog.catalog import tiers as tiers
 from orchestrator.tier_catalog.catalog import vms as vms
@@ -14,7 +12,6 @@ from orchestrator.tier_catalog.choosing import Chosen as Chosen
 from orchestrator.tier_catalog.choosing import choose as choose
 from orchestrator.tier_catalog.choosing import names_a_row as names_a_row
 from orchestrator.tier_catalog.choosing import own as own
-from orchestrator.tier_catalog.effective import Effective as Effective
 from orchestrator.tier_catalog.effective import bound as bound
 from orchestrator.tier_catalog.effective import effective as effective
 from orchestrator.tier_catalog.effective import striped as striped

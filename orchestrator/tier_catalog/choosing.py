@@ -146,6 +146,7 @@ def _chosen(
     price, no_price = _price(asked, kind, size, limits)
     latency = None if asked.enforcement.kind == "existing" else kind.emulated_latency
     given = ("read", asked.read_latency_s), ("write", asked.write_latency_s)
+    notes = _notes(asked, kind, size, limits, no_price)
     tier = Tier(
         name=name,
         title=title or _title(kind, size_name, asked, limits),
@@ -164,12 +165,7 @@ def _chosen(
         price=price,
         count=asked.count,
         shared=asked.shared_limit,
-        origin=Origin(
-            full,
-            kind.source.text,
-            kind.source.as_of,
-            notes=" ".join(_notes(asked, kind, size, limits, no_price)),
-        ),
+        origin=Origin(full, kind.source.text, kind.source.as_of, notes=" ".join(notes)),
     )
     return Chosen(tier, limits, full, kind, size_bytes)
 

@@ -22,11 +22,13 @@ def figures(run: RunData) -> Iterator[Measurement]:
         yield measured("node_payload_bytes_per_s", rate / len(nodes))
         if cpu_s := _moved(run, ["measure"], nodes, counters.CPU_SECONDS):
             yield measured("cpu_s_per_gb", cpu_s / (rate * results.measured_s(record) / 1e9))
+    windows = results.generator(record).windows or ()
+    read, written_too = (sum(of[f"{way}_bytes"] for of in windows) for way in ("read", "written"))
     for way, moved, given in (
         ("read", _of_disks(run, "measure", _READ), payload(run, "read", "sorted")),
         ("written", written(run), payload(run, "written", "sorted")),
-        ("read", _of_disks(run, kept.WINDOWS, _READ), _of_windows(run, "read_bytes")),
-        ("written", _of_disks(run, kept.WINDOWS, _WRITTEN), _of_windows(run, "written_bytes")),
+        ("read", _of_disks(run, kept.WINDOWS, _READ), read),
+        ("written", _of_disks(run, kept.WINDOWS, _WRITTEN), written_too),
     ):
         if moved and given:
             yield measured(f"{way}_per_payload", sum(moved.values()) / given)
@@ -49,10 +51,6 @@ def payload(run: RunData, *ways: str) -> float | None:
     rate = results.value_of(run.record, "payload_bytes_per_s")
     known = results.generator(run.record).payload in ways
     return rate * results.measured_s(run.record) if rate and known else None
-
-
-def _of_windows(run: RunData, counted: str) -> float:
-    return sum(window[counted] for window in results.generator(run.record).windows or ())
 
 
 def written(run: RunData) -> dict[str, float]:

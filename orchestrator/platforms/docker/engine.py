@@ -210,6 +210,7 @@ class DockerPlatform:
             endpoint = api.create_endpoint_config(ipv4_address=spec.address, aliases=[spec.name])
             networks: Any = {spec.network: endpoint}
             networking = api.create_networking_config(networks)
+        note = {STANDING: spec.note} if spec.note else {}
         created = api.create_container(
             image=spec.image,
             command=list(spec.command) or None,
@@ -217,11 +218,7 @@ class DockerPlatform:
             name=spec.name,
             hostname=None if joins else spec.name,
             environment=dict(spec.environment),
-            labels={
-                **self._engine.labels,
-                ROLE: spec.role,
-                **({STANDING: spec.note} if spec.note else {}),
-            },
+            labels={**self._engine.labels, ROLE: spec.role, **note},
             ports=list(spec.ports),
             volumes=list(spec.folders),  # of their own: its file system may be read-only
             host_config=api.create_host_config(**host),

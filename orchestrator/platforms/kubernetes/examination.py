@@ -43,7 +43,7 @@ def examine(
         needed = ({} if namespace else _words("namespace")) | _words("needed")
         yield from (_right(api, name, needed[name], namespace) for name in needed)
         for name, right in _words("for_some").items():
-            yield _right(api, name, right, namespace, lacking=None)
+            yield _right(api, name, right, namespace, ok=None)
         yield from _storage(api)
         for subject, text in _words("only_a_campaign_tells").items():
             yield Finding(subject, None, text)
@@ -66,20 +66,16 @@ def _machines(machines: list[Thing]) -> Iterator[Finding]:
 
 
 def _right(
-    api: Api,
-    resource: str,
-    right: Sequence[str],
-    namespace: str,
-    lacking: Literal[False] | None = False,
+    api: Api, resource: str, right: list[str], namespace: str, ok: Literal[False] | None = False
 ) -> Finding:
-    """A right in the given namespace, or in all. `lacking`: what the finding is without it."""
+    """A right in the given namespace, or in all. `ok`: what the finding is without it."""
     verbs, what_for = right
     place = "" if resource.startswith(tuple(_words("outside"))) else namespace
     refused = [verb for verb in verbs.split() if not _allowed(api, resource, verb, place)]
     subject = f"right to {verbs.replace(' ', ', ')} {resource}"
     if not refused:
         return Finding(subject, True, f"given: {what_for}")
-    return Finding(subject, lacking, f"{' and '.join(refused)} is refused: {what_for}; {RIGHTS}")
+    return Finding(subject, ok, f"{' and '.join(refused)} is refused: {what_for}; {RIGHTS}")
 
 
 def _allowed(api: Api, resource: str, verb: str, namespace: str) -> bool:

@@ -7,6 +7,7 @@ import pytest
 from orchestrator import tier_catalog
 from orchestrator.errors import UsageError
 from orchestrator.tier import Burst, Tier
+from orchestrator.tier_catalog.effective import Effective
 from tests.catalog import CATALOG, MB, MIB, at, chosen
 from tests.tiers import a_tier
 
@@ -14,7 +15,7 @@ D8S_V5, N2 = "azure/Standard_D8s_v5", "gcp/n2-standard-8"
 ULTRA = at("azure/ultra", "250GiB", iops=20000, throughput="200MB/s")
 
 
-def on(wanted: object, vm: str, disks: int = 1) -> tier_catalog.Effective:
+def on(wanted: object, vm: str, disks: int = 1) -> Effective:
     choice = tier_catalog.own(wanted) if isinstance(wanted, Tier) else chosen(wanted)
     return tier_catalog.effective(choice, disks, CATALOG.vm(vm), vm)
 

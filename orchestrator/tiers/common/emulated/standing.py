@@ -196,10 +196,7 @@ def _clear(left: KnownDisk, world: World) -> None:
 
 @contextmanager
 def put_up(
-    disk: StandingDisk,
-    limits: disk_server.Limits,
-    world: World,
-    latency: LatencyModel | None = None,
+    disk: StandingDisk, base: disk_server.Limits, world: World, latency: LatencyModel | None = None
 ) -> Iterator[Disks]:
     """Makes the disk and mounts it. It stays, unless the block or anything before raises: then all
     of it is taken down again. `latency`: what its latencies are drawn from, if not constant."""
@@ -209,7 +206,7 @@ def put_up(
             undo.callback(image.unlink, missing_ok=True)
             disk_server.create(image, disk.size_bytes, world)
         note = json.dumps(asdict(disk))
-        server, ready = disk_server.stand(disk.container, image, limits, latency, note, world)
+        server, ready = disk_server.stand(disk.container, image, base, latency, note, world)
         undo.callback(_quietly, world.platform.container(disk.container).remove, _STOP_S)
         if not world.machine.exists(disk.at):
             Path(disk.at).mkdir()

@@ -138,22 +138,17 @@ def discard(taken: Iterable[Path], world: World) -> None:
 
 
 def by_command(
-    verb: str,
-    tier: Tier,
-    disk: Path,
-    directories: Mapping[Path, Path],
-    taken: Sequence[Path],
-    world: World,
+    verb: str, tier: Tier, at: Path, where: Mapping[Path, Path], taken: Sequence[Path], world: World
 ) -> dict[str, Any]:
     """Runs the profile's `save` or `restore` for one disk; returns what it said. RunError if it
     fails."""
     given = chosen(tier)
     command = given.save if verb == "save" else given.restore
     env = {
-        "TIERBENCH_PATH": str(disk),
-        "TIERBENCH_DATA": str(disk / node_places.FOLDER),
-        "TIERBENCH_NODES": " ".join(path.name for path, at in directories.items() if at == disk),
+        "TIERBENCH_PATH": str(at),
+        "TIERBENCH_DATA": str(at / node_places.FOLDER),
+        "TIERBENCH_NODES": " ".join(path.name for path, disk in where.items() if disk == at),
         "TIERBENCH_SNAPSHOT": taken[0].parent.name,
     }
-    done = run_of_profile(verb, command, str(disk), env, "docs/TIERS.md", world)
+    done = run_of_profile(verb, command, str(at), env, "docs/TIERS.md", world)
     return {"took_s": done.duration_s, "output": done.tail()[-_OUTPUT:]}
