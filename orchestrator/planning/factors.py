@@ -101,9 +101,11 @@ def parse(text: str | None, question: Question = "factor") -> tuple[Varied, ...]
         if len({in_words(value) for value in every}) < max(2, len(every)):
             raise ValueError(_NO_VALUES)
     except ValueError as error:
-        plain = "no stage" if text.startswith(WITHOUT) else "no factor"
-        name = {"load": "bad sweep"}.get(question, plain)
-        raise failure(UsageError, name, text=text, error=error) from error
+        if text.startswith(WITHOUT):
+            raise failure(UsageError, "no stage", error=error) from error
+        if question == "load":
+            raise failure(UsageError, "bad sweep", text=text, error=error) from error
+        raise failure(UsageError, "no factor", text=text, error=error) from error
     numbers = [value.number for value in every]
     return tuple(every if None in numbers else sorted(every, key=lambda each: each.number or 0))
 
