@@ -127,7 +127,7 @@ def test_a_prediction_with_less_memory_is_slower_and_marked_and_wider() -> None:
     run = a_run()
     campaign = replace(build_campaign(workloads=["tpcc"], repetitions=1, nodes=1), runs=(run,))
     own = run.record.profile.tier
-    plain, less = (Predictor(campaign, run, memory_bytes=of) for of in (None, GIB // 2))
+    plain, less = (Predictor(campaign, run, memory_bytes=of) for of in (0, GIB // 2))
     before, after = (each.predict(own) for each in (plain, less))
     assert after.tier == f"{own.name} with 512 MiB of memory"
     was, told = (each.figures["throughput_per_s"] for each in (before, after))

@@ -261,8 +261,8 @@ def test_a_dead_campaigns_lease_is_taken_by_one_of_two(cluster: FakeCluster) -> 
     first, second = KubernetesPlatform(SystemClock()), KubernetesPlatform(SystemClock())
     found, meanwhile = first._api.find, ExitStack()
 
-    def read_late(path: str) -> Any:
-        thing = found(path)
+    def read_late(path: str, **query: Any) -> Any:
+        thing = found(path, **query)
         if path == LEASE and second.guard.other() is None and not meanwhile._exit_callbacks:  # type: ignore[attr-defined]
             meanwhile.enter_context(second.guard.held())
         return thing
