@@ -1,4 +1,4 @@
-"""The revision of the code, from git itself; nothing where git has none to give."""
+"""Processes; and the revision of the code, from git itself; nothing where git has none to give."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.errors import UnavailableError
+from orchestrator.errors import RunError, UnavailableError
 from orchestrator.powers import Completed
-from orchestrator.system import shell
+from orchestrator.system import at_once, shell
 from orchestrator.system.shell import SystemShell
 
 SHELL = SystemShell()
@@ -63,3 +63,20 @@ def test_without_a_checkout_a_commit_or_git_nothing_is_said(tmp_path: Path) -> N
             raise UnavailableError("the command git is not installed")
 
     assert shell.git_revision(tmp_path, CODE, NoGit()) == {}
+
+
+def test_a_process_hears_signals_whatever_thread_begins_it() -> None:
+    """SigBlk of proc(5): signals that a process does not hear. Threads of `at_once` hear few."""
+    blocked = ("grep", "SigBlk", "/proc/self/status")
+    own = SHELL.run(blocked, timeout_s=20).out
+    of_threads = at_once.each(lambda _: SHELL.run(blocked, timeout_s=20).out, range(2))
+    assert of_threads == [own, own]
+    beside = at_once.begun(lambda: list(shell.Beside(blocked).lines())).result()
+    assert [f"{line}\n" for line in beside] == [own]
+
+
+def test_a_command_past_its_time_is_ended() -> None:
+    with pytest.raises(RunError, match="sleep 60 did not end within"):
+        SHELL.run(("sleep", "60"), timeout_s=0.2)
+    with pytest.raises(UnavailableError, match=r"no-such-command is not installed"):
+        SHELL.run(("no-such-command",), timeout_s=5)
