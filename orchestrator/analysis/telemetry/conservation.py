@@ -23,15 +23,15 @@ def figures(run: RunData) -> Iterator[Measurement]:
         if cpu_s := _moved(run, ["measure"], nodes, counters.CPU_SECONDS):
             yield measured("cpu_s_per_gb", cpu_s / (rate * results.measured_s(record) / 1e9))
     windows = results.generator(record).windows or ()
-    read, written_too = (sum(of[f"{way}_bytes"] for of in windows) for way in ("read", "written"))
-    for way, moved, given in (
-        ("read", _of_disks(run, "measure", _READ), payload(run, "read", "sorted")),
-        ("written", written(run), payload(run, "written", "sorted")),
-        ("read", _of_disks(run, kept.WINDOWS, _READ), read),
-        ("written", _of_disks(run, kept.WINDOWS, _WRITTEN), written_too),
-    ):
-        if moved and given:
-            yield measured(f"{way}_per_payload", sum(moved.values()) / given)
+    of_run = {"read": _of_disks(run, "measure", _READ), "written": written(run)}
+    for way, names in (("read", _READ), ("written", _WRITTEN)):
+        of_windows = sum(window[f"{way}_bytes"] for window in windows)
+        for moved, given in (
+            (of_run[way], payload(run, way, "sorted")),
+            (_of_disks(run, kept.WINDOWS, names), of_windows),
+        ):
+            if moved and given:
+                yield measured(f"{way}_per_payload", sum(moved.values()) / given)
     if must := of_copies(run):
         yield measured("written_of_copies_pct", 100 * sum(written(run).values()) / must)
     if settling := record.phase("settle"):

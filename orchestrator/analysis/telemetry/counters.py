@@ -59,9 +59,11 @@ def wide(rates: pd.DataFrame, node: str, metrics: Sequence[str]) -> pd.DataFrame
 def moved(rates: pd.DataFrame, start_s: float, end_s: float) -> dict[tuple[str, str], float]:
     """Node and counter → its growth in [start_s, end_s]: of a step that reaches beyond, its part
     at the step's mean rate. So nothing between adjacent spans is lost or counted twice."""
-    begin_s = (rates["time_s"] - rates["step_s"]).clip(lower=start_s)
-    overlap_s = (rates["time_s"].clip(upper=end_s) - begin_s).clip(lower=0.0)
-    parts = rates.assign(moved=rates["value"] * overlap_s)[overlap_s > 0]
+    reaches = (rates["time_s"] > start_s) & (rates["time_s"] - rates["step_s"] < end_s)
+    own = rates[reaches]  # few, where there are many spans
+    begin_s = (own["time_s"] - own["step_s"]).clip(lower=start_s)
+    overlap_s = own["time_s"].clip(upper=end_s) - begin_s
+    parts = own.assign(moved=own["value"] * overlap_s)[overlap_s > 0]
     sums = parts.groupby(["node", "metric"], observed=True)["moved"].sum()
     of_counters = zip(sums.index, sums, strict=True)
     return {(str(node), str(metric)): float(value) for (node, metric), value in of_counters}

@@ -55,6 +55,7 @@ def read(record: Record, samples: Samples, window: tuple[float, float] | None) -
     of_seconds: dict[str, dict[str, float]] = {}
     database = {node.name: node for node in record.nodes if node.role == "database"}
     moved: dict[str, dict[tuple[str, str], float]] = {name: {} for name in (*_COUNTED, WINDOWS)}
+    windows = GeneratorFacts.read(record.facts.get("generator")).windows or ()
     tables = []
     for table in samples.by_nodes():
         rates = counters.rates(table)
@@ -65,7 +66,7 @@ def read(record: Record, samples: Samples, window: tuple[float, float] | None) -
         for phase in (phase for phase in record.phases if phase.name in moved):
             moved[phase.name] |= counters.moved(rates, phase.start_s, phase.end_s)
         counted = Counter[tuple[str, str]]()
-        for each in GeneratorFacts.read(record.facts.get("generator")).windows or ():
+        for each in windows:
             counted.update(counters.moved(rates, each["start_s"], each["end_s"]))
         moved[WINDOWS] |= counted
         if growth is not None and window is not None:

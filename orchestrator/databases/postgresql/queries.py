@@ -72,8 +72,8 @@ class Extent:
         """Reads no further than the file: a standby's may end a few empty blocks earlier.
 
         Backwards, because what is read ahead in sequence is cached by Linux (6.18, XFS) in folios
-        of many blocks. Each use of a block keeps all of its folio, so they outlast what is
-        used more, such as indexes: 780 transactions/s in the place of 980, for as long as seen.
+        of many blocks. Each use of a block keeps all of its folio, so they outlast what is used
+        more, such as indexes: 780 transactions/s in the place of 980, for as long as seen.
         """
         end = f"pg_relation_size({self.oid}) / {BLOCK_BYTES}"
         lowest = self.first - _READ_BLOCKS + 1
