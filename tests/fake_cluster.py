@@ -36,13 +36,15 @@ class FakeCluster:
     """`things`: address → object. `refusals`: (method, end of the address) → status and message.
     `started`: is called with each new pod, and may change it. `allows`: whether a right that is
     asked for (SelfSubjectAccessReview) is given. `removing`: answers instead of a removal, if not
-    by None. `calls`: all that was asked. `gone`: "silent" or "cut", if it answers nothing any more
-    but is silent, or cuts the connection; `heard`: is called before with what is asked."""
+    by None. `guests_are`: the state of ephemeral containers. `calls`: all that was asked. `gone`:
+    "silent" or "cut", if it answers nothing any more but is silent, or cuts the connection;
+    `heard`: is called before with what is asked."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.things: dict[str, Thing] = {}
         self.refusals: dict[tuple[str, str], tuple[int, str]] = {}
+        self.guests_are: Thing = {"terminated": {"exitCode": 0}}
         self.calls: list[tuple[str, str]] = []
         self.started: Callable[[Thing], None] = lambda _pod: None
         self.allows: Callable[[Thing], bool] = lambda _asked: True
@@ -164,6 +166,7 @@ class FakeCluster:
         return 201, thing
 
     def changed(self, path: str, change: Thing) -> tuple[int, Thing]:
+        path, added, _ = path.partition("/ephemeralcontainers")
         if path not in self.things:
             return 404, _status(404, "NotFound", f"{path} not found")
         given = change.get("metadata", {}).get("resourceVersion")
@@ -173,6 +176,11 @@ class FakeCluster:
         self.things[path]["metadata"]["resourceVersion"] = self._new_version()
         if "/pods/" in path and "activeDeadlineSeconds" in change.get("spec", {}):
             end(self.things[path], 0)
+        if added:
+            self.things[path]["status"]["ephemeralContainerStatuses"] = [
+                {"name": one["name"], "state": self.guests_are}
+                for one in change["spec"]["ephemeralContainers"]
+            ]
         return 200, self.things[path]
 
     def removed(self, path: str, version: str | None = None) -> tuple[int, Thing]:

@@ -110,9 +110,11 @@ def _confirms(plan: Plan) -> bool:
 
 def _loading(ahead: Forecast) -> Iterator[str]:
     apart = {repr(load.dataset) for load in ahead.loads}
+    places = {(load.profile, repr(load.dataset)) for load in ahead.loads}
     for load in ahead.loads:
         times = durations.spoken(load)
         on = f" for {load.profile}" if len(ahead.loads) > len(apart) else ""
+        on += f", {load.workload}" if len(ahead.loads) > len(places) else ""
         kept = " (it is kept from before)" if load.kept else ""
         size = units.named(load.dataset.parameters)
         yield escape(f"  {load.dataset.family} ({size}) is loaded {times}{on}{kept}")

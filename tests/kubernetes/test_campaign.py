@@ -61,6 +61,17 @@ cluster:
   node: {smoke: {cpus: 1, memory: 1536MiB, disk: 2GiB}}
   settings: {image: IMAGE}
 """
+SLOW_LINK = """
+question: does a slow network show?
+title: disk that is not the limit
+tier: {iops: 10000, throughput: 250MB/s, read_latency: 8ms, write_latency: 8ms}
+cluster:
+  database: postgresql
+  nodes: 1
+  replication_factor: 1
+  network: 10Mbit
+  node: {smoke: {cpus: 1, memory: 512MiB, disk: 2GiB}}
+"""
 LONG = """
 title: a load that is not over before somebody kills it
 generator: sysbench
@@ -273,3 +284,17 @@ def running(core: Any, role: str) -> list[tuple[str, str]]:
         for pod in found
         if "-load-" not in pod.metadata.name and pod.status.phase == "Running"
     ]
+
+
+@pytest.mark.slow
+def test_a_load_in_pods_that_fills_its_network_names_it(loaded: Cluster, tmp_path: Path) -> None:
+    """Each transaction of `oltp_read_only` brings 400 rows to the client, all from memory."""
+    profile = tmp_path / "slow.yaml"
+    profile.write_text(SLOW_LINK)
+    words = ("--workload", "oltp_read_only", "--set", "table_size=5000", "--platform", "kubernetes")
+    campaign = run(loaded, tmp_path, "run", "--profile", str(profile), *words)
+    (done,) = campaign.done
+    facts = done.record.facts["network"]
+    assert facts["bytes_per_s"] == 1_250_000 and set(facts["transfer"]) and len(facts["links"]) == 2
+    (cell,) = judge(campaign).bottlenecks
+    assert cell.cause == "network_bound", cell.text

@@ -120,9 +120,16 @@ class LineConversation:
         return self._lines.popleft()
 
 
-class Ends(Container, Protocol):
+class Ends(Protocol):
+    """A container that was started for its command."""
+
+    @property
+    def name(self) -> str: ...
+
     def exit_code(self) -> int | None:
         """None while it runs. RunError or NodeError if it is gone."""
+
+    def logs(self, tail: int | None = None) -> str: ...
 
 
 def to_its_end(

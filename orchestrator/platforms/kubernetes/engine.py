@@ -37,6 +37,7 @@ class KubernetesPlatform:
     UnavailableError if none is configured or none answers."""
 
     name = "kubernetes"
+    joins_networks = True  # for one command (`once`); what goes on has its network on the machine
     campaign: str = lifecycle.passed_on("space", "campaign")
 
     def __init__(self, clock: Clock, placing: Placing | None = None, api: type[Api] = Api) -> None:

@@ -70,6 +70,13 @@ def pod(
     )
 
 
+def guest(spec: ContainerSpec, name: str) -> dict[str, Any]:
+    """A container, by this name, in the pod whose network it joins."""
+    command = {"command": list(spec.entrypoint or ()) or None, "arguments": list(spec.command)}
+    image = own_images.name_in_registry(spec.image)
+    return manifest("guest", name=name, image=image, rights=_rights(spec), **command)
+
+
 def _gate(spec: ContainerSpec, image: str) -> dict[str, Any]:
     cpu, memory = _GATE_CPU if spec.cpus else None, _GATE_MEMORY if spec.memory_bytes else None
     return manifest("gate", image=image, address=spec.address, cpu=cpu, memory=memory)

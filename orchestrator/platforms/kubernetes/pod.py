@@ -10,16 +10,17 @@ import math
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, suppress
-from pathlib import Path
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 from typing import IO, Unpack
 
-from orchestrator.errors import NodeError, RunError, TierbenchError
+from orchestrator.errors import NodeError, RunError, TierbenchError, UnavailableError
 from orchestrator.keys.messages import failure
 from orchestrator.platforms.common import archives, commands
 from orchestrator.platforms.common.commands import LineConversation, Output
-from orchestrator.platforms.kubernetes import trouble
+from orchestrator.platforms.kubernetes import manifests, trouble
 from orchestrator.platforms.kubernetes.channels import Frames, PortForward
-from orchestrator.platforms.kubernetes.connection import Refused, Thing, cluster_errors
+from orchestrator.platforms.kubernetes.connection import Api, Refused, Thing, cluster_errors
 from orchestrator.platforms.kubernetes.space import Space
 from orchestrator.powers import Completed, ContainerSpec, How, Machine
 from orchestrator.system.clock import wait_until
@@ -132,6 +133,16 @@ class Pod:
         said = f" {frames.message}".rstrip()
         return failure(RunError, "connection ended", evidence=output.tail(), doing=doing, said=said)
 
+    def add(self, spec: ContainerSpec) -> "Guest":
+        """Adds a container that is in its network. One at a time."""
+        with cluster_errors(f"starting {spec.name}"):
+            there = self._api.get(self.path)["spec"].get("ephemeralContainers") or []
+            guest = Guest(f"guest-{len(there) + 1}", self.path, self._api)
+            every = [*there, manifests.guest(spec, guest.name)]
+            change = {"spec": {"ephemeralContainers": every}}
+            self._api.change(f"{self.path}/ephemeralcontainers", change)
+        return guest
+
     # -------------------------------------------------------------- files
 
     def put(self, source: Path, target: str) -> None:
@@ -231,16 +242,48 @@ class Pod:
         return self._machine
 
     def logs(self, tail: int | None = None) -> str:
-        if self._is_lost:
-            return ""  # its machine would be waited for
-        query = {"container": trouble.MAIN, **({"tailLines": tail} if tail else {})}
-        with cluster_errors(f"reading the log of {self.name}"):
-            try:
-                return self._api.text(f"{self.path}/log", **query)
-            except Refused as error:
-                if error.status in (400, 404):  # not begun yet, or gone
-                    return ""
-                raise
+        # Of one that is lost its machine would be waited for.
+        return "" if self._is_lost else _log(self._api, self.path, trouble.MAIN, tail)
+
+
+@dataclass(frozen=True)
+class Guest:
+    """A container that was added to the pod at `path`, for one command."""
+
+    name: str
+    path: str
+    api: Api
+
+    def exit_code(self) -> int | None:
+        """None while it has not ended. NodeError if its pod has, UnavailableError if its image
+        cannot be had."""
+        with cluster_errors(f"looking at {self.name}"):
+            pod = self.api.get(self.path)
+        statuses = pod["status"].get("ephemeralContainerStatuses") or []
+        states = (one.get("state") or {} for one in statuses if one["name"] == self.name)
+        if ended := next(states, {}).get("terminated"):
+            return int(ended["exitCode"])
+        if "running" not in trouble.main_state(pod):
+            raise NodeError(f"{self.name} is in a pod that does not run: {trouble.in_words(pod)}")
+        problem = trouble.of_pod(pod, ())
+        if problem and not problem.lasting_s:
+            raise UnavailableError(f"{self.name} does not start: {problem.text}", problem.advice)
+        return None
+
+    def logs(self, tail: int | None = None) -> str:
+        return _log(self.api, self.path, self.name, tail)
+
+
+def _log(api: Api, path: str, container: str, tail: int | None) -> str:
+    """Of a container of a pod; "" of one that has not begun yet, or is gone."""
+    query = {"container": container, **({"tailLines": tail} if tail else {})}
+    with cluster_errors(f"reading the log of {container} of {PurePosixPath(path).name}"):
+        try:
+            return api.text(f"{path}/log", **query)
+        except Refused as error:
+            if error.status in (400, 404):
+                return ""
+            raise
 
 
 def _environment(env: Mapping[str, str]) -> bytes:

@@ -20,7 +20,7 @@ from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
 from orchestrator.platforms.kubernetes.placing import Placement
 from orchestrator.platforms.kubernetes.pod import Pod
 from orchestrator.platforms.kubernetes.space import Space, annotation_of, name_of
-from orchestrator.powers import Clock, Completed, ContainerEntry, ContainerSpec, Machine
+from orchestrator.powers import NETWORK_OF, Clock, Completed, ContainerEntry, ContainerSpec, Machine
 from orchestrator.system.clock import wait_until
 from orchestrator.system.shell import script
 
@@ -66,6 +66,9 @@ class Pods:
     def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
         clock, pod = self.space.clock, self.pod(spec.name)
         started_s = clock.monotonic()
+        if (spec.network or "").startswith(NETWORK_OF):
+            guest = self.pod(str(spec.network).removeprefix(NETWORK_OF)).add(spec)
+            return commands.to_its_end(guest, spec.command, started_s, timeout_s, clock)
         with taken_down(lambda: self._remove(spec.name, 1)):
             self.start(spec)
             return commands.to_its_end(pod, spec.command, started_s, timeout_s, clock)

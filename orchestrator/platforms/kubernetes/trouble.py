@@ -50,7 +50,7 @@ def of_pod(pod: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> Troub
     """Returns why a pod does not run yet, if it is known. `events`: its own and its claims'."""
     events = list(events)
     status = pod.get("status", {})
-    kinds = ("initContainerStatuses", "containerStatuses")
+    kinds = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
     for container in (container for kind in kinds for container in status.get(kind) or []):
         waiting = (container.get("state") or {}).get("waiting") or {}
         reason, text = str(waiting.get("reason") or ""), str(waiting.get("message") or "")

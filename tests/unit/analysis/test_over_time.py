@@ -244,7 +244,7 @@ def test_without_history_nothing_is_proven(after: Results, changed: bool, days: 
     assert {one.delta.verdict for one in made.deltas} == {"inconclusive"}
     assert {one.changed_since for one in made.deltas} == {changed}
     assert {one.history for one in made.deltas} == {days}
-    stored = f"only {days} is stored" if days else "none is stored"
+    stored = f"there are only {days}" if days else "there are none"
     assert throughput(made)[1] == (
         "how much days differ is not known: that takes at least 5 other comparable campaigns from "
         f"before, and {stored}"

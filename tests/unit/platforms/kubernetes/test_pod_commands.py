@@ -17,6 +17,7 @@ from kubernetes.client.api_client import ApiClient
 from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.platforms.kubernetes.connection import Api, Unanswered
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
+from orchestrator.powers import NETWORK_OF, ContainerSpec
 from orchestrator.system.clock import SystemClock
 from tests.fake_cluster import FakeCluster, end, spec
 
@@ -174,3 +175,58 @@ def test_files_are_put_into_a_pod_and_fetched(
         with pytest.raises(RunError, match="fetching /inside/none from runs"):
             pod.fetch("/inside/none", out)
     assert cluster.names("secrets") == []
+
+
+def guest(number: int) -> ContainerSpec:
+    joined = {"network": f"{NETWORK_OF}runs", "capabilities": ("NET_ADMIN",)}
+    return spec(f"helper-{number}", **joined)
+
+
+def test_helpers_in_the_network_of_a_pod_are_added_to_it_one_after_the_other(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
+    with platform.running(spec()):
+        for number in (1, 2):
+            done = platform.once(guest(number), 20)
+            assert (done.exit_code, done.out) == (0, "a log\n")
+        assert cluster.names("pods") == ["runs"]
+        (pod,) = (thing for path, thing in cluster.things.items() if path.endswith("/pods/runs"))
+        first, second = pod["spec"]["ephemeralContainers"]
+        assert (first["name"], second["name"]) == ("guest-1", "guest-2")
+        assert first["securityContext"]["capabilities"] == {"drop": ["ALL"], "add": ["NET_ADMIN"]}
+
+
+@pytest.mark.parametrize(
+    ("state", "error", "words"),
+    [
+        ({"terminated": {"exitCode": 3}}, None, ""),
+        ({"waiting": {"reason": "ImagePullBackOff"}}, UnavailableError, "guest-1.*be pulled"),
+        ({"waiting": {"reason": "ContainerCreating"}}, RunError, r"did not end within 0\.3 s"),
+    ],
+)
+def test_what_becomes_of_a_helper_is_told(
+    platform: KubernetesPlatform,
+    cluster: FakeCluster,
+    state: dict[str, Any],
+    error: type[Exception] | None,
+    words: str,
+) -> None:
+    cluster.guests_are = state
+    with platform.running(spec()):
+        if error is None:
+            assert platform.once(guest(1), 20).exit_code == 3
+            return
+        with pytest.raises(error, match=words):
+            platform.once(guest(1), 0.3)
+
+
+def test_a_helper_of_a_pod_that_died_is_not_waited_for(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
+    cluster.guests_are = {"waiting": {"reason": "ContainerCreating"}}
+    with platform.running(spec()):
+        for path, thing in cluster.things.items():
+            if path.endswith("/pods/runs"):
+                end(thing, 137)
+        with pytest.raises(NodeError, match="in a pod that does not run: exited"):
+            platform.once(guest(1), 20)

@@ -14,7 +14,7 @@ import yaml
 from orchestrator.errors import RunError, UnavailableError
 from orchestrator.model import Placing
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
-from orchestrator.powers import ContainerSpec
+from orchestrator.powers import NETWORK_OF, ContainerSpec
 from orchestrator.system.clock import SystemClock
 from tests import ROOT
 from tests.documented import examples
@@ -151,6 +151,7 @@ def all_of_a_campaign(cluster: FakeCluster, namespace: str | None = None) -> Non
             platform.container("runs").exec(("true",), timeout_s=20)
             with socket.create_connection(("127.0.0.1", container.ports[5432])) as connection:
                 connection.recv(1)
+            platform.once(spec("helper", network=f"{NETWORK_OF}runs"), 20)
             platform.container("runs").logs()
             platform.container("runs").stop(5)
         with pytest.raises(RunError, match="got no volume"):
