@@ -114,6 +114,7 @@ class Judged:
             ("More sessions at a time would raise", "sessions", True),
             ("more sessions at a time would raise", "sessions", True),
             (HELD_BY_SYNCS, "latency", True),
+            ("behind other I/Os: more IOPS or bandwidth would help too", "disk", True),
             ("A faster disk would not", "latency", False),
             ("A faster disk would not", "iops", False),
             ("a faster disk would not help", "latency", False),
@@ -121,13 +122,15 @@ class Judged:
             ("More IOPS or bandwidth would not help", "iops", False),
             ("More IOPS or bandwidth would not help", "bandwidth", False),
         )
+        gains_pct = {
+            **self.gains_pct,
+            "disk": max(self.gains_pct[thing] for thing in ("iops", "bandwidth")),
+        }
         return [
             sentence
             for sentence, thing, helps in said
             if sentence in self.text
-            and (
-                self.gains_pct[thing] < NOTHING_PCT if helps else self.gains_pct[thing] > NOISE_PCT
-            )
+            and (gains_pct[thing] < NOTHING_PCT if helps else gains_pct[thing] > NOISE_PCT)
         ]
 
 

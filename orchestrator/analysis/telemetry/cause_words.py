@@ -85,6 +85,16 @@ def own_text(values: Values) -> str:
     return f", {most} of it the disk's own {format_seconds(idle_s)}"
 
 
+def held_by_syncs(values: Values) -> bool:
+    """Whether locks are held until the log is synced."""
+    return values.get("seen_syncing_pct", 0.0) > values.get("seen_running_pct", 0.0) / 4
+
+
+def syncs_queue(values: Values) -> bool:
+    """Whether an I/O waits behind others for longer than the disk takes for it."""
+    return shares.own_share(values) < 1 / disk_demand.QUEUEING
+
+
 def helps_text(values: Values) -> str:
     """What helps where sessions wait for single I/Os."""
     if own_text(values) or shares.nearest_cap(values) >= shares.FREE_PCT:
@@ -97,9 +107,8 @@ _PARTS: Mapping[str, Callable[[Values], object]] = {
     "caps": cap_text,
     "helps": helps_text,
     "idle_disk": shares.disk_is_idle,
-    "locks_wait_for_log": lambda values: (
-        values.get("seen_syncing_pct", 0.0) > values.get("seen_running_pct", 0.0) / 4
-    ),
+    "locks_wait_for_log": lambda values: held_by_syncs(values) and not syncs_queue(values),
+    "locks_wait_for_others": lambda values: held_by_syncs(values) and syncs_queue(values),
     "machine": machine_text,
     "memory": memory_too,
     "no_help": lambda values: f" {NO_FASTER_DISK}" if shares.disk_is_idle(values) else "",

@@ -37,3 +37,19 @@ def test_how_much_of_an_io_is_the_disks_own_is_of_the_time_that_is_told(
     """Also where reads wait less than writes, as on a primary whose log is slow."""
     values = {"disk_await_s": await_s, "disk_read_await_s": 0.0006, "idle_disk_latency_s": 0.0005}
     assert f"{said} of it the disk's own 500 µs" in told("latency_bound", values, "node-1").text
+
+
+@pytest.mark.parametrize(
+    ("seen", "helps"),
+    [
+        ({"seen_syncing_pct": 30.0, "disk_await_s": 0.003}, "a lower latency would help too"),
+        ({"seen_syncing_pct": 30.0, "disk_await_s": 0.01}, "more IOPS or bandwidth would help too"),
+        ({"seen_running_pct": 60.0, "disk_await_s": 0.01}, ""),
+    ],
+)
+def test_what_helps_where_locks_are_held_until_a_sync_is_what_the_sync_waits_for(
+    seen: dict[str, float], helps: str
+) -> None:
+    values = {"seen_locked_pct": 60.0, "idle_disk_latency_s": 0.002, **seen}
+    text = cause_words.said("contention", values, node="node-1")
+    assert text.endswith(f"{helps}." if helps else "more sessions would not."), text
