@@ -11,14 +11,13 @@ from typer import Exit, Option
 from orchestrator.cli import RESULTS
 from orchestrator.cli import options as asked
 from orchestrator.cli.app import App
-from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DIFFERS, UnavailableError, UsageError
 from orchestrator.units import counted
 
 
 @asked.takes(in_json=True)
 def report(
-    app: CampaignApp,
+    app: App,
     campaign: asked.CampaignArgument = "latest",
     brief: bool = False,
     as_markdown: Annotated[bool, Option("--markdown")] = False,

@@ -84,7 +84,7 @@ def _at(
     set_, changes = [*(request.overrides or ())], dict[str, object]()
     if request.enforcement:
         changes["enforcement"] = request.enforcement
-    if value and factors.is_key(value):
+    if value and value.factor not in factors.READERS:  # a key of the workload
         set_.append(f"{value.factor}={value.value}")
     elif value and value.factor == factors.STRIPED:
         changes[value.factor] = int(value.value)

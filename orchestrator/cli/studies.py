@@ -11,7 +11,7 @@ from typer import Argument
 
 from orchestrator import __version__
 from orchestrator.cli import RESULTS
-from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.cli.app import App
 from orchestrator.cli.options import takes
 from orchestrator.errors import UsageError
 
@@ -24,7 +24,7 @@ REFERENCE = Path("results") / "reference-azure-yugabytedb" / "study.yaml"
 
 @takes(in_json=True)
 def import_study(
-    app: CampaignApp,
+    app: App,
     file: Annotated[Path | None, Argument()] = None,
     results: Path = RESULTS,
     beside: Path | None = None,
@@ -48,7 +48,7 @@ def import_study(
             app.out.print(line)
 
 
-def carry_in(app: CampaignApp, file: Path, results: Path) -> tuple[Study, Path]:
+def carry_in(app: App, file: Path, results: Path) -> tuple[Study, Path]:
     """Keeps a study as a campaign; returns its folder. UsageError with all mistakes in the file."""
     from orchestrator.cli import campaign
     from orchestrator.planning import project_files, published_study

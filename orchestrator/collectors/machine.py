@@ -3,9 +3,9 @@
 On a laptop everything shares these cores, so this shows whether the machine itself was the limit.
 /proc/stat counts in ticks of 1/100 s (USER_HZ). What works at low priority ("nice") gives way
 to others of its control group, but not always to those of other groups: it is counted apart. Of its
-cores only the busiest since the last
-reading is kept, as a gauge: counters of each would be a hundred samples a second of a large
-machine, and a thread moves between cores, so the growth over a window would not show it.
+cores only the busiest since the last reading is kept, as a gauge: counters of each would be a
+hundred samples a second of a large machine, and a thread moves between cores, so the growth over a
+window would not show it.
 Pressure "some": time in which at least one task waited (Documentation/accounting/psi.rst); a kernel
 without it gives no such sample.
 """

@@ -209,10 +209,6 @@ class BlockStep:
     latency_ratio: float
     cells: int
 
-    @property
-    def bytes_ratio(self) -> float:
-        return self.large_bytes / self.small_bytes
-
 
 def block_steps(measured: pd.DataFrame) -> tuple[BlockStep, ...]:
     """From each block to the next larger one, over the loads that saturate the disk with both."""

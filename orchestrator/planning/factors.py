@@ -156,11 +156,6 @@ def parse_latency_at(text: str) -> tuple[float, bool]:
     return value, share
 
 
-def is_key(value: Varied) -> bool:
-    """Whether it is a key of the workload, as `--set` takes it."""
-    return value.factor not in READERS
-
-
 def in_words(value: Varied) -> str:
     """`20 tables`, `replication factor 3`, `cold cache`, `1,200/s`."""
     if (value.factor, value.value) == (WITHOUT, NOTHING):

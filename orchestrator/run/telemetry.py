@@ -211,7 +211,7 @@ def _refresh(machines: Sequence[Machine], readings: Readings) -> None:
         error = future.exception() if future in done else TimeoutError("no answer yet")
         if error is not None:
             readings.misses[f"machine {machine.name}: {error}"] += 1
-        elif isinstance(machine, AgentMachine) and (offset := machine.clock_offset()):
+        elif isinstance(machine, AgentMachine) and (offset := machine.clock_offset):
             readings.clocks[machine.name] = offset
 
 

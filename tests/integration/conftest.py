@@ -15,7 +15,6 @@ import pytest
 
 from orchestrator.cli import main, provision
 from orchestrator.cli.app import App
-from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.console import ConsoleProgress, LastingConsole
 from orchestrator.platforms import own_images
 from orchestrator.platforms.docker.engine import DockerPlatform
@@ -191,7 +190,7 @@ def told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     def tell(*arguments: str, **environment: str) -> tuple[int, str]:
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        code = main.exit_code(arguments, CampaignApp())
+        code = main.exit_code(arguments, App())
         said = capsys.readouterr()
         return code, said.out + said.err
 

@@ -16,15 +16,8 @@ import numpy as np
 from scipy import special
 
 from orchestrator import metrics
-from orchestrator.analysis import comparability, comparisons, overload, results
-from orchestrator.analysis.conclusions import (
-    Bottleneck,
-    Decision,
-    Delta,
-    Law,
-    TierValues,
-    VariedWorkload,
-)
+from orchestrator.analysis import comparability, comparisons, conclusions, overload, results
+from orchestrator.analysis.conclusions import Bottleneck, Decision, Delta, Law, VariedWorkload
 from orchestrator.analysis.decisions.load_sweeps import Loads
 from orchestrator.analysis.decisions.values import Causes, Values, causes_of
 from orchestrator.analysis.results import Key, RunData
@@ -65,9 +58,9 @@ def _concluded(values: Values, causes: Causes, decisions: Sequence[Decision]) ->
     )
 
 
-def _on_tier(values: Values, tier: str, causes: Causes) -> TierValues:
+def _on_tier(values: Values, tier: str, causes: Causes) -> conclusions.TierValues:
     own = {load: causes[tier, load] for load in values.workloads if (tier, load) in causes}
-    at_values = TierValues(tier, _steps(values, tier), own)
+    at_values = conclusions.TierValues(tier, _steps(values, tier), own)
     if isinstance(values, Loads):
         return values.taken(at_values)
     nodes, means = values.nodes(tier), values.means(tier, values.keys[0][0])

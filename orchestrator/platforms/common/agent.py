@@ -91,7 +91,7 @@ class AgentMachine:
         self._wanted: dict[str, int] = {}  # path → refreshes since it was last asked for
         self._refreshed = _Refresh(0.0, -FRESH_S, {})
         self._last = threading.local()  # of each thread, when its last text was read
-        self._offset: ClockOffset | None = None
+        self.clock_offset: ClockOffset | None = None  # as the shortest way there and back showed it
         self._located: dict[str, Located] = {}
 
     def close(self) -> None:
@@ -167,10 +167,6 @@ class AgentMachine:
             self._located[container_id] = Located(place["groups"], place["process_id"])
         return self._located[container_id]
 
-    def clock_offset(self) -> ClockOffset | None:
-        """Returns the offset as the shortest way there and back has shown it; None before any."""
-        return self._offset
-
     def _ask(self, *words: str) -> tuple[dict[str, Any], float]:
         """The answer, and when it was made by this computer's clock. OSError if there is none."""
         self._raise_if_silent()
@@ -201,8 +197,8 @@ class AgentMachine:
         answer = json.loads(self._talking.receive(ANSWER_S))
         received_s = self._clock.now()
         middle_s, half_s = (sent_s + received_s) / 2, (received_s - sent_s) / 2
-        if self._offset is None or half_s <= self._offset.within_s:
-            self._offset = ClockOffset(float(answer["time_s"]) - middle_s, half_s)
+        if self.clock_offset is None or half_s <= self.clock_offset.within_s:
+            self.clock_offset = ClockOffset(float(answer["time_s"]) - middle_s, half_s)
         return answer, middle_s
 
     def _hang_up(self) -> None:

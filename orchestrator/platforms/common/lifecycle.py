@@ -9,13 +9,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from orchestrator.errors import (
-    GuardLostError,
-    RunError,
-    TierbenchError,
-    UnavailableError,
-    UsageError,
-)
+from orchestrator import errors
+from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.guards import GuardBeats
 from orchestrator.keys.messages import failure
 from orchestrator.powers import Clock
@@ -112,13 +107,15 @@ def lives(process_mark: str, is_young: Callable[[], bool]) -> bool:
     return is_young() if alive is None else alive
 
 
-def refused_beat(by: str, error: Exception) -> GuardLostError:
-    return failure(GuardLostError, "sign of life refused", by=by, error=error)
+def refused_beat(by: str, error: Exception) -> errors.GuardLostError:
+    return failure(errors.GuardLostError, "sign of life refused", by=by, error=error)
 
 
-def taken_over(place: str, campaign: str, its_host: str) -> GuardLostError:
+def taken_over(place: str, campaign: str, its_host: str) -> errors.GuardLostError:
     """The error of a beat that finds another campaign's guard."""
-    return failure(GuardLostError, "taken over", place=place, campaign=campaign, host=its_host)
+    return failure(
+        errors.GuardLostError, "taken over", place=place, campaign=campaign, host=its_host
+    )
 
 
 def refusal(on: str, process_mark: str, its_host: str, more: str, drop: str) -> UnavailableError:

@@ -9,12 +9,7 @@ from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError
 from orchestrator.keys.messages import failure
-from orchestrator.platforms.common.claims import (
-    RentedVolume,
-    SnapshotClass,
-    StorageClass,
-    VolumeSource,
-)
+from orchestrator.platforms.common import claims as rent
 from orchestrator.platforms.common.lifecycle import taken_down
 from orchestrator.platforms.kubernetes import manifests, space, trouble
 from orchestrator.platforms.kubernetes.campaigns import ClusterLeftovers
@@ -89,12 +84,12 @@ class Volumes:
 
     # -------------------------------------------------------------- claims of storage classes
 
-    def storage_classes(self) -> tuple[StorageClass, ...]:
+    def storage_classes(self) -> tuple[rent.StorageClass, ...]:
         classes = map(manifests.described_class, self.space.listed("storage class"))
         return tuple(sorted(classes, key=lambda described: described.name))
 
     @contextmanager
-    def storage_class(self, manifest: Mapping[str, Any]) -> Iterator[StorageClass]:
+    def storage_class(self, manifest: Mapping[str, Any]) -> Iterator[rent.StorageClass]:
         thing = manifests.storage_class(manifest)
         with self.space.holding("storage class", thing) as created:
             yield manifests.described_class(created)
@@ -105,7 +100,7 @@ class Volumes:
         name: str,
         storage_class: str,
         size_bytes: int,
-        source: VolumeSource | None = None,
+        source: rent.VolumeSource | None = None,
         stays: bool = False,
     ) -> Iterator[str]:
         names = [known.name for known in self.storage_classes()]
@@ -136,7 +131,7 @@ class Volumes:
         bound = thing.get("spec", {}).get("volumeName")
         return self.space.find("volume", bound) if bound else None
 
-    def rented(self, claim: str, timeout_s: float) -> RentedVolume:
+    def rented(self, claim: str, timeout_s: float) -> rent.RentedVolume:
         bound = partial(self._volume_of, claim)
         volume = wait_until(bound, deadline_s=timeout_s, clock=self.space.clock, every_s=0.3)
         if volume is None:
@@ -147,15 +142,15 @@ class Volumes:
 
     # -------------------------------------------------------------- snapshots
 
-    def snapshot_class(self, driver: str) -> SnapshotClass | None:
+    def snapshot_class(self, driver: str) -> rent.SnapshotClass | None:
         classes = [
-            SnapshotClass(name_of(thing), thing.get("deletionPolicy") == "Retain")
+            rent.SnapshotClass(name_of(thing), thing.get("deletionPolicy") == "Retain")
             for thing in self.space.listed("snapshot class")
             if thing.get("driver") == driver
         ]
         return min(classes, key=lambda described: described.retains, default=None)
 
-    def holds(self, source: VolumeSource) -> bool:
+    def holds(self, source: rent.VolumeSource) -> bool:
         return self.space.find(source.kind, source.name) is not None
 
     def retained(self) -> tuple[str, ...]:

@@ -167,7 +167,7 @@ def _steps(measured: ByTier) -> blocks.Table | Paragraph:
             "Tier": Cell(tier, tier=tier),
             "From": disk_matrix.block_name(step.small_bytes),
             "To": disk_matrix.block_name(step.large_bytes),
-            "Bytes": f"× {units.format_number(step.bytes_ratio)}",
+            "Bytes": f"× {units.format_number(step.large_bytes / step.small_bytes)}",
             "Latency": Cell(
                 f"× {units.format_number(step.latency_ratio)}",
                 detail=units.counted(step.cells, "load"),

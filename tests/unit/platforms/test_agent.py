@@ -102,7 +102,7 @@ def test_without_refreshes_nothing_old_is_returned(tmp_path: Path) -> None:
 
 def test_times_are_those_of_the_reading_and_by_this_clock() -> None:
     far = Agents().machine()
-    assert far.read_at() is None and far.clock_offset() is None
+    assert far.read_at() is None and far.clock_offset is None
     far.read("/proc/stat")
     before_s = time.time()
     far.refresh()
@@ -110,7 +110,7 @@ def test_times_are_those_of_the_reading_and_by_this_clock() -> None:
     far.read("/proc/stat")
     read_s = far.read_at()
     assert read_s is not None and before_s <= read_s <= after_s
-    offset = far.clock_offset()
+    offset = far.clock_offset
     assert offset is not None and abs(offset.offset_s) <= offset.within_s + 1e-3
     far.close()
 
@@ -119,7 +119,7 @@ def test_a_clock_that_is_ahead_is_measured(tmp_path: Path) -> None:
     """This computer's clock is at second 1,000, and a way takes nothing."""
     far = Agents(tree(tmp_path, {"proc/stat": "1"})).machine(clock=FakeClock())
     far.read("/proc/stat")
-    offset = far.clock_offset()
+    offset = far.clock_offset
     assert offset is not None and offset.offset_s == pytest.approx(time.time() - 1_000, abs=60)
     assert far.read_at() == 1_000
     far.close()

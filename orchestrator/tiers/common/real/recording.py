@@ -15,13 +15,8 @@ from typing import Any
 from orchestrator import __version__
 from orchestrator.errors import GateError
 from orchestrator.model import Volume
-from orchestrator.planning import latency_quantiles
-from orchestrator.planning.recorded_disk import (
-    RecordedBurst,
-    RecordedDisk,
-    RecordedLatency,
-    RecordedLimits,
-)
+from orchestrator.planning import latency_quantiles, recorded_disk
+from orchestrator.planning.recorded_disk import RecordedBurst, RecordedDisk, RecordedLimits
 from orchestrator.powers import World
 from orchestrator.system.clock import stamp
 from orchestrator.tier import Limits, Quantiles, RealDisks, Tier
@@ -96,7 +91,7 @@ def record(
         source=f"`tierbench disk record` of {what} at {path}",
         as_of=f"{day[:4]}-{day[4:6]}-{day[6:8]}",
         limits=limits,
-        latency=RecordedLatency(read_quantiles_s=read, write_quantiles_s=write),
+        latency=recorded_disk.RecordedLatency(read_quantiles_s=read, write_quantiles_s=write),
         burst=burst,
         measured={
             "began": day,
