@@ -40,7 +40,9 @@ CAUSES = {  # cause → what it says would help
     "few_sessions": "sessions",
 }
 # What holds a lock is the sync of others too, which `System.holding` leaves as it is.
+DISK = ("iops", "bandwidth", "latency")
 HELD_BY_SYNCS = "a lower latency would help too"
+HELD_BY_QUEUES = "behind other I/Os: a faster disk would help too"
 
 
 def drawn(random: Random) -> System:
@@ -93,12 +95,14 @@ class Judged:
         if self.cause == "unattributed":
             return False
         if self.cause in ("in_cache", "load_bound"):
-            disk = max(self.gains_pct[thing] for thing in ("iops", "bandwidth", "latency"))
+            disk = max(self.gains_pct[thing] for thing in DISK)
             every = max(self.gains_pct.values())
             return max(disk, every if self.cause == "load_bound" else 0.0) > NOISE_PCT
         gain = self.gains_pct[CAUSES[self.cause]]
         if HELD_BY_SYNCS in self.text:
             gain = max(gain, self.gains_pct["latency"])
+        if HELD_BY_QUEUES in self.text:
+            gain = max(gain, *(self.gains_pct[thing] for thing in DISK))
         return gain + NOISE_PCT < self.strongest[0]
 
     @property
@@ -114,7 +118,7 @@ class Judged:
             ("More sessions at a time would raise", "sessions", True),
             ("more sessions at a time would raise", "sessions", True),
             (HELD_BY_SYNCS, "latency", True),
-            ("behind other I/Os: more IOPS or bandwidth would help too", "disk", True),
+            (HELD_BY_QUEUES, "disk", True),
             ("A faster disk would not", "latency", False),
             ("A faster disk would not", "iops", False),
             ("a faster disk would not help", "latency", False),
@@ -122,10 +126,7 @@ class Judged:
             ("More IOPS or bandwidth would not help", "iops", False),
             ("More IOPS or bandwidth would not help", "bandwidth", False),
         )
-        gains_pct = {
-            **self.gains_pct,
-            "disk": max(self.gains_pct[thing] for thing in ("iops", "bandwidth")),
-        }
+        gains_pct = {**self.gains_pct, "disk": max(self.gains_pct[thing] for thing in DISK)}
         return [
             sentence
             for sentence, thing, helps in said

@@ -97,7 +97,8 @@ def syncs_queue(values: Values) -> bool:
 
 def helps_text(values: Values) -> str:
     """What helps where sessions wait for single I/Os."""
-    if own_text(values) or shares.nearest_cap(values) >= shares.FREE_PCT:
+    at_times = shares.at_a_cap_pct(values) >= shares.TURN_PCT
+    if at_times or own_text(values) or shares.nearest_cap(values) >= shares.FREE_PCT:
         return "A tier with a lower latency would help"
     return "More IOPS or bandwidth would not help; a tier with a lower latency would"
 

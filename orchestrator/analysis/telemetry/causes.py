@@ -31,7 +31,6 @@ HOST_PCT = 90.0
 CEILING_PCT = 95.0
 SERVED_PCT = 99.0  # of what was due
 APART_PCT = 5.0  # two limits closer than this cannot be told apart
-TURN_PCT = 15.0  # of what throughput follows, for a limit to have a turn
 STOOD_PCT = 75.0  # of the seconds, for throughput to have stood where it was
 MOST_PCT = 50.0  # of what throughput follows: below that more sessions at a time would do more
 HARNESS_CAUSES = frozenset({"client_bound", "machine_bound"})
@@ -112,7 +111,7 @@ def _inside(values: Values, tier: Tier, node: str) -> Cause | None:
         return None  # or who is to answer waits for CPU
     titles = words.table("of limits")
     cpu_and_cap = {name, second} <= {"cpu_bound", "iops_cap", "bandwidth_cap"}
-    taking_turns = cpu_and_cap and less >= TURN_PCT and in_turn[0] and any(in_turn[1:])
+    taking_turns = cpu_and_cap and less >= shares.TURN_PCT and in_turn[0] and any(in_turn[1:])
     if taking_turns or most - less < APART_PCT:
         both = {"first": titles[name], "second": titles[second], "most": most, "less": less}
         both["of_disk"] = {name, second} <= {*_CAPS, "latency_bound"}

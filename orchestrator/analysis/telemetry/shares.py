@@ -12,6 +12,7 @@ from orchestrator.facts import BottleneckCause
 
 IDLE_DISK_PCT = 2.0  # of sessions' time: if they wait less for the disk, a faster one gives nothing
 FREE_PCT = 70.0  # of a CPU; of a cap too, for more sessions to find room
+TURN_PCT = 15.0  # of what throughput follows, or of the seconds, for a limit to have a turn
 CORE_PCT = 95.0
 ONE_CORE = (0.9, 1.15)  # cores used by what one thread holds back
 LOCKED_PCT = 5.0  # of sessions' time: more sessions would wait for the same locks
@@ -23,6 +24,11 @@ Shares = dict[BottleneckCause, float]
 
 def nearest_cap(values: resources.Values) -> float:
     return max(values.get(f"{cap}_of_cap_pct", 0.0) for cap in _CAPS)
+
+
+def at_a_cap_pct(values: resources.Values) -> float:
+    """Share of the seconds at the cap that binds most often."""
+    return max(values.get(f"time_at_{cap}_cap_pct", 0.0) for cap in _CAPS)
 
 
 def waiting_pct(values: resources.Values) -> float | None:

@@ -43,7 +43,7 @@ def test_how_much_of_an_io_is_the_disks_own_is_of_the_time_that_is_told(
     ("seen", "helps"),
     [
         ({"seen_syncing_pct": 30.0, "disk_await_s": 0.003}, "a lower latency would help too"),
-        ({"seen_syncing_pct": 30.0, "disk_await_s": 0.01}, "more IOPS or bandwidth would help too"),
+        ({"seen_syncing_pct": 30.0, "disk_await_s": 0.01}, "a faster disk would help too"),
         ({"seen_running_pct": 60.0, "disk_await_s": 0.01}, ""),
     ],
 )
@@ -53,3 +53,13 @@ def test_what_helps_where_locks_are_held_until_a_sync_is_what_the_sync_waits_for
     values = {"seen_locked_pct": 60.0, "idle_disk_latency_s": 0.002, **seen}
     text = cause_words.said("contention", values, node="node-1")
     assert text.endswith(f"{helps}." if helps else "more sessions would not."), text
+
+
+@pytest.mark.parametrize(("at_cap_pct", "is_said"), [(10.0, True), (40.0, False)])
+def test_that_more_iops_would_not_help_is_not_said_of_a_disk_that_is_at_its_cap_at_times(
+    at_cap_pct: float, is_said: bool
+) -> None:
+    values = {"disk_await_s": 0.025, "idle_disk_latency_s": 0.02, "iops_of_cap_pct": 57.0}
+    text = told("latency_bound", {**values, "time_at_iops_cap_pct": at_cap_pct}, "node-1").text
+    assert "a tier with a lower latency would" in text.lower()
+    assert ("More IOPS or bandwidth would not help" in text) == is_said
