@@ -12,7 +12,7 @@ import functools
 import statistics
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,11 +20,11 @@ from rich.table import Table
 
 from orchestrator.databases.common import container_nodes
 from orchestrator.load_generators import bind, load_generators
-from orchestrator.model import Cluster, Workload
+from orchestrator.model import Cluster, Node, Workload
 from orchestrator.planning import project_files
 from orchestrator.powers import Container, World
 from tests import ROOT
-from tests.bench.fresh_servers import on_fresh_server
+from tests.bench.fresh_servers import cpu_seconds, on_fresh_server
 
 DUMP = "/data/dump"
 _AS_BENCH = "--username=bench"
@@ -37,12 +37,13 @@ KINDS: dict[str, tuple[str, dict[str, int]]] = {
 
 
 @dataclass(frozen=True)
-class Loading:
-    """Times of one load of ours, of its checks when they are made once more, and of a restore."""
+class Cost:
+    """Time and CPU time of a load; `again_s`: the time of its checks when they are made once more.
+    CPU is that of the server's container and of the client's; `pg_restore` runs in the former."""
 
-    ours_s: float
-    again_s: float
-    restore_s: float
+    load_s: float
+    cpu_s: float
+    again_s: float = 0.0
 
 
 def asked_for(kind: str) -> Workload:
@@ -53,35 +54,38 @@ def asked_for(kind: str) -> Workload:
 
 def load(
     asked: Workload, dump: Path | None, cluster: Cluster, network: str, _out: Path, world: World
-) -> tuple[float, float]:
-    """Seconds of our load, and of its checks once more. Then leaves a dump in `dump`, if given."""
+) -> Cost:
+    """Our load. Then leaves a dump in `dump`, if given."""
     made = load_generators()[asked.generator]
     with made.client(network, world) as client:
-        started_s = time.monotonic()
-        made.load(asked, cluster, client, world)
-        loaded_s = time.monotonic()
-        made.verify(asked, cluster, world)
-        checked_s = time.monotonic()
+        load_s, cpu_s = taken(lambda: made.load(asked, cluster, client, world), cluster, client)
+        again_s, _ = taken(lambda: made.verify(asked, cluster, world), cluster)
     if dump is not None:
         what = ("--format=directory", "--compress=none", "--table=public.*", f"--file={DUMP}")
         run(
             ("pg_dump", _AS_BENCH, f"--jobs={asked.loader_threads}", *what, "bench"), cluster, world
         )
         container(cluster, world).fetch(DUMP, dump)
-    return loaded_s - started_s, checked_s - loaded_s
+    return Cost(load_s, cpu_s, again_s)
 
 
 def restore(
     asked: Workload, dump: Path, cluster: Cluster, _network: str, _out: Path, world: World
-) -> float:
-    """Seconds that PostgreSQL's own tool takes."""
+) -> Cost:
+    """By PostgreSQL's own tool."""
     run(("mkdir", DUMP), cluster, world)
     container(cluster, world).put(dump, DUMP)
     run(("sync",), cluster, world)
-    workers = f"--jobs={asked.loader_threads}"
-    started_s = time.monotonic()
-    run(("pg_restore", _AS_BENCH, workers, "--dbname=bench", DUMP), cluster, world)
-    return time.monotonic() - started_s
+    command = ("pg_restore", _AS_BENCH, f"--jobs={asked.loader_threads}", "--dbname=bench", DUMP)
+    return Cost(*taken(lambda: run(command, cluster, world), cluster))
+
+
+def taken(work: Callable[[], object], cluster: Cluster, *clients: Node) -> tuple[float, float]:
+    """Seconds that pass, and seconds of CPU in the server and those clients."""
+    nodes = (*cluster.nodes, *clients)
+    before_s, started_s = sum(map(cpu_seconds, nodes)), time.monotonic()
+    work()
+    return time.monotonic() - started_s, sum(map(cpu_seconds, nodes)) - before_s
 
 
 def run(argv: Sequence[str], cluster: Cluster, world: World) -> None:
@@ -92,10 +96,12 @@ def container(cluster: Cluster, world: World) -> Container:
     return world.platform.container(container_nodes.container_name(cluster.nodes[0]))
 
 
-def side_by_side(kinds: Sequence[str], repeats: int, world: World) -> dict[str, list[Loading]]:
+def side_by_side(
+    kinds: Sequence[str], repeats: int, world: World
+) -> dict[str, list[tuple[Cost, Cost]]]:
     """Each kind by our loader and by `pg_restore` in turn; which of them is first changes. The load
     that is dumped is the first of a cold machine, and is not counted."""
-    found: dict[str, list[Loading]] = {kind: [] for kind in kinds}
+    found: dict[str, list[tuple[Cost, Cost]]] = {kind: [] for kind in kinds}
     with tempfile.TemporaryDirectory() as folder:
         dumps = {kind: Path(folder) / kind for kind in kinds}
         for kind, dump in dumps.items():
@@ -104,39 +110,41 @@ def side_by_side(kinds: Sequence[str], repeats: int, world: World) -> dict[str, 
         for number in range(1, repeats + 1):
             for kind, dump in dumps.items():
                 world.progress.note(f"repeat {number}/{repeats}: {kind}")
-                found[kind].append(pair(asked_for(kind), dump, number % 2 == 1, world))
+                asked = asked_for(kind)
+                both = [
+                    functools.partial(load, asked, None),
+                    functools.partial(restore, asked, dump),
+                ]
+                turn = 1 if number % 2 else -1
+                ours, theirs = [on_fresh_server(one, world) for one in both[::turn]][::turn]
+                found[kind].append((ours, theirs))
     return found
 
 
-def pair(asked: Workload, dump: Path, ours_first: bool, world: World) -> Loading:
-    def ours() -> tuple[float, float]:
-        return on_fresh_server(functools.partial(load, asked, None), world)
-
-    if ours_first:
-        loaded_s = ours()
-    restore_s = on_fresh_server(functools.partial(restore, asked, dump), world)
-    return Loading(*(loaded_s if ours_first else ours()), restore_s)
-
-
-def table(found: dict[str, list[Loading]]) -> Table:
-    """Medians, with the least and the greatest; the ratio is of the medians, its span of pairs."""
+def table(found: Mapping[str, Sequence[tuple[Cost, Cost]]]) -> Table:
+    """Medians, with the least and the greatest; ratios are of the medians, their spans of pairs."""
     shown = Table(title="loads of some 2,000,000 rows, two workers: medians, least to greatest")
-    for column in ("data set", "n", "ours, s", "pg_restore, s", "ratio", "checks once more, s"):
+    for column in ("", "ours, s", "pg_restore, s", "ratio", "ratio of CPU", "checks again, s"):
         shown.add_column(column)
     for kind, pairs in found.items():
-        ours, theirs = [one.ours_s for one in pairs], [one.restore_s for one in pairs]
-        ratio = statistics.median(ours) / statistics.median(theirs)
+        ours, theirs = [one.load_s for one, _ in pairs], [other.load_s for _, other in pairs]
+        cpu, their_cpu = [one.cpu_s for one, _ in pairs], [other.cpu_s for _, other in pairs]
         shown.add_row(
-            kind,
-            str(len(pairs)),
+            f"{kind}, n = {len(pairs)}",
             spread(ours),
             spread(theirs),
-            spread([one.ours_s / one.restore_s for one in pairs], ratio),
-            spread([one.again_s for one in pairs]),
+            ratio(ours, theirs),
+            ratio(cpu, their_cpu),
+            spread([one.again_s for one, _ in pairs]),
         )
     return shown
 
 
+def ratio(ours: Sequence[float], theirs: Sequence[float]) -> str:
+    of_pairs = [one / other for one, other in zip(ours, theirs, strict=True)]
+    return spread(of_pairs, statistics.median(ours) / statistics.median(theirs))
+
+
 def spread(values: Sequence[float], middle: float | None = None) -> str:
     middle = statistics.median(values) if middle is None else middle
-    return f"{middle:.2f} ({min(values):.2f} to {max(values):.2f})"
+    return f"{middle:.2f} ({min(values):.2f}–{max(values):.2f})"
