@@ -40,8 +40,8 @@ from orchestrator.planning import project_files
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
 from tests import CACHE, ROOT
-from tests.bench.bench_tpcc import SERVER, cpu_seconds, on_fresh_server
 from tests.bench.bench_tpcc import workload as tpcc
+from tests.bench.fresh_servers import SERVER, cpu_seconds, on_fresh_server
 
 THREADS, WARMUP_S, MEASURE_S = 16, 1.0, 6.0
 HELD_CORES = 0.2

@@ -34,7 +34,7 @@ from orchestrator.powers import World
 from orchestrator.system import sql
 from orchestrator.tiers.unlimited import UnlimitedTier
 from tests.bench.bench_sysbench import NETWORK, STATEMENTS, pairs
-from tests.bench.bench_tpcc import NO_TIER, SERVER, cpu_seconds
+from tests.bench.fresh_servers import NO_TIER, SERVER, cpu_seconds
 
 THREADS, WARMUP_S, IGNORED_S = 4, 5.0, 1.0
 GRANT = "ALTER ROLE bench SUPERUSER"  # to turn it on and off in a session

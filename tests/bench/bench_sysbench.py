@@ -37,7 +37,8 @@ from orchestrator.powers import World
 from orchestrator.system import sql
 from orchestrator.tiers.unlimited import UnlimitedTier
 from tests import ROOT
-from tests.bench.bench_tpcc import NO_TIER, SERVER, beside, cpu_seconds
+from tests.bench.bench_tpcc import beside
+from tests.bench.fresh_servers import NO_TIER, SERVER, cpu_seconds
 
 NETWORK = "tierbench-bench"
 DATASET = Dataset("sysbench-tables", {"tables": 4, "table_size": 250_000})

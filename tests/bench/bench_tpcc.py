@@ -1,18 +1,20 @@
 """The TPC-C-derived load generators side by side: load, client CPU per transaction, NOPM.
 
     make bench NAME=tpcc [ARGS="--repeats 3"]
-    python -m tests.bench.bench_tpcc --recording [--repeats 12]
+    make bench NAME=tpcc ARGS="--loads [tpcc sysbench bulk]"
+    make bench NAME=tpcc ARGS="--recording --repeats 12"
 
 Goal: what the built-in workload costs beside its peers, on one PostgreSQL of this machine now.
-Peers run where they are installed: BenchBase by BENCHBASE_HOME, go-tpc by the PATH; `pg_restore`
-only loads: the same rows by bare COPY, then keys, with as many workers as ours. All have foreign
-keys, as BenchBase always has, except where the name says otherwise. Method: each
-repeat starts a fresh server on this machine's own disk (no tier) for each program in turn, so the
-programs alternate; 4 warehouses, 8 terminals, no think time; medians of the repeats. Client CPU is
-that of the client's container (of the process for go-tpc) over warm-up and window, divided by all
+Peers run where they are installed: BenchBase by BENCHBASE_HOME, go-tpc by the PATH. All have
+foreign keys, as BenchBase always has, except where the name says otherwise. Method: each repeat
+starts a fresh server on this machine's own disk (no tier) for each program in turn, so the programs
+alternate; 4 warehouses, 8 terminals, no think time; medians of the repeats. Client CPU is that of
+the client's container (of the process for go-tpc) over warm-up and window, divided by all
 transactions of that time; the start of BenchBase's Java machine is in it. Each load is followed by
-the same settling (VACUUM, ANALYZE, checkpoint), outside the figures. `--recording` instead measures
-what it costs to keep every transaction: throughput with and without, in turn, on one server.
+the same settling (VACUUM, ANALYZE, checkpoint), outside the figures. `--loads` instead measures our
+loaders beside `pg_restore` (tests/bench/restores.py), all three kinds of tables or those named.
+`--recording` measures what it costs to keep every transaction: throughput with and without, in
+turn, on one server.
 """
 
 from __future__ import annotations
@@ -26,83 +28,68 @@ import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
 
 from rich.console import Console
 from rich.table import Table
 
 from orchestrator.cli.app import App
 from orchestrator.cli.console import ConsoleProgress, LastingConsole
-from orchestrator.collectors.cgroup import CgroupCollector
-from orchestrator.databases.common import container_nodes
-from orchestrator.databases.postgresql import PSQL, PostgreSQL
+from orchestrator.databases.postgresql import PostgreSQL
 from orchestrator.errors import UnavailableError
 from orchestrator.load_generators import bind, load_generators
-from orchestrator.model import Cluster, ClusterSpec, Node, NodeSize, Workload
-from orchestrator.parts import ClientLoad, NodesData
+from orchestrator.model import Cluster, Workload
+from orchestrator.parts import ClientLoad
 from orchestrator.planning import project_files
-from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
-from orchestrator.tiers.unlimited import UnlimitedTier
 from tests import ROOT
-from tests.tiers import a_tier
+from tests.bench import restores
+from tests.bench.fresh_servers import SERVER, cpu_seconds, on_fresh_server
 
 RECORDING_S = 12.0
 WAREHOUSES, TERMINALS, WARMUP_S, MEASURE_S = 4, 8, 5.0, 25.0
-SERVER = ClusterSpec(
-    "postgresql", 1, 1, NodeSize(float(LocalMachine().facts().cpus), 4 * 2**30, 20 * 2**30)
-)
-NO_TIER = a_tier("none", "no tier", "none", None, None)
 _SYSBENCH_RATE = re.compile(r"transactions: +\d+ +\(([\d.]+) per sec")
 _GO_TPC_COUNT = re.compile(r"^\[Summary\] (\w+) - Takes\(s\): ([\d.]+), Count: (\d+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Cost:
-    """One repeat of one program. None: it only loads."""
+    """One repeat of one program."""
 
     load_s: float
-    cpu_ms_per_transaction: float | None = None
-    nopm: float | None = None
+    cpu_ms_per_transaction: float
+    nopm: float
 
 
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--repeats", type=int, default=3)
     arguments.add_argument("--recording", action="store_true")
+    arguments.add_argument("--loads", nargs="*", choices=restores.KINDS, metavar="KIND")
     asked = arguments.parse_args()
-    repeats = asked.repeats
     console = Console()
     progress = ConsoleProgress(LastingConsole(stderr=True))
-    costs: dict[str, list[Cost]] = {}
     app = App(progress=progress)
     world = app.world()
     with app.alone(world.platform):
         world.platform.sweep()
         if asked.recording:
-            ratios = on_fresh_server(functools.partial(recording, repeats), world)
-            progress.done()
-            console.print(
-                f"throughput, kept / not kept: {beside(ratios, [1.0], '')}, n = {repeats}"
-            )
-            return 0
-        programs = installed(world, console)
-        for number in range(1, repeats + 1):
-            for name, program in programs.items():
-                progress.note(f"repeat {number}/{repeats}: {name}")
-                costs.setdefault(name, []).append(on_fresh_server(program, world))
+            ratios = on_fresh_server(functools.partial(recording, asked.repeats), world)
+            found = beside(ratios, [1.0], "")
+            shown: Table | str = f"throughput, kept / not kept: {found}, n = {asked.repeats}"
+        elif asked.loads is not None:
+            kinds = asked.loads or list(restores.KINDS)
+            shown = restores.table(restores.side_by_side(kinds, asked.repeats, world))
+        else:
+            shown = table(costs(installed(world, console), asked.repeats, world))
     progress.done()
-    show(costs, console)
+    console.print(shown)
     return 0
 
 
-T = TypeVar("T")
 Program = Callable[[Cluster, str, Path, World], Cost]
 
 
@@ -111,7 +98,6 @@ def installed(world: World, console: Console) -> dict[str, Program]:
     found: dict[str, Program] = {
         "built-in": generator(workload(None)),
         "built-in, no foreign keys": generator(workload(None, foreign_keys=False)),
-        "pg_restore": bare_copy,
     }
     try:
         load_generators()["benchbase"].check(workload("benchbase"), SERVER, world)
@@ -126,16 +112,13 @@ def installed(world: World, console: Console) -> dict[str, Program]:
     return found
 
 
-def on_fresh_server(program: Callable[[Cluster, str, Path, World], T], world: World) -> T:
-    assert SERVER.node is not None
-    with ExitStack() as up:
-        sizes = [SERVER.node.disk_bytes]
-        disks = up.enter_context(UnlimitedTier().attached(NO_TIER, NodesData(sizes), world))
-        network = up.enter_context(world.platform.network("tierbench-bench", 1))
-        running = PostgreSQL().running(SERVER, disks.volumes, network, world)
-        cluster = up.enter_context(running)
-        out = Path(up.enter_context(tempfile.TemporaryDirectory()))
-        return program(cluster, "tierbench-bench", out, world)
+def costs(programs: Mapping[str, Program], repeats: int, world: World) -> dict[str, list[Cost]]:
+    found: dict[str, list[Cost]] = {name: [] for name in programs}
+    for number in range(1, repeats + 1):
+        for name, program in programs.items():
+            world.progress.note(f"repeat {number}/{repeats}: {name}")
+            found[name].append(on_fresh_server(program, world))
+    return found
 
 
 def workload(name: str | None, foreign_keys: bool = True) -> Workload:
@@ -198,34 +181,6 @@ def recording(
     return ratios
 
 
-def bare_copy(cluster: Cluster, network: str, out: Path, world: World) -> Cost:
-    """What PostgreSQL's own tool takes for rows, keys and foreign keys that are there already."""
-    asked = workload(None)
-    made = load_generators()[asked.generator]
-    with made.client(network, world) as client:
-        made.load(asked, cluster, client, world)
-    user, workers = "--username=bench", f"--jobs={asked.loader_threads}"
-    dump = (
-        "--format=directory",
-        "--compress=none",
-        "--table=public.*",
-        "--file=/data/dump",
-        "bench",
-    )
-    up = cluster.nodes
-    run = functools.partial(container_nodes.run, up[0], timeout_s=600, world=world, watched=up)
-    run(("pg_dump", user, workers, *dump))
-    run((*PSQL, "--command=DROP OWNED BY bench"))
-    started_s = time.monotonic()
-    run(("pg_restore", user, workers, "--dbname=bench", "/data/dump"))
-    return Cost(time.monotonic() - started_s)
-
-
-def cpu_seconds(client: Node) -> float:
-    readings = CgroupCollector(lambda _: LocalMachine()).read([client], 0.0)
-    return next(one.value for one in readings if one.metric == "cpu_seconds_total")
-
-
 def go_tpc(foreign_keys: bool, cluster: Cluster, _network: str, _out: Path, world: World) -> Cost:
     """On this machine, straight to the container's address as the others go, not by a proxy. Its
     driver (lib/pq) takes the password from PGPASSWORD if the command line has none."""
@@ -258,14 +213,14 @@ def children_cpu_seconds() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def show(costs: dict[str, list[Cost]], console: Console) -> None:
+def table(costs: Mapping[str, Sequence[Cost]]) -> Table:
     """Medians, and each as a multiple of the built-in's."""
-    table = Table(title=f"{WAREHOUSES} warehouses, {TERMINALS} terminals, no think time: medians")
+    shown = Table(title=f"{WAREHOUSES} warehouses, {TERMINALS} terminals, no think time: medians")
     for column in ("program", "n", "load", "client CPU per transaction", "NOPM"):
-        table.add_column(column)
+        shown.add_column(column)
     base = costs["built-in"]
     for name, found in costs.items():
-        table.add_row(
+        shown.add_row(
             name,
             str(len(found)),
             beside([one.load_s for one in found], [one.load_s for one in base], "s"),
@@ -276,13 +231,10 @@ def show(costs: dict[str, list[Cost]], console: Console) -> None:
             ),
             beside([one.nopm for one in found], [one.nopm for one in base], ""),
         )
-    console.print(table)
+    return shown
 
 
-def beside(found: Sequence[float | None], of_base: Sequence[float | None], unit: str) -> str:
-    values, base = ([one for one in each if one is not None] for each in (found, of_base))
-    if not values:
-        return "–"
+def beside(values: Sequence[float], base: Sequence[float], unit: str) -> str:
     value = statistics.median(values)
     spread = f"{min(values):.3g} to {max(values):.3g}"
     return f"{value:.3g} {unit} (× {value / statistics.median(base):.2f}; {spread})".replace(

@@ -13,12 +13,20 @@ local ffi = require("ffi")
 local MODULUS, MULTIPLIER = 2147483647, 48271
 local ZERO, TAB, NEWLINE = 48, 9, 10
 local ID_AT, K_AT, PAD_AT, PAD_END = 0, 13, 24, 99
-local WIDTH, NUMBERS = 10, 7
 local floor, format = math.floor, string.format
 
 local formula = {ROW_BYTES = 100, BLOCK = 1000000000}
 
-local function after(n) return n % MODULUS * MULTIPLIER % MODULUS end
+-- For n below MODULUS. 2^31 is 1 modulo MODULUS, so what a product has above 31 bits is added to
+-- these; a division takes longer.
+local function next_of(n)
+   local product = n * MULTIPLIER
+   local high = floor(product * 2^-31)
+   local sum = product - high * 2^31 + high
+   return sum < MODULUS and sum or sum - MODULUS
+end
+
+local function after(id) return next_of(id % MODULUS) end
 
 -- All numbers of four digits: a row is put together from these, which takes a fifth of the time.
 local four_digits = ffi.new("uint32_t[10000]")
@@ -39,21 +47,34 @@ local function put_10(at, value)
    put_8(at + 2, value - high * 1e8)
 end
 
+-- Seven numbers, written out: a loop within that over the rows takes LuaJIT three times as long.
+local function put_pad(at, n)
+   n = next_of(n)
+   put_10(at, n)
+   n = next_of(n)
+   put_10(at + 10, n)
+   n = next_of(n)
+   put_10(at + 20, n)
+   n = next_of(n)
+   put_10(at + 30, n)
+   n = next_of(n)
+   put_10(at + 40, n)
+   n = next_of(n)
+   put_10(at + 50, n)
+   n = next_of(n)
+   put_10(at + 60, n)
+   local last = next_of(n) % 100000
+   at[70] = ZERO + floor(last / 10000)
+   put_4(at + 71, last % 10000)
+end
+
 local function put_row(at, id)
-   local high, n = floor(id / 1e8), after(id)
+   local high, k = floor(id / 1e8), after(id)
    put_4(at + ID_AT, high)
    put_8(at + ID_AT + 4, id - high * 1e8)
-   put_10(at + K_AT, n)
+   put_10(at + K_AT, k)
+   put_pad(at + PAD_AT, k)
    at[K_AT - 1], at[PAD_AT - 1], at[PAD_END] = TAB, TAB, NEWLINE
-   local k, pad = n, at + PAD_AT
-   for _ = 1, NUMBERS do
-      n = after(n)
-      put_10(pad, n)
-      pad = pad + WIDTH
-   end
-   local last = after(n) % 100000
-   pad[0] = ZERO + floor(last / 10000)
-   put_4(pad + 1, last % 10000)
    return k
 end
 
