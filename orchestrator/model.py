@@ -213,6 +213,7 @@ class Plan:
     p99_margin_pct: float = 20.0
     retry_failed: int = 0
     weights: Mapping[str, float] = field(default_factory=dict)  # of workloads, for the one answer
+    probes: tuple[Workload, ...] = ()  # measured once on each tier, and judged by nothing
     schema_version: int = 2
 
     @property
@@ -225,11 +226,16 @@ class Plan:
         """The profiles that are compared and decided on: all but the twin."""
         return tuple(profile for profile in self.profiles if profile.name != self.twin)
 
+    @property
+    def measured(self) -> tuple[Workload, ...]:
+        """Its workloads, and behind them the probes."""
+        return (*self.workloads, *self.probes)
+
     def profile(self, name: str) -> Profile:
         return next(profile for profile in self.profiles if profile.name == name)
 
     def workload(self, name: str) -> Workload:
-        return next(workload for workload in self.workloads if workload.name == name)
+        return next(workload for workload in self.measured if workload.name == name)
 
 
 # ------------------------------------------------------------------ what runs

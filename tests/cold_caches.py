@@ -51,6 +51,6 @@ def a_run(held_first: float = 0.0, held: float = HELD, slow: float = 1.0) -> Run
 def by_key(run: RunData) -> RunData:
     """The run as one of selects by key, from four tables."""
     data = Dataset("sysbench-tables", {"tables": 4, "table_size": 1_500_000})
-    reading = {"script": "sysbench/point_select.lua", "writes": False, "dataset": data}
-    workload = replace(run.record.workload, **reading)
+    script, load = "sysbench/point_select.lua", run.record.workload
+    workload = replace(load, script=script, writes=False, dataset=data)
     return replace(run, record=replace(run.record, workload=workload))

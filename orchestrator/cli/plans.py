@@ -105,6 +105,9 @@ def _window(draft: PlanDraft) -> PlanDraft:
 def _order(draft: PlanDraft) -> Plan:
     """The runs, in their order."""
     request = draft.request
+    probes = factors.probes(draft.workloads) if request.probe else ()
+    said = message("probes", names=listed([load.name for load in probes]), s=factors.PROBE_S)
+    quiet = [Note("other", said)] if probes else []
     subject = draft.of_files[0].name if len(draft.of_files) == 1 else "compare"
     ordered = plan.make_plan(
         shortened("-".join([subject, *(profile.name for profile in draft.profiles)]), 80),
@@ -113,7 +116,8 @@ def _order(draft: PlanDraft) -> Plan:
         latency_at_pct=draft.latency_at_pct,
         looks=_looks(request),
         platform=draft.platform,
-        notes=(*draft.notes, *plan_notes.of_tiers(draft.profiles)),
+        notes=(*draft.notes, *plan_notes.of_tiers(draft.profiles), *quiet),
+        probes=probes,
         overrides=tuple(request.overrides or ()),
         weights=_weights(request, draft.workloads),
         **{option: getattr(request, option) for option in _AS_ASKED},

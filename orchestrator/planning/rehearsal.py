@@ -34,9 +34,13 @@ def rehearsed(plan: Plan) -> Plan:
         )
         for profile in plan.profiles
     )
-    workloads = tuple(replace(load, generator=DRY) for load in plan.workloads)
-    notes = (note for note in plan.notes if note.kind != "campaign cost")  # nothing is rented
-    return replace(plan, profiles=profiles, workloads=workloads, notes=(NOTE, *notes))
+    workloads, probes = (
+        tuple(replace(load, generator=DRY) for load in loads)
+        for loads in (plan.workloads, plan.probes)
+    )
+    kept = (note for note in plan.notes if note.kind != "campaign cost")  # nothing is rented
+    notes = (NOTE, *kept)
+    return replace(plan, profiles=profiles, workloads=workloads, probes=probes, notes=notes)
 
 
 def is_rehearsed(profile: Profile, workload: Workload) -> bool:

@@ -58,9 +58,10 @@ def with_memory(
     memory_bytes = memory_bytes or has_bytes
     if not LEAST <= (share := memory_bytes / has_bytes / times) <= 1:
         asked, least, most = map(format_bytes, (memory_bytes, LEAST * has_bytes, has_bytes))
-        shares = {"share_pct": 100 * share, "least_pct": 100 * LEAST}
+        if data:
+            asked, least, most = (f"{100 * of:.0f} %" for of in (share, LEAST, 1.0))
         name = "data not seen" if data else "memory not seen"
-        raise failure(UsageError, name, run=slug, asked=asked, least=least, most=most, **shares)
+        raise failure(UsageError, name, run=slug, asked=asked, least=least, most=most)
     own_bytes = total[-1, 3] - system.nodes * shared_bytes
     fewer_bytes = system.nodes * (has_bytes - memory_bytes)
     if "shared_buffers" not in run.record.profile.cluster.settings:  # a share of memory

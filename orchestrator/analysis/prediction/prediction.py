@@ -157,9 +157,10 @@ def _figure(simulated: Sequence[Simulated], metric: str) -> float:
 
 
 def quiet_run(campaign: Results, run: RunData) -> RunData | None:
-    """The quietest run of the same tier, script and data with fewer sessions, not held at a cap."""
-    tier, own, cpus = run.record.profile.name, run.record.workload, machine_cpus(campaign)
-    every = [other for other in campaign.done if other.record.profile.name == tier]
+    """The quietest run of the same tier, script and data with fewer sessions, not held at a cap: a
+    probe, or one of a sweep."""
+    own, cpus = run.record.workload, machine_cpus(campaign)
+    every = [other for other in campaign.done if other.record.profile == run.record.profile]
     loads = ((other.record.workload, other) for other in every if time_at_cap(other, cpus) < CAPPED)
     quiet = [
         (load.threads, other.record.run.number, other)

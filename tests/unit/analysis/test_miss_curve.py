@@ -151,7 +151,7 @@ def test_what_was_not_seen_is_refused_and_says_what_would_tell(
         (
             0.0,
             2.5,
-            "read with 40 % of the memory that it had for each byte of data, but with 50 to",
+            "read with 40 % of the memory that it had for each byte of data, but with 50 % to",
         ),
         (0.75, 2.0, "read with 38 %"),
         (0.0, 0.8, "read with 125 %"),
