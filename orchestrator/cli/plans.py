@@ -107,7 +107,7 @@ def _order(draft: PlanDraft) -> Plan:
     request = draft.request
     probes = factors.probes(draft.workloads) if request.probe else ()
     said = message("probes", names=listed([load.name for load in probes]), s=factors.PROBE_S)
-    quiet = [Note("other", said)] if probes else []
+    quiet = [Note("probes", said)] if probes else []
     subject = draft.of_files[0].name if len(draft.of_files) == 1 else "compare"
     ordered = plan.make_plan(
         shortened("-".join([subject, *(profile.name for profile in draft.profiles)]), 80),

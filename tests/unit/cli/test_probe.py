@@ -18,7 +18,7 @@ from orchestrator.model import Plan
 from orchestrator.planning import durations, factors, rehearsal
 from orchestrator.planning.plan import as_used, grown
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import method
+from orchestrator.report.sections import caveats, method
 from orchestrator.run import resuming
 from orchestrator.system import store
 from tests.apps import an_app
@@ -171,8 +171,12 @@ def test_a_prediction_takes_it_and_no_verdict_does() -> None:
 
 def test_the_report_has_it_among_the_runs_as_what_it_is() -> None:
     _, probed = measured()
-    shown = str(method.section(ReportIndex(probed, judge(probed))))
-    assert "tpcc-probe" in shown
+    (note,) = [note for note in plan_of().notes if note.kind == "probes"]
+    probed = replace(probed, plan=replace(probed.plan, notes=(note,)))
+    index = ReportIndex(probed, judge(probed))
+    assert "tpcc-probe" in str(method.section(index))
+    (stamp,) = [stamp for stamp in caveats.stamps(index) if stamp.label == "Probes"]
+    assert "enters no verdict, no decision and no figure of a tier" in stamp.text
 
 
 def test_a_campaign_with_one_is_gone_on_with(tmp_path: Path) -> None:
