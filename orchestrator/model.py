@@ -238,10 +238,9 @@ class Plan:
         return next(workload for workload in self.measured if workload.name == name)
 
 
-# ------------------------------------------------------------------ what runs
+# ------------------------------------------------------------------ what runs, and what it leaves
 
 CLIENT = "client"  # the name of a run's only client; of several: "client-1", …
-
 # Names in `Node.sources`.
 NODE_EXPORTER, DISK_DEVICE, PRESSURE = "node-exporter", "disk-device", "node-exporter-pressure"
 
@@ -355,9 +354,6 @@ class Cluster:
     def tls(self) -> Tls:
         """Of all its endpoints; the default if it has none."""
         return self.endpoints[0].tls if self.endpoints else TLS_IF_OFFERED
-
-
-# ------------------------------------------------------------------ what a run leaves
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from orchestrator.keys import strict_yaml
 from orchestrator.keys.messages import failure
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective
-from orchestrator.planning import profiles, project_files, sizes
+from orchestrator.planning import factors, profiles, project_files
 from orchestrator.planning.slo import parse
 from orchestrator.report.sections import method, predicted
 from orchestrator.run import observing
@@ -40,7 +40,7 @@ from orchestrator.units import format_bytes, format_quantity, listed, parse_size
 RunArgument = Annotated[str, Argument(help="A run's folder, CAMPAIGN/RUN, or a run of latest.")]
 TiersOption = Annotated[list[str] | None, Option("--tier")]
 MemoryOption = Annotated[str | None, Option(callback=asked.read_by(parse_size))]
-DataOption = Annotated[str | None, Option(callback=asked.read_by(sizes.data_value))]
+DataOption = Annotated[str | None, Option(callback=asked.read_by(factors.data_value))]
 CHANCES = (0.9, 0.5, 0.1)  # likely, even, not negligible: the cheapest of each is worth measuring
 SHOWN = 12  # of the tiers that may meet an SLO, the cheapest
 LEAST_BYTES = 12 * 2**30  # nodes' disks at the scale laptop, at which `init` reads what it writes
@@ -134,7 +134,7 @@ def _predictor(
         lacks = f"has no finished run {slug!r}" if slug else "is a campaign: name one of its runs"
         raise UsageError(f"{loaded.name} {lacks}", advice=f"it has {runs}")
     asked_bytes = parse_size(memory) if memory else 0
-    value = sizes.data_value(data) if data else None
+    value = factors.data_value(data) if data else None
     return loaded, Predictor(loaded, of_name[0], hour, asked_bytes, value)
 
 
@@ -156,9 +156,8 @@ def _predictions(
 def _check_room(predictor: Predictor, tier: str, holds: int | None) -> None:
     """UsageError if disks of so many bytes (None: unknown) are too small for the data asked for."""
     if holds is not None and holds < predictor.disk_bytes:
-        sizes_of = map(format_bytes, (holds, predictor.disk_bytes))
-        told = dict(zip(("holds", "needed"), sizes_of, strict=True))
-        raise failure(UsageError, "disk too small", tier=tier, **told)
+        held, needed = map(format_bytes, (holds, predictor.disk_bytes))
+        raise failure(UsageError, "disk too small", tier=tier, holds=held, needed=needed)
 
 
 def _machines(own: str | None, root: Path) -> dict[str, str]:

@@ -34,13 +34,11 @@ def rehearsed(plan: Plan) -> Plan:
         )
         for profile in plan.profiles
     )
-    workloads, probes = (
-        tuple(replace(load, generator=DRY) for load in loads)
-        for loads in (plan.workloads, plan.probes)
-    )
+    workloads = tuple(replace(load, generator=DRY) for load in plan.measured)
     kept = (note for note in plan.notes if note.kind != "campaign cost")  # nothing is rented
-    notes = (NOTE, *kept)
-    return replace(plan, profiles=profiles, workloads=workloads, probes=probes, notes=notes)
+    changed = replace(plan, profiles=profiles, notes=(NOTE, *kept))
+    judged = len(plan.workloads)
+    return replace(changed, workloads=workloads[:judged], probes=workloads[judged:])
 
 
 def is_rehearsed(profile: Profile, workload: Workload) -> bool:

@@ -13,7 +13,6 @@ from orchestrator.planning import factors
 from orchestrator.planning.costs import most_s
 from orchestrator.planning.durations import ROW_BYTES, WAREHOUSE_BYTES, data_bytes
 from orchestrator.planning.factors import data_size as data_size
-from orchestrator.planning.factors import data_value as data_value
 from orchestrator.planning.plan import EXISTING
 from orchestrator.units import format_bytes, format_seconds, listed, parse_size
 
@@ -76,8 +75,8 @@ def at_data(profile: Profile, load: Workload, value: Varied) -> Workload:
         return _of_bytes(load, _data_bytes(profile, value.value))
     given = load.dataset.parameters
     if value.factor not in (known := [key for key in ("tables", *KEYS) if key in given]):
-        told = {"load": load.name, "key": value.factor, "keys": listed(known)}
-        raise failure(UsageError, "no such data", **told)
+        key, keys = value.factor, listed(known)
+        raise failure(UsageError, "no such data", load=load.name, key=key, keys=keys)
     parameters = {**given, value.factor: int(value.number or 0)}
     return replace(load, dataset=replace(load.dataset, parameters=parameters))
 

@@ -15,7 +15,7 @@ from orchestrator.cli import dry_run
 from orchestrator.errors import UsageError
 from orchestrator.keys.schema import DRY
 from orchestrator.model import Plan
-from orchestrator.planning import durations, factors, rehearsal
+from orchestrator.planning import durations, probes, rehearsal
 from orchestrator.planning.plan import as_used, grown
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import caveats, method
@@ -137,7 +137,7 @@ def measured() -> tuple[Results, Results]:
     plain = build_campaign(
         profiles=["premium", "ultra"], workloads=["tpcc"], repetitions=2, nodes=1
     )
-    (probe,) = factors.probes(plain.plan.workloads)
+    (probe,) = probes.of(plain.plan.workloads)
     runs = tuple(replace(run, number=run.number + 2) for run in plain.plan.runs)
     quiet = [
         replace(runs[0], number=n, workload=probe.name, profile=tier, repetition=1)
