@@ -60,8 +60,8 @@ def with_memory(
         asked, least, most = map(format_bytes, (memory_bytes, LEAST * has_bytes, has_bytes))
         if data:
             asked, least, most = (f"{100 * of:.0f} %" for of in (share, LEAST, 1.0))
-        name = "data not seen" if data else "memory not seen"
-        raise failure(UsageError, name, run=slug, asked=asked, least=least, most=most)
+        told = {"asked": asked, "least": least, "most": most}
+        raise failure(UsageError, "data not seen" if data else "memory not seen", run=slug, **told)
     own_bytes = total[-1, 3] - total[0, 3] - system.nodes * shared_bytes
     fewer_bytes = system.nodes * (has_bytes - memory_bytes)
     if "shared_buffers" not in run.record.profile.cluster.settings:  # a share of memory
