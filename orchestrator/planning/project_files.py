@@ -131,8 +131,8 @@ def bought(root: Path, text: str, vm: str | None = None) -> tuple[Tier, int | No
     hold together (None: unknown). UsageError as of `tier`."""
     row, _, given = text.partition(":")
     changes = [key for key in given.split(",") if key]
-    made, size_bytes = tier(root, row, changes, parse.ANY_SCALE, vm=vm)
-    return made, size_bytes and size_bytes * made.count
+    chosen, size_bytes = tier(root, row, changes, parse.ANY_SCALE, vm=vm)
+    return chosen, size_bytes and size_bytes * chosen.count
 
 
 def key_and_value(change: str) -> tuple[str, str]:
