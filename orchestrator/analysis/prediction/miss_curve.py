@@ -27,10 +27,10 @@ from orchestrator.errors import UsageError
 from orchestrator.keys.messages import failure
 from orchestrator.units import format_bytes
 
-# What nine errors of reads in ten stay below, as logarithms, with less memory and of more data,
-# down to that share of the memory (docs/PREDICTION.md, on real parts).
-READ_ERROR, DATA_ERROR, LEAST = 0.13, 0.17, 0.5
-BAND = 0.05  # of a size, on both sides of it: reads are taken over so much
+# What nine errors of reads in ten stay below, as a logarithm, down to that share of the memory
+# (docs/PREDICTION.md, on real parts).
+READ_ERROR, LEAST = 0.13, 0.5
+BAND = 0.15  # of a size, on both sides: reads are taken over so much, as a second may fill a tenth
 COLD = 0.3  # of the cache may be filled when the load begins: the server needs some of it
 
 
@@ -79,6 +79,5 @@ def with_memory(
         (times * until, max(reads, then), wrote) for until, reads, wrote in system.stages
     )
     other_s = system.other_s * (then + writes) / (now + writes)  # of disks' programs
-    of_reads = DATA_ERROR if data else READ_ERROR
-    error = math.hypot(T90 * math.sqrt(1 / ios_in), of_reads)
+    error = math.hypot(T90 * math.sqrt(1 / ios_in), READ_ERROR)
     return replace(system, stages=stages, other_s=other_s), error
