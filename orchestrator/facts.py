@@ -14,7 +14,7 @@ NoteKind = Literal[
     "fallback database", "preferred database", "fewer nodes", "nodes as asked", "other scale",
     "approximate limits", "burst scaled", "longer windows", "many windows", "rehearsal",
     "campaign cost", "unlike disks", "one disk of several", "no effect", "prices", "left behind",
-    "unfinished", "data as asked", "planned in time",
+    "unfinished", "data as asked", "planned in time", "probes",
     "interrupted", "gone on despite", "other",
 ]
 PhaseName = Literal[

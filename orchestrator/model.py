@@ -213,6 +213,7 @@ class Plan:
     p99_margin_pct: float = 20.0
     retry_failed: int = 0
     weights: Mapping[str, float] = field(default_factory=dict)  # of workloads, for the one answer
+    probes: tuple[Workload, ...] = ()  # measured once on each tier, and judged by nothing
     schema_version: int = 2
 
     @property
@@ -225,17 +226,21 @@ class Plan:
         """The profiles that are compared and decided on: all but the twin."""
         return tuple(profile for profile in self.profiles if profile.name != self.twin)
 
+    @property
+    def measured(self) -> tuple[Workload, ...]:
+        """Its workloads, and behind them the probes."""
+        return (*self.workloads, *self.probes)
+
     def profile(self, name: str) -> Profile:
         return next(profile for profile in self.profiles if profile.name == name)
 
     def workload(self, name: str) -> Workload:
-        return next(workload for workload in self.workloads if workload.name == name)
+        return next(workload for workload in self.measured if workload.name == name)
 
 
-# ------------------------------------------------------------------ what runs
+# ------------------------------------------------------------------ what runs, and what it leaves
 
 CLIENT = "client"  # the name of a run's only client; of several: "client-1", …
-
 # Names in `Node.sources`.
 NODE_EXPORTER, DISK_DEVICE, PRESSURE = "node-exporter", "disk-device", "node-exporter-pressure"
 
@@ -349,9 +354,6 @@ class Cluster:
     def tls(self) -> Tls:
         """Of all its endpoints; the default if it has none."""
         return self.endpoints[0].tls if self.endpoints else TLS_IF_OFFERED
-
-
-# ------------------------------------------------------------------ what a run leaves
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import pandas as pd
 
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import counters
+from orchestrator.model import Dataset
 from tests.campaigns import SHAPES, build_campaign
 
 GIB = 2**30
@@ -45,3 +46,11 @@ def a_run(held_first: float = 0.0, held: float = HELD, slow: float = 1.0) -> Run
     facts = {**run.record.facts["database"], "shared_buffers_bytes": SHARED}
     record = replace(run.record, facts={**run.record.facts, "database": facts})
     return replace(run, record=record, sampled=counters.Samples(parts))
+
+
+def by_key(run: RunData) -> RunData:
+    """The run as one of selects by key, from four tables."""
+    data = Dataset("sysbench-tables", {"tables": 4, "table_size": 1_500_000})
+    script, load = "sysbench/point_select.lua", run.record.workload
+    workload = replace(load, script=script, writes=False, dataset=data)
+    return replace(run, record=replace(run.record, workload=workload))

@@ -70,7 +70,7 @@ def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
     """Replays what a running cluster asked of its disks against all disks of the catalog; loads
     nothing."""
     catalog, size_bytes = project_files.catalog(app.root), units.parse_size(options.size)
-    source = project_files.bought(app.root, options.source) if options.source else None
+    source = project_files.bought(app.root, options.source)[0] if options.source else None
     folder, misses = results / f"{clock.stamp(app.clock.now())}-observed", list[str]()
     if options.exporter or options.profile:  # the same line goes on in the same folder
         names = ("exporter", "device", "last", "profile", "calibrate")

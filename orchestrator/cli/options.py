@@ -139,6 +139,7 @@ class Options(Measuring):
         str | None,
         among("disk, network, commit", "the same runs again without it.", metavar="STAGE,…"),
     ] = None
+    probe: bool = False
     gate_every: Annotated[int | None, Option(min=1)] = None
     drain: bool = False
     warmup: Literal["fixed", "steady"] = "fixed"

@@ -21,7 +21,7 @@ from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys.messages import failure, message
 from orchestrator.model import ClusterSpec, NodeSize, Note, Placing, Plan, Profile, Workload
 from orchestrator.parts import AUTO, KeepsIntervals
-from orchestrator.planning import costs, factors, machines, overrides, plan, sizes, windows
+from orchestrator.planning import costs, factors, machines, overrides, plan, probes, sizes, windows
 from orchestrator.planning import notes as plan_notes
 from orchestrator.planning.profiles import ANY_SCALE
 from orchestrator.planning.project_files import read as read_files
@@ -104,6 +104,9 @@ def _window(draft: reading.PlanDraft) -> reading.PlanDraft:
 def _order(draft: reading.PlanDraft) -> Plan:
     """The runs, in their order."""
     request = draft.request
+    quiet = probes.of(draft.workloads) if request.probe else ()
+    said = message("probes", names=listed([load.name for load in quiet]), s=probes.PROBE_S)
+    of_probes = [Note("probes", said)] if quiet else []
     subject = draft.of_files[0].name if len(draft.of_files) == 1 else "compare"
     ordered = plan.make_plan(
         shortened("-".join([subject, *(profile.name for profile in draft.profiles)]), 80),
@@ -112,7 +115,8 @@ def _order(draft: reading.PlanDraft) -> Plan:
         latency_at_pct=draft.latency_at_pct,
         looks=_looks(request),
         platform=draft.platform,
-        notes=(*draft.notes, *plan_notes.of_tiers(draft.profiles)),
+        notes=(*draft.notes, *plan_notes.of_tiers(draft.profiles), *of_probes),
+        probes=quiet,
         overrides=tuple(request.overrides or ()),
         weights=_weights(request, draft.workloads),
         **{option: getattr(request, option) for option in _AS_ASKED},

@@ -26,19 +26,21 @@ from orchestrator.cli.init import CLUSTERS
 from orchestrator.errors import UsageError
 from orchestrator.histories import files
 from orchestrator.keys import strict_yaml
+from orchestrator.keys.messages import failure
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective
-from orchestrator.planning import profiles, project_files
+from orchestrator.planning import factors, profiles, project_files
 from orchestrator.planning.slo import parse
 from orchestrator.report.sections import method, predicted
 from orchestrator.run import observing
 from orchestrator.system import store
 from orchestrator.tier_catalog import candidates
-from orchestrator.units import format_quantity, listed, parse_size
+from orchestrator.units import format_bytes, format_quantity, listed, parse_size
 
 RunArgument = Annotated[str, Argument(help="A run's folder, CAMPAIGN/RUN, or a run of latest.")]
 TiersOption = Annotated[list[str] | None, Option("--tier")]
 MemoryOption = Annotated[str | None, Option(callback=asked.read_by(parse_size))]
+DataOption = Annotated[str | None, Option(callback=asked.read_by(factors.data_value))]
 CHANCES = (0.9, 0.5, 0.1)  # likely, even, not negligible: the cheapest of each is worth measuring
 SHOWN = 12  # of the tiers that may meet an SLO, the cheapest
 LEAST_BYTES = 12 * 2**30  # nodes' disks at the scale laptop, at which `init` reads what it writes
@@ -53,19 +55,21 @@ def predict(
     run: RunArgument,
     tier: TiersOption = None,
     memory: MemoryOption = None,
+    data: DataOption = None,
     results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Predicts from a run what other tiers would do; without --tier those that were measured beside
-    it, with what they did, and all of the catalog; with --memory its own tier."""
-    campaign, predictor = _predictor(app, run, results, memory=memory)
+    it, with what they did, and all of the catalog; with --memory or --data its own tier."""
+    campaign, predictor = _predictor(app, run, results, memory=memory, data=data)
     own = predictor.measured.record.profile
-    if memory and not tier:
+    if (memory or data) and not tier:
+        _check_room(predictor, own.name, own.cluster.node.disk_bytes if own.cluster.node else None)
         predictions = [predictor.predict(replace(own.tier, name=own.name))]
     else:
         measured = [] if tier else list(predictor.compared())
         predictions = [*measured, *_predictions(predictor, tier or (), app.root)]
     hint = []
-    if not (tier or memory):
+    if not (tier or memory or data):
         store.save_predictions(app.folder(results, campaign.name), predictions)
         hint = [f"`tierbench analyze {campaign.name}` draws them into its report"]
     app.out.show(predictions, _table(predictions, [named(*key) for key in FIGURES]), *hint)
@@ -114,7 +118,12 @@ def _commands(
 
 
 def _predictor(
-    app: App, run: str, results: Path, hour: Hour | None = None, memory: str | None = None
+    app: App,
+    run: str,
+    results: Path,
+    hour: Hour | None = None,
+    memory: str | None = None,
+    data: str | None = None,
 ) -> tuple[Results, Predictor]:
     names_no_run = (Path(run) / "plan.json").is_file()
     campaign, _, slug = (run.rstrip("/") + "/" * names_no_run).rpartition("/")
@@ -124,7 +133,9 @@ def _predictor(
         runs = listed([data.record.run.slug for data in loaded.done]) or "none that is finished"
         lacks = f"has no finished run {slug!r}" if slug else "is a campaign: name one of its runs"
         raise UsageError(f"{loaded.name} {lacks}", advice=f"it has {runs}")
-    return loaded, Predictor(loaded, of_name[0], hour, parse_size(memory) if memory else 0)
+    asked_bytes = parse_size(memory) if memory else 0
+    value = factors.data_value(data) if data else None
+    return loaded, Predictor(loaded, of_name[0], hour, asked_bytes, value)
 
 
 def _predictions(
@@ -136,9 +147,17 @@ def _predictions(
     for text in tiers or map(candidates.text, candidates.points(catalog, needed)):
         vm = vms.get(text.partition("/")[0])
         with suppress(*[] if tiers else [UsageError]):  # not sold so, or of unknown latency
-            tier = project_files.bought(root, text, vm)
+            tier, holds = project_files.bought(root, text, vm)
+            _check_room(predictor, text, holds)
             on = profiles.priced(replace(cluster, vm=vm, vm_price=None), tier, catalog)
             yield predictor.predict(replace(tier, name=text), clauses, on)
+
+
+def _check_room(predictor: Predictor, tier: str, holds: int | None) -> None:
+    """UsageError if disks of so many bytes (None: unknown) are too small for the data asked for."""
+    if holds is not None and holds < predictor.disk_bytes:
+        held, needed = map(format_bytes, (holds, predictor.disk_bytes))
+        raise failure(UsageError, "disk too small", tier=tier, holds=held, needed=needed)
 
 
 def _machines(own: str | None, root: Path) -> dict[str, str]:

@@ -203,12 +203,14 @@ def most_repetitions(plan: Plan) -> float:
 def _cells(plan: Plan) -> Iterator[tuple[Profile, Workload, int, int]]:
     """Each cell as it is used, with its runs at least and at most."""
     stages = 1 if plan.latency_at_pct is None else 2
-    for load in plan.workloads:
+    for load in plan.measured:
+        once = load in plan.probes
         for profile in plan.profiles:
             runs = sum((r.profile, r.workload) == (profile.name, load.name) for r in plan.runs)
             if runs:
-                most = round(runs * stages * most_repetitions(plan))
-                yield as_used(profile, load), load, runs * stages, most
+                least = runs * (1 if once else stages)
+                most = least if once else round(least * most_repetitions(plan))
+                yield as_used(profile, load), load, least, most
 
 
 def _of_runs(plan: Plan, learnt: Learnt) -> Iterator[TimedStep]:

@@ -54,6 +54,14 @@ def data_size(text: str) -> float:
     return number
 
 
+def data_value(text: str) -> Varied:
+    """One value of `data`: `12 tables`, `10GiB`, `4x`. ValueError for any other text."""
+    every = [Varied("", *value) for value in _values(f"{DATA}={text}", "factor")]
+    if len(every) != 1 or not (every[0].number is None or every[0].number % 1 == 0):
+        raise ValueError(f"{text} is not one size of data, such as 10GiB or `12 tables`")
+    return every[0]
+
+
 def _rate(text: str) -> float:
     """Transactions/s: `50`, `0.7/s`."""
     match = _RATE.match(text)

@@ -93,11 +93,13 @@ def make_plan(
     seed: int,
     baseline: str | None = None,
     aa: bool = False,
+    probes: Sequence[Workload] = (),
     **more: Any,
 ) -> Plan:
     """The baseline is the first profile unless named. UsageError for an unknown one. `aa`: it is
     measured under a second name too, in the same rounds as all others; UsageError if another
-    profile has that. `more`: fields of `Plan` that are taken as they are."""
+    profile has that. `probes` come first, once on each tier. `more`: fields of `Plan` that are
+    taken as they are."""
     names = [profile.name for profile in profiles]
     if baseline is not None and baseline not in names:
         raise failure(UsageError, "unknown baseline", baseline=baseline, names=", ".join(names))
@@ -107,7 +109,8 @@ def make_plan(
         raise failure(UsageError, "name of the second", name=twin, baseline=baseline)
     twins = [replace(p, name=twin) for p in profiles if aa and p.name == baseline]
     names += [twin] * aa
-    runs = _runs(names, workloads, repetitions, seed)
+    quiet = [Run(0, profile.name, probe.name, 1) for probe in probes for profile in profiles]
+    runs = [*quiet, *_runs(names, workloads, repetitions, seed)]
     return Plan(
         name=name,
         seed=seed,
@@ -115,6 +118,7 @@ def make_plan(
         repetitions=repetitions,
         profiles=(*profiles, *twins),
         workloads=tuple(workloads),
+        probes=tuple(probes),
         runs=numbered(runs),
         estimate_s=0.0,  # `durations.timed` says it
         twin=twin if aa else None,

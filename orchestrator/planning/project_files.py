@@ -126,10 +126,13 @@ def tier(
     return parse.on_vm(chosen, vm, rows), chosen.size_bytes
 
 
-def bought(root: Path, text: str, vm: str | None = None) -> Tier:
-    """Of a row with its keys, `azure/premium-v2:size=1TiB,iops=5000`. UsageError as of `tier`."""
-    row, _, changes = text.partition(":")
-    return tier(root, row, [key for key in changes.split(",") if key], parse.ANY_SCALE, vm=vm)[0]
+def bought(root: Path, text: str, vm: str | None = None) -> tuple[Tier, int | None]:
+    """Of a row with its keys, `azure/premium-v2:size=1TiB,iops=5000`, and the bytes that its disks
+    hold together (None: unknown). UsageError as of `tier`."""
+    row, _, given = text.partition(":")
+    changes = [key for key in given.split(",") if key]
+    chosen, size_bytes = tier(root, row, changes, parse.ANY_SCALE, vm=vm)
+    return chosen, size_bytes and size_bytes * chosen.count
 
 
 def key_and_value(change: str) -> tuple[str, str]:

@@ -34,9 +34,11 @@ def rehearsed(plan: Plan) -> Plan:
         )
         for profile in plan.profiles
     )
-    workloads = tuple(replace(load, generator=DRY) for load in plan.workloads)
-    notes = (note for note in plan.notes if note.kind != "campaign cost")  # nothing is rented
-    return replace(plan, profiles=profiles, workloads=workloads, notes=(NOTE, *notes))
+    workloads = tuple(replace(load, generator=DRY) for load in plan.measured)
+    kept = (note for note in plan.notes if note.kind != "campaign cost")  # nothing is rented
+    changed = replace(plan, profiles=profiles, notes=(NOTE, *kept))
+    judged = len(plan.workloads)
+    return replace(changed, workloads=workloads[:judged], probes=workloads[judged:])
 
 
 def is_rehearsed(profile: Profile, workload: Workload) -> bool:

@@ -6,13 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from orchestrator.errors import UsageError
+from orchestrator.facts import Varied
 from orchestrator.keys.messages import failure, message
 from orchestrator.model import NodeSize, Note, Plan, Profile, Workload
+from orchestrator.planning import factors
 from orchestrator.planning.costs import most_s
 from orchestrator.planning.durations import ROW_BYTES, WAREHOUSE_BYTES, data_bytes
 from orchestrator.planning.factors import data_size as data_size
 from orchestrator.planning.plan import EXISTING
-from orchestrator.units import format_bytes, format_seconds, parse_size
+from orchestrator.units import format_bytes, format_seconds, listed, parse_size
 
 DISK_PER_DATA = 3  # the data, their log, and what rewriting leaves until it is cleaned up
 KEYS = ("warehouses", "rows", "table_size", "bytes")  # of data sets, by which a size is set
@@ -64,6 +66,19 @@ def with_data(
     sizes = [f"{load.name}: {format_bytes(data_bytes(load) or 0)}" for load in changed]
     notes = tuple(Note("data as asked", f"{size} of data ({text})") for size in sizes)
     return with_room(profiles, largest), loads, notes
+
+
+def at_data(profile: Profile, load: Workload, value: Varied) -> Workload:
+    """The workload with its data at a value of `data`: a number of one of its keys, or a size.
+    UsageError for a number that its data set does not have, or a size of unknown memory."""
+    if value.factor == factors.DATA:
+        return _of_bytes(load, _data_bytes(profile, value.value))
+    given = load.dataset.parameters
+    if value.factor not in (known := [key for key in ("tables", *KEYS) if key in given]):
+        key, keys = value.factor, listed(known)
+        raise failure(UsageError, "no such data", load=load.name, key=key, keys=keys)
+    parameters = {**given, value.factor: int(value.number or 0)}
+    return replace(load, dataset=replace(load.dataset, parameters=parameters))
 
 
 def _data_bytes(profile: Profile, text: str) -> float:

@@ -32,7 +32,7 @@ def every(plan: Plan, parts: Parts, world: World) -> Iterator[tuple[str, Callabl
         for name, tier in {tier.disk.enforcement: tier for tier in used}.items():
             yield f"{profile.name}: tier {name}", partial(parts.tiers[name].check, tier, world)
         checked: list[ClusterSpec] = []
-        for workload in plan.workloads:
+        for workload in plan.measured:
             cluster = as_used(profile, workload).cluster
             if cluster not in checked:
                 database = parts.databases[cluster.member]

@@ -67,7 +67,7 @@ class Forecast:
 def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
     """`world` has a platform that is not asked."""
     runs = Counter(run.workload for run in plan.runs)
-    cells = tuple(CellTime(load.name, run_s(load), runs[load.name]) for load in plan.workloads)
+    cells = tuple(CellTime(load.name, run_s(load), runs[load.name]) for load in plan.measured)
     data_sets = loads(plan, parts, world)
     passed: list[str] = []
     problems: dict[str, TierbenchError] = {}  # of several tiers alike, once

@@ -143,7 +143,7 @@ class Resumption:
     def _of_plan(self) -> Iterator[tuple[str, str]]:
         """Of the profiles and workloads as run, against those of the plan that stands now."""
         profiles = {profile.name: profile for profile in self.plan.profiles}
-        loads = {load.name: load for load in self.plan.workloads}
+        loads = {load.name: load for load in self.plan.measured}
         unlike: dict[str, set[str]] = {"profile": set(), "workload": set()}
         for record in (data.record for data in self.before.runs):
             profile, load = profiles.get(record.run.profile), loads.get(record.run.workload)

@@ -38,7 +38,6 @@ COUNTED = (
 CAPPED = 0.5  # of the window: from there on a cap hides what else takes time
 BUSY = 0.8  # of CPU: how long sessions queue for it is not told apart from a delay
 QUEUE = 128.0  # I/Os that a block device takes at once (its nr_requests), so no batch is larger
-QUIET = "predict from a run on the fastest tier, or measure a quiet one too: --sweep threads=1,16"
 ROUND_PAGES = 100.0  # of PostgreSQL's background writer (bgwriter_lru_maxpages)
 OWN = 0.5  # pages that a session writes out itself for a transaction: of fewer nothing is told
 Hour = Mapping[str, float]
@@ -56,7 +55,7 @@ def model(
     probes = [*filter(None, [quiet]), *([run] if capped < CAPPED else [])]
     if not probes:
         at_pct, slug = 100 * capped, run.record.run.slug
-        raise failure(UsageError, "at a cap", run=slug, at_pct=at_pct, quiet=QUIET)
+        raise failure(UsageError, "at a cap", run=slug, at_pct=at_pct)
     disk = disk_of(run.record.profile.tier, run.record.gate)
     systems = [_system(probe, disk, cpus) for probe in probes]
     # At a cap writes wait for other I/Os too.

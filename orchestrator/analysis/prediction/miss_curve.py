@@ -1,10 +1,13 @@
-"""How much is read with less memory: what a run read while its cache filled. Pure.
+"""How much is read with less memory, or of more data: what a run read while its cache filled. Pure.
 
 Nothing is cached above a disk that has just come up. Until memory is full each read is the first of
 its block, so what was read is what is cached, and what a transaction still reads beside so much is
 what it reads with a cache of that size: the growth of a working set is its miss rate (Denning and
 Schwartz 1972). So a run from cold caches tells of caches that are smaller than its own; what a
 larger one would hold was in none. No function is fitted to it.
+
+Where keys are drawn over relative positions, d times the data look to a cache as one d times as
+small: what is cached, and read until then, is d times what it was of the run's data.
 """
 
 from __future__ import annotations
@@ -27,25 +30,39 @@ from orchestrator.units import format_bytes
 # What nine errors of reads in ten stay below, as a logarithm, down to that share of the memory
 # (docs/PREDICTION.md, on real parts).
 READ_ERROR, LEAST = 0.13, 0.5
-BAND = 0.05  # of a size, on both sides of it: reads are taken over so much
+BAND = 0.15  # of a size, on both sides: reads are taken over so much, as a second may fill a tenth
 COLD = 0.3  # of the cache may be filled when the load begins: the server needs some of it
 
 
-def with_memory(run: RunData, memory_bytes: int, system: System) -> tuple[System, float]:
-    """The system of a run with so much memory of each node, and the error that nine in ten of its
-    reads stay below, as a logarithm. All else stays, writes among it. UsageError where the run does
-    not tell it."""
+# Scripts that write nothing and draw tables alike and rows in them by sysbench's `--rand-type`, all
+# of which are over relative positions in 1.0.20 (its src/sb_rand.c).
+_RELATIVE = ("sysbench/point_select.lua", "oltp_point_select", "oltp_read_only")
+
+
+def with_memory(
+    run: RunData, memory_bytes: int, system: System, times: float = 1.0
+) -> tuple[System, float]:
+    """The system of a run with so much memory of each node (0: what it had) and so many times the
+    data, and the error that nine in ten of its reads stay below, as a logarithm. All else stays,
+    writes among it. UsageError where the run does not tell it."""
     slug, (*_, before, (_, now, writes)) = run.record.run.slug, system.stages
+    load, data = run.record.workload, times != 1
+    if data and (load.writes or load.script not in _RELATIVE):
+        raise failure(UsageError, "other data", run=slug, writes=load.writes, script=load.script)
     total = counted(run, [READ_BYTES, READS, "memory_cache_bytes"])
     has_bytes = next(n.memory_bytes for n in run.record.nodes if n.role == "database")
     # What is in the server's own cache is in the page cache too, through which it is read.
     shared_bytes = results.database(run.record).more.get("shared_buffers_bytes")
     if not (has_bytes and shared_bytes and total[-1, 3]):
         raise failure(UsageError, "cache unknown", run=slug)
-    if not LEAST * has_bytes <= memory_bytes <= has_bytes:
+    memory_bytes = memory_bytes or has_bytes
+    if not LEAST <= (share := memory_bytes / has_bytes / times) <= 1:
         asked, least, most = map(format_bytes, (memory_bytes, LEAST * has_bytes, has_bytes))
-        raise failure(UsageError, "memory not seen", run=slug, asked=asked, least=least, most=most)
-    own_bytes = total[-1, 3] - system.nodes * shared_bytes
+        if data:
+            asked, least, most = (f"{100 * of:.0f} %" for of in (share, LEAST, 1.0))
+        told = {"asked": asked, "least": least, "most": most}
+        raise failure(UsageError, "data not seen" if data else "memory not seen", run=slug, **told)
+    own_bytes = total[-1, 3] - total[0, 3] - system.nodes * shared_bytes
     fewer_bytes = system.nodes * (has_bytes - memory_bytes)
     if "shared_buffers" not in run.record.profile.cluster.settings:  # a share of memory
         fewer_bytes *= 1 - shared_bytes / has_bytes
@@ -54,11 +71,13 @@ def with_memory(run: RunData, memory_bytes: int, system: System) -> tuple[System
         raise failure(UsageError, "caches filled", run=slug)
     if np.interp(before[0], done, read) < own_bytes * (1 + BAND):
         raise failure(UsageError, "cache not full", run=slug)
-    size = own_bytes - fewer_bytes
+    size = (own_bytes - fewer_bytes) / times
     first, last = np.interp([size * (1 - BAND), size * (1 + BAND)], read, done)
     ios_in = float(np.diff(np.interp([first, last], done, ios))[0])
     then = max(now, ios_in / (last - first))
-    stages = tuple((until, max(reads, then), wrote) for until, reads, wrote in system.stages)
+    stages = tuple(
+        (times * until, max(reads, then), wrote) for until, reads, wrote in system.stages
+    )
     other_s = system.other_s * (then + writes) / (now + writes)  # of disks' programs
     error = math.hypot(T90 * math.sqrt(1 / ios_in), READ_ERROR)
     return replace(system, stages=stages, other_s=other_s), error

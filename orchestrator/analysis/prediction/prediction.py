@@ -22,9 +22,11 @@ from orchestrator.analysis.prediction.miss_curve import with_memory
 from orchestrator.analysis.prediction.simulation import Simulated, simulate
 from orchestrator.analysis.results import Key, Results, RunData, finished, machine_cpus, whole
 from orchestrator.analysis.statistics.stats import percentile_min_count
+from orchestrator.facts import Varied
 from orchestrator.metrics import METRICS, PERCENTILES
 from orchestrator.model import ClusterSpec, Objective
-from orchestrator.planning import costs
+from orchestrator.planning import costs, factors, sizes
+from orchestrator.planning.durations import data_bytes
 from orchestrator.tier import Tier
 from orchestrator.units import format_bytes
 
@@ -41,11 +43,17 @@ RATE_ERRORS, TAIL_ERRORS = (0.2, 0.3), (1.1, 1.4)
 
 class Predictor:
     """Of the cell of a run, whose repetitions give the noise. `hour`: of an observation, whose load
-    is there in the place of the run's. `memory_bytes`: of each node; 0: the run's. UsageError:
-    nothing can be said."""
+    is there in the place of the run's. `memory_bytes`: of each node; 0: the run's. `data`: a value
+    of that factor; None: the run's. `disk_bytes`: what each node's disk must hold, if the data are
+    others. UsageError: nothing can be said."""
 
     def __init__(
-        self, campaign: Results, run: RunData, hour: Hour | None = None, memory_bytes: int = 0
+        self,
+        campaign: Results,
+        run: RunData,
+        hour: Hour | None = None,
+        memory_bytes: int = 0,
+        data: Varied | None = None,
     ) -> None:
         self._campaign = campaign
         of_cell = finished(campaign, run.record.profile.name, run.record.workload.name)
@@ -56,10 +64,23 @@ class Predictor:
         self._wider = 1.0 if quiet else 1 + time_at_cap(self.measured, cpus) / CAPPED
         self._here = [simulate(self._system, own, seed) for seed in SEEDS]
         self._asked = loaded(self.measured, self._system, hour) if hour else self._system
-        self._told, self._spread = "", 0.0
-        if memory_bytes:
-            self._asked, self._spread = with_memory(self.measured, memory_bytes, self._system)
-            self._told = f" with {format_bytes(memory_bytes)} of memory"
+        self._spread, self.disk_bytes, self._memory_bytes = 0.0, 0, memory_bytes
+        told = [f"{format_bytes(memory_bytes)} of memory"] if memory_bytes else []
+        if memory_bytes or data:
+            times = self._of_data(data) if data else 1.0
+            told += [factors.in_words(data)] if data else []
+            changed = with_memory(self.measured, memory_bytes, self._system, times)
+            self._asked, self._spread = changed
+        self._told = f" with {' and '.join(told)}" if told else ""
+
+    def _of_data(self, data: Varied) -> float:
+        """How many times the run's data these are, for which the disks are then sized."""
+        record = self.measured.record
+        load = sizes.at_data(record.profile, record.workload, data)
+        own, asked = (data_bytes(each) or 0 for each in (record.workload, load))
+        (roomy,) = sizes.with_room([record.profile], asked)
+        self.disk_bytes = roomy.cluster.node.disk_bytes if roomy.cluster.node else 0
+        return asked / own if own and asked else math.inf
 
     def predict(
         self, tier: Tier, slo: Sequence[Objective] = (), cluster: ClusterSpec | None = None
@@ -77,7 +98,7 @@ class Predictor:
         on = replace(cluster or own.cluster, nodes=self._system.nodes)
         # A machine with other memory is another one, whose price nobody said.
         priced = bool(price and on.vm_price and on.vm_price.currency == price.currency)
-        with_vms = priced and not self._told
+        with_vms = priced and not self._memory_bytes
         cost = costs.monthly(replace(own, tier=tier, cluster=on), with_vms)
         told = (there[0].limit, figures, cost, price.currency if price else "")
         return Prediction(
@@ -136,9 +157,10 @@ def _figure(simulated: Sequence[Simulated], metric: str) -> float:
 
 
 def quiet_run(campaign: Results, run: RunData) -> RunData | None:
-    """The quietest run of the same tier, script and data with fewer sessions, not held at a cap."""
-    tier, own, cpus = run.record.profile.name, run.record.workload, machine_cpus(campaign)
-    every = [other for other in campaign.done if other.record.profile.name == tier]
+    """The quietest run of the same tier, script and data with fewer sessions, not held at a cap: a
+    probe, or one of a sweep."""
+    own, cpus = run.record.workload, machine_cpus(campaign)
+    every = [other for other in campaign.done if other.record.profile == run.record.profile]
     loads = ((other.record.workload, other) for other in every if time_at_cap(other, cpus) < CAPPED)
     quiet = [
         (load.threads, other.record.run.number, other)

@@ -1,4 +1,4 @@
-"""Reads with less memory: against caches that are simulated, and out of runs' samples."""
+"""Reads with less memory and of more data: against simulated caches, and out of runs' samples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchestrator.analysis.prediction.prediction import Predictor
 from orchestrator.analysis.prediction.simulation import System
 from orchestrator.errors import UsageError
 from tests.campaigns import build_campaign
-from tests.cold_caches import GIB, HELD, a_run
+from tests.cold_caches import GIB, HELD, a_run, by_key
 
 BLOCKS = 20_000
 
@@ -45,14 +45,44 @@ def test_while_a_cache_fills_it_misses_as_much_as_full_ones_of_each_size(power: 
         assert filling[first:last].mean() == pytest.approx(full, rel=0.1)
 
 
+@pytest.mark.parametrize("power", [1.0, 7.2])
+def test_of_more_data_a_cache_misses_as_one_did_that_was_smaller_by_as_much(power: float) -> None:
+    """Where keys are drawn over relative positions."""
+    places = np.random.default_rng(1).random(400_000) ** power
+    held, cache = misses((places * BLOCKS).astype(int), BLOCKS), 8000
+    read = np.cumsum(held)
+    for times in (1.3, 1.6, 2.0):
+        size = cache / times
+        first, last = np.searchsorted(read, [0.9 * size, 1.1 * size])
+        there = misses((places * times * BLOCKS).astype(int), cache)[200_000:].mean()
+        assert held[first:last].mean() == pytest.approx(there, rel=0.1)
+
+
 # ------------------------------------------------------------------ out of runs
 
 
-def told(memory_gib: float, **given: Any) -> tuple[System, System, float]:
-    """The system of the run, that with other memory, and its error."""
+def told(memory_gib: float, times: float = 1.0, **given: Any) -> tuple[System, System, float]:
+    """The system of the run, that with other memory and so many times the data, and its error."""
     run = a_run(**given)
+    run = by_key(run) if times != 1 else run
     system, _ = model(run, None, None)
-    return system, *with_memory(run, int(memory_gib * GIB), system)
+    return system, *with_memory(run, int(memory_gib * GIB), system, times)
+
+
+@pytest.mark.parametrize(
+    ("memory_gib", "times", "reads"),
+    [(0.0, 1.25, 1.2), (0.0, 2.0, 1.5), (0.75, 1.25, 1.4), (0.75, 0.75, 1.0), (0.5, 0.5, 1.0)],
+)
+def test_of_more_data_as_much_is_read_as_with_less_memory(
+    memory_gib: float, times: float, reads: float
+) -> None:
+    """Of 1.5 GiB 0.75 were cached: less of it is of the data that are more, and the two multiply.
+    Until then as much is read of more."""
+    system, other, error = told(memory_gib, times)
+    (*_, before, (_, was, _)), (*_, then, (_, now, _)) = system.stages, other.stages
+    assert now / was == pytest.approx(reads, rel=0.04)
+    assert then[0] == pytest.approx(times * before[0])
+    assert error == pytest.approx(0.13, rel=0.2)
 
 
 def test_reads_grow_by_what_less_memory_does_not_hold_of_the_data() -> None:
@@ -62,7 +92,7 @@ def test_reads_grow_by_what_less_memory_does_not_hold_of_the_data() -> None:
         system, other, error = told(gib)
         shares.append(other.stages[-1][1] / system.stages[-1][1])
         errors.append(error)
-    assert shares == pytest.approx([1.5, 1.25, 1.0], rel=0.03)
+    assert shares == pytest.approx([1.5, 1.25, 1.0], rel=0.04)
     assert errors[0] == pytest.approx(0.13, rel=0.2), "what trials found, and chance"
     assert all(error > 0.13 for error in errors)
 
@@ -113,6 +143,45 @@ def test_what_was_not_seen_is_refused_and_says_what_would_tell(
     with pytest.raises(UsageError, match=said) as refused:
         told(memory_gib, **given)
     assert advice in refused.value.advice
+
+
+@pytest.mark.parametrize(
+    ("memory_gib", "times", "said"),
+    [
+        (
+            0.0,
+            2.5,
+            "read with 40 % of the memory that it had for each byte of data, but with 50 % to",
+        ),
+        (0.75, 2.0, "read with 38 %"),
+        (0.0, 0.8, "read with 125 %"),
+        (0.75, 0.5, "read with 150 %"),
+    ],
+)
+def test_less_data_are_refused_as_more_memory_is(
+    memory_gib: float, times: float, said: str
+) -> None:
+    with pytest.raises(UsageError, match=said) as refused:
+        told(memory_gib, times)
+    assert "as much memory for each byte" in refused.value.advice
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"writes": True, "script": "sysbench/insert.lua"}, "it writes, and how much follows from"),
+        ({"script": "bulk/scan.lua"}, "bulk/scan.lua is not known to read tables alike"),
+        ({"script": "select_random_points"}, "and rows at places relative to their number"),
+    ],
+)
+def test_what_does_not_read_more_data_alike_is_refused(changes: dict[str, Any], said: str) -> None:
+    run = by_key(a_run())
+    load = replace(run.record.workload, **changes)
+    run = replace(run, record=replace(run.record, workload=load))
+    system, _ = model(run, None, None)
+    with pytest.raises(UsageError, match=said) as refused:
+        with_memory(run, 0, system, 1.5)
+    assert "--vary data=" in refused.value.advice
 
 
 def test_a_database_whose_own_cache_is_not_known_is_refused() -> None:

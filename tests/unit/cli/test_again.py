@@ -43,6 +43,7 @@ GIVEN: dict[str, tuple[str, ...]] = {
     "sweep": ("--sweep", "threads=1,4"),
     "vary": ("--vary", "data=2,4 tables"),
     "without": ("--without", "disk,network"),
+    "probe": ("--probe",),
     "gate_every": ("--profiles", "mine.yaml", "--gate-every", "3"),
     "drain": ("--profiles", "mine.yaml", "--drain"),
     "warmup": ("--warmup", "steady"),

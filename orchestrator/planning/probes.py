@@ -1,0 +1,52 @@
+"""One session on each tier before all other runs, for predictions alone (`--probe`). Pure."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from orchestrator.errors import Mistake
+from orchestrator.keys.strict_yaml import raise_all
+from orchestrator.model import Workload
+from orchestrator.planning import factors
+
+PROBE_S = 30.0  # for which it is measured, and warms up at most
+
+
+def of(workloads: Sequence[Workload]) -> tuple[Workload, ...]:
+    """One session for each of them, without a pace, for a short time: nothing queues, so that a
+    prediction can take from it what a transaction takes beside disk and CPU. Loads of a sweep have
+    one together, and what lacks a stage none. UsageError for a workload that has no such load."""
+    whole = [load for load in workloads if not factors.lacks(load)]
+    raise_all([Mistake(f"--probe: {of.name}", why) for of in whole if (why := _no_probe(of))])
+    quiet = [
+        replace(
+            load,
+            name=f"{_plain_name(load)}-probe",
+            title=f"{load.title}, a probe of one session",
+            threads=1,
+            warmup_s=min(load.warmup_s, PROBE_S),
+            measure_s=PROBE_S,
+            options={key: of for key, of in load.options.items() if key != factors.RATE_OPTION},
+            slo=(),
+            varied=factors.asks(load, "factor"),
+            warmup_most_s=None,
+            confirm_s=0.0,
+        )
+        for load in whole
+    ]
+    return tuple({load.name: load for load in quiet}.values())
+
+
+def _plain_name(load: Workload) -> str:
+    """Of all loads of a sweep, and of the rate that all tiers are asked for, that of the file."""
+    return load.varied.of if load.varied and not factors.asks(load, "factor") else load.name
+
+
+def _no_probe(load: Workload) -> str:
+    """Why one session for a time says nothing of a workload, or an empty text."""
+    if load.database or load.generator == "tera":
+        return "is no load of a SQL database, of which alone other tiers are predicted"
+    if load.thinks:
+        return "its terminals think, so their number sets the pace: set `think: none`"
+    if load.settle or load.lost_after_s is not None:
+        return "goes on until its work is done, whatever the time"
+    return "has data by its number of sessions" if "threads" in load.dataset.parameters else ""
