@@ -3,8 +3,8 @@ one of three words. They are no words of proof: nothing was loaded, and no such 
 
 D: the share of the time that asks for 95 % of a cap or more: what users see who wait for each I/O.
 S: the share at the cap if all that waits is done later: what queues of work see. Always D ≤ S.
-Both are of a demand that is SLACK smaller or larger: a database asks another disk for another sum.
-Which word follows from them, and why a capped source bounds larger disks alone: docs/OBSERVE.md.
+A database asks another disk for another sum: words go by D of a demand that is SLACK smaller and by
+S of one that is SLACK larger. Which word follows from them, and why a capped source bounds larger disks alone: docs/OBSERVE.md.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import pandas as pd
 
 from orchestrator.analysis.observed import demand as read
 from orchestrator.analysis.observed import replay
-from orchestrator.analysis.observed.demand import HOUR_S, Demand, by_second
-from orchestrator.analysis.observed.replay import Counted, RateCap
+from orchestrator.analysis.observed.demand import HOUR_S, Array, Demand, by_second
+from orchestrator.analysis.observed.replay import Counted, RateCap, Replay
 from orchestrator.keys.messages import message
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog.candidates import IO_BYTES, Purchase
@@ -44,13 +44,16 @@ _LOWEST: dict[Counted, tuple[str, float]] = {"ios": ("IOPS", 100.0), "bytes": ("
 
 @dataclass(frozen=True)
 class OnDisk:
-    """A candidate in the place of one disk, or of the worst of several. low: of D, high: of S.
+    """A candidate in the place of one disk, or of the worst of several. low: of D, high: of S, of
+    the demand that was read; less: of D, more: of S, if SLACK less or more is asked. binding: then.
     hours: begin_s, upper (the share of what was read at the cap, at most), credit (least of a full
     bucket, had it been full at first; NaN: none, or not known), node, device. empty_s: seconds
     without credit, at least and at most."""
 
     low: float
     high: float
+    less: float
+    more: float
     binding: str
     hours: pd.DataFrame
     empty_s: tuple[float, float] | None
@@ -69,19 +72,39 @@ class CandidateAnswer:
 
 
 @lru_cache(maxsize=256)
-def judged(
-    demand: Demand, caps: tuple[RateCap, ...], unit: int | None, slack: float = SLACK
-) -> OnDisk:
+def judged(demand: Demand, caps: tuple[RateCap, ...], unit: int | None) -> OnDisk:
     """What these limits would have done: by its seconds, by seconds drawn from pieces of it, or by
     the hard band alone."""
+    basis = by_second(demand) or (demand,)
+    less, more, _, _, at_more = _bounds(demand, caps, unit, SLACK)
+    low, high, reached_s, full, empty = _bounds(demand, caps, unit, 0.0)
+    begin_s, step_s = basis[0].begin_s // HOUR_S * HOUR_S, basis[0].step_s
+    lasting_s = [cap.bucket / (cap.top - cap.base) for cap in caps if cap.bucket]
+    credit, empty_s = np.full(len(step_s), np.nan), None
+    if lasting_s and (basis[0].is_fine or demand.resolution_s <= min(lasting_s) / CREDIT_STEPS):
+        credit = full.credit
+        empty_s = float(step_s @ (credit <= _EMPTY)), float(step_s @ (empty.credit <= _EMPTY))
+    first = np.flatnonzero(np.diff(begin_s, prepend=-np.inf))
+    upper = np.minimum(1, np.add.reduceat(reached_s, first) / np.add.reduceat(step_s, first))
+    hours = {"begin_s": begin_s[first], "upper": upper, "credit": np.minimum.reduceat(credit, first)}
+    own = pd.DataFrame(hours).assign(node=demand.node, device=demand.device)
+    low = max(low, less)  # draws may be the other way round
+    return OnDisk(low, max(low, min(high, more)), less, more, at_more.binding, own, empty_s)
+
+
+def _bounds(
+    demand: Demand, caps: tuple[RateCap, ...], unit: int | None, slack: float
+) -> tuple[float, float, Array, Replay, Replay]:
+    """The least of D and the most of S, as shares; the most in each step, in seconds; and replays
+    of the low and the high end."""
     seconds = by_second(demand)
     basis = seconds or (demand,)
-    highs = [replay.together(each, caps, unit, "high", slack) for each in basis]
-    lows = [replay.together(each, caps, unit, "low", slack) for each in basis]
+    lows, highs = (
+        [replay.together(each, caps, unit, end, slack) for each in basis] for end in replay.ENDS
+    )
     step_s, total_s = basis[0].step_s, float(demand.step_s.sum())
+    least, most = ([float(step_s @ e.at_cap) / total_s for e in of] for of in (lows, highs))
     reached_s = np.mean([each.at_cap for each in highs], axis=0) * step_s
-    least = [float(step_s @ each.asks) / total_s for each in lows]
-    most = [float(step_s @ each.at_cap) / total_s for each in highs]
     low, high = least[0], most[0]
     if not demand.is_fine:
         least_s, most_s = replay.hard(demand, caps, unit, slack)
@@ -91,25 +114,15 @@ def judged(
             low = read.band(least, (0.0, high))[0]
         else:
             reached_s = most_s
-    lasting_s = [cap.bucket / (cap.top - cap.base) for cap in caps if cap.bucket]
-    credit, empty_s = np.full(len(step_s), np.nan), None
-    if lasting_s and (seconds or demand.resolution_s <= min(lasting_s) / CREDIT_STEPS):
-        credit, gone = lows[0].credit, highs[0].credit
-        empty_s = float(step_s @ (credit <= _EMPTY)), float(step_s @ (gone <= _EMPTY))
-    begin_s = basis[0].begin_s // HOUR_S * HOUR_S
-    steps = {"begin_s": begin_s, "upper": reached_s, "credit": credit, "step_s": step_s}
-    how = {"upper": "sum", "credit": "min", "step_s": "sum"}
-    hours = pd.DataFrame(steps).groupby("begin_s", as_index=False).agg(how)
-    hours["upper"] = (hours["upper"] / hours.pop("step_s")).clip(upper=1)
-    own = hours.assign(node=demand.node, device=demand.device)
-    return OnDisk(low, high, highs[0].binding, own, empty_s)
+    return low, high, reached_s, lows[0], highs[0]
 
 
 def _of_worst(disks: Sequence[OnDisk]) -> OnDisk:
     """Bounds of the disk that is asked most, and hours of whichever was worst in each."""
-    worst, low = max(disks, key=lambda disk: disk.high), max(disk.low for disk in disks)
+    worst = max(disks, key=lambda disk: disk.more)
+    most = {name: max(getattr(each, name) for each in disks) for name in ("low", "high", "less")}
     every = pd.concat([disk.hours for disk in disks]).sort_values(["begin_s", "upper"])
-    return replace(worst, low=low, hours=every.drop_duplicates("begin_s", keep="last"))
+    return replace(worst, **most, hours=every.drop_duplicates("begin_s", keep="last"))
 
 
 @dataclass(frozen=True)
@@ -136,7 +149,7 @@ class Observed:
         whole_s = sum(float(each.step_s.sum()) for each in demands)
         shares = dict.fromkeys(caps, 0.0)
         for each, cap in product(demands, shares):
-            reached_s = judged(each, (cap,), unit, slack=0.0).high * float(each.step_s.sum())
+            reached_s = judged(each, (cap,), unit).high * float(each.step_s.sum())
             shares[cap] += reached_s / whole_s
         reached, held_back = tuple(cap for cap in shares if shares[cap]), sum(shares.values())
         return cls(tuple(demands), tolerance, reached, source is None, min(1.0, held_back))
@@ -175,15 +188,15 @@ class Observed:
     def _answer(self, purchase: Purchase, caps: Sequence[RateCap], on: OnDisk) -> CandidateAnswer:
         # hidden: that none of its caps is as low as one that was reached
         hidden = not all(any(cap.within(own) for cap in caps) for own in self.source)
-        held = hidden and on.high + self.held_back > self.tolerance
+        held = hidden and on.more + self.held_back > self.tolerance
         little = min(each.coverage for each in self.demands) < read.LEAST_COVERAGE
         word: Word = "cannot be told"
         why = purchase.lacks or (self.refused if little else "")
         if why:
             pass
-        elif on.low > self.tolerance:
+        elif on.less > self.tolerance:
             word = "would not"
-        elif on.high > self.tolerance:
+        elif on.more > self.tolerance:
             why = self.refused or message("both sides")
         elif held and not self.inferred:
             why = message("held back")
@@ -207,7 +220,7 @@ def _least(demand: Demand, counted: Counted, most: float, share: float) -> float
     """The least rate with which no more than this share is at the cap, or `most`."""
     rates = np.geomspace(1.0, most, _FINE).tolist()
     caps = [(RateCap("", counted, rate, rate),) for rate in rates]
-    carries = bisect_left(caps, True, key=lambda cap: judged(demand, cap, IO_BYTES).high <= share)
+    carries = bisect_left(caps, True, key=lambda cap: judged(demand, cap, IO_BYTES).more <= share)
     return float(rates[min(carries, _FINE - 1)])
 
 
@@ -218,10 +231,10 @@ def worth_measuring(
     cheapest of which the least is within the tolerance. If they are the same, it and that of the
     cheaper ones which is at its cap least. Fewer, if there are none."""
     sold = [each for each in answers if each.purchase.tier.price and not each.purchase.lacks]
-    may = next((n for n, each in enumerate(sold) if each.on.low <= tolerance), None)
+    may = next((n for n, each in enumerate(sold) if each.on.less <= tolerance), None)
     if may is None:
         return []
-    dearer = [each for each in sold[may + 1 :] if each.on.high <= tolerance]
-    if sold[may].on.high > tolerance and dearer:
+    dearer = [each for each in sold[may + 1 :] if each.on.more <= tolerance]
+    if sold[may].on.more > tolerance and dearer:
         return [sold[may], dearer[0]]
-    return [*sorted(sold[:may], key=lambda each: each.on.high)[:1], sold[may]]
+    return [*sorted(sold[:may], key=lambda each: each.on.more)[:1], sold[may]]

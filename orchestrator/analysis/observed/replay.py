@@ -81,24 +81,29 @@ _WHOLE = np.zeros(1, dtype=np.intp)  # one stretch
 
 
 def queue(grows: Array, starts: Numbers = _WHOLE, start: float = 0.0) -> Array:
-    """v ← max(0, v + x) for each x of `grows`, from `start` at the begin of each stretch."""
-    walks = (np.cumsum(part) + start for part in np.split(grows, starts[1:]))
-    return np.concatenate([w - np.minimum(np.minimum.accumulate(w), 0.0) for w in walks])
+    """v ← max(0, v + x) for each x of `grows`, from `start` at the begin of each stretch; v takes
+    the place of x, because a week's arrays cost more to make than to fill."""
+    for first, end in zip(starts, (*starts[1:], len(grows)), strict=True):
+        own = grows[first:end]
+        np.cumsum(own, out=own)
+        own += start
+        lowest = np.minimum.accumulate(own)
+        own -= np.minimum(lowest, 0.0, out=lowest)
+    return grows
 
 
 def _before(values: Array, starts: Numbers, start: float = 0.0) -> Array:
-    earlier = np.roll(values, 1)
-    earlier[starts] = start
+    earlier = np.empty(len(values))
+    earlier[1:], earlier[starts] = values[:-1], start
     return earlier
 
 
 @dataclass(frozen=True)
 class Replay:
-    """Of each step: asks: it asks for a cap; at_cap: it is at one if all work is done later; credit
-    left of a full bucket, 0 to 1, of the one with least. An asking step is at the cap too. binding:
-    the cap that is reached in most of the time; "": none is."""
+    """Of each step: at_cap: it asks for a cap, and of the high end also: it works off what waits;
+    credit left of a full bucket, 0 to 1, of the one with least. binding: the cap that is reached in
+    most of the time; "": none is."""
 
-    asks: Flags
     at_cap: Flags
     credit: Array
     binding: str
@@ -109,17 +114,26 @@ def replayed(
 ) -> tuple[Array, Array, Array]:
     """The limit, what is served, and the credit of each step. asks: what it asks for; full: the
     bucket at the begin of each stretch, else it is empty."""
-    limit, bucket = cap.base * step_s, cap.bucket
-    waiting = queue(asks - cap.top * step_s, starts)
-    through = asks + _before(waiting, starts) - waiting
+    limit, most, bucket = cap.base * step_s, cap.top * step_s, cap.bucket
+    waiting = queue(asks - most, starts)
+    through = _served(asks, waiting, starts)
     if not bucket:
         return limit, through, np.ones(len(asks))
     spent = 0.0 if full else bucket
-    debt = queue(through - limit, starts, spent)
+    debt = queue(np.subtract(through, limit, out=through), starts, spent)
     left = np.maximum(0.0, bucket - debt)
-    backlog = waiting + np.maximum(0.0, debt - bucket)
-    limit = np.minimum(cap.top * step_s, limit + _before(left, starts, bucket - spent))
-    return limit, asks + _before(backlog, starts) - backlog, left / bucket
+    limit += _before(left, starts, bucket - spent)
+    debt -= bucket
+    waiting += np.maximum(0.0, debt, out=debt)
+    left /= bucket
+    return np.minimum(most, limit, out=limit), _served(asks, waiting, starts), left
+
+
+def _served(asks: Array, waiting: Array, starts: Numbers) -> Array:
+    served = _before(waiting, starts)
+    served += asks
+    served -= waiting
+    return served
 
 
 def together(
@@ -127,20 +141,20 @@ def together(
 ) -> Replay:
     """Of what a gap did to credit and backlog nothing is known: after each the bucket is taken as
     full for the low end and as empty for the high one, without backlog."""
-    step_s = demand.step_s
-    asks, at_cap = np.zeros((2, len(step_s)), dtype=bool)
-    credit, reached_s = np.ones(len(step_s)), {"": 0.0}
+    step_s, credit = demand.step_s, np.ones(len(demand.step_s))
+    at_cap, reached_s = np.zeros(len(step_s), dtype=bool), {"": 0.0}
     for cap in limits:
         wanted = asked(demand, cap, unit, end, slack)
-        if not cap.bucket and (wanted < AT_CAP * cap.base * step_s).all():
+        reached = wanted >= AT_CAP * cap.base * step_s
+        if not reached.any():  # and no credit was taken
             continue
-        limit, served, left = replayed(wanted, step_s, cap, end == "low", demand.starts)
-        asks |= wanted >= AT_CAP * limit
-        reached = served >= AT_CAP * limit
+        if cap.bucket or end == "high":
+            limit, served, left = replayed(wanted, step_s, cap, end == "low", demand.starts)
+            reached = (wanted if end == "low" else served) >= AT_CAP * limit
+            credit = np.minimum(credit, left, out=left)
         at_cap |= reached
-        np.minimum(credit, left, out=credit)
         reached_s[cap.name] = float(step_s @ reached)
-    return Replay(asks, at_cap, credit, max(reached_s, key=lambda name: reached_s[name]))
+    return Replay(at_cap, credit, max(reached_s, key=lambda name: reached_s[name]))
 
 
 def hard(

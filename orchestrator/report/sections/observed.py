@@ -14,8 +14,9 @@ from orchestrator.report.charts import charts
 from orchestrator.report.prose import said, words
 from orchestrator.tier_catalog import prices
 
-_FIRST = ("Disk", "A month", "Answer", "Seconds at the cap", "Cap")
+_FIRST = ("Disk", "A month", "Answer", "Seconds at the cap", "A tenth more or less", "Cap")
 _TEXTS = ("Disk", "Answer", "Cap", "Remark")
+_HINTS = ("Answer", *_FIRST[3:])
 _FEW = 5  # rows on the first screen, where none is worth measuring
 
 
@@ -54,6 +55,13 @@ def _pct(share: float) -> str:
     return "–" if pd.isna(share) else f"{float(f'{100 * share:.2g}'):g} %"
 
 
+def _span(low: float, high: float, at_least: bool) -> str:
+    least, most = _pct(low), _pct(high)
+    if at_least:
+        return f"at least {least}"
+    return least if least == most else f"{least[:-2]} to {most}"
+
+
 def _stamps(observed: Observed, misses: Sequence[str]) -> Iterator[Stamp]:
     pieces = min((len(each.pieces) for each in observed.demands if not each.is_fine), default=0)
     known = [answer.purchase.tier.price for answer in observed.answers]
@@ -74,15 +82,15 @@ def _stamps(observed: Observed, misses: Sequence[str]) -> Iterator[Stamp]:
 def _told(answer: CandidateAnswer) -> dict[str, str]:
     """What tables say of a candidate, by their titles, and sentences and strips too."""
     on, price = answer.on, answer.purchase.tier.price
-    low, high, credit = _pct(on.low), _pct(on.high), _pct(on.hours["credit"].min())
-    span = low if low == high else f"{low[:-2]} to {high}"
+    credit, least = _pct(on.hours["credit"].min()), answer.at_least
     return {
         "Disk": answer.purchase.name.replace(":", ": ").replace(",", ", "),  # to break the line
         "A month": wording.money(price.monthly, price.currency) if price else "–",
         "Answer": answer.word,
-        "Seconds at the cap": f"at least {low}" if answer.at_least else span,
+        "Seconds at the cap": _span(on.low, on.high, least),
+        "A tenth more or less": _span(on.less, on.more, least),
         "Cap": on.binding or "–",
-        "Least credit": f"at most {credit}" if answer.at_least and credit != "–" else credit,
+        "Least credit": f"at most {credit}" if least and credit != "–" else credit,
         "Remark": answer.why,
     }
 
@@ -117,7 +125,7 @@ def _week(answers: Sequence[CandidateAnswer]) -> tuple[blocks.Block, ...]:
     for answer in (each for each in answers if each.purchase.tier.price):
         told, hours = _told(answer), answer.on.hours
         labels.append(said("observed.label", told=told))
-        of = {name: told[name] for name in ("Answer", "Cap", "Seconds at the cap")}
+        of = {name: told[name] for name in _HINTS}
         from_ms = (1000 * hours["begin_s"]).round().astype(int)
         own = hours.drop(columns="begin_s")
         tables.append(own.assign(candidate=labels[-1], **of, **{"from": from_ms}))
