@@ -38,7 +38,10 @@ _OTHERS = re.compile(r"^https?://(?:[^@/]*@)?|/.*$")  # than host and port
 COARSE_S = 15.0
 _QUESTION = "Does this disk carry the load that was observed?"
 _READ = ("node", "device", "resolution_s", "coverage")
-_SHARES = ("at_cap_least_pct", "at_cap_most_pct", "tenth_less_pct", "tenth_more_pct")
+_SHARES = (
+    *("waits_least_pct", "waits_most_pct", "queues_least_pct", "queues_most_pct"),
+    *("tenth_less_pct", "tenth_more_pct"),
+)
 _TOLD = (
     *("candidate", "monthly", "currency", "region", "iops", "bytes_per_s", "word", "why"),
     *("at_least", *_SHARES, "binding", "empty_least_s", "empty_most_s"),
@@ -155,7 +158,7 @@ def row(answer: CandidateAnswer) -> dict[str, Any]:
     """What is told of a candidate, flat."""
     tier, on = answer.purchase.tier, answer.on
     own: dict[str, Any] = {"candidate": answer.purchase.name}
-    own |= zip(_SHARES, (100 * share for share in (on.low, on.high, on.less, on.more)), strict=True)
+    own |= zip(_SHARES, (100 * share for of in on.shares for share in of), strict=True)
     own["empty_least_s"], own["empty_most_s"] = on.empty_s or (None, None)
     told = own | vars(tier.limits) | vars(tier.price or tier.limits) | vars(on) | vars(answer)
     return {name: told.get(name) for name in _TOLD}

@@ -27,7 +27,7 @@ import pandas as pd
 
 from orchestrator.analysis.observed.demand import QUANTITIES, Demand, demands, grown
 from orchestrator.analysis.observed.judging import Observed, judged
-from orchestrator.analysis.observed.replay import AT_CAP, ENDS, RateCap, asked
+from orchestrator.analysis.observed.replay import ENDS, RateCap, together
 from orchestrator.cli import root
 from orchestrator.platforms import own_images
 
@@ -185,12 +185,12 @@ def main() -> int:
             said = judged(fast, (cap,), UNIT_BYTES)
             there = demand_on(asked.folder, iops, seed, 60 * asked.minutes)
             # It serves what it can and cannot ask for more: the share of seconds that it served so.
-            full = AT_CAP * iops * there.step_s
-            low, high = ((asked(there, cap, UNIT_BYTES, e) >= full).mean() for e in ENDS)
+            low, high = (together(there, [cap], UNIT_BYTES, end).asks.mean() for end in ENDS)
             held.append(said.less <= high and low <= said.more)
             print(
-                f"seed {seed}, {iops} IOPS: said {100 * said.low:.2f} to {100 * said.high:.2f} %, "
-                f"with a tenth to either side {100 * said.less:.2f} to {100 * said.more:.2f} %, "
+                f"seed {seed}, {iops} IOPS: said {100 * said.waits[0]:.2f} to "
+                f"{100 * said.queues[1]:.2f} %, with a tenth less or more {100 * said.less:.2f} to "
+                f"{100 * said.more:.2f} %, "
                 f"there {100 * low:.2f} to {100 * high:.2f} %{'' if held[-1] else '  missed'}",
                 flush=True,
             )

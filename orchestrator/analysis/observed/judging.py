@@ -4,13 +4,14 @@ one of three words. They are no words of proof: nothing was loaded, and no such 
 D: the share of the time that asks for 95 % of a cap or more: what users see who wait for each I/O.
 S: the share at the cap if all that waits is done later: what queues of work see. Always D ≤ S.
 A database asks another disk for another sum: words go by D of a demand that is SLACK smaller and by
-S of one that is SLACK larger. Which word follows from them, and why a capped source bounds larger disks alone: docs/OBSERVE.md.
+S of one that is SLACK larger. docs/OBSERVE.md says which, and why a capped source bounds larger
+disks alone.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import product
@@ -28,6 +29,7 @@ from orchestrator.tier import Limits
 from orchestrator.tier_catalog.candidates import IO_BYTES, Purchase
 from orchestrator.units import gathered
 
+Band = tuple[float, float]
 Word = Literal["would have carried", "would not", "cannot be told"]
 
 SLACK = 0.1  # of the demand, to either side (docs/OBSERVE.md, with PostgreSQL)
@@ -44,19 +46,28 @@ _LOWEST: dict[Counted, tuple[str, float]] = {"ios": ("IOPS", 100.0), "bytes": ("
 
 @dataclass(frozen=True)
 class OnDisk:
-    """A candidate in the place of one disk, or of the worst of several. low: of D, high: of S, of
-    the demand that was read; less: of D, more: of S, if SLACK less or more is asked. binding: then.
-    hours: begin_s, upper (the share of what was read at the cap, at most), credit (least of a full
-    bucket, had it been full at first; NaN: none, or not known), node, device. empty_s: seconds
-    without credit, at least and at most."""
+    """A candidate in the place of one disk, or of the worst of several. waits, queues: D and S of
+    the demand that was read, each at least and at most; NaN: nothing is known of seconds. less,
+    more: D and S if SLACK less and more is asked; binding: then. hours: begin_s, upper (S, at
+    most), credit (least of a full bucket, had it been full at first; NaN: none, or not known),
+    node, device. empty_s: seconds without credit, at least and at most."""
 
-    low: float
-    high: float
+    waits: Band
+    queues: Band
     less: float
     more: float
     binding: str
     hours: pd.DataFrame
-    empty_s: tuple[float, float] | None
+    empty_s: Band | None
+
+    @property
+    def shares(self) -> tuple[Band, Band, Band]:
+        return self.waits, self.queues, (self.less, self.more)
+
+
+def _most(bands: Iterable[Band]) -> Band:
+    low, high = np.max([*bands], axis=0)
+    return float(low), float(high)
 
 
 @dataclass(frozen=True)
@@ -76,8 +87,9 @@ def judged(demand: Demand, caps: tuple[RateCap, ...], unit: int | None) -> OnDis
     """What these limits would have done: by its seconds, by seconds drawn from pieces of it, or by
     the hard band alone."""
     basis = by_second(demand) or (demand,)
-    less, more, _, _, at_more = _bounds(demand, caps, unit, SLACK)
-    low, high, reached_s, full, empty = _bounds(demand, caps, unit, 0.0)
+    (waits, queues), reached_s, full, empty = _bounds(demand, caps, unit, 0.0)
+    ((d, _), (s, more)), _, _, at_more = _bounds(demand, caps, unit, SLACK)
+    less = s if np.isnan(d) else d
     begin_s, step_s = basis[0].begin_s // HOUR_S * HOUR_S, basis[0].step_s
     lasting_s = [cap.bucket / (cap.top - cap.base) for cap in caps if cap.bucket]
     credit, empty_s = np.full(len(step_s), np.nan), None
@@ -86,43 +98,50 @@ def judged(demand: Demand, caps: tuple[RateCap, ...], unit: int | None) -> OnDis
         empty_s = float(step_s @ (credit <= _EMPTY)), float(step_s @ (empty.credit <= _EMPTY))
     first = np.flatnonzero(np.diff(begin_s, prepend=-np.inf))
     upper = np.minimum(1, np.add.reduceat(reached_s, first) / np.add.reduceat(step_s, first))
-    hours = {"begin_s": begin_s[first], "upper": upper, "credit": np.minimum.reduceat(credit, first)}
-    own = pd.DataFrame(hours).assign(node=demand.node, device=demand.device)
-    low = max(low, less)  # draws may be the other way round
-    return OnDisk(low, max(low, min(high, more)), less, more, at_more.binding, own, empty_s)
+    least = np.minimum.reduceat(credit, first)
+    hours = pd.DataFrame({"begin_s": begin_s[first], "upper": upper, "credit": least})
+    own = hours.assign(node=demand.node, device=demand.device)
+    # Draws of more may come out lower: what holds with a tenth more or less holds without.
+    waits, queues = np.clip((waits, queues), less, more).tolist()
+    return OnDisk(tuple(waits), tuple(queues), less, more, at_more.binding, own, empty_s)
 
 
 def _bounds(
     demand: Demand, caps: tuple[RateCap, ...], unit: int | None, slack: float
-) -> tuple[float, float, Array, Replay, Replay]:
-    """The least of D and the most of S, as shares; the most in each step, in seconds; and replays
-    of the low and the high end."""
+) -> tuple[tuple[Band, Band], Array, Replay, Replay]:
+    """D and S, each at least and at most; the most of S in each step, in seconds; and replays of
+    the low and the high end. Without seconds D is NaN."""
     seconds = by_second(demand)
     basis = seconds or (demand,)
-    lows, highs = (
+    low, high = (
         [replay.together(each, caps, unit, end, slack) for each in basis] for end in replay.ENDS
     )
     step_s, total_s = basis[0].step_s, float(demand.step_s.sum())
-    least, most = ([float(step_s @ e.at_cap) / total_s for e in of] for of in (lows, highs))
-    reached_s = np.mean([each.at_cap for each in highs], axis=0) * step_s
-    low, high = least[0], most[0]
+
+    def shares(of: Sequence[Replay], what: Literal["asks", "at_cap"]) -> list[float]:
+        return [float(step_s @ getattr(each, what)) / total_s for each in of]
+
+    waits, queues = ([shares(of, what) for of in (low, high)] for what in ("asks", "at_cap"))
+    reached_s = np.mean([each.at_cap for each in high], axis=0) * step_s
+    d, s = (waits[0][0], waits[1][0]), (queues[0][0], queues[1][0])
     if not demand.is_fine:
         least_s, most_s = replay.hard(demand, caps, unit, slack)
-        low, high = least_s / total_s, float(most_s.sum()) / total_s
+        hard = least_s / total_s, float(most_s.sum()) / total_s
         if seconds:
-            high = read.band(most, (low, high))[1]
-            low = read.band(least, (0.0, high))[0]
+            s = read.band(queues[0], hard)[0], read.band(queues[1], hard)[1]
+            d = read.band(waits[0], (0.0, s[1]))[0], read.band(waits[1], (0.0, s[1]))[1]
         else:
-            reached_s = most_s
-    return low, high, reached_s, lows[0], highs[0]
+            d, s, reached_s = (np.nan, np.nan), hard, most_s
+    return (d, s), reached_s, low[0], high[0]
 
 
 def _of_worst(disks: Sequence[OnDisk]) -> OnDisk:
     """Bounds of the disk that is asked most, and hours of whichever was worst in each."""
-    worst = max(disks, key=lambda disk: disk.more)
-    most = {name: max(getattr(each, name) for each in disks) for name in ("low", "high", "less")}
+    worst, less = max(disks, key=lambda disk: disk.more), max(disk.less for disk in disks)
+    waits, queues = _most(disk.waits for disk in disks), _most(disk.queues for disk in disks)
     every = pd.concat([disk.hours for disk in disks]).sort_values(["begin_s", "upper"])
-    return replace(worst, **most, hours=every.drop_duplicates("begin_s", keep="last"))
+    hours = every.drop_duplicates("begin_s", keep="last")
+    return replace(worst, waits=waits, queues=queues, less=less, hours=hours)
 
 
 @dataclass(frozen=True)
@@ -149,7 +168,7 @@ class Observed:
         whole_s = sum(float(each.step_s.sum()) for each in demands)
         shares = dict.fromkeys(caps, 0.0)
         for each, cap in product(demands, shares):
-            reached_s = judged(each, (cap,), unit).high * float(each.step_s.sum())
+            reached_s = judged(each, (cap,), unit).queues[1] * float(each.step_s.sum())
             shares[cap] += reached_s / whole_s
         reached, held_back = tuple(cap for cap in shares if shares[cap]), sum(shares.values())
         return cls(tuple(demands), tolerance, reached, source is None, min(1.0, held_back))

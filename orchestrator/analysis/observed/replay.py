@@ -100,10 +100,11 @@ def _before(values: Array, starts: Numbers, start: float = 0.0) -> Array:
 
 @dataclass(frozen=True)
 class Replay:
-    """Of each step: at_cap: it asks for a cap, and of the high end also: it works off what waits;
-    credit left of a full bucket, 0 to 1, of the one with least. binding: the cap that is reached in
-    most of the time; "": none is."""
+    """Of each step: asks: it asks for a cap; at_cap: it is at one if all work is done later; credit
+    left of a full bucket, 0 to 1, of the one with least. An asking step is at the cap too. binding:
+    the cap that is reached in most of the time; "": none is."""
 
+    asks: Flags
     at_cap: Flags
     credit: Array
     binding: str
@@ -140,21 +141,25 @@ def together(
     demand: Demand, limits: Sequence[RateCap], unit: int | None, end: End, slack: float = 0.0
 ) -> Replay:
     """Of what a gap did to credit and backlog nothing is known: after each the bucket is taken as
-    full for the low end and as empty for the high one, without backlog."""
+    full for the low end and as empty for the high one, without backlog. Of a demand that is smaller
+    by `slack` nothing is told but what it asks for, which at_cap is too."""
     step_s, credit = demand.step_s, np.ones(len(demand.step_s))
-    at_cap, reached_s = np.zeros(len(step_s), dtype=bool), {"": 0.0}
+    asks, at_cap = np.zeros((2, len(step_s)), dtype=bool)
+    reached_s = {"": 0.0}
     for cap in limits:
         wanted = asked(demand, cap, unit, end, slack)
-        reached = wanted >= AT_CAP * cap.base * step_s
-        if not reached.any():  # and no credit was taken
+        asking = reached = wanted >= AT_CAP * cap.base * step_s
+        if not asking.any():  # and no credit was taken
             continue
-        if cap.bucket or end == "high":
+        if cap.bucket or end == "high" or not slack:
             limit, served, left = replayed(wanted, step_s, cap, end == "low", demand.starts)
-            reached = (wanted if end == "low" else served) >= AT_CAP * limit
+            limit *= AT_CAP
+            asking, reached = wanted >= limit, served >= limit
             credit = np.minimum(credit, left, out=left)
+        asks |= asking
         at_cap |= reached
         reached_s[cap.name] = float(step_s @ reached)
-    return Replay(at_cap, credit, max(reached_s, key=lambda name: reached_s[name]))
+    return Replay(asks, at_cap, credit, max(reached_s, key=lambda name: reached_s[name]))
 
 
 def hard(

@@ -14,9 +14,10 @@ from orchestrator.report.charts import charts
 from orchestrator.report.prose import said, words
 from orchestrator.tier_catalog import prices
 
-_FIRST = ("Disk", "A month", "Answer", "Seconds at the cap", "A tenth more or less", "Cap")
+_SHARES = ("Where users wait", "Where work queues", "A tenth more or less")
+_FIRST = ("Disk", "A month", "Answer", *_SHARES, "Cap")
 _TEXTS = ("Disk", "Answer", "Cap", "Remark")
-_HINTS = ("Answer", *_FIRST[3:])
+_HINTS = ("Answer", *_SHARES, "Cap")
 _FEW = 5  # rows on the first screen, where none is worth measuring
 
 
@@ -55,9 +56,9 @@ def _pct(share: float) -> str:
     return "–" if pd.isna(share) else f"{float(f'{100 * share:.2g}'):g} %"
 
 
-def _span(low: float, high: float, at_least: bool) -> str:
-    least, most = _pct(low), _pct(high)
-    if at_least:
+def _span(of: tuple[float, float], at_least: bool) -> str:
+    least, most = map(_pct, of)
+    if at_least and least != "–":
         return f"at least {least}"
     return least if least == most else f"{least[:-2]} to {most}"
 
@@ -87,8 +88,7 @@ def _told(answer: CandidateAnswer) -> dict[str, str]:
         "Disk": answer.purchase.name.replace(":", ": ").replace(",", ", "),  # to break the line
         "A month": wording.money(price.monthly, price.currency) if price else "–",
         "Answer": answer.word,
-        "Seconds at the cap": _span(on.low, on.high, least),
-        "A tenth more or less": _span(on.less, on.more, least),
+        **{name: _span(of, least) for name, of in zip(_SHARES, on.shares, strict=True)},
         "Cap": on.binding or "–",
         "Least credit": f"at most {credit}" if least and credit != "–" else credit,
         "Remark": answer.why,
