@@ -283,7 +283,9 @@ def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
         if code == errors.EXIT_INTERRUPTED:  # what typer makes of it
             raise KeyboardInterrupt
     except KeyboardInterrupt:
-        _complain(failure(errors.InterruptedByUser, "interrupted"), app)
+        observing = "observe" in words[:1]
+        how = errors.InterruptedByUser
+        _complain(failure(how, "interrupted observation" if observing else "interrupted"), app)
         return errors.EXIT_INTERRUPTED
     except errors.TierbenchError as error:
         _complain(error, app)

@@ -21,7 +21,7 @@ import yaml
 from orchestrator.analysis.observed import replay
 from orchestrator.analysis.observed.demand import demands
 from orchestrator.analysis.observed.replay import RateCap
-from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
+from orchestrator.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_UNAVAILABLE, EXIT_USAGE
 from orchestrator.histories import files
 from orchestrator.kernel import block_devices
 from orchestrator.platforms.common.machines import LocalMachine
@@ -240,6 +240,23 @@ def test_an_exporter_that_does_not_answer_is_named(
     words = ("--exporter", "http://127.0.0.1:9", "--device", "sdc", "--last", "5s")
     assert tierbench(app, "observe", *words, "--results", str(tmp_path)) == EXIT_UNAVAILABLE
     assert "nothing was read: 127.0.0.1:9 sdc: " in capsys.readouterr().err
+
+
+class Interrupted(MadeUpClock):
+    def sleep(self, seconds: float) -> None:
+        raise KeyboardInterrupt
+
+
+def test_after_an_interruption_it_says_how_an_observation_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with closing(pages.Server()) as exporter:
+        exporter.pages = Ticking()
+        words = ("--exporter", exporter.url, "--device", "vda", "--results", str(tmp_path))
+        app = replace(an_app(tmp_path), clock=Interrupted(time.time()))
+        assert tierbench(app, "observe", *words) == EXIT_INTERRUPTED
+    said = " ".join(capsys.readouterr().err.split())
+    assert "the same command goes on in the same folder" in said and "campaign" not in said
 
 
 # ------------------------------------------------------------------ the nodes of a profile
