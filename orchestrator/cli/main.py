@@ -283,9 +283,9 @@ def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
         if code == errors.EXIT_INTERRUPTED:  # what typer makes of it
             raise KeyboardInterrupt
     except KeyboardInterrupt:
-        observing = "observe" in words[:1]
-        how = errors.InterruptedByUser
-        _complain(failure(how, "interrupted observation" if observing else "interrupted"), app)
+        live = "observe" in words[:1]
+        name = errors.InterruptedByUser
+        _complain(failure(name, "interrupted observation" if live else "interrupted"), app)
         return errors.EXIT_INTERRUPTED
     except errors.TierbenchError as error:
         _complain(error, app)

@@ -158,7 +158,8 @@ def row(answer: CandidateAnswer) -> dict[str, Any]:
     """What is told of a candidate, flat."""
     tier, on = answer.purchase.tier, answer.on
     own: dict[str, Any] = {"candidate": answer.purchase.name}
-    own |= zip(_SHARES, (100 * share for of in on.shares for share in of), strict=True)
+    shares = [None if np.isnan(share) else 100 * share for of in on.shares for share in of]
+    own |= zip(_SHARES, shares, strict=True)
     own["empty_least_s"], own["empty_most_s"] = on.empty_s or (None, None)
     told = own | vars(tier.limits) | vars(tier.price or tier.limits) | vars(on) | vars(answer)
     return {name: told.get(name) for name in _TOLD}

@@ -3,15 +3,14 @@ one of three words. They are no words of proof: nothing was loaded, and no such 
 
 D: the share of the time that asks for 95 % of a cap or more: what users see who wait for each I/O.
 S: the share at the cap if all that waits is done later: what queues of work see. Always D ≤ S.
-A database asks another disk for another sum: words go by D of a demand that is SLACK smaller and by
-S of one that is SLACK larger. docs/OBSERVE.md says which, and why a capped source bounds larger
-disks alone.
+Words go by D of a demand that is SLACK smaller and S of one that is SLACK larger: a database asks
+another disk for another sum. Why a capped source bounds larger disks alone: docs/OBSERVE.md.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import product
@@ -65,11 +64,6 @@ class OnDisk:
         return self.waits, self.queues, (self.less, self.more)
 
 
-def _most(bands: Iterable[Band]) -> Band:
-    low, high = np.max([*bands], axis=0)
-    return float(low), float(high)
-
-
 @dataclass(frozen=True)
 class CandidateAnswer:
     """at_least: the observed disk held its load back, or seems to have, so that this one may have
@@ -88,8 +82,8 @@ def judged(demand: Demand, caps: tuple[RateCap, ...], unit: int | None) -> OnDis
     the hard band alone."""
     basis = by_second(demand) or (demand,)
     (waits, queues), reached_s, full, empty = _bounds(demand, caps, unit, 0.0)
-    ((d, _), (s, more)), _, _, at_more = _bounds(demand, caps, unit, SLACK)
-    less = s if np.isnan(d) else d
+    ((less, _), (least, more)), _, _, at_more = _bounds(demand, caps, unit, SLACK)
+    less = least if np.isnan(less) else less
     begin_s, step_s = basis[0].begin_s // HOUR_S * HOUR_S, basis[0].step_s
     lasting_s = [cap.bucket / (cap.top - cap.base) for cap in caps if cap.bucket]
     credit, empty_s = np.full(len(step_s), np.nan), None
@@ -98,9 +92,8 @@ def judged(demand: Demand, caps: tuple[RateCap, ...], unit: int | None) -> OnDis
         empty_s = float(step_s @ (credit <= _EMPTY)), float(step_s @ (empty.credit <= _EMPTY))
     first = np.flatnonzero(np.diff(begin_s, prepend=-np.inf))
     upper = np.minimum(1, np.add.reduceat(reached_s, first) / np.add.reduceat(step_s, first))
-    least = np.minimum.reduceat(credit, first)
-    hours = pd.DataFrame({"begin_s": begin_s[first], "upper": upper, "credit": least})
-    own = hours.assign(node=demand.node, device=demand.device)
+    of = {"begin_s": begin_s[first], "upper": upper, "credit": np.minimum.reduceat(credit, first)}
+    own = pd.DataFrame(of).assign(node=demand.node, device=demand.device)
     # Draws of more may come out lower: what holds with a tenth more or less holds without.
     waits, queues = np.clip((waits, queues), less, more).tolist()
     return OnDisk(tuple(waits), tuple(queues), less, more, at_more.binding, own, empty_s)
@@ -117,11 +110,10 @@ def _bounds(
         [replay.together(each, caps, unit, end, slack) for each in basis] for end in replay.ENDS
     )
     step_s, total_s = basis[0].step_s, float(demand.step_s.sum())
-
-    def shares(of: Sequence[Replay], what: Literal["asks", "at_cap"]) -> list[float]:
-        return [float(step_s @ getattr(each, what)) / total_s for each in of]
-
-    waits, queues = ([shares(of, what) for of in (low, high)] for what in ("asks", "at_cap"))
+    waits, queues = (
+        [[float(step_s @ getattr(each, name)) / total_s for each in of] for of in (low, high)]
+        for name in ("asks", "at_cap")
+    )
     reached_s = np.mean([each.at_cap for each in high], axis=0) * step_s
     d, s = (waits[0][0], waits[1][0]), (queues[0][0], queues[1][0])
     if not demand.is_fine:
@@ -138,10 +130,10 @@ def _bounds(
 def _of_worst(disks: Sequence[OnDisk]) -> OnDisk:
     """Bounds of the disk that is asked most, and hours of whichever was worst in each."""
     worst, less = max(disks, key=lambda disk: disk.more), max(disk.less for disk in disks)
-    waits, queues = _most(disk.waits for disk in disks), _most(disk.queues for disk in disks)
+    waits, queues = np.max([(disk.waits, disk.queues) for disk in disks], axis=0).tolist()
     every = pd.concat([disk.hours for disk in disks]).sort_values(["begin_s", "upper"])
     hours = every.drop_duplicates("begin_s", keep="last")
-    return replace(worst, waits=waits, queues=queues, less=less, hours=hours)
+    return replace(worst, waits=tuple(waits), queues=tuple(queues), less=less, hours=hours)
 
 
 @dataclass(frozen=True)

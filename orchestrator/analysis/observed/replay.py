@@ -84,11 +84,9 @@ def queue(grows: Array, starts: Numbers = _WHOLE, start: float = 0.0) -> Array:
     """v ← max(0, v + x) for each x of `grows`, from `start` at the begin of each stretch; v takes
     the place of x, because a week's arrays cost more to make than to fill."""
     for first, end in zip(starts, (*starts[1:], len(grows)), strict=True):
-        own = grows[first:end]
-        np.cumsum(own, out=own)
+        own = np.cumsum(grows[first:end], out=grows[first:end])
         own += start
-        lowest = np.minimum.accumulate(own)
-        own -= np.minimum(lowest, 0.0, out=lowest)
+        own -= np.minimum(np.minimum.accumulate(own), 0.0)
     return grows
 
 
@@ -117,24 +115,15 @@ def replayed(
     bucket at the begin of each stretch, else it is empty."""
     limit, most, bucket = cap.base * step_s, cap.top * step_s, cap.bucket
     waiting = queue(asks - most, starts)
-    through = _served(asks, waiting, starts)
+    through = asks + _before(waiting, starts) - waiting
     if not bucket:
         return limit, through, np.ones(len(asks))
     spent = 0.0 if full else bucket
-    debt = queue(np.subtract(through, limit, out=through), starts, spent)
+    debt = queue(through - limit, starts, spent)
     left = np.maximum(0.0, bucket - debt)
-    limit += _before(left, starts, bucket - spent)
-    debt -= bucket
-    waiting += np.maximum(0.0, debt, out=debt)
-    left /= bucket
-    return np.minimum(most, limit, out=limit), _served(asks, waiting, starts), left
-
-
-def _served(asks: Array, waiting: Array, starts: Numbers) -> Array:
-    served = _before(waiting, starts)
-    served += asks
-    served -= waiting
-    return served
+    waiting += np.maximum(0.0, debt - bucket)
+    limit = np.minimum(most, limit + _before(left, starts, bucket - spent))
+    return limit, asks + _before(waiting, starts) - waiting, left / bucket
 
 
 def together(

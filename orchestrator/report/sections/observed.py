@@ -17,7 +17,6 @@ from orchestrator.tier_catalog import prices
 _SHARES = ("Where users wait", "Where work queues", "A tenth more or less")
 _FIRST = ("Disk", "A month", "Answer", *_SHARES, "Cap")
 _TEXTS = ("Disk", "Answer", "Cap", "Remark")
-_HINTS = ("Answer", *_SHARES, "Cap")
 _FEW = 5  # rows on the first screen, where none is worth measuring
 
 
@@ -125,7 +124,7 @@ def _week(answers: Sequence[CandidateAnswer]) -> tuple[blocks.Block, ...]:
     for answer in (each for each in answers if each.purchase.tier.price):
         told, hours = _told(answer), answer.on.hours
         labels.append(said("observed.label", told=told))
-        of = {name: told[name] for name in _HINTS}
+        of = {name: told[name] for name in _FIRST[2:]}
         from_ms = (1000 * hours["begin_s"]).round().astype(int)
         own = hours.drop(columns="begin_s")
         tables.append(own.assign(candidate=labels[-1], **of, **{"from": from_ms}))

@@ -154,10 +154,16 @@ def test_pieces_are_kept_with_what_they_calibrate(tmp_path: Path) -> None:
     assert "shape of seconds is that of 24 pieces" in text and "less than 12 %" in text
 
 
-def test_sums_alone_are_said_to_tell_no_seconds(tmp_path: Path) -> None:
+def test_sums_alone_are_said_to_tell_no_seconds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Then nobody knows for how long users would wait, and JSON has no word for NaN."""
     read = stored(tmp_path / "read", summed(BURSTY, 600))
-    text = (observed(tmp_path, "--file", str(read), *ON) / "report.md").read_text()
+    text = (observed(tmp_path, "--file", str(read), "--json", *ON) / "report.md").read_text()
     assert "seconds unknown" in text and "bounds alone that need no seconds" in text
+    answers = json.loads(capsys.readouterr().out)["answers"]
+    assert all(each["waits_least_pct"] is each["waits_most_pct"] is None for each in answers)
+    assert any(each["queues_most_pct"] > each["queues_least_pct"] for each in answers)
 
 
 def test_prices_of_several_providers_are_said_to_be_of_several_lists(tmp_path: Path) -> None:
