@@ -81,8 +81,8 @@ def judged(demand: Demand, caps: tuple[RateCap, ...], unit: int | None) -> OnDis
     """What these limits would have done: by its seconds, by seconds drawn from pieces of it, or by
     the hard band alone."""
     basis = by_second(demand) or (demand,)
-    (waits, queues), reached_s, full, empty = _bounds(demand, caps, unit, 0.0)
-    ((less, _), (least, more)), _, _, at_more = _bounds(demand, caps, unit, SLACK)
+    *seen, reached_s, full, empty = _bounds(demand, caps, unit, 0.0)
+    (less, _), (least, more), _, _, at_more = _bounds(demand, caps, unit, SLACK)
     less = least if np.isnan(less) else less
     begin_s, step_s = basis[0].begin_s // HOUR_S * HOUR_S, basis[0].step_s
     lasting_s = [cap.bucket / (cap.top - cap.base) for cap in caps if cap.bucket]
@@ -95,15 +95,15 @@ def judged(demand: Demand, caps: tuple[RateCap, ...], unit: int | None) -> OnDis
     of = {"begin_s": begin_s[first], "upper": upper, "credit": np.minimum.reduceat(credit, first)}
     own = pd.DataFrame(of).assign(node=demand.node, device=demand.device)
     # Draws of more may come out lower: what holds with a tenth more or less holds without.
-    waits, queues = np.clip((waits, queues), less, more).tolist()
+    waits, queues = np.clip(seen, less, more).tolist()
     return OnDisk(tuple(waits), tuple(queues), less, more, at_more.binding, own, empty_s)
 
 
 def _bounds(
     demand: Demand, caps: tuple[RateCap, ...], unit: int | None, slack: float
-) -> tuple[tuple[Band, Band], Array, Replay, Replay]:
-    """D and S, each at least and at most; the most of S in each step, in seconds; and replays of
-    the low and the high end. Without seconds D is NaN."""
+) -> tuple[Band, Band, Array, Replay, Replay]:
+    """D (NaN without seconds) and S, at least and at most; the most of S in each step, in seconds;
+    replays of the low and the high end."""
     seconds = by_second(demand)
     basis = seconds or (demand,)
     low, high = (
@@ -121,10 +121,11 @@ def _bounds(
         hard = least_s / total_s, float(most_s.sum()) / total_s
         if seconds:
             s = read.band(queues[0], hard)[0], read.band(queues[1], hard)[1]
-            d = read.band(waits[0], (0.0, s[1]))[0], read.band(waits[1], (0.0, s[1]))[1]
+            own = (0.0, s[1]), read.SPREAD if slack else read.SPREAD_OF_D
+            d = read.band(waits[0], *own)[0], read.band(waits[1], *own)[1]
         else:
             d, s, reached_s = (np.nan, np.nan), hard, most_s
-    return (d, s), reached_s, low[0], high[0]
+    return d, s, reached_s, low[0], high[0]
 
 
 def _of_worst(disks: Sequence[OnDisk]) -> OnDisk:

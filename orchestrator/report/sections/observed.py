@@ -1,6 +1,6 @@
 """An observation: a strip of hours for each candidate, a table, and sentences."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 
 import pandas as pd
@@ -55,11 +55,11 @@ def _pct(share: float) -> str:
     return "–" if pd.isna(share) else f"{float(f'{100 * share:.2g}'):g} %"
 
 
-def _span(of: tuple[float, float], at_least: bool) -> str:
-    least, most = map(_pct, of)
+def _span(of: Iterable[float], at_least: bool, text: Callable[[float], str] = _pct) -> str:
+    least, *most = dict.fromkeys(map(text, of))
     if at_least and least != "–":
         return f"at least {least}"
-    return least if least == most else f"{least[:-2]} to {most}"
+    return " to ".join([least.removesuffix(" %") if most else least, *most])
 
 
 def _stamps(observed: Observed, misses: Sequence[str]) -> Iterator[Stamp]:
@@ -108,10 +108,8 @@ def _answer(provider: str, worth: Sequence[CandidateAnswer]) -> Answer:
 
 
 def _sentence(answer: CandidateAnswer) -> str:
-    hours, empty_s, empty = answer.on.hours, answer.on.empty_s, ""
-    if empty_s and empty_s[1]:
-        least, *most = dict.fromkeys(map(units.format_seconds, empty_s))
-        empty = f"at least {least}" if answer.at_least else " to ".join([least, *most])
+    hours, empty_s = answer.on.hours, answer.on.empty_s or (0.0, 0.0)
+    empty = _span(empty_s, answer.at_least, units.format_seconds) if empty_s[1] else ""
     values = {"told": _told(answer), "word": words("observed.phrases")[answer.word]}
     hour = hours.iloc[int(hours["upper"].argmax())]
     return said("observed.sentence", **values, hour=hour, empty=empty)
