@@ -279,7 +279,9 @@ def _exit_code(words: Sequence[str], app: App) -> int:
         if code == errors.EXIT_INTERRUPTED:  # what typer makes of it
             raise KeyboardInterrupt
     except KeyboardInterrupt:
-        _complain(failure(errors.InterruptedByUser, "interrupted"), app)
+        live = "observe" in words[:1]
+        name = errors.InterruptedByUser
+        _complain(failure(name, "interrupted observation" if live else "interrupted"), app)
         return errors.EXIT_INTERRUPTED
     except errors.TierbenchError as error:
         _complain(error, app)

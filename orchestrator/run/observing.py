@@ -38,9 +38,13 @@ _OTHERS = re.compile(r"^https?://(?:[^@/]*@)?|/.*$")  # than host and port
 COARSE_S = 15.0
 _QUESTION = "Does this disk carry the load that was observed?"
 _READ = ("node", "device", "resolution_s", "coverage")
+_SHARES = (
+    *("waits_least_pct", "waits_most_pct", "queues_least_pct", "queues_most_pct"),
+    *("tenth_less_pct", "tenth_more_pct"),
+)
 _TOLD = (
     *("candidate", "monthly", "currency", "region", "iops", "bytes_per_s", "word", "why"),
-    *("at_least", "low", "high", "binding", "empty_s_low", "empty_s_high"),
+    *("at_least", *_SHARES, "binding", "empty_least_s", "empty_most_s"),
 )
 
 Pieces = tuple[int, float]  # how many, and the seconds of each
@@ -153,8 +157,10 @@ def busiest_hour(demands: Sequence[Demand]) -> dict[str, float]:
 def row(answer: CandidateAnswer) -> dict[str, Any]:
     """What is told of a candidate, flat."""
     tier, on = answer.purchase.tier, answer.on
-    low_s, high_s = on.empty_s or (None, None)
-    own = {"candidate": answer.purchase.name, "empty_s_low": low_s, "empty_s_high": high_s}
+    own: dict[str, Any] = {"candidate": answer.purchase.name}
+    shares = [None if np.isnan(share) else 100 * share for of in on.shares for share in of]
+    own |= zip(_SHARES, shares, strict=True)
+    own["empty_least_s"], own["empty_most_s"] = on.empty_s or (None, None)
     told = own | vars(tier.limits) | vars(tier.price or tier.limits) | vars(on) | vars(answer)
     return {name: told.get(name) for name in _TOLD}
 

@@ -7,9 +7,11 @@ tests/simulated_demand.py, a day each, are replayed second by second against lim
 times the mean: the truth. Then only their sums over T are given to the package, once alone and once
 with pieces in seconds; and a regime of two hours that no piece shows is planted.
 
-Of each T: how many bands hold the truth, how wide they are (percentage points of the time), how
-many cases have a word at 1 %, and how many of those words are wrong. "value ÷ truth" is the middle
-of the calibrated band where the truth is above 0.5 %.
+Of each T and of D and S, the shares of the time at the cap where users wait and where work queues:
+how many bands of the demand as read hold the truth, how wide they are (percentage points of the
+time), and the middle of the band by the truth where that is above 0.5 %. Then, with a tenth more or
+less: how many bands hold S, how wide they are, how many cases have a word at 1 %, which goes by
+them, and how many of those words are wrong.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ import numpy as np
 
 from orchestrator.analysis.observed import replay
 from orchestrator.analysis.observed.demand import SHORTEST, Demand, unseen_share
-from orchestrator.analysis.observed.judging import Observed, OnDisk, judged
+from orchestrator.analysis.observed.judging import Band, Observed, OnDisk, judged
 from orchestrator.analysis.observed.replay import RateCap
 from orchestrator.planning import project_files
 from orchestrator.tier_catalog.candidates import Purchase, purchases
@@ -42,9 +44,10 @@ SHOWN = 0.005  # of the time: below it a ratio to the truth says little
 
 @dataclass(frozen=True)
 class Case:
-    """The truth, and the bands without and with pieces. `refused`: why pieces do not do."""
+    """The truth of D and of S, and the bands without and with pieces. `refused`: why pieces do not
+    do."""
 
-    step_s: int
+    asks: float
     truth: float
     hard: OnDisk
     calibrated: OnDisk
@@ -60,55 +63,67 @@ def cases(process: str, seed: int, step_s: int, count: int, each_s: int) -> Iter
     for times in TIMES_MEAN:
         rate = times * float(fine.ios.mean())
         caps = (RateCap("IOPS", "ios", rate, rate),)
-        truth = float(replay.together(fine, caps, None, "high").at_cap.mean())
+        true = replay.together(fine, caps, None, "high")
         known = judged(coarse, caps, None), judged(with_pieces, caps, None)
-        yield Case(step_s, truth, *known, refused)
+        yield Case(float(true.asks.mean()), float(true.at_cap.mean()), *known, refused)
 
 
 def _word(disk: OnDisk) -> bool | None:
     """Whether it carries."""
-    if disk.high <= TOLERANCE:
+    if disk.more <= TOLERANCE:
         return True
-    return False if disk.low > TOLERANCE else None
+    return False if disk.less > TOLERANCE else None
 
 
-def _line(name: str, told: Sequence[tuple[float, OnDisk]]) -> tuple[str, float, int]:
-    holds = [d.low - 1e-9 <= truth <= d.high + 1e-9 for truth, d in told]
-    widths = [100 * (d.high - d.low) for _, d in told]
-    words = [(truth, _word(d)) for truth, d in told]
-    given = [(truth, word) for truth, word in words if word is not None]
-    wrong = sum((truth <= TOLERANCE) != word for truth, word in given)
-    middles = [(d.low + d.high) / 2 / t for t, d in told if t > SHOWN]
+def _held(name: str, told: Sequence[tuple[float, Band]]) -> tuple[str, float]:
+    """Of bands: a line, and how many hold the truth."""
+    holds = [low - 1e-9 <= truth <= high + 1e-9 for truth, (low, high) in told]
+    widths = [100 * (high - low) for _, (low, high) in told]
+    middles = [(low + high) / 2 / truth for truth, (low, high) in told if truth > SHOWN]
     low, middle, high = np.quantile(middles, (0.05, 0.5, 0.95))
     text = (
-        f"{name:12} holds {100 * np.mean(holds):5.1f} %  width {np.median(widths):5.2f} pp"
-        f"  words {100 * len(given) / len(told):5.1f} %  wrong {wrong}"
+        f"  {name:26} holds {100 * np.mean(holds):5.1f} %  width {np.median(widths):5.2f} pp"
         f"  value ÷ truth {middle:.2f} ({low:.2f} to {high:.2f})"
     )
-    return text, float(np.mean(holds)), wrong
+    return text, float(np.mean(holds))
+
+
+def _told(name: str, told: Sequence[tuple[Case, OnDisk]]) -> tuple[float, int]:
+    """Prints the lines of one kind of band; how many bands of S, and of D, hold (the fewer), and
+    how many words are wrong."""
+    of_s, holds = _held(f"{name}, S", [(case.truth, disk.queues) for case, disk in told])
+    print(of_s)
+    if not np.isnan(told[0][1].waits[0]):
+        of_d, holds_d = _held(f"{name}, D", [(case.asks, disk.waits) for case, disk in told])
+        print(of_d)
+        holds = min(holds, holds_d)
+    words = [(case.truth, _word(disk)) for case, disk in told]
+    given = [(truth, word) for truth, word in words if word is not None]
+    wrong = sum((truth <= TOLERANCE) != word for truth, word in given)
+    tenth, _ = _held(f"{name}, a tenth", [(c.truth, (disk.less, disk.more)) for c, disk in told])
+    print(f"{tenth}  words {100 * len(given) / len(told):5.1f} %  wrong {wrong}", flush=True)
+    return holds, wrong
 
 
 def _cases(asked: tuple[str, int, int, int, int]) -> list[Case]:
     return list(cases(*asked))
 
 
-def bands(seeds: int, count: int, each_s: int, workers: int) -> bool:
+def bands(seeds: range, count: int, each_s: int, workers: int) -> bool:
     """Prints both bands of each T; whether the hard one always holds, and the calibrated one in
     nine of ten cases."""
     sound = True
     for step_s in RESOLUTIONS_S:
-        asked = [(p, seed, step_s, count, each_s) for p in PROCESSES for seed in range(seeds)]
+        asked = [(p, seed, step_s, count, each_s) for p in PROCESSES for seed in seeds]
         with ProcessPoolExecutor(workers) as pool:
             every = [case for several in pool.map(_cases, asked) for case in several]
         print(f"T = {step_s} s, {len(every)} cases, {count} pieces")
-        text, holds, wrong = _line("hard band", [(case.truth, case.hard) for case in every])
-        print(f"  {text}", flush=True)
+        holds, wrong = _told("hard", [(case, case.hard) for case in every])
         sound &= holds == 1 and wrong == 0
         fit = [case for case in every if not case.refused]
-        print(f"  refused      {len(every) - len(fit)} of {len(every)}")
+        print(f"  refused: {len(every) - len(fit)} of {len(every)}")
         if fit:
-            text, holds, wrong = _line("calibrated", [(c.truth, c.calibrated) for c in fit])
-            print(f"  {text}", flush=True)
+            holds, wrong = _told("calibrated", [(case, case.calibrated) for case in fit])
             sound &= holds >= 0.9 and wrong <= len(fit) / 60
     return sound
 
@@ -206,17 +221,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--simulated", action="store_true", help="the trial that needs no disk")
     parser.add_argument("--seeds", type=int, default=6)
+    parser.add_argument("--first", type=int, default=0, help="seed of the bands")
     parser.add_argument("--pieces", type=int, default=24)
     parser.add_argument("--each", type=int, default=300, metavar="SECONDS")
     parser.add_argument("--workers", type=int, default=2)
     asked = parser.parse_args()
     if not asked.simulated:
         parser.error("say --simulated")
-    sound = bands(asked.seeds, asked.pieces, asked.each, asked.workers)
+    seeds = range(asked.first, asked.first + asked.seeds)
+    sound = bands(seeds, asked.pieces, asked.each, asked.workers)
     truth, disk = planted(1)
     print(
         f"a regime of 8 % of the time in no piece: truth {100 * truth:.2f} %, said "
-        f"{100 * disk.low:.2f} to {100 * disk.high:.2f} %; unseen at most: "
+        f"{100 * disk.less:.2f} to {100 * disk.more:.2f} %; unseen at most: "
         f"{100 * unseen_share(24):.1f} % of the time"
     )
     sound &= week()

@@ -186,9 +186,11 @@ def main() -> int:
             there = demand_on(asked.folder, iops, seed, 60 * asked.minutes)
             # It serves what it can and cannot ask for more: the share of seconds that it served so.
             low, high = (together(there, [cap], UNIT_BYTES, end).asks.mean() for end in ENDS)
-            held.append(said.low <= high and low <= said.high)
+            held.append(said.less <= high and low <= said.more)
             print(
-                f"seed {seed}, {iops} IOPS: said {100 * said.low:.2f} to {100 * said.high:.2f} %, "
+                f"seed {seed}, {iops} IOPS: said {100 * said.waits[0]:.2f} to "
+                f"{100 * said.queues[1]:.2f} %, with a tenth less or more {100 * said.less:.2f} to "
+                f"{100 * said.more:.2f} %, "
                 f"there {100 * low:.2f} to {100 * high:.2f} %{'' if held[-1] else '  missed'}",
                 flush=True,
             )

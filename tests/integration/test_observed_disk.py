@@ -33,4 +33,4 @@ def test_a_slower_disk_is_at_its_cap_about_as_long_as_an_observation_of_a_fast_o
     there = trial.demand_on(tmp_path, iops, 1, SECONDS, SIZE)
     assert 0.5 < there.ios.sum() / fast.ios.sum() < 1.5
     low, high = (together(there, [cap], trial.UNIT_BYTES, end).asks.mean() for end in ENDS)
-    assert said.low - MISSED <= high and low <= said.high + MISSED, (said.low, said.high, low, high)
+    assert said.less - MISSED <= high and low <= said.more + MISSED, (said.shares, low, high)

@@ -29,7 +29,7 @@ _GAP = 1.5  # times the usual step: a reading is missing in between
 _ROUNDING_S = 1e-6
 _PIECE = 10  # intervals, at least
 NEAREST, DRAWS = 30, 8
-WIDER, LEAST_SPREAD = 2.0, 0.2
+SPREAD, SPREAD_OF_D = (2.0, 0.2), (4.0, 0.3)  # times what draws show, and of the value at least
 FEWEST_PIECES, SHORTEST = 24, 3  # pieces, and times T that each lasts
 BEYOND = (0.8, 1.25)  # times the calibrated range of means: outside of it nothing was seen
 MOST_BEYOND, LEAST_COVERAGE = 0.05, 0.9
@@ -194,9 +194,11 @@ def _joined(demand: Demand, windows: Array, random: np.random.Generator) -> Dema
     return replace(demand, begin_s=begin_s, end_s=end_s, amounts=amounts, pieces=())
 
 
-def band(shares: Sequence[float], within: tuple[float, float]) -> tuple[float, float]:
+def band(
+    shares: Sequence[float], within: tuple[float, float], spread: tuple[float, float] = SPREAD
+) -> tuple[float, float]:
     """That of one figure over all draws."""
-    value = float(np.mean(shares))
-    low = value - max(WIDER * (value - min(shares)), LEAST_SPREAD * value)
-    high = value + max(WIDER * (max(shares) - value), LEAST_SPREAD * value)
+    value, (wider, least) = float(np.mean(shares)), spread
+    low = value - max(wider * (value - min(shares)), least * value)
+    high = value + max(wider * (max(shares) - value), least * value)
     return min(max(low, within[0]), within[1]), max(min(high, within[1]), within[0])

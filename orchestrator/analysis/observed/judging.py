@@ -3,8 +3,8 @@ one of three words. They are no words of proof: nothing was loaded, and no such 
 
 D: the share of the time that asks for 95 % of a cap or more: what users see who wait for each I/O.
 S: the share at the cap if all that waits is done later: what queues of work see. Always D ≤ S.
-Both are of a demand that is SLACK smaller or larger: a database asks another disk for another sum.
-Which word follows from them, and why a capped source bounds larger disks alone: docs/OBSERVE.md.
+Words go by D of a demand that is SLACK smaller and S of one that is SLACK larger: a database asks
+another disk for another sum. Why a capped source bounds larger disks alone: docs/OBSERVE.md.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ import pandas as pd
 
 from orchestrator.analysis.observed import demand as read
 from orchestrator.analysis.observed import replay
-from orchestrator.analysis.observed.demand import HOUR_S, Demand, by_second
-from orchestrator.analysis.observed.replay import Counted, RateCap
+from orchestrator.analysis.observed.demand import HOUR_S, Array, Demand, by_second
+from orchestrator.analysis.observed.replay import Counted, RateCap, Replay
 from orchestrator.keys.messages import message
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog.candidates import IO_BYTES, Purchase
 from orchestrator.units import gathered
 
+Band = tuple[float, float]
 Word = Literal["would have carried", "would not", "cannot be told"]
 
 SLACK = 0.1  # of the demand, to either side (docs/OBSERVE.md, with PostgreSQL)
@@ -44,16 +45,23 @@ _LOWEST: dict[Counted, tuple[str, float]] = {"ios": ("IOPS", 100.0), "bytes": ("
 
 @dataclass(frozen=True)
 class OnDisk:
-    """A candidate in the place of one disk, or of the worst of several. low: of D, high: of S.
-    hours: begin_s, upper (the share of what was read at the cap, at most), credit (least of a full
-    bucket, had it been full at first; NaN: none, or not known), node, device. empty_s: seconds
-    without credit, at least and at most."""
+    """A candidate in the place of one disk, or of the worst of several. waits, queues: D and S of
+    the demand that was read, each at least and at most; NaN: nothing is known of seconds. less,
+    more: D and S if SLACK less and more is asked; binding: then. hours: begin_s, upper (S, at
+    most), credit (least of a full bucket, had it been full at first; NaN: none, or not known),
+    node, device. empty_s: seconds without credit, at least and at most."""
 
-    low: float
-    high: float
+    waits: Band
+    queues: Band
+    less: float
+    more: float
     binding: str
     hours: pd.DataFrame
-    empty_s: tuple[float, float] | None
+    empty_s: Band | None
+
+    @property
+    def shares(self) -> tuple[Band, Band, Band]:
+        return self.waits, self.queues, (self.less, self.more)
 
 
 @dataclass(frozen=True)
@@ -69,47 +77,64 @@ class CandidateAnswer:
 
 
 @lru_cache(maxsize=256)
-def judged(
-    demand: Demand, caps: tuple[RateCap, ...], unit: int | None, slack: float = SLACK
-) -> OnDisk:
+def judged(demand: Demand, caps: tuple[RateCap, ...], unit: int | None) -> OnDisk:
     """What these limits would have done: by its seconds, by seconds drawn from pieces of it, or by
     the hard band alone."""
-    seconds = by_second(demand)
-    basis = seconds or (demand,)
-    highs = [replay.together(each, caps, unit, "high", slack) for each in basis]
-    lows = [replay.together(each, caps, unit, "low", slack) for each in basis]
-    step_s, total_s = basis[0].step_s, float(demand.step_s.sum())
-    reached_s = np.mean([each.at_cap for each in highs], axis=0) * step_s
-    least = [float(step_s @ each.asks) / total_s for each in lows]
-    most = [float(step_s @ each.at_cap) / total_s for each in highs]
-    low, high = least[0], most[0]
-    if not demand.is_fine:
-        least_s, most_s = replay.hard(demand, caps, unit, slack)
-        low, high = least_s / total_s, float(most_s.sum()) / total_s
-        if seconds:
-            high = read.band(most, (low, high))[1]
-            low = read.band(least, (0.0, high))[0]
-        else:
-            reached_s = most_s
+    basis = by_second(demand) or (demand,)
+    *seen, reached_s, full, empty = _bounds(demand, caps, unit, 0.0)
+    (less, _), (least, more), _, _, at_more = _bounds(demand, caps, unit, SLACK)
+    less = least if np.isnan(less) else less
+    begin_s, step_s = basis[0].begin_s // HOUR_S * HOUR_S, basis[0].step_s
     lasting_s = [cap.bucket / (cap.top - cap.base) for cap in caps if cap.bucket]
     credit, empty_s = np.full(len(step_s), np.nan), None
-    if lasting_s and (seconds or demand.resolution_s <= min(lasting_s) / CREDIT_STEPS):
-        credit, gone = lows[0].credit, highs[0].credit
-        empty_s = float(step_s @ (credit <= _EMPTY)), float(step_s @ (gone <= _EMPTY))
-    begin_s = basis[0].begin_s // HOUR_S * HOUR_S
-    steps = {"begin_s": begin_s, "upper": reached_s, "credit": credit, "step_s": step_s}
-    how = {"upper": "sum", "credit": "min", "step_s": "sum"}
-    hours = pd.DataFrame(steps).groupby("begin_s", as_index=False).agg(how)
-    hours["upper"] = (hours["upper"] / hours.pop("step_s")).clip(upper=1)
-    own = hours.assign(node=demand.node, device=demand.device)
-    return OnDisk(low, high, highs[0].binding, own, empty_s)
+    if lasting_s and (basis[0].is_fine or demand.resolution_s <= min(lasting_s) / CREDIT_STEPS):
+        credit = full.credit
+        empty_s = float(step_s @ (credit <= _EMPTY)), float(step_s @ (empty.credit <= _EMPTY))
+    first = np.flatnonzero(np.diff(begin_s, prepend=-np.inf))
+    upper = np.minimum(1, np.add.reduceat(reached_s, first) / np.add.reduceat(step_s, first))
+    of = {"begin_s": begin_s[first], "upper": upper, "credit": np.minimum.reduceat(credit, first)}
+    own = pd.DataFrame(of).assign(node=demand.node, device=demand.device)
+    # Draws of more may come out lower: what holds with a tenth more or less holds without.
+    waits, queues = np.clip(seen, less, more).tolist()
+    return OnDisk(tuple(waits), tuple(queues), less, more, at_more.binding, own, empty_s)
+
+
+def _bounds(
+    demand: Demand, caps: tuple[RateCap, ...], unit: int | None, slack: float
+) -> tuple[Band, Band, Array, Replay, Replay]:
+    """D (NaN without seconds) and S, at least and at most; the most of S in each step, in seconds;
+    replays of the low and the high end."""
+    seconds = by_second(demand)
+    basis = seconds or (demand,)
+    low, high = (
+        [replay.together(each, caps, unit, end, slack) for each in basis] for end in replay.ENDS
+    )
+    step_s, total_s = basis[0].step_s, float(demand.step_s.sum())
+    waits, queues = (
+        [[float(step_s @ getattr(each, name)) / total_s for each in of] for of in (low, high)]
+        for name in ("asks", "at_cap")
+    )
+    reached_s = np.mean([each.at_cap for each in high], axis=0) * step_s
+    d, s = (waits[0][0], waits[1][0]), (queues[0][0], queues[1][0])
+    if not demand.is_fine:
+        least_s, most_s = replay.hard(demand, caps, unit, slack)
+        hard = least_s / total_s, float(most_s.sum()) / total_s
+        if seconds:
+            s = read.band(queues[0], hard)[0], read.band(queues[1], hard)[1]
+            own = (0.0, s[1]), read.SPREAD if slack else read.SPREAD_OF_D
+            d = read.band(waits[0], *own)[0], read.band(waits[1], *own)[1]
+        else:
+            d, s, reached_s = (np.nan, np.nan), hard, most_s
+    return d, s, reached_s, low[0], high[0]
 
 
 def _of_worst(disks: Sequence[OnDisk]) -> OnDisk:
     """Bounds of the disk that is asked most, and hours of whichever was worst in each."""
-    worst, low = max(disks, key=lambda disk: disk.high), max(disk.low for disk in disks)
+    worst, less = max(disks, key=lambda disk: disk.more), max(disk.less for disk in disks)
+    waits, queues = np.max([(disk.waits, disk.queues) for disk in disks], axis=0).tolist()
     every = pd.concat([disk.hours for disk in disks]).sort_values(["begin_s", "upper"])
-    return replace(worst, low=low, hours=every.drop_duplicates("begin_s", keep="last"))
+    hours = every.drop_duplicates("begin_s", keep="last")
+    return replace(worst, waits=tuple(waits), queues=tuple(queues), less=less, hours=hours)
 
 
 @dataclass(frozen=True)
@@ -136,7 +161,7 @@ class Observed:
         whole_s = sum(float(each.step_s.sum()) for each in demands)
         shares = dict.fromkeys(caps, 0.0)
         for each, cap in product(demands, shares):
-            reached_s = judged(each, (cap,), unit, slack=0.0).high * float(each.step_s.sum())
+            reached_s = judged(each, (cap,), unit).queues[1] * float(each.step_s.sum())
             shares[cap] += reached_s / whole_s
         reached, held_back = tuple(cap for cap in shares if shares[cap]), sum(shares.values())
         return cls(tuple(demands), tolerance, reached, source is None, min(1.0, held_back))
@@ -175,15 +200,15 @@ class Observed:
     def _answer(self, purchase: Purchase, caps: Sequence[RateCap], on: OnDisk) -> CandidateAnswer:
         # hidden: that none of its caps is as low as one that was reached
         hidden = not all(any(cap.within(own) for cap in caps) for own in self.source)
-        held = hidden and on.high + self.held_back > self.tolerance
+        held = hidden and on.more + self.held_back > self.tolerance
         little = min(each.coverage for each in self.demands) < read.LEAST_COVERAGE
         word: Word = "cannot be told"
         why = purchase.lacks or (self.refused if little else "")
         if why:
             pass
-        elif on.low > self.tolerance:
+        elif on.less > self.tolerance:
             word = "would not"
-        elif on.high > self.tolerance:
+        elif on.more > self.tolerance:
             why = self.refused or message("both sides")
         elif held and not self.inferred:
             why = message("held back")
@@ -207,7 +232,7 @@ def _least(demand: Demand, counted: Counted, most: float, share: float) -> float
     """The least rate with which no more than this share is at the cap, or `most`."""
     rates = np.geomspace(1.0, most, _FINE).tolist()
     caps = [(RateCap("", counted, rate, rate),) for rate in rates]
-    carries = bisect_left(caps, True, key=lambda cap: judged(demand, cap, IO_BYTES).high <= share)
+    carries = bisect_left(caps, True, key=lambda cap: judged(demand, cap, IO_BYTES).more <= share)
     return float(rates[min(carries, _FINE - 1)])
 
 
@@ -218,10 +243,10 @@ def worth_measuring(
     cheapest of which the least is within the tolerance. If they are the same, it and that of the
     cheaper ones which is at its cap least. Fewer, if there are none."""
     sold = [each for each in answers if each.purchase.tier.price and not each.purchase.lacks]
-    may = next((n for n, each in enumerate(sold) if each.on.low <= tolerance), None)
+    may = next((n for n, each in enumerate(sold) if each.on.less <= tolerance), None)
     if may is None:
         return []
-    dearer = [each for each in sold[may + 1 :] if each.on.high <= tolerance]
-    if sold[may].on.high > tolerance and dearer:
+    dearer = [each for each in sold[may + 1 :] if each.on.more <= tolerance]
+    if sold[may].on.more > tolerance and dearer:
         return [sold[may], dearer[0]]
-    return [*sorted(sold[:may], key=lambda each: each.on.high)[:1], sold[may]]
+    return [*sorted(sold[:may], key=lambda each: each.on.more)[:1], sold[may]]

@@ -81,14 +81,18 @@ _WHOLE = np.zeros(1, dtype=np.intp)  # one stretch
 
 
 def queue(grows: Array, starts: Numbers = _WHOLE, start: float = 0.0) -> Array:
-    """v ← max(0, v + x) for each x of `grows`, from `start` at the begin of each stretch."""
-    walks = (np.cumsum(part) + start for part in np.split(grows, starts[1:]))
-    return np.concatenate([w - np.minimum(np.minimum.accumulate(w), 0.0) for w in walks])
+    """v ← max(0, v + x) for each x of `grows`, from `start` at the begin of each stretch; v takes
+    the place of x, because a week's arrays cost more to make than to fill."""
+    for first, end in zip(starts, (*starts[1:], len(grows)), strict=True):
+        own = np.cumsum(grows[first:end], out=grows[first:end])
+        own += start
+        own -= np.minimum(np.minimum.accumulate(own), 0.0)
+    return grows
 
 
 def _before(values: Array, starts: Numbers, start: float = 0.0) -> Array:
-    earlier = np.roll(values, 1)
-    earlier[starts] = start
+    earlier = np.empty(len(values))
+    earlier[1:], earlier[starts] = values[:-1], start
     return earlier
 
 
@@ -109,36 +113,40 @@ def replayed(
 ) -> tuple[Array, Array, Array]:
     """The limit, what is served, and the credit of each step. asks: what it asks for; full: the
     bucket at the begin of each stretch, else it is empty."""
-    limit, bucket = cap.base * step_s, cap.bucket
-    waiting = queue(asks - cap.top * step_s, starts)
+    limit, most, bucket = cap.base * step_s, cap.top * step_s, cap.bucket
+    waiting = queue(asks - most, starts)
     through = asks + _before(waiting, starts) - waiting
     if not bucket:
         return limit, through, np.ones(len(asks))
     spent = 0.0 if full else bucket
     debt = queue(through - limit, starts, spent)
     left = np.maximum(0.0, bucket - debt)
-    backlog = waiting + np.maximum(0.0, debt - bucket)
-    limit = np.minimum(cap.top * step_s, limit + _before(left, starts, bucket - spent))
-    return limit, asks + _before(backlog, starts) - backlog, left / bucket
+    waiting += np.maximum(0.0, debt - bucket)
+    limit = np.minimum(most, limit + _before(left, starts, bucket - spent))
+    return limit, asks + _before(waiting, starts) - waiting, left / bucket
 
 
 def together(
     demand: Demand, limits: Sequence[RateCap], unit: int | None, end: End, slack: float = 0.0
 ) -> Replay:
     """Of what a gap did to credit and backlog nothing is known: after each the bucket is taken as
-    full for the low end and as empty for the high one, without backlog."""
-    step_s = demand.step_s
+    full for the low end and as empty for the high one, without backlog. Of a demand that is smaller
+    by `slack` nothing is told but what it asks for, which at_cap is too."""
+    step_s, credit = demand.step_s, np.ones(len(demand.step_s))
     asks, at_cap = np.zeros((2, len(step_s)), dtype=bool)
-    credit, reached_s = np.ones(len(step_s)), {"": 0.0}
+    reached_s = {"": 0.0}
     for cap in limits:
         wanted = asked(demand, cap, unit, end, slack)
-        if not cap.bucket and (wanted < AT_CAP * cap.base * step_s).all():
+        asking = reached = wanted >= AT_CAP * cap.base * step_s
+        if not asking.any():  # and no credit was taken
             continue
-        limit, served, left = replayed(wanted, step_s, cap, end == "low", demand.starts)
-        asks |= wanted >= AT_CAP * limit
-        reached = served >= AT_CAP * limit
+        if cap.bucket or end == "high" or not slack:
+            limit, served, left = replayed(wanted, step_s, cap, end == "low", demand.starts)
+            limit *= AT_CAP
+            asking, reached = wanted >= limit, served >= limit
+            credit = np.minimum(credit, left, out=left)
+        asks |= asking
         at_cap |= reached
-        np.minimum(credit, left, out=credit)
         reached_s[cap.name] = float(step_s @ reached)
     return Replay(asks, at_cap, credit, max(reached_s, key=lambda name: reached_s[name]))
 

@@ -95,10 +95,11 @@ Get = Callable[[str, float], str]
 
 
 def samples(pages: Sequence[Page], now_s: float, get: Get) -> Iterator[Sample]:
-    """Samples of all pages that can be read; then OSError with the failures of the others."""
-    bodies = {page: at_once.begun(partial(get, page.url, _TIMEOUT_S)) for page in pages}
+    """Samples of all pages that can be read; then OSError with the failures of the others. Disks
+    of one exporter share a page, which is asked for once."""
+    bodies = {u: at_once.begun(partial(get, u, _TIMEOUT_S)) for u in {page.url for page in pages}}
 
     def read(page: Page) -> Iterator[tuple[float, Reading]]:
-        return ((now_s, reading) for reading in page.parse(bodies[page].result()))
+        return ((now_s, reading) for reading in page.parse(bodies[page.url].result()))
 
     return each(pages, read)

@@ -1,6 +1,6 @@
 """An observation: a strip of hours for each candidate, a table, and sentences."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 
 import pandas as pd
@@ -14,7 +14,8 @@ from orchestrator.report.charts import charts
 from orchestrator.report.prose import said, words
 from orchestrator.tier_catalog import prices
 
-_FIRST = ("Disk", "A month", "Answer", "Seconds at the cap", "Cap")
+_SHARES = ("Where users wait", "Where work queues", "A tenth more or less")
+_FIRST = ("Disk", "A month", "Answer", *_SHARES, "Cap")
 _TEXTS = ("Disk", "Answer", "Cap", "Remark")
 _FEW = 5  # rows on the first screen, where none is worth measuring
 
@@ -54,6 +55,13 @@ def _pct(share: float) -> str:
     return "–" if pd.isna(share) else f"{float(f'{100 * share:.2g}'):g} %"
 
 
+def _span(of: Iterable[float], at_least: bool, text: Callable[[float], str] = _pct) -> str:
+    least, *most = dict.fromkeys(map(text, of))
+    if at_least and least != "–":
+        return f"at least {least}"
+    return " to ".join([least.removesuffix(" %") if most else least, *most])
+
+
 def _stamps(observed: Observed, misses: Sequence[str]) -> Iterator[Stamp]:
     pieces = min((len(each.pieces) for each in observed.demands if not each.is_fine), default=0)
     known = [answer.purchase.tier.price for answer in observed.answers]
@@ -74,15 +82,14 @@ def _stamps(observed: Observed, misses: Sequence[str]) -> Iterator[Stamp]:
 def _told(answer: CandidateAnswer) -> dict[str, str]:
     """What tables say of a candidate, by their titles, and sentences and strips too."""
     on, price = answer.on, answer.purchase.tier.price
-    low, high, credit = _pct(on.low), _pct(on.high), _pct(on.hours["credit"].min())
-    span = low if low == high else f"{low[:-2]} to {high}"
+    credit, least = _pct(on.hours["credit"].min()), answer.at_least
     return {
         "Disk": answer.purchase.name.replace(":", ": ").replace(",", ", "),  # to break the line
         "A month": wording.money(price.monthly, price.currency) if price else "–",
         "Answer": answer.word,
-        "Seconds at the cap": f"at least {low}" if answer.at_least else span,
+        **{name: _span(of, least) for name, of in zip(_SHARES, on.shares, strict=True)},
         "Cap": on.binding or "–",
-        "Least credit": f"at most {credit}" if answer.at_least and credit != "–" else credit,
+        "Least credit": f"at most {credit}" if least and credit != "–" else credit,
         "Remark": answer.why,
     }
 
@@ -101,10 +108,8 @@ def _answer(provider: str, worth: Sequence[CandidateAnswer]) -> Answer:
 
 
 def _sentence(answer: CandidateAnswer) -> str:
-    hours, empty_s, empty = answer.on.hours, answer.on.empty_s, ""
-    if empty_s and empty_s[1]:
-        least, *most = dict.fromkeys(map(units.format_seconds, empty_s))
-        empty = f"at least {least}" if answer.at_least else " to ".join([least, *most])
+    hours, empty_s = answer.on.hours, answer.on.empty_s or (0.0, 0.0)
+    empty = _span(empty_s, answer.at_least, units.format_seconds) if empty_s[1] else ""
     values = {"told": _told(answer), "word": words("observed.phrases")[answer.word]}
     hour = hours.iloc[int(hours["upper"].argmax())]
     return said("observed.sentence", **values, hour=hour, empty=empty)
@@ -117,7 +122,7 @@ def _week(answers: Sequence[CandidateAnswer]) -> tuple[blocks.Block, ...]:
     for answer in (each for each in answers if each.purchase.tier.price):
         told, hours = _told(answer), answer.on.hours
         labels.append(said("observed.label", told=told))
-        of = {name: told[name] for name in ("Answer", "Cap", "Seconds at the cap")}
+        of = {name: told[name] for name in _FIRST[2:]}
         from_ms = (1000 * hours["begin_s"]).round().astype(int)
         own = hours.drop(columns="begin_s")
         tables.append(own.assign(candidate=labels[-1], **of, **{"from": from_ms}))

@@ -68,7 +68,9 @@ def test_seconds_give_words() -> None:
         "would not",
     ]
     assert answers["azure/P15"].on.binding == "IOPS"
-    assert all(answer.on.low <= answer.on.high for answer in answers.values())
+    for on in (answer.on for answer in answers.values()):
+        assert on.less <= on.waits[0] <= on.waits[1] <= on.queues[1] <= on.more
+        assert on.waits[0] <= on.queues[0] <= on.queues[1]
 
 
 def test_the_least_that_carries_is_bought_and_less_would_not_do() -> None:
@@ -81,12 +83,23 @@ def test_the_least_that_carries_is_bought_and_less_would_not_do() -> None:
     assert replay.together(BURSTY, [less], 2**18, "high", SLACK).at_cap.mean() > 0.9 * ONE_PCT
 
 
-def test_a_tenth_more_or_less_is_between_the_bounds() -> None:
+def test_a_tenth_more_or_less_is_told_apart_from_what_was_read() -> None:
     """A disk that has just enough for what was seen may be asked for more than that."""
     steady = in_seconds(np.full(7200, 1000.0))
-    for rate, low, high in ((900.0, 1.0, 1.0), (1060.0, 0.0, 1.0), (1200.0, 0.0, 0.0)):
+    for rate, less, seen, more in (
+        (900, 1, 1, 1),
+        (1020, 0, 1, 1),
+        (1060, 0, 0, 1),
+        (1200, 0, 0, 0),
+    ):
         on = judged(steady, (RateCap("IOPS", "ios", rate, rate),), None)
-        assert (on.low, on.high) == (low, high)
+        assert on.waits == on.queues == (seen, seen) and (on.less, on.more) == (less, more)
+
+
+def test_what_waits_is_at_the_cap_longer_than_it_is_asked_for() -> None:
+    bursts = in_seconds(np.tile([3000.0, *[100.0] * 9], 360))
+    on = judged(bursts, (RateCap("IOPS", "ios", 1000.0, 1000.0),), None)
+    assert on.waits == pytest.approx((0.1, 0.1)) and on.queues == pytest.approx((0.3, 0.3))
 
 
 def test_the_busiest_node_decides() -> None:
@@ -120,8 +133,10 @@ def test_pieces_in_seconds_narrow_the_band() -> None:
     caps = (RateCap("IOPS", "ios", 2300.0, 2300.0),)
     truth = float(replay.together(BURSTY, caps, None, "high").at_cap.mean())
     wide, narrow = (judged(each, caps, None) for each in (coarse, shown))
-    assert wide.low <= narrow.low <= truth <= narrow.high <= wide.high
-    assert narrow.high - narrow.low < 0.5 * (wide.high - wide.low)
+    (low, high), (lowest, highest) = narrow.queues, wide.queues
+    assert lowest <= low <= truth <= high <= highest and high - low < 0.3 * (highest - lowest)
+    asks = float(replay.together(BURSTY, caps, None, "low").asks.mean())
+    assert np.isnan(wide.waits).all() and narrow.waits[0] <= asks <= narrow.waits[1] < truth
     answers = observed(shown)
     assert words(answers, "azure/P15", "azure/P80") == ["would not", "would have carried"]
 
@@ -180,7 +195,7 @@ def test_reads_and_writes_together_bound_either_where_they_are_limited_apart() -
         together.amounts[0] = np.nan
         caps = (RateCap("read IOPS", "reads", 750.0, 750.0),)
         on = judged(together, caps, 2**18)
-        assert on.low == 0 and (on.high > ONE_PCT) == (word == "cannot be told")
+        assert on.less == 0 and (on.more > ONE_PCT) == (word == "cannot be told")
 
 
 def test_an_unknown_unit_never_carries_but_may_fail() -> None:
@@ -203,8 +218,8 @@ def test_a_capped_source_says_at_least_of_larger_tiers_alone() -> None:
     seen = shaped(BURSTY, 2300.0)
     answers = observed(seen, source=Limits(2300, 150_000_000))
     true = of_bursty()
-    assert answers["azure/E60"].on.high == pytest.approx(true["azure/E60"].on.high, abs=1e-4)
-    assert answers["azure/E60"].on.high > 0.05 and not answers["azure/E60"].at_least
+    assert answers["azure/E60"].on.more == pytest.approx(true["azure/E60"].on.more, abs=1e-4)
+    assert answers["azure/E60"].on.queues[1] > 0.05 and not answers["azure/E60"].at_least
     assert answers["azure/P15"].at_least and answers["azure/P30"].at_least  # P15 bursts higher
     assert answers["azure/P30"].word == "cannot be told"
     assert answers["azure/P30"].why == "the observed disk held its load back"
@@ -292,11 +307,11 @@ def test_little_of_the_time_gives_no_word() -> None:
 def test_the_two_worth_measuring() -> None:
     answers = [a for a in of_bursty().values() if a.purchase.provider == "azure"]
     cheaper, carries = worth_measuring(answers, 0.02)
-    assert carries.on.high <= 0.02 < cheaper.on.low
+    assert carries.on.more <= 0.02 < cheaper.on.less
     before = answers[: answers.index(carries)]
-    assert all(cheaper.on.high <= answer.on.high for answer in before)
+    assert all(cheaper.on.more <= answer.on.more for answer in before)
     may, carries = worth_measuring(answers, ONE_PCT)
-    assert may.on.low <= ONE_PCT < may.on.high and carries.word == "would have carried"
+    assert may.on.less <= ONE_PCT < may.on.more and carries.word == "would have carried"
     costs = [each.purchase.tier.price for each in (may, carries)]
     assert costs[0] and costs[1] and costs[0].monthly <= costs[1].monthly
     calm = observed(in_seconds(np.full(7200, 5.0)), tolerance=0.5)

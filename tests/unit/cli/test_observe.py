@@ -21,7 +21,7 @@ import yaml
 from orchestrator.analysis.observed import replay
 from orchestrator.analysis.observed.demand import demands
 from orchestrator.analysis.observed.replay import RateCap
-from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
+from orchestrator.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_UNAVAILABLE, EXIT_USAGE
 from orchestrator.histories import files
 from orchestrator.kernel import block_devices
 from orchestrator.platforms.common.machines import LocalMachine
@@ -76,7 +76,11 @@ def test_the_folder_has_what_the_document_lists(of_seconds: Path) -> None:
     rows = pd.read_csv(of_seconds / "candidates.csv").set_index("candidate")
     assert rows.loc["azure/P15", "word"] == "would not"
     assert rows.loc["azure/P80", "word"] == "would have carried"
-    assert (rows["low"] <= rows["high"]).all()
+    for figure in ("waits", "queues"):
+        ends = [f"{figure}_least_pct", f"{figure}_most_pct"]
+        shares = rows[["tenth_less_pct", *ends, "tenth_more_pct"]]
+        assert (shares.diff(axis=1).iloc[:, 1:] >= 0).all(axis=None) and shares.max().max() > 50
+    assert (rows["waits_most_pct"] <= rows["queues_most_pct"]).all()
     priced = rows["monthly"].dropna()
     assert priced.is_monotonic_increasing and set(rows["currency"].dropna()) == {"USD"}
     hours = pd.concat(parquet.parts(of_seconds / "hours.parquet"))
@@ -150,10 +154,16 @@ def test_pieces_are_kept_with_what_they_calibrate(tmp_path: Path) -> None:
     assert "shape of seconds is that of 24 pieces" in text and "less than 12 %" in text
 
 
-def test_sums_alone_are_said_to_tell_no_seconds(tmp_path: Path) -> None:
+def test_sums_alone_are_said_to_tell_no_seconds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Then nobody knows for how long users would wait, and JSON has no word for NaN."""
     read = stored(tmp_path / "read", summed(BURSTY, 600))
-    text = (observed(tmp_path, "--file", str(read), *ON) / "report.md").read_text()
+    text = (observed(tmp_path, "--file", str(read), "--json", *ON) / "report.md").read_text()
     assert "seconds unknown" in text and "bounds alone that need no seconds" in text
+    answers = json.loads(capsys.readouterr().out)["answers"]
+    assert all(each["waits_least_pct"] is each["waits_most_pct"] is None for each in answers)
+    assert any(each["queues_most_pct"] > each["queues_least_pct"] for each in answers)
 
 
 def test_prices_of_several_providers_are_said_to_be_of_several_lists(tmp_path: Path) -> None:
@@ -236,6 +246,23 @@ def test_an_exporter_that_does_not_answer_is_named(
     words = ("--exporter", "http://127.0.0.1:9", "--device", "sdc", "--last", "5s")
     assert tierbench(app, "observe", *words, "--results", str(tmp_path)) == EXIT_UNAVAILABLE
     assert "nothing was read: 127.0.0.1:9 sdc: " in capsys.readouterr().err
+
+
+class Interrupted(MadeUpClock):
+    def sleep(self, seconds: float) -> None:
+        raise KeyboardInterrupt
+
+
+def test_after_an_interruption_it_says_how_an_observation_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with closing(pages.Server()) as exporter:
+        exporter.pages = Ticking()
+        words = ("--exporter", exporter.url, "--device", "vda", "--results", str(tmp_path))
+        app = replace(an_app(tmp_path), clock=Interrupted(time.time()))
+        assert tierbench(app, "observe", *words) == EXIT_INTERRUPTED
+    said = " ".join(capsys.readouterr().err.split())
+    assert "the same command goes on in the same folder" in said and "campaign" not in said
 
 
 # ------------------------------------------------------------------ the nodes of a profile
@@ -355,4 +382,4 @@ def test_it_can_be_had_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str
     words = ("--file", str(CSV), "--json", *ON, "--results", str(tmp_path))
     assert tierbench(an_app(tmp_path), "observe", *words) == EXIT_DONE
     answers = json.loads(capsys.readouterr().out)["answers"]
-    assert {"candidate", "word", "low", "high"} <= set(answers[0])
+    assert {"candidate", "word", "queues_most_pct", "tenth_more_pct"} <= set(answers[0])

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from orchestrator.analysis.observed.demand import Demand, demands, refusals
+from orchestrator.collectors.node_exporter import NodeExporterCollector
 from orchestrator.errors import UsageError
 from orchestrator.histories import files
 from orchestrator.kernel import block_devices
@@ -196,3 +197,11 @@ def test_pieces_within_a_coarse_reading_are_pieces_of_it(tmp_path: Path) -> None
     assert (demand.ios == 1500).all()
     assert len(demand.pieces) == 24  # a second that is lost does not make two of one
     assert not list(refusals(demand))
+
+
+def test_two_disks_of_one_exporter_are_read_from_one_page() -> None:
+    disks, asked = list(of_disks([AN_EXPORTER], "vda|zram0")), len(ASKED)
+    path = "/metrics?collect[]=diskstats&collect[]=time"
+    samples = [*NodeExporterCollector(counting, path).read(disks, 0.0)]
+    assert len(ASKED) == asked + 1
+    assert len([each for each in samples if each.metric == "disk_writes_total"]) == 2
