@@ -1,6 +1,5 @@
 """YAML text → checked records: a key given twice, an unknown key and a wrong value are refused, all
-mistakes of a file at once, each with its path. Any text gives a mapping or a UsageError.
-"""
+mistakes of a file at once, each with its path. Any text gives a mapping or a UsageError."""
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,6 +1,5 @@
 """YAML → Profile and Workload: every mistake at once, each with its file and YAML path. Pure:
-takes texts, gives records. Units are parsed here and nowhere below.
-"""
+takes texts, gives records. Units are parsed here and nowhere below."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace

@@ -1,6 +1,5 @@
 """How a campaign stands, in words: what its last run gave, how long it takes, what it has cost, and
-what would be decided now. From its folder alone, so that it can be asked for from elsewhere.
-"""
+what would be decided now. From its folder alone, so that it can be asked for from elsewhere."""
 
 from collections.abc import Iterator
 from contextlib import suppress

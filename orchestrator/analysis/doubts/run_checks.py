@@ -1,6 +1,5 @@
 """Doubts about a finished run, its disks apart: one function for each subject, listed in `kinds`.
-Pure.
-"""
+Pure."""
 
 import math
 from contextlib import suppress

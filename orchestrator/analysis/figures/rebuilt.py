@@ -1,6 +1,5 @@
 """A node that was lost in a window and rebuilt: how long that took, and what the load did before,
-meanwhile and afterwards. Pure.
-"""
+meanwhile and afterwards. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import replace

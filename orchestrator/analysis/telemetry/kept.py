@@ -37,8 +37,7 @@ class Telemetry:
     what was at its limit (`_at_limits`), "" for nothing.
     of_seconds: node → what single seconds show of it (`_of_seconds`).
     moved: phase (of `_COUNTED`), or `WINDOWS` → node and counter → how much it grew in it.
-    empty: whether nothing was sampled at all.
-    """
+    empty: whether nothing was sampled at all."""
 
     growth: Growth | None
     against_caps: OfNodes

@@ -1,6 +1,5 @@
 """Use of each resource while a run was measured: values by name, no judgement. Pure. A value that
-was not sampled is absent, never 0; rates are from the first to the last sample of the window.
-"""
+was not sampled is absent, never 0; rates are from the first to the last sample of the window."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,6 +1,5 @@
 """YugabyteDB from its own image: nodes under `yugabyted`, every one of which takes SQL, so clients
-spread their connections over all of them. Facts, traps and their sources: docs/YUGABYTEDB.md.
-"""
+spread their connections over all of them. Facts, traps and their sources: docs/YUGABYTEDB.md."""
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

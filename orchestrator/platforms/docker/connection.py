@@ -1,7 +1,6 @@
 """The connection to a Docker engine: which one DOCKER_HOST, DOCKER_CONTEXT or the current context
 of `docker` names, and how it is reached. Errors of docker-py become ours, idempotent calls are
-repeated, and labels mark what is made.
-"""
+repeated, and labels mark what is made."""
 
 import ipaddress
 import os

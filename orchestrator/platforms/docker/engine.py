@@ -1,6 +1,5 @@
 """The Docker platform, through docker-py, which only this folder imports. Idempotent calls are
-repeated if the engine does not answer.
-"""
+repeated if the engine does not answer."""
 
 import atexit
 import secrets

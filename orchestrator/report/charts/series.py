@@ -1,6 +1,5 @@
 """Runs over time, for charts: tidy frames of seconds since measuring began, tier, run and value,
-thinned by averaging over bins of equal width, which the reader is told.
-"""
+thinned by averaging over bins of equal width, which the reader is told."""
 
 import math
 from collections.abc import Sequence

@@ -1,7 +1,6 @@
 """JUnit XML as Jenkins and other CI servers read it: a suite for each workload, its runs,
 comparisons and decision as test cases. Elements and attributes (junit.xml.jinja) are those of
-Jenkins' schema (https://github.com/jenkinsci/xunit-plugin, junit-10.xsd).
-"""
+Jenkins' schema (https://github.com/jenkinsci/xunit-plugin, junit-10.xsd)."""
 
 import re
 from dataclasses import dataclass

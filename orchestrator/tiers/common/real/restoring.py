@@ -1,7 +1,6 @@
 """Real disks whose data are loaded once: what `Restorable` asks of tiers that have them, on one
 machine or on several, each with the disks of its nodes. Snapshots are in the order of
-`node_places.directories`.
-"""
+`node_places.directories`."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
