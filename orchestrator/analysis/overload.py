@@ -12,7 +12,6 @@ from typing import Literal, Self
 
 from orchestrator.analysis import results
 from orchestrator.analysis.figures.transactions import CHANCE
-from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import loads
 from orchestrator.keys.messages import message
 from orchestrator.model import Note, Plan, Profile, Record, Workload
@@ -68,7 +67,7 @@ def overloaded(record: Record) -> bool:
 State = Literal["serves it", "overloaded", "at times"]
 
 
-def state(runs: Sequence[RunData]) -> State:
+def state(runs: Sequence[results.RunData]) -> State:
     """Of a tier at one rate. Proven overloaded are two or more runs without exception."""
     behind = [overloaded(run.record) for run in runs]
     if not any(behind):
@@ -107,7 +106,7 @@ class Overload:
 NO_RATE = Overload()
 
 
-def of_workload(runs: Mapping[str, Sequence[RunData]]) -> Overload:
+def of_workload(runs: Mapping[str, Sequence[results.RunData]]) -> Overload:
     """`runs`: the finished ones of each tier."""
     every = [run for of_tier in runs.values() for run in of_tier]
     if not every or not all(at_a_rate(run.record) for run in every):
@@ -127,7 +126,7 @@ class LatencyOutcome:
 
 
 def between(
-    baseline: str, left: Sequence[RunData], contender: str, right: Sequence[RunData]
+    baseline: str, left: Sequence[results.RunData], contender: str, right: Sequence[results.RunData]
 ) -> LatencyOutcome | None:
     """None where both serve what they were asked for, or nobody asked."""
     overload = of_workload({baseline: left, contender: right})
@@ -143,7 +142,7 @@ def between(
     return LatencyOutcome("worse", f"{second}, {depends}; {first}", overload.tiers)
 
 
-def _words(tier: str, runs: Sequence[RunData]) -> str:
+def _words(tier: str, runs: Sequence[results.RunData]) -> str:
     words = {"serves it": "serves the rate", "overloaded": "is overloaded"}
     text = f"{tier} {words.get(state(runs), 'did not serve the rate in every run')}"
     flows = gathered(
@@ -156,7 +155,7 @@ def _words(tier: str, runs: Sequence[RunData]) -> str:
     return f"{text} ({' of '.join(means)})" if len(means) == 2 else text
 
 
-def plan_at_same_rate(campaign: Results) -> Plan | None:
+def plan_at_same_rate(campaign: results.Results) -> Plan | None:
     """The plan with each workload once more, at its share of the slowest tier's capacity: median
     throughput of finished closed-loop runs. None if that was not asked for, or is there already. A
     tier without capacity is left out, which a note says."""

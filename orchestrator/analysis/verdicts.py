@@ -7,7 +7,6 @@ from orchestrator.analysis import comparability, comparisons, conclusions, overl
 from orchestrator.analysis.conclusions import Bottleneck, CellSummary, Decision, Delta, ExcludedRun
 from orchestrator.analysis.decisions import decision, factors
 from orchestrator.analysis.doubts import campaign_checks, kinds
-from orchestrator.analysis.results import Measured, Results, RunData
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry import bottlenecks, conservation, resources
 from orchestrator.analysis.telemetry.cause_words import NO_FASTER_DISK
@@ -18,7 +17,7 @@ from orchestrator.planning import factors as planned
 SCHEMA_VERSION = 2  # decisions have criteria, SLO and prices
 
 
-def judge(campaign: Results) -> conclusions.Verdict:
+def judge(campaign: results.Results) -> conclusions.Verdict:
     """The verdict on a campaign, from plan and records alone."""
     of_cells = bottlenecks.bottlenecks(campaign)
     changes, floor = deltas(campaign), noise_floor(campaign)
@@ -54,7 +53,7 @@ def held_against(bottleneck: Bottleneck, decisions: Sequence[Decision]) -> Bottl
     return bottleneck
 
 
-def cells(campaign: Results) -> tuple[CellSummary, ...]:
+def cells(campaign: results.Results) -> tuple[CellSummary, ...]:
     """Every metric of every cell over its finished runs, in the order of plan and METRICS."""
     cpus = results.machine_cpus(campaign)
     order = {name: index for index, name in enumerate(METRICS)}
@@ -66,13 +65,13 @@ def cells(campaign: Results) -> tuple[CellSummary, ...]:
     return tuple(summaries)
 
 
-def _figures(run: RunData, cpus: float | None) -> tuple[Measurement, ...]:
+def _figures(run: results.RunData, cpus: float | None) -> tuple[Measurement, ...]:
     """Those of its record, and telemetry, computed anew from the samples."""
     sampled = resources.telemetry_of(run, cpus)
     return (*run.record.measurements, *sampled, *conservation.figures(run))
 
 
-def _cell(runs: Sequence[Measured], profile: str, workload: str) -> Iterator[CellSummary]:
+def _cell(runs: Sequence[results.Measured], profile: str, workload: str) -> Iterator[CellSummary]:
     for key in dict.fromkeys(key for run in runs for key in run):
         measured = [run[key] for run in runs if key in run]
         values = tuple(m.value for m in measured)
@@ -88,7 +87,7 @@ def _cell(runs: Sequence[Measured], profile: str, workload: str) -> Iterator[Cel
         )
 
 
-def missing(campaign: Results) -> tuple[str, ...]:
+def missing(campaign: results.Results) -> tuple[str, ...]:
     """Planned cells without any finished run that counts, each with what became of its runs."""
     return tuple(
         f"{cell.title}: {cell.without_figures} "
@@ -98,7 +97,7 @@ def missing(campaign: Results) -> tuple[str, ...]:
     )
 
 
-def excluded(campaign: Results) -> tuple[ExcludedRun, ...]:
+def excluded(campaign: results.Results) -> tuple[ExcludedRun, ...]:
     """The finished runs that enter nothing, by the validity rule."""
     every = ((run, campaign.excluded.get(run.number, ())) for run in campaign.plan.runs)
     return tuple(
@@ -108,18 +107,18 @@ def excluded(campaign: Results) -> tuple[ExcludedRun, ...]:
     )
 
 
-def deltas(campaign: Results) -> tuple[Delta, ...]:
+def deltas(campaign: results.Results) -> tuple[Delta, ...]:
     """Each contender against the baseline. Cells without figures have no delta, never a zero."""
     return _compared(campaign, [profile.name for profile in campaign.plan.tiers])
 
 
-def noise_floor(campaign: Results) -> tuple[Delta, ...]:
+def noise_floor(campaign: results.Results) -> tuple[Delta, ...]:
     """The twin against the baseline, which is the same tier: a family of comparisons by itself, so
     that it changes no other verdict. Empty without a twin."""
     return _compared(campaign, [campaign.plan.twin] if campaign.plan.twin else [])
 
 
-def _compared(campaign: Results, names: Sequence[str]) -> tuple[Delta, ...]:
+def _compared(campaign: results.Results, names: Sequence[str]) -> tuple[Delta, ...]:
     """Those of the profiles `names` that are not the baseline, against it, where no stage lacks."""
     plan, pairs = campaign.plan, list[comparisons.Pair]()
     for workload in (load for load in plan.workloads if not planned.lacks(load)):

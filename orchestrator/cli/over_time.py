@@ -15,7 +15,6 @@ from typer import Argument, Option
 from orchestrator.cli import RESULTS, completion
 from orchestrator.cli import options as asked
 from orchestrator.cli.app import App
-from orchestrator.cli.completion import among
 from orchestrator.errors import EXIT_INCONCLUSIVE, EXIT_WORSE, TierbenchError, UsageError
 from orchestrator.keys.messages import failure
 
@@ -33,7 +32,7 @@ def history(
     profile: Annotated[str | None, asked.profile_named()] = None,
     workload: Annotated[str | None, asked.workload_named()] = None,
     database: Annotated[
-        str | None, among("postgresql, yugabytedb, hdfs, existing", "on it.")
+        str | None, completion.among("postgresql, yugabytedb, hdfs, existing", "on it.")
     ] = None,
     since: str | None = None,
     show_trend: Annotated[bool, Option("--trend")] = False,

@@ -15,7 +15,6 @@ from orchestrator.analysis.statistics.stats import t_quantile
 from orchestrator.cli import reading
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.cli.options import Compared, Request, weights_in
-from orchestrator.cli.reading import PlanDraft
 from orchestrator.databases import PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import checklist, image
 from orchestrator.errors import UnavailableError, UsageError
@@ -61,7 +60,7 @@ def make_plan(app: App, request: Request, failure: str = "") -> Plan:
 # ------------------------------------------------------------------ the steps
 
 
-def _choose_databases(app: App, draft: PlanDraft, failure: str) -> PlanDraft:
+def _choose_databases(app: App, draft: reading.PlanDraft, failure: str) -> reading.PlanDraft:
     """Profiles on the nodes and the database that they will run on, with notes on what changed."""
     request, profiles, workloads = draft.request, draft.profiles, draft.workloads
     notes: tuple[Note, ...] = ()
@@ -82,7 +81,7 @@ def _choose_databases(app: App, draft: PlanDraft, failure: str) -> PlanDraft:
     return replace(draft, profiles=bound, notes=(*notes, *alone, *effects))
 
 
-def _window(draft: PlanDraft) -> PlanDraft:
+def _window(draft: reading.PlanDraft) -> reading.PlanDraft:
     """How long, how often and at which load each workload is measured."""
     request = draft.request
     larger = () if request.vary else overrides.notes(draft.workloads, draft.of_files)
@@ -102,7 +101,7 @@ def _window(draft: PlanDraft) -> PlanDraft:
     )
 
 
-def _order(draft: PlanDraft) -> Plan:
+def _order(draft: reading.PlanDraft) -> Plan:
     """The runs, in their order."""
     request = draft.request
     subject = draft.of_files[0].name if len(draft.of_files) == 1 else "compare"
@@ -199,7 +198,7 @@ def _platform(app: App, profiles: Sequence[Profile], request: Request) -> str:
 
 
 def _with_databases(
-    app: App, draft: PlanDraft, failure: str
+    app: App, draft: reading.PlanDraft, failure: str
 ) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
     """Binds profiles to nodes and a database where they run, with notes on what was changed."""
     request, profiles = draft.request, draft.profiles

@@ -8,7 +8,6 @@ from functools import cached_property
 
 from orchestrator.analysis import overload, results
 from orchestrator.analysis.conclusions import CellSummary, Delta, Verdict
-from orchestrator.analysis.results import Results, RunData
 from orchestrator.model import Doubt, Profile, Run, Workload
 from orchestrator.planning import factors
 from orchestrator.report import wording
@@ -23,7 +22,7 @@ NEW_ORDER = "new_order"
 class ReportIndex:
     """Read by the modules that make sections."""
 
-    campaign: Results
+    campaign: results.Results
     verdict: Verdict
 
     @property
@@ -174,7 +173,7 @@ class ReportIndex:
     def planned(self, profile: str, workload: str) -> tuple[Run, ...]:
         return self._of_cell[profile, workload].planned
 
-    def finished(self, profile: str, workload: str) -> tuple[RunData, ...]:
+    def finished(self, profile: str, workload: str) -> tuple[results.RunData, ...]:
         return self._of_cell[profile, workload].finished
 
     def losses(self, runs: Iterable[Run]) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from orchestrator.analysis.campaigns import campaign_list
-from orchestrator.analysis.campaigns.campaign_list import Entry
 from orchestrator.analysis.results import began_s
 from orchestrator.errors import TierbenchError, UsageError
 from orchestrator.keys.messages import failure, message
@@ -28,7 +27,7 @@ def folders(results: Path) -> tuple[Path, ...]:
     return tuple(sorted(campaigns, key=lambda folder: folder.name, reverse=True))
 
 
-def entry(folder: Path, baselines: Mapping[str, str]) -> Entry:
+def entry(folder: Path, baselines: Mapping[str, str]) -> campaign_list.Entry:
     """What a list says of one folder, with the fault of one that cannot be read."""
     stamp_s = from_stamp(folder.name)
     try:
@@ -38,9 +37,9 @@ def entry(folder: Path, baselines: Mapping[str, str]) -> Entry:
         decided = store.decisions(folder)
         return campaign_list.entry(campaign, folder.name, made_s, decided, names)
     except TierbenchError as error:
-        return Entry(folder.name, stamp_s, fault=error.what)
+        return campaign_list.Entry(folder.name, stamp_s, fault=error.what)
     except Exception as error:  # whatever is in a folder: the others are still listed
-        return Entry(folder.name, stamp_s, fault=f"{type(error).__name__}: {error}")
+        return campaign_list.Entry(folder.name, stamp_s, fault=f"{type(error).__name__}: {error}")
 
 
 def resolve(results: Path, text: str) -> Path:

@@ -14,7 +14,6 @@ from typing import Any
 
 from orchestrator import errors, tier
 from orchestrator.keys import strict_yaml
-from orchestrator.keys.strict_yaml import Strict, collecting, parse, raise_all, refused, validate
 from orchestrator.tier_catalog.catalog import Catalog, provider_of
 from orchestrator.tier_catalog.rows import UNIT_BYTES, DiskType, PriceRow, Step, Text
 
@@ -128,7 +127,7 @@ def _named(step: Step, per: str) -> str:
     return f"{price}/{per}{above}"
 
 
-class PriceList(Strict):
+class PriceList(strict_yaml.Strict):
     """A file of prices, by the names of the catalog's rows."""
 
     currency: Text
@@ -144,9 +143,9 @@ def with_prices(catalog: Catalog, lists: Mapping[str, str]) -> Catalog:
     mistakes: list[errors.Mistake] = []
     of_rows: dict[str, PriceRow] = {}
     for where, text in lists.items():
-        with collecting(mistakes):
+        with strict_yaml.collecting(mistakes):
             of_rows |= _read(where, text, catalog)
-    raise_all(mistakes)
+    strict_yaml.raise_all(mistakes)
     types = {name: _priced(name, kind, of_rows) for name, kind in catalog.types.items()}
     vms = {
         name: vm.model_copy(update={"prices": (of_rows[name],)}) if name in of_rows else vm
@@ -156,21 +155,21 @@ def with_prices(catalog: Catalog, lists: Mapping[str, str]) -> Catalog:
 
 
 def _read(where: str, text: str, catalog: Catalog) -> dict[str, PriceRow]:
-    given = validate(PriceList, f"{where}: ", parse(where, text))
+    given = strict_yaml.validate(PriceList, f"{where}: ", strict_yaml.parse(where, text))
     source = {_CITED: {"text": given.source, "as_of": given.as_of}}
     common = {"currency": given.currency, "region": given.region, "source": _CITED}
     mistakes: list[errors.Mistake] = []
     rows: dict[str, PriceRow] = {}
     for name, components in given.prices.items():
         place = f"{where}: prices.{name}"
-        with collecting(mistakes):
+        with strict_yaml.collecting(mistakes):
             if name not in catalog.vms:
                 catalog.find(name, place)
             if (name in catalog.vms) != ("per_hour" in components):
                 what = "`per_hour` is the price of a virtual machine, and the only one it has"
-                raise refused([errors.Mistake(place, what)])
-            rows[name] = validate(PriceRow, place, {**common, **components}, source)
-    raise_all(mistakes)
+                raise strict_yaml.refused([errors.Mistake(place, what)])
+            rows[name] = strict_yaml.validate(PriceRow, place, {**common, **components}, source)
+    strict_yaml.raise_all(mistakes)
     return rows
 
 

@@ -21,12 +21,11 @@ from orchestrator.tier import DiskKind, Gate, Limits, RealDisks, Tier
 from orchestrator.tiers.common.gate import drain, expected, fio_jobs, truth_gate
 from orchestrator.tiers.common.real import cloud_metadata, node_places, real_disk, restoring
 from orchestrator.tiers.common.real import snapshots as kept_copies
-from orchestrator.tiers.common.real.node_places import DiskPath
 
 GATE_BYTES = 2**30 + 2**28
 QUICK_GATE_BYTES = 2**28
 
-_AtPaths = Mapping[DiskPath, RealDisk]  # the disk at each path of a tier
+_AtPaths = Mapping[node_places.DiskPath, RealDisk]  # the disk at each path of a tier
 
 
 class MountedTier:
@@ -112,9 +111,9 @@ def _disks(tier: Tier, share: node_places.MachineShare, needed_bytes: int) -> _A
     return real_disk.disks_at(tier, at, lambda _: needed_bytes, share.world.machine)
 
 
-def _each_once(disks: _AtPaths) -> list[tuple[DiskPath, RealDisk]]:
+def _each_once(disks: _AtPaths) -> list[tuple[node_places.DiskPath, RealDisk]]:
     """One path of each device, with the uses of all its paths."""
-    of_device: dict[str, tuple[DiskPath, RealDisk]] = {}
+    of_device: dict[str, tuple[node_places.DiskPath, RealDisk]] = {}
     for place, disk in disks.items():
         first, kept = of_device.get(disk.device, (replace(place, uses=()), disk))
         of_device[disk.device] = (replace(first, uses=(*first.uses, *place.uses)), kept)

@@ -6,7 +6,6 @@ from typing import Self
 
 from orchestrator import metrics, model, tier
 from orchestrator.analysis import results
-from orchestrator.analysis.results import RunData
 from orchestrator.planning import costs, factors, latency_quantiles
 
 
@@ -103,7 +102,7 @@ class Candidate:
     def of_runs(
         cls,
         profile: model.Profile,
-        runs: Sequence[RunData],
+        runs: Sequence[results.RunData],
         criteria: Iterable[Criterion],
         clauses: Iterable[model.Objective] = (),
         cause: str = "",

@@ -8,7 +8,6 @@ from typing import Self
 
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Bottleneck
-from orchestrator.analysis.results import Key, Results, RunData
 from orchestrator.facts import BottleneckCause, Question, Varied
 from orchestrator.model import Workload
 from orchestrator.planning import factors
@@ -26,12 +25,12 @@ def causes_of(of_cells: Sequence[Bottleneck]) -> Causes:
 class Values:
     """The workloads that stand for the values, in their order."""
 
-    campaign: Results
+    campaign: results.Results
     name: str  # of the workload that is varied
     loads: Sequence[tuple[Varied, Workload]]
 
     @classmethod
-    def of_plan(cls, campaign: Results, question: Question) -> dict[str, Self]:
+    def of_plan(cls, campaign: results.Results, question: Question) -> dict[str, Self]:
         """By the name of the workload of which that is asked."""
         asked = ((factors.asks(load, question), load) for load in campaign.plan.workloads)
         every = gathered((varied.of, (varied, load)) for varied, load in asked if varied)
@@ -51,7 +50,7 @@ class Values:
         known = tuple(value.number for value, _ in self.loads if value.number is not None)
         return known if len(known) == len(self.loads) else ()
 
-    def runs(self, tier: str) -> Sequence[tuple[RunData, ...]]:
+    def runs(self, tier: str) -> Sequence[tuple[results.RunData, ...]]:
         """The finished ones at each value."""
         return [results.finished(self.campaign, tier, load) for load in self.workloads]
 
@@ -70,7 +69,7 @@ class Values:
         return {place: fmean(known) for place, known in figures.items()}
 
     @property
-    def keys(self) -> tuple[Key, Key, Key]:
+    def keys(self) -> tuple[results.Key, results.Key, results.Key]:
         """Throughput, average latency and p99, of New-Orders if they are counted."""
         of_tiers = (self.runs(tier.name) for tier in self.campaign.plan.tiers)
         rate = results.rate_of([run for runs in of_tiers for at in runs for run in at])

@@ -16,7 +16,6 @@ from itertools import pairwise
 import numpy as np
 
 from orchestrator.analysis.statistics import stats
-from orchestrator.analysis.statistics.stats import CONFIDENCE, Ratio
 
 LEVEL = 0.05  # chance that a series without any change gets one
 SMALLEST = 2  # values between changes: of a single one nobody knows whether it is the new level
@@ -28,7 +27,7 @@ _NUMBERS_AT_ONCE = 50_000
 
 def ratio(
     before: Sequence[float], after: Sequence[float], history: Sequence[Sequence[float]] = ()
-) -> Ratio:
+) -> stats.Ratio:
     """The ratio of `after` to `before`, of geometric means, with Welch's interval on logarithms.
     Assumes independent values. No interval if a side has one value. ValueError if a side is empty,
     or a value is not positive and finite.
@@ -43,15 +42,15 @@ def ratio(
     left, right = stats.logs_for_ratio(before), stats.logs_for_ratio(after)
     change, count = float(right.mean() - left.mean()), min(left.size, right.size)
     if count < 2:
-        return Ratio(math.exp(change), None, None, None)
+        return stats.Ratio(math.exp(change), None, None, None)
     errors = [stats.spread_of_logs(side) / math.sqrt(side.size) for side in (left, right)]
     freedom = _freedom(errors, [left.size, right.size])
-    alone = stats.ratio_by_t(change, math.hypot(*errors), freedom, CONFIDENCE)
+    alone = stats.ratio_by_t(change, math.hypot(*errors), freedom, stats.CONFIDENCE)
     if not history:
         return alone
     means = np.asarray([stats.logs_for_ratio(values[:count]).mean() for values in history])
     error = math.sqrt(2) * stats.spread_of_logs(means)
-    days = stats.ratio_by_t(change, error, means.size - 1, CONFIDENCE)
+    days = stats.ratio_by_t(change, error, means.size - 1, stats.CONFIDENCE)
     wider = min(alone, days, key=lambda ratio: ratio.low or 0.0)
     return replace(wider, p_value=max(alone.p_value or 0.0, days.p_value or 0.0))
 

@@ -9,8 +9,6 @@ from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.figures import statements
 from orchestrator.analysis.telemetry import cause_words, causes, proof, resources
-from orchestrator.analysis.telemetry.causes import BUSY_PCT, Cause
-from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.analysis.telemetry.shares import nearest_cap, waiting_pct
 from orchestrator.units import gathered
 
@@ -39,7 +37,7 @@ def bottleneck(runs: Sequence[results.RunData], cpus: float | None) -> Bottlenec
     cause = causes.judge(by_node.get(node, {}), tier, node)
     slow, why = slow_node(by_node)
     if slow and cause.name not in causes.HARNESS_CAUSES:
-        node, cause = slow, Cause("slow_node", why)
+        node, cause = slow, causes.Cause("slow_node", why)
     values = by_node.get(node, {})
     held = {"held_pct": held_pct(cause.name, values), "ahead_pct": cause.ahead_pct}
     evidence = {**values, **{name: pct for name, pct in held.items() if pct is not None}}
@@ -57,7 +55,7 @@ def _statement_text(cause: facts.BottleneckCause, runs: Sequence[results.RunData
     return f" {pct:.0f} % of the {title} is of `{counts.idxmax()}`." if named else ""
 
 
-def held_pct(cause: facts.BottleneckCause, values: Values) -> float | None:
+def held_pct(cause: facts.BottleneckCause, values: resources.Values) -> float | None:
     """For which share of the window it held; None where nothing says it."""
     if cause == "latency_bound":
         return waiting_pct(values)
@@ -65,18 +63,18 @@ def held_pct(cause: facts.BottleneckCause, values: Values) -> float | None:
     return max((values[name] for name in names if name in values), default=None)
 
 
-def _medians(of_runs: Sequence[Values]) -> dict[str, float]:
+def _medians(of_runs: Sequence[resources.Values]) -> dict[str, float]:
     """Each value's median over the runs that have it."""
     every = gathered(pair for values in of_runs for pair in values.items())
     return {name: median(values) for name, values in every.items()}
 
 
-def _load(values: Values) -> tuple[float, float]:
+def _load(values: resources.Values) -> tuple[float, float]:
     shares = ("iops_of_cap_pct", "bandwidth_of_cap_pct", "cpu_pct")
     return max(values.get(name, 0.0) for name in shares), values.get("disk_iops", 0.0)
 
 
-def slow_node(by_node: Mapping[str, Values]) -> tuple[str, str]:
+def slow_node(by_node: Mapping[str, resources.Values]) -> tuple[str, str]:
     """The node, and what a database administrator reads of it; empty if there is none."""
     for name, own in by_node.items():
         peers = [values for other, values in by_node.items() if other != name]
@@ -86,7 +84,7 @@ def slow_node(by_node: Mapping[str, Values]) -> tuple[str, str]:
         await_s, usual_s = own["disk_await_s"], median(awaits)
         iops, usual = own.get("disk_iops", 0.0), median(v.get("disk_iops", 0.0) for v in peers)
         slower = await_s >= max(SLOWER * usual_s, OVER_IDLE * own.get("idle_disk_latency_s", 0.0))
-        busy = own.get("disk_busy_pct", 0.0) >= BUSY_PCT and nearest_cap(own) < NEAR_CAP_PCT
+        busy = own.get("disk_busy_pct", 0.0) >= causes.BUSY_PCT and nearest_cap(own) < NEAR_CAP_PCT
         if slower and busy and iops <= MORE * usual:
             told = {"usual_s": usual_s, "iops": iops, "usual_iops": usual}
             return name, cause_words.said("slow_node", own, node=name, **told)

@@ -26,7 +26,6 @@ from orchestrator.errors import UNREADABLE, RunError, UsageError
 from orchestrator.keys.messages import failure
 from orchestrator.platforms.common.lifecycle import patiently
 from orchestrator.system import files, host, shell, sql
-from orchestrator.system.sql import Connect, Session, query
 
 _MARK = "tierbench made this: "
 _DDL_S = 600.0
@@ -56,19 +55,19 @@ class Place:
     """A database of a declared cluster, there or not yet, through the cluster's first host."""
 
     declared: Existing
-    connect: Connect
+    connect: sql.Connect
     world: powers.World
 
     @property
     def name(self) -> str:
         return self.declared.database
 
-    def session(self, timeout_s: float) -> AbstractContextManager[Session]:
+    def session(self, timeout_s: float) -> AbstractContextManager[sql.Session]:
         """A session in it."""
         return self.connect(address(self.declared, self.name), timeout_s)
 
     @contextmanager
-    def outside(self) -> Iterator[Session]:
+    def outside(self) -> Iterator[sql.Session]:
         """A session in which it can be made and dropped."""
         declared = self.declared
         try:
@@ -78,9 +77,9 @@ class Place:
             what = {"user": declared.user, "name": self.name}
             raise failure(RunError, "no right to make it", error=error, **what) from error
 
-    def mark(self, session: Session) -> str | None:
+    def mark(self, session: sql.Session) -> str | None:
         """The comment on it, "" without one; None if it is not there."""
-        rows = session.rows(query(__package__, "mark", database=self.name))
+        rows = session.rows(sql.query(__package__, "mark", database=self.name))
         return str(rows[0]["mark"] or "") if rows else None
 
     def look(self) -> str | None:
@@ -90,7 +89,7 @@ class Place:
 
     def is_empty(self) -> bool:
         with self.session(60.0) as session:
-            return not session.rows(query(__package__, "objects"))
+            return not session.rows(sql.query(__package__, "objects"))
 
     def drop_if(
         self, ours: Callable[[str], bool], may_pass: Callable[[Exception], bool], how: str = ""
@@ -138,7 +137,7 @@ class OwnDatabase(Place):
     def require_creatable(self) -> None:
         """UsageError if our user cannot create a database."""
         with self.outside() as session:
-            rows = session.rows(query(__package__, "may_create"))
+            rows = session.rows(sql.query(__package__, "may_create"))
         if rows and not rows[0]["may"]:
             user = self.declared.user
             raise failure(UsageError, "may not create", user=user, where=self.declared.where)

@@ -16,7 +16,6 @@ from docker.types import Ulimit
 from orchestrator import powers
 from orchestrator.errors import NodeError
 from orchestrator.platforms.common import agent, archives, commands
-from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.lifecycle import passed_on, rent_s, taken_down
 from orchestrator.platforms.common.machines import Finding, LocalMachine
 from orchestrator.platforms.docker import campaigns, limits
@@ -101,7 +100,7 @@ class DockerPlatform:
 
         # Machines made of one image may all have the same host name.
         name = facts.hostname if self.known_as in ("", THIS_COMPUTER) else self.known_as
-        machine = AgentMachine(name, talking, self._clock, facts)
+        machine = agent.AgentMachine(name, talking, self._clock, facts)
         atexit.register(machine.close)  # a command that is no campaign does not sweep
         return machine
 
@@ -112,7 +111,7 @@ class DockerPlatform:
         return cache if isinstance(self._machine, LocalMachine) else _FOLDER
 
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
-        if isinstance(self._machine, AgentMachine) and not only_list:
+        if isinstance(self._machine, agent.AgentMachine) and not only_list:
             self._machine.close()
         return self._leftovers.sweep(only_list)
 
@@ -138,7 +137,7 @@ class DockerPlatform:
     @contextmanager
     def running(self, spec: powers.ContainerSpec) -> Iterator[DockerContainer]:
         container = self._new(spec)
-        rented = isinstance(self._machine, AgentMachine) and spec.role in campaigns.RENTED
+        rented = isinstance(self._machine, agent.AgentMachine) and spec.role in campaigns.RENTED
         with taken_down(partial(self.container(spec.name).remove, spec.stop_timeout_s)):
             up = self._up(spec, container)
             with self._signs.paid(up.name) if rented else nullcontext():

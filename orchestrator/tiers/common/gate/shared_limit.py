@@ -10,7 +10,6 @@ from orchestrator.powers import World
 from orchestrator.system import at_once
 from orchestrator.tier import GateCheck, Tier
 from orchestrator.tiers.common.gate import expected, fio_jobs
-from orchestrator.tiers.common.gate.fio_jobs import FioContainer, Jobs, StartFio
 
 # They begin and end some 0.1 s apart, in which one has all by itself.
 _RAMP, _RUNTIME = "1s", "4s"
@@ -22,7 +21,7 @@ _SIZES: tuple[tuple[GateQuantity, str, int], ...] = (
 
 
 def checks(
-    tier: Tier, disks: Disks, world: World, start: StartFio = fio_jobs.fio_on
+    tier: Tier, disks: Disks, world: World, start: fio_jobs.StartFio = fio_jobs.fio_on
 ) -> Iterator[GateCheck]:
     """Reads from all `disks` at once, each as deep as its own caps need. GateError if fio itself
     cannot run."""
@@ -39,7 +38,7 @@ def checks(
         for quantity, what, block in _SIZES:
             reads = fio_jobs.random_reads(expected.depth(tier, block), block)
 
-            def read(fio: FioContainer, reads: dict[str, str] = reads) -> Jobs:
+            def read(fio: fio_jobs.FioContainer, reads: dict[str, str] = reads) -> fio_jobs.Jobs:
                 return fio.run("depth", {**settings, **reads})
 
             world.progress.step(f"truth gate of {tier.name}: {len(fios)} disks at once")
