@@ -8,9 +8,8 @@ from orchestrator.analysis.campaigns.campaign_list import Entry
 from orchestrator.analysis.conclusions import Delta, Verdict
 from orchestrator.analysis.statistics import across_days
 from orchestrator.metrics import METRICS
-from orchestrator.report import wording
+from orchestrator.report import prose, wording
 from orchestrator.report.blocks import Cell, Row, Table, table_of
-from orchestrator.report.prose import said
 
 _BARS = "▁▂▃▄▅▆▇█"
 
@@ -65,7 +64,7 @@ def _change_row(change: over_time.ProfileDelta) -> Row:
 def _remarks(pair: over_time.CampaignComparison) -> Iterator[str]:
     margins = wording.margins(pair.margin_pct, pair.p99_margin_pct)
     names = {"before": pair.before, "after": pair.after}
-    yield said("comparison.changes", **names, days=_days(pair), margins=margins)
+    yield prose.said("comparison.changes", **names, days=_days(pair), margins=margins)
     titles = set(map(_title, pair.deltas))
     open_ = [of for of in pair.deltas if of.delta.verdict == "inconclusive"]
     for reason, every in units.gathered((of.delta.reason, _title(of)) for of in open_).items():
@@ -119,7 +118,7 @@ def _about(history: over_time.Trend) -> Iterator[str]:
     yield f"{METRICS[history.metric].title}, {history.profile} × {history.workload}: {bars}"
     if len(history.points) < across_days.FEWEST:
         points = len(history.points)
-        yield said("comparison.few", points=points, fewest=across_days.FEWEST)
+        yield prose.said("comparison.few", points=points, fewest=across_days.FEWEST)
     if history.open:
         yield f"Open: {history.open}."
     left_out = units.gathered((of.reason, of.campaign) for of in history.left_out)
