@@ -9,9 +9,8 @@ import typer
 from typer import Argument, Option
 
 from orchestrator import errors
-from orchestrator.cli import completion
+from orchestrator.cli import completion, options
 from orchestrator.cli.app import App
-from orchestrator.cli.options import OnlyShowOption, YesOption, read_by, takes
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.keys.messages import failure
 from orchestrator.system import files, host
@@ -25,13 +24,13 @@ disk = typer.Typer(help="A tier's disk for any program.", no_args_is_help=True)
 
 
 @disk.command()
-@takes()
+@options.takes()
 def up(
     app: App,
     tier: Annotated[str, Argument(autocompletion=completion.rows)],
     at: Annotated[Path, Option()],
     changes: Annotated[list[str] | None, Argument()] = None,
-    size: Annotated[str | None, Option(callback=read_by(parse_bytes))] = None,
+    size: Annotated[str | None, Option(callback=options.read_by(parse_bytes))] = None,
     name: str = "",
     data: Path | None = None,
     gate: bool = False,
@@ -76,14 +75,14 @@ def up(
 
 
 @disk.command()
-@takes()
+@options.takes()
 def down(
     app: App,
     name: DiskArgument = "",
     every: Annotated[bool, Option("--all")] = False,
     keep_data: bool = False,
-    yes: YesOption = False,
-    dry_run: OnlyShowOption = False,
+    yes: options.YesOption = False,
+    dry_run: options.OnlyShowOption = False,
 ) -> None:
     """Takes a disk down, with its data unless --keep-data. Needs root."""
     from orchestrator.cli import standing_disks
@@ -123,7 +122,7 @@ def down(
 
 
 @disk.command()
-@takes()
+@options.takes()
 def record(
     app: App,
     path: Path,
@@ -154,7 +153,7 @@ def record(
 
 
 @disk.command(name="list")
-@takes(in_json=True)
+@options.takes(in_json=True)
 def show(app: App) -> None:
     """Lists the disks that were put up and not taken down."""
     from orchestrator.cli import standing_disks
@@ -166,7 +165,7 @@ def show(app: App) -> None:
 
 
 @disk.command(name="set")
-@takes()
+@options.takes()
 def change(app: App, name: DiskArgument, limits: list[str]) -> None:
     """Changes limits of a disk that is up."""
     from orchestrator.tiers import emulated

@@ -15,11 +15,9 @@ from typer import Option
 from orchestrator import report, units
 from orchestrator.analysis.observed.demand import FEWEST_PIECES, SHORTEST, demands
 from orchestrator.analysis.observed.judging import Observed
-from orchestrator.cli import RESULTS
+from orchestrator.cli import RESULTS, init, plans
 from orchestrator.cli.app import PLATFORM, App, sweeping
-from orchestrator.cli.init import CLUSTERS
 from orchestrator.cli.options import ResultsOption, percentage, profile_named, read_by, takes
-from orchestrator.cli.plans import placed
 from orchestrator.databases.existing import ExistingCluster, declaration
 from orchestrator.errors import UnavailableError, UsageError, require_none
 from orchestrator.histories import files, prometheus
@@ -88,7 +86,7 @@ def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
     observed = observed.against(offers)
     asked = {name: value for name, value in asdict(options).items() if value}
     observing.write(folder, read, observed, asked)
-    page = document(observed, observing.measure(folder, observed, CLUSTERS), misses)
+    page = document(observed, observing.measure(folder, observed, init.CLUSTERS), misses)
     written = report.write_document(page, folder, app.cache)
     facts = {"folder": folder, "answers": list(map(observing.row, observed.answers))}
     texts = [f"{each.workload}: {each.text}" for each in page.answers]
@@ -126,7 +124,7 @@ def _watched(app: App, options: Read, up: ExitStack) -> tuple[list[Node], Sequen
     nodes = [Node(url, "database", sources={NODE_EXPORTER: url}) for url in options.exporter or ()]
     if options.profile is None:
         return nodes, ()
-    profile = placed(app, options.profile)
+    profile = plans.placed(app, options.profile)
     spec, platform = profile.cluster, profile.platform or PLATFORM
     declared, mistakes = declaration.read(spec)
     if isinstance(database := app.parts(None).databases.get(spec.member), ExistingCluster):

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument
 
 from orchestrator import __version__
-from orchestrator.cli import RESULTS
+from orchestrator.cli import RESULTS, options
 from orchestrator.cli.app import App
-from orchestrator.cli.options import takes
 from orchestrator.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 REFERENCE = Path("results") / "reference-azure-yugabytedb" / "study.yaml"
 
 
-@takes(in_json=True)
+@options.takes(in_json=True)
 def import_study(
     app: App,
     file: Annotated[Path | None, Argument()] = None,

@@ -13,10 +13,9 @@ from typer import Argument, Option
 from typer.core import TyperGroup
 
 from orchestrator import units
-from orchestrator.cli import completion, console
+from orchestrator.cli import completion, console, options
 from orchestrator.cli.app import App
 from orchestrator.cli.disks import limits_in, print_limits
-from orchestrator.cli.options import read_by, takes
 from orchestrator.errors import UsageError
 from orchestrator.keys.messages import failure
 
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
     from orchestrator.tier_catalog.rows import DiskType, PriceRow, VmSize
 
 _NONE = "the catalog has none such; `tierbench tiers list`, without words and limits, shows all"
-RateOption = Annotated[str | None, Option(callback=read_by(units.parse_bytes_per_s))]
-TimeOption = Annotated[str | None, Option(callback=read_by(units.parse_seconds))]
+RateOption = Annotated[str | None, Option(callback=options.read_by(units.parse_bytes_per_s))]
+TimeOption = Annotated[str | None, Option(callback=options.read_by(units.parse_seconds))]
 
 
 class _ListingByDefault(TyperGroup):
@@ -42,7 +41,7 @@ tiers = typer.Typer(cls=_ListingByDefault, help="Lists disk tiers; changes runni
 
 
 @tiers.command(name="list")
-@takes(in_json=True)
+@options.takes(in_json=True)
 def show(
     app: App,
     text: Annotated[str, Argument()] = "",
@@ -71,7 +70,7 @@ def show(
 
 
 @tiers.command(name="set")
-@takes()
+@options.takes()
 def change(
     app: App,
     run: Annotated[str, Argument(autocompletion=completion.runs)],

@@ -15,15 +15,13 @@ from orchestrator.errors import Mistake, RunError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.hadoop import is_setting, pages
 from orchestrator.hadoop.pages import DATA_PAGE, NAME_PAGE, RPC, Servers
-from orchestrator.keys.messages import failure
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys import messages, strict_yaml
 from orchestrator.model import Cluster, ClusterSpec, Volume
 from orchestrator.parts import Database
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import as_node
 from orchestrator.powers import Container, ContainerSpec, Mount, Network, World
-from orchestrator.system import at_once
-from orchestrator.system.clock import wait_while
+from orchestrator.system import at_once, clock
 
 MIN_MEMORY_BYTES = 2**30  # a data node takes 200 MB, a job beside it up to 400
 _SERVER_MB, _JOB_SHARE = 256, 0.4  # of Java's heap, and of a node's memory
@@ -78,8 +76,8 @@ class Hdfs(Database):
     def settle(self, cluster: Cluster, world: World) -> None:
         """Waits until each block has all its copies."""
         lacking = partial(pages.lacking, cluster.handle.name_node)
-        if state := wait_while(lacking, deadline_s=_SETTLE_S, clock=world.clock, every_s=1.0):
-            raise failure(RunError, "copies lacking", state=state)
+        if state := clock.wait_while(lacking, deadline_s=_SETTLE_S, clock=world.clock, every_s=1.0):
+            raise messages.failure(RunError, "copies lacking", state=state)
         self.begin_measuring(cluster, world)
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
@@ -114,7 +112,7 @@ def _mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
     for key in ("version", "port"):
         if getattr(spec, key) is not None:
             yield Mistake(f"cluster.{key}", f"the image's own is taken: leave `{key}` out")
-    reserved = shipped(__package__, "hdfs.yaml")["reserved"]
+    reserved = strict_yaml.shipped(__package__, "hdfs.yaml")["reserved"]
     for name, value in spec.settings.items():
         where = f"cluster.settings.{name}"
         if not is_setting("dfs.", name, value):

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from orchestrator.errors import Mistake, TierbenchError, UnavailableError, require_none
-from orchestrator.hadoop import is_setting
-from orchestrator.hadoop.pages import Servers
+from orchestrator.hadoop import is_setting, pages
 from orchestrator.keys.messages import failure, message
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Cluster, ClusterSpec, Volume
@@ -65,7 +64,7 @@ class Store(Database):
         with at_once.entered([world.platform.running(plan) for plan in plans]) as started:
             nodes = tuple(as_node(at, n, "database") for n, at in zip(names, started, strict=True))
             try:
-                handle = Servers("", {}, environment)
+                handle = pages.Servers("", {}, environment)
                 yield Cluster(self.name, "", nodes, (), network.name, handle)
             finally:
                 _remove(started[0], environment, world)

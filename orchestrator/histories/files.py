@@ -16,12 +16,11 @@ import pandas as pd
 
 from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES, grown
 from orchestrator.errors import UNREADABLE, UsageError
-from orchestrator.keys.messages import failure
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys import messages, strict_yaml
 from orchestrator.system import parquet
 
 DEMAND = "demand.parquet"  # of an observation
-_NAMES = shipped(__package__, "names.yaml")["read"]
+_NAMES = strict_yaml.shipped(__package__, "names.yaml")["read"]
 _ZONED = r"(?:Z|[+-]\d\d:?\d\d)$"
 
 
@@ -41,7 +40,7 @@ def read(place: Path) -> pd.DataFrame:
     except (OSError, *UNREADABLE) as error:
         said = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
         said = f"it lacks {error}" if isinstance(error, KeyError) else said
-        raise failure(UsageError, "no history", file=place, error=said) from error
+        raise messages.failure(UsageError, "no history", file=place, error=said) from error
 
 
 def live(folder: Path) -> list[Path]:

@@ -15,8 +15,7 @@ import pandas as pd
 
 from orchestrator.analysis.observed.demand import QUANTITIES, grown
 from orchestrator.errors import UsageError
-from orchestrator.keys.messages import failure
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys import messages, strict_yaml
 from orchestrator.system.http_client import get_json, understood
 
 CHUNK_S = 6 * 3600  # a request: below the server's 50 million samples for hundreds of disks
@@ -30,7 +29,7 @@ def read(
     """A table with INTERVALS. match: selectors such as `job="node",instance=~"db.*"`; device: as
     the exporter names it, or several with | between. A node is called as its instance.
     UsageError if there is no such series or a counter lacks, OSError as of `get`."""
-    names: dict[str, str] = shipped(__package__, "names.yaml")["prometheus"]
+    names: dict[str, str] = strict_yaml.shipped(__package__, "names.yaml")["prometheus"]
     tables, page = list[pd.DataFrame](), f"{url.rstrip('/')}/api/v1/query"
     for start_s in np.arange(begin_s, end_s, CHUNK_S).tolist():
         until_s, series = min(start_s + CHUNK_S, end_s), dict[tuple[str, str, str], Any]()
@@ -48,9 +47,9 @@ def read(
             table = pd.DataFrame({name: series.get(key) for name, key in at.items()})
             tables.append(table.assign(node=node, device=disk))
     if not tables:
-        raise failure(UsageError, "no such series", url=url, device=device, match=match)
+        raise messages.failure(UsageError, "no such series", url=url, device=device, match=match)
     readings = pd.concat(tables)
     for node, rows in readings.groupby("node"):
         for metric in (metric for metric, name in names.items() if rows[name].isna().all()):
-            raise failure(UsageError, "metric lacking", url=url, node=node, name=metric)
+            raise messages.failure(UsageError, "metric lacking", url=url, node=node, name=metric)
     return grown(readings.dropna().drop_duplicates(["node", "device", "time_s"]))

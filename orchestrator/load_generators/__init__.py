@@ -8,8 +8,7 @@ from pathlib import Path
 from orchestrator import errors, parts
 from orchestrator.keys.messages import failure
 from orchestrator.load_generators import dry, fio, sysbench_stock, tera
-from orchestrator.load_generators.benchbase import BenchBase, config
-from orchestrator.load_generators.benchbase.distribution import HOME_VARIABLE
+from orchestrator.load_generators.benchbase import BenchBase, config, distribution
 from orchestrator.load_generators.common.options import SET_FOR_ALL, refuse
 from orchestrator.load_generators.sysbench import Sysbench, command_lines
 from orchestrator.load_generators.sysbench_stock import IMAGE_VARIABLE, SysbenchStock
@@ -33,7 +32,7 @@ _KEYS: Mapping[str, Callable[[str], Mapping[str, Sequence[str]]]] = {
 
 
 def load_generators() -> dict[str, parts.LoadGenerator]:
-    home = os.environ.get(HOME_VARIABLE)
+    home = os.environ.get(distribution.HOME_VARIABLE)
     return {
         "sysbench": Sysbench(),
         "sysbench-stock": SysbenchStock(os.environ.get(IMAGE_VARIABLE) or None),

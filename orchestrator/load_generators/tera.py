@@ -27,8 +27,7 @@ from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Workload
 from orchestrator.parts import ClientLoad, Result
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, World
-from orchestrator.system import at_once, files
-from orchestrator.system.clock import wait_while
+from orchestrator.system import at_once, clock, files
 from orchestrator.units import format_seconds
 
 _PLACES = ("nodes", "client")
@@ -192,7 +191,7 @@ def _require_copies(cluster: Cluster, copied: int, world: World) -> None:
     if not cluster.handle.data_nodes:
         return
     lacking = partial(pages.lacking, cluster.handle.name_node)
-    state = wait_while(lacking, deadline_s=_COPIES_S, clock=world.clock, every_s=0.5)
+    state = clock.wait_while(lacking, deadline_s=_COPIES_S, clock=world.clock, every_s=0.5)
     if again := _copied_blocks(cluster) - copied:
         state = f"{again} blocks were copied again, {state or 'and now all have theirs'}"
     if state:

@@ -4,9 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from orchestrator.errors import Mistake, UsageError
-from orchestrator.keys.messages import failure, message
-from orchestrator.keys.schema import NamedTierYaml
-from orchestrator.keys.strict_yaml import raise_all
+from orchestrator.keys import messages, schema, strict_yaml
 from orchestrator.model import Placing, Profile
 from orchestrator.tier import DiskKind
 
@@ -14,15 +12,15 @@ _KINDS: tuple[DiskKind, ...] = ("emulated", "mounted", "none")
 _HOST = re.compile(r"\w+://(?:[^@/]*@)?([^:/]+)")  # of an address
 
 
-def placing(where: str, read: NamedTierYaml, kind: DiskKind) -> Placing | None:
+def placing(where: str, read: schema.NamedTierYaml, kind: DiskKind) -> Placing | None:
     """None if the profile names no machines. UsageError for what cannot run on those it names."""
-    raise_all([Mistake(f"{where}: {key}", what) for key, what in _mistakes(read, kind)])
+    strict_yaml.raise_all([Mistake(f"{where}: {key}", what) for key, what in _mistakes(read, kind)])
     if read.machines:
         return Placing(machines=read.machines, client_machine=read.client_machine)
     return read.kubernetes
 
 
-def _mistakes(read: NamedTierYaml, kind: DiskKind) -> Iterator[tuple[str, str]]:
+def _mistakes(read: schema.NamedTierYaml, kind: DiskKind) -> Iterator[tuple[str, str]]:
     if not read.machines:
         if read.client_machine:
             yield "client_machine", "it goes with `machines`, the engines of the nodes"
@@ -36,7 +34,7 @@ def _mistakes(read: NamedTierYaml, kind: DiskKind) -> Iterator[tuple[str, str]]:
     if read.cluster.port is not None:
         yield "cluster.port", "on `machines` a node has its database's own port: leave it out"
     if kind not in _KINDS:
-        yield "tier.enforcement", message("disks of several machines")
+        yield "tier.enforcement", messages.message("disks of several machines")
 
 
 def named(profile: Profile) -> tuple[str, ...]:
@@ -53,7 +51,7 @@ def known_as(engine: str) -> str:
 def check_platform(profile: Profile, platform: str, has_engines: bool) -> None:
     """UsageError if machines are named for a platform that has no engines to connect to."""
     if named(profile) and not has_engines:
-        raise failure(UsageError, "no engines", profile=profile, platform=platform)
+        raise messages.failure(UsageError, "no engines", profile=profile, platform=platform)
 
 
 def check(profiles: Sequence[Profile], platform: str, has_engines: bool) -> None:
@@ -63,4 +61,4 @@ def check(profiles: Sequence[Profile], platform: str, has_engines: bool) -> None
         engines = named(profile)
         if engines and profile.cluster.nodes > len(engines):
             names = f"{len(engines)} machines ({', '.join(engines)})"
-            raise failure(UsageError, "few machines", profile=profile, machines=names)
+            raise messages.failure(UsageError, "few machines", profile=profile, machines=names)

@@ -10,9 +10,7 @@ from typing import Any
 
 from orchestrator import tier_catalog, units
 from orchestrator.errors import Mistake, UsageError
-from orchestrator.keys import strict_yaml
-from orchestrator.keys.messages import failure
-from orchestrator.keys.schema import KINDS, Kinds
+from orchestrator.keys import messages, schema, strict_yaml
 from orchestrator.keys.strict_yaml import collecting, raise_all, refused
 from orchestrator.model import Profile, Workload
 from orchestrator.planning import profiles as parse
@@ -41,7 +39,7 @@ def read(
     profile_names: Sequence[str],
     workload_names: Sequence[str],
     scale: str,
-    mechanisms: Kinds = KINDS,
+    mechanisms: schema.Kinds = schema.KINDS,
     price_list: Path | None = None,
     given: Overrides | None = None,
     tier_changes: Mapping[str, object] | None = None,
@@ -109,7 +107,7 @@ def tier(
     name: str,
     changes: Sequence[str],
     scale: str,
-    mechanisms: Kinds = KINDS,
+    mechanisms: schema.Kinds = schema.KINDS,
     vm: str | None = None,
 ) -> tuple[Tier, int | None]:
     """The tier of a profile (by name or file) or of a catalog row, as a node gets it on the `vm`,
@@ -139,7 +137,7 @@ def key_and_value(change: str) -> tuple[str, str]:
     """`key=value` of a profile's tier. UsageError if it is none."""
     key, equals, value = change.partition("=")
     if not (equals and key and value):
-        raise failure(UsageError, "no key and value", change=change)
+        raise messages.failure(UsageError, "no key and value", change=change)
     return key, value
 
 
@@ -176,10 +174,10 @@ def _files(folder: Path, kind: str, names: Sequence[str], mistakes: list[Mistake
             continue
         if names.count(name) > 1:
             again = ", --aa measures the baseline under a second name" * (kind == "profile")
-            raise failure(UsageError, "twice", kind=kind, name=name, again=again)
+            raise messages.failure(UsageError, "twice", kind=kind, name=name, again=again)
         other = files.setdefault(file.stem, file)
         if other is not file:
-            raise failure(UsageError, "same name", file=file, kind=kind, other=other)
+            raise messages.failure(UsageError, "same name", file=file, kind=kind, other=other)
     return list(files.values())
 
 
@@ -188,7 +186,7 @@ def _find(folder: Path, kind: str, name: str) -> Path:
     file = Path(name) if by_path else folder / f"{name}.yaml"
     if not file.is_file():
         if by_path:
-            raise failure(UsageError, "no file", kind=kind, name=name)
+            raise messages.failure(UsageError, "no file", kind=kind, name=name)
         what = strict_yaml.unknown(kind, name, names(folder))
         raise UsageError(what, advice="`tierbench list` shows what there is")
     return file

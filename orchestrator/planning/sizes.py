@@ -9,8 +9,7 @@ from orchestrator.errors import UsageError
 from orchestrator.facts import Varied
 from orchestrator.keys.messages import failure, message
 from orchestrator.model import NodeSize, Note, Plan, Profile, Workload
-from orchestrator.planning import factors
-from orchestrator.planning.costs import most_s
+from orchestrator.planning import costs, factors
 from orchestrator.planning.durations import ROW_BYTES, WAREHOUSE_BYTES, data_bytes
 from orchestrator.planning.factors import data_size as data_size
 from orchestrator.planning.plan import EXISTING
@@ -126,13 +125,13 @@ def in_time(
     long as they are, or as much shorter as five repetitions need. UsageError if none does."""
     for share in _SHARES:
         loads = [_shorter(load, share) for load in workloads]
-        if most_s(plans(loads, REPETITIONS)) <= budget_s:
+        if costs.most_s(plans(loads, REPETITIONS)) <= budget_s:
             more = range(MOST_REPETITIONS, REPETITIONS - 1, -1) if share == 1 else [REPETITIONS]
-            return next(plan for n in more if most_s(plan := plans(loads, n)) <= budget_s)
+            return next(plan for n in more if costs.most_s(plan := plans(loads, n)) <= budget_s)
     for repetitions in range(REPETITIONS - 1, 1, -1):
-        if most_s(plan := plans(loads, repetitions)) <= budget_s:
+        if costs.most_s(plan := plans(loads, repetitions)) <= budget_s:
             return plan
-    time, least, most = map(format_seconds, (budget_s, plan.estimate_s, most_s(plan)))
+    time, least, most = map(format_seconds, (budget_s, plan.estimate_s, costs.most_s(plan)))
     raise failure(UsageError, "too short", time=time, least=least, most=most)
 
 

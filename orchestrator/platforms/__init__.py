@@ -5,8 +5,7 @@ from collections.abc import Callable
 from orchestrator.errors import UnavailableError
 from orchestrator.keys.messages import failure
 from orchestrator.model import Placing
-from orchestrator.platforms.docker.engine import DockerPlatform
-from orchestrator.platforms.docker.many import DockerMachines
+from orchestrator.platforms.docker import engine, many
 from orchestrator.powers import Clock, Platform
 
 
@@ -16,7 +15,7 @@ def platforms() -> dict[str, Callable[[Clock, Placing], Platform]]:
 
 
 def _docker(clock: Clock, placing: Placing) -> Platform:
-    return DockerMachines(clock, placing) if placing.machines else DockerPlatform(clock)
+    return many.DockerMachines(clock, placing) if placing.machines else engine.DockerPlatform(clock)
 
 
 def _kubernetes(clock: Clock, placing: Placing) -> Platform:

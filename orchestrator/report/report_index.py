@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from orchestrator.analysis import overload, results
-from orchestrator.analysis.conclusions import CellSummary, Delta, Verdict
+from orchestrator.analysis import conclusions, overload, results
 from orchestrator.model import Doubt, Profile, Run, Workload
 from orchestrator.planning import factors
-from orchestrator.report import wording
-from orchestrator.report.blocks import Cell, Footnote, Row
+from orchestrator.report import blocks, wording
 from orchestrator.report.wording import closed, ranges, sentence, some, spanning
 from orchestrator.units import gathered
 
@@ -23,7 +21,7 @@ class ReportIndex:
     """Read by the modules that make sections."""
 
     campaign: results.Results
-    verdict: Verdict
+    verdict: conclusions.Verdict
 
     @property
     def profiles(self) -> tuple[Profile, ...]:
@@ -65,11 +63,11 @@ class ReportIndex:
     # -------------------------------------------------------------- values
 
     @cached_property
-    def _cells(self) -> Mapping[tuple[str, str, str, str], CellSummary]:
+    def _cells(self) -> Mapping[tuple[str, str, str, str], conclusions.CellSummary]:
         return {(c.profile, c.workload, c.metric, c.scope): c for c in self.verdict.cells}
 
     @cached_property
-    def _deltas(self) -> Mapping[tuple[str, str, str, str], Delta]:
+    def _deltas(self) -> Mapping[tuple[str, str, str, str], conclusions.Delta]:
         deltas = (*self.verdict.deltas, *self.verdict.noise_floor)
         return {(d.contender, d.workload, d.metric, d.scope): d for d in deltas}
 
@@ -96,7 +94,7 @@ class ReportIndex:
 
     def cell(
         self, profile: str, workload: str, metric: str, transaction_type: str = ""
-    ) -> CellSummary | None:
+    ) -> conclusions.CellSummary | None:
         """The value that a report shows for a metric: that of a type of transactions, if one is
         given, else New-Order's latency if there is one."""
         metric, usual = self._key(workload, metric)
@@ -117,7 +115,7 @@ class ReportIndex:
         counted = (c.scope for c in self.verdict.cells if (c.workload, c.metric) == names)
         return tuple(dict.fromkeys(scope for scope in counted if scope != "all"))
 
-    def busiest(self, profile: str, workload: str, metric: str) -> CellSummary | None:
+    def busiest(self, profile: str, workload: str, metric: str) -> conclusions.CellSummary | None:
         """The value of the node where it is highest; None if no node has its own."""
         names = (profile, workload, metric)
         nodes = (cell for key, cell in self._cells.items() if key[:3] == names and key[3] != "all")
@@ -127,7 +125,7 @@ class ReportIndex:
         """Whether any cell of the campaign has the metric: else nothing need be said of it."""
         return any(cell.metric == metric for cell in self.verdict.cells)
 
-    def delta(self, contender: str, workload: str, metric: str) -> Delta | None:
+    def delta(self, contender: str, workload: str, metric: str) -> conclusions.Delta | None:
         return self._deltas.get((contender, workload, *self._key(workload, metric)))
 
     # -------------------------------------------------------------- cells of tables
@@ -136,15 +134,15 @@ class ReportIndex:
         self,
         profile: str,
         workload: str,
-        summary: CellSummary | None,
-        words: Callable[[CellSummary], str] = wording.value,
-    ) -> Cell:
+        summary: conclusions.CellSummary | None,
+        words: Callable[[conclusions.CellSummary], str] = wording.value,
+    ) -> blocks.Cell:
         """A value with its spread. What finished runs did not measure is told from lost runs."""
         if summary is None:
-            return Cell(self.absence(profile, workload), missing=True)
-        return Cell(words(summary), detail=wording.spread(summary))
+            return blocks.Cell(self.absence(profile, workload), missing=True)
+        return blocks.Cell(words(summary), detail=wording.spread(summary))
 
-    def rows(self, row: Callable[[str, str], Row]) -> Iterator[Row]:
+    def rows(self, row: Callable[[str, str], blocks.Row]) -> Iterator[blocks.Row]:
         """Each workload as a heading, and below it the `row` of each tier."""
         for workload in self.workloads:
             yield workload.name
@@ -156,7 +154,7 @@ class ReportIndex:
 
     def metric_cells(
         self, profile: str, workload: str, titles: Mapping[str, str], transaction_type: str = ""
-    ) -> dict[str, Cell]:
+    ) -> dict[str, blocks.Cell]:
         """Column's title → value, of metric → column's title."""
         of = profile, workload
         return {
@@ -189,20 +187,20 @@ class ReportIndex:
     # -------------------------------------------------------------- doubts
 
     @cached_property
-    def footnotes(self) -> tuple[Footnote, ...]:
+    def footnotes(self) -> tuple[blocks.Footnote, ...]:
         """Doubts of one kind and advice share a number, in order of first appearance."""
         of_runs = [doubt for doubt in self.verdict.doubts if doubt.run is not None]  # else stamps
         kinds = gathered(((doubt.kind, doubt.advice), doubt) for doubt in of_runs)
         numbered = enumerate(kinds.values(), start=1)
         return tuple(self._footnote(number, doubts) for number, doubts in numbered)
 
-    def _footnote(self, number: int, doubts: Sequence[Doubt]) -> Footnote:
+    def _footnote(self, number: int, doubts: Sequence[Doubt]) -> blocks.Footnote:
         texts = spanning([sentence(doubt.text.strip()) for doubt in doubts])
         runs = frozenset(doubt.run for doubt in doubts if doubt.run is not None)
         where = f"run {min(runs)}" if len(runs) == 1 else f"runs {ranges(runs)}"
         if runs >= self._finished and len(self._finished) > 1:
             where = "every finished run"
-        return Footnote(number, some(texts), sentence(doubts[0].advice.strip()), where, runs)
+        return blocks.Footnote(number, some(texts), sentence(doubts[0].advice.strip()), where, runs)
 
     @cached_property
     def _finished(self) -> frozenset[int]:

@@ -26,8 +26,7 @@ from orchestrator.collectors.disk import DiskCollector
 from orchestrator.collectors.node_exporter import NodeExporterCollector
 from orchestrator.errors import UsageError
 from orchestrator.histories.files import DEMAND, live
-from orchestrator.keys import strict_yaml
-from orchestrator.keys.messages import failure
+from orchestrator.keys import messages, strict_yaml
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
 from orchestrator.powers import Clock, Machine
 from orchestrator.run.telemetry import sampling
@@ -59,7 +58,7 @@ def of_disks(nodes: Iterable[Node], device: str) -> Iterator[Node]:
         name = _OTHERS.sub("", url or node.machine)
         own = (*node.sources.get(DISK_DEVICE, "").split(), *filter(None, [node.wal_device]))
         if not (disks := device.split("|") if device else own):
-            raise failure(UsageError, "no device to read", node=name)
+            raise messages.failure(UsageError, "no device to read", node=name)
         for disk in disks:
             read: dict[str, Any] = {"device": disk, "sources": {}}
             if url:

@@ -13,8 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from orchestrator.analysis.comparability import revision, unlike_machines
-from orchestrator.analysis.results import Results, measured_window
+from orchestrator.analysis import comparability, results
 from orchestrator.errors import LoadError, TierbenchError, UsageError
 from orchestrator.facts import group
 from orchestrator.keys.messages import failure
@@ -50,7 +49,7 @@ class Resumption:
     despite: tuple[str, ...] = ()
 
     @cached_property
-    def before(self) -> Results:
+    def before(self) -> results.Results:
         """The campaign as it was left."""
         return store.load(self.folder, tables=False)
 
@@ -122,9 +121,9 @@ class Resumption:
             shutil.copy2(file, folder)
         return f"the {counted(len(kept), 'point')} that it has" if kept else ""
 
-    def _differences(self, now: Results) -> Iterator[tuple[str, str]]:
+    def _differences(self, now: results.Results) -> Iterator[tuple[str, str]]:
         """Aspect → what it was against what it is; of what both sides know."""
-        codes = revision(self.before), revision(now)
+        codes = comparability.revision(self.before), comparability.revision(now)
         if all(codes) and codes[0] != codes[1]:
             yield "code", f"tierbench {' against '.join(codes)}"
         known, new = (group(c.fingerprint.get("images")) for c in (self.before, now))
@@ -134,7 +133,7 @@ class Resumption:
         unlike += [f"{tag} {was} against {here}" for tag, was, here in both if was != here]
         if unlike:
             yield "image", ", ".join(unlike)
-        of_machines = list(unlike_machines(self.before, now))
+        of_machines = list(comparability.unlike_machines(self.before, now))
         for aspect, of_kernel in (("machine", False), ("kernel", True)):
             if texts := [text for text in of_machines if text.startswith("kernel ") == of_kernel]:
                 yield aspect, ", ".join(texts)
@@ -159,7 +158,7 @@ class Resumption:
 def _read_afterwards(folder: Path, record: Record | None, parts: Parts) -> None:
     """Makes the tables and the record of a run whose program was ended after it had measured.
     LoadError if something that its figures and telemetry rest on is missing."""
-    window = measured_window(record) if record else None
+    window = results.measured_window(record) if record else None
     if record is None or window is None or "checked" not in record.facts:
         raise LoadError("it was ended before its data were checked")
     differences = files.differences(folder / "record.json")

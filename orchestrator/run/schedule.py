@@ -22,8 +22,7 @@ from orchestrator.model import Doubt, Note, Plan, Run
 from orchestrator.planning.plan import grown, interruptions, numbered
 from orchestrator.platforms.common.claims import RentsVolumes
 from orchestrator.powers import Progress, World
-from orchestrator.system import store
-from orchestrator.system.clock import wait_until
+from orchestrator.system import clock, store
 from orchestrator.units import format_seconds, gathered
 
 IN_A_ROW = 3
@@ -133,7 +132,7 @@ class Setbacks:
 
     def _clean_up(self) -> None:
         world = self._world
-        if not wait_until(
+        if not clock.wait_until(
             world.platform.answers, deadline_s=ENGINE_BACK_S, clock=world.clock, every_s=2.0
         ):
             folder, longest = self._schedule.folder, format_seconds(ENGINE_BACK_S)

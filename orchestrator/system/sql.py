@@ -17,8 +17,7 @@ from psycopg import conninfo, pq
 from psycopg.rows import dict_row
 
 from orchestrator.errors import RunError
-from orchestrator.keys.messages import failure
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys import messages, strict_yaml
 from orchestrator.model import TLS_IF_OFFERED, Endpoint, Tls
 from orchestrator.system.redaction import remember
 
@@ -85,7 +84,7 @@ def password_of_libpq(host: str, port: int, user: str, database: str) -> str:
 
 def query(package: str, name: str, **words: object) -> str:
     """The query of this name in the package's queries.yaml, with these words in its braces."""
-    return str(shipped(package, "queries.yaml")[name]).format(**words)
+    return str(strict_yaml.shipped(package, "queries.yaml")[name]).format(**words)
 
 
 class Session(Protocol):
@@ -209,4 +208,4 @@ def _in_our_words(address: Address) -> Iterator[None]:
         yield
     except psycopg.Error as error:
         said = " ".join(str(error).split())
-        raise failure(RunError, "SQL refused", at=address, said=said) from error
+        raise messages.failure(RunError, "SQL refused", at=address, said=said) from error

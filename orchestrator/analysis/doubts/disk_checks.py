@@ -7,9 +7,8 @@ from statistics import median
 from orchestrator.analysis import results
 from orchestrator.analysis.doubts.validity import Doubts, doubt, named
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import conservation, disk_demand
+from orchestrator.analysis.telemetry import conservation, disk_demand, resources
 from orchestrator.analysis.telemetry.counters import WAL_WRITTEN_BYTES, WRITTEN_BYTES
-from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.facts import GateWord, group
 from orchestrator.model import DISK_DEVICE
 from orchestrator.tier import GateCheck
@@ -32,7 +31,7 @@ MISSING_SHARE = 0.6
 LEAST_LOG_BYTES = 16 * 2**20
 
 
-def by_gate(run: RunData, _: Values) -> Doubts:
+def by_gate(run: RunData, _: resources.Values) -> Doubts:
     if limits := ", ".join(named(check) for check in _checks(run, "not reachable")):
         yield doubt("limit not verified", limits=limits)
     yield from _above_its_limit(run)
@@ -57,7 +56,7 @@ def _checks(run: RunData, verdict: GateWord) -> list[GateCheck]:
     return [check for check in gate.checks if check.verdict == verdict] if gate else []
 
 
-def served(run: RunData, _: Values) -> Doubts:
+def served(run: RunData, _: resources.Values) -> Doubts:
     """By what the servers of emulated disks counted. Telemetry's IOPS are the kernel's count; the
     tier charges what the disk served."""
     for disk, own in group(run.record.facts, "disks").items():
@@ -78,14 +77,14 @@ def served(run: RunData, _: Values) -> Doubts:
                 yield doubt("overhead differs", disk=disk, way=way, **vars(cost))
 
 
-def credit_unknown(run: RunData, _: Values) -> Doubts:
+def credit_unknown(run: RunData, _: resources.Values) -> Doubts:
     for node, buckets in group(run.record.facts, "burst_credit").items():
         for name, bucket in buckets.items():
             if bucket["state"] == "unknown":
                 yield doubt("burst credit unknown", node=node, name=name, **bucket)
 
 
-def shared(run: RunData, _: Values) -> Doubts:
+def shared(run: RunData, _: resources.Values) -> Doubts:
     shares = [
         (", ".join(node.name for node in nodes), disk, "each node")
         for disk, nodes in results.by_disk(run.record.nodes).items()
@@ -109,7 +108,7 @@ def _wal_uses(run: RunData) -> Mapping[tuple[str, ...], list[str]]:
     return uses
 
 
-def host_cache(run: RunData, _: Values) -> Doubts:
+def host_cache(run: RunData, _: resources.Values) -> Doubts:
     gate = run.record.gate
     measured = group(gate.device, "disks") if gate else {}
     for path in measured:
@@ -117,7 +116,7 @@ def host_cache(run: RunData, _: Values) -> Doubts:
             yield doubt("host cache", path=path)
 
 
-def copies(run: RunData, _: Values) -> Doubts:
+def copies(run: RunData, _: resources.Values) -> Doubts:
     """Whether each disk was written what copies take. Of the nodes one can be told from the others
     where each has a copy of all rows and a disk of its own. Where it is known to the byte what
     copies take: all disks against the payload, then each disk against its node's own account."""
@@ -140,7 +139,7 @@ def copies(run: RunData, _: Values) -> Doubts:
             yield doubt("copies differ", where=where, off=off_pct, written=written, wanted=wanted)
 
 
-def cloud(run: RunData, _: Values) -> Doubts:
+def cloud(run: RunData, _: resources.Values) -> Doubts:
     cloud = group(run.record.facts, "tier", "cloud")
     for difference in cloud.get("differences", ()):
         yield doubt("another disk than declared", difference=difference)
@@ -152,7 +151,7 @@ def cloud(run: RunData, _: Values) -> Doubts:
             yield doubt("another disk than declared", "machine", here=here, meant=meant)
 
 
-def not_counted(run: RunData, _: Values) -> Doubts:
+def not_counted(run: RunData, _: resources.Values) -> Doubts:
     said = group(run.record.facts, "database", "disks_not_counted")
     for node, what in said.items():
         yield doubt("disks not counted", text=f"{node}: {what}")
@@ -179,7 +178,7 @@ def _log_elsewhere(run: RunData) -> Doubts:
         yield doubt("disks not counted", "log", names=names, grew=rate, written=written)
 
 
-def restored(run: RunData, _: Values) -> Doubts:
+def restored(run: RunData, _: resources.Values) -> Doubts:
     """How the data of this run came to its real disk. That volumes fetch a block when it is first
     read is documented by AWS, and by Azure that they copy in the background."""
     told = group(run.record.facts, "tier", "restored")

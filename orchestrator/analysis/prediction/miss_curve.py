@@ -17,11 +17,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from orchestrator.analysis import results
-from orchestrator.analysis.conclusions import T90
-from orchestrator.analysis.prediction.demands import counted
-from orchestrator.analysis.prediction.simulation import System
-from orchestrator.analysis.results import RunData
+from orchestrator.analysis import conclusions, results
+from orchestrator.analysis.prediction import demands, simulation
 from orchestrator.analysis.telemetry.counters import READ_BYTES, READS
 from orchestrator.errors import UsageError
 from orchestrator.keys.messages import failure
@@ -40,8 +37,8 @@ _RELATIVE = ("sysbench/point_select.lua", "oltp_point_select", "oltp_read_only")
 
 
 def with_memory(
-    run: RunData, memory_bytes: int, system: System, times: float = 1.0
-) -> tuple[System, float]:
+    run: results.RunData, memory_bytes: int, system: simulation.System, times: float = 1.0
+) -> tuple[simulation.System, float]:
     """The system of a run with so much memory of each node (0: what it had) and so many times the
     data, and the error that nine in ten of its reads stay below, as a logarithm. All else stays,
     writes among it. UsageError where the run does not tell it."""
@@ -49,7 +46,7 @@ def with_memory(
     load, data = run.record.workload, times != 1
     if data and (load.writes or load.script not in _RELATIVE):
         raise failure(UsageError, "other data", run=slug, writes=load.writes, script=load.script)
-    total = counted(run, [READ_BYTES, READS, "memory_cache_bytes"])
+    total = demands.counted(run, [READ_BYTES, READS, "memory_cache_bytes"])
     has_bytes = next(n.memory_bytes for n in run.record.nodes if n.role == "database")
     # What is in the server's own cache is in the page cache too, through which it is read.
     shared_bytes = results.database(run.record).more.get("shared_buffers_bytes")
@@ -79,5 +76,5 @@ def with_memory(
         (times * until, max(reads, then), wrote) for until, reads, wrote in system.stages
     )
     other_s = system.other_s * (then + writes) / (now + writes)  # of disks' programs
-    error = math.hypot(T90 * math.sqrt(1 / ios_in), READ_ERROR)
+    error = math.hypot(conclusions.T90 * math.sqrt(1 / ios_in), READ_ERROR)
     return replace(system, stages=stages, other_s=other_s), error

@@ -25,8 +25,7 @@ from orchestrator.analysis.statistics.stats import percentile_min_count
 from orchestrator.facts import Varied
 from orchestrator.metrics import METRICS, PERCENTILES
 from orchestrator.model import ClusterSpec, Objective
-from orchestrator.planning import costs, factors, sizes
-from orchestrator.planning.durations import data_bytes
+from orchestrator.planning import costs, durations, factors, sizes
 from orchestrator.tier import Tier
 from orchestrator.units import format_bytes
 
@@ -77,7 +76,7 @@ class Predictor:
         """How many times the run's data these are, for which the disks are then sized."""
         record = self.measured.record
         load = sizes.at_data(record.profile, record.workload, data)
-        own, asked = (data_bytes(each) or 0 for each in (record.workload, load))
+        own, asked = (durations.data_bytes(each) or 0 for each in (record.workload, load))
         (roomy,) = sizes.with_room([record.profile], asked)
         self.disk_bytes = roomy.cluster.node.disk_bytes if roomy.cluster.node else 0
         return asked / own if own and asked else math.inf

@@ -20,8 +20,7 @@ from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing
 from orchestrator.errors import GuardLostError, RunError, TierbenchError, UnavailableError
 from orchestrator.keys.messages import failure, message
 from orchestrator.platforms.common.lifecycle import taken_over
-from orchestrator.system import host
-from orchestrator.system.sql import Session, query
+from orchestrator.system import host, sql
 
 _COMMENT = "tierbench: which campaign is on this cluster"
 _SILENT_S = 180.0
@@ -132,10 +131,10 @@ class Lease(owned_database.Place):
             return _holder(session)
         return None
 
-    def _other(self, session: Session) -> Holder | None:
+    def _other(self, session: sql.Session) -> Holder | None:
         """Takes the row if it is free, ours, or a dead campaign's."""
         words = {"holder": self._mine.quoted, "silent_s": f"{_SILENT_S:g}"}
-        while not session.rows(query(__package__, "take_lease", **words)):
+        while not session.rows(sql.query(__package__, "take_lease", **words)):
             holder = _holder(session)
             if holder is not None and not holder.is_dead:
                 return holder
@@ -155,7 +154,7 @@ class Lease(owned_database.Place):
                 session.rows(f"COMMENT ON DATABASE \"{LEASE_DATABASE}\" IS '{_COMMENT}'")
         with self.session(_STATEMENT_S) as session:
             if not session.rows("SELECT 1 FROM pg_tables WHERE tablename = 'lease'"):
-                session.rows(query(__package__, "make_lease"))
+                session.rows(sql.query(__package__, "make_lease"))
 
     def _is_ours(self, mark: str) -> bool:
         """Also if it is empty without a comment: its tester was killed in between."""
@@ -190,7 +189,7 @@ class Lease(owned_database.Place):
             self.drop_if(_COMMENT.__eq__, lambda error: isinstance(error, RunError))
 
 
-def _holder(session: Session) -> Holder | None:
+def _holder(session: sql.Session) -> Holder | None:
     """Who is in the row, if anybody. RunError if no tierbench wrote it."""
     rows = session.rows("SELECT holder FROM lease")
     if not rows:

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping
 
 from orchestrator import errors, units
 from orchestrator.databases.common.container_nodes import of_setting, shape_mistakes
+from orchestrator.keys import schema, strict_yaml
 from orchestrator.keys.messages import message
-from orchestrator.keys.schema import MIN_MEMORY_BYTES
-from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import ClusterSpec
 
 MAJOR_VERSION = "17"
@@ -24,7 +23,7 @@ _KIB, _MIB, _GIB = 2**10, 2**20, 2**30
 _MANY_CONNECTIONS_FROM_DISK_BYTES = 64 * _GIB
 _NAME = re.compile(r"(pg_stat_statements\.)?[a-z][a-z0-9_]*")
 
-_DURABLE = shipped(__package__, "settings.yaml")["durable"]
+_DURABLE = strict_yaml.shipped(__package__, "settings.yaml")["durable"]
 DURABILITY = (*_DURABLE, "synchronous_standby_names", "wal_sync_method", "data_checksums")
 
 
@@ -44,7 +43,7 @@ def synchronous_standby_names(replication_factor: int) -> str:
 def applied(spec: ClusterSpec) -> dict[str, str]:
     """All settings that nodes are started with; those of the profile override derived ones, and
     those without a sync both, where that stage is taken away."""
-    without_sync = shipped(__package__, "settings.yaml")["without_commit"]
+    without_sync = strict_yaml.shipped(__package__, "settings.yaml")["without_commit"]
     return {**_derived(spec), **own(spec), **(without_sync if spec.without == "commit" else {})}
 
 
@@ -90,13 +89,13 @@ def _derived(spec: ClusterSpec) -> dict[str, str]:
         "workers": workers,
         "workers_of_query": min(workers // 2, 4),
     }
-    texts = shipped(__package__, "settings.yaml")["applied"]
+    texts = strict_yaml.shipped(__package__, "settings.yaml")["applied"]
     return {name: text.format(**words) for name, text in texts.items()}
 
 
 def mistakes(spec: ClusterSpec) -> list[errors.Mistake]:
     """All mistakes in a profile's cluster that can be seen without a server."""
-    mistakes = list(shape_mistakes(spec, MIN_MEMORY_BYTES, "PostgreSQL"))
+    mistakes = list(shape_mistakes(spec, schema.MIN_MEMORY_BYTES, "PostgreSQL"))
     if spec.version is not None and spec.version.split(".")[0] != MAJOR_VERSION:
         what = f"the image holds PostgreSQL {MAJOR_VERSION}, not {spec.version}"
         mistakes.append(errors.Mistake("cluster.version", f"{what}: leave `version` out"))
@@ -107,7 +106,7 @@ def _setting_mistakes(spec: ClusterSpec) -> Iterator[errors.Mistake]:
     accepted = set(re.split(r"[\s,]+", _lower(spec).get(ACCEPT_DATA_LOSS, "").lower())) - {""}
     for name in sorted(accepted - set(_DURABLE)):
         yield of_setting(ACCEPT_DATA_LOSS, f"{name} is none of {', '.join(_DURABLE)}")
-    reserved = shipped(__package__, "settings.yaml")["reserved"]
+    reserved = strict_yaml.shipped(__package__, "settings.yaml")["reserved"]
     for name, value in own(spec).items():
         if not _NAME.fullmatch(name):
             yield of_setting(name, "not a name of a PostgreSQL setting")

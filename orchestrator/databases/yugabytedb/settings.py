@@ -14,8 +14,7 @@ from orchestrator.databases.common.container_nodes import of_setting, shape_mist
 from orchestrator.errors import Mistake
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import ClusterSpec, Volume
-from orchestrator.yugabyte import server_facts
-from orchestrator.yugabyte.versions import DEFAULT, Version, parse
+from orchestrator.yugabyte import server_facts, versions
 
 MIN_MEMORY_BYTES = 3 * 2**29
 REPLICATION_FACTORS = (1, 3, 5)
@@ -32,7 +31,7 @@ _DURABLE = "it decides what survives a power cut: use `durability: default` or `
 class Settings:
     """The settings of a profile. `wal_disk`: whether nodes have a disk for the WAL, by the tier."""
 
-    version: Version
+    version: versions.Version
     durability: Literal["default", "durable"] = "default"
     tls: bool = False
     zones: tuple[str, ...] = ()
@@ -78,10 +77,10 @@ def read(spec: ClusterSpec) -> tuple[Settings, tuple[Mistake, ...]]:
     image = texts.pop("image", None)
     zones = _zones(texts.pop("zones", None), spec.nodes, spec.replication_factor, mistakes)
     try:
-        version = parse(spec.version or DEFAULT)
+        version = versions.parse(spec.version or versions.DEFAULT)
     except ValueError as error:
         mistakes.append(Mistake("cluster.version", str(error)))
-        version = parse(DEFAULT)
+        version = versions.parse(versions.DEFAULT)
     flags = _flags(texts, version, mistakes)
     settings = Settings(
         version=version,
@@ -112,7 +111,7 @@ def _zones(text: str | None, nodes: int, copies: int, mistakes: list[Mistake]) -
 
 
 def _flags(
-    texts: Mapping[str, str], version: Version, mistakes: list[Mistake]
+    texts: Mapping[str, str], version: versions.Version, mistakes: list[Mistake]
 ) -> dict[str, dict[str, str]]:
     """Server → flags."""
     reserved = dict.fromkeys(server_facts.names_of("durability"), _DURABLE)

@@ -20,8 +20,7 @@ from typing import Protocol, Unpack, runtime_checkable
 from orchestrator import errors, parts, powers
 from orchestrator.model import CLIENT, TLS_IF_OFFERED, Cluster, Node, Tls
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.lifecycle import seconds_of
-from orchestrator.platforms.common.machines import ClockOffset, as_node
+from orchestrator.platforms.common import lifecycle, machines
 from orchestrator.powers import NETWORK_OF, Clock, Completed, ContainerSpec, World
 from orchestrator.system import at_once, sql
 from orchestrator.system.shell import script
@@ -59,7 +58,7 @@ class InClient(parts.LoadGenerator, Protocol):
             entrypoint=("sh",),
             command=script(__package__, "live", _HEARTBEAT)[1:],
             role="client",
-            environment={"LEASE_S": str(seconds_of(LEASE_VARIABLE, LEASE_S))},
+            environment={"LEASE_S": str(lifecycle.seconds_of(LEASE_VARIABLE, LEASE_S))},
             network=network,
             init=True,
             stop_timeout_s=1,
@@ -72,7 +71,7 @@ class InClient(parts.LoadGenerator, Protocol):
         with world.platform.running(spec) as container, _beating(container.name, world):
             for place, source in places.items():
                 container.put(source, place)
-            yield as_node(container, name, "client")
+            yield machines.as_node(container, name, "client")
 
 
 @runtime_checkable
@@ -179,10 +178,10 @@ _TIME = re.compile(r"\d+\.\d{3,9}")  # a `date` without %N leaves its letter the
 _ANSWERS_WITHIN_S = 10.0
 
 
-def compare_clocks(client: Node, world: World) -> ClockOffset | None:
+def compare_clocks(client: Node, world: World) -> machines.ClockOffset | None:
     """None if the client does not say its time, or not to the millisecond."""
     container, tell = world.platform.container(client.container or ""), script(__package__, "tell")
-    offsets, clock = list[ClockOffset](), world.clock
+    offsets, clock = list[machines.ClockOffset](), world.clock
     with suppress(errors.TierbenchError), container.conversation(tell) as talk:
         for _ in range(QUESTIONS):
             asked_s, begin_s = clock.now(), clock.monotonic()
@@ -191,7 +190,7 @@ def compare_clocks(client: Node, world: World) -> ClockOffset | None:
             half_s = (clock.monotonic() - begin_s) / 2
             if not _TIME.fullmatch(answer):
                 break
-            offsets.append(ClockOffset(float(answer) - asked_s - half_s, half_s))
+            offsets.append(machines.ClockOffset(float(answer) - asked_s - half_s, half_s))
         return min(offsets, key=lambda offset: offset.within_s, default=None)
     return None
 

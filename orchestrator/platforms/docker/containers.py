@@ -15,8 +15,7 @@ from docker.errors import DockerException
 from orchestrator.errors import RunError, TierbenchError
 from orchestrator.platforms.common import archives, commands
 from orchestrator.platforms.common.commands import Chunk, LineConversation, Output
-from orchestrator.platforms.docker.campaigns import Leftovers
-from orchestrator.platforms.docker.connection import Engine
+from orchestrator.platforms.docker import campaigns, connection
 from orchestrator.powers import Completed, How, Machine
 from orchestrator.system import at_once
 
@@ -62,8 +61,8 @@ class DockerContainer:
     """The `Container` protocol. `machine`: None if it is not known which engine has it."""
 
     name: str
-    engine: Engine
-    leftovers: Leftovers
+    engine: connection.Engine
+    leftovers: campaigns.Leftovers
     machine: Machine | None
     id: str = ""
     process_id: int | None = None

@@ -19,10 +19,8 @@ from functools import cache
 from pathlib import Path
 
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.keys.messages import failure
-from orchestrator.keys.strict_yaml import shipped
-from orchestrator.system import at_once
-from orchestrator.system.shell import Beside, SystemShell
+from orchestrator.keys import messages, strict_yaml
+from orchestrator.system import at_once, shell
 
 _SOCKET = "/var/run/docker.sock"  # unless the address has a path
 _ADDRESS = re.compile(
@@ -36,20 +34,20 @@ class Tunnel:
     """A tunnel to the engine at `url`, made again if it breaks; `host` is its machine as ssh has
     it. UsageError for another address, UnavailableError if ssh cannot connect."""
 
-    start_beside: Callable[[Sequence[str]], Beside] = staticmethod(Beside)
+    start_beside: Callable[[Sequence[str]], shell.Beside] = staticmethod(shell.Beside)
     again_s, open_s = 1.0, 60.0
 
     def __init__(self, url: str) -> None:
         match = _ADDRESS.fullmatch(url)
         if match is None:
-            raise failure(UsageError, "no address behind ssh", url=url)
+            raise messages.failure(UsageError, "no address behind ssh", url=url)
         self._url, self._at = url, match.groupdict(default="")
         self.trouble = ""  # why it could not be made again, at the last attempt
         self._folder = Path(tempfile.mkdtemp(prefix="tierbench-ssh-"))
         self.socket = self._folder / "docker.sock"
         self._closing = threading.Event()
         try:
-            said = SystemShell().run(self._command("-G"), timeout_s=_CONFIGURED_S).out
+            said = shell.SystemShell().run(self._command("-G"), timeout_s=_CONFIGURED_S).out
             configured = dict(line.partition(" ")[::2] for line in said.splitlines())
             self.host = configured.get("hostname") or self._at["host"]
             self._beside = self._opened()
@@ -70,8 +68,8 @@ class Tunnel:
         user = ["-l", self._at["user"]] if self._at["user"] else []
         return ["ssh", *options, *port, *user, "--", self._at["host"]]
 
-    def _opened(self) -> Beside:
-        chosen = shipped(__package__, "ssh.yaml")["options"]
+    def _opened(self) -> shell.Beside:
+        chosen = strict_yaml.shipped(__package__, "ssh.yaml")["options"]
         options = [part for option in chosen for part in ("-o", option)]
         forward = f"{self.socket}:{self._at['path'].rstrip('/') or _SOCKET}"
         says = f"echo '{_UP}' && exec cat"
@@ -93,7 +91,7 @@ class Tunnel:
         beside.close()
         why = " ".join(said[-3:]) or "it says nothing"
         ssh = " ".join(self._command("-o", "BatchMode=yes"))
-        raise failure(UnavailableError, "no way by ssh", url=self._url, why=why, ssh=ssh)
+        raise messages.failure(UnavailableError, "no way by ssh", url=self._url, why=why, ssh=ssh)
 
     def _keep(self) -> None:
         """Opens the tunnel again when it breaks. No error ends that, also not a busy machine's."""

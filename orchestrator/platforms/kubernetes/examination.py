@@ -15,9 +15,8 @@ from kubernetes.utils.quantity import parse_quantity
 
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.platforms.common.machines import Finding
+from orchestrator.platforms.kubernetes import manifests, placing
 from orchestrator.platforms.kubernetes.connection import RIGHTS, Api, Refused, Thing, cluster_errors
-from orchestrator.platforms.kubernetes.manifests import SHARES, size_bytes
-from orchestrator.platforms.kubernetes.placing import ZONE
 from orchestrator.platforms.kubernetes.space import address, label_of, manifest, name_of
 from orchestrator.units import format_bytes
 
@@ -54,13 +53,13 @@ def _machines(machines: list[Thing]) -> Iterator[Finding]:
         text = "none is ready, matches `node_selector` and has only taints that are tolerated"
         yield Finding("machines", False, text)
         return
-    zones = {label_of(machine, ZONE) for machine in machines} - {""}
+    zones = {label_of(machine, placing.ZONE) for machine in machines} - {""}
     named = f" in {len(zones)} zones" if len(zones) > 1 else ""
     few = "" if len(machines) >= 3 else "; three nodes then share machines, which is a rehearsal"
     yield Finding("machines", True, f"{len(machines)}{named}{few}")
     for machine in machines:
         room = machine["status"].get("allocatable") or {}
-        memory = format_bytes(size_bytes(str(room.get("memory", "0"))))
+        memory = format_bytes(manifests.size_bytes(str(room.get("memory", "0"))))
         text = f"{room.get('cpu', '?')} CPUs and {memory} for pods"
         yield Finding(f"machine {name_of(machine)}", True, text)
 
@@ -131,7 +130,7 @@ def free_cpus(nodes: int, machines: Sequence[Thing], pods: Iterable[Thing]) -> f
         if name in free and pod.get("status", {}).get("phase") not in _OVER:
             free[name] -= _asked(pod["spec"])
     most = sorted(free.values(), reverse=True)[:nodes]  # those that nodes will find room on
-    left = most[-1] / math.ceil(nodes / len(most)) - parse_quantity(SHARES["client"])
+    left = most[-1] / math.ceil(nodes / len(most)) - parse_quantity(manifests.SHARES["client"])
     return float(max(0, math.floor(10 * left) / 10))
 
 

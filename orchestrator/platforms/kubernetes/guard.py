@@ -17,8 +17,7 @@ from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.lifecycle import DEAD_S
 from orchestrator.platforms.kubernetes import campaigns, connection, manifests, space
 from orchestrator.platforms.kubernetes.space import Space, annotation_of, label_of
-from orchestrator.system import host
-from orchestrator.system.clock import wait_until
+from orchestrator.system import clock, host
 
 # In a namespace that every cluster has and none loses, unless one is given: all campaigns look for
 # it there.
@@ -144,7 +143,7 @@ class LeaseGuard:
     def _await_account(self) -> None:
         """Pods may be made when the namespace has its default service account."""
         there = partial(self._space.find, "account", "default")
-        if not wait_until(there, deadline_s=_ACCOUNT_S, clock=self._clock, every_s=0.1):
+        if not clock.wait_until(there, deadline_s=_ACCOUNT_S, clock=self._clock, every_s=0.1):
             raise failure(UnavailableError, "no account", space=self._space, within_s=_ACCOUNT_S)
 
 

@@ -13,8 +13,7 @@ from typing import Any
 from orchestrator.errors import UnavailableError
 from orchestrator.keys.messages import failure
 from orchestrator.model import Placing
-from orchestrator.platforms.kubernetes import trouble
-from orchestrator.platforms.kubernetes.connection import Thing
+from orchestrator.platforms.kubernetes import connection, trouble
 from orchestrator.platforms.kubernetes.space import KIND, PLACEMENT, Space, manifest, name_of
 
 MACHINE = "kubernetes.io/hostname"
@@ -100,7 +99,7 @@ class Placement:
     def __init__(self, space: Space, placing: Placing) -> None:
         self._space, self.placing = space, placing
         self.machine_names: dict[str, str] = {}
-        self.known: list[Thing] = []
+        self.known: list[connection.Thing] = []
         self._scheduling = threading.Lock()
 
     @contextmanager
@@ -126,7 +125,7 @@ class Placement:
         machines = map(name_of, self.find_machines((_NODE,)))
         return [name for name in machines if name not in self._taken()]
 
-    def machines_of(self, nodes: int) -> list[Thing]:
+    def machines_of(self, nodes: int) -> list[connection.Thing]:
         """Those that nodes 1 to `nodes` are bound to; all, if one is not bound yet."""
         usable = self.find_machines((_NODE,))
         bound = {self.machine_names.get(f"node-{number}") for number in range(1, nodes + 1)}
@@ -144,7 +143,7 @@ class Placement:
                 raise failure(UnavailableError, "no machine chosen" if names else "no machine")
             return self.machine_names.setdefault(placement, (self._free_machines() or names)[0])
 
-    def find_machines(self, placements: Sequence[str] = ANY) -> list[Thing]:
+    def find_machines(self, placements: Sequence[str] = ANY) -> list[connection.Thing]:
         nodes = self._space.listed("machine")
         self.known = [node for node in nodes if usable(node, self.placing, ANY)]
         return [node for node in nodes if usable(node, self.placing, placements)]

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from orchestrator import units
-from orchestrator.analysis import results
-from orchestrator.analysis.conclusions import Decision, Delta, Verdict
+from orchestrator.analysis import conclusions, results
 from orchestrator.metrics import METRICS
 from orchestrator.planning import factors
 from orchestrator.report import report_index, wording
@@ -34,7 +33,7 @@ class _Case:
     time_s: float = 0.0
 
 
-def text(campaign: results.Results, verdict: Verdict) -> str:
+def text(campaign: results.Results, verdict: conclusions.Verdict) -> str:
     """The whole document, with its declaration. A suite's `began`: of its first run, as the schema
     has a time; None if none was begun."""
     index = report_index.ReportIndex(campaign, verdict)
@@ -74,7 +73,7 @@ def _run(index: report_index.ReportIndex, run: RunFigures) -> _Case:
 _OF_WORD = words("junit.outcomes")
 
 
-def _comparison(delta: Delta) -> _Case:
+def _comparison(delta: conclusions.Delta) -> _Case:
     scope = "" if delta.scope == "all" else f"{delta.scope}: "
     span = wording.interval(delta) or "no interval"
     change = f"{units.format_change(delta.change_pct)} ({span})"
@@ -86,7 +85,7 @@ def _comparison(delta: Delta) -> _Case:
     return _Case("comparisons", name, _OF_WORD[delta.verdict], delta.verdict, said)
 
 
-def _decision(decision: Decision) -> _Case:
+def _decision(decision: conclusions.Decision) -> _Case:
     if decision.tier is None:
         return _Case("decision", "which tier", "skipped", "no decision", decision.reason)
     return _Case("decision", "which tier", "passed", "", f"{decision.tier}: {decision.reason}")

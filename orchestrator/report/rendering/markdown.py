@@ -4,8 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
-from orchestrator.report import wording
-from orchestrator.report.blocks import Document, Section, Table
+from orchestrator.report import blocks, wording
 from orchestrator.report.rendering import filled
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
@@ -14,18 +13,18 @@ _CODE = re.compile(r"(`[^`|]+`)")
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def draw(document: Document) -> str:
+def draw(document: blocks.Document) -> str:
     """The whole report as one Markdown text, ending in a newline."""
     return filled("report.md.jinja", _filters(), document=document)
 
 
-def section(section: Section, form: Literal["md", "txt"] = "md") -> str:
+def section(section: blocks.Section, form: Literal["md", "txt"] = "md") -> str:
     """A section alone, as Markdown or as plain text, in which each statement is one line."""
     filters = {**_filters(), "aligned": _aligned}
     return filled(f"section.{form}.jinja", filters, section=section).lstrip()
 
 
-def _aligned(table: Table) -> str:
+def _aligned(table: blocks.Table) -> str:
     """Its texts in columns of one width."""
     rows = [[column.title for column in table.columns]]
     rows += [[cell.text for cell in row] for row in table.rows]
@@ -33,7 +32,7 @@ def _aligned(table: Table) -> str:
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
-def table(table: Table) -> str:
+def table(table: blocks.Table) -> str:
     """One table, with its remarks below."""
     return filled("table.md.jinja", _filters(), table=table).rstrip()
 

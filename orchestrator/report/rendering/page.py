@@ -15,13 +15,12 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from orchestrator.report import wording
-from orchestrator.report.blocks import Chart, Document, charts_of
+from orchestrator.report import blocks, wording
 from orchestrator.report.charts import charts
 from orchestrator.report.rendering import filled, markdown, text_of
 
 
-def draw(document: Document, cache: Path | None = None) -> str:
+def draw(document: blocks.Document, cache: Path | None = None) -> str:
     """The whole page. All text is escaped, but for our own SVG. `cache`: as of `scripts_of`."""
     return filled(
         "page.html.jinja",
@@ -41,7 +40,7 @@ def _text(text: str) -> Markup:
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(wording.unbroken(text)))))
 
 
-def _inline(chart: Chart) -> Markup:
+def _inline(chart: blocks.Chart) -> Markup:
     """A chart inside the page: to those who hear the page it is one image with a name."""
     named = Markup('<svg role="img" aria-label="{}" ').format(chart.title)
     svg = chart.svg.replace("<svg ", str(named), 1)
@@ -53,11 +52,11 @@ def _inline(chart: Chart) -> Markup:
 # scripts alone, which it knows by their checksums.
 
 
-def scripts_of(document: Document, cache: Path | None = None) -> dict[str, Any]:
+def scripts_of(document: blocks.Document, cache: Path | None = None) -> dict[str, Any]:
     """drawings: packed JSON. code: the scripts, without Vega if no chart can be drawn anew. sums:
     theirs, as the page's policy names them. `cache`: a folder that keeps Vega's code for the next
     page."""
-    drawn = {chart.name: chart.live for chart in charts_of(document) if chart.live}
+    drawn = {chart.name: chart.live for chart in blocks.charts_of(document) if chart.live}
     drawing = (_vega(cache), text_of("page.js")) if drawn else ()
     code = [_closed(text) for text in (*drawing, text_of("copy.js"))]
     digests = (hashlib.sha256(text.encode()).digest() for text in code)

@@ -6,12 +6,11 @@ from typing import Any
 from orchestrator import units
 from orchestrator.analysis.results import database
 from orchestrator.model import Profile, Workload
+from orchestrator.report import prose, report_index
 from orchestrator.report.blocks import Block, Cell, Paragraph, Part, Section, Table, table_of
-from orchestrator.report.prose import said
-from orchestrator.report.report_index import ReportIndex
 
 
-def cache(index: ReportIndex) -> Section:
+def cache(index: report_index.ReportIndex) -> Section:
     """Whether each data set fits in the database's cache: if so, its reads need no disk."""
     loads = [workload.name for workload in index.workloads if workload.database is None]
     blocks: tuple[Block, ...]
@@ -22,11 +21,11 @@ def cache(index: ReportIndex) -> Section:
     else:
         rows = [row for workload in loads for row in _cache_rows(index, workload)]
         table = table_of(rows, ("Workload", "Tier", "What follows"))
-        blocks = (Paragraph(said("cache.about")), table)
+        blocks = (Paragraph(prose.said("cache.about")), table)
     return Section("cache", "Data set against cache", (Part("", blocks),))
 
 
-def _cache_rows(index: ReportIndex, workload: str) -> Iterator[dict[str, Cell]]:
+def _cache_rows(index: report_index.ReportIndex, workload: str) -> Iterator[dict[str, Cell]]:
     """One row if all tiers agree, else one each."""
     rows = {tier: _cache_cells(index, tier, workload) for tier in index.tiers}
     first, *others = rows.values()
@@ -37,7 +36,7 @@ def _cache_rows(index: ReportIndex, workload: str) -> Iterator[dict[str, Cell]]:
         yield {"Workload": Cell(workload), "Tier": Cell(tier, tier=tier), **cells}
 
 
-def _cache_cells(index: ReportIndex, tier: str, workload: str) -> dict[str, Cell]:
+def _cache_cells(index: report_index.ReportIndex, tier: str, workload: str) -> dict[str, Cell]:
     facts = [database(run.record) for run in index.finished(tier, workload)]
     data = next((f.data_bytes for f in facts if f.data_bytes is not None), None)
     cached = next((f.cache_bytes for f in facts if f.cache_bytes is not None), None)
@@ -51,7 +50,7 @@ def _cache_cells(index: ReportIndex, tier: str, workload: str) -> dict[str, Cell
     return dict(zip(columns, (*sizes, Cell(ratio), follows), strict=True))
 
 
-def environment(index: ReportIndex) -> Section:
+def environment(index: report_index.ReportIndex) -> Section:
     """The machine, the software, and every setting that was given or read back."""
     machine = list(_pairs(index.campaign.fingerprint))
     specs = [profile.cluster for profile in index.profiles]
@@ -64,7 +63,7 @@ def environment(index: ReportIndex) -> Section:
     clusters = list(map(_cluster_row, index.profiles))
     titles = [title for title in clusters[0] if shown.get(title, True)]
     given = ", ".join(index.campaign.plan.overrides)
-    overrides = (Paragraph(said("environment.overrides", given=given)),) if given else ()
+    overrides = (Paragraph(prose.said("environment.overrides", given=given)),) if given else ()
     parts = (
         Part("Machine", (_facts(machine) if machine else Paragraph("Not recorded."),)),
         Part("Clusters", (table_of(clusters, words, titles=titles),)),
@@ -124,7 +123,7 @@ def _cluster_row(profile: Profile) -> dict[str, Cell | str]:
     }
 
 
-def _workloads(index: ReportIndex) -> Table:
+def _workloads(index: report_index.ReportIndex) -> Table:
     rows: list[dict[str, Cell | str]] = [
         {
             "Workload": load.name,
@@ -148,7 +147,7 @@ _NOT_SETTINGS = frozenset(
 )
 
 
-def _read_back(index: ReportIndex) -> tuple[Table | Paragraph, ...]:
+def _read_back(index: report_index.ReportIndex) -> tuple[Table | Paragraph, ...]:
     """Facts in which all finished runs of a tier agree; given once if all tiers do."""
     known = {tier: facts for tier in index.tiers if (facts := _constant(index, tier))}
     if not known:
@@ -170,7 +169,7 @@ def _warm_up(workload: Workload) -> str:
     return f"{least} to {units.format_seconds(workload.warmup_most_s)}, until steady"
 
 
-def _constant(index: ReportIndex, tier: str) -> dict[str, str]:
+def _constant(index: report_index.ReportIndex, tier: str) -> dict[str, str]:
     """Facts that changed from run to run are left out: they stand in the runs' records."""
     done = (data.record for data in index.campaign.done)
     runs = [dict(_pairs(record.facts)) for record in done if record.run.profile == tier]

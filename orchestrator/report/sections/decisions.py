@@ -10,10 +10,9 @@ from orchestrator.analysis.conclusions import CellSummary, Change, Decision, Off
 from orchestrator.metrics import METRICS
 from orchestrator.planning import factors
 from orchestrator.planning.slo import format_objective
-from orchestrator.report import wording
+from orchestrator.report import prose, wording
 from orchestrator.report.blocks import Cell, Chart, Charts, Measure, Part, Section, Table, table_of
 from orchestrator.report.charts import charts
-from orchestrator.report.prose import measures, said
 from orchestrator.report.report_index import NEW_ORDER, ReportIndex
 
 _UNKNOWN = "–"
@@ -100,7 +99,7 @@ def _remarks(index: ReportIndex, decision: Decision) -> Iterator[str]:
     else:
         yield f"Each change is against the tier beside which this one comes off worst, {bounds}."
     if any(offer.on_front is not None for offer in decision.offers):
-        yield said("decision.front")
+        yield prose.said("decision.front")
     if any(offer.least_margin_pct is not None for offer in decision.offers):
         yield "Lost: lower throughput or longer latency; that it is no more is proven."
     if any(offer.cost_per_unit is not None for offer in decision.offers):
@@ -109,7 +108,7 @@ def _remarks(index: ReportIndex, decision: Decision) -> Iterator[str]:
         why = [] if real else ["on emulated or otherwise limited disks"]
         why += [f"at scale {scale}"] if (scale := index.campaign.small_scale) else []
         if why:
-            yield said("decision.no_cost_to_plan_with", why=" and ".join(why))
+            yield prose.said("decision.no_cost_to_plan_with", why=" and ".join(why))
     for word, step in (("dearer", decision.dearer), ("cheaper", decision.cheaper)):
         if step is not None and step.changes:
             yield _step(word, step, decision)
@@ -146,7 +145,7 @@ def price_charts(index: ReportIndex, decision: Decision) -> tuple[Charts, ...]:
     drawn = tuple(_drawn(index, decision.workload, offers))
     named = {offer.tier for offer in offers}
     tiers = tuple(tier for tier in index.tiers if tier in named)
-    caption = said("decision.prices") + (" Dashed: the SLO." if decision.slo else "")
+    caption = prose.said("decision.prices") + (" Dashed: the SLO." if decision.slo else "")
     return (Charts(drawn, tiers, caption),) if drawn else ()
 
 
@@ -156,9 +155,9 @@ def _measures(
     """Throughput, and the latency that the SLO is about, else the farthest out that all tiers have;
     each with its type of transactions."""
     metric = index.throughput_metric(workload)
-    rate = next(each for each in measures("charts.rates") if each.metric == metric)
+    rate = next(each for each in prose.measures("charts.rates") if each.metric == metric)
     of_orders = index.latency_scope(workload) == NEW_ORDER
-    average, p99 = measures("decision.new_order" if of_orders else "decision.latencies")
+    average, p99 = prose.measures("decision.new_order" if of_orders else "decision.latencies")
     latency = p99 if index.has_p99((offer.tier, workload) for offer in offers) else average
     scope, slo = "", index.campaign.plan.workload(workload).slo
     if own := next((clause for clause in slo if METRICS[clause.metric].unit == "s"), None):

@@ -5,23 +5,21 @@ from typing import Any
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import Delta
-from orchestrator.report import blocks, wording
+from orchestrator.report import blocks, prose, report_index, wording
 from orchestrator.report.blocks import Cell, Chart, Charts, Paragraph, Part, Section, table_of
 from orchestrator.report.charts import charts
-from orchestrator.report.prose import said, words
-from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections.summary import change_cell, levels
 
 
-def section(index: ReportIndex) -> Section:
+def section(index: report_index.ReportIndex) -> Section:
     """Tables, and why some comparisons are open."""
     baseline = index.verdict.baseline
     if not index.contenders and not index.twin:
-        nothing = Paragraph(said("deltas.alone", baseline=baseline))
+        nothing = Paragraph(prose.said("deltas.alone", baseline=baseline))
         return Section("deltas", "Against another tier", (Part("", (nothing,)),))
     p99 = {"latency_p99_s": "p99"} if index.has("latency_p99_s") else {}
     latency = _table(index, {"latency_avg_s": "average", **p99})
-    lost = (_table(index, words("deltas.rebuild")),) if index.has("rebuild_s") else ()
+    lost = (_table(index, prose.words("deltas.rebuild")),) if index.has("rebuild_s") else ()
     tables = (
         Part("Latency (negative is better)", (latency,)),
         Part("Throughput (positive is better)", (_table(index, {"": ""}),)),
@@ -30,7 +28,7 @@ def section(index: ReportIndex) -> Section:
     return Section("deltas", f"Against {baseline}", (*tables, *_open_questions(index)))
 
 
-def _table(index: ReportIndex, metrics: Mapping[str, str]) -> blocks.Table:
+def _table(index: report_index.ReportIndex, metrics: Mapping[str, str]) -> blocks.Table:
     """Tiers down, workloads across. `metrics`: metric → its word; "": the rate of the workload."""
     loads = [workload.name for workload in index.workloads]
     rows = [
@@ -45,7 +43,7 @@ def _table(index: ReportIndex, metrics: Mapping[str, str]) -> blocks.Table:
     return table_of(rows, ("Tier",))
 
 
-def _open_questions(index: ReportIndex) -> tuple[Part, ...]:
+def _open_questions(index: report_index.ReportIndex) -> tuple[Part, ...]:
     """Each reason for `inconclusive` once, with the comparisons it holds for."""
     deltas = index.verdict.deltas
     titles = {id(delta): f"{delta.contender}, {delta.workload}" for delta in deltas}
@@ -62,7 +60,7 @@ def _open_questions(index: ReportIndex) -> tuple[Part, ...]:
     return (Part("Why inconclusive", (table,)),) if rows else ()
 
 
-def charts_of_changes(index: ReportIndex) -> tuple[Charts, ...]:
+def charts_of_changes(index: report_index.ReportIndex) -> tuple[Charts, ...]:
     """Each change as a dot with its interval; none if there is nothing to compare."""
     drawn = tuple(_drawn(index))
     if not drawn:
@@ -70,11 +68,11 @@ def charts_of_changes(index: ReportIndex) -> tuple[Charts, ...]:
     plan = index.campaign.plan
     margin = f"Shaded: {wording.margins(plan.margin_pct, plan.p99_margin_pct)}"
     at = levels(index)
-    caption = said("deltas.dots" if at else "deltas.dots_alone", levels=at, margin=margin)
+    caption = prose.said("deltas.dots" if at else "deltas.dots_alone", levels=at, margin=margin)
     return (Charts(drawn, index.contenders, caption),)
 
 
-def _drawn(index: ReportIndex) -> Iterator[Chart]:
+def _drawn(index: report_index.ReportIndex) -> Iterator[Chart]:
     for metric, name, title, better in (
         ("", "throughput", "Throughput", "right is better"),
         ("latency_avg_s", "latency", "Average latency", "left is better"),

@@ -9,10 +9,9 @@ import pandas as pd
 from orchestrator import units
 from orchestrator.model import Profile, Workload
 from orchestrator.planning import disk_matrix
-from orchestrator.report import blocks, wording
+from orchestrator.report import blocks, prose, wording
 from orchestrator.report.blocks import Cell, Chart, Charts, Paragraph, Part, Section, table_of
 from orchestrator.report.charts import charts
-from orchestrator.report.prose import measures, said, words
 from orchestrator.report.report_index import ReportIndex
 
 Matrix = Sequence[disk_matrix.MatrixCell]
@@ -21,7 +20,7 @@ ByTier = Mapping[str, pd.DataFrame]  # tier → what was measured of its cells
 _NOT_REACHED = "not reached"
 _PALE = "#eaf3f9"  # of the lowest value
 _EVEN = 1.01  # the narrowest range of colours: all cells may be alike
-_HEATS = measures("matrix.measures")
+_HEATS = prose.measures("matrix.measures")
 
 
 def sections(index: ReportIndex) -> tuple[Section, ...]:
@@ -40,11 +39,11 @@ def _section(index: ReportIndex, workload: Workload, cells: Matrix) -> Section:
     begun = {tier: rows for tier, rows in begun.items() if tier not in known and not rows.empty}
     count = units.counted(len(cells), "cell")
     warmup, lasted = map(units.format_seconds, (workload.warmup_s, workload.measure_s))
-    about = said("matrix.about", cells=count, warmup=warmup, measured=lasted)
+    about = prose.said("matrix.about", cells=count, warmup=warmup, measured=lasted)
     parts = [Part("", (Paragraph(about),))]
     if known:
         highest = [_ceiling_row(profile, measured[profile.name]) for profile in index.profiles]
-        ceilings = table_of(highest, ("Tier",), (said("matrix.ceilings"),))
+        ceilings = table_of(highest, ("Tier",), (prose.said("matrix.ceilings"),))
         parts += [
             Part("Ceilings found", (ceilings,)),
             Part("Latency against depth", tuple(_depth(index, workload, known))),
@@ -59,8 +58,8 @@ def _section(index: ReportIndex, workload: Workload, cells: Matrix) -> Section:
             above.append(Paragraph(text))
         maps = tuple(_heat_map(shown, heat, tier, workload.name) for heat in _HEATS)
         cell_rows = [_row(row) for _, row in rows.iterrows()]
-        table = table_of(cell_rows, ("Asked for",), (said("matrix.every_cell"),))
-        parts.append(Part(title, (*above, Charts(maps, (tier,), said("matrix.maps")), table)))
+        table = table_of(cell_rows, ("Asked for",), (prose.said("matrix.every_cell"),))
+        parts.append(Part(title, (*above, Charts(maps, (tier,), prose.said("matrix.maps")), table)))
     if not shown:
         parts = [Part("", (Paragraph("No run of this workload left figures."),))]
     title = f"{workload.name}: {workload.title}"
@@ -85,7 +84,7 @@ def _so_far(index: ReportIndex, tier: str, workload: str, cells: Matrix) -> pd.D
     return disk_matrix.table(cells, {(m.metric, m.scope): m.value for m in newest})
 
 
-_CEILINGS = words("matrix.columns").values()
+_CEILINGS = prose.words("matrix.columns").values()
 
 
 def _ceiling_row(profile: Profile, rows: pd.DataFrame) -> dict[str, Cell]:
@@ -128,11 +127,11 @@ def _depth(index: ReportIndex, workload: Workload, measured: ByTier) -> Iterator
     least = disk_matrix.MIN_LAW_POINTS
     nothing = Paragraph(f"No disk was saturated at {least} depths: nothing to fit.")
     table = table_of(
-        [_law_row(*law) for law in laws], ("Tier", "Asked for"), (said("matrix.depth"),)
+        [_law_row(*law) for law in laws], ("Tier", "Asked for"), (prose.said("matrix.depth"),)
     )
     yield table if laws else nothing
     chart = _depth_chart(measured, index.tiers, workload.name)
-    yield Charts((chart,), tuple(measured), said("matrix.deeper"))
+    yield Charts((chart,), tuple(measured), prose.said("matrix.deeper"))
 
 
 def _law_row(tier: str, law: disk_matrix.DepthLaw) -> dict[str, Cell | str]:
@@ -178,7 +177,7 @@ def _steps(measured: ByTier) -> blocks.Table | Paragraph:
     ]
     if not rows:
         return Paragraph("No disk was saturated with two sizes of block under the same load.")
-    return table_of(rows, ("Tier",), (said("matrix.steps"),))
+    return table_of(rows, ("Tier",), (prose.said("matrix.steps"),))
 
 
 _LATENCIES = {"latency_avg_s": "Mean", **{f"latency_{p}_s": p for p in ("p50", "p95", "p99")}}

@@ -10,14 +10,13 @@ from orchestrator.analysis.results import RunData, span_s
 from orchestrator.analysis.telemetry.disk_demand import overheads
 from orchestrator.facts import group
 from orchestrator.planning.latency_quantiles import described
-from orchestrator.report import wording
+from orchestrator.report import prose, wording
 from orchestrator.report.blocks import Cell, Items, Paragraph, Part, Row, Section, Table, table_of
-from orchestrator.report.prose import said, words
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.wording import sentence
 from orchestrator.tier import Burst, Gate, GateCheck, OthersDisks, Tier
 
-_HELD_BY = words("disks.held_by")
+_HELD_BY = prose.words("disks.held_by")
 
 
 def section(index: ReportIndex) -> Section:
@@ -84,7 +83,7 @@ def _gates(index: ReportIndex) -> Part:
             began_s, _ = span_s(runs) or (gate.taken_s, 0.0)
             rows.extend(_gate_rows(profile.name, gate, max(0.0, began_s - gate.taken_s)))
             continue
-        untested = said("disks.not_measured" if gate else "disks.no_gate")
+        untested = prose.said("disks.not_measured" if gate else "disks.no_gate")
         rows.append(f"{profile.name}: {untested}")
     return Part(title, (table_of(rows, _GATE_WORDS, titles=_GATE_COLUMNS),))
 
@@ -99,7 +98,7 @@ def _gate_rows(name: str, gate: Gate, age_s: float = 0.0) -> Iterator[Row]:
     word = "passed" if gate.passed else "FAILED"
     widest = max((check.tolerance_pct or 0.0 for check in gate.checks), default=0.0)
     if gate.passed and widest > _PROVES_LITTLE_PCT:
-        word = said("disks.proves_little")
+        word = prose.said("disks.proves_little")
     if gate.reused:
         word += f", {units.format_seconds(age_s)} before; nothing it depends on changed since"
     if latency := gate.device.get("latency"):
@@ -149,7 +148,7 @@ def _overhead_parts(index: ReportIndex) -> tuple[Part, ...]:
     if not rows:
         return ()
     table = table_of(rows, ("Tier", "Requests"))
-    return (Part("Overhead of emulation", (Paragraph(said("disks.overhead")), table)),)
+    return (Part("Overhead of emulation", (Paragraph(prose.said("disks.overhead")), table)),)
 
 
 def _overhead_rows(index: ReportIndex, profile: str) -> Iterator[dict[str, Cell | str]]:

@@ -8,7 +8,6 @@ from orchestrator import units
 from orchestrator.analysis.conclusions import Law, TierValues, VariedWorkload
 from orchestrator.metrics import METRICS
 from orchestrator.planning import factors
-from orchestrator.planning.factors import RATE_OPTION, WITHOUT
 from orchestrator.report import blocks, wording
 from orchestrator.report.blocks import Cell, Chart, Charts, Paragraph, Part, Section
 from orchestrator.report.charts import charts
@@ -40,7 +39,7 @@ def sections(index: ReportIndex) -> Iterator[Section]:
         if of in index.verdict.sweeps:
             kind, where, caption = "sweep", "under several loads", said("sweeps.charts")
             about = [said("sweeps.knee"), *([said("sweeps.capacity")] if of.slo else [])]
-        elif of.factor == WITHOUT:
+        elif of.factor == factors.WITHOUT:
             where, about = "without a stage", [said("factors.stages")]
         texts = map(index.opening, (*of.horizons, *_sentences(of, index)))
         drawn = charts_of(index, of)
@@ -63,7 +62,7 @@ def _sentences(of: VariedWorkload, index: ReportIndex) -> Iterator[str]:
     each change where none can be said to; then each change of what limits it. For each stage that
     was taken away whether it was the limit."""
     for tier in of.tiers:
-        if of.factor == WITHOUT:
+        if of.factor == factors.WITHOUT:
             yield from _stages(of, tier, index)
             continue
         if of in index.verdict.sweeps:
@@ -152,7 +151,7 @@ def table(index: ReportIndex, of: VariedWorkload, tier: TierValues) -> blocks.Ta
     """A tier's figures, the values as rows, with the changes against the first."""
     rate, scope = (read(of.workloads[0]) for read in (index.throughput_metric, index.latency_scope))
     columns = words("measured.columns")
-    rates = ("offered_per_s", "served_per_s") if of.factor == RATE_OPTION else ()
+    rates = ("offered_per_s", "served_per_s") if of.factor == factors.RATE_OPTION else ()
     titles = {metric: columns[metric] for metric in (*rates, rate)}
     titles |= {"throughput_per_s": "Transactions/s"} if rate == "nopm" else {}
     average = "Average latency" if scope == "all" else "New-Order average latency"
@@ -220,7 +219,7 @@ def _chart(index: ReportIndex, of: VariedWorkload, shown: blocks.Measure) -> Cha
     whose = "New-Order, " * (of_new_order and shown.metric.startswith("latency"))
     what = f"{shown.title} of {whose}{of.workload}"
     of_loads = of in index.verdict.sweeps
-    load = "transactions/s asked for" if of.factor == RATE_OPTION else _name(of)
+    load = "transactions/s asked for" if of.factor == factors.RATE_OPTION else _name(of)
     if not of_loads:  # nothing reaches zero there: such an interval is cut
         points = [{**point, "low": point["low"] or point["value"] / 10} for point in points]
     wide = not of_loads or of.numbers[-1] >= _WIDE * of.numbers[0]

@@ -3,19 +3,17 @@
 import shlex
 
 from orchestrator import units
-from orchestrator.analysis import comparability
-from orchestrator.analysis.results import Results
+from orchestrator.analysis import comparability, results
 from orchestrator.analysis.statistics.looks import confidence, repetitions, share
 from orchestrator.analysis.statistics.stats import CONFIDENCE
 from orchestrator.model import Plan, Run
 from orchestrator.planning import slo
-from orchestrator.report import wording
+from orchestrator.report import report_index, wording
 from orchestrator.report.blocks import Cell, Code, Items, Paragraph, Part, Section, table_of
 from orchestrator.report.prose import said, words
-from orchestrator.report.report_index import ReportIndex
 
 
-def section(index: ReportIndex) -> Section:
+def section(index: report_index.ReportIndex) -> Section:
     published, plan = index.campaign.published, index.campaign.plan
     method = said("method.published") if published else _method(plan)
     parts = [Part("Method", (Paragraph(method),))]
@@ -48,7 +46,7 @@ def _times(plan: Plan) -> str:
     return said("method.times", times=times, first=min(plan.looks), last=max(plan.looks))
 
 
-def _again(campaign: Results) -> tuple[Paragraph | Code, ...]:
+def _again(campaign: results.Results) -> tuple[Paragraph | Code, ...]:
     code = comparability.revision(campaign)
     given, measured = command(campaign), f"tierbench {code} measured. " if code else ""
     begin = "Which command was given was not kept. "
@@ -59,19 +57,19 @@ def _again(campaign: Results) -> tuple[Paragraph | Code, ...]:
     return (*((Code(given),) if given else ()), Paragraph(text), Code(analyze(campaign)))
 
 
-def command(campaign: Results) -> str:
+def command(campaign: results.Results) -> str:
     """The command that was given, as a shell takes it; empty if it was not kept."""
     facts = campaign.fingerprint
     return str(facts["command"]) if "directory" in facts else ""  # else its quotes are lost
 
 
-def analyze(campaign: Results) -> str:
+def analyze(campaign: results.Results) -> str:
     """The command that judges the folder again, by the same SLO."""
     objectives = slo.text_of(campaign.plan.workloads)
     return f"tierbench analyze .{f' --slo {shlex.quote(objectives)}' if objectives else ''}"
 
 
-def _run_row(index: ReportIndex, run: Run) -> dict[str, Cell | str]:
+def _run_row(index: report_index.ReportIndex, run: Run) -> dict[str, Cell | str]:
     data = index.campaign.by_number.get(run.number)
     window = data.record.phase("measure") if data is not None else None
     unknown = Cell("not published" if index.campaign.published else "never measured", missing=True)
@@ -88,7 +86,7 @@ def _run_row(index: ReportIndex, run: Run) -> dict[str, Cell | str]:
     }
 
 
-def _files(index: ReportIndex) -> Items:
+def _files(index: report_index.ReportIndex) -> Items:
     """What a run's folder holds, as far as any run of this campaign left it."""
     runs = index.campaign.runs
     absent = {

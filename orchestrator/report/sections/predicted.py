@@ -6,9 +6,8 @@ from typing import Any
 
 from orchestrator.analysis.conclusions import Prediction
 from orchestrator.metrics import METRICS
-from orchestrator.report import blocks, report_index, wording
+from orchestrator.report import blocks, prose, report_index, wording
 from orchestrator.report.charts import charts
-from orchestrator.report.prose import measures, said
 from orchestrator.units import format_quantity
 
 _COLOURS = ("#999999", "#332288", "#882255", "#117733", "#CC6677", "#DDCC77")
@@ -16,10 +15,10 @@ _COLOURS = ("#999999", "#332288", "#882255", "#117733", "#CC6677", "#DDCC77")
 
 def section(index: report_index.ReportIndex) -> tuple[blocks.Section, ...]:
     """Empty where nothing was predicted."""
-    every, shown = index.campaign.predictions, measures("predicted.measures")
+    every, shown = index.campaign.predictions, prose.measures("predicted.measures")
     if not every:
         return ()
-    about = said("predicted.about", run=every[0].run)
+    about = prose.said("predicted.about", run=every[0].run)
     rows = [_row(prediction, shown) for prediction in every if prediction.measured]
     kinds = sorted({_kind(prediction) for prediction in every})
     colours = dict(zip(kinds, _COLOURS, strict=False))
@@ -28,7 +27,7 @@ def section(index: report_index.ReportIndex) -> tuple[blocks.Section, ...]:
         [blocks.table_of(rows, ("Tier",), (about,))] if rows else [blocks.Paragraph(about)]
     )
     if drawn:
-        parts.append(blocks.Charts(drawn, (), said("predicted.map"), bands=colours))
+        parts.append(blocks.Charts(drawn, (), prose.said("predicted.map"), bands=colours))
     return (
         blocks.Section("predicted", "Predicted of other tiers", (blocks.Part("", tuple(parts)),)),
     )

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from orchestrator import units
-from orchestrator.analysis.conclusions import Decision, Delta
-from orchestrator.analysis.results import database, measuring_pct, span_s
+from orchestrator.analysis import conclusions, results
 from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.report import wording
 from orchestrator.report.blocks import Answer, Cell, Row, StatusWord, Table, table_of
@@ -29,9 +28,9 @@ def subtitle(index: ReportIndex) -> str:
         least = min(repetitions(plan, workload.name) for workload in plan.workloads)
         span = f"{least} to " if least < plan.repetitions else ""
         parts.append(f"{span}{plan.repetitions} repetitions")
-    if (span_of_runs := span_s(index.campaign.runs)) is not None:
+    if (span_of_runs := results.span_s(index.campaign.runs)) is not None:
         first, last = map(units.format_moment, span_of_runs)
-        share_pct = measuring_pct(index.campaign)
+        share_pct = results.measuring_pct(index.campaign)
         measuring = f", {share_pct:.0f} % of it measuring" if share_pct is not None else ""
         parts.append(f"{first} to {last}{measuring}")
     return " · ".join(parts)
@@ -42,7 +41,7 @@ def _database(index: ReportIndex) -> str:
     cluster = index.campaign.plan.profiles[0].cluster
     if cluster.database == "none":
         return "the disk alone, no database"
-    versions = (database(run.record).version for run in index.campaign.runs)
+    versions = (results.database(run.record).version for run in index.campaign.runs)
     version = next((version for version in versions if version), cluster.version)
     return f"{cluster.database} {version}" if version else cluster.database
 
@@ -101,7 +100,7 @@ def answers(index: ReportIndex) -> tuple[Answer, ...]:
     return (Answer(name, cluster.tier, index.opening(cluster.reason), price), *of_each)
 
 
-def _answer(index: ReportIndex, workload: str, decision: Decision | None) -> Answer:
+def _answer(index: ReportIndex, workload: str, decision: conclusions.Decision | None) -> Answer:
     if not index.contenders:
         return Answer(workload, None, _lone_profile(index, workload), "")
     if decision is None:
@@ -140,7 +139,7 @@ def faster(index: ReportIndex) -> Iterator[Answer]:
             yield Answer(load, None, "; ".join(said), "")
 
 
-def _times(deltas: Sequence[Delta]) -> str:
+def _times(deltas: Sequence[conclusions.Delta]) -> str:
     """`ultra was 2.31 times as fast as premium (2.25 to 2.37)`, by the first of throughput, average
     and p99 latency that was judged better or worse."""
     delta = next((d for d in deltas if d.verdict in ("better", "worse")), deltas[0])

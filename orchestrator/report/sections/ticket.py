@@ -7,13 +7,12 @@ from collections.abc import Iterator
 
 from orchestrator import units
 from orchestrator.planning import node_disks, slo
-from orchestrator.report import wording
+from orchestrator.report import report_index, wording
 from orchestrator.report.blocks import Cell, Code, Items, Paragraph, Part, Section, table_of
-from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import caveats, factors, method, summary
 
 
-def section(index: ReportIndex) -> Section:
+def section(index: report_index.ReportIndex) -> Section:
     """The answer for the cluster; of a campaign with one workload that one's."""
     first, *others = answers = summary.answers(index)
     alone = not others or index.verdict.cluster is not None
@@ -41,7 +40,7 @@ def section(index: ReportIndex) -> Section:
     return Section("ticket", title, (first_part, *_standings(index), *parts, *_checks(index)))
 
 
-def _bought(index: ReportIndex, tier: str | None, price: str) -> Iterator[Paragraph]:
+def _bought(index: report_index.ReportIndex, tier: str | None, price: str) -> Iterator[Paragraph]:
     if tier is None:
         return
     profile = index.campaign.plan.profile(tier)
@@ -66,7 +65,7 @@ def _bought(index: ReportIndex, tier: str | None, price: str) -> Iterator[Paragr
         yield Paragraph(f"{beside} {total} a month {wording.place(vm)}", "Machines")
 
 
-def _standings(index: ReportIndex) -> Iterator[Part]:
+def _standings(index: report_index.ReportIndex) -> Iterator[Part]:
     """What each tier costs, and whether it is enough: for each workload, and for all together."""
     decisions, cluster = index.verdict.decisions, index.verdict.cluster
     offers = {(offer.tier, of.workload): offer for of in decisions for offer in of.offers}
@@ -85,7 +84,7 @@ def _standings(index: ReportIndex) -> Iterator[Part]:
         yield Part("", (table_of(rows, set(rows[0]) - {"A month"}),))
 
 
-def _tested(index: ReportIndex) -> Iterator[Paragraph]:
+def _tested(index: report_index.ReportIndex) -> Iterator[Paragraph]:
     plan = index.campaign.plan
     loads = [
         f"{load.name} ({units.counted(load.threads, 'thread')}, windows of "
@@ -102,7 +101,7 @@ def _tested(index: ReportIndex) -> Iterator[Paragraph]:
     yield Paragraph(f"{wording.sentence(word)} {text}", "Result")
 
 
-def _checks(index: ReportIndex) -> Iterator[Part]:
+def _checks(index: report_index.ReportIndex) -> Iterator[Part]:
     if command := method.command(index.campaign):
         yield Part("Command", (Code(command),))
     if checksum := index.campaign.checksum:

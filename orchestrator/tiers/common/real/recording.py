@@ -20,9 +20,8 @@ from orchestrator.planning.recorded_disk import RecordedBurst, RecordedDisk, Rec
 from orchestrator.powers import World
 from orchestrator.system.clock import stamp
 from orchestrator.tier import Limits, Quantiles, RealDisks, Tier
-from orchestrator.tiers.common.gate import fio_jobs
+from orchestrator.tiers.common.gate import fio_jobs, truth_gate
 from orchestrator.tiers.common.gate.fio_jobs import FioContainer, Jobs, in_ms, random_reads
-from orchestrator.tiers.common.gate.truth_gate import IOPS_BLOCK_BYTES
 from orchestrator.tiers.common.real import node_places, real_disk
 
 _DEPTH, _LARGE_DEPTH = 128, 32
@@ -109,7 +108,7 @@ def _limits(fio: FioContainer, effort: RecordingEffort, world: World) -> Recorde
     settings = {"SIZE": str(effort.file_bytes), "RAMP": _RAMP, "RUNTIME": in_ms(effort.rate_s)}
     world.progress.step("how many requests a second", 3 * effort.rate_s)
     small = fio.run("iops", {**settings, "IODEPTH": str(_DEPTH)})
-    iops = [fio_jobs.bytes_per_s(job) / IOPS_BLOCK_BYTES for job in small]
+    iops = [fio_jobs.bytes_per_s(job) / truth_gate.IOPS_BLOCK_BYTES for job in small]
     world.progress.step("how many bytes a second", 2 * effort.rate_s)
     large = fio.run("bytes", {**settings, "IODEPTH": str(_LARGE_DEPTH)})
     ways = ("iops_read", "iops_write", "iops_mixed")
@@ -128,7 +127,7 @@ def _latencies(
         return fio.run("latency", {"SIZE": str(effort.file_bytes), "RAMP": _RAMP, **window})
 
     world.progress.step("how long a single request takes", effort.latency_s)
-    alone_per_s = fio_jobs.bytes_per_s(timed(_PROBE_S, 0.0)[0]) / IOPS_BLOCK_BYTES
+    alone_per_s = fio_jobs.bytes_per_s(timed(_PROBE_S, 0.0)[0]) / truth_gate.IOPS_BLOCK_BYTES
     unhurried_per_s = _UNHURRIED * min(limits.iops_read, limits.iops_write, limits.iops_mixed)
     pause_s = 0.0 if alone_per_s <= unhurried_per_s else 1 / unhurried_per_s
     job = timed(effort.latency_s, pause_s)[0]
@@ -150,7 +149,7 @@ def _burst(fio: FioContainer, effort: RecordingEffort, world: World) -> Recorded
     while (at_s := world.clock.monotonic() - begin_s) < effort.hold_s:
         world.progress.step("does its rate fall under a lasting load", effort.hold_s - at_s)
         jobs = fio.run("depth", {**settings, "RUNTIME": in_ms(_STEP_S)})
-        rates.append((at_s, fio_jobs.bytes_per_s(jobs[0]) / IOPS_BLOCK_BYTES))
+        rates.append((at_s, fio_jobs.bytes_per_s(jobs[0]) / truth_gate.IOPS_BLOCK_BYTES))
     return burst_in(rates)
 
 

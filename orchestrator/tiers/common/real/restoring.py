@@ -16,8 +16,7 @@ from orchestrator.parts import Disks, NodesData
 from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms.common.machines import is_here, kernels, on
 from orchestrator.powers import Machine, World
-from orchestrator.system import at_once, files
-from orchestrator.system.clock import wait_until
+from orchestrator.system import at_once, clock, files
 from orchestrator.system.shell import script
 from orchestrator.tier import Tier
 from orchestrator.tiers.common.real import node_places, real_disk, removal, snapshots
@@ -229,7 +228,7 @@ def after_copying(
             return ios <= MOST_IOS and moved_bytes <= MOST_BYTES and not now[2]
 
         world.clock.sleep(QUIET_S)
-        quiet = wait_until(rests, deadline_s=DEADLINE_S, clock=world.clock, every_s=QUIET_S)
+        quiet = clock.wait_until(rests, deadline_s=DEADLINE_S, clock=world.clock, every_s=QUIET_S)
     if quiet is False:
         world.progress.warn(f"{' and '.join(devices)} did not rest within {DEADLINE_S:g} s")
     waited_s = round(world.clock.monotonic() - began_s, 1)
