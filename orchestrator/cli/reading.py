@@ -14,9 +14,8 @@ from orchestrator.keys.messages import failure, message
 from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.load_generators import bind, confirmed, keys, warmed
 from orchestrator.model import Note, Profile, Workload
-from orchestrator.planning import factors, machines, overrides, sizes, slo
+from orchestrator.planning import factors, machines, overrides, project_files, sizes, slo
 from orchestrator.planning.durations import data_bytes
-from orchestrator.planning.project_files import read as read_files
 
 SLO = "--slo"
 
@@ -90,7 +89,7 @@ def _at(
         changes[value.factor] = int(value.value)
     names = request.profiles, request.workloads
     read = partial(
-        read_files, app.root, *names, request.scale, app.disk_kinds(), tier_changes=changes
+        project_files.read, app.root, *names, request.scale, app.disk_kinds(), tier_changes=changes
     )
     named = [Path(name).stem for name in request.workloads]
     try:

@@ -14,9 +14,8 @@ import typer
 from rich.markup import escape
 
 from orchestrator import PROJECT
-from orchestrator.cli import completion, defaults, main
+from orchestrator.cli import completion, defaults, main, options
 from orchestrator.cli.app import App
-from orchestrator.cli.options import takes
 from orchestrator.errors import EXIT_USAGE, Mistake, UsageError
 
 _KEYS = {  # a file is of the kind of which it has most keys
@@ -30,7 +29,7 @@ SCHEMAS = ("profile", "cluster", "workload", "price-list")
 _complete = completion.completing(lambda _: SCHEMAS)
 
 
-@takes()
+@options.takes()
 def schema(
     app: App,
     kind: Annotated[str, typer.Argument(help=", ".join(SCHEMAS), autocompletion=_complete)],
@@ -42,7 +41,7 @@ def schema(
     app.out.out(file.read_text(encoding="utf-8"), end="")
 
 
-@takes(in_json=True)
+@options.takes(in_json=True)
 def validate(app: App, files: list[Path]) -> None:
     """Says what is wrong in files, each mistake with its line; exit 64 if something is."""
     answers, lines = [], []

@@ -14,9 +14,8 @@ from typing import Annotated, Any, Final, Literal, Self, get_args
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from orchestrator import tier, units
-from orchestrator.keys import addresses
+from orchestrator.keys import addresses, tier_keys
 from orchestrator.keys.strict_yaml import ReadBy, Strict
-from orchestrator.keys.tier_keys import RealDiskYaml
 from orchestrator.model import ClusterSpec, NodeSize, Placing
 
 
@@ -117,7 +116,7 @@ class PriceYaml(Strict):
 PriceKey = Annotated[tier.Price, ReadBy(PriceYaml)]
 
 
-class AnyTierYaml(RealDiskYaml):
+class AnyTierYaml(tier_keys.RealDiskYaml):
     """The keys of each tier, whether it gives its own numbers or names a catalog row."""
 
     enforcement: Enforcement = EMULATED

@@ -7,11 +7,10 @@ from pathlib import Path
 
 from orchestrator import errors, parts
 from orchestrator.keys.messages import failure
-from orchestrator.load_generators import fio, sysbench_stock, tera
+from orchestrator.load_generators import dry, fio, sysbench_stock, tera
 from orchestrator.load_generators.benchbase import BenchBase, config
 from orchestrator.load_generators.benchbase.distribution import HOME_VARIABLE
 from orchestrator.load_generators.common.options import SET_FOR_ALL, refuse
-from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.load_generators.sysbench import Sysbench, command_lines
 from orchestrator.load_generators.sysbench_stock import IMAGE_VARIABLE, SysbenchStock
 from orchestrator.model import Workload
@@ -41,7 +40,7 @@ def load_generators() -> dict[str, parts.LoadGenerator]:
         "benchbase": BenchBase(Path(home) if home else None),
         "fio": fio.Fio(),
         "tera": tera.Tera(),
-        "dry": DryGenerator(),
+        "dry": dry.DryGenerator(),
     }
 
 

@@ -22,9 +22,8 @@ from orchestrator.keys.messages import failure
 from orchestrator.load_generators.common import options
 from orchestrator.metrics import measured
 from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, Workload
-from orchestrator.planning import disk_matrix
+from orchestrator.planning import disk_matrix, latency_quantiles
 from orchestrator.planning.disk_matrix import MatrixCell
-from orchestrator.planning.latency_quantiles import nearest_rank
 from orchestrator.platforms import own_images
 from orchestrator.powers import Container, World
 from orchestrator.system import files
@@ -230,7 +229,7 @@ def _percentiles(histograms: Sequence[Mapping[str, int]], in_flight: int) -> dic
         counts.update({int(value): int(number) for value, number in bins.items()})
     total = counts.total()
     return {
-        metric: nearest_rank(counts, share) * 1e-9
+        metric: latency_quantiles.nearest_rank(counts, share) * 1e-9
         for metric, share in _PERCENTILES.items()
         if total - math.ceil(share * total) >= _BEYOND + in_flight
     }

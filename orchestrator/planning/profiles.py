@@ -11,8 +11,7 @@ from orchestrator.keys import schema, tier_keys
 from orchestrator.keys.schema import KINDS, ClusterYaml, Kinds, NamedTierYaml, ProfileYaml
 from orchestrator.keys.strict_yaml import collecting, parse, raise_all, refused, unknown, validate
 from orchestrator.model import ClusterSpec, Dataset, Profile, Workload
-from orchestrator.planning import machines, node_disks, recorded_disk, slo
-from orchestrator.planning.overrides import Overrides
+from orchestrator.planning import machines, node_disks, overrides, recorded_disk, slo
 from orchestrator.planning.recorded_disk import RecordedDisk
 from orchestrator.tier import ClassVolumes, OthersDisks, RealDisks, Tier
 from orchestrator.tier_catalog import Catalog, Chosen, prices
@@ -232,7 +231,7 @@ def _scaled(tier: Tier, where: str) -> Tier:
 
 
 def read_workload(
-    name: str, text: str, scale: str, where: str = "", given: Overrides | None = None
+    name: str, text: str, scale: str, where: str = "", given: overrides.Overrides | None = None
 ) -> Workload:
     """`text` is workloads/<name>.yaml, or the file `where`; what is `given` holds over it. Raises
     UsageError with every mistake in it."""

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from orchestrator.keys import messages
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator.keys import messages, strict_yaml
 from orchestrator.report.blocks import Measure
 
 
@@ -15,9 +14,9 @@ def said(name: str, **values: object) -> str:
 
 def words(name: str) -> Mapping[str, str]:
     """Of a table of words: what the program calls something → what a reader does."""
-    return dict(shipped(__package__, "prose.yaml")[name])
+    return dict(strict_yaml.shipped(__package__, "prose.yaml")[name])
 
 
 def measures(name: str) -> tuple[Measure, ...]:
     """What the charts of that name draw, in order."""
-    return tuple(Measure(**each) for each in shipped(__package__, "prose.yaml")[name])
+    return tuple(Measure(**each) for each in strict_yaml.shipped(__package__, "prose.yaml")[name])

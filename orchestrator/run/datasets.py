@@ -24,8 +24,7 @@ from orchestrator.model import ClusterSpec, NodeSize, Plan, Profile, Workload
 from orchestrator.parts import GoesOnLoading, LoadGenerator, NodesData, Parts, Rented, Restorable
 from orchestrator.planning import durations
 from orchestrator.planning.plan import as_used
-from orchestrator.platforms.common import marked
-from orchestrator.platforms.common.machines import Promises
+from orchestrator.platforms.common import machines, marked
 from orchestrator.powers import World
 from orchestrator.run import observed
 from orchestrator.system import files
@@ -267,7 +266,7 @@ def _roomy(spec: ClusterSpec, world: World) -> ClusterSpec:
     spec = replace(spec, without="nothing")
     if spec.node is None:
         return spec
-    if isinstance(world.platform, Promises):
+    if isinstance(world.platform, machines.Promises):
         cpus = world.platform.free_cpus(spec.nodes)
     else:
         cpus = float(world.machine.facts().cpus)

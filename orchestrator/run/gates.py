@@ -24,8 +24,7 @@ from orchestrator.planning import durations, node_disks
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
 from orchestrator.powers import Machine, World
-from orchestrator.run import observed
-from orchestrator.run.credit import BurstCredit
+from orchestrator.run import credit, observed
 from orchestrator.run.schedule import Schedule
 from orchestrator.system import files
 from orchestrator.tier import Gate, Tier, in_layout
@@ -95,7 +94,7 @@ class Gates:
         self._schedule, self._nodes = schedule, nodes
         self._in_force: dict[str, tuple[Tier, Gate]] = {}
         self._all, self._attempts = list(before), 0
-        self.credit = BurstCredit(world)
+        self.credit = credit.BurstCredit(world)
 
     def of(self, tier: Tier) -> Gate:
         """The gate in force, passed or not: of this campaign, kept from before, or taken now. One

@@ -14,8 +14,7 @@ from orchestrator.model import Record, Run
 from orchestrator.planning import costs
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.powers import World
-from orchestrator.system import store
-from orchestrator.system.clock import from_stamp
+from orchestrator.system import clock, store
 from orchestrator.units import counted, format_moment, format_quantity, format_seconds
 
 _SHOWN = (("throughput_per_s", "{}/s"), ("nopm", "{} NOPM"), ("latency_p99_s", "p99 {}"))
@@ -56,7 +55,7 @@ def of_run(run: results.RunData, campaign: results.Results) -> str:
 def standing(campaign: results.Results, now_s: float) -> Iterator[str]:
     """Time, cost so far, and the decisions as the finished runs have them."""
     plan = campaign.plan
-    began_s = from_stamp(campaign.name) or results.began_s(campaign) or now_s
+    began_s = clock.from_stamp(campaign.name) or results.began_s(campaign) or now_s
     elapsed_s, left_s = max(0.0, now_s - began_s), _left_s(campaign, began_s, now_s)
     said = [f"{format_seconds(elapsed_s)} so far"]
     if left_s is not None:

@@ -17,8 +17,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from orchestrator.errors import UNREADABLE
-from orchestrator.system import at_once
-from orchestrator.system.clock import SystemClock
+from orchestrator.system import at_once, clock
 from orchestrator.system.redaction import hidden
 
 TIMEOUT_S = 5.0
@@ -26,7 +25,7 @@ PUBLIC_TIMEOUT_S = 30.0
 _GRACE_S = 1.0  # for the error that says more than that the time is up
 _PIECE = 64 * 1024
 _ODATA = "$'"
-_clock = SystemClock()
+_clock = clock.SystemClock()
 
 
 class _Direct(urllib.request.HTTPRedirectHandler):

@@ -28,8 +28,7 @@ from orchestrator.keys.messages import failure
 from orchestrator.metrics import INTERVAL_COLUMNS
 from orchestrator.model import Note, Plan, Record, Run
 from orchestrator.planning.factors import RATE_OPTION
-from orchestrator.system import parquet
-from orchestrator.system.clock import stamp
+from orchestrator.system import clock, parquet
 from orchestrator.system.files import CutError, checksums, write_json
 from orchestrator.tier import Gate, in_layout
 
@@ -42,7 +41,7 @@ _form: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)  # slower to make 
 
 def create(results: Path, plan: Plan, fingerprint: Mapping[str, Any], now_s: float) -> Path:
     """Makes `results/<UTC time>-<name>/` with the plan and points `results/latest` at it."""
-    folder = _fresh_folder(results, f"{stamp(now_s)}-{plan.name}")
+    folder = _fresh_folder(results, f"{clock.stamp(now_s)}-{plan.name}")
     (folder / "runs").mkdir()
     save_plan(folder, plan)
     write_json(folder / "fingerprint.json", fingerprint)

@@ -29,8 +29,7 @@ from orchestrator.analysis.telemetry import bottlenecks
 from orchestrator.analysis.telemetry.causes import CEILING_PCT, HARNESS_CAUSES, NOT_THE_TIER
 from orchestrator.analysis.telemetry.loads import has_pace, of_ceiling_pct
 from orchestrator.model import Doubt, Workload
-from orchestrator.planning import factors
-from orchestrator.planning.plan import as_used
+from orchestrator.planning import factors, plan
 from orchestrator.planning.slo import format_objective
 from orchestrator.units import counted, listed
 
@@ -72,7 +71,7 @@ def _contest(
     chosen before anything is measured: the best of several loads would be the luckiest, and more so
     for a flat curve. Which load of it meets the SLO, `load_sweeps` tells."""
     swept, most = len(loads) > 1, loads[-1]
-    profiles = [as_used(profile, most) for profile in campaign.plan.tiers]
+    profiles = [plan.as_used(profile, most) for profile in campaign.plan.tiers]
     of_loads = [[results.finished(campaign, p.name, of.name) for p in profiles] for of in loads]
     first, *rest = ([run for runs in of_tiers for run in runs] for of_tiers in of_loads)
     throughput, usual = candidates.COMPARED[results.rate_of(first)]

@@ -18,8 +18,7 @@ from functools import cached_property
 from orchestrator import metrics, units
 from orchestrator.analysis import overload
 from orchestrator.analysis.conclusions import Decision, TierValues
-from orchestrator.analysis.decisions import contests, offers, reasons
-from orchestrator.analysis.decisions.candidates import Candidate
+from orchestrator.analysis.decisions import candidates, contests, offers, reasons
 from orchestrator.analysis.decisions.values import Values
 from orchestrator.analysis.doubts import kinds
 from orchestrator.model import Objective
@@ -102,7 +101,7 @@ def objective_tests(
 ) -> tuple[contests.ObjectiveTest, ...]:
     """Clauses of the SLO at one load, held against the runs of a tier there."""
     every = [
-        Candidate.of_runs(profile, loads.runs(profile.name)[place], (), objectives)
+        candidates.Candidate.of_runs(profile, loads.runs(profile.name)[place], (), objectives)
         for profile in loads.campaign.plan.tiers
     ]
     margin_pct, slo = loads.campaign.plan.margin_pct, tuple(objectives)

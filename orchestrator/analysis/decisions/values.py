@@ -6,18 +6,16 @@ from functools import cached_property
 from statistics import fmean
 from typing import Self
 
-from orchestrator.analysis import results
-from orchestrator.analysis.conclusions import Bottleneck
+from orchestrator.analysis import conclusions, results
 from orchestrator.facts import BottleneckCause, Question, Varied
 from orchestrator.model import Workload
-from orchestrator.planning import factors
-from orchestrator.planning.plan import as_used
+from orchestrator.planning import factors, plan
 from orchestrator.units import gathered
 
 Causes = Mapping[tuple[str, str], BottleneckCause]  # of each cell, what limited it
 
 
-def causes_of(of_cells: Sequence[Bottleneck]) -> Causes:
+def causes_of(of_cells: Sequence[conclusions.Bottleneck]) -> Causes:
     return {(cell.profile, cell.workload): cell.cause for cell in of_cells}
 
 
@@ -56,7 +54,7 @@ class Values:
 
     def nodes(self, tier: str) -> list[int]:
         profile = self.campaign.plan.profile(tier)
-        return [as_used(profile, load).cluster.nodes for _, load in self.loads]
+        return [plan.as_used(profile, load).cluster.nodes for _, load in self.loads]
 
     def means(self, tier: str, metric: str) -> dict[int, float]:
         """Place of each value with runs that have the metric → the mean of these."""

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from orchestrator.analysis import results
-from orchestrator.analysis.doubts import disk_checks, run_checks, validity
-from orchestrator.analysis.doubts.campaign_checks import CAMPAIGN_CHECKS
+from orchestrator.analysis.doubts import campaign_checks, disk_checks, run_checks, validity
 from orchestrator.analysis.telemetry import resources
 from orchestrator.facts import DoubtKind
 from orchestrator.keys.strict_yaml import shipped
@@ -31,7 +30,7 @@ RUN_CHECKS: tuple[Callable[[results.RunData, resources.Values], Iterable[Doubt]]
 def find(campaign: results.Results) -> tuple[Doubt, ...]:
     """Every doubt: about the campaign, then run by run, those that runs recorded included."""
     cpus = results.machine_cpus(campaign)
-    doubts = [doubt for check in CAMPAIGN_CHECKS for doubt in check(campaign)]
+    doubts = [doubt for check in campaign_checks.CAMPAIGN_CHECKS for doubt in check(campaign)]
     for run in sorted(campaign.runs, key=lambda run: run.record.run.number):
         doubts += run.record.doubts
         if run.record.outcome == "done":

@@ -28,14 +28,13 @@ from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, W
 from orchestrator.parts import ClientLoad, Recorded, Result, Splits
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, World
-from orchestrator.system import files, sql
-from orchestrator.system.shell import script
+from orchestrator.system import files, shell, sql
 
 _CONFIG = "benchbase.xml"
 _SCRIPTS = "benchbase"  # below workloads/
 _XML = "BENCHBASE_XML"
 _ROOT = "0"  # the official image has a user of its own, who may not write to /out
-_java = partial(script, __package__, "java", results.ATTEMPTS)
+_java = partial(shell.script, __package__, "java", results.ATTEMPTS)
 _PRINT_PROGRESS = ("-im", "1000", "-mt", "throughput")
 _BEGUN, _MEASURING, _ENDED = "PHASE START", "Warmup complete", "TERMINATE"
 _ENDING = "waiting until BenchBase's terminals have ended"

@@ -19,9 +19,8 @@ from orchestrator.guards import GuardBeats
 from orchestrator.keys.messages import failure
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.docker.connection import CAMPAIGN, LABEL, OURS, ROLE, STANDING, Engine
-from orchestrator.system import host
+from orchestrator.system import host, shell
 from orchestrator.system.clock import wait_until, wait_while
-from orchestrator.system.shell import script
 
 NAME = "tierbench-campaign"
 _HOST, _PROCESS = "tierbench.host", "tierbench.process"
@@ -247,7 +246,7 @@ class SignsOfLife:
     def _reach(self, container: str) -> None:
         api: Any = self._engine.client.api
         place, step_s = "/tmp/tierbench-rent", str(self._step_s)
-        argv = list(script(__package__, "sign", place, step_s, str(_STEPS)))
+        argv = list(shell.script(__package__, "sign", place, step_s, str(_STEPS)))
         with suppress(DockerException, OSError):
             command = api.exec_create(container, argv, stdout=False, stderr=False)
             api.exec_start(command["Id"], detach=True)

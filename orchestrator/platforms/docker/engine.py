@@ -18,11 +18,10 @@ from orchestrator.errors import NodeError
 from orchestrator.platforms.common import agent, archives, commands
 from orchestrator.platforms.common.lifecycle import passed_on, rent_s, taken_down
 from orchestrator.platforms.common.machines import Finding, LocalMachine
-from orchestrator.platforms.docker import campaigns, limits
+from orchestrator.platforms.docker import campaigns, images, limits
 from orchestrator.platforms.docker.campaigns import Leftovers, VolumeGuard, labels_of
 from orchestrator.platforms.docker.connection import MARK, ROLE, STANDING, Engine
 from orchestrator.platforms.docker.containers import DockerContainer
-from orchestrator.platforms.docker.images import DockerImages
 from orchestrator.platforms.docker.networks import Networks
 
 _FOLDER = Path("/var/lib/tierbench")  # of machines that are not this computer
@@ -53,7 +52,7 @@ class DockerPlatform:
         self.answers = self._engine.answering.answers
         self._signs = campaigns.SignsOfLife(self._engine, rent_s())
         self.guard = VolumeGuard(self._engine, self._signs.sign)
-        self.images = DockerImages(self._engine)
+        self.images = images.DockerImages(self._engine)
         self._leftovers = Leftovers(self._engine, self.guard)
         networks = Networks(self._engine, self.guard, self._leftovers)
         self.network, self.volume = networks.network, networks.volume

@@ -15,13 +15,9 @@ from orchestrator.model import Placing
 from orchestrator.platforms.common import agent, lifecycle
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.machines import Finding
-from orchestrator.platforms.kubernetes import examination
-from orchestrator.platforms.kubernetes.campaigns import ClusterLeftovers
+from orchestrator.platforms.kubernetes import campaigns, examination, guard, manifests, pods
 from orchestrator.platforms.kubernetes.connection import Api, Refused, Thing, cluster_errors
-from orchestrator.platforms.kubernetes.guard import LeaseGuard
-from orchestrator.platforms.kubernetes.manifests import size_bytes
 from orchestrator.platforms.kubernetes.placing import Placement
-from orchestrator.platforms.kubernetes.pods import ClusterImages, Pods
 from orchestrator.platforms.kubernetes.space import Space, address, label_of, name_of
 from orchestrator.platforms.kubernetes.volumes import Volumes
 from orchestrator.powers import Clock, ContainerSpec, Conversation, Machine, MachineFacts
@@ -49,11 +45,11 @@ class KubernetesPlatform:
         self.space = Space(self._api, clock, secrets.token_hex(3), given)
         self.placement = Placement(self.space, placing)
         self.placement.find_machines()
-        self.guard = LeaseGuard(self.space, self._within, lifecycle.rent_s())
-        self._leftovers = ClusterLeftovers(self.space)
-        self.images = ClusterImages(self.placement, clock)
+        self.guard = guard.LeaseGuard(self.space, self._within, lifecycle.rent_s())
+        self._leftovers = campaigns.ClusterLeftovers(self.space)
+        self.images = pods.ClusterImages(self.placement, clock)
         claims: dict[str, str] = {}  # volume → the claim by which pods use it
-        self.pods = Pods(self.space, self.placement, claims, self._machine_named)
+        self.pods = pods.Pods(self.space, self.placement, claims, self._machine_named)
         unmounted = self.pods.await_unmounted
         self.claims = Volumes(self.space, self.placement, self._leftovers, claims, unmounted)
         self.answers = self._api.answering.answers
@@ -165,6 +161,6 @@ def _facts(node: Thing) -> MachineFacts:
         system=str(info.get("osImage", "")),
         cpus=int(capacity.get("cpu", 1)),
         cpu_model="",
-        memory_bytes=size_bytes(str(capacity.get("memory", "0"))),
+        memory_bytes=manifests.size_bytes(str(capacity.get("memory", "0"))),
         instance_type=label_of(node, _INSTANCE_TYPE),
     )

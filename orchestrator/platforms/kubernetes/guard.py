@@ -15,8 +15,7 @@ from orchestrator.errors import LeftBehindError, RunError, TierbenchError, Unava
 from orchestrator.keys.messages import failure, message
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.lifecycle import DEAD_S
-from orchestrator.platforms.kubernetes import connection, manifests, space
-from orchestrator.platforms.kubernetes.campaigns import ClusterLeftovers
+from orchestrator.platforms.kubernetes import campaigns, connection, manifests, space
 from orchestrator.platforms.kubernetes.space import Space, annotation_of, label_of
 from orchestrator.system import host
 from orchestrator.system.clock import wait_until
@@ -37,7 +36,7 @@ class LeaseGuard:
     ) -> None:
         self._space, self._api, self._clock = space, space.api, space.clock
         self._within, self._rent, self.beats = within, Rent(space, rent_s), space.beats
-        self._leftovers = ClusterLeftovers(space)
+        self._leftovers = campaigns.ClusterLeftovers(space)
         self._at = space.given or "default"
         self._leases = f"/apis/coordination.k8s.io/v1/namespaces/{self._at}/leases"
         self._path = f"{self._leases}/{_LEASE_NAME}"

@@ -13,11 +13,9 @@ from typing import NoReturn
 from orchestrator.errors import NodeError, UnavailableError
 from orchestrator.keys.messages import failure, message
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common import commands
-from orchestrator.platforms.common.lifecycle import taken_down
-from orchestrator.platforms.kubernetes import manifests, space, trouble
+from orchestrator.platforms.common import commands, lifecycle
+from orchestrator.platforms.kubernetes import manifests, placing, space, trouble
 from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
-from orchestrator.platforms.kubernetes.placing import Placement
 from orchestrator.platforms.kubernetes.pod import Pod
 from orchestrator.platforms.kubernetes.space import Space, annotation_of, name_of
 from orchestrator.powers import Clock, Completed, ContainerEntry, ContainerSpec, Machine
@@ -37,7 +35,7 @@ class Pods:
     look_every_s = 1.0
 
     space: Space
-    placement: Placement
+    placement: placing.Placement
     claims: Mapping[str, str]
     machine_named: Callable[[str], Machine | None]
     known: dict[str, Pod] = field(default_factory=dict)
@@ -53,7 +51,7 @@ class Pods:
     @contextmanager
     def running(self, spec: ContainerSpec) -> Iterator[Pod]:
         pod = self.pod(spec.name)
-        with taken_down(lambda: self._remove(spec.name, spec.stop_timeout_s)):
+        with lifecycle.taken_down(lambda: self._remove(spec.name, spec.stop_timeout_s)):
             pod.describe(spec, self.start(spec))
             yield pod
 
@@ -66,7 +64,7 @@ class Pods:
     def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
         clock, pod = self.space.clock, self.pod(spec.name)
         started_s = clock.monotonic()
-        with taken_down(lambda: self._remove(spec.name, 1)):
+        with lifecycle.taken_down(lambda: self._remove(spec.name, 1)):
             self.start(spec)
             return commands.to_its_end(pod, spec.command, started_s, timeout_s, clock)
 
@@ -144,7 +142,7 @@ class ClusterImages:
 
     told_s = 20.0  # a kubelet tells its state anew every ten (nodeStatusUpdateFrequency)
 
-    def __init__(self, placement: Placement, clock: Clock) -> None:
+    def __init__(self, placement: placing.Placement, clock: Clock) -> None:
         self._placement, self._clock = placement, clock
 
     def present(self, tag: str) -> bool:

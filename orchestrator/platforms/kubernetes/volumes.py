@@ -11,10 +11,8 @@ from orchestrator.errors import RunError, UnavailableError
 from orchestrator.keys.messages import failure
 from orchestrator.platforms.common import claims as rent
 from orchestrator.platforms.common.lifecycle import taken_down
-from orchestrator.platforms.kubernetes import manifests, space, trouble
-from orchestrator.platforms.kubernetes.campaigns import ClusterLeftovers
+from orchestrator.platforms.kubernetes import campaigns, manifests, placing, space, trouble
 from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
-from orchestrator.platforms.kubernetes.placing import Placement
 from orchestrator.platforms.kubernetes.space import Space, name_of, object_name
 from orchestrator.powers import Network
 from orchestrator.system.clock import wait_until, wait_while
@@ -31,8 +29,8 @@ class Volumes:
     binding_s = 20.0
 
     space: Space
-    placement: Placement
-    leftovers: ClusterLeftovers
+    placement: placing.Placement
+    leftovers: campaigns.ClusterLeftovers
     claims: dict[str, str]
     await_unmounted: Callable[[str, str], None]  # a device, where this placement runs
 

@@ -11,11 +11,10 @@ from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Decision, Delta, Verdict
 from orchestrator.metrics import METRICS
 from orchestrator.planning import factors
-from orchestrator.report import wording
+from orchestrator.report import report_index, wording
 from orchestrator.report.exports.run_figures import MISSING, RunFigures, runs
 from orchestrator.report.prose import words
 from orchestrator.report.rendering import filled
-from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections.caveats import stamps
 
 # What XML 1.0 cannot hold, not even escaped; a server's log may have it.
@@ -38,7 +37,7 @@ class _Case:
 def text(campaign: results.Results, verdict: Verdict) -> str:
     """The whole document, with its declaration. A suite's `began`: of its first run, as the schema
     has a time; None if none was begun."""
-    index = ReportIndex(campaign, verdict)
+    index = report_index.ReportIndex(campaign, verdict)
     # The loads of a sweep have one decision, which stands with the last of them.
     last = {factors.subject(load): load.name for load in index.workloads}
     cases = units.gathered(
@@ -62,7 +61,7 @@ def _time(of_runs: list[results.RunData]) -> str | None:
     return f"{datetime.fromtimestamp(span_s[0], UTC):%Y-%m-%dT%H:%M:%S}" if span_s else None
 
 
-def _run(index: ReportIndex, run: RunFigures) -> _Case:
+def _run(index: report_index.ReportIndex, run: RunFigures) -> _Case:
     name = f"run {run.run.number:02d}: {run.run.profile}, repetition {run.run.repetition}"
     loss = index.campaign.lost(run.run).removeprefix("was ")
     begin_s, end_s = run.span_s or (0.0, 0.0)

@@ -5,8 +5,7 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from orchestrator.analysis import results
-from orchestrator.analysis.conclusions import Verdict
+from orchestrator.analysis import conclusions, results
 from orchestrator.analysis.telemetry import resources
 from orchestrator.model import Measurement, Run
 
@@ -45,7 +44,7 @@ _OF_FIGURE = ("metric", "scope", "unit", "direction", "value")
 COLUMNS = (*_OF_RUN, *_OF_FIGURE)
 
 
-def as_csv(campaign: results.Results, _: Verdict) -> str:
+def as_csv(campaign: results.Results, _: conclusions.Verdict) -> str:
     """A row for each figure of each run, or one without a metric, so that no run is overlooked.
     `disk`: the kind of the tier's disks; `excluded`: yes or no; numbers have all their digits."""
     disks = {profile.name: profile.tier.disk.kind for profile in campaign.plan.profiles}

@@ -6,17 +6,15 @@ from typing import Any
 
 from orchestrator.analysis.conclusions import Prediction
 from orchestrator.metrics import METRICS
-from orchestrator.report import blocks
+from orchestrator.report import blocks, report_index, wording
 from orchestrator.report.charts import charts
 from orchestrator.report.prose import measures, said
-from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.wording import money
 from orchestrator.units import format_quantity
 
 _COLOURS = ("#999999", "#332288", "#882255", "#117733", "#CC6677", "#DDCC77")
 
 
-def section(index: ReportIndex) -> tuple[blocks.Section, ...]:
+def section(index: report_index.ReportIndex) -> tuple[blocks.Section, ...]:
     """Empty where nothing was predicted."""
     every, shown = index.campaign.predictions, measures("predicted.measures")
     if not every:
@@ -91,7 +89,7 @@ def _point(prediction: Prediction, measure: blocks.Measure) -> dict[str, Any]:
         "name": prediction.tier,
         "provider": _kind(prediction),
         "cost": cost,
-        "price": money(cost, prediction.currency),
+        "price": wording.money(cost, prediction.currency),
         "value": prediction.figures[measure.metric].value * measure.factor,
         "did": None if did is None else did * measure.factor,
         "told": told(prediction, measure.metric),
