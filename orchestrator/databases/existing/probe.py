@@ -8,11 +8,13 @@ from typing import Any
 
 from orchestrator.databases.existing import disks, servers
 from orchestrator.databases.existing.declaration import POSTGRESQL, YUGABYTEDB, Existing, address
+from orchestrator.databases.existing.disks import HostDisks, Places
 from orchestrator.errors import Mistake
 from orchestrator.facts import DatabaseFacts
 from orchestrator.keys.messages import message
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, PRESSURE, ClusterSpec, Node, sources
-from orchestrator.system import http_client, sql
+from orchestrator.system import http_client
+from orchestrator.system.sql import Connect, query
 from orchestrator.yugabyte import pages, queries, server_facts, versions
 
 _POSTGRESQL_VERSION = re.compile(r"PostgreSQL (\d+(?:\.\d+)*)")
@@ -33,7 +35,7 @@ class Host:
     cpus: float | None = None
     memory_bytes: int | None = None
     pressure: bool = False
-    disks: disks.HostDisks = field(default_factory=disks.HostDisks)
+    disks: HostDisks = field(default_factory=HostDisks)
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Observation:
         return self.flavour == POSTGRESQL and major.isdigit() and int(major) >= 13
 
 
-def look(declared: Existing, connect: sql.Connect) -> Observation:
+def look(declared: Existing, connect: Connect) -> Observation:
     """RunError or OSError if a declared address does not answer."""
     hosts = tuple(_ask(declared, number, connect) for number in range(len(declared.servers)))
     banner, masters = hosts[0].banner, declared.masters
@@ -81,7 +83,7 @@ def look(declared: Existing, connect: sql.Connect) -> Observation:
     )
 
 
-def _ask(declared: Existing, number: int, connect: sql.Connect) -> Host:
+def _ask(declared: Existing, number: int, connect: Connect) -> Host:
     at = address(declared, declared.maintenance_database, declared.servers[number])
     with connect(at, 30.0) as session:
         banner = queries.banner(session)
@@ -99,7 +101,7 @@ def _ask(declared: Existing, number: int, connect: sql.Connect) -> Host:
     return replace(host, **_machine(declared, number, where))
 
 
-def _machine(declared: Existing, number: int, where: disks.Places) -> dict[str, Any]:
+def _machine(declared: Existing, number: int, where: Places) -> dict[str, Any]:
     """What its node_exporter says of a host; nothing if none is declared."""
     if not declared.node_exporters:
         return {}
@@ -214,7 +216,7 @@ def _sources(declared: Existing, number: int, host: Host) -> Iterator[tuple[str,
 
 
 def facts(
-    declared: Existing, observed: Observation, watched: Sequence[Node], connect: sql.Connect
+    declared: Existing, observed: Observation, watched: Sequence[Node], connect: Connect
 ) -> DatabaseFacts:
     """RunError or OSError if a server does not answer."""
     lost = {
@@ -258,13 +260,13 @@ def facts(
     return replace(known, more=more)
 
 
-def _postgresql(declared: Existing, known: DatabaseFacts, connect: sql.Connect) -> DatabaseFacts:
+def _postgresql(declared: Existing, known: DatabaseFacts, connect: Connect) -> DatabaseFacts:
     settings: dict[str, dict[str, str]] = {}
     for server in reversed(declared.servers):  # the first last: the rest is of it
         with connect(address(declared, declared.database, server), 60.0) as session:
             settings[str(server)] = servers.settings(session)
-            rows = session.rows(sql.query(__package__, "durability"))
-            size = session.rows(sql.query(__package__, "sizes"))[0]
+            rows = session.rows(query(__package__, "durability"))
+            size = session.rows(query(__package__, "sizes"))[0]
     durability: Mapping[str, str] = {str(row["name"]): str(row["setting"]) for row in rows}
     durable = (
         durability.get("fsync") == "on"

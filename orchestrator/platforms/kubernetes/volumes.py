@@ -13,6 +13,7 @@ from orchestrator.platforms.common import claims as rent
 from orchestrator.platforms.common.lifecycle import taken_down
 from orchestrator.platforms.kubernetes import campaigns, manifests, placing, space, trouble
 from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
+from orchestrator.platforms.kubernetes.space import Space, name_of, object_name
 from orchestrator.powers import Network
 from orchestrator.system.clock import wait_until, wait_while
 
@@ -27,7 +28,7 @@ class Volumes:
 
     binding_s = 20.0
 
-    space: space.Space
+    space: Space
     placement: placing.Placement
     leftovers: campaigns.ClusterLeftovers
     claims: dict[str, str]
@@ -45,7 +46,7 @@ class Volumes:
         with ExitStack() as up:
             if device:
                 up.enter_context(self._local_volume(name, device, fstype, placement))
-                self.claims[name] = space.object_name(name)
+                self.claims[name] = object_name(name)
             elif defaults := [known for known in self.storage_classes() if known.is_default]:
                 default = defaults[0]
                 if default.retains:
@@ -56,9 +57,9 @@ class Volumes:
 
     @contextmanager
     def _local_volume(self, name: str, device: str, fstype: str, placement: str) -> Iterator[None]:
-        claim, machine = space.object_name(name), self.placement.machine_for(placement)
+        claim, machine = object_name(name), self.placement.machine_for(placement)
         namespace = self.space.namespace
-        volume = space.object_name(f"{namespace}-{name.removeprefix(f'{namespace}-')}")
+        volume = object_name(f"{namespace}-{name.removeprefix(f'{namespace}-')}")
 
         manifest = manifests.local_volume(volume, claim, namespace, device, fstype, machine)
         unmounted = partial(self.await_unmounted, device, placement)
@@ -108,7 +109,7 @@ class Volumes:
         doing = f"claiming volume {name} of {storage_class}"
         remove = partial(self._remove_claim, name)
         with self.space.holding("claim", manifest, stays, doing, remove):
-            self.claims[name] = space.object_name(name)
+            self.claims[name] = object_name(name)
             yield name
             self.claims.pop(name, None)
 
@@ -118,9 +119,9 @@ class Volumes:
         self.space.remove("claim", name)
         if not volume or volume["spec"].get("persistentVolumeReclaimPolicy") != "Delete":
             return
-        there, limit_s = partial(self.space.find, "volume", space.name_of(volume)), space.REMOVAL_S
+        there, limit_s = partial(self.space.find, "volume", name_of(volume)), space.REMOVAL_S
         if wait_while(there, deadline_s=limit_s, clock=self.space.clock, every_s=0.3):
-            of = space.name_of(volume)
+            of = name_of(volume)
             raise failure(RunError, "volume stays", volume=of, claim=name, limit_s=limit_s)
 
     def _volume_of(self, claim: str) -> Thing | None:
@@ -132,7 +133,7 @@ class Volumes:
         bound = partial(self._volume_of, claim)
         volume = wait_until(bound, deadline_s=timeout_s, clock=self.space.clock, every_s=0.3)
         if volume is None:
-            events = self.space.events(space.object_name(claim))
+            events = self.space.events(object_name(claim))
             said = trouble.volume_trouble(events) or "its provisioner says nothing"
             raise failure(RunError, "no volume", claim=claim, within_s=timeout_s, said=said)
         return manifests.described_volume(volume)
@@ -141,7 +142,7 @@ class Volumes:
 
     def snapshot_class(self, driver: str) -> rent.SnapshotClass | None:
         classes = [
-            rent.SnapshotClass(space.name_of(thing), thing.get("deletionPolicy") == "Retain")
+            rent.SnapshotClass(name_of(thing), thing.get("deletionPolicy") == "Retain")
             for thing in self.space.listed("snapshot class")
             if thing.get("driver") == driver
         ]
