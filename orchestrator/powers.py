@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypedDict, Unpack
 
-from orchestrator.guards import Guard
-from orchestrator.model import DeviceCap
+from orchestrator import guards, model
 
 
 class Clock(Protocol):
@@ -100,7 +99,7 @@ class ContainerSpec:
     init: bool = False
     host_devices: bool = False
     capabilities: tuple[str, ...] | None = None
-    io_caps: tuple[DeviceCap, ...] = ()
+    io_caps: tuple[model.DeviceCap, ...] = ()
     stop_timeout_s: int = 20
     note: str = ""
     placement: str = ""
@@ -255,7 +254,7 @@ class Platform(Protocol):
     @property
     def images(self) -> Images: ...
     @property
-    def guard(self) -> Guard: ...
+    def guard(self) -> guards.Guard: ...
 
     def facts(self) -> Mapping[str, Any]:
         """Returns versions, and as "ID" the identity of the engine, for the record."""

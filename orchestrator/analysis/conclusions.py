@@ -9,9 +9,7 @@ from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Literal
 
-from orchestrator.facts import BottleneckCause
-from orchestrator.metrics import METRICS
-from orchestrator.model import Direction, Doubt, Objective
+from orchestrator import facts, metrics, model
 from orchestrator.units import format_change
 
 VerdictWord = Literal["better", "worse", "same", "inconclusive"]
@@ -28,7 +26,7 @@ class CellSummary:
     metric: str
     scope: str
     unit: str
-    direction: Direction
+    direction: model.Direction
     n: int
     mean: float
     median: float
@@ -47,7 +45,7 @@ class Delta:
     metric: str
     scope: str
     unit: str
-    direction: Direction
+    direction: model.Direction
     n_baseline: int  # repetitions compared, which are those that both sides finished
     n_contender: int
     change_pct: float  # of the metric itself: negative latency is good
@@ -79,13 +77,13 @@ class Bottleneck:
     profile: str
     workload: str
     node: str
-    verdict: BottleneckCause
+    verdict: facts.BottleneckCause
     text: str
     evidence: Mapping[str, float]
     elasticities: tuple[Elasticity, ...] = ()
 
     @property
-    def cause(self) -> BottleneckCause:
+    def cause(self) -> facts.BottleneckCause:
         return self.verdict
 
 
@@ -235,7 +233,7 @@ class TierValues:
 
     tier: str
     steps: tuple[Delta, ...]  # each value, as `contender`, against the first
-    causes: Mapping[str, BottleneckCause]
+    causes: Mapping[str, facts.BottleneckCause]
     per_node: Mapping[str, float] = field(default_factory=dict)  # mean throughput
     laws: tuple[Law, ...] = ()
     peak_per_s: float | None = None  # the highest mean throughput
@@ -285,7 +283,7 @@ class Verdict:
     deltas: tuple[Delta, ...]
     bottlenecks: tuple[Bottleneck, ...]
     decisions: tuple[Decision, ...]
-    doubts: tuple[Doubt, ...]
+    doubts: tuple[model.Doubt, ...]
     missing: tuple[str, ...] = ()
     sweeps: tuple[VariedWorkload, ...] = ()
     noise_floor: tuple[Delta, ...] = ()  # the baseline's twin against it
@@ -307,11 +305,11 @@ class Estimate:
     low: float
     high: float
 
-    def chance(self, objective: Objective) -> float:
+    def chance(self, objective: model.Objective) -> float:
         """That the clause is met, by the normal distribution of the logarithm."""
         sd = math.log(self.high / self.low) / 2 / T90
         below = NormalDist(math.log(self.value), sd).cdf(math.log(objective.limit))
-        return below if METRICS[objective.metric].direction == "lower" else 1 - below
+        return below if metrics.METRICS[objective.metric].direction == "lower" else 1 - below
 
 
 @dataclass(frozen=True)
@@ -324,7 +322,7 @@ class Prediction:
 
     tier: str
     upwards: bool
-    limit: BottleneckCause
+    limit: facts.BottleneckCause
     figures: Mapping[str, Estimate]
     monthly_cost: float | None
     currency: str

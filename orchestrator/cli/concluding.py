@@ -6,18 +6,14 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator import report
+from orchestrator import errors, model, parts, powers, report
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import reading
 from orchestrator.cli.app import App
-from orchestrator.errors import TierbenchError
 from orchestrator.load_generators import load_generators
-from orchestrator.model import Measurement, Note
-from orchestrator.parts import GoesOnMeasuring
 from orchestrator.planning import slo
-from orchestrator.powers import World
 from orchestrator.system import store
 from orchestrator.units import counted
 
@@ -36,7 +32,7 @@ def conclude(
     ended, plan = len(campaign.runs), campaign.plan
     if ended < len(plan.runs):
         text = f"{ended} of {counted(len(plan.runs), 'planned run')} have ended"
-        plan = replace(plan, notes=(*plan.notes, Note("unfinished", text)))
+        plan = replace(plan, notes=(*plan.notes, model.Note("unfinished", text)))
         campaign = replace(campaign, plan=plan)
     store.save_verdict(folder, verdict)
     return campaign, verdict, report.write(campaign, verdict, folder, cache)
@@ -51,20 +47,20 @@ def judged(folder: Path, objectives: str | None = None) -> tuple[Results, Verdic
     return campaign, judge(campaign)
 
 
-def _so_far(campaign: Results, folder: Path) -> Iterator[tuple[int, tuple[Measurement, ...]]]:
+def _so_far(campaign: Results, folder: Path) -> Iterator[tuple[int, tuple[model.Measurement, ...]]]:
     """Of unfinished runs that measure points by themselves, and whose limits nobody changed."""
     finished, generators = {data.record.run.number for data in campaign.done}, load_generators()
     for run in campaign.plan.runs:
         workload, own = campaign.plan.workload(run.workload), folder / "runs" / run.slug
         generator = generators.get(workload.generator)
-        if run.number in finished or not isinstance(generator, GoesOnMeasuring):
+        if run.number in finished or not isinstance(generator, parts.GoesOnMeasuring):
             continue
-        with suppress(TierbenchError):
+        with suppress(errors.TierbenchError):
             if not store.limit_changes(own):
                 yield run.number, generator.so_far(workload, own / "raw")
 
 
-def page_writer(app: App, world: World) -> Callable[[Path], None]:
+def page_writer(app: App, world: powers.World) -> Callable[[Path], None]:
     """What makes the report of a campaign anew after a run, so that an open page shows where it
     stands; skipped while that would take more than a part of the time. By a program of its own,
     because it needs more memory than the campaign. What fails is said alone."""
@@ -80,7 +76,7 @@ def page_writer(app: App, world: World) -> Callable[[Path], None]:
             done = app.shell.run(argv, timeout_s=_PAGE_S, env=environment)
             said = done.err.strip() or f"exit code {done.exit_code}"
             why = said.splitlines()[-1] if done.exit_code else ""
-        except TierbenchError as error:
+        except errors.TierbenchError as error:
             why = error.what
         if why:
             world.progress.warn(f"the report so far cannot be made: {why}")

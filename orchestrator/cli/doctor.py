@@ -6,15 +6,13 @@ from typing import Protocol, runtime_checkable
 
 from rich.markup import escape
 
+from orchestrator import errors, model, powers
 from orchestrator.cli import campaign
 from orchestrator.cli.app import PLATFORM, App
-from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE, EXIT_UNAVAILABLE, UnavailableError
 from orchestrator.load_generators.benchbase import distribution
-from orchestrator.model import Placing, Profile
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import Finding, LocalMachine
 from orchestrator.platforms.docker.many import DockerMachines
-from orchestrator.powers import Machine, Platform
 from orchestrator.units import format_bytes
 
 
@@ -25,18 +23,18 @@ class _Examines(Protocol):
     def examine(self) -> tuple[Finding, ...]: ...
 
 
-def show(app: App, platform: str | None, placing: Placing | None) -> int:
+def show(app: App, platform: str | None, placing: model.Placing | None) -> int:
     """Prints what there is and what is missing; returns the exit code."""
     marks = {True: "[green]ok     [/]", False: "[red]missing[/]", None: "[yellow]open   [/]"}
     findings = examine(app, platform, placing)
     lines = (f"{marks[each.ok]} {escape(f'{each.subject}: {each.text}')}" for each in findings)
     app.out.show(findings, *lines)
     missing = any(finding.ok is False for finding in findings)
-    return EXIT_UNAVAILABLE if missing else EXIT_DONE
+    return errors.EXIT_UNAVAILABLE if missing else errors.EXIT_DONE
 
 
 def show_first_run(
-    app: App, version: str | None, platform: str | None, profile: Profile | None
+    app: App, version: str | None, platform: str | None, profile: model.Profile | None
 ) -> int:
     """Goes through YugabyteDB's checklist, printing each finding; returns the exit code."""
     marks = {"confirmed": "[green]", "not confirmed": "[red]", "could not be looked at": "[yellow]"}
@@ -52,10 +50,10 @@ def show_first_run(
         app.out.print(f"    {escape(finding.seen)}", style="dim")
     app.out.show(findings)
     confirmed = all(finding.state == "confirmed" for finding in findings)
-    return EXIT_DONE if confirmed else EXIT_INCONCLUSIVE
+    return errors.EXIT_DONE if confirmed else errors.EXIT_INCONCLUSIVE
 
 
-def examine_platform(platform: Platform, root: Path) -> tuple[Finding, ...]:
+def examine_platform(platform: powers.Platform, root: Path) -> tuple[Finding, ...]:
     """Looks at a platform elsewhere, and for our images there; starts and changes nothing."""
     findings = list(platform.examine()) if isinstance(platform, _Examines) else []
     brought = isinstance(platform, DockerMachines)
@@ -71,7 +69,7 @@ def examine_platform(platform: Platform, root: Path) -> tuple[Finding, ...]:
 
 
 def examine(
-    app: App, platform: str | None = None, placing: Placing | None = None
+    app: App, platform: str | None = None, placing: model.Placing | None = None
 ) -> tuple[Finding, ...]:
     """Looks at a platform, and the machines of a profile on it, and without either at this
     machine, or the engine elsewhere that DOCKER_HOST or the current context names; starts and
@@ -80,7 +78,7 @@ def examine(
         return examine_platform(app.connect(platform, placing), app.root)
     try:
         engine = app.connect()
-    except UnavailableError as error:
+    except errors.UnavailableError as error:
         docker = [Finding("Docker engine", False, f"{error.what}; {error.advice}")]
     else:
         docker = list(examine_platform(engine, app.root))
@@ -105,6 +103,6 @@ def examine(
     )
 
 
-def _device(path: str, machine: Machine, remedy: str) -> Finding:
+def _device(path: str, machine: powers.Machine, remedy: str) -> Finding:
     exists = machine.exists(path)
     return Finding(path, exists, "there" if exists else remedy)

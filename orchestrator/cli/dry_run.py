@@ -9,10 +9,9 @@ from rich.console import RenderableType
 from rich.markup import escape
 from rich.text import Text
 
-from orchestrator import units
+from orchestrator import errors, units
 from orchestrator.cli import console
 from orchestrator.cli.app import App
-from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE, UsageError
 from orchestrator.model import Plan
 from orchestrator.planning import costs, durations
 from orchestrator.run.forecast import Forecast, look_ahead
@@ -37,14 +36,14 @@ def show(app: App, plan: Plan, max_cost: str | None = None) -> int:
     ahead = look_ahead(plan, *app.unasked())
     try:
         costs.check(plan, max_cost)
-    except UsageError as error:
+    except errors.UsageError as error:
         ahead = replace(ahead, problems=(*ahead.problems, error))
     planned = {"plan": asdict(plan, dict_factory=in_layout), "never_checked": NEVER_CHECKED}
     cost = {"campaign_cost": costs.total(ahead.rented)}  # currency → amount
     app.out.show({**planned, **vars(ahead), **cost}, *_parts(plan, ahead))
-    if any(isinstance(problem, UsageError) for problem in ahead.problems):
-        return EXIT_USAGE
-    return EXIT_UNAVAILABLE if ahead.problems else EXIT_DONE
+    if any(isinstance(problem, errors.UsageError) for problem in ahead.problems):
+        return errors.EXIT_USAGE
+    return errors.EXIT_UNAVAILABLE if ahead.problems else errors.EXIT_DONE
 
 
 def _parts(plan: Plan, ahead: Forecast) -> Iterator[RenderableType]:

@@ -8,11 +8,10 @@ from typing import Annotated, Literal
 from rich.markup import escape
 from typer import Exit, Option
 
+from orchestrator import errors, units
 from orchestrator.cli import RESULTS
 from orchestrator.cli import options as asked
 from orchestrator.cli.app import App
-from orchestrator.errors import EXIT_DIFFERS, UnavailableError, UsageError
-from orchestrator.units import counted
 
 
 @asked.takes(in_json=True)
@@ -29,7 +28,7 @@ def report(
         app.show(folder)
         return
     if app.out.as_json:
-        raise UsageError("--json, --brief and --markdown are forms of one answer: give one")
+        raise errors.UsageError("--json, --brief and --markdown are forms of one answer: give one")
     from orchestrator.cli.concluding import judged
     from orchestrator.report import for_the_ticket
 
@@ -58,7 +57,7 @@ def _write(text: str, output: Path | None) -> None:
         try:
             output.write_bytes(text.encode("utf-8"))
         except OSError as error:
-            raise UnavailableError(f"{output} cannot be written: {error}") from error
+            raise errors.UnavailableError(f"{output} cannot be written: {error}") from error
         return
     sys.stdout.buffer.write(text.encode("utf-8"))
     sys.stdout.flush()
@@ -90,6 +89,6 @@ def verify(
             if not app.out.as_json:
                 app.out.print(line, markup=False, soft_wrap=True)
         count += len(differences)
-    app.out.show(every, counted(count, "difference") if count else "no difference")
+    app.out.show(every, units.counted(count, "difference") if count else "no difference")
     if count:
-        raise Exit(EXIT_DIFFERS)
+        raise Exit(errors.EXIT_DIFFERS)

@@ -6,12 +6,11 @@ from typing import Annotated
 
 from typer import Argument
 
+from orchestrator import errors, model
 from orchestrator.cli import completion
 from orchestrator.cli.app import App
 from orchestrator.cli.options import NodesOption, ScaleOption, takes
-from orchestrator.errors import UsageError
 from orchestrator.keys.messages import failure
-from orchestrator.model import Profile
 from orchestrator.tier import ClassWanted
 
 ProfileArgument = Annotated[str, Argument(autocompletion=completion.profiles)]
@@ -48,7 +47,7 @@ def storage_class(app: App, profile: ProfileArgument, scale: ScaleOption = "lapt
 
     read, wanted = _read(app, profile, scale, None)
     if not wanted.provisioner:
-        raise failure(UsageError, "class exists", profile=read.name, wanted=wanted)
+        raise failure(errors.UsageError, "class exists", profile=read.name, wanted=wanted)
     size = (wanted.size_bytes or 0) // 2**30
     manifest = storage_classes.manifest(wanted)
     app.out.out(f"# Claims must ask for {size}Gi.\n{manifest}", end="")
@@ -56,7 +55,7 @@ def storage_class(app: App, profile: ProfileArgument, scale: ScaleOption = "lapt
 
 def _read(
     app: App, name: str, scale: str, storage_class: str | None
-) -> tuple[Profile, ClassWanted]:
+) -> tuple[model.Profile, ClassWanted]:
     """The profile as if its disks were volumes of a class, whatever its own enforcement is."""
     from orchestrator.keys import tier_keys
     from orchestrator.planning import plan, project_files
@@ -67,5 +66,5 @@ def _read(
     kinds = app.disk_kinds()
     (read,), _ = project_files.read(app.root, [name], [], scale, kinds, tier_changes=changes)
     if read.cluster.database == plan.EXISTING or read.tier.disk.storage_class is None:
-        raise failure(UsageError, "nothing to make", profile=name)
+        raise failure(errors.UsageError, "nothing to make", profile=name)
     return read, read.tier.disk.storage_class

@@ -12,7 +12,7 @@ from typing import Annotated
 import pandas as pd
 from typer import Option
 
-from orchestrator import report, units
+from orchestrator import powers, report, units
 from orchestrator.analysis.observed.demand import FEWEST_PIECES, SHORTEST, demands
 from orchestrator.analysis.observed.judging import Observed
 from orchestrator.cli import RESULTS, init, plans
@@ -25,7 +25,6 @@ from orchestrator.keys.messages import failure, message
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
 from orchestrator.planning import project_files
 from orchestrator.platforms.common.machines import LocalMachine, of_nodes
-from orchestrator.powers import Machine
 from orchestrator.report.rendering.terminal import TableView
 from orchestrator.report.sections.observed import document
 from orchestrator.run import observing
@@ -118,7 +117,7 @@ def _read(app: App, options: Read, folder: Path, misses: list[str]) -> Iterator[
         yield files.read(folder)
 
 
-def _watched(app: App, options: Read, up: ExitStack) -> tuple[list[Node], Sequence[Machine]]:
+def _watched(app: App, options: Read, up: ExitStack) -> tuple[list[Node], Sequence[powers.Machine]]:
     """The nodes, and the machines of those that no exporter shows. If that takes an agent, other
     campaigns are kept off the machines until `up` ends."""
     nodes = [Node(url, "database", sources={NODE_EXPORTER: url}) for url in options.exporter or ()]
@@ -131,7 +130,7 @@ def _watched(app: App, options: Read, up: ExitStack) -> tuple[list[Node], Sequen
         require_none(mistakes, f"{profile.name} has mistakes", "correct the profile")
         if declared.node_exporters:
             return [*nodes, *database.find_nodes(spec)], ()
-    machines: Sequence[Machine] = (LocalMachine(),)
+    machines: Sequence[powers.Machine] = (LocalMachine(),)
     if not spec.existing or platform != PLATFORM:
         world = app.world(platform, profile.placing)
         machines = of_nodes(world.platform)

@@ -15,10 +15,9 @@ import typer
 from typer import Argument, Option
 from typer.models import OptionInfo
 
+from orchestrator import parts, units
 from orchestrator.cli import RESULTS, completion, defaults
 from orchestrator.cli.completion import among
-from orchestrator.parts import AUTO
-from orchestrator.units import parse_bytes, parse_seconds
 
 
 def names_in(text: str) -> list[str]:
@@ -103,7 +102,7 @@ class Measuring:
 
     results: ResultsOption = RESULTS
     max_cost: str | None = None
-    cache_max: Annotated[str | None, Option(callback=read_by(parse_bytes))] = None
+    cache_max: Annotated[str | None, Option(callback=read_by(units.parse_bytes))] = None
     on_end: Annotated[str | None, Option(metavar="COMMAND")] = None
 
 
@@ -113,7 +112,7 @@ class Options(Measuring):
 
     database: Annotated[
         str, among("auto, postgresql, yugabytedb, hdfs, existing", "what the nodes run.", "--db")
-    ] = AUTO
+    ] = parts.AUTO
     platform: PlatformOption = None
     enforcement: Literal["emulated", "storage-class"] | None = None
     scale: ScaleOption = "laptop"
@@ -125,7 +124,7 @@ class Options(Measuring):
     data: Annotated[
         str | None, Option(metavar="Nx|BYTES", callback=read_by(_of_sizes("data_size")))
     ] = None
-    time: Annotated[str | None, Option(callback=read_by(parse_seconds))] = None
+    time: Annotated[str | None, Option(callback=read_by(units.parse_seconds))] = None
     clients: Annotated[int | None, Option(min=1)] = None
     repetitions: RepeatsOption = 1
     seed: int = 1

@@ -10,6 +10,7 @@ from dataclasses import fields, replace
 from functools import cache, partial
 from pathlib import Path
 
+from orchestrator import parts, powers
 from orchestrator.analysis.statistics import looks
 from orchestrator.analysis.statistics.stats import t_quantile
 from orchestrator.cli import reading
@@ -20,13 +21,11 @@ from orchestrator.databases.yugabytedb import checklist, image
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys.messages import failure, message
 from orchestrator.model import ClusterSpec, NodeSize, Note, Placing, Plan, Profile, Workload
-from orchestrator.parts import AUTO, KeepsIntervals
 from orchestrator.planning import costs, factors, machines, overrides, plan, probes, sizes, windows
 from orchestrator.planning import notes as plan_notes
 from orchestrator.planning.profiles import ANY_SCALE
 from orchestrator.planning.project_files import read as read_files
 from orchestrator.platforms.common.machines import LocalMachine, of_nodes, told
-from orchestrator.powers import Platform
 from orchestrator.run import forecast
 from orchestrator.tier import ClassVolumes
 from orchestrator.units import counted, format_seconds, listed, parse_seconds, shortened
@@ -38,7 +37,7 @@ _AS_ASKED = (
     *("repetitions", "seed", "scale", "margin_pct", "p99_margin_pct", "baseline", "aa"),
     *("gate_every", "drain", "retry_failed"),
 )
-Connected = Callable[[], Platform]  # UnavailableError if it does not answer
+Connected = Callable[[], powers.Platform]  # UnavailableError if it does not answer
 
 
 def make_plan(app: App, request: Request, failure: str = "") -> Plan:
@@ -213,7 +212,7 @@ def _with_databases(
     bound, choices = [], []
     for profile in fitted:
         cluster = profile.cluster
-        database = cluster.database if request.database == AUTO else request.database
+        database = cluster.database if request.database == parts.AUTO else request.database
         proven = partial(_proven, cluster, connected, app.cache)
         choice = choose(database, app.parts(None).databases, proven, failure)
         bound.append(replace(profile, cluster=on_database(cluster, choice.name)))
@@ -240,7 +239,7 @@ def _windows(
     known, intervals_s = databases(), []
     for profile in profiles:
         database = known[profile.cluster.database]
-        if not isinstance(database, KeepsIntervals):
+        if not isinstance(database, parts.KeepsIntervals):
             raise failure(UsageError, "no interval", profile=profile.name, database=database.name)
         intervals_s.append(database.checkpoint_interval_s(profile.cluster))
     fitted, notes = windows.of_whole_intervals(workloads, max(intervals_s))

@@ -9,11 +9,10 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from orchestrator import units
+from orchestrator import powers, units
 from orchestrator.cli import console
 from orchestrator.planning.latency_quantiles import quantile_s
 from orchestrator.planning.recorded_disk import RecordedDisk
-from orchestrator.powers import World
 from orchestrator.tier import Gate, Tier
 from orchestrator.tiers import emulated
 from orchestrator.tiers.common.emulated import disk_server, standing
@@ -25,7 +24,7 @@ def put_up(
     disk: standing.StandingDisk,
     tier: Tier,
     gate: bool,
-    world: World,
+    world: powers.World,
     take: Callable[..., Gate] = truth_gate.take,
 ) -> Gate | None:
     """Puts the disk up. The gate measures base limits, so burst is set only after it."""
@@ -61,7 +60,7 @@ def with_size(disk: standing.StandingDisk) -> str:
         return disk.name
 
 
-def listed(disks: tuple[standing.KnownDisk, ...], world: World) -> list[dict[str, Any]]:
+def listed(disks: tuple[standing.KnownDisk, ...], world: powers.World) -> list[dict[str, Any]]:
     """How each was asked for, its state, and the limits in force if it runs."""
     ask = partial(disk_server.ask, question=("limits",), world=world)
     return [

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument
 
-from orchestrator import __version__
+from orchestrator import __version__, errors
 from orchestrator.cli import RESULTS, options
 from orchestrator.cli.app import App
-from orchestrator.errors import UsageError
 
 if TYPE_CHECKING:
     from orchestrator.analysis.conclusions import Verdict
@@ -35,7 +34,7 @@ def import_study(
     from orchestrator.system import store
 
     if beside and app.out.as_json:
-        raise UsageError("--beside shows tables, which --json does not have: give one")
+        raise errors.UsageError("--beside shows tables, which --json does not have: give one")
     own = judge(store.load(beside)) if beside else None
     study, folder = carry_in(app, file or app.root / REFERENCE, results)
     _, verdict = app.show(folder)

@@ -1,12 +1,11 @@
 """Collectors: one file each, and one line here."""
 
+from orchestrator import parts, powers
 from orchestrator.collectors import cgroup, disk, dry, machine, network, node_exporter, yugabytedb
 from orchestrator.collectors.common import local
-from orchestrator.parts import Collector
-from orchestrator.powers import Platform
 
 
-def collectors(platform: Platform) -> tuple[Collector, ...]:
+def collectors(platform: powers.Platform) -> tuple[parts.Collector, ...]:
     where = local.on(platform)
     return (
         cgroup.CgroupCollector(where),

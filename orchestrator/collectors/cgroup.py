@@ -4,11 +4,10 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import partial
 
+from orchestrator import model, powers
 from orchestrator.collectors.common import local
 from orchestrator.kernel import containers
-from orchestrator.model import Node
 from orchestrator.platforms.common.machines import text_of
-from orchestrator.powers import Machine
 
 _MOUNTS = "/sys/fs/cgroup"
 _COUNTER = re.compile(r"^(\S+) (\d+)$", re.MULTILINE)
@@ -17,7 +16,7 @@ _COUNTER = re.compile(r"^(\S+) (\d+)$", re.MULTILINE)
 class CgroupCollector(local.OnItsMachine):
     name = "cgroup"
 
-    def readings(self, machine: Machine, node: Node) -> Iterable[local.Reading]:
+    def readings(self, machine: powers.Machine, node: model.Node) -> Iterable[local.Reading]:
         groups, read = _folders(machine, node), machine.read
         counters = partial(_counters, machine)
         if "cpuacct" in groups:
@@ -40,7 +39,7 @@ class CgroupCollector(local.OnItsMachine):
         yield "memory_cache_bytes", "bytes", counters(f"{group}/memory.stat").get("file", 0)
 
 
-def _folders(machine: Machine, node: Node) -> dict[str, str]:
+def _folders(machine: powers.Machine, node: model.Node) -> dict[str, str]:
     """Controller → folder. Version 2 has one folder for all controllers, under the key ""."""
     # Read, not looked for: files are read all at once.
     unified = text_of(machine, f"{_MOUNTS}/cgroup.controllers")
@@ -59,6 +58,6 @@ def _periods(cpu: Mapping[str, int]) -> Iterable[local.Reading]:
         yield "cpu_throttled_periods_total", "", cpu.get("nr_throttled", 0)
 
 
-def _counters(machine: Machine, file: str) -> Mapping[str, int]:
+def _counters(machine: powers.Machine, file: str) -> Mapping[str, int]:
     """A `key value` file such as cpu.stat or memory.stat."""
     return {name: int(count) for name, count in _COUNTER.findall(machine.read(file))}

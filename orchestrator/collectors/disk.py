@@ -6,19 +6,18 @@ names, so the node's process must be on its machine too, unless the machine itse
 
 from collections.abc import Iterable
 
+from orchestrator import model, powers
 from orchestrator.collectors.common import local
 from orchestrator.kernel import block_devices, containers
-from orchestrator.model import Node
-from orchestrator.powers import Machine
 
 
 class DiskCollector(local.OnItsMachine):
     name = "disk"
 
-    def watched(self, node: Node) -> bool:
+    def watched(self, node: model.Node) -> bool:
         return bool(node.device)
 
-    def readings(self, machine: Machine, node: Node) -> Iterable[local.Reading]:
+    def readings(self, machine: powers.Machine, node: model.Node) -> Iterable[local.Reading]:
         if node.role != "host":
             containers.groups(machine, node)  # OSError if the process is not the container's
         fields = block_devices.counter_rows(machine)

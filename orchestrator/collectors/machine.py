@@ -13,9 +13,8 @@ without it gives no such sample.
 import contextlib
 from collections.abc import Iterable
 
+from orchestrator import model, powers
 from orchestrator.collectors.common import local
-from orchestrator.model import Node
-from orchestrator.powers import Machine
 
 _TICK_S = 0.01
 _Cores = dict[str, tuple[int, int]]  # a core's name → its busy ticks, and all
@@ -28,10 +27,10 @@ class MachineCollector(local.OnItsMachine):
         super().__init__(where)
         self._cores: dict[str, _Cores] = {}
 
-    def watched(self, node: Node) -> bool:
+    def watched(self, node: model.Node) -> bool:
         return node.role == "host"
 
-    def readings(self, machine: Machine, node: Node) -> Iterable[local.Reading]:
+    def readings(self, machine: powers.Machine, node: model.Node) -> Iterable[local.Reading]:
         first, *rest = machine.read("/proc/stat").splitlines()
         user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, first.split()[1:9])
         yield "cpu_busy_seconds_total", "s", (user + system + irq + softirq) * _TICK_S

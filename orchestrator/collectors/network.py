@@ -5,20 +5,19 @@ in one piece, as between containers of a machine, the kernel counts one packet a
 
 from collections.abc import Iterable
 
+from orchestrator import model, powers
 from orchestrator.collectors.common import local
 from orchestrator.kernel import containers
 from orchestrator.keys.strict_yaml import shipped
-from orchestrator.model import Node
-from orchestrator.powers import Machine
 
 
 class NetworkCollector(local.OnItsMachine):
     name = "network"
 
-    def watched(self, node: Node) -> bool:
+    def watched(self, node: model.Node) -> bool:
         return local.in_container(node) and node.role != "disk"
 
-    def readings(self, machine: Machine, node: Node) -> Iterable[local.Reading]:
+    def readings(self, machine: powers.Machine, node: model.Node) -> Iterable[local.Reading]:
         containers.groups(machine, node)  # OSError if the process is not the container's
         process = containers.process_of(machine, node)
         lines = machine.read(f"/proc/{process}/net/dev").splitlines()[2:]

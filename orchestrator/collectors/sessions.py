@@ -11,9 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from dataclasses import replace
 from functools import partial
 
-from orchestrator.errors import RunError
-from orchestrator.model import Cluster, Node, Sample
-from orchestrator.parts import Collector
+from orchestrator import errors, model, parts
 from orchestrator.system import at_once, sql
 from orchestrator.system.sql import Row, Session
 
@@ -26,8 +24,8 @@ KINDS = ("idle", "running", "reading", "syncing", "locked", "otherwise")
 
 @contextmanager
 def session_waits(
-    cluster: Cluster, connect: sql.Connect = sql.session
-) -> Iterator[Sequence[Collector]]:
+    cluster: model.Cluster, connect: sql.Connect = sql.session
+) -> Iterator[Sequence[parts.Collector]]:
     """Of the first server of a PostgreSQL, until the block ends. Nothing of YugabyteDB, whose
     servers do not say there what a statement waits for."""
     if cluster.database != _DATABASE or not cluster.endpoints:
@@ -48,7 +46,7 @@ class SessionWaits:
         self._session: Session | None = None
         self._asked: tuple[float, Future[list[Row]]] | None = None
 
-    def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
+    def read(self, nodes: Sequence[model.Node], now_s: float) -> Iterable[model.Sample]:
         """What the server answered, as of when it was asked. OSError if it has not answered yet, or
         refused: then a new session is opened next time."""
         self._asked = asked_s, answer = self._asked or (now_s, at_once.begun(self._ask))
@@ -57,11 +55,11 @@ class SessionWaits:
         self._asked = None
         try:
             numbers = {row["kind"]: float(row["number"]) for row in answer.result()}
-        except RunError as error:
+        except errors.RunError as error:
             self.close()
             raise OSError(str(error)) from error
         each = ((f"sessions_{kind}", numbers.get(kind, 0.0)) for kind in KINDS)
-        return [Sample(asked_s, self._node, metric, "", number) for metric, number in each]
+        return [model.Sample(asked_s, self._node, metric, "", number) for metric, number in each]
 
     def _ask(self) -> list[Row]:
         if self._session is None:
@@ -70,5 +68,5 @@ class SessionWaits:
 
     def close(self) -> None:
         self._session = None
-        with suppress(RunError):  # of a server that is gone
+        with suppress(errors.RunError):  # of a server that is gone
             self._open.close()

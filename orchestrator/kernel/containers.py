@@ -10,12 +10,11 @@ reading; else there is no value. Known paths: …/<id>, …/<engine>-<id>.scope 
 from collections.abc import Mapping
 from functools import lru_cache
 
-from orchestrator.model import Node
+from orchestrator import model, powers
 from orchestrator.platforms.common.agent import AgentMachine
-from orchestrator.powers import Machine
 
 
-def groups(machine: Machine, node: Node) -> Mapping[str, str]:
+def groups(machine: powers.Machine, node: model.Node) -> Mapping[str, str]:
     """Controller ("" for version 2) → path of the container's group. OSError if the process is
     gone, or is another's. One that cannot be seen from here is looked for by a machine that can."""
     if not node.container_id:
@@ -43,7 +42,7 @@ def _groups_in(text: str, container_id: str) -> tuple[Mapping[str, str], bool]:
     return paths, inside
 
 
-def process_of(machine: Machine, node: Node) -> int:
+def process_of(machine: powers.Machine, node: model.Node) -> int:
     """The number of the container's first process on its machine. OSError if it is not known."""
     process_id = node.process_id
     if process_id is None and node.container_id and isinstance(machine, AgentMachine):

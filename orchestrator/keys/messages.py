@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from orchestrator.errors import TierbenchError
-from orchestrator.units import Words
+from orchestrator import errors, units
 
-_Error = TypeVar("_Error", bound=TierbenchError)
-_WORDS = Words()
+_Error = TypeVar("_Error", bound=errors.TierbenchError)
+_WORDS = units.Words()
 
 
 def _said(name: str, package: str = "orchestrator", file: str = "messages.yaml") -> Any:

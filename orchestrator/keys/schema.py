@@ -13,10 +13,9 @@ from typing import Annotated, Any, Final, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
-from orchestrator import tier, units
+from orchestrator import model, tier, units
 from orchestrator.keys import addresses, tier_keys
 from orchestrator.keys.strict_yaml import ReadBy, Strict
-from orchestrator.model import ClusterSpec, NodeSize, Placing
 
 
 def _as_texts(value: object) -> str:
@@ -195,7 +194,7 @@ class NodeYaml(Strict):
     disk_bytes: Annotated[Bytes, Field(ge=MIN_DISK_BYTES)] = Field(alias="disk")
 
 
-NodeKey = Annotated[NodeSize, ReadBy(NodeYaml)]
+NodeKey = Annotated[model.NodeSize, ReadBy(NodeYaml)]
 
 
 class ClusterYaml(Strict):
@@ -233,14 +232,14 @@ class ClusterYaml(Strict):
     def hosts(self) -> int:
         return len(addresses.read(self.existing.get("hosts", "")).servers)
 
-    def build(self, scale: str) -> ClusterSpec:
+    def build(self, scale: str) -> model.ClusterSpec:
         at_scale = {
             "nodes": self.nodes or max(1, self.hosts),
             "node": self.node[scale] if self.node else None,
             "node_of": {name: of[scale] for name, of in self.node_of.items() if scale in of},
             "settings_of": {n: of[scale] for n, of in self.settings_of.items() if scale in of},
         }
-        return ClusterSpec(**{**dict(self), **at_scale})
+        return model.ClusterSpec(**{**dict(self), **at_scale})
 
 
 class PlacingYaml(Strict):
@@ -261,7 +260,7 @@ class NamedTierYaml(Strict):
     tier: Any
     cluster: ClusterYaml
     platform: str | None = None
-    kubernetes: Annotated[Placing, ReadBy(PlacingYaml)] | None = None
+    kubernetes: Annotated[model.Placing, ReadBy(PlacingYaml)] | None = None
     machines: tuple[Text, ...] = ()
     client_machine: Text | None = None
 

@@ -178,9 +178,7 @@ def notes(plan: Plan) -> tuple[Note, ...]:
 def affordable_s(plan: Plan, limit: str | None) -> float | None:
     """How long the plan's things may be rented for `limit`, as `check` passed it; None: no end."""
     hourly = sum(item.amount / item.hours for item in rented(plan) if item.amount and item.hours)
-    if limit is None or not hourly:
-        return None
-    return _read(limit)[0] / hourly * 3600
+    return None if limit is None or not hourly else _read(limit)[0] / hourly * 3600
 
 
 def check(plan: Plan, limit: str | None) -> None:

@@ -15,8 +15,7 @@ from typing import Literal, cast
 import numpy as np
 import pandas as pd
 
-from orchestrator.model import Workload
-from orchestrator.units import parse_bytes
+from orchestrator import model, units
 
 Pattern = Literal["random", "sequential"]
 
@@ -32,9 +31,9 @@ DEEPER = 1.5
 MIN_LAW_POINTS = 3  # any two points lie on a line
 
 
-def file_bytes(workload: Workload) -> int:
+def file_bytes(workload: model.Workload) -> int:
     """Size of the file that is measured. ValueError where its data set gives none."""
-    return parse_bytes(workload.dataset.parameters.get("size", ""))
+    return units.parse_bytes(workload.dataset.parameters.get("size", ""))
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ _AXIS = re.compile(r"(\w+)\s+(\S+)")
 # What reads a value of each, the least and the most, and what all are multiples of.
 _AXES: Mapping[str, tuple[Callable[[str], int], int, int, int]] = {
     "read": (_whole, 0, 100, 1),
-    "block": (parse_bytes, SECTOR_BYTES, 2**30, SECTOR_BYTES),
+    "block": (units.parse_bytes, SECTOR_BYTES, 2**30, SECTOR_BYTES),
     "depth": (_whole, 1, MAX_DEPTH, 1),
     "threads": (_whole, 1, MAX_DEPTH, 1),
 }

@@ -8,11 +8,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from orchestrator import tier_catalog, units
+from orchestrator import model, tier_catalog, units
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.keys import messages, schema, strict_yaml
 from orchestrator.keys.strict_yaml import collecting, raise_all, refused
-from orchestrator.model import Profile, Workload
 from orchestrator.planning import profiles as parse
 from orchestrator.planning.overrides import Overrides
 from orchestrator.tier import Tier
@@ -44,7 +43,7 @@ def read(
     given: Overrides | None = None,
     tier_changes: Mapping[str, object] | None = None,
     texts: dict[Path, str] | None = None,
-) -> tuple[tuple[Profile, ...], tuple[Workload, ...]]:
+) -> tuple[tuple[model.Profile, ...], tuple[model.Workload, ...]]:
     """Profiles (by name, or by the path of a YAML file) and workloads, at one scale. `price_list`:
     prices that hold instead of the catalog's. `given`: keys of workloads that hold over their
     files'. `tier_changes`: keys of the tiers that are to be others than in the files. `texts`: of
@@ -60,7 +59,7 @@ def read(
     folder = root / "profiles/clusters"
     own_clusters = {name: text_of(folder / f"{name}.yaml") for name in names(folder)}
 
-    def profile(file: Path) -> Profile:
+    def profile(file: Path) -> model.Profile:
         return parse.read_profile(
             file.stem,
             text_of(file),
@@ -74,8 +73,8 @@ def read(
         )
 
     mistakes: list[Mistake] = []
-    profiles: list[Profile] = []
-    workloads: list[Workload] = []
+    profiles: list[model.Profile] = []
+    workloads: list[model.Workload] = []
     contents: dict[str, Mapping[str, Any]] = {}
     for file in _files(root / "profiles", "profile", profile_names, mistakes):
         with collecting(mistakes):

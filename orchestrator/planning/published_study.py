@@ -12,8 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from orchestrator import units
-from orchestrator.errors import Mistake
+from orchestrator import errors, units
 from orchestrator.facts import DoubtKind
 from orchestrator.keys import schema
 from orchestrator.keys.strict_yaml import Strict, parse, raise_all, unknown, validate
@@ -115,7 +114,7 @@ class Study:
 def read(where: str, name: str, text: str) -> Study:
     """`text` of the file `where`; `name`: of the campaign. UsageError: all mistakes, with paths."""
     study = validate(StudyYaml, f"{where}: ", parse(where, text))
-    raise_all([Mistake(f"{where}: {path}", what) for path, what in _mistakes(study)])
+    raise_all([errors.Mistake(f"{where}: {path}", what) for path, what in _mistakes(study)])
     plan = _plan(study, name)
     deltas = {
         (workload, tier, *FIGURES[key]): printed

@@ -5,8 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from orchestrator.errors import UsageError
-from orchestrator.facts import Varied
+from orchestrator import errors, facts
 from orchestrator.keys.messages import failure, message
 from orchestrator.model import NodeSize, Note, Plan, Profile, Workload
 from orchestrator.planning import costs, factors
@@ -67,7 +66,7 @@ def with_data(
     return with_room(profiles, largest), loads, notes
 
 
-def at_data(profile: Profile, load: Workload, value: Varied) -> Workload:
+def at_data(profile: Profile, load: Workload, value: facts.Varied) -> Workload:
     """The workload with its data at a value of `data`: a number of one of its keys, or a size.
     UsageError for a number that its data set does not have, or a size of unknown memory."""
     if value.factor == factors.DATA:
@@ -75,7 +74,7 @@ def at_data(profile: Profile, load: Workload, value: Varied) -> Workload:
     given = load.dataset.parameters
     if value.factor not in (known := [key for key in ("tables", *KEYS) if key in given]):
         key, keys = value.factor, listed(known)
-        raise failure(UsageError, "no such data", load=load.name, key=key, keys=keys)
+        raise failure(errors.UsageError, "no such data", load=load.name, key=key, keys=keys)
     parameters = {**given, value.factor: int(value.number or 0)}
     return replace(load, dataset=replace(load.dataset, parameters=parameters))
 
@@ -85,7 +84,7 @@ def _data_bytes(profile: Profile, text: str) -> float:
     if not text.strip().endswith("x"):
         return size
     if cluster.node is None:
-        raise failure(UsageError, "memory unknown", profile=profile.name, text=text)
+        raise failure(errors.UsageError, "memory unknown", profile=profile.name, text=text)
     all_memory = cluster.node.memory_bytes * cluster.nodes
     return size * all_memory / max(1, cluster.replication_factor)
 
@@ -132,7 +131,7 @@ def in_time(
         if costs.most_s(plan := plans(loads, repetitions)) <= budget_s:
             return plan
     time, least, most = map(format_seconds, (budget_s, plan.estimate_s, costs.most_s(plan)))
-    raise failure(UsageError, "too short", time=time, least=least, most=most)
+    raise failure(errors.UsageError, "too short", time=time, least=least, most=most)
 
 
 def _shorter(load: Workload, share: float) -> Workload:

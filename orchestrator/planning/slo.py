@@ -11,9 +11,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from orchestrator.errors import Mistake
+from orchestrator import errors, metrics
 from orchestrator.keys.strict_yaml import raise_all, shipped
-from orchestrator.metrics import METRICS
 from orchestrator.model import Objective, Workload
 from orchestrator.units import listed, parse_seconds
 
@@ -30,7 +29,7 @@ _EXAMPLE = "such as `new_order p99 < 50 ms` or `nopm > 25000`"
 def parse(text: str, where: str) -> tuple[Objective, ...]:
     """The clauses of `text`. UsageError with every mistake, each with its clause."""
     objectives: list[Objective] = []
-    mistakes: list[Mistake] = []
+    mistakes: list[errors.Mistake] = []
     for clause in text.split(","):
         try:
             objective = _parsed(clause)
@@ -38,7 +37,7 @@ def parse(text: str, where: str) -> tuple[Objective, ...]:
                 raise ValueError("this metric has a limit already")
             objectives.append(objective)
         except ValueError as error:
-            mistakes.append(Mistake(where, f"{clause.strip()!r}: {error}"))
+            mistakes.append(errors.Mistake(where, f"{clause.strip()!r}: {error}"))
     raise_all(mistakes)
     return tuple(objectives)
 
@@ -55,7 +54,7 @@ def _parsed(clause: str) -> Objective:
     if metric is None:
         known = f"metrics: {', '.join(WORDS)}; transaction types: {', '.join(TYPES)}"
         raise ValueError(f"unknown metric {' '.join(words)!r}; {known}")
-    unit, lower = METRICS[metric].unit, METRICS[metric].direction == "lower"
+    unit, lower = metrics.METRICS[metric].unit, metrics.METRICS[metric].direction == "lower"
     if scope != "all" and unit != "s":
         raise ValueError(f"{metric} is not measured of one transaction type")
     if lower != match["sign"].startswith("<"):
@@ -83,7 +82,7 @@ def _limit(metric: str, unit: str, text: str) -> float:
 
 def format_objective(objective: Objective) -> str:
     """`new_order p99 < 50 ms`, as it may be given again."""
-    metric = METRICS[objective.metric]
+    metric = metrics.METRICS[objective.metric]
     scope = "" if objective.scope == "all" else f"{objective.scope} "
     if metric.unit == "%":
         limit = f"< {objective.limit:.9g} %"
@@ -112,7 +111,7 @@ def applied(workloads: Sequence[Workload], text: str | None, where: str) -> tupl
         for clause in objectives
         if not any(fits(clause, load) for load in workloads if name in ("", load.name))
     ]
-    raise_all([Mistake(where, what) for what in unfit])
+    raise_all([errors.Mistake(where, what) for what in unfit])
     return tuple(replace(w, slo=_of(w, read.get("", ()), read.get(w.name, ()))) for w in workloads)
 
 

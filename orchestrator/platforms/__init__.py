@@ -2,26 +2,25 @@
 
 from collections.abc import Callable
 
-from orchestrator.errors import UnavailableError
+from orchestrator import errors, model
 from orchestrator.keys.messages import failure
-from orchestrator.model import Placing
 from orchestrator.platforms.docker import engine, many
 from orchestrator.powers import Clock, Platform
 
 
-def platforms() -> dict[str, Callable[[Clock, Placing], Platform]]:
+def platforms() -> dict[str, Callable[[Clock, model.Placing], Platform]]:
     """Returns name → function that connects. That raises UnavailableError if nothing answers."""
     return {"docker": _docker, "kubernetes": _kubernetes}
 
 
-def _docker(clock: Clock, placing: Placing) -> Platform:
+def _docker(clock: Clock, placing: model.Placing) -> Platform:
     return many.DockerMachines(clock, placing) if placing.machines else engine.DockerPlatform(clock)
 
 
-def _kubernetes(clock: Clock, placing: Placing) -> Platform:
+def _kubernetes(clock: Clock, placing: model.Placing) -> Platform:
     # Its client takes half a second to import, which every other command would wait for.
     try:
         from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
     except ModuleNotFoundError as error:
-        raise failure(UnavailableError, "no client of Kubernetes", error=error) from error
+        raise failure(errors.UnavailableError, "no client of Kubernetes", error=error) from error
     return KubernetesPlatform(clock, placing)

@@ -15,15 +15,12 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from orchestrator.errors import GateError, TierbenchError
+from orchestrator import errors, model, parts, powers
 from orchestrator.kernel import mounts
 from orchestrator.keys.messages import failure
-from orchestrator.model import Run
-from orchestrator.parts import DrainsBurst, KeepsGate, MadeOnMachines, TierMechanism
 from orchestrator.planning import durations, node_disks
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
-from orchestrator.powers import Machine, World
 from orchestrator.run import credit, observed
 from orchestrator.run.schedule import Schedule
 from orchestrator.system import files
@@ -46,7 +43,7 @@ class GatePlace:
     """A machine that runs nodes of a database. `nodes`: those, if the campaign has several
     machines."""
 
-    machine: Machine
+    machine: powers.Machine
     nodes: tuple[str, ...] = ()
 
 
@@ -81,8 +78,8 @@ class Gates:
 
     def __init__(
         self,
-        mechanisms: Mapping[str, TierMechanism],
-        world: World,
+        mechanisms: Mapping[str, parts.TierMechanism],
+        world: powers.World,
         schedule: Schedule | None = None,
         keep: Callable[[Sequence[Gate]], None] = lambda _gates: None,
         nodes: int = 1,
@@ -104,7 +101,7 @@ class Gates:
         drain = self._schedule is not None and self._schedule.plan.drain
         return self._add(tier, self.measure(tier, drain=drain, may_be_kept=True))
 
-    def after(self, run: Run) -> None:
+    def after(self, run: model.Run) -> None:
         """Takes the gates of real disks that are due after `run`. Whatever goes wrong with one is
         said and not raised: what was measured stands, and the next run of its tier takes it."""
         schedule = self._schedule
@@ -162,7 +159,7 @@ class Gates:
         """Where the gate is taken: once, where the mechanism has its disks, or on each machine that
         runs some of the nodes. Of several machines the platform decides which: nodes are then
         started there for a moment, empty."""
-        if not isinstance(self._mechanisms[tier.disk.enforcement], MadeOnMachines):
+        if not isinstance(self._mechanisms[tier.disk.enforcement], parts.MadeOnMachines):
             return (GatePlace(self._world.machine),)
         nodes = self._nodes
         if self._schedule is not None:
@@ -200,13 +197,13 @@ class Gates:
     def _measured(self, tier: Tier, place: GatePlace, thorough: bool, drain: bool) -> Gate:
         mechanism, world = self._mechanisms[tier.disk.enforcement], self._scoped()
         bursts = tier.limits.burst or (tier.wal and tier.wal.limits.burst)
-        if drain and bursts and isinstance(mechanism, DrainsBurst):
+        if drain and bursts and isinstance(mechanism, parts.DrainsBurst):
             return mechanism.drained_gate(tier, world, thorough)
-        if isinstance(mechanism, MadeOnMachines):
+        if isinstance(mechanism, parts.MadeOnMachines):
             return mechanism.gate_on((*place.nodes, "node-1")[0], tier, world, thorough)
         return mechanism.gate(tier, world, thorough)
 
-    def _scoped(self) -> World:
+    def _scoped(self) -> powers.World:
         """A world with its own names for each attempt: leftovers of one do not hinder the next."""
         self._attempts += 1
         return replace(self._world, scope=f"{self._world.scope}-g{self._attempts}")
@@ -230,14 +227,14 @@ class Gates:
     def _file(self, tier: Tier, place: GatePlace) -> Path | None:
         """Where the gate is kept. None if it is not: also if the disk of its files is not seen."""
         mechanism = self._mechanisms[tier.disk.enforcement]
-        if not isinstance(mechanism, KeepsGate):
+        if not isinstance(mechanism, parts.KeepsGate):
             return None
         identity = mechanism.gate_identity(self._world)
         platform, machine = self._world.platform, place.machine
         try:
             facts, engine = machine.facts(), platform.facts().get("ID")
             disk = mounts.disk_below(platform.folder(self._world.cache), machine)
-        except (OSError, TierbenchError):
+        except (OSError, errors.TierbenchError):
             return None
         on = (engine, machine.name, facts.kernel, facts.cpus, facts.cpu_model, facts.memory_bytes)
         flat = asdict(tier, dict_factory=in_layout)
@@ -259,8 +256,8 @@ def require_passed(gate: Gate) -> None:
         return
     misses, busy = "; ".join(_misses(gate)), " and ".join(host_load.reasons(gate))
     if busy:
-        raise failure(GateError, "busy", tier=gate.tier, misses=misses, busy=busy)
-    raise failure(GateError, "other disk", tier=gate.tier, misses=misses)
+        raise failure(errors.GateError, "busy", tier=gate.tier, misses=misses, busy=busy)
+    raise failure(errors.GateError, "other disk", tier=gate.tier, misses=misses)
 
 
 def _misses(gate: Gate) -> Iterator[str]:

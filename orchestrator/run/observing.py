@@ -19,16 +19,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from orchestrator import errors, powers
 from orchestrator.analysis.observed.demand import HOUR_S, QUANTITIES, Demand
 from orchestrator.analysis.observed.judging import CandidateAnswer, Observed
 from orchestrator.collectors.common import local
 from orchestrator.collectors.disk import DiskCollector
 from orchestrator.collectors.node_exporter import NodeExporterCollector
-from orchestrator.errors import UsageError
 from orchestrator.histories.files import DEMAND, live
 from orchestrator.keys import messages, strict_yaml
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
-from orchestrator.powers import Clock, Machine
 from orchestrator.run.telemetry import sampling
 from orchestrator.system import files, http_client, parquet
 
@@ -58,7 +57,7 @@ def of_disks(nodes: Iterable[Node], device: str) -> Iterator[Node]:
         name = _OTHERS.sub("", url or node.machine)
         own = (*node.sources.get(DISK_DEVICE, "").split(), *filter(None, [node.wal_device]))
         if not (disks := device.split("|") if device else own):
-            raise messages.failure(UsageError, "no device to read", node=name)
+            raise messages.failure(errors.UsageError, "no device to read", node=name)
         for disk in disks:
             read: dict[str, Any] = {"device": disk, "sources": {}}
             if url:
@@ -70,8 +69,8 @@ def observe(
     folder: Path,
     disks: Sequence[Node],
     length_s: float,
-    clock: Clock,
-    machines: Sequence[Machine] = (),
+    clock: powers.Clock,
+    machines: Sequence[powers.Machine] = (),
     pieces: Pieces | None = None,
     get: local.Get = http_client.get,
 ) -> Mapping[str, int]:

@@ -13,22 +13,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from orchestrator import facts, powers
 from orchestrator.analysis import comparability, results
 from orchestrator.errors import LoadError, TierbenchError, UsageError
-from orchestrator.facts import group
 from orchestrator.keys.messages import failure
 from orchestrator.load_generators.common import several
 from orchestrator.model import Note, Plan, Record, Run
 from orchestrator.parts import GoesOnMeasuring, Parts, Shared
 from orchestrator.planning.plan import as_used, interruptions
-from orchestrator.powers import World
 from orchestrator.system import files, store
 from orchestrator.units import counted, format_moment
 
 ASPECTS = ("code", "image", "machine", "kernel", "profile", "workload")
 
 
-def images(plan: Plan, parts: Parts, world: World) -> dict[str, str]:
+def images(plan: Plan, parts: Parts, world: powers.World) -> dict[str, str]:
     """The image of each database that is started here → its id, where the platform knows it."""
     ids: dict[str, str] = {}
     for profile in plan.profiles:
@@ -126,7 +125,7 @@ class Resumption:
         codes = comparability.revision(self.before), comparability.revision(now)
         if all(codes) and codes[0] != codes[1]:
             yield "code", f"tierbench {' against '.join(codes)}"
-        known, new = (group(c.fingerprint.get("images")) for c in (self.before, now))
+        known, new = (facts.group(c.fingerprint.get("images")) for c in (self.before, now))
         others = ", ".join(new.keys() - known.keys())
         unlike = [f"{tag} against {others or 'none'}" for tag in known if tag not in new]
         both = [(tag, was, new[tag]) for tag, was in known.items() if was and new.get(tag)]

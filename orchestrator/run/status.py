@@ -5,15 +5,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from orchestrator import model, powers
 from orchestrator.analysis import results
 from orchestrator.analysis.campaigns import campaign_list
 from orchestrator.analysis.decisions.decision import decisions_so_far
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.telemetry import bottlenecks, resources
-from orchestrator.model import Record, Run
 from orchestrator.planning import costs
 from orchestrator.planning.plan import TimeLeft
-from orchestrator.powers import World
 from orchestrator.system import clock, store
 from orchestrator.units import counted, format_moment, format_quantity, format_seconds
 
@@ -21,7 +20,7 @@ _SHOWN = (("throughput_per_s", "{}/s"), ("nopm", "{} NOPM"), ("latency_p99_s", "
 SILENT_S = 900.0
 
 
-def announce(campaign: Path, run: Run, world: World) -> None:
+def announce(campaign: Path, run: model.Run, world: powers.World) -> None:
     """Says what `run` gave and how its campaign stands. What fails here fails no campaign."""
     try:
         stored = store.load(campaign, tables=False)
@@ -109,7 +108,7 @@ def described(folder: Path, now_s: float) -> Iterator[str]:
     yield f"{words}: is it still running?" if silent_s > SILENT_S else words
 
 
-def _is_read(record: Record) -> bool:
+def _is_read(record: model.Record) -> bool:
     """Whether its raw files are being read: `recording` saves it before. An interrupt ends that
     phase; after a kill its folder is no longer written to."""
     return record.outcome == "interrupted" and [p.name for p in record.phases][-1:] == ["read"]

@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orchestrator.errors import TierbenchError
+from orchestrator import errors, parts
 from orchestrator.model import Cluster, Node, Phase, Sample
-from orchestrator.parts import Collector, Disks
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.machines import ClockOffset
 from orchestrator.powers import Clock, Machine, Platform
@@ -133,7 +132,7 @@ class Readings:
 
 
 def watched(
-    cluster: Cluster, disks: Disks, clients: Sequence[Node], platform: Platform
+    cluster: Cluster, disks: parts.Disks, clients: Sequence[Node], platform: Platform
 ) -> tuple[Node, ...]:
     """All nodes to sample, each with the name of its machine. `host` is the machine that they
     share; of several, each that has one of them is a node too."""
@@ -147,7 +146,7 @@ def watched(
 def _placed(node: Node, platform: Platform) -> Node:
     """A machine that cannot be told is "": telemetry is then missing, and no other's is taken."""
     if node.container is not None:
-        with suppress(TierbenchError, OSError):
+        with suppress(errors.TierbenchError, OSError):
             return replace(node, machine=platform.container(node.container).find_machine().name)
     return node
 
@@ -168,7 +167,7 @@ def _host(machine: Machine, alone: bool) -> Node:
 @contextmanager
 def sampling(
     nodes: Sequence[Node],
-    collectors: Sequence[Collector],
+    collectors: Sequence[parts.Collector],
     clock: Clock,
     machines: Sequence[Machine] = (),
     every_s: float = 1.0,
@@ -216,7 +215,7 @@ def _refresh(machines: Sequence[Machine], readings: Readings) -> None:
 
 
 def read_once(
-    nodes: Sequence[Node], collectors: Sequence[Collector], readings: Readings, clock: Clock
+    nodes: Sequence[Node], collectors: Sequence[parts.Collector], readings: Readings, clock: Clock
 ) -> None:
     """Does one tick of all collectors. What a collector gave before it failed is kept."""
     now_s = clock.now()

@@ -16,9 +16,8 @@ import psycopg
 from psycopg import conninfo, pq
 from psycopg.rows import dict_row
 
-from orchestrator.errors import RunError
+from orchestrator import errors, model
 from orchestrator.keys import messages, strict_yaml
-from orchestrator.model import TLS_IF_OFFERED, Endpoint, Tls
 from orchestrator.system.redaction import remember
 
 Row = dict[str, Any]
@@ -36,7 +35,7 @@ class Address:
     user: str
     password: str = field(repr=False)
     database: str
-    tls: Tls = TLS_IF_OFFERED
+    tls: model.Tls = model.TLS_IF_OFFERED
     certified_as: str | None = None
     connect_s: int = 10
     grace_s: float = 30.0
@@ -45,7 +44,7 @@ class Address:
         remember(self.password)
 
 
-def local(endpoint: Endpoint) -> Address:
+def local(endpoint: model.Endpoint) -> Address:
     """Returns the endpoint's address from this machine."""
     return Address(
         host=endpoint.local_host,
@@ -58,7 +57,7 @@ def local(endpoint: Endpoint) -> Address:
     )
 
 
-def of_libpq(tls: Tls) -> dict[str, Any]:
+def of_libpq(tls: model.Tls) -> dict[str, Any]:
     """As keywords of libpq; its variables are called PG and the same."""
     mode = "disable" if tls.mode == "off" else tls.mode
     files = {"sslrootcert": tls.root, "sslcert": tls.certificate, "sslkey": tls.key}
@@ -208,4 +207,4 @@ def _in_our_words(address: Address) -> Iterator[None]:
         yield
     except psycopg.Error as error:
         said = " ".join(str(error).split())
-        raise messages.failure(RunError, "SQL refused", at=address, said=said) from error
+        raise messages.failure(errors.RunError, "SQL refused", at=address, said=said) from error

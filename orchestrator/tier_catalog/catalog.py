@@ -145,7 +145,10 @@ def tiers(
         if provider in (None, provider_of(row.name))
         and _reaches(row.most.total_iops, min_iops)
         and _reaches(row.most.bytes_per_s, min_bytes_per_s)
-        and (max_latency_s is None or _below_s(row.kind) <= max_latency_s)
+        and (
+            max_latency_s is None
+            or ((row.kind.latency and row.kind.latency.below_s) or math.inf) <= max_latency_s
+        )
         and burst in (None, row.burst is not None)
         and text.lower() in f"{row.name} {row.title}".lower()
     )
@@ -168,10 +171,6 @@ def vms(
 
 def _reaches(value: int | None, least: int | None) -> bool:
     return least is None or (value is not None and value >= least)
-
-
-def _below_s(kind: DiskType) -> float:
-    return (kind.latency and kind.latency.below_s) or math.inf
 
 
 def _tiers(catalog: Catalog) -> Iterator[TierRow]:

@@ -88,9 +88,7 @@ def provisioned(rule: Provisioned, iops: int, rate: float | None) -> Limits:
 
 def io1_bytes_per_s(iops: int) -> int:
     """AWS io1: I/O of up to 256 KiB and 500 MiB/s to 32,000 IOPS, above it 16 KiB per IOPS."""
-    if iops > 32_000:
-        return iops * 16 * _KIB
-    return min(500 * _MIB, iops * 256 * _KIB)
+    return iops * 16 * _KIB if iops > 32_000 else min(500 * _MIB, iops * 256 * _KIB)
 
 
 def max_throughput(rule: rows.ThroughputRule, iops: int) -> float:

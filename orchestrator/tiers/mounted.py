@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from orchestrator import model, parts
 from orchestrator.kernel.mounts import RealDisk
-from orchestrator.model import Volume
-from orchestrator.parts import Disks, NodesData
 from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import is_here
@@ -62,7 +61,7 @@ class MountedTier:
     loading = staticmethod(restoring.loading)
 
     @contextmanager
-    def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
+    def attached(self, tier: Tier, data: parts.NodesData, world: World) -> Iterator[parts.Disks]:
         with restoring.attached(tier, data, world) as disks:
             if not (isinstance(tier.disk, RealDisks) and tier.disk.cloud):
                 yield disks
@@ -73,7 +72,7 @@ class MountedTier:
                 for share in node_places.shares(tier, nodes, world)
             ]
             cloud = cloud_metadata.recorded(answers)
-            yield Disks(disks.volumes, {**disks.facts, "cloud": cloud})
+            yield parts.Disks(disks.volumes, {**disks.facts, "cloud": cloud})
 
     def drained_gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         world.progress.note(drain.announcement(tier))
@@ -99,8 +98,8 @@ class MountedTier:
     ) -> Gate:
         folders = real_disk.folders(disk.path, ["gate"], world)
         with real_disk.watched(disk, world.machine), folders as (folder,):
-            volume = Volume(str(folder), disk.node, restored=False)
-            disks = Disks((volume,), shown)
+            volume = model.Volume(str(folder), disk.node, restored=False)
+            disks = parts.Disks((volume,), shown)
             gate = self._take(tier, disks, world, thorough=thorough, drained=drained)
             cache = host_cache(tier, volume, world) if thorough else _CACHE_NOT_TRIED
         return replace(gate, device={**gate.device, **cache})
@@ -131,7 +130,7 @@ _REGION = "256m"
 
 
 def host_cache(
-    tier: Tier, volume: Volume, world: World, start: fio_jobs.StartFio = fio_jobs.fio_on
+    tier: Tier, volume: model.Volume, world: World, start: fio_jobs.StartFio = fio_jobs.fio_on
 ) -> Mapping[str, Any]:
     """Whether reads come from a cache in front of the disk, such as a cloud host's: a guest does
     not see one, and direct I/O does not pass it by, but a region that was just read comes from it

@@ -6,10 +6,9 @@ It is for looking at a database or a load generator; its figures say nothing abo
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from orchestrator.model import Volume
+from orchestrator import model, powers
 from orchestrator.parts import Disks, NodesData, TierMechanism
 from orchestrator.planning.node_disks import node_names
-from orchestrator.powers import World
 from orchestrator.tier import DiskKind, Tier
 
 
@@ -18,10 +17,10 @@ class UnlimitedTier(TierMechanism):
     kind: DiskKind = "none"
 
     @contextmanager
-    def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
+    def attached(self, tier: Tier, data: NodesData, world: powers.World) -> Iterator[Disks]:
         nodes = node_names(len(data.sizes_bytes))
         names = [f"{world.scope}-{node}" for node in nodes]
-        volumes = tuple(Volume(name, "", restored=False, kept=False) for name in names)
+        volumes = tuple(model.Volume(name, "", restored=False, kept=False) for name in names)
         with ExitStack() as up:
             for name, node in zip(names, nodes, strict=True):
                 up.enter_context(world.platform.volume(name, "", "", node))

@@ -15,7 +15,7 @@ from statistics import fmean
 import numpy as np
 from scipy import special
 
-from orchestrator import metrics
+from orchestrator import facts, metrics
 from orchestrator.analysis import comparability, comparisons, conclusions, overload, results
 from orchestrator.analysis.conclusions import Bottleneck, Decision, Delta, Law, VariedWorkload
 from orchestrator.analysis.decisions.load_sweeps import Loads
@@ -23,7 +23,6 @@ from orchestrator.analysis.decisions.values import Causes, Values, causes_of
 from orchestrator.analysis.results import Key, RunData
 from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.telemetry import resources
-from orchestrator.facts import Question
 from orchestrator.planning.slo import format_objective
 from orchestrator.units import format_bytes, format_number, gathered
 
@@ -33,10 +32,10 @@ _READS, _MORE_READS = 0.1, 1.5  # from the disk, a transaction; and times as man
 
 def concluded(
     campaign: results.Results, of_cells: Sequence[Bottleneck], decisions: Sequence[Decision]
-) -> dict[Question, tuple[VariedWorkload, ...]]:
+) -> dict[facts.Question, tuple[VariedWorkload, ...]]:
     """What each factor of the plan does to each workload, and which loads of a sweep tiers take."""
     causes = causes_of(of_cells)
-    asked: dict[Question, type[Values]] = {"factor": Values, "load": Loads}
+    asked: dict[facts.Question, type[Values]] = {"factor": Values, "load": Loads}
     every = {question: kind.of_plan(campaign, question) for question, kind in asked.items()}
     return {
         question: tuple(_concluded(values, causes, decisions) for values in of_each.values())

@@ -15,13 +15,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from orchestrator import metrics, units
+from orchestrator import metrics, model, units
 from orchestrator.analysis import overload
 from orchestrator.analysis.conclusions import Decision, TierValues
 from orchestrator.analysis.decisions import candidates, contests, offers, reasons
 from orchestrator.analysis.decisions.values import Values
 from orchestrator.analysis.doubts import kinds
-from orchestrator.model import Objective
 from orchestrator.planning.slo import format_objective
 
 PLATEAU = 0.95  # of the highest throughput: what is above is as much
@@ -32,11 +31,11 @@ class Loads(Values):
     """A workload at the loads of a sweep, in rising order."""
 
     @cached_property
-    def slo(self) -> tuple[Objective, ...]:
+    def slo(self) -> tuple[model.Objective, ...]:
         return self.loads[0][1].slo
 
     @cached_property
-    def latencies(self) -> tuple[Objective, ...]:
+    def latencies(self) -> tuple[model.Objective, ...]:
         """The clauses that a load may be too much for."""
         return tuple(c for c in self.slo if metrics.METRICS[c.metric].direction == "lower")
 
@@ -97,7 +96,7 @@ def _usable(loads: Loads, tier: str) -> tuple[int | None, str]:
 
 
 def objective_tests(
-    loads: Loads, tier: str, place: int, objectives: Sequence[Objective]
+    loads: Loads, tier: str, place: int, objectives: Sequence[model.Objective]
 ) -> tuple[contests.ObjectiveTest, ...]:
     """Clauses of the SLO at one load, held against the runs of a tier there."""
     every = [

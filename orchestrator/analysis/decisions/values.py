@@ -6,13 +6,11 @@ from functools import cached_property
 from statistics import fmean
 from typing import Self
 
+from orchestrator import facts, model, units
 from orchestrator.analysis import conclusions, results
-from orchestrator.facts import BottleneckCause, Question, Varied
-from orchestrator.model import Workload
 from orchestrator.planning import factors, plan
-from orchestrator.units import gathered
 
-Causes = Mapping[tuple[str, str], BottleneckCause]  # of each cell, what limited it
+Causes = Mapping[tuple[str, str], facts.BottleneckCause]  # of each cell, what limited it
 
 
 def causes_of(of_cells: Sequence[conclusions.Bottleneck]) -> Causes:
@@ -25,13 +23,13 @@ class Values:
 
     campaign: results.Results
     name: str  # of the workload that is varied
-    loads: Sequence[tuple[Varied, Workload]]
+    loads: Sequence[tuple[facts.Varied, model.Workload]]
 
     @classmethod
-    def of_plan(cls, campaign: results.Results, question: Question) -> dict[str, Self]:
+    def of_plan(cls, campaign: results.Results, question: facts.Question) -> dict[str, Self]:
         """By the name of the workload of which that is asked."""
         asked = ((factors.asks(load, question), load) for load in campaign.plan.workloads)
-        every = gathered((varied.of, (varied, load)) for varied, load in asked if varied)
+        every = units.gathered((varied.of, (varied, load)) for varied, load in asked if varied)
         return {name: cls(campaign, name, loads) for name, loads in every.items()}
 
     @cached_property
@@ -58,7 +56,7 @@ class Values:
 
     def means(self, tier: str, metric: str) -> dict[int, float]:
         """Place of each value with runs that have the metric → the mean of these."""
-        figures = gathered(
+        figures = units.gathered(
             (place, figure)
             for place, runs in enumerate(self.runs(tier))
             for run in runs

@@ -4,15 +4,14 @@ from collections.abc import Mapping
 from functools import partial
 from statistics import median
 
+from orchestrator import model, units
 from orchestrator.analysis import results
 from orchestrator.analysis.doubts.validity import Doubts, doubt, named
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import conservation, disk_demand, resources
 from orchestrator.analysis.telemetry.counters import WAL_WRITTEN_BYTES, WRITTEN_BYTES
 from orchestrator.facts import GateWord, group
-from orchestrator.model import DISK_DEVICE
 from orchestrator.tier import GateCheck
-from orchestrator.units import counted, listed
 
 APART_PCT = 2.0
 COPIES_PCT = 1.0
@@ -69,7 +68,7 @@ def served(run: RunData, _: resources.Values) -> Doubts:
             late_us = late_s * 1e6
             yield doubt("host slower than the tier", disk=disk, over_pct=over_pct, late_us=late_us)
         if failed := group(own, "end").get("host_errors"):
-            yield doubt("host errors", disk=disk, failed=counted(int(failed), "request"))
+            yield doubt("host errors", disk=disk, failed=units.counted(int(failed), "request"))
         if run.record.profile.tier.disk.in_memory:
             continue  # it has no latency that the way to it is a part of
         for way, cost in disk_demand.overheads(run.record, disk).items():
@@ -91,7 +90,7 @@ def shared(run: RunData, _: resources.Values) -> Doubts:
         if len(nodes) > 1
     ]
     uses_of = _wal_uses(run).items()
-    shares += [(listed(uses), disk, "each") for disk, uses in uses_of if len(uses) > 1]
+    shares += [(units.listed(uses), disk, "each") for disk, uses in uses_of if len(uses) > 1]
     for names, disk, whom in shares:
         yield doubt("shared disk", names=names, disk=disk[-1], whom=whom)
 
@@ -163,7 +162,7 @@ def _log_elsewhere(run: RunData) -> Doubts:
     `pg_wal` may be a link, and a path another one outside of a container."""
     facts, record = results.database(run.record), run.record
     begin, measure, growth = record.phase("warm-up"), record.phase("measure"), run.telemetry.growth
-    nodes = [node for node in record.nodes if DISK_DEVICE in node.sources]
+    nodes = [node for node in record.nodes if model.DISK_DEVICE in node.sources]
     if facts.more.get("flavour") == "postgresql":
         nodes = nodes[:1]  # the log that is read is its
     log_bytes = facts.counter("wal_bytes")

@@ -6,8 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from orchestrator.facts import group
-from orchestrator.model import Record
+from orchestrator import facts, model
 
 _KEY = ["server", "statement", "query"]
 _COUNTS = ["calls", "ms", "blocks_read", "read_ms", "wal_bytes", "storage_requests"]
@@ -25,10 +24,10 @@ def grown(before: Rows, after: Rows) -> list[Any]:
     return _by_time(table).head(_KEPT).reset_index().to_dict("records")
 
 
-def pooled(records: Iterable[Record]) -> tuple[pd.DataFrame, float]:
+def pooled(records: Iterable[model.Record]) -> tuple[pd.DataFrame, float]:
     """Query → its counts in several runs together, most time first, and how long their windows
     were. Empty where no run has them."""
-    of_runs = [group(record.facts, "statements") for record in records]
+    of_runs = [facts.group(record.facts, "statements") for record in records]
     rows = [row for of_run in of_runs for row in of_run.get("most", ())]
     table = pd.DataFrame(rows, columns=["query", *_COUNTS])
     return _by_time(table), sum(of_run.get("window_s", 0.0) for of_run in of_runs)

@@ -14,18 +14,17 @@ from statistics import NormalDist
 
 import numpy as np
 
+from orchestrator import facts, units
 from orchestrator.analysis import results
 from orchestrator.analysis.prediction import simulation
 from orchestrator.analysis.results import RunData, value_of
 from orchestrator.analysis.telemetry import counters, disk_demand, machines, resources
 from orchestrator.errors import UsageError
-from orchestrator.facts import WAL_SYNC_AVG_S, WAL_SYNCS
 from orchestrator.keys.messages import failure
 from orchestrator.model import Record
 from orchestrator.planning import factors
 from orchestrator.planning.latency_quantiles import mean_s
 from orchestrator.tier import Gate, Quantiles, Tier
-from orchestrator.units import gathered
 
 COUNTED = (
     counters.READS,
@@ -89,7 +88,7 @@ def _left_s(
     was busy."""
     names = "throughput_per_s", "latency_avg_s"
     rate, took_s = (value_of(record, name) or 0.0 for name in names)
-    synced_s = results.database(record).counter(WAL_SYNC_AVG_S) or 0.0
+    synced_s = results.database(record).counter(facts.WAL_SYNC_AVG_S) or 0.0
     busy = rate * system.node_s >= BUSY * system.nodes * system.node_cpus
     for _ in range(_ROUNDS):
         simulated = simulation.simulate(system, disk)
@@ -114,7 +113,7 @@ def _system(run: RunData, disk: simulation.SimulatedDisk, cpus: float | None) ->
     """Cluster and load of a run, with the demands of its transactions."""
     record, growth = run.record, run.telemetry.growth
     rate, limits = value_of(record, "throughput_per_s"), machines.cpu_limits(record.nodes, cpus)
-    by_role = gathered((node.role, node.name) for node in record.nodes)
+    by_role = units.gathered((node.role, node.name) for node in record.nodes)
     database = [node for node in record.nodes if node.role == "database"]
     used_s = {
         role: sum(growth.per_s(name, counters.CPU_SECONDS) or 0.0 for name in names) / rate
@@ -133,7 +132,7 @@ def _system(run: RunData, disk: simulation.SimulatedDisk, cpus: float | None) ->
     done, reads, ios, read_bytes, written, waited_s, read_s = grown[-1] + 1e-9
     writes = max(ios / 100, ios - syncs * done)  # a small difference of large numbers
     _, iops, _, _ = next(disk.rates())
-    sync_s = results.database(record).counter(WAL_SYNC_AVG_S) or 0.0
+    sync_s = results.database(record).counter(facts.WAL_SYNC_AVG_S) or 0.0
     write_s = max(0.0, waited_s - syncs * done * sync_s) / writes
     ahead = iops * (write_s - mean_s(disk.write)) if iops < math.inf else 0.0
     seen = resources.gather(run, cpus).get(database[0].name, {})
@@ -173,7 +172,7 @@ def _of_log(record: Record) -> tuple[float, ...]:
     before, after = results.database_before(record), results.database(record)
     commits, *of_log = (
         max(0.0, (after.counter(name) or 0.0) - (before.counter(name) or 0.0))
-        for name in ("xact_commit", WAL_SYNCS, "wal_bytes")
+        for name in ("xact_commit", facts.WAL_SYNCS, "wal_bytes")
     )
     return tuple(n / commits if commits else 0.0 for n in of_log)
 

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from orchestrator.errors import UNREADABLE
+from orchestrator import errors, powers
 from orchestrator.model import Node, Sample
 from orchestrator.platforms.common.agent import AgentMachine
-from orchestrator.powers import Machine, Platform
 from orchestrator.system import at_once
 
 Reading = tuple[str, str, float]  # metric, unit, value
-Where = Callable[[Node], Machine]  # OSError if the node's machine is not known
+Where = Callable[[Node], powers.Machine]  # OSError if the node's machine is not known
 
 
 @dataclass(frozen=True)
@@ -28,10 +27,10 @@ class Page:
 Subject = TypeVar("Subject", Node, Page)
 
 
-def on(platform: Platform) -> Where:
+def on(platform: powers.Platform) -> Where:
     """Finds the machine of a node among those of the platform."""
 
-    def machine_of(node: Node) -> Machine:
+    def machine_of(node: Node) -> powers.Machine:
         for machine in platform.machines():
             if machine.name == node.machine:
                 return machine
@@ -56,7 +55,7 @@ def each(
                 if not 0 <= value < math.inf:  # NaN neither
                     raise ValueError(f"{metric} is {value:g}, as no counter or gauge is")
                 yield Sample(time_s, subject.name, metric, unit, value)
-        except (OSError, *UNREADABLE) as error:
+        except (OSError, *errors.UNREADABLE) as error:
             # Messages of our own stand alone; others need the kind of error, such as KeyError.
             kind = "" if type(error) is OSError else f"{type(error).__name__}: "
             failures.append(f"{subject.name}: {kind}{error}")
@@ -74,7 +73,7 @@ class OnItsMachine:
     def watched(self, node: Node) -> bool:
         return in_container(node)
 
-    def readings(self, machine: Machine, node: Node) -> Iterable[Reading]:
+    def readings(self, machine: powers.Machine, node: Node) -> Iterable[Reading]:
         """OSError if a file is not there."""
         raise NotImplementedError
 

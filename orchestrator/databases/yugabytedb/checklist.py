@@ -15,10 +15,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from orchestrator import __version__
+from orchestrator import __version__, errors
 from orchestrator.databases.yugabytedb import YugabyteDB, image, settings
 from orchestrator.databases.yugabytedb.checks import FACTS, Fact, Probe, copied, described
-from orchestrator.errors import TierbenchError, UnavailableError
 from orchestrator.keys.messages import failure, message
 from orchestrator.model import ClusterSpec, NodeSize, Volume
 from orchestrator.platforms.common.claims import RentsVolumes
@@ -90,7 +89,7 @@ def first_run(
     platform = world.platform
     classes = platform.claims.storage_classes() if isinstance(platform, RentsVolumes) else None
     if classes is not None and not any(known.is_default for known in classes):
-        raise failure(UnavailableError, "disks do not last", platform=platform.name)
+        raise failure(errors.UnavailableError, "disks do not last", platform=platform.name)
     database.check(cluster_spec, world)
     release = str(settings.read(cluster_spec)[0].version)
     with ExitStack() as up:
@@ -145,7 +144,7 @@ def finding(fact: Fact, probe: Probe) -> CheckedFact:
 
 def _of_error(fact: Fact, error: Exception, state: State) -> CheckedFact:
     seen = f"{type(error).__name__}: {error}"
-    if isinstance(error, TierbenchError):
+    if isinstance(error, errors.TierbenchError):
         seen = "\n".join(text for text in (error.what, error.evidence) if text)
     text = f"{seen}\n{fact.advice}".strip()
     return CheckedFact(fact.name, fact.claim, state, text, fact.inferred)
@@ -159,7 +158,7 @@ def passed(spec: ClusterSpec, platform: Platform, cache: Path) -> str:
     try:
         tag, file = _file(spec, platform, cache)
         content = json.loads(file.read_text()) if file is not None else {}
-    except (OSError, ValueError, TierbenchError):
+    except (OSError, ValueError, errors.TierbenchError):
         return ""
     if not _complete(content.get("confirmed", ())):
         return ""

@@ -16,9 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from orchestrator import errors, powers
+from orchestrator import errors, model, powers
 from orchestrator.keys.messages import failure
-from orchestrator.model import Cluster, Endpoint
 from orchestrator.system import at_once, sql
 
 _HEADER = re.compile(r"^-- name: (\w+); when: (\w+); holds: (.*)$", re.MULTILINE)
@@ -105,7 +104,7 @@ def restricted(statement: str, rows: Mapping[str, str], warehouses: Sequence[int
 
 def check(
     text: str,
-    endpoint: Endpoint,
+    endpoint: model.Endpoint,
     *,
     fresh: bool = False,
     seed: int = 1,
@@ -139,7 +138,7 @@ def check(
 
 def verify(
     text: str,
-    cluster: Cluster,
+    cluster: model.Cluster,
     seed: int,
     world: powers.World,
     *,

@@ -123,8 +123,7 @@ class LineConversation:
 class Ends(Protocol):
     """A container that was started for its command."""
 
-    @property
-    def name(self) -> str: ...
+    name: str
 
     def exit_code(self) -> int | None:
         """None while it runs. RunError or NodeError if it is gone."""

@@ -9,11 +9,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from orchestrator import errors
+from orchestrator import errors, guards, powers
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
-from orchestrator.guards import GuardBeats
 from orchestrator.keys.messages import failure
-from orchestrator.powers import Clock
 from orchestrator.system import at_once, host
 
 PATIENCE_S = 60.0
@@ -26,7 +24,7 @@ DEAD_S = 300.0  # a campaign that was silent for so long is dead
 
 
 def patiently(
-    call: Callable[[], Answer], clock: Clock, may_pass: Callable[[Exception], bool]
+    call: Callable[[], Answer], clock: powers.Clock, may_pass: Callable[[Exception], bool]
 ) -> Answer:
     """Calls at least twice, and until a minute has passed, while what is raised `may_pass`; then
     raises the last error as it is. A call in which nothing came for as long is not made again."""
@@ -54,7 +52,7 @@ class Answering:
     look_every_s, probe_s, _is_gone = 1.0, 5.0, False
 
     who: str
-    beats: Callable[[], GuardBeats]
+    beats: Callable[[], guards.GuardBeats]
     probe: Callable[[], object]
 
     def answers(self) -> bool:

@@ -13,8 +13,7 @@ from typing import Any
 from docker.errors import APIError
 from docker.types import Ulimit
 
-from orchestrator import powers
-from orchestrator.errors import NodeError
+from orchestrator import errors, powers
 from orchestrator.platforms.common import agent, archives, commands
 from orchestrator.platforms.common.lifecycle import passed_on, rent_s, taken_down
 from orchestrator.platforms.common.machines import Finding, LocalMachine
@@ -232,7 +231,7 @@ class DockerPlatform:
         state, handle = container.attrs["State"], self.container(spec.name)
         if not state.get("Running"):
             what = f"{spec.name} stopped as soon as it was started (exit {state.get('ExitCode')})"
-            raise NodeError(what, evidence=handle.logs(tail=30))
+            raise errors.NodeError(what, evidence=handle.logs(tail=30))
         process = int(state["Pid"])
         if spec.io_caps:
             limits.read_back(spec.io_caps, process, spec.name, self._machine)

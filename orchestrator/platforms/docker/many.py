@@ -14,10 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator import powers
+from orchestrator import model, powers
 from orchestrator.errors import RunError, TierbenchError, UsageError
 from orchestrator.keys.messages import failure
-from orchestrator.model import Placing
 from orchestrator.planning import machines
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import Finding
@@ -37,7 +36,7 @@ class DockerMachines:
     def __init__(
         self,
         clock: powers.Clock,
-        placing: Placing,
+        placing: model.Placing,
         connect: Callable[..., DockerPlatform] = DockerPlatform,
     ) -> None:
         self._clock, self._connect = clock, connect
@@ -54,7 +53,7 @@ class DockerMachines:
         known_as = machines.known_as(address) if address else THIS_COMPUTER
         return self._connect(self._clock, address, self.campaign, known_as)
 
-    def _client_of(self, placing: Placing) -> DockerPlatform:
+    def _client_of(self, placing: model.Placing) -> DockerPlatform:
         """The node's own engine where both are the same machine."""
         if placing.client_machine in placing.machines:
             return self._nodes[placing.machines.index(str(placing.client_machine))]

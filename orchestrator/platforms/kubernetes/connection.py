@@ -26,11 +26,10 @@ from kubernetes.config.incluster_config import InClusterConfigLoader
 from kubernetes.config.kube_config import KubeConfigMerger, load_kube_config
 from kubernetes.stream import ws_client
 
+from orchestrator import guards, powers
 from orchestrator.errors import NodeError, RunError, UnavailableError, UsageError
-from orchestrator.guards import GuardBeats
 from orchestrator.keys.messages import failure
 from orchestrator.platforms.common import lifecycle
-from orchestrator.powers import Clock
 from orchestrator.system.redaction import remember
 from orchestrator.units import listed
 
@@ -112,7 +111,7 @@ class Api:
     open_websocket = staticmethod(ws_client.create_websocket)
     client_of = ApiClient
 
-    def __init__(self, clock: Clock, context: str | None = None) -> None:
+    def __init__(self, clock: powers.Clock, context: str | None = None) -> None:
         self._clock = clock
         self._configuration, self.context, self.namespace = _cluster(context, self.of_pod)
         self.host = str(self._configuration.host)
@@ -126,7 +125,7 @@ class Api:
         tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
         pool["ssl_context"] = tls
         self._ahead_s = 0.0  # of the server's clock
-        self.beats, probe = GuardBeats(), partial(self._asked, "GET", "/version")
+        self.beats, probe = guards.GuardBeats(), partial(self._asked, "GET", "/version")
         self.answering = lifecycle.Answering("the cluster", lambda: self.beats, probe)
 
     def now(self) -> float:

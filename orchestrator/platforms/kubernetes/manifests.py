@@ -11,9 +11,8 @@ from typing import Any
 
 from kubernetes.utils.quantity import parse_quantity
 
-from orchestrator.errors import UnavailableError
+from orchestrator import errors, model
 from orchestrator.keys.messages import failure
-from orchestrator.model import Placing
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.claims import RentedVolume, StorageClass, VolumeSource
 from orchestrator.platforms.kubernetes import space
@@ -32,13 +31,13 @@ SHARES = {"disk": "500m", "client": "250m", "coordinator": "100m"}  # by role
 
 
 def pod(
-    spec: ContainerSpec, claims: Mapping[str, str], placing: Placing, rules: Mapping[str, Any]
+    spec: ContainerSpec, claims: Mapping[str, str], placing: model.Placing, rules: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The pod of a container. `claims`: of the volumes that its mounts name; one that has none is
     a folder that ends with the pod. `rules`: which choose its machine. UnavailableError if it asks
     for what no pod can have."""
     if spec.io_caps:
-        raise failure(UnavailableError, "no limits in a control group", container=spec.name)
+        raise failure(errors.UnavailableError, "no limits in a control group", container=spec.name)
     image, (volumes, mounts) = own_images.name_in_registry(spec.image), _volumes(spec, claims)
     # No pod joins another's network: it is on that machine, by its placement.
     network = "" if (spec.network or "").startswith(NETWORK_OF) else spec.network

@@ -246,7 +246,7 @@ class Pod:
         return "" if self._is_lost else _log(self._api, self.path, trouble.MAIN, tail)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Guest:
     """A container that was added to the pod at `path`, for one command."""
 

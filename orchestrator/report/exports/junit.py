@@ -6,9 +6,8 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from orchestrator import units
+from orchestrator import metrics, units
 from orchestrator.analysis import conclusions, results
-from orchestrator.metrics import METRICS
 from orchestrator.planning import factors
 from orchestrator.report import report_index, wording
 from orchestrator.report.exports.run_figures import MISSING, RunFigures, runs
@@ -80,7 +79,7 @@ def _comparison(delta: conclusions.Delta) -> _Case:
     if delta.overloaded:
         change = f"not compared, as {units.listed(delta.overloaded)} served too little"
     said = f"{delta.verdict}: {change}; {delta.reason}"
-    title = METRICS[delta.metric].title
+    title = metrics.METRICS[delta.metric].title
     name = f"{delta.contender} against {delta.baseline}, {scope}{title}"
     return _Case("comparisons", name, _OF_WORD[delta.verdict], delta.verdict, said)
 

@@ -12,18 +12,16 @@ from typing import Any, get_args
 from prometheus_client.core import Metric
 from prometheus_client.openmetrics.exposition import generate_latest
 
+from orchestrator import metrics, model, units
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Verdict, VerdictWord
-from orchestrator.metrics import METRICS
-from orchestrator.model import Outcome
 from orchestrator.report.exports.run_figures import MISSING, RunFigures, runs
 from orchestrator.report.prose import words
-from orchestrator.units import gathered
 
 _UNITS, _OWN = words("openmetrics.units"), words("openmetrics.families")
 # Our name → what it says, in the order in which they are written.
-_FAMILIES = {**{metric.name: metric.title for metric in METRICS.values()}, **_OWN}
-_STATES = {"run_outcome": (*get_args(Outcome), MISSING), "verdict": get_args(VerdictWord)}
+_FAMILIES = {**{metric.name: metric.title for metric in metrics.METRICS.values()}, **_OWN}
+_STATES = {"run_outcome": (*get_args(model.Outcome), MISSING), "verdict": get_args(VerdictWord)}
 _INFOS = ("decision", "doubt")  # whose labels say all
 _OF_DELTA = ("baseline", "workload", "metric", "scope")
 # Our name, labels, a value or a state, and Unix seconds.
@@ -35,7 +33,7 @@ def text(campaign: results.Results, verdict: Verdict) -> str:
     span_s = results.span_s(campaign.runs)
     last_s = span_s[1] if span_s else None
     samples = (*_of_runs(runs(campaign), last_s), *_of_verdict(verdict, last_s))
-    known = gathered((sample[0], sample) for sample in samples)
+    known = units.gathered((sample[0], sample) for sample in samples)
     every = [_family(name, known[name], campaign.name) for name in _FAMILIES if name in known]
     registry = SimpleNamespace(collect=lambda: every)  # what the library's writer asks for
     written: bytes = generate_latest(registry)  # type: ignore[no-untyped-call]

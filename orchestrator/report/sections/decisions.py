@@ -4,10 +4,9 @@ throughput and tail latency against cost per month."""
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from orchestrator import units
+from orchestrator import metrics, units
 from orchestrator.analysis import conclusions
 from orchestrator.analysis.conclusions import CellSummary, Change, Decision, Offer
-from orchestrator.metrics import METRICS
 from orchestrator.planning import factors
 from orchestrator.planning.slo import format_objective
 from orchestrator.report import prose, wording
@@ -160,7 +159,7 @@ def _measures(
     average, p99 = prose.measures("decision.new_order" if of_orders else "decision.latencies")
     latency = p99 if index.has_p99((offer.tier, workload) for offer in offers) else average
     scope, slo = "", index.campaign.plan.workload(workload).slo
-    if own := next((clause for clause in slo if METRICS[clause.metric].unit == "s"), None):
+    if own := next((clause for clause in slo if metrics.METRICS[clause.metric].unit == "s"), None):
         title, scope = format_objective(own).partition(" <")[0], own.scope
         latency = Measure(own.metric, "latency", title, "ms", 1e3)
     return (rate, ""), (latency, scope)

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from orchestrator import units
+from orchestrator import metrics, units
 from orchestrator.analysis.conclusions import Law, TierValues, VariedWorkload
-from orchestrator.metrics import METRICS
 from orchestrator.planning import factors
 from orchestrator.report import blocks, wording
 from orchestrator.report.blocks import Cell, Chart, Charts, Paragraph, Part, Section
@@ -166,7 +165,7 @@ def table(index: ReportIndex, of: VariedWorkload, tier: TierValues) -> blocks.Ta
                 cells[title] = Cell(cells[title].text, change, step.verdict)
         each = Cell("")
         if first and (own := tier.per_node.get(load)):
-            unit = METRICS[rate].unit
+            unit = metrics.METRICS[rate].unit
             shown = units.format_quantity(own, "" if unit.startswith("1/") else unit)
             each = Cell(shown, f"{100 * own / first:.0f} % of the first")
         cause = Cell(tier.causes.get(load, "").replace("_", " "))

@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from orchestrator import units
+from orchestrator import facts, units
 from orchestrator.analysis.conclusions import Bottleneck, CellSummary
 from orchestrator.analysis.figures.statements import pooled
-from orchestrator.facts import group
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Paragraph, Part, Row, Section, Table, table_of
 from orchestrator.report.prose import said, words
@@ -144,7 +143,7 @@ def statements(index: ReportIndex) -> tuple[Section, ...]:
     rows, reasons = list[Row](), dict[str, None]()
     for load, tier in ((load.name, tier) for load in index.workloads for tier in index.tiers):
         records = [run.record for run in index.finished(tier, load)]
-        whys = (str(group(each.facts, "statements").get("not_read", "")) for each in records)
+        whys = (str(facts.group(each.facts, "statements").get("not_read", "")) for each in records)
         reasons |= {why.partition(": ")[2]: None for why in whys if why}  # without the address
         table, window_s = pooled(records)
         rows += [Cell(f"{load}, {tier}", strong=True)] if len(table) else []

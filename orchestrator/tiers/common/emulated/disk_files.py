@@ -12,8 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from orchestrator.errors import TierbenchError
-from orchestrator.parts import NodesData
+from orchestrator import errors, parts
 from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import is_here, of_nodes
@@ -68,7 +67,7 @@ def snapshots(tier: Tier, sizes_bytes: Sequence[int], name: str, world: World) -
     return tuple(folder / f"{node}.img" for node in node_names(len(sizes_bytes)))
 
 
-def of_run(data: NodesData, world: World) -> tuple[DiskFile, ...]:
+def of_run(data: parts.NodesData, world: World) -> tuple[DiskFile, ...]:
     """One file per node, empty or a copy of its snapshot, in place of what a killed run left."""
     sources: Sequence[Path | None] = data.snapshots or [None] * len(data.sizes_bytes)
     folder = _disks(world)
@@ -85,7 +84,7 @@ def of_gate(placement: str, world: World) -> tuple[DiskFile, ...]:
     return (DiskFile(path, placement, size_bytes=GATE_BYTES, temporary=True),)
 
 
-def of_load(data: NodesData) -> tuple[DiskFile, ...]:
+def of_load(data: parts.NodesData) -> tuple[DiskFile, ...]:
     """The snapshots themselves, empty unless an earlier load has left them."""
     return tuple(
         DiskFile(path, path.stem, size_bytes=None if data.resumed else size_bytes)
@@ -137,7 +136,7 @@ def discard(paths: Sequence[Path], world: World) -> None:
     overwritten by the next load, or removed by `forget`."""
     program = removal.program("remove", world, [inside(paths[0].parent, world)])
     for path in paths:
-        with suppress(TierbenchError):
+        with suppress(errors.TierbenchError):
             _there(path.stem, "discard", _RUN, program, _REMOVE_S, world)
 
 

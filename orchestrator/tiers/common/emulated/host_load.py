@@ -10,10 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from orchestrator.errors import TierbenchError
+from orchestrator import errors, model, powers
 from orchestrator.kernel import block_devices, containers
-from orchestrator.model import Node, Volume
-from orchestrator.powers import Machine, World
 from orchestrator.tier import Gate
 from orchestrator.tiers.common.emulated import disk_server
 
@@ -36,7 +34,7 @@ class Reading:
     kernel: tuple[Mapping[str, float], ...] = ()
 
 
-def read(volume: Volume, world: World) -> Reading:
+def read(volume: model.Volume, world: powers.World) -> Reading:
     """The counters now. What cannot be read is left out: it explains, and decides nothing."""
     machine = _machine(volume, world)
     if machine is None:
@@ -46,23 +44,23 @@ def read(volume: Volume, world: World) -> Reading:
     if volume.server is not None and volume.server.container:
         device = volume.device.removeprefix("/dev/")
         kernel += _diskstats(device, volume.server, machine)
-        with suppress(TierbenchError, OSError):
+        with suppress(errors.TierbenchError, OSError):
             disk = disk_server.ask(volume.server.container, ("stats",), world)
         kernel += _diskstats(device, volume.server, machine)
     busy, total = cpu_ticks(machine)
     return Reading(busy, total, disk, tuple(kernel))
 
 
-def _machine(volume: Volume, world: World) -> Machine | None:
+def _machine(volume: model.Volume, world: powers.World) -> powers.Machine | None:
     """The one that serves the disk. None if it is one of several and nobody says which."""
-    with suppress(TierbenchError, OSError):
+    with suppress(errors.TierbenchError, OSError):
         if volume.server is not None and volume.server.container:
             return world.platform.container(volume.server.container).find_machine()
     machines = world.platform.machines()
     return machines[0] if len(machines) == 1 else None
 
 
-def _diskstats(device: str, server: Node, machine: Machine) -> list[dict[str, float]]:
+def _diskstats(device: str, server: model.Node, machine: powers.Machine) -> list[dict[str, float]]:
     """One reading of now, or none: every machine has devices of the same names."""
     with suppress(OSError):
         machine.refresh()
@@ -72,7 +70,7 @@ def _diskstats(device: str, server: Node, machine: Machine) -> list[dict[str, fl
     return []
 
 
-def cpu_ticks(machine: Machine) -> tuple[float, float]:
+def cpu_ticks(machine: powers.Machine) -> tuple[float, float]:
     """Busy and all ticks since boot, over all processors; (0, 0) without /proc/stat."""
     with suppress(OSError, ValueError):
         machine.refresh()

@@ -11,16 +11,14 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from orchestrator import model, parts, units
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.kernel import mounts
 from orchestrator.keys.messages import failure
-from orchestrator.model import Volume
-from orchestrator.parts import Disks
 from orchestrator.platforms.common.machines import text_of
 from orchestrator.powers import Platform, World
 from orchestrator.tier import LatencyModel
 from orchestrator.tiers.common.emulated import disk_server
-from orchestrator.units import format_bytes
 
 _CONTAINER = "tierbench-standing-"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")
@@ -161,14 +159,14 @@ def _size(
         size_bytes = asked_bytes or default_bytes
         free_bytes = world.machine.free_bytes(str(image.parent))
         if free_bytes < size_bytes:
-            has, size = map(format_bytes, (free_bytes, size_bytes))
+            has, size = map(units.format_bytes, (free_bytes, size_bytes))
             raise failure(UnavailableError, "no room", folder=image.parent, has=has, size=size)
         return size_bytes
     if not again:
         raise failure(UsageError, "data left", image=image)
     size_bytes = image.stat().st_size
     if asked_bytes not in (None, size_bytes):
-        raise failure(UsageError, "other size", image=image, size=format_bytes(size_bytes))
+        raise failure(UsageError, "other size", image=image, size=units.format_bytes(size_bytes))
     return size_bytes
 
 
@@ -197,7 +195,7 @@ def _clear(left: KnownDisk, world: World) -> None:
 @contextmanager
 def put_up(
     disk: StandingDisk, base: disk_server.Limits, world: World, latency: LatencyModel | None = None
-) -> Iterator[Disks]:
+) -> Iterator[parts.Disks]:
     """Makes the disk and mounts it. It stays, unless the block or anything before raises: then all
     of it is taken down again. `latency`: what its latencies are drawn from, if not constant."""
     image = Path(disk.image)
@@ -213,8 +211,8 @@ def put_up(
             undo.callback(_drop_folder, disk.at)
         _mount(str(ready["device"]), disk.at, world)
         undo.callback(_quietly, _unmount, disk.at, world)
-        volume = Volume(disk.at, ready["device"], restored=False, server=server)
-        yield Disks((volume,), ready)
+        volume = model.Volume(disk.at, ready["device"], restored=False, server=server)
+        yield parts.Disks((volume,), ready)
         undo.pop_all()
 
 

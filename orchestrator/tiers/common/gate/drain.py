@@ -7,9 +7,8 @@ I/Os and one for bytes; a block size at which both are at their peaks empties th
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from orchestrator.facts import GateWord
+from orchestrator import facts, powers
 from orchestrator.keys.messages import message
-from orchestrator.powers import World
 from orchestrator.tier import GateCheck, Tier
 from orchestrator.tiers.common.gate import expected
 from orchestrator.units import format_quantity, format_seconds
@@ -31,7 +30,7 @@ class Credit:
     `drained`, as the gate's `device` keeps it: how long each block size was asked for until the
     disk was at its base; `fell`: it was."""
 
-    def __init__(self, tier: Tier, world: World) -> None:
+    def __init__(self, tier: Tier, world: powers.World) -> None:
         self._tier, self._world = tier, world
         self._peak = expected.at_peak(tier)
         self.drained: list[dict[str, Any]] = []
@@ -76,7 +75,7 @@ class Credit:
                 base_per_s, per_s = drained["base_per_s"], drained["per_s"]
                 limit = f"rate after {took} of load that should have used up the burst credit"
                 limit += f", {size} KiB random read"
-                word: GateWord = "faster than declared (cache or burst)"
+                word: facts.GateWord = "faster than declared (cache or burst)"
                 tolerance_pct = 100 * (_MOST - 1)
                 yield GateCheck(limit, "1/s", base_per_s, per_s, tolerance_pct, word, "drained")
 

@@ -6,9 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.errors import GateError
-from orchestrator.model import Volume
-from orchestrator.powers import Container, World
+from orchestrator import errors, model, powers
 from orchestrator.tiers.common.emulated import disk_server
 
 _JOB_TIMEOUT_S = 600.0
@@ -22,13 +20,13 @@ Jobs = Sequence[Mapping[str, Any]]
 class FioContainer:
     """fio in a container that has the tier mounted; its jobs are `workloads/fio/*.fio`."""
 
-    container: Container
+    container: powers.Container
 
     def run(self, job: str, settings: Mapping[str, str]) -> Jobs:
         """Runs a job to its end; returns `jobs[]` of fio's JSON. GateError if fio cannot run."""
         done = self._run(job, settings)
         if done.exit_code != 0:
-            raise GateError(
+            raise errors.GateError(
                 f"fio could not run {job}: {done.err.strip()[-300:]}", evidence=done.out[-2000:]
             )
         written = self.container.exec(("cat", _OUTPUT), timeout_s=30)
@@ -46,11 +44,11 @@ class FioContainer:
         )
 
 
-StartFio = Callable[[Volume, World], AbstractContextManager["FioContainer"]]
+StartFio = Callable[[model.Volume, powers.World], AbstractContextManager["FioContainer"]]
 
 
 @contextmanager
-def fio_on(volume: Volume, world: World) -> Iterator[FioContainer]:
+def fio_on(volume: model.Volume, world: powers.World) -> Iterator[FioContainer]:
     """A container with fio and the volume, held to the volume's caps as a database would be."""
     spec = disk_server.fio_container(f"{world.scope}-gate", "client", volume, world)
     with world.platform.running(spec) as container:

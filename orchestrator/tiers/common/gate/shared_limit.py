@@ -4,9 +4,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 
-from orchestrator.facts import GateQuantity
-from orchestrator.parts import Disks
-from orchestrator.powers import World
+from orchestrator import facts, parts, powers
 from orchestrator.system import at_once
 from orchestrator.tier import GateCheck, Tier
 from orchestrator.tiers.common.gate import expected, fio_jobs
@@ -14,14 +12,14 @@ from orchestrator.tiers.common.gate import expected, fio_jobs
 # They begin and end some 0.1 s apart, in which one has all by itself.
 _RAMP, _RUNTIME = "1s", "4s"
 _TOLERANCE_PCT = 5.0
-_SIZES: tuple[tuple[GateQuantity, str, int], ...] = (
+_SIZES: tuple[tuple[facts.GateQuantity, str, int], ...] = (
     ("shared_iops", "IOPS, 4 KiB random read", 4096),
     ("shared_bandwidth", "bandwidth, 256 KiB random read", 262_144),
 )
 
 
 def checks(
-    tier: Tier, disks: Disks, world: World, start: fio_jobs.StartFio = fio_jobs.fio_on
+    tier: Tier, disks: parts.Disks, world: powers.World, start: fio_jobs.StartFio = fio_jobs.fio_on
 ) -> Iterator[GateCheck]:
     """Reads from all `disks` at once, each as deep as its own caps need. GateError if fio itself
     cannot run."""

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from orchestrator.errors import TierbenchError, UnavailableError, UsageError
+from orchestrator import errors, powers
 from orchestrator.keys.messages import failure
 from orchestrator.platforms.common.machines import HasEngines, is_here, on
-from orchestrator.powers import World
 from orchestrator.tier import NodeDisks, RealDisks, Tier
 from orchestrator.units import listed
 
@@ -64,7 +63,7 @@ def mounted(tier: Tier) -> RealDisks:
     """The tier's real disks. UsageError if it names none."""
     if isinstance(tier.disk, RealDisks) and (tier.disk.disks or tier.disk.path):
         return tier.disk
-    raise failure(UsageError, "no path", tier=tier.name)
+    raise failure(errors.UsageError, "no path", tier=tier.name)
 
 
 def chosen(tier: Tier, nodes: Sequence[str]) -> tuple[DiskPath, ...]:
@@ -107,20 +106,20 @@ def node_of(directory: Path) -> str:
 Thing = TypeVar("Thing")
 
 
-def require_here(what: str, world: World) -> None:
+def require_here(what: str, world: powers.World) -> None:
     """UnavailableError if containers run elsewhere; `what`: "`disk up` mounts a disk"."""
     if is_here(world):
         return
     names = listed([machine.name for machine in world.platform.machines()])
-    raise failure(UnavailableError, "containers elsewhere", what=what, machines=names)
+    raise failure(errors.UnavailableError, "containers elsewhere", what=what, machines=names)
 
 
-def require_one_machine(tier: Tier, world: World) -> None:
+def require_one_machine(tier: Tier, world: powers.World) -> None:
     """UnavailableError if nodes are spread over machines: real disks are looked for on one."""
     names = [machine.name for machine in world.platform.machines()]
     if len(names) > 1:
         raise failure(
-            UnavailableError, "nodes on several machines", tier=tier, machines=listed(names)
+            errors.UnavailableError, "nodes on several machines", tier=tier, machines=listed(names)
         )
 
 
@@ -129,7 +128,7 @@ class MachineShare:
     """A machine and the nodes whose disks are mounted there. `world`: the outside as if there were
     no other machine. `machine`: its name, if there are several."""
 
-    world: World
+    world: powers.World
     nodes: tuple[str, ...]
     machine: str = ""
 
@@ -138,7 +137,7 @@ class MachineShare:
         """Errors in the block say which of several machines they are about, `but` for these."""
         try:
             yield
-        except TierbenchError as error:
+        except errors.TierbenchError as error:
             name = f"{self.machine}: " if self.machine else ""
             if error not in but and not error.what.startswith(name):
                 error.what = f"{name}{error.what}"
@@ -157,7 +156,7 @@ class MachineShare:
                 raise
 
 
-def shares(tier: Tier, nodes: Sequence[str], world: World) -> tuple[MachineShare, ...]:
+def shares(tier: Tier, nodes: Sequence[str], world: powers.World) -> tuple[MachineShare, ...]:
     """The machines with the disks of these nodes: one for all, or each its own. UnavailableError as
     `require_one_machine`, if the tier does not say on which machines its disks are."""
     machines = {

@@ -11,11 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator import units
+from orchestrator import model, units
 from orchestrator.errors import Mistake, RunError, UnavailableError, UsageError, VoidError
 from orchestrator.kernel import block_devices, mounts
 from orchestrator.keys.messages import failure
-from orchestrator.model import Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import Machine, World
 from orchestrator.tier import Tier
@@ -80,9 +79,9 @@ def attached(
         yield Disks(volumes, {**MECHANISM, "disks": shown})
 
 
-def _volume(node: str, kept: Mapping[Use, tuple[Path, mounts.RealDisk]]) -> Volume:
+def _volume(node: str, kept: Mapping[Use, tuple[Path, mounts.RealDisk]]) -> model.Volume:
     folder, disk = kept[Use(node)]
-    volume = Volume(str(folder), disk.node, restored=False, kept=False)
+    volume = model.Volume(str(folder), disk.node, restored=False, kept=False)
     if Use(node, wal=True) not in kept:
         return volume
     folder, disk = kept[Use(node, wal=True)]

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orchestrator import __version__
+from orchestrator import __version__, model, powers
 from orchestrator.errors import GateError
-from orchestrator.model import Volume
 from orchestrator.planning import latency_quantiles, recorded_disk
 from orchestrator.planning.recorded_disk import RecordedBurst, RecordedDisk, RecordedLimits
-from orchestrator.powers import World
 from orchestrator.system.clock import stamp
 from orchestrator.tier import Limits, Quantiles, RealDisks, Tier
 from orchestrator.tiers.common.gate import fio_jobs, truth_gate
@@ -50,7 +48,7 @@ QUICK = RecordingEffort(2**28, rate_s=1.0, latency_s=10.0)
 
 @contextmanager
 def fio_at(
-    path: Path, file_bytes: int, world: World, allow_root_disk: bool
+    path: Path, file_bytes: int, world: powers.World, allow_root_disk: bool
 ) -> Iterator[tuple[FioContainer, dict[str, Any]]]:
     """fio in a folder of its own on the disk mounted at `path`, removed again, and what the disk
     is. Raises as `real_disk.believable` does."""
@@ -62,7 +60,7 @@ def fio_at(
     with (
         real_disk.watched(disk, world.machine),
         real_disk.folders(disk.path, ["record"], world) as (folder,),
-        fio_jobs.fio_on(Volume(str(folder), disk.node, restored=False), world) as fio,
+        fio_jobs.fio_on(model.Volume(str(folder), disk.node, restored=False), world) as fio,
     ):
         yield fio, real_disk.facts(node_places.DiskPath(where), disk, world.machine)
 
@@ -70,7 +68,7 @@ def fio_at(
 def record(
     path: Path,
     effort: RecordingEffort,
-    world: World,
+    world: powers.World,
     allow_root_disk: bool = False,
     fio_at: Callable[..., AbstractContextManager[tuple[Any, dict[str, Any]]]] = fio_at,
 ) -> RecordedDisk:
@@ -104,7 +102,7 @@ def record(
     )
 
 
-def _limits(fio: FioContainer, effort: RecordingEffort, world: World) -> RecordedLimits:
+def _limits(fio: FioContainer, effort: RecordingEffort, world: powers.World) -> RecordedLimits:
     settings = {"SIZE": str(effort.file_bytes), "RAMP": _RAMP, "RUNTIME": in_ms(effort.rate_s)}
     world.progress.step("how many requests a second", 3 * effort.rate_s)
     small = fio.run("iops", {**settings, "IODEPTH": str(_DEPTH)})
@@ -118,7 +116,7 @@ def _limits(fio: FioContainer, effort: RecordingEffort, world: World) -> Recorde
 
 
 def _latencies(
-    fio: FioContainer, effort: RecordingEffort, limits: RecordedLimits, world: World
+    fio: FioContainer, effort: RecordingEffort, limits: RecordedLimits, world: powers.World
 ) -> tuple[Quantiles, Quantiles, dict[str, int]]:
     """Quantiles of single reads and of single writes, and how many of each were timed."""
 
@@ -142,7 +140,7 @@ def _latencies(
     return read, write, {f"{way}s_timed": job[way]["lat_ns"]["N"] for way in ("read", "write")}
 
 
-def _burst(fio: FioContainer, effort: RecordingEffort, world: World) -> RecordedBurst | None:
+def _burst(fio: FioContainer, effort: RecordingEffort, world: powers.World) -> RecordedBurst | None:
     """What a load that lasts `hold_s` shows of a burst; None if its rate did not fall."""
     settings = {**random_reads(_DEPTH), "RAMP": "0", "SIZE": str(effort.file_bytes)}
     begin_s, rates = world.clock.monotonic(), list[tuple[float, float]]()
