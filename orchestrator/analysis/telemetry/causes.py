@@ -100,8 +100,7 @@ def _inside(values: Values, tier: Tier, node: str) -> Cause | None:
     roomy = full < FREE_PCT and not any(in_turn) and shares.room(values)
     # A network whose speed is not known may be full.
     if roomy and (name == "cpu_bound" or (most < MOST_PCT and name != "network_bound")):
-        cached = in_cache(values)
-        return told("in_cache" if cached else "few_sessions", values, node)
+        return told("in_cache" if in_cache(values) else "few_sessions", values, node)
     if name == "cpu_bound" and full < FREE_PCT and not any(in_turn):
         return None  # nor would more sessions help
     one_core = values.get("client_cores", 0.0) >= shares.ONE_CORE[0]
