@@ -19,6 +19,7 @@ from pathlib import Path
 
 from orchestrator.analysis.conclusions import TierValues
 from orchestrator.analysis.verdicts import judge
+from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE
 from orchestrator.system import store
 from tests import ROOT
 from tests.bench.bench_attribution import HELD_BY_SYNCS
@@ -73,7 +74,9 @@ def measure(limit: Limit, stages: Sequence[str], folder: Path, repeats: int) -> 
             *("--scale", "smoke", "--db", "postgresql", "--repeats", str(repeats)),
             *("--without", ",".join(stages), "--results", str(results)),
         ]
-    subprocess.run(command, cwd=ROOT, stdout=sys.stderr, check=True)
+    code = subprocess.run(command, cwd=ROOT, stdout=sys.stderr).returncode
+    if code not in (EXIT_DONE, EXIT_INCONCLUSIVE):  # a run that failed and was repeated is no end
+        raise SystemExit(code)
 
 
 def rows(
