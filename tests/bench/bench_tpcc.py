@@ -70,7 +70,7 @@ def main() -> int:
     arguments.add_argument("--recording", action="store_true")
     arguments.add_argument("--loads", nargs="*", choices=restores.KINDS, metavar="KIND")
     asked = arguments.parse_args()
-    console = Console()
+    console = Console(width=140)  # whole rows, also in a file
     progress = ConsoleProgress(LastingConsole(stderr=True))
     app = App(progress=progress)
     world = app.world()
