@@ -10,6 +10,7 @@ from typing import Any
 
 from orchestrator.cli import main
 from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Placing
 from orchestrator.parts import Parts
@@ -31,17 +32,19 @@ def no_engine(*_: object) -> Any:
     raise UnavailableError("no engine answers")
 
 
-def an_app(cache: Path, platform: Any = None, connect: Connect | None = None, **fields: Any) -> App:
+def an_app(
+    cache: Path, platform: Any = None, connect: Connect | None = None, **fields: Any
+) -> CampaignApp:
     """The program on this project's folder, quiet, without an engine. `platform`: what every name
     of a platform connects to; `connect`: what is called for it."""
     if connect is None:
         connect = no_engine if platform is None else lambda *_: platform
     known = dict.fromkeys(("docker", "kubernetes"), connect)
     given = {"progress": QuietProgress(), "lock": cache / "lock", **fields}
-    return App(ROOT, cache, cache / "results", platforms=lambda: known, **given)
+    return CampaignApp(ROOT, cache, cache / "results", platforms=lambda: known, **given)
 
 
-def with_parts(app: App, parts: Parts) -> App:
+def with_parts(app: CampaignApp, parts: Parts) -> CampaignApp:
     """The same with these members of the families."""
 
     def the_same(_platform: object) -> Parts:
@@ -55,6 +58,6 @@ def said_by(app: App) -> list[str]:
     return app.progress.said  # type: ignore[attr-defined, no-any-return]
 
 
-def tierbench(app: App, *words: str) -> int:
+def tierbench(app: CampaignApp, *words: str) -> int:
     """Runs a command; returns its exit code."""
     return main.exit_code(words, app)

@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from orchestrator.cli import campaign, main
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.options import Request
 from orchestrator.errors import EXIT_DONE
 from orchestrator.model import Plan
@@ -40,7 +40,7 @@ Ask = Callable[[Sequence[str]], Asked]
 
 
 @dataclass(frozen=True)
-class Planning(App):
+class Planning(CampaignApp):
     """A program that plans what it is asked for, and ends."""
 
     asked: list[Asked] = field(default_factory=list)

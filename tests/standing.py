@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.errors import RunError, UnavailableError
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
@@ -116,7 +116,7 @@ class Place:
             pass
         return disk
 
-    def app(self, **fields: Any) -> App:
+    def app(self, **fields: Any) -> CampaignApp:
         """The program of root on this machine."""
         given = {"clock": self.world.clock, "shell": self.shell, "user": 0, **fields}
         platform = None if "connect" in fields else self.engine

@@ -5,17 +5,15 @@ Nothing heavy is imported before it is used.
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import typer
@@ -23,7 +21,7 @@ import typer
 from orchestrator.cli import CACHE, IS_CHECKOUT, OWN, RESULTS, root
 from orchestrator.cli.console import ConsoleProgress, EndingProgress, LastingConsole
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
-from orchestrator.model import ClusterSpec, Placing, Plan
+from orchestrator.model import ClusterSpec, Placing
 from orchestrator.parts import Parts
 from orchestrator.powers import Clock, Platform, Shell, World
 from orchestrator.system import host
@@ -32,9 +30,6 @@ from orchestrator.system.shell import SystemShell
 from orchestrator.tier import DiskKind
 
 if TYPE_CHECKING:
-    from orchestrator.analysis.conclusions import Verdict
-    from orchestrator.analysis.results import Results
-    from orchestrator.cli.options import Request
     from orchestrator.databases.yugabytedb.checklist import CheckedFact
 
 PLATFORM = "docker"  # where nothing else is said
@@ -63,7 +58,7 @@ def _all_parts(platform: Platform | None = None) -> Parts:
 
 @dataclass(frozen=True)
 class App:
-    """The command line of one call; a test hands it one of its own."""
+    """The command line of one call."""
 
     root: Path = field(default_factory=root)
     cache: Path = field(default_factory=lambda: host.part_of(CACHE, host.name()))
@@ -176,56 +171,6 @@ class App:
         from orchestrator.databases.yugabytedb import checklist
 
         return checklist.first_run(spec, world)
-
-    def plan(self, request: Request) -> Plan:
-        """The plan of what was asked for; nothing is started."""
-        from orchestrator.cli import plans
-
-        return plans.make_plan(self, request)
-
-    def carry_out(self, plan: Plan, request: Request) -> Path:
-        """Runs the plan; returns the campaign's folder."""
-        from orchestrator.cli import campaign
-
-        return campaign.carry_out(self, plan, request)
-
-    def rehearse(self, request: Request) -> Path:
-        """Plans as asked, goes through all runs in made-up time, on parts that do nothing and
-        without Docker; returns the campaign's folder."""
-        from orchestrator.cli import campaign
-        from orchestrator.keys.schema import DRY
-        from orchestrator.planning import rehearsal
-        from orchestrator.platforms.dry import DryPlatform
-        from orchestrator.run import experiment
-        from orchestrator.system.clock import MadeUpClock
-
-        platform: Any = DryPlatform()
-        known = dict.fromkeys(self.platforms(), lambda *_: platform)
-        clock = MadeUpClock(self.clock.now())
-        with TemporaryDirectory() as cache:
-            dry = replace(self, cache=Path(cache), clock=clock, platforms=lambda: known)
-            request = replace(request, database="postgresql")  # any: none is started
-            plan = rehearsal.rehearsed(dry.plan(request))
-            self.progress.warn(rehearsal.WARNING)
-            world = replace(dry.world(), scope="tierbench")
-            parts = dry.parts(platform)
-            parts = replace(parts, collectors=tuple(c for c in parts.collectors if c.name == DRY))
-            host = asdict(world.machine.facts())
-            facts = campaign.fingerprint(self, host, rehearsal.WARNING, world)
-            return experiment.execute(plan, parts, world, request.results, facts)
-
-    def show(self, folder: Path, slo: str | None = None) -> tuple[Results, Verdict]:
-        """Judges a campaign, writes its report and prints what was found."""
-        from orchestrator import report
-        from orchestrator.cli import concluding
-
-        self.progress.step("judging and writing the report")
-        loaded, verdict, paths = concluding.conclude(folder, slo, self.cache)
-        self.progress.done()
-        files = (f"report: {path.resolve()}" for path in (paths.html, paths.markdown))
-        content = json.loads((folder / "verdict.json").read_text()) if self.out.as_json else None
-        self.out.show(content, *report.console(loaded, verdict), *files)
-        return loaded, verdict
 
 
 def require_writable(cache: Path) -> None:

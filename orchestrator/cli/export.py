@@ -12,11 +12,12 @@ from orchestrator import errors, units
 from orchestrator.cli import RESULTS
 from orchestrator.cli import options as asked
 from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 
 
 @asked.takes(in_json=True)
 def report(
-    app: App,
+    app: CampaignApp,
     campaign: asked.CampaignArgument = "latest",
     brief: bool = False,
     as_markdown: Annotated[bool, Option("--markdown")] = False,

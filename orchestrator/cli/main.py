@@ -21,6 +21,7 @@ from orchestrator import __version__, errors
 from orchestrator.cli import REHEARSALS, RESULTS, defaults
 from orchestrator.cli import options as asked
 from orchestrator.cli.app import PLATFORM, App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.commands import LazyGroup
 from orchestrator.cli.options import Compared, Measuring, Options, Request, names_in, takes
 from orchestrator.keys.messages import failure
@@ -48,7 +49,7 @@ def whole(
 @program.command()
 @takes(Options, in_json=True)
 def run(
-    app: App, profile: asked.ProfileOption, workload: asked.WorkloadOption, options: Options
+    app: CampaignApp, profile: asked.ProfileOption, workload: asked.WorkloadOption, options: Options
 ) -> None:
     """One workload on one tier: start, load, warm up, measure, report, take down."""
     request = Request(profiles=[profile], workloads=[workload], **vars(options))
@@ -58,7 +59,10 @@ def run(
 @program.command()
 @takes(Compared, in_json=True, repetitions=5)
 def compare(
-    app: App, profiles: asked.ProfilesOption, workloads: asked.WorkloadsOption, options: Compared
+    app: CampaignApp,
+    profiles: asked.ProfilesOption,
+    workloads: asked.WorkloadsOption,
+    options: Compared,
 ) -> None:
     """A whole plan: tiers × workloads × repetitions, interleaved, with deltas and a decision."""
     request = Request(profiles=names_in(profiles), workloads=names_in(workloads), **vars(options))
@@ -68,7 +72,7 @@ def compare(
 @program.command()
 @takes(in_json=True)
 def rehearse(
-    app: App,
+    app: CampaignApp,
     profiles: asked.ProfilesOption = "premium ultra",
     workloads: asked.WorkloadsOption = "point-select insert tpcc",
     scale: asked.ScaleOption = "smoke",
@@ -86,7 +90,7 @@ def rehearse(
 @program.command()
 @takes(Measuring, in_json=True)
 def resume(
-    app: App,
+    app: CampaignApp,
     campaign: asked.CampaignArgument,
     options: Measuring,
     despite: asked.DespiteOption = None,
@@ -106,7 +110,7 @@ def resume(
 @program.command()
 @takes(in_json=True)
 def analyze(
-    app: App,
+    app: CampaignApp,
     campaign: asked.CampaignArgument,
     slo: asked.SloOption = None,
     results: asked.ResultsOption = RESULTS,
@@ -213,7 +217,7 @@ def show_list(app: App) -> None:
     app.out.show(listed, *lines)
 
 
-def _carry_out(app: App, request: Request) -> None:
+def _carry_out(app: CampaignApp, request: Request) -> None:
     from orchestrator.cli import campaign, dry_run
 
     plan = app.plan(request)
@@ -229,7 +233,7 @@ def _carry_out(app: App, request: Request) -> None:
     _show(app, folder, request.fail_if_worse, request.accept_inconclusive)
 
 
-def _show(app: App, folder: Path, fail_if_worse: bool, accept_inconclusive: bool) -> None:
+def _show(app: CampaignApp, folder: Path, fail_if_worse: bool, accept_inconclusive: bool) -> None:
     """Reports a campaign that was measured now; ends with its exit code."""
     loaded, verdict = app.show(folder)
     if fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
@@ -259,10 +263,10 @@ def _complain(error: errors.TierbenchError, app: App) -> None:
 
 def main() -> NoReturn:
     """Runs the command that was given to this process."""
-    sys.exit(exit_code(sys.argv[1:], App()))
+    sys.exit(exit_code(sys.argv[1:], CampaignApp()))
 
 
-def exit_code(words: Sequence[str], app: App) -> int:
+def exit_code(words: Sequence[str], app: CampaignApp) -> int:
     """Runs the command of these words, and what it wants to have done at the end."""
     remember_environment(os.environ)
     given = replace(app, words=tuple(words), at_end=[], defaults=[])
@@ -272,7 +276,7 @@ def exit_code(words: Sequence[str], app: App) -> int:
     return code
 
 
-def _exit_code(words: Sequence[str], app: App) -> int:
+def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
     """The only place that turns errors into exit codes."""
     try:
         code = program(list(words), "tierbench", standalone_mode=False, obj=app)

@@ -11,7 +11,7 @@ from typer import Argument
 
 from orchestrator import __version__, errors
 from orchestrator.cli import RESULTS, options
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 
 if TYPE_CHECKING:
     from orchestrator.analysis.conclusions import Verdict
@@ -22,7 +22,7 @@ REFERENCE = Path("results") / "reference-azure-yugabytedb" / "study.yaml"
 
 @options.takes(in_json=True)
 def import_study(
-    app: App,
+    app: CampaignApp,
     file: Annotated[Path | None, Argument()] = None,
     results: Path = RESULTS,
     beside: Path | None = None,
@@ -46,7 +46,7 @@ def import_study(
             app.out.print(line)
 
 
-def carry_in(app: App, file: Path, results: Path) -> tuple[Study, Path]:
+def carry_in(app: CampaignApp, file: Path, results: Path) -> tuple[Study, Path]:
     """Keeps a study as a campaign; returns its folder. UsageError with all mistakes in the file."""
     from orchestrator.cli import campaign
     from orchestrator.planning import project_files, published_study

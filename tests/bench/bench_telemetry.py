@@ -30,7 +30,7 @@ from scipy.stats import t as student
 
 from orchestrator.analysis.results import RunData
 from orchestrator.cli import main as command_line
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.collectors.sessions import session_waits
 from orchestrator.model import Cluster, Node, Sample
 from orchestrator.parts import Collector, Parts
@@ -95,9 +95,9 @@ class Used:
         ]
 
 
-def switched_app(switch: Switch) -> App:
+def switched_app(switch: Switch) -> CampaignApp:
     """The program with collectors that are switched."""
-    app = App()
+    app = CampaignApp()
 
     def parts(platform: Platform | None = None) -> Parts:
         every = app.parts(platform)
@@ -157,7 +157,7 @@ def _of_children_s(process: int) -> float:
 PROGRAMS = {"docker stats": (["docker", "stats"], "dockerd"), "sar 1": (["sar", "1"], "")}
 
 
-def campaign(app: App, results: str, workload: str, seconds: float) -> RunData:
+def campaign(app: CampaignApp, results: str, workload: str, seconds: float) -> RunData:
     words = ["run", "--profile", "ultra", "--workload", workload, "--scale", "smoke"]
     words += ["--db", "postgresql", "--nodes", str(NODES), "--results", results]
     if code := command_line.exit_code([*words, "--set", f"measure={seconds:g}s"], app):
@@ -181,7 +181,7 @@ def ratios(run: RunData, switch: Switch, window: tuple[float, float]) -> list[fl
     ]
 
 
-def others_beside_a_load(app: App, results: str, workload: str) -> dict[str, float | None]:
+def others_beside_a_load(app: CampaignApp, results: str, workload: str) -> dict[str, float | None]:
     """What other programs that watch use, each on the same load."""
     found: dict[str, float | None] = {}
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.console import LastingConsole
 from orchestrator.errors import EXIT_INTERNAL, EXIT_USAGE
 from tests.apps import an_app, tierbench
@@ -89,7 +89,7 @@ def commands(draw: st.DrawFn) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CampaignApp]:
     """In a folder of its own, with a stored campaign."""
     folder, before = tmp_path_factory.mktemp("commands"), Path.cwd()
     made = build_campaign(profiles=["premium", "ultra"], workloads=["insert"], measure_s=20.0)
@@ -101,11 +101,13 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_is_known(command: str, app: App) -> None:
+def test_a_command_is_known(command: str, app: CampaignApp) -> None:
     assert tierbench(app, *command.split()) != EXIT_USAGE
 
 
 @settings(parent=relentless, max_examples=3 * PER_DOOR)
 @given(words=commands())
-def test_a_damaged_command_line_is_carried_out_or_refused(words: list[str], app: App) -> None:
+def test_a_damaged_command_line_is_carried_out_or_refused(
+    words: list[str], app: CampaignApp
+) -> None:
     assert tierbench(app, *words) != EXIT_INTERNAL, words

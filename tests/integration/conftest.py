@@ -15,6 +15,7 @@ import pytest
 
 from orchestrator.cli import main, provision
 from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.console import ConsoleProgress, LastingConsole
 from orchestrator.platforms import own_images
 from orchestrator.platforms.docker.engine import DockerPlatform
@@ -190,7 +191,7 @@ def told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     def tell(*arguments: str, **environment: str) -> tuple[int, str]:
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        code = main.exit_code(arguments, App())
+        code = main.exit_code(arguments, CampaignApp())
         said = capsys.readouterr()
         return code, said.out + said.err
 

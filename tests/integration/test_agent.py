@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from orchestrator.analysis.telemetry import resources
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import program
 from orchestrator.collectors.cgroup import CgroupCollector
 from orchestrator.collectors.machine import MachineCollector
@@ -150,7 +150,7 @@ def test_a_campaign_reads_nothing_of_this_computer_where_its_machine_is_another(
         return Path(path).read_text()
 
     monkeypatch.setattr(LocalMachine, "read", remembered)
-    app = App(platforms=lambda: {"docker": lambda clock, _: Far(clock)})
+    app = CampaignApp(platforms=lambda: {"docker": lambda clock, _: Far(clock)})
     words = ["run", "--profile", "premium", "--workload", "point-select", "--scale", "smoke"]
     more = ["--nodes", "1", "--db", "postgresql", "--results", str(tmp_path)]
     done = CliRunner().invoke(program, [*words, *more], obj=app, catch_exceptions=False)

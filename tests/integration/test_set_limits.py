@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.analysis.doubts import kinds
 from orchestrator.cli import main
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.system import store
 from tests.integration.conftest import HERE, Program
 
@@ -22,7 +22,7 @@ def test_limits_are_changed_by_command_and_recorded(
     def change(run: str, *limits: str) -> tuple[int, str]:
         """Without starting Python anew, which may take longer than the run."""
         command = ["tiers", "set", run, "--results", str(tmp_path), *limits]
-        code = main.exit_code(command, App())
+        code = main.exit_code(command, CampaignApp())
         return code, "".join(capsys.readouterr())
 
     workload = str(HERE / "workloads" / "tiny.yaml")

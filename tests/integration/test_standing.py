@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cli import main
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.model import Volume
 from orchestrator.powers import World
 from orchestrator.tiers.common.emulated import standing
@@ -28,7 +28,7 @@ CELL = {"RW": "randread", "BS": "4k", "READ_PCT": "100", "NUMJOBS": "1"}
 
 def disk(*words: str) -> int:
     """`tierbench disk …`; returns its exit code."""
-    return main.exit_code(["disk", *words], App())
+    return main.exit_code(["disk", *words], CampaignApp())
 
 
 @pytest.fixture

@@ -260,7 +260,7 @@ class Guest:
         with cluster_errors(f"looking at {self.name}"):
             pod = self.api.get(self.path)
         statuses = pod["status"].get("ephemeralContainerStatuses") or []
-        states = (one.get("state") or {} for one in statuses if one["name"] == self.name)
+        states = (of.get("state") or {} for of in statuses if of["name"] == self.name)
         if ended := next(states, {}).get("terminated"):
             return int(ended["exitCode"])
         if "running" not in trouble.main_state(pod):

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from orchestrator.cli import doctor
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.databases.yugabytedb import checklist
 from orchestrator.databases.yugabytedb.checklist import CheckedFact
 from orchestrator.errors import UnavailableError
@@ -46,13 +46,13 @@ PLACED = Placing(machines=("vm1", "vm2", "tcp://vm3:2376"), client_machine="vm1"
 
 
 @pytest.fixture
-def app(tmp_path: Path) -> App:
+def app(tmp_path: Path) -> CampaignApp:
     """The program with the platforms that there are."""
-    return replace(App(), cache=tmp_path / "cache", results=tmp_path / "results")
+    return replace(CampaignApp(), cache=tmp_path / "cache", results=tmp_path / "results")
 
 
 @dataclass(frozen=True)
-class Checking(App):
+class Checking(CampaignApp):
     """One that writes down where it would work."""
 
     begun: list[Any] = field(default_factory=list)
@@ -98,7 +98,7 @@ def clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[s
 
 
 @pytest.fixture
-def engines(app: App) -> tuple[App, dict[str | None, Engine]]:
+def engines(app: CampaignApp) -> tuple[CampaignApp, dict[str | None, Engine]]:
     """The program with engines of `machines`, and these by the word that the profile has for each.
     The first has our images."""
     made: dict[str | None, Engine] = {}
@@ -126,7 +126,10 @@ def checking(tmp_path: Path) -> Checking:
 
 
 def test_the_cluster_and_the_machines_of_a_profile_are_examined(
-    app: App, clusters: dict[str, FakeCluster], profile: Any, capsys: pytest.CaptureFixture[str]
+    app: CampaignApp,
+    clusters: dict[str, FakeCluster],
+    profile: Any,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     tierbench(app, "doctor", "--profile", profile(KUBERNETES))
     said = capsys.readouterr().out
@@ -135,14 +138,14 @@ def test_the_cluster_and_the_machines_of_a_profile_are_examined(
 
 
 def test_without_a_profile_it_is_the_current_context(
-    app: App, clusters: dict[str, FakeCluster], capsys: pytest.CaptureFixture[str]
+    app: CampaignApp, clusters: dict[str, FakeCluster], capsys: pytest.CaptureFixture[str]
 ) -> None:
     tierbench(app, "doctor", "--platform", "kubernetes")
     assert "context test" in capsys.readouterr().out and clusters["bench"].calls == []
 
 
 def test_each_engine_of_a_profile_is_examined(
-    engines: tuple[App, dict[str | None, Engine]], profile: Any, capsys: Any
+    engines: tuple[CampaignApp, dict[str | None, Engine]], profile: Any, capsys: Any
 ) -> None:
     """A campaign brings images of ours to those that lack them."""
     app, by_name = engines
@@ -178,7 +181,7 @@ def test_an_engine_elsewhere_is_not_taken_for_this_machine(tmp_path: Path) -> No
 
 
 def test_images_are_brought_to_the_cluster_of_a_profile(
-    app: App, clusters: dict[str, FakeCluster], profile: Any
+    app: CampaignApp, clusters: dict[str, FakeCluster], profile: Any
 ) -> None:
     """`setup` looks on the same machines as `doctor`."""
     engine: Any = FakePlatform(images=[own_images.BASE, *OUR_IMAGES])

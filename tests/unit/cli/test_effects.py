@@ -18,7 +18,7 @@ import pytest
 import typer
 
 from orchestrator.cli import main
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.options import Compared, Request, _options
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
@@ -229,7 +229,7 @@ def _is_begun(request: Request) -> bool:
     """Whether the campaign was begun, or only shown."""
     begun: list[Plan] = []
 
-    class Beginning(App):
+    class Beginning(CampaignApp):
         def carry_out(self, plan: Plan, *_: object) -> Path:
             begun.append(plan)
             raise typer.Exit

@@ -15,7 +15,7 @@ import pytest
 
 from orchestrator import errors
 from orchestrator.cli import main
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.errors import (
     EXIT_DONE,
@@ -59,7 +59,7 @@ def test_compare_ends_with_the_code_of_what_was_found(
     """The running is left out: its records are all that is judged."""
     made = build_campaign(workloads=["point-select"], frames=False, **shape)
 
-    class Judging(App):
+    class Judging(CampaignApp):
         def carry_out(self, *_: Any) -> Path:
             folder = store.create(tmp_path, made.plan, made.fingerprint, 1_750_000_000.0)
             for run in made.runs:
@@ -98,7 +98,7 @@ def raising(error: BaseException) -> Callable[[object], Parts]:
     return parts
 
 
-def judging(folder: Path, shape: dict[str, Any]) -> App:
+def judging(folder: Path, shape: dict[str, Any]) -> CampaignApp:
     """A program whose `analyze` and campaigns are of this shape."""
     made = build_campaign(workloads=["point-select"], frames=False, **shape)
     stored(made, folder / "results")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
 from orchestrator.report.exports import FORMATS
@@ -34,7 +34,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def export(*words: str | Path) -> int:
-    return exit_code(["export", *map(str, words)], App())
+    return exit_code(["export", *map(str, words)], CampaignApp())
 
 
 def test_the_newest_campaign_goes_to_standard_output_and_its_folder_stays_as_it_is(
@@ -69,7 +69,7 @@ def test_what_goes_into_a_ticket_is_printed_with_the_checksum_of_the_folder(
     option: str, begin: str, results: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     before = sorted(results.rglob("*"))
-    assert exit_code(["report", option, "--results", str(results)], App()) == EXIT_DONE
+    assert exit_code(["report", option, "--results", str(results)], CampaignApp()) == EXIT_DONE
     text, err = capfd.readouterr()
     assert text.startswith(begin) and err == ""
     (command,) = [line for line in text.splitlines() if line.startswith("cat plan.json")]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cli import main
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.databases.yugabytedb import flags, helm_values
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
 from orchestrator.model import ClusterSpec, NodeSize, Placing
@@ -30,7 +30,7 @@ def spec(memory_gib: float = 32, **settings: str) -> ClusterSpec:
 
 
 def tierbench(*words: str) -> int:
-    return main.exit_code(words, App())
+    return main.exit_code(words, CampaignApp())
 
 
 @pytest.mark.parametrize(

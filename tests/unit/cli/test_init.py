@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from orchestrator.cli import main
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.console import LastingConsole
 from orchestrator.errors import EXIT_DONE, UsageError
 from orchestrator.keys import strict_yaml
@@ -43,7 +43,7 @@ def root(tmp_path: Path) -> Path:
 
 def tierbench_init(root: Path, *words: str) -> None:
     """Raises what the command raises."""
-    app = App(root, out=LastingConsole(quiet=True))
+    app = CampaignApp(root, out=LastingConsole(quiet=True))
     main.program(["init", *words], standalone_mode=False, obj=app)
 
 
@@ -119,7 +119,9 @@ def test_the_file_is_named_so_that_it_is_found_from_where_one_is(
     root: Path, here: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(root if here else root.parent)
-    main.program(["init", "mine", "--tier", "azure/P15"], standalone_mode=False, obj=App(root))
+    main.program(
+        ["init", "mine", "--tier", "azure/P15"], standalone_mode=False, obj=CampaignApp(root)
+    )
     written, *_ = capsys.readouterr().out.splitlines()
     assert written == f"wrote {'' if here else f'{root}/'}profiles/mine.yaml"
     assert Path(written.removeprefix("wrote ")).is_file()
@@ -177,7 +179,7 @@ def test_what_cannot_be_a_profile_is_not_written(root: Path, words: list[str], s
     ],
 )
 def test_what_comes_next_can_end_with_0_and_has_disks_of_one_kind(
-    planned: App, capsys: pytest.CaptureFixture[str], words: list[str], follows: str
+    planned: CampaignApp, capsys: pytest.CaptureFixture[str], words: list[str], follows: str
 ) -> None:
     disk = planned.root / "disk"
     disk.mkdir()
@@ -194,7 +196,7 @@ def test_what_comes_next_can_end_with_0_and_has_disks_of_one_kind(
 
 
 def test_a_dry_run_says_where_real_and_emulated_disks_are_compared(
-    planned: App, capfd: pytest.CaptureFixture[str]
+    planned: CampaignApp, capfd: pytest.CaptureFixture[str]
 ) -> None:
     tierbench_init(planned.root, "mine", "--path", str(planned.root))
     words = ["compare", "--profiles", "mine premium ultra", "--workloads", "tpcc", "--dry-run"]
@@ -207,7 +209,7 @@ def test_a_dry_run_says_where_real_and_emulated_disks_are_compared(
 
 
 @pytest.fixture
-def planned(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> App:
+def planned(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CampaignApp:
     """The program on a project folder of its own, on a machine without an engine."""
     (root / "docker").symlink_to(ROOT / "docker")
     this_machine_has(monkeypatch, free_bytes=TIB, memory_bytes=TIB, cpus=8)
@@ -215,7 +217,7 @@ def planned(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> App:
 
 
 def test_from_init_to_a_planned_comparison(
-    planned: App, capsys: pytest.CaptureFixture[str]
+    planned: CampaignApp, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tierbench_init(planned.root, "my-disk", "--tier", "azure/P15", "--workload", "my-load")
     words = ["compare", "--profiles", "my-disk ultra", "--workloads", "my-load", "--dry-run"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from orchestrator.analysis.results import Results
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE, EXIT_USAGE, EXIT_WORSE
 from tests.campaigns import build_campaign, later, stored
@@ -41,7 +41,7 @@ def with_history(results: Path, days: int = 5) -> None:
 def tierbench(tmp_path: Path) -> Tierbench:
     def call(*words: str) -> int:
         argv = [*words, "--results", str(tmp_path)]
-        return exit_code(argv, App())
+        return exit_code(argv, CampaignApp())
 
     return call
 

@@ -15,7 +15,7 @@ import pytest
 from orchestrator.analysis.prediction.prediction import FIGURES
 from orchestrator.analysis.results import Results, finished, whole
 from orchestrator.cli import predictions
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
 from orchestrator.model import Record
@@ -54,7 +54,7 @@ def kept(folder: Path, made: Results) -> Path:
 
 
 def predict(*words: str | Path, command: str = "predict") -> int:
-    return exit_code([command, *map(str, words)], App())
+    return exit_code([command, *map(str, words)], CampaignApp())
 
 
 def test_tiers_by_their_rows_with_keys_as_in_a_profile(

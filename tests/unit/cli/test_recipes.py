@@ -23,7 +23,7 @@ import yaml
 
 import orchestrator
 from orchestrator.cli import main
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.options import Request
 from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE
 from orchestrator.model import Plan
@@ -178,7 +178,7 @@ def test_the_job_does_what_was_looked_at_before_with_the_profiles_that_it_is_giv
 
 
 @dataclass(frozen=True)
-class Given(App):
+class Given(CampaignApp):
     """A program of which the plan is given; it writes no report, which takes seconds."""
 
     given: Plan = field(default_factory=a_plan)
@@ -190,7 +190,9 @@ class Given(App):
         return store.load(folder), SimpleNamespace(deltas=(), decisions=())
 
 
-def program_of(folder: Path, profile: str, runs: int, at_s: float = 0.0, iops: int = 5000) -> App:
+def program_of(
+    folder: Path, profile: str, runs: int, at_s: float = 0.0, iops: int = 5000
+) -> CampaignApp:
     """A program whose campaigns are `runs` of `tpcc` on fake parts, on that day and disk."""
     log, clock = Log(), FakeClock()
     clock.sleep(at_s)

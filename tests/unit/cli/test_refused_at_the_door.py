@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
 from orchestrator.system import store
@@ -79,7 +79,7 @@ def test_the_lists_of_names_are_for_who_has_a_wrong_name(
 
 def test_a_margin_over_time_has_the_same_range(capsys: Any, tmp_path: Path) -> None:
     words = ("compare-results", "latest", "--margin", "nan", "--results", str(tmp_path))
-    assert tierbench(App(), *words) == EXIT_USAGE
+    assert tierbench(CampaignApp(), *words) == EXIT_USAGE
     assert "percentage" in capsys.readouterr().err
 
 
@@ -106,9 +106,9 @@ def test_names_may_be_separated_by_commas(ask: Ask) -> None:
 
 @pytest.mark.parametrize("words", [("nonesuch",), ("--vms", "nonesuch"), ("--min-iops", "9999999")])
 def test_a_catalog_without_such_a_row_says_so(words: tuple[str, ...], capsys: Any) -> None:
-    assert tierbench(App(), "tiers", *words) == EXIT_DONE
+    assert tierbench(CampaignApp(), "tiers", *words) == EXIT_DONE
     assert "the catalog has none such" in capsys.readouterr().out
-    assert tierbench(App(), "tiers", *words, "--json") == EXIT_DONE
+    assert tierbench(CampaignApp(), "tiers", *words, "--json") == EXIT_DONE
     assert json.loads(capsys.readouterr().out) == []
 
 
@@ -124,7 +124,7 @@ def stored(results: Path) -> Path:
 def test_a_campaign_is_named_by_its_folder_or_as_latest(command: str, tmp_path: Path) -> None:
     folder, shown = stored(tmp_path), []
 
-    class Showing(App):
+    class Showing(CampaignApp):
         def show(self, folder: Path, *_: Any) -> Any:
             shown.append(folder)
 
@@ -141,10 +141,10 @@ def test_a_wrong_path_is_named_and_no_other_reason(
     form = ("--format", "csv") if command == "export" else ()
     monkeypatch.setenv("COLUMNS", "300")
     words = (command, "/nonexistent", *form, "--results", str(tmp_path))
-    assert tierbench(App(), *words) == EXIT_USAGE
+    assert tierbench(CampaignApp(), *words) == EXIT_USAGE
     assert "'/nonexistent' is no campaign" in capsys.readouterr().err
     words = (command, "latest", *form, "--results", str(tmp_path))
-    assert tierbench(App(), *words) == EXIT_USAGE
+    assert tierbench(CampaignApp(), *words) == EXIT_USAGE
     assert f"no campaign in {tmp_path} yet" in " ".join(capsys.readouterr().err.split())
 
 
@@ -152,7 +152,7 @@ def test_a_wrong_path_is_named_and_no_other_reason(
 
 
 def test_a_check_without_a_server_is_unavailable(capsys: Any) -> None:
-    assert tierbench(App(), "check", "--port", "1") == EXIT_UNAVAILABLE
+    assert tierbench(CampaignApp(), "check", "--port", "1") == EXIT_UNAVAILABLE
     err = capsys.readouterr().err
     assert "--port" in err and "raw files" not in err
 
@@ -171,5 +171,5 @@ def test_a_choice_that_there_is_not_is_refused_in_plain_words(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     words = ["compare", "--profiles", "premium", "--workloads", "tpcc", "--enforcement", "mounted"]
-    assert exit_code(words, App()) == EXIT_USAGE
+    assert exit_code(words, CampaignApp()) == EXIT_USAGE
     assert "'--enforcement': 'mounted' is not one of" in capsys.readouterr().err

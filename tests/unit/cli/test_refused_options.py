@@ -10,7 +10,7 @@ import typer
 import yaml
 
 from orchestrator.cli import main
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
 from orchestrator.load_generators import keys
 from tests import ROOT
@@ -231,5 +231,5 @@ def test_an_option_that_cannot_have_an_effect_is_refused(
     command: str, option: str, words: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     monkeypatch.setenv("COLUMNS", "300")
-    assert tierbench(App(), *command.split(), *words.split()) == EXIT_USAGE
+    assert tierbench(CampaignApp(), *command.split(), *words.split()) == EXIT_USAGE
     assert option in capsys.readouterr().err

@@ -11,7 +11,7 @@ from orchestrator import report
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.cli.options import Request
 from orchestrator.databases import choose, databases
@@ -103,6 +103,6 @@ def test_the_command_ends_well_and_shows_its_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["rehearse", "--profiles", "premium", "--workloads", "point-select", "--repeats", "2"]
-    code = exit_code([*words, "--results", str(tmp_path)], App())
+    code = exit_code([*words, "--results", str(tmp_path)], CampaignApp())
     assert code == EXIT_DONE, capsys.readouterr().err
     assert WARNING in " ".join((tmp_path / "latest" / "report.md").read_text().split())

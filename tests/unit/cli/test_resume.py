@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.console import LastingConsole
 from orchestrator.cli.options import Request
 from orchestrator.errors import (
@@ -36,7 +36,7 @@ COMPARE = ("compare", "--profiles", "premium", "--workloads", "insert", "--accep
 
 
 @dataclass(frozen=True)
-class Given(App):
+class Given(CampaignApp):
     """A program of which the plan is given."""
 
     given: Plan = field(default=PLAN)
@@ -51,7 +51,7 @@ class Given(App):
         return store.load(folder), SimpleNamespace(deltas=(), decisions=())
 
 
-def program(folder: Path, log: Log | None = None, plan: Plan = PLAN, **fields: Any) -> App:
+def program(folder: Path, log: Log | None = None, plan: Plan = PLAN, **fields: Any) -> CampaignApp:
     log = log or Log()
     app = an_app(folder, FakePlatform(log))
     fields = {"clock": FakeClock(), "err": LastingConsole(file=StringIO(), width=500), **fields}
@@ -59,11 +59,11 @@ def program(folder: Path, log: Log | None = None, plan: Plan = PLAN, **fields: A
     return with_parts(Given(**known, given=plan, **fields), fake_parts(log))
 
 
-def campaign(app: App) -> Path:
+def campaign(app: CampaignApp) -> Path:
     return (app.results / "latest").resolve()
 
 
-def words(app: App, *more: str) -> tuple[str, ...]:
+def words(app: CampaignApp, *more: str) -> tuple[str, ...]:
     return (*more, "--results", str(app.results))
 
 
@@ -85,7 +85,7 @@ def test_an_interrupted_campaign_is_gone_on_with_and_reported(tmp_path: Path) ->
     assert any("1 of 4 runs are finished" in line for line in said_by(app))
 
 
-def errors(app: App) -> str:
+def errors(app: CampaignApp) -> str:
     file = app.err.file
     assert isinstance(file, StringIO)
     return file.getvalue()

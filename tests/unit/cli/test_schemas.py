@@ -20,7 +20,7 @@ import yaml
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from orchestrator.cli import validate
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
 from orchestrator.keys import strict_yaml
@@ -70,7 +70,7 @@ def errors(kind: str, content: Any) -> list[str]:
 @pytest.mark.parametrize("kind", validate.SCHEMAS)
 def test_the_kept_schema_is_the_readers(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     golden.compare(str(SCHEMAS / f"{kind}.json"), json_schemas.json_schema(kind))
-    assert exit_code(["schema", kind], App()) == EXIT_DONE
+    assert exit_code(["schema", kind], CampaignApp()) == EXIT_DONE
     assert capsys.readouterr().out == (SCHEMAS / f"{kind}.json").read_text()
 
 
@@ -86,7 +86,7 @@ def test_each_key_has_words_and_no_words_are_left_over() -> None:
 
 
 def test_a_schema_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code(["schema", "tier"], App()) == EXIT_USAGE
+    assert exit_code(["schema", "tier"], CampaignApp()) == EXIT_USAGE
     assert "profile, cluster, workload, price-list" in capsys.readouterr().err
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from orchestrator.cli import CACHE
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.errors import UnavailableError
 from orchestrator.system import host
@@ -20,7 +20,7 @@ from tests.fake_parts import fake_parts
 from tests.fakes import FakeClock, FakePlatform, Log, QuietProgress
 
 RUN = ["run", "-p", "premium", "-w", "point-select", "--db", "postgresql", "--scale", "smoke"]
-On = Callable[[str], App]
+On = Callable[[str], CampaignApp]
 
 
 @pytest.fixture
@@ -28,8 +28,8 @@ def on(tmp_path: Path) -> On:
     """The program as it starts on the machine of this name."""
     platform: Any = FakePlatform()
 
-    def started(name: str) -> App:
-        return App(
+    def started(name: str) -> CampaignApp:
+        return CampaignApp(
             ROOT,
             host.part_of(tmp_path / "cache", name),
             machine=name,
@@ -44,7 +44,7 @@ def on(tmp_path: Path) -> On:
 
 
 def test_the_program_begins_with_the_part_of_this_machine() -> None:
-    app = App()
+    app = CampaignApp()
     assert app.machine == socket.gethostname()
     assert app.cache == host.part_of(CACHE, app.machine)
 

@@ -18,7 +18,7 @@ from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import concluding, studies
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.cli.options import Request
 from orchestrator.errors import EXIT_DONE, UsageError
@@ -52,7 +52,7 @@ class Imported:
 
 @pytest.fixture(scope="module")
 def imported(tmp_path_factory: pytest.TempPathFactory) -> Imported:
-    _, folder = studies.carry_in(App(), FILE, tmp_path_factory.mktemp("study"))
+    _, folder = studies.carry_in(CampaignApp(), FILE, tmp_path_factory.mktemp("study"))
     results, verdict, paths = concluding.conclude(folder)
     text = paths.markdown.read_text().replace("\u00a0", " ")
     return Imported(folder, results, verdict, text)
@@ -126,7 +126,7 @@ def test_the_command_and_those_after_it_end_well(
     reports = []
     for command in (["import-study", *places], ["report", *places], ["analyze", "LATEST"]):
         words = [str(tmp_path / "latest") if word == "LATEST" else word for word in command]
-        code = exit_code(words, App())
+        code = exit_code(words, CampaignApp())
         assert code == EXIT_DONE, capsys.readouterr().err
         reports.append((tmp_path / "latest" / "report.md").read_text())
     assert "12 of 12 printed changes follow from its figures" in capsys.readouterr().out
@@ -248,7 +248,7 @@ def test_figures_that_cannot_all_be_true_are_doubted(tmp_path: Path) -> None:
     """A study that prints its threads is held against Little's law."""
     file = tmp_path / "study.yaml"
     file.write_text(TEXT.replace("threads: 24", "threads: 32"))
-    _, folder = studies.carry_in(App(), file, tmp_path / "results")
+    _, folder = studies.carry_in(CampaignApp(), file, tmp_path / "results")
     doubts = judge(store.load(folder)).doubts
     doubted = {doubt.run for doubt in doubts if doubt.kind == "Little's law"}
     assert doubted == {4, 5, 6, 11, 12}
@@ -272,7 +272,7 @@ def test_causes_are_named_only_where_means_carry_them(imported: Imported) -> Non
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
-        studies.carry_in(App(), tmp_path / "none.yaml", tmp_path / "results")
+        studies.carry_in(CampaignApp(), tmp_path / "none.yaml", tmp_path / "results")
     assert not (tmp_path / "results").exists()
 
 
@@ -304,7 +304,7 @@ def test_another_study_is_carried_in_and_reported(tmp_path: Path) -> None:
     """Without a size of nodes, without CPU; its percentiles are shown and its disks summed."""
     file = tmp_path / "small.yaml"
     file.write_text(SMALL)
-    study, folder = studies.carry_in(App(), file, tmp_path / "results")
+    study, folder = studies.carry_in(CampaignApp(), file, tmp_path / "results")
     _, verdict, paths = concluding.conclude(folder)
     changes = {delta.metric: delta.change_pct for delta in verdict.deltas}
     assert changes["latency_p99_s"] == pytest.approx(100)

@@ -16,7 +16,7 @@ import pytest
 
 from orchestrator.analysis import results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DIFFERS, EXIT_DONE
 from orchestrator.load_generators.sysbench import Sysbench
@@ -64,7 +64,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def verified(folder: Path) -> int:
-    return exit_code(["verify", str(folder)], App())
+    return exit_code(["verify", str(folder)], CampaignApp())
 
 
 def test_a_campaign_that_is_whole_has_no_difference(
@@ -177,7 +177,7 @@ def test_what_was_changed_is_named_with_file_and_figures(
 def test_published_figures_leave_nothing_to_count(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    exit_code(["import-study", "--results", str(tmp_path)], App())
+    exit_code(["import-study", "--results", str(tmp_path)], CampaignApp())
     capsys.readouterr()
     assert verified(tmp_path / "latest") == EXIT_DONE
     assert "published figures, which leave no raw files" in capsys.readouterr().out

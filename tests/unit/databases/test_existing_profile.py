@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.cli import campaign, plans
-from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.cli.options import Request
 from orchestrator.collectors.dry import DryCollector
@@ -296,7 +296,7 @@ def test_two_clusters_of_others_are_compared_and_that_ends_with_a_decision(
     )
     outside = fake_world(cache=tmp_path / "cache")
 
-    class Attached(App):
+    class Attached(CampaignApp):
         def carry_out(self, plan: Plan, *_: Any) -> Path:
             return experiment.execute(plan, parts, outside, tmp_path / "results", {})
 

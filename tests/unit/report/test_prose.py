@@ -23,7 +23,8 @@ def named_in_code() -> set[str]:
         for file in MODULES
         if file.is_relative_to(PACKAGE / "report")
         for call in nodes(file)
-        if isinstance(call, ast.Call) and ast.unparse(call.func) in ("said", "words", "measures")
+        if isinstance(call, ast.Call)
+        and ast.unparse(call.func).removeprefix("prose.") in ("said", "words", "measures")
         for text in ast.walk(call.args[0])
         if isinstance(text, ast.Constant) and isinstance(text.value, str)
     }

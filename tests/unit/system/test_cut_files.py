@@ -17,6 +17,7 @@ from orchestrator import tier_catalog
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import concluding as command
 from orchestrator.cli.app import App
+from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import program
 from orchestrator.errors import UsageError
 from orchestrator.model import Note
@@ -106,7 +107,7 @@ def test_the_report_names_all_that_was_cut(sound: Path, tmp_path: Path) -> None:
     files = [one for one in FILES if not one.startswith(("plan", "verdict", f"{RUN}/record"))]
     for file in files:
         (folder / file).write_bytes((folder / file).read_bytes()[:-7])
-    done = CliRunner().invoke(program, ["analyze", str(folder)], obj=App())
+    done = CliRunner().invoke(program, ["analyze", str(folder)], obj=CampaignApp())
     assert done.exception is None, done.output
     report = (folder / "report.md").read_text()
     assert [file for file in files if file not in report] == []
