@@ -13,8 +13,7 @@ TierbenchError                  70  catch this to catch all of ours
 │       └── UnfinishedError      2  its loader failed, and can go on in the same database
 └── InterruptedByUser          130  Ctrl-C or a polite kill
 
-Exceptions carry facts and never act. `advice` says what to do next.
-"""
+Exceptions carry facts and never act. `advice` says what to do next."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,6 @@
 """Words and facts that records keep and that other parts read: closed sets, and typed groups.
 
-Readers decide by these words and attributes, never by a sentence or by a key of their own.
-"""
+Readers decide by these words and attributes, never by a sentence or by a key of their own."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -155,8 +154,7 @@ class DatabaseFacts(_Group):
     measuring began, by the names above.
     `checkpoints_s`: when each checkpoint was complete (Unix seconds), if it says so. Where a copy
     is nothing but its bytes: `given_bytes`, of payload, that each node has been given since it was
-    started, and `bytes_of_copy`, that a byte of it takes on a disk.
-    """
+    started, and `bytes_of_copy`, that a byte of it takes on a disk."""
 
     version: str | None = None
     version_asked: str | None = None
@@ -196,8 +194,7 @@ class GeneratorFacts(_Group):
     the first the last of them began. `bytes_per_transaction`: of the rows that one carries, which
     are its `payload`: "written", "read" or "sorted"; `ends_with_work`: whether the window ended
     with the last of them. `windows`: of one that measures in several, of each `start_s`, `end_s`
-    (Unix seconds), and all `read_bytes` and `written_bytes` that it counted between these.
-    """
+    (Unix seconds), and all `read_bytes` and `written_bytes` that it counted between these."""
 
     version: str | None = None
     recorded_transactions: float | None = None
@@ -225,8 +222,7 @@ class IdentityFacts(_Group):
     `scripts`: hash of the generator's scripts. `images`: role of a container ("database",
     "client", "disk") → first digits of its image's id. `file_systems`: node → kind and mount
     options of the file system on its disk. `machine_types`: node → the cloud's name for the kind of
-    its machine, as Kubernetes has it. What could not be read is absent.
-    """
+    its machine, as Kubernetes has it. What could not be read is absent."""
 
     scripts: str | None = None
     images: Mapping[str, Any] = field(default_factory=dict)

@@ -1,7 +1,6 @@
 """The metrics, each with its unit, its good direction and the words a report uses for it.
 
-One table, so that a metric is named the same in records, tables, charts and verdicts.
-"""
+One table, so that a metric is named the same in records, tables, charts and verdicts."""
 
 import math
 from dataclasses import dataclass

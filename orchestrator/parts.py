@@ -3,8 +3,7 @@
 One that inherits from its protocol need not have the methods in which it has nothing to do. Members
 touch the outside only through `World`. A tier mechanism and a database keep nothing between calls:
 what they learn is in the `Disks` or `Cluster` that they yield. What only some members can do is a
-protocol of its own, tested with `isinstance`.
-"""
+protocol of its own, tested with `isinstance`."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -209,8 +208,7 @@ class Result:
 
     intervals: time_s (Unix), phase, throughput_per_s, latency_avg_s, latency_p50_s, latency_p95_s,
     latency_p99_s, errors. latencies: start_s, latency_s, queue_s, type, outcome, retries, sqlstate:
-    tables in order of start, read anew at each iteration.
-    """
+    tables in order of start, read anew at each iteration."""
 
     measurements: tuple[Measurement, ...]
     intervals: Any

@@ -1,8 +1,7 @@
 """The outside powers, as protocols: clock, shell, platform, progress. No implementation here.
 
 `World` is made once, in `cli`, and passed down; tests make it from fakes. Only its members read
-the clock, start a process or a container.
-"""
+the clock, start a process or a container."""
 
 from __future__ import annotations
 
@@ -77,8 +76,7 @@ class ContainerSpec:
     nodes are spread over the machines; "" runs on any.
 
     `capabilities`: all that it has of root's (without CAP_), and it gains no others; it is in no
-    network then unless `network` names one, as far as the platform can. None: the engine's own.
-    """
+    network then unless `network` names one, as far as the platform can. None: the engine's own."""
 
     name: str
     image: str

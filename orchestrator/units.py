@@ -1,8 +1,7 @@
 """Quantities as people write them ("10GiB", "125MB/s", "2ms") to base units and back.
 
 Base units everywhere inside: seconds, bytes, bytes per second, plain counts. This module is the
-only parser and the only formatter of quantities.
-"""
+only parser and the only formatter of quantities."""
 
 import re
 import reprlib

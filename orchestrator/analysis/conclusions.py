@@ -1,7 +1,6 @@
 """The nouns of judging: what `analysis` concludes from records, as verdict.json holds it.
 
-Units stand in a field's name, as in `orchestrator.model`; `_pct` is percent of 100.
-"""
+Units stand in a field's name, as in `orchestrator.model`; `_pct` is percent of 100."""
 
 import math
 from collections.abc import Mapping

@@ -1,8 +1,7 @@
 """Whether work in open loop was served as fast as it came in, and one rate for all tiers. Pure.
 
 What fell due in the window and did not end in it is what the queue grew by. Such a tier is
-overloaded at that rate, which is a verdict of its own: its latency is compared with nothing.
-"""
+overloaded at that rate, which is a verdict of its own: its latency is compared with nothing."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence

@@ -33,8 +33,7 @@ class RunData:
         latency_p95_s, latency_p99_s, errors: one row per second; its columns alone if none is left.
     sampled: counters as read, of which there may be more than memory should hold.
     transactions: reads all transactions (see `transactions.py`), of which there may be more than
-        memory holds, as tables in order of start, anew at each call; none if the run kept none.
-    """
+        memory holds, as tables in order of start, anew at each call; none if the run kept none."""
 
     record: Record
     intervals: pd.DataFrame

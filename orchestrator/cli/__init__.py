@@ -1,8 +1,7 @@
 """The command line: commands, progress on the console, set-up of a machine.
 
 Files that the program reads beside its code are in its checkout, or came with a wheel. There the
-user's own stay in the folder in which a command is given, and the cache where XDG says.
-"""
+user's own stay in the folder in which a command is given, and the cache where XDG says."""
 
 import hashlib
 import os

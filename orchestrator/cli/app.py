@@ -1,7 +1,6 @@
 """What the commands are given: folders, console, and what they reach outside of this program.
 
-Nothing heavy is imported before it is used.
-"""
+Nothing heavy is imported before it is used."""
 
 from __future__ import annotations
 

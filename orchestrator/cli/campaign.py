@@ -1,7 +1,6 @@
 """A campaign from request to report: what the commands share.
 
-request → plan (`plans`, nothing started) → runs, records (experiment) → verdict, report (files)
-"""
+request → plan (`plans`, nothing started) → runs, records (experiment) → verdict, report (files)"""
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence

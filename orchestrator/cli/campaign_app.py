@@ -1,7 +1,6 @@
 """An App that carries campaigns out: what the commands of a campaign are given.
 
-A test hands the command line one of its own. Nothing heavy is imported before it is used.
-"""
+A test hands the command line one of its own. Nothing heavy is imported before it is used."""
 
 from __future__ import annotations
 

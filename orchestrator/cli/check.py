@@ -1,7 +1,6 @@
 """`tierbench check`: whether the TPC-C-derived data of a database are consistent.
 
-A campaign checks after each of its runs; this command checks any database that can be reached.
-"""
+A campaign checks after each of its runs; this command checks any database that can be reached."""
 
 import os
 from collections.abc import Mapping

@@ -1,7 +1,6 @@
 """Commands that are imported when one is named: until then a table says where each is.
 
-So `--help` and the completion of a name come at once, whatever a command needs for its work.
-"""
+So `--help` and the completion of a name come at once, whatever a command needs for its work."""
 
 import re
 from collections.abc import Iterator

@@ -3,8 +3,7 @@
 On a terminal the current step is one line with a spinner and the time left; elsewhere (a log, CI)
 each line has the time of day, and a step that only goes on is told once a minute. Passwords and
 control characters reach neither. Nothing here is part of a result, so nothing here ends a campaign:
-a terminal that went away, or a pipe that nobody reads any more, is ignored.
-"""
+a terminal that went away, or a pipe that nobody reads any more, is ignored."""
 
 import json
 import os

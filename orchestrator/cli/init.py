@@ -1,8 +1,7 @@
 """`tierbench init`: a first profile and a first workload, with comments that explain their keys.
 
 What a comment shows behind `#` can be taken as it is: it is a key with a value that works. Nothing
-is overwritten.
-"""
+is overwritten."""
 
 import re
 from collections.abc import Mapping, Sequence

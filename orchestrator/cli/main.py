@@ -2,8 +2,7 @@
 
 Exit codes: 0 done · 1 a contender is worse (only with --fail-if-worse), or `verify` found a
 difference · 2 inconclusive or invalid runs · 64 bad profile or arguments · 69 something needed is
-unavailable · 70 our own fault · 130 interrupted.
-"""
+unavailable · 70 our own fault · 130 interrupted."""
 
 import os
 import sys

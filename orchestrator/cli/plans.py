@@ -1,7 +1,6 @@
 """What was asked for, with the files that it names → the plan of a campaign. Nothing is started.
 
-read and bind → choose databases → window → order → price: each step takes the draft further.
-"""
+read and bind → choose databases → window → order → price: each step takes the draft further."""
 
 import contextlib
 import math

@@ -31,8 +31,7 @@ def update(
     """Asks a provider for its list prices and writes a list that profiles then use.
 
     Of the disks and virtual machines of the catalog. AWS answers with a file of hundreds of
-    megabytes for a region. Google Cloud has no such service that answers without an account.
-    """
+    megabytes for a region. Google Cloud has no such service that answers without an account."""
     from orchestrator.planning import project_files
     from orchestrator.tier_catalog import aws_prices, azure_prices
     from orchestrator.tier_catalog import prices as prices_of

@@ -1,8 +1,7 @@
 """Provides what a first campaign needs: a Docker engine, the base image, our images.
 
 Each step first looks whether it is already done, so a second call costs next to nothing. If a step
-cannot be done here, the error says exactly what to install or load.
-"""
+cannot be done here, the error says exactly what to install or load."""
 
 import os
 import platform

@@ -3,8 +3,7 @@
 
 Keys, types, units and ranges are in a schema, so that an editor can complete and mark them. What
 several keys must be to each other, and whether a name is known, only reading the file tells. Tests
-make it from the records that read such files, and hold it against them.
-"""
+make it from the records that read such files, and hold it against them."""
 
 from collections.abc import Mapping
 from pathlib import Path

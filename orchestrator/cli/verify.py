@@ -2,8 +2,7 @@
 
 Each file is held against its checksum, then each link is made again: raw files → `record.json` and
 `latencies.parquet`, by the reader that made them; `latencies.parquet` → throughput and percentiles,
-by counting alone; and `record.json` → the cells of `verdict.json`. Nothing is written.
-"""
+by counting alone; and `record.json` → the cells of `verdict.json`. Nothing is written."""
 
 import json
 import math

@@ -1,8 +1,7 @@
 """Counters of each node's block devices, from /proc/diskstats of its machine.
 
 Counters of a disk that only holds WAL begin with `wal_`. Every machine has devices of the same
-names, so the node's process must be on its machine too, unless the machine itself is the node.
-"""
+names, so the node's process must be on its machine too, unless the machine itself is the node."""
 
 from collections.abc import Iterable
 

@@ -7,8 +7,7 @@ cores only the busiest since the last reading is kept, as a gauge: counters of e
 hundred samples a second of a large machine, and a thread moves between cores, so the growth over a
 window would not show it.
 Pressure "some": time in which at least one task waited (Documentation/accounting/psi.rst); a kernel
-without it gives no such sample.
-"""
+without it gives no such sample."""
 
 import contextlib
 from collections.abc import Iterable

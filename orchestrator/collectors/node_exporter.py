@@ -4,8 +4,7 @@ For nodes of an existing cluster, whose /proc cannot be read from here. Metrics 
 the local collectors use, so that no reader needs to know the difference. The whole machine counts
 as the node. `sources` of a node: "node-exporter" is the base URL, "disk-device" the devices (as in
 /proc/diskstats, with spaces between) that hold its data, of which the sum is taken,
-"node-exporter-pressure" the URL again if it counts pressure.
-"""
+"node-exporter-pressure" the URL again if it counts pressure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial

@@ -2,8 +2,7 @@
 
 One session of its own, opened at the first reading, which is before the warm-up. A busy server
 answers late, and the sampler must not wait for it: what has not come is picked up at a later tick.
-Names of wait events: PostgreSQL's manual, "Wait Events"; releases spell some in other cases.
-"""
+Names of wait events: PostgreSQL's manual, "Wait Events"; releases spell some in other cases."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait

@@ -4,8 +4,7 @@ For nodes whose `sources` name their servers. Every five seconds, because the se
 answer of some ten kilobytes from thousands of counters, and reading more often would disturb what
 is measured. Histograms are not reset by reading: other readers would miss the difference.
 A node's name stands for its tablet server's counters, those of YSQL and, with `master_` before
-them, those of its master's log, which lies on the same disk.
-"""
+them, those of its master's log, which lies on the same disk."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial

@@ -43,8 +43,7 @@ def choose(
 
     `known`: all names. `proven`, called only for `auto`: where and when the checklist passed, or an
     empty text. `problem`: why YugabyteDB did not start although it passed. UsageError for a name
-    that is no database to measure.
-    """
+    that is no database to measure."""
     if name == AUTO and problem:
         text = f"the database is PostgreSQL: YugabyteDB did not start ({problem})"
         return Choice(FALLBACK, Note("fallback database", text))

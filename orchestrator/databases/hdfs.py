@@ -3,8 +3,7 @@ them one name node, which has none.
 
 The name node's files are on its machine's own disk; node 1's disk has a copy of them, written when
 the cluster is stopped cleanly, so that kept disks hold all that a start needs. Data nodes sync each
-block when it is closed: without that a write would end in memory.
-"""
+block when it is closed: without that a write would end in memory."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager

@@ -1,8 +1,7 @@
 """No database: one container on the tier's disk, in which fio runs alone.
 
 For workloads that measure only the disk. It takes one disk, has no endpoint, and no limit on
-processors and memory, so that only the disk limits. Needs our image `disk`, which has fio.
-"""
+processors and memory, so that only the disk limits. Needs our image `disk`, which has fio."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -2,8 +2,7 @@
 
 Its nodes are containers in which only the jobs run, each with a share of the load: the client's
 side. Each run has a folder of its own in the store, removed at its end. What signs in is in the
-environment of this program and of the jobs, and nowhere else.
-"""
+environment of this program and of the jobs, and nowhere else."""
 
 import os
 import re

@@ -1,7 +1,6 @@
 """Readings of the servers' own web pages: name nodes at :9870, data nodes at :9864, plain HTTP.
 
-A failed reading is an OSError, as is a page of another form.
-"""
+A failed reading is an OSError, as is a page of another form."""
 
 import json
 import re

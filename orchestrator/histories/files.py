@@ -3,8 +3,7 @@
 sar counts reads, writes and discards together in `tps`, so reads and writes are not known apart,
 and I/Os are an upper figure where a file system discards. iostat's first record is since the start
 of the machine, and says nothing of a second; its times are whole seconds, of which one is left out
-now and then, because a record takes a little longer: each is of the mean distance between two.
-"""
+now and then, because a record takes a little longer: each is of the mean distance between two."""
 
 import io
 import json

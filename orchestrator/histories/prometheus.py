@@ -4,8 +4,7 @@
 it answers at times of its own from the last sample within five minutes, so that a lost scrape looks
 like a pause and then like a burst, and it refuses more than 11,000 points
 (https://prometheus.io/docs/prometheus/latest/querying/api). node_time_seconds is the clock of the
-reading itself: a scrape that came late would be a burst. Nothing is written.
-"""
+reading itself: a scrape that came late would be a burst. Nothing is written."""
 
 from collections.abc import Callable
 from typing import Any

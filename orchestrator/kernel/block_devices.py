@@ -7,8 +7,7 @@ sysfs-block-dm (dm/name, dm/uuid), Documentation/admin-guide/md.rst (md/level, m
 md/raid_disks); of an NVMe controller drivers/nvme/host/sysfs.c (model, serial, firmware_rev).
 
 Counters are read from /proc/diskstats (counters.yaml). Of a device that is made of others, such as
-an array, only its own line is read: those of its members count the same I/O again.
-"""
+an array, only its own line is read: those of its members count the same I/O again."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress

@@ -4,8 +4,7 @@ Every machine has processes of the same numbers and devices of the same names. A
 does not identify a container: it is used again when the process has ended, and in another name
 space it is another process. So the control group of the process must name the container at each
 reading; else there is no value. Known paths: …/<id>, …/<engine>-<id>.scope (systemd's), on version
-2 with more below if the container has groups itself.
-"""
+2 with more below if the container has groups itself."""
 
 from collections.abc import Mapping
 from functools import lru_cache

@@ -1,8 +1,7 @@
 """Which real disk is behind a path: mount, device, file system.
 
 It is read from /proc/self/mountinfo and /sys/dev/block (Documentation/filesystems/proc.rst §3.5,
-Documentation/ABI/stable/sysfs-block) of the machine that has the disk.
-"""
+Documentation/ABI/stable/sysfs-block) of the machine that has the disk."""
 
 import re
 from dataclasses import dataclass

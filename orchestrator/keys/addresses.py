@@ -2,8 +2,7 @@
 
 In the ways that libpq knows (PostgreSQL's documentation, "Connection Strings"): `host`, `host:port`
 and `postgresql://user:password@host:port,host:port/database?sslmode=…`, any number of them; or one
-string of keywords, `host=a,b port=5433,5434 user=…`.
-"""
+string of keywords, `host=a,b port=5433,5434 user=…`."""
 
 import ipaddress
 import re

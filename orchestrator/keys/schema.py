@@ -1,8 +1,7 @@
 """What a profile and a workload may say in YAML: keys, types, units, as pydantic models.
 
 Unknown keys are refused, because a misspelt limit would silently be no limit. A quantity is a base
-unit with its parser; tests know the form in which it is written, and make docs/schema/ of both.
-"""
+unit with its parser; tests know the form in which it is written, and make docs/schema/ of both."""
 
 from __future__ import annotations
 

@@ -5,8 +5,7 @@ one pattern for all, `/mnt/p15-{node}`, which is kept as the disks of the node n
 until `planning/node_disks` knows how many nodes there are.
 
 A key that its kind of disk does not use is refused: who wrote `path` believes that the disk there
-was measured, and without `enforcement: mounted` it would have been an emulated one.
-"""
+was measured, and without `enforcement: mounted` it would have been an emulated one."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
 A workload names the job file in `script` and the points in the option `cells`
 (planning/disk_matrix.py); its warm-up and measured time are those of each point. fio runs inside
 the one node that `databases/none.py` starts, with the disk at /tier and the job files at /fio. Its
-JSON is kept untouched, one file per point.
-"""
+JSON is kept untouched, one file per point."""
 
 import hashlib
 import json

@@ -4,8 +4,7 @@
 The load has as many shares as there are data nodes. The job of each runs in its node, beside the
 data node and with its CPU, or all of them in the client (`jobs_on`). The window is work-boxed: from
 the first task that begins, or the sampling before it, to the end of the last, by this computer's
-clock. Hadoop has no transactions; what is counted is megabytes, and latency is not measured.
-"""
+clock. Hadoop has no transactions; what is counted is megabytes, and latency is not measured."""
 
 import json
 import re

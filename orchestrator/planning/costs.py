@@ -2,8 +2,7 @@
 
 amount = things × monthly price / 730 × hours. It is meant as the most: each disk is reckoned for as
 long as the campaign takes at most, and twice where loaded data are kept beside the volumes of a
-run. Snapshots, network and a cloud's fee for the control plane are no part of it.
-"""
+run. Snapshots, network and a cloud's fee for the control plane are no part of it."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -2,8 +2,7 @@
 
 A cell is one way of asking a disk: pattern × read share × block × depth × threads. What is in
 flight at once is depth × threads. Found from the cells: the ceilings (IOPS, bytes/s), the native
-I/O size where they meet, and how latency grows with what is in flight (docs/METHOD.md).
-"""
+I/O size where they meet, and how latency grows with what is in flight (docs/METHOD.md)."""
 
 import re
 import statistics

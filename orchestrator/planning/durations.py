@@ -2,8 +2,7 @@
 
 At least: what is there goes as fast as it was seen to. At most: each rate is the slowest seen, and
 all that may be added to the plan is added. Failures are not reckoned. A rate that this machine was
-not seen to have is as measured elsewhere, or from a named source.
-"""
+not seen to have is as measured elsewhere, or from a named source."""
 
 from __future__ import annotations
 

@@ -6,8 +6,7 @@ caches are warm. Or it takes a stage away (`--without`), beside the run that has
 
 A value of `--sweep` is a load, and so is the rate of `--latency-at`: a number of threads is a
 closed loop; a rate is an open one, by the built-in scripts' Poisson arrivals, whose latency counts
-from when a transaction was due.
-"""
+from when a transaction was due."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,8 +1,7 @@
 """Latencies as quantiles: (probability, latency in s), from 0 to 1, straight between the points.
 
 Such a table is what a disk is recorded as (`recorded_disk`), what the emulated disk draws from, and
-what its gate is held to.
-"""
+what its gate is held to."""
 
 import itertools
 import math

@@ -3,8 +3,7 @@
 `threads=32` holds for every workload that has such a key, `tpcc.threads=32` for one. A key is one
 of a scale (`threads`, `measure`, …), a parameter of the data set or an option; `dataset.` or
 `options.` before it says which, where the load generator does not know it. Values are those of a
-file, and are checked as there.
-"""
+file, and are checked as there."""
 
 import math
 import re

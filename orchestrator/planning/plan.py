@@ -3,8 +3,7 @@
 Order: repetition by repetition, so that an interrupted campaign has whole rounds; within a round
 the tiers of one workload follow each other in an order that is balanced over the rounds
 (`balanced_orders`), and so do the values of a factor, so that neither their places nor a slow drift
-of the machine favour one.
-"""
+of the machine favour one."""
 
 import random
 from collections.abc import Iterable, Sequence

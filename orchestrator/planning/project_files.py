@@ -1,7 +1,6 @@
 """The files a person names: profiles, workloads and clusters of the project folder, as texts.
 
-Reads files and hands their texts to `profiles`, which knows what they mean.
-"""
+Reads files and hands their texts to `profiles`, which knows what they mean."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache

@@ -1,8 +1,7 @@
 """A published study's tables, in YAML (docs/STUDY.md) → the plan and records of a campaign. Pure.
 
 A figure that is not in the tables is absent, a tier without figures has no record, and plan and
-records say that nothing was measured.
-"""
+records say that nothing was measured."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -1,8 +1,7 @@
 """A disk as measured: the file that `disk record` writes and a profile's `recorded` names.
 
 One small JSON file that can be carried anywhere and written by hand: limits, latencies at queue
-depth 1 as quantiles, burst, and where all that comes from (docs/TIERS.md, "A recorded disk").
-"""
+depth 1 as quantiles, burst, and where all that comes from (docs/TIERS.md, "A recorded disk")."""
 
 import json
 from collections.abc import Mapping

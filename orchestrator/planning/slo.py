@@ -3,8 +3,7 @@
 Clauses are separated by commas. One is: a workload's name where it is of one of several, a
 transaction type where there are types, a metric, `<` or `>`, and a quantity with its unit. A
 latency and the share of failed transactions (`failures < 0.1 %`) have an upper limit, a rate a
-lower one.
-"""
+lower one."""
 
 import re
 from collections import defaultdict

@@ -2,8 +2,7 @@
 
 `checkpoints`: whole checkpoint intervals, of which the first after a run's begin has nothing to
 write back and belongs to the warm-up. `many`: more and shorter windows in the same time, so that
-more is decided (docs/ERROR-RATES.md); not where a window must hold checkpoints.
-"""
+more is decided (docs/ERROR-RATES.md); not where a window must hold checkpoints."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,7 @@
 """Our container images. Tags name the content, so an image that is present is up to date.
 
 `<FOLDER>/<name>/` is built as `tierbench/<name>:<hash of its files>`, FROM debian:trixie-slim.
-Platforms that build no images get them from the registry that REGISTRY_VARIABLE names.
-"""
+Platforms that build no images get them from the registry that REGISTRY_VARIABLE names."""
 
 import hashlib
 import os

@@ -2,8 +2,7 @@
 
 `write` leaves report.md, report.html and charts/*.svg in a folder; `console` returns the first
 screen for a terminal. Both are pure apart from the files that `write` leaves: the same campaign and
-verdict give the same text, byte for byte.
-"""
+verdict give the same text, byte for byte."""
 
 from dataclasses import dataclass
 from pathlib import Path

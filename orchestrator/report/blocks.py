@@ -1,8 +1,7 @@
 """The blocks of a report: frozen and without markup, drawn by `markdown` and by `page` alike.
 
 Text is plain: no markup inside. Emphasis, verdict words, tier colours, footnote marks and links are
-fields, so that each medium draws them in its own way and escapes everything else.
-"""
+fields, so that each medium draws them in its own way and escapes everything else."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,7 @@ it back (`analysis/telemetry/proof.py`). What cannot be more than it is, as the 
 whole machine, is only made less.
 
 Each change is made twice, the second time in the order turned round, so that a steady drift
-favours none.
-"""
+favours none."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

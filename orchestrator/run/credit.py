@@ -3,8 +3,7 @@
 No provider tells a guest how full the bucket of its disk is. What can be said are bounds: at first
 everything between empty and full; each second above the base rate takes away what it used of it,
 each second below adds what it left, within the bucket's size. So a disk that was idle for long is
-known to be full, and one that was loaded for long to be empty.
-"""
+known to be full, and one that was loaded for long to be empty."""
 
 from __future__ import annotations
 

@@ -5,8 +5,7 @@ run of a tier starts from the same bytes, and repetitions do not drift as tables
 snapshots lie is the tier mechanism's: files of the cache, or directories on a real disk. A data set
 is complete when its snapshots are there and its `dataset.json` in the cache, which is written last.
 A load that failed, or whose program was killed, where its loader can go on leaves `loading.json`
-and what its disks have; if that is damaged it begins anew.
-"""
+and what its disks have; if that is damaged it begins anew."""
 
 from __future__ import annotations
 

@@ -12,8 +12,7 @@
  7. after the last run, and as often between as the plan says: the gates of real disks again
 
 A run that fails, whatever the error, is recorded as failed (`recording`) and the plan goes on
-(`Setbacks` says how far); an interrupt is recorded and passed on.
-"""
+(`Setbacks` says how far); an interrupt is recorded and passed on."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress

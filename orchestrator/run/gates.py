@@ -4,8 +4,7 @@ real disks are also taken after the last run and, as asked, between runs.
 A gate that passed is kept in the cache under all that it depends on: the tier's limits, how they
 are enforced, the image of the disk, the fio jobs, the machine with its memory, the disk on which
 its files lie. While that is unchanged, later campaigns use it again for seven days. Real disks are
-always measured. Of disks that are made on each node's machine there is a gate on each of these.
-"""
+always measured. Of disks that are made on each node's machine there is a gate on each of these."""
 
 import hashlib
 import json

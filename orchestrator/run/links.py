@@ -2,8 +2,7 @@
 window, proven by a transfer, read back at both ends of the window, and freed for what follows it.
 
 A helper, `link` of our image `disk`, does it in the network of each container, with the capability
-NET_ADMIN there and no other. What it did ends with that network.
-"""
+NET_ADMIN there and no other. What it did ends with that network."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -2,8 +2,7 @@
 
 So long after the window's begin it is killed, its disk is emptied, and it is started again; the
 load goes on, on the other nodes, to the window's end, which is the deadline. The times are kept
-among the raw files, from which figures are made (`analysis/figures/rebuilt.py`).
-"""
+among the raw files, from which figures are made (`analysis/figures/rebuilt.py`)."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -2,8 +2,7 @@
 
 A run's outcome is "interrupted" until it is done. It is saved as that when it is measured, before
 its raw files are read, and as done before anything is taken down: whatever ends this program in
-between, the record tells the truth.
-"""
+between, the record tells the truth."""
 
 import contextlib
 import traceback

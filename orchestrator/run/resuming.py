@@ -2,8 +2,7 @@
 
 What is finished stays as it is, byte for byte: a run that was done or failed. One that was measured
 to its end, but not read, is read now. What any other left is put aside and the run is made again.
-The other runs are made as planned, where and with what the first ones were.
-"""
+The other runs are made as planned, where and with what the first ones were."""
 
 import shutil
 from collections.abc import Iterator, Mapping

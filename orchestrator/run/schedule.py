@@ -5,8 +5,7 @@ grows: by those that failed, and with `--until decided` by one repetition on eve
 workload that is open (`decision.py`; the level of each such judgement: `looks.py`).
 
 One failure costs one run (`Setbacks`). Before the next begins the engine must answer again, and
-leftovers are removed. If three runs in a row fail for the same cause, the campaign ends.
-"""
+leftovers are removed. If three runs in a row fail for the same cause, the campaign ends."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence

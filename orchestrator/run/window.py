@@ -2,8 +2,7 @@
 the end of the window, the burst credit at its begin, and whether the clock was set meanwhile.
 
 A load generator says when its window begins (`World.window_begins`) while it works, so a thread
-waits for that moment. Reading or setting takes some 0.1 s; when it was done is recorded.
-"""
+waits for that moment. Reading or setting takes some 0.1 s; when it was done is recorded."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence

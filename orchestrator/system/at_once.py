@@ -2,8 +2,7 @@
 moment to answer; and a call that is not waited for longer than a limit.
 
 No thread keeps this program from ending, and what a thread raises is kept: for whoever waits for
-it, or, if nobody does, in what `kept_errors` yields.
-"""
+it, or, if nobody does, in what `kept_errors` yields."""
 
 import math
 import signal

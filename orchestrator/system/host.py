@@ -1,8 +1,7 @@
 """Campaigns on this computer: the lock that keeps two apart, the part of the cache that is its own,
 and the identity of processes.
 
-`root` is "/" except in tests, which use a fixture tree.
-"""
+`root` is "/" except in tests, which use a fixture tree."""
 
 import os
 import socket

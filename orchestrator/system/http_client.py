@@ -2,8 +2,7 @@
 
 For metrics and health of the nodes that are measured, on this machine or at a cluster's own
 addresses; for a cloud's metadata service; and for public services, which may be behind a proxy.
-Failures are OSErrors, as they are when a file is read.
-"""
+Failures are OSErrors, as they are when a file is read."""
 
 import base64
 import http.client

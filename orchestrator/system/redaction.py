@@ -3,8 +3,7 @@
 Applied to all that is written as text or JSON under results, to logs and errors that are kept, and
 to what the console shows. A secret is known by what is before it (`password=`, `https://user:`,
 `Authorization:`), or by itself: those that the program was given or made up, and the values of this
-process's environment whose names say that they are secret.
-"""
+process's environment whose names say that they are secret."""
 
 import re
 from collections.abc import Mapping

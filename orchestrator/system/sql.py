@@ -1,8 +1,7 @@
 """SQL over PostgreSQL's protocol: one session and its rows. The only module that asks by psycopg.
 
 PostgreSQL and YugabyteDB's YSQL both use the protocol. Statements are with each database; here are
-the connection and the translation of errors.
-"""
+the connection and the translation of errors."""
 
 import os
 import socket

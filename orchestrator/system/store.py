@@ -3,8 +3,7 @@
 Plan and fingerprint are saved before anything starts, each run's record when it ends, verdict and
 report last, so that a crash loses one run at most. JSON files are written atomically. What a disk
 or a person has cut all the same is passed over when a campaign is read, and a note of its plan
-names it; only a campaign without a plan cannot be read.
-"""
+names it; only a campaign without a plan cannot be read."""
 
 import contextlib
 import hashlib

@@ -1,8 +1,7 @@
 """A disk tier as a profile declares it: limits, latency, price, origin and the disk that has them;
 and the gate that holds its limits against a device.
 
-Units as in `orchestrator.model`.
-"""
+Units as in `orchestrator.model`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """The disk of a tier: devices of ours, control groups, real disks, volumes, others' disks.
 
-A tier has exactly one of these records; what is true of its kind is asked of the record.
-"""
+A tier has exactly one of these records; what is true of its kind is asked of the record."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

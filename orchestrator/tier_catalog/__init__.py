@@ -1,8 +1,7 @@
 """The catalog of disk tiers and VM sizes (`profiles/catalog/*.yaml`): facts, rules, prices.
 
 Pure: texts in, rows and Tiers out. `read` the texts; `choose` a row with its parameters; hold it
-against a VM with `effective`; `tiers` and `vms` list. docs/CATALOG.md says what a row holds.
-"""
+against a VM with `effective`; `tiers` and `vms` list. docs/CATALOG.md says what a row holds."""
 
 from orchestrator.tier_catalog.catalog import Catalog as Catalog
 from orchestrator.tier_catalog.catalog import read as read

@@ -1,8 +1,7 @@
 """AWS's Price List of EC2: the file of a region → components of the catalog's prices.
 
 Pure; documented by AWS Billing ("Getting price list files manually", "Reading the service price
-list file"): no account is needed, and a CSV has five rows of metadata and then one of columns.
-"""
+list file"): no account is needed, and a CSV has five rows of metadata and then one of columns."""
 
 import csv
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -3,8 +3,7 @@
 Pure; documented by Microsoft as "Azure Retail Prices REST API": no account is needed, an answer has
 `Items` and, where there is more, `NextPageLink`. A meter is taken only by its exact name and unit:
 `P15 LRS Disk Mount`, for one, is the fee for sharing a disk, `D8s v5 Spot` that of a machine which
-may be taken away. Hourly meters count 730 h a month.
-"""
+may be taken away. Hourly meters count 730 h a month."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

@@ -1,8 +1,7 @@
 """Disks and VM together: the lower of the two limits, and which of them binds.
 
 effective = min(all disks together, what the VM lets through uncached), apart for IOPS and bytes/s,
-baseline and burst (Azure: virtual machine and disk performance; AWS: EBS-optimised instances).
-"""
+baseline and burst (Azure: virtual machine and disk performance; AWS: EBS-optimised instances)."""
 
 import math
 from collections.abc import Iterator

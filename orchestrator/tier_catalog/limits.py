@@ -2,8 +2,7 @@
 the vendors' rules held against the size, IOPS and throughput asked for.
 
 Sizes are whole GiB, as billed. The document that a formula or rule is from is the row's `source`
-(profiles/catalog/). A mistake says what was asked, the rule, what it allows, and that document.
-"""
+(profiles/catalog/). A mistake says what was asked, the rule, what it allows, and that document."""
 
 import math
 from collections.abc import Iterator

@@ -3,8 +3,7 @@
 monthly = per disk + GiB × price + steps above the free IOPS + steps above the free throughput
         + operations / 10,000 × price; of a virtual machine 730 h × price
 
-A price list is a file of prices that holds instead of the catalog's own, row by row. Pure.
-"""
+A price list is a file of prices that holds instead of the catalog's own, row by row. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -2,8 +2,7 @@
 
 YAML says `throughput: 125MB/s`, the records say `bytes_per_s`. Numbers with a `unit` beside them
 (the coefficients of a rule) are in that unit, as the vendor writes them. What a source does not
-tell is None. Only `emulated_latency` and `emulated_io_unit` are assumptions of ours.
-"""
+tell is None. Only `emulated_latency` and `emulated_io_unit` are assumptions of ours."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 Parameters are those of the providers' own drivers, all of them texts: kubernetes-sigs,
 azuredisk-csi-driver (docs/driver-parameters.md), aws-ebs-csi-driver (docs/parameters.md),
-gcp-compute-persistent-disk-csi-driver (README.md, examples/kubernetes), all of August 2026.
-"""
+gcp-compute-persistent-disk-csi-driver (README.md, examples/kubernetes), all of August 2026."""
 
 import math
 import re

@@ -2,8 +2,7 @@
 
 The device is a loop device over a file of ours (as the emulated tier's, but without its server).
 Every container that mounts the volume carries the limits; they are read back when it has started
-(`containers`). docs/TIERS.md lists what such limits cannot do.
-"""
+(`containers`). docs/TIERS.md lists what such limits cannot do."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager

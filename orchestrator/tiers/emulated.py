@@ -2,8 +2,7 @@
 
 One container of our image `disk` per node serves one file as one loop device (`disk_server`): a
 copy of the file is a copy of the loaded data set. This needs FUSE and loop devices in the kernel,
-and a container that may mount.
-"""
+and a container that may mount."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -2,8 +2,7 @@
 
 The profile declares what was bought; what the disks did is in the telemetry of their machines.
 Loaded data are kept only by the owner's commands: a volume here is no disk, it tells the database
-which snapshot they are to make or to bring back.
-"""
+which snapshot they are to make or to bring back."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

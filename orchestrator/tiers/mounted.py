@@ -2,8 +2,7 @@
 throttled, everything is verified.
 
 Each node works in a directory of its own (`real_disk`), which is restored from a snapshot for each
-run if the profile does not say otherwise.
-"""
+run if the profile does not say otherwise."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

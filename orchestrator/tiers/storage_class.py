@@ -3,8 +3,7 @@
 Nothing is throttled, everything is verified: what a claim was given is read back from its
 PersistentVolume, and the gate measures a volume of the class on the machine of each node. Volumes
 and a class of ours are rented for a block and given back at its end. Loaded data stay as long as
-the campaign: as snapshots, or as claims that each run's claims are copies of.
-"""
+the campaign: as snapshots, or as claims that each run's claims are copies of."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence

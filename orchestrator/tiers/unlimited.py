@@ -1,7 +1,6 @@
 """No tier: a plain volume on this machine's own disk, neither limited nor verified.
 
-It is for looking at a database or a load generator; its figures say nothing about any disk tier.
-"""
+It is for looking at a database or a load generator; its figures say nothing about any disk tier."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager

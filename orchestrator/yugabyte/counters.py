@@ -6,8 +6,7 @@ of provisional records: both write to the disk, so both count. Percentiles are n
 reset them, and releases drop them; totals and counts are cumulative.
 
 After a load the engine goes on: memory tables are flushed, files are merged. A run that began
-meanwhile would measure that as well, so loading ends only when the disk is quiet.
-"""
+meanwhile would measure that as well, so loading ends only when the disk is quiet."""
 
 import json
 import math

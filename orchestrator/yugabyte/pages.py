@@ -5,8 +5,7 @@ published on 127.0.0.1 (or at a cluster's own addresses). A failed reading is an
 page of another form.
 
 A build is read from these pages alone: `version()` of every released build prints `-b0` (issues
-2447 and 12323 of yugabyte/yugabyte-db).
-"""
+2447 and 12323 of yugabyte/yugabyte-db)."""
 
 import contextlib
 from collections.abc import Iterable, Sequence

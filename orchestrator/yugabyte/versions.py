@@ -1,8 +1,7 @@
 """YugabyteDB's versions: which are pinned, and the differences between them. Pure.
 
 Every difference that matters here is a row of versions.yaml; nothing else compares versions.
-Series sort by time: 2.18 < 2.20 < 2024.1 < 2025.2.
-"""
+Series sort by time: 2.18 < 2.20 < 2024.1 < 2025.2."""
 
 import re
 from typing import NamedTuple

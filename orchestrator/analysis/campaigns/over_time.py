@@ -2,8 +2,7 @@
 
 Two campaigns were not measured in turns, so what differs between days is in every change: how much
 that is, earlier campaigns say. In a trend the mean of a campaign is one observation, since its
-repetitions share the machine of that day (docs/METHOD.md).
-"""
+repetitions share the machine of that day (docs/METHOD.md)."""
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -1,8 +1,7 @@
 """Tiers compared for a decision: which take part, in what, and what is proven. Pure.
 
 Only intervals prove that a tier is within the margin of another or outside; else it is open. That a
-tier is enough is a claim; claims are made at a level that holds for all of them together.
-"""
+tier is enough is a claim; claims are made at a level that holds for all of them together."""
 
 from __future__ import annotations
 

@@ -9,8 +9,7 @@ for each, so the worst p-value of its claims is that of the joint one (intersect
 Berger 1982), whatever the number of workloads. The claims of all tiers hold together at one level,
 as those of one workload do: a tier that is proven not to be enough for any workload makes none,
 which by chance leaves out 5 % of those at the margin in each, so the level of the others is as much
-lower.
-"""
+lower."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

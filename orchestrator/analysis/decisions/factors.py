@@ -4,8 +4,7 @@ A law is a power of the value: least squares of logarithms over the repetitions 
 values, each with a level of its own, as a slow hour slows all of them. It holds unless the means
 are off the line by more than the margin and by more than chance: the test for lack of fit, against
 the spread of repetitions (Draper and Smith, Applied Regression Analysis, 1998, section 2.1). Where
-it does not hold there is a knee: between the two values that leave the best pair of lines.
-"""
+it does not hold there is a knee: between the two values that leave the best pair of lines."""
 
 import math
 from collections.abc import Iterator, Sequence

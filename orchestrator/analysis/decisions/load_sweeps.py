@@ -8,8 +8,7 @@ answer depends on how far one measures.
 
 Capacity at the SLO (Jain's usable capacity): loads are tested from the least upwards, each at the
 same level, up to the first that is not proven. In an order fixed beforehand the chance of any false
-claim is still that level (Goeman and Solari 2010); it is divided by the number of tiers.
-"""
+claim is still that level (Goeman and Solari 2010); it is divided by the number of tiers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

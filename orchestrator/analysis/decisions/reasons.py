@@ -1,7 +1,6 @@
 """A decision in words: why a tier is named for a workload, or none. Pure.
 
-The rules are in `contests`, `offers` and `decision`; nothing is decided here.
-"""
+The rules are in `contests`, `offers` and `decision`; nothing is decided here."""
 
 import math
 from collections.abc import Iterator, Sequence

@@ -3,8 +3,7 @@
 What is compared is the weighted geometric mean of each repetition: a tier that is worse in a little
 of the work may be better in the most of it. A workload with an SLO, at a rate of its own, or of
 which some tiers lack a figure, stays apart: a must is not weighed. So is the share of failed
-transactions, of which the mean has that of the worst workload.
-"""
+transactions, of which the mean has that of the worst workload."""
 
 import math
 from collections.abc import Mapping, Sequence

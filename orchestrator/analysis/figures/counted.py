@@ -1,8 +1,7 @@
 """How often each value occurred: exact percentiles of more values than memory holds. Pure.
 
 Latencies are whole microseconds, so that even of 10⁸ there are few distinct ones: what is kept
-grows with these, and no value is rounded.
-"""
+grows with these, and no value is rounded."""
 
 import math
 from collections.abc import Iterable

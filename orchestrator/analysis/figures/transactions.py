@@ -13,8 +13,7 @@ share connections; then `queue_s` is a terminal's wait for a free one, a measure
 latency is without it.
 
 A long run has more transactions than memory holds: `Window` and `Seconds` are given its tables one
-after the other, and keep only what their figures need. Percentiles are exact all the same.
-"""
+after the other, and keep only what their figures need. Percentiles are exact all the same."""
 
 import math
 from collections import Counter

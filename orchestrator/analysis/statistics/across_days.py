@@ -5,8 +5,7 @@ Values of one campaign's tiers stand in blocks (`stats.ratio_of_means`); those o
 not, because no repetition of the one was made beside one of the other.
 
 Levels: E-divisive means (Matteson and James 2014), as R's `ecp` carries it out: bisection at the
-largest energy distance, tested by permutation, until the first split that chance explains.
-"""
+largest energy distance, tested by permutation, until the first split that chance explains."""
 
 import math
 from collections.abc import Sequence

@@ -2,8 +2,7 @@
 
 Who looks at the figures again after every repetition, and stops when they please, finds false
 differences more often than 5 % of the time. So each look may use a share of that chance, fixed
-before the first run: a function of the number of repetitions alone.
-"""
+before the first run: a function of the number of repetitions alone."""
 
 from collections.abc import Sequence
 from itertools import pairwise

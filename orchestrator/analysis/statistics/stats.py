@@ -1,8 +1,7 @@
 """The statistics, and nothing else: numbers in, numbers out. Method and limits: docs/METHOD.md.
 
 One value per repetition is one observation: what happens within a run is not independent and is
-never counted as more. NumPy and SciPy do the maths.
-"""
+never counted as more. NumPy and SciPy do the maths."""
 
 from __future__ import annotations
 

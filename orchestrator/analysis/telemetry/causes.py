@@ -4,8 +4,7 @@ Order and thresholds: docs/METHOD.md. Memory pressure comes last: reading back w
 hold is pressure too, and that is the disk's reads. So memory is the cause only if tasks wait for it
 far longer than the disk works; beside a cause at the disk it is mentioned. Within the system, where
 sessions were seen, what most of them wait for decides (`shares`); else thresholds do, in the order
-of `RULES`.
-"""
+of `RULES`."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -3,8 +3,7 @@
 A hundred nodes leave nine million samples an hour, more than memory should hold. So they stay where
 they are kept: `Samples` reads them, and `kept.py` says what stays in memory of them.
 
-The counters that collectors write are in growth.yaml.
-"""
+The counters that collectors write are in growth.yaml."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

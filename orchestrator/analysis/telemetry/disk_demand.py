@@ -1,7 +1,6 @@
 """A node's disk second by second against the caps of its tier, burst credit included. Pure.
 
-Shares of a cap are medians over seconds, so that a pause does not hide a cap.
-"""
+Shares of a cap are medians over seconds, so that a pause does not hide a cap."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

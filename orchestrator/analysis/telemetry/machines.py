@@ -1,8 +1,7 @@
 """CPU and memory of the machines that nodes and load generators run on, over a window. Pure.
 
 A machine is a node of role "host", and each other node names its own. Of one machine alone all
-nodes are on it, named or not, as in records of campaigns that knew no other.
-"""
+nodes are on it, named or not, as in records of campaigns that knew no other."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

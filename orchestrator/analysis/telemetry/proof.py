@@ -3,8 +3,7 @@ that its counters named. Pure.
 
 The elasticity of throughput to a limit is the growth of its logarithm over that of the limit: 1
 where throughput follows the limit, 0 where it does not care. Each limit was set to two levels, each
-twice, in an order that was turned round; how much the windows of one level differ is the noise.
-"""
+twice, in an order that was turned round; how much the windows of one level differ is the noise."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -2,8 +2,7 @@
 
 This is how clusters on real disks are compared: with the same workloads, CPU and disk figures from
 node_exporter on their machines, and those of the storage engine from YugabyteDB's own pages. Only
-one database is made, and dropped again. The owner's settings are recorded, not changed.
-"""
+one database is made, and dropped again. The owner's settings are recorded, not changed."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager

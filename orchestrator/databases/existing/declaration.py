@@ -1,7 +1,6 @@
 """An existing cluster as a profile declares it: its addresses, its user, its servers' pages.
 
-Pure, except that the password is read each time it is needed, and never stored.
-"""
+Pure, except that the password is read each time it is needed, and never stored."""
 
 import os
 import re

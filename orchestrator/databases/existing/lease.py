@@ -7,8 +7,7 @@ setting can silence the refusal (issues 3642, 23881), so a call that succeeds pr
 row's key is always the same, so of two testers who come at the same moment the server lets one in.
 
 A campaign that is dead is in nobody's way: its process is seen to be gone, or it was silent for
-`_SILENT_S`. One that was only suspended finds that another is there, and its run fails.
-"""
+`_SILENT_S`. One that was only suspended finds that another is there, and its run fails."""
 
 import json
 from collections.abc import Iterator

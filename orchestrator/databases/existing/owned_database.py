@@ -4,8 +4,7 @@
 It is remembered in the cache before it is made, so that one without a comment, left by a kill in
 between, is recognised too. Ours is what this cache remembers on this host: several may share a
 cache. Whose it is is read in the session that drops it. The owner's own commands keep it, loaded,
-and bring it back; values reach them in their environment alone, so none is read as a command.
-"""
+and bring it back; values reach them in their environment alone, so none is read as a command."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@ are refused by name, and a connection pooler in their place is noticed; of a Pos
 settings, counters and places, as any user may read them.
 
 Many servers speak PostgreSQL's protocol. What is loaded, settled and judged here is PostgreSQL's or
-YugabyteDB's: on another server the figures would be of something else.
-"""
+YugabyteDB's: on another server the figures would be of something else."""
 
 import re
 from collections.abc import Mapping

@@ -3,8 +3,7 @@ streaming standbys, all of them full copies.
 
 A commit is answered when a majority of the first n nodes (`replication_factor`), the primary among
 them, has flushed it (`ANY n/2` of their standbys). No commit waits for the other nodes. Node k
-never changes its role; nothing fails over, and a node that dies ends the run.
-"""
+never changes its role; nothing fails over, and a node that dies ends the run."""
 
 import re
 import socket

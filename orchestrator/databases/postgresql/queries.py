@@ -73,8 +73,7 @@ class Extent:
 
         Backwards, because what is read ahead in sequence is cached by Linux (6.18, XFS) in folios
         of many blocks. Each use of a block keeps all of its folio, so they outlast what is used
-        more, such as indexes: 780 transactions/s in the place of 980, for as long as seen.
-        """
+        more, such as indexes: 780 transactions/s in the place of 980, for as long as seen."""
         end = f"pg_relation_size({self.oid}) / {BLOCK_BYTES}"
         lowest = self.first - _READ_BLOCKS + 1
         parts = f"generate_series({self.last - _READ_BLOCKS + 1}, {lowest}, -{_READ_BLOCKS})"

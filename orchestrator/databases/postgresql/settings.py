@@ -2,8 +2,7 @@
 
 All of them go on the server's command line, so a data directory carries none and can be started
 on a node of another size. Settings that must be equal on all nodes and between loading and
-measuring (a standby refuses to start with less than its primary had) never follow from memory.
-"""
+measuring (a standby refuses to start with less than its primary had) never follow from memory."""
 
 import math
 import re

@@ -2,8 +2,7 @@
 (docs/FIRST-RUN-YUGABYTEDB.md). A line that fails ends nothing.
 
 The cache has one file for each image on each machine's engine. A checklist that begins removes it,
-and writes it again only if every line was confirmed: then `DB=auto` takes YugabyteDB.
-"""
+and writes it again only if every line was confirmed: then `DB=auto` takes YugabyteDB."""
 
 import datetime
 import hashlib

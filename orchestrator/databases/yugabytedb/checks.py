@@ -1,7 +1,6 @@
 """What the first-run checklist looks at on a running cluster, one small function for each line.
 
-The adapter relies on these; checklist.yaml says of each what it claims.
-"""
+The adapter relies on these; checklist.yaml says of each what it claims."""
 
 import re
 from collections.abc import Callable, Sequence

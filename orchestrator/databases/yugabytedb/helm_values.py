@@ -2,8 +2,7 @@
 
 The chart (yugabyte/charts, stable/yugabyte, read at 2026.1.0) runs masters and tablet servers as
 StatefulSets of their own, without `yugabyted`, so a node of the profile becomes a pod of each. It
-takes memory in whole Gi only, and writes `gflags` after its own, so that ours hold.
-"""
+takes memory in whole Gi only, and writes `gflags` after its own, so that ours hold."""
 
 import math
 from collections.abc import Iterator

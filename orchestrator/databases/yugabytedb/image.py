@@ -1,8 +1,7 @@
 """The image that nodes run: which tags may hold it, whether one is here, and how to get one.
 
 Tags in the order in which they are tried: the profile's `image`; else YugabyteDB's own, then ours,
-built from a downloaded distribution (`make yugabyte-image TARBALL=…`).
-"""
+built from a downloaded distribution (`make yugabyte-image TARBALL=…`)."""
 
 import re
 import shutil

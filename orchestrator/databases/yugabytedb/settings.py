@@ -2,8 +2,7 @@
 
 A setting is one of `OWN`, or a flag of the servers: `name` for both, `master.name` or
 `tserver.name` for one. Flags that give durability up, or keep the cluster from coming up, are
-refused.
-"""
+refused."""
 
 import re
 from collections.abc import Mapping

@@ -1,8 +1,7 @@
 """Certificates of one cluster: an authority made for it, and one pair for each node.
 
 The same pair is used between nodes and for clients. yugabyted requires the files' names: ca.crt,
-node.<address>.crt, node.<address>.key. The authority's key is not kept; a node's is only in it.
-"""
+node.<address>.crt, node.<address>.key. The authority's key is not kept; a node's is only in it."""
 
 import datetime
 import ipaddress

@@ -1,8 +1,7 @@
 """Turns a workload into BenchBase's XML configuration, and says what its loader must have made.
 
 The same YAML drives the built-in workload and BenchBase; `bind` converts one to the other.
-What BenchBase cannot do is refused here, before anything is started. No secret is in the XML.
-"""
+What BenchBase cannot do is refused here, before anything is started. No secret is in the XML."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -2,8 +2,7 @@
 
 BENCHBASE_HOME names a directory with an unpacked distribution. It is copied into a container with a
 Java runtime (our image `benchbase`) and never becomes part of an image. Without
-BENCHBASE_HOME the official image is used, and pulled if it is not present.
-"""
+BENCHBASE_HOME the official image is used, and pulled if it is not present."""
 
 import hashlib
 from collections.abc import Mapping

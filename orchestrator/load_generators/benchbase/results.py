@@ -12,8 +12,7 @@ histograms.json  commits, rollbacks, refused attempts and errors per type, over 
 summary.json     final state, number of requests, elapsed time: for cross-checks.
 
 Ignored on purpose: "goodput" (all phases), `tp (req/s) scaled` (not a throughput), windows and
-percentiles of the other files (computed here, from single transactions).
-"""
+percentiles of the other files (computed here, from single transactions)."""
 
 import re
 from collections import Counter

@@ -7,8 +7,7 @@ rows that break the condition. Before them, `-- rows of <table>: <condition>` sa
 table belong to the warehouses `:warehouses`; the first such table is the warehouses' own.
 
 Each statement is a transaction of its own: the load has stopped, so all see the same data, and no
-database must keep old rows for longer than one statement takes.
-"""
+database must keep old rows for longer than one statement takes."""
 
 import random
 import re

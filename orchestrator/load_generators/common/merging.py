@@ -1,8 +1,7 @@
 """What several clients left → one table of transactions, each of them once, and one group of facts.
 
 Pure. Rows are the clients' own: only their start is shifted, where a client's clock was found to be
-another. So figures are those of one client that did all of it (docs/METHOD.md).
-"""
+another. So figures are those of one client that did all of it (docs/METHOD.md)."""
 
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence

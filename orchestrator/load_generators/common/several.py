@@ -3,8 +3,7 @@
 Each client is a container (`client-1`, …) with a folder of its own for raw output, and carries its
 share (`parts.Splits`) on a thread of this program. What is known of each, and of the only client if
 it is on another machine, is kept in `clients.json`, by which `read` merges what they left. Times
-are by this computer's clock; the measured window is the time in which all of them measured.
-"""
+are by this computer's clock; the measured window is the time in which all of them measured."""
 
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence

@@ -2,8 +2,7 @@
 
 Format: sysbench 1.0.20 and the 1.1 of its forks, with `--report-interval=1 --histogram
 --percentile=99`. Several processes (one for each node) are put together: counts, sums and
-histograms add up. sysbench keeps no single transactions.
-"""
+histograms add up. sysbench keeps no single transactions."""
 
 import itertools
 import math

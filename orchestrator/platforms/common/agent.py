@@ -3,8 +3,7 @@
 A way there takes milliseconds, so what is read again and again is read in one go: `refresh` asks
 for all files that `read` was asked for lately, and `read` then returns what was found. Where
 nothing refreshes, each `read` asks. The first question starts the agent. If it fails, or gives no
-answer in time, every question is an OSError for a moment; the next one starts it anew.
-"""
+answer in time, every question is an OSError for a moment; the next one starts it anew."""
 
 import json
 import threading

@@ -1,8 +1,7 @@
 """The power to rent volumes by claims, which only some platforms have (`RentsVolumes`).
 
 A claim names a storage class and a size, and gets a volume of its own. Everything made here has our
-label and belongs to the campaign: it is removed at the end of its block, and by `sweep`.
-"""
+label and belongs to the campaign: it is removed at the end of its block, and by `sweep`."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager

@@ -1,8 +1,7 @@
 """The computer that this program runs on, as a machine that runs containers, and what only some
 machines, platforms and containers can do.
 
-A machine elsewhere on which containers of ours may read is an `AgentMachine` (agent.py).
-"""
+A machine elsewhere on which containers of ours may read is an `AgentMachine` (agent.py)."""
 
 import os
 import platform

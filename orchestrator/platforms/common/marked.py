@@ -7,8 +7,7 @@ what a killed program leaves is still known as ours.
 
 This file runs in containers too, as a program: `python3 -c … VERB OWNER FOLDER…`, so it imports
 nothing that an image might not have. VERB: `list` and `remove` take folders and print what they
-found of each as a line of JSON; `anew` takes a folder and the names of empty ones to make in it.
-"""
+found of each as a line of JSON; `anew` takes a folder and the names of empty ones to make in it."""
 
 from __future__ import annotations
 

@@ -5,8 +5,7 @@ read back: `blkio.throttle.*_device` (version 1) or `io.max` (version 2) of the 
 group. Formats: Documentation/admin-guide/cgroup-v1/blkio-controller.rst, cgroup-v2.rst.
 
 An engine without the right to raise limits of processes (rootless, or in a container) fails at the
-start with "error setting rlimit…"; the container is then started without.
-"""
+start with "error setting rlimit…"; the container is then started without."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

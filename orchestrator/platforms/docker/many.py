@@ -3,8 +3,7 @@
 A bridge of Docker ends at its machine. So what is in the cluster's network runs in its machine's
 own (`--network host`): nodes and clients meet at the machines' addresses, with nothing in between,
 and each node has its database's own ports. The addresses stay the same from campaign to campaign,
-so data sets can be restored. docs/OPTIONS.md says what that asks of the machines.
-"""
+so data sets can be restored. docs/OPTIONS.md says what that asks of the machines."""
 
 import secrets
 from collections import Counter

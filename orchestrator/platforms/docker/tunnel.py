@@ -4,8 +4,7 @@ docker-py's own way, `docker system dial-stdio` on the other side for each conne
 commands that are talked with: its socket is no socket, and needs another library. A forwarded one
 is, and opens no session for each connection. The user's own ssh is used, with its configuration,
 keys and known hosts; it never asks. The session runs `cat`, which ends, and with it the tunnel,
-when this program is gone.
-"""
+when this program is gone."""
 
 import atexit
 import re

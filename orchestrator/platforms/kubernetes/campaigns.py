@@ -1,8 +1,7 @@
 """What campaigns leave on a cluster, and how it is removed.
 
 Outside of a campaign's own namespace only things with our label are ever removed. Of a namespace
-that is given to campaigns that is so within it, too, and it stays.
-"""
+that is given to campaigns that is so within it, too, and it stays."""
 
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator

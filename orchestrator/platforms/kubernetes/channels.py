@@ -7,8 +7,7 @@ comes with the frame that closes.
 
 Of a port (portforward, v4): 0 data, 1 errors; the first frame of each only has the port's number,
 in two bytes. Each connection to a port has a WebSocket of its own: one that breaks is opened anew
-by whoever connects again. One thread carries both ways: TLS must not be used by two at once.
-"""
+by whoever connects again. One thread carries both ways: TLS must not be used by two at once."""
 
 import contextlib
 import json

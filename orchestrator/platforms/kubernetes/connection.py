@@ -3,8 +3,7 @@
 The client's own classes for objects are not used: what it must understand of an answer to pass it
 on differs between versions of the cluster. It finds the cluster, signs in, and opens connections.
 Idempotent calls are repeated for a minute if nothing answers. `cluster_errors` turns what is
-refused or not answered into errors of ours.
-"""
+refused or not answered into errors of ours."""
 
 import json
 import os

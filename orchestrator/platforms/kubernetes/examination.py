@@ -2,8 +2,7 @@
 
 Rights are asked as the cluster itself decides them (SelfSubjectAccessReview). What no answer tells
 is a finding too, with the moment at which a campaign finds out. Free CPUs are counted as the
-scheduler counts: by requests, not by use.
-"""
+scheduler counts: by requests, not by use."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence

@@ -3,8 +3,7 @@ all that it makes (docs/KUBERNETES.md).
 
 Times are the API server's. Who takes a dead campaign's Lease changes the version that was read, so
 of two the server refuses one. A job that ended is removed (`ttlSecondsAfterFinished`), and what it
-owned by the cluster's garbage collector.
-"""
+owned by the cluster's garbage collector."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress

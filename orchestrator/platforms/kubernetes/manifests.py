@@ -1,8 +1,7 @@
 """A container as a pod, volumes and what else is made: what manifests.yaml needs for each. Pure.
 
 Pods have one container, `main`. What must be there before it begins is in a Secret: passwords, and
-the files of its spec.
-"""
+the files of its spec."""
 
 import base64
 from collections.abc import Mapping

@@ -2,8 +2,7 @@
 with its first pod, which it then keeps.
 
 Nodes of a database go to machines of their own as long as there are enough of them, clients to
-machines without nodes if there are any, and everything of one placement to one machine.
-"""
+machines without nodes if there are any, and everything of one placement to one machine."""
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence

@@ -3,8 +3,7 @@
 An exec of Kubernetes has no environment, no time limit and no user. So commands run under a shell
 that reads their environment from standard input (a password on the command line would be in the
 request's address, and in the server's audit log), and under `timeout`, or one that was given up
-here would run on. They run as the container's own user.
-"""
+here would run on. They run as the container's own user."""
 
 import math
 import tempfile

@@ -1,8 +1,7 @@
 """Starts containers as pods, removes them, and finds their images on the cluster's machines.
 
 A cluster builds no images: ours come from a registry. Where one is named (own_images.py), they are
-taken to be there, and an image that cannot be pulled is an error of the first pod.
-"""
+taken to be there, and an image that cannot be pulled is an error of the first pod."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

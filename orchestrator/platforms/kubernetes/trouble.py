@@ -1,7 +1,6 @@
 """Why a pod does not run, in plain words, from its status and the cluster's events. Pure.
 
-The words after the colon are those of the kubelet, the scheduler or the provisioner.
-"""
+The words after the colon are those of the kubelet, the scheduler or the provisioner."""
 
 import math
 from collections.abc import Iterable, Mapping

@@ -2,8 +2,7 @@
 a block of the report: a static SVG, and the same with what makes it live on the page (`figure`).
 
 A tier has one colour everywhere, of those of Okabe and Ito (Color Universal Design, 2008), which
-stay apart for every common kind of colour blindness; grey takes the place of their yellow.
-"""
+stay apart for every common kind of colour blindness; grey takes the place of their yellow."""
 
 import json
 import re

@@ -2,8 +2,7 @@
 
 Specification: https://github.com/prometheus/OpenMetrics (names end in their base unit, shares are
 ratios). Every sample carries the time at which its run, or the last of all, ended. Only runs that
-enter results have figures; outcomes are there of all.
-"""
+enter results have figures; outcomes are there of all."""
 
 from collections.abc import Iterator, Sequence
 from types import SimpleNamespace

@@ -3,8 +3,7 @@
 They lie in one folder of each machine (`Platform.folder`). A disk's own container makes, copies and
 removes the file that it serves, so that this costs no other container; for that it looks at the
 mark of the file's folder, which on other machines has a name of this cache. What else is asked is
-asked directly if this computer is the only machine, else in containers on the node's machine.
-"""
+asked directly if this computer is the only machine, else in containers on the node's machine."""
 
 import socket
 from collections.abc import Iterator, Sequence

@@ -2,8 +2,7 @@
 
 Late wake-ups are from the emulated disk's own counters (`device stats`): `late_s` is how much later
 than due requests were answered, `over` counts those for which the host alone took longer than the
-tier may. Its count of requests, and their time, are also compared with the kernel's.
-"""
+tier may. Its count of requests, and their time, are also compared with the kernel's."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress

@@ -1,8 +1,7 @@
 """Disks that stand outside of a campaign: any program gets a tier's disk at a path of this machine.
 
 A container serves an image file as a block device and stays when the program ends; this machine
-mounts the device. What must be known later is a note on the container (docs/TIERS.md: use).
-"""
+mounts the device. What must be known later is a note on the container (docs/TIERS.md: use)."""
 
 import json
 import re

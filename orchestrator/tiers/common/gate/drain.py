@@ -1,8 +1,7 @@
 """Using up the burst credit of a real disk by load, so that its base limits can be measured.
 
 A bucket of (peak − base) × duration is empty after `duration` at the peak. There may be one for
-I/Os and one for bytes; a block size at which both are at their peaks empties them together.
-"""
+I/Os and one for bytes; a block size at which both are at their peaks empties them together."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

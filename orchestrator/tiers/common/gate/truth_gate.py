@@ -2,8 +2,7 @@
 
 Each check is held against what all limits together let through (`expected`), and those are the base
 limits: burst credit is left out of an emulated disk, because a gate of seconds would measure the
-credit and not the disk; a real disk may be bursting, unless that is used up first (`drain`).
-"""
+credit and not the disk; a real disk may be bursting, unless that is used up first (`drain`)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

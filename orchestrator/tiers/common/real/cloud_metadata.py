@@ -5,8 +5,7 @@ and on the machine that has the disks.
 Sources: Azure, "Azure Instance Metadata Service" (instance, storageProfile; figures only of Ultra
 Disks); links to disks by LUN, Azure/azure-vm-utils and WALinuxAgent. AWS, "Instance metadata
 categories" and "Use IMDSv2"; "NVMe EBS volumes" (model, volume id as serial). Google Cloud,
-"Default VM metadata values" (disks/) and "Disk symlinks" (google-<device name>).
-"""
+"Default VM metadata values" (disks/) and "Disk symlinks" (google-<device name>)."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -2,8 +2,7 @@
 
 Each node gets a directory of its own below `<path>/tierbench-data`, which only we use, and one for
 its WAL on the disk named for that. A container makes and removes them, so that files of the
-database's user can be removed too. The truth gate measures each disk in such a directory.
-"""
+database's user can be removed too. The truth gate measures each disk in such a directory."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager

@@ -2,8 +2,7 @@
 
 fio works in a folder of its own on the mounted disk, as for the truth gate of a mounted tier, but
 there is nothing to hold it against: how many requests and bytes a second the disk lets through,
-how long a single request takes, and whether its rate falls under a lasting load.
-"""
+how long a single request takes, and whether its rate falls under a lasting load."""
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence

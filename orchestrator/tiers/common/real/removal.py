@@ -1,7 +1,6 @@
 """Removes folders with our mark, on whichever machine they are, and says what it found of each.
 
-What removes looks at the mark itself (`platforms/common/marked.py`), here or in a container.
-"""
+What removes looks at the mark itself (`platforms/common/marked.py`), here or in a container."""
 
 import hashlib
 import json

@@ -3,8 +3,7 @@
 
 Copies are made in a container, so that owners, modes and extended attributes of the database's
 files stay. Directories of nodes stay from one run to the next, and only what differs from the
-snapshot is written (`restore` of our image `disk`), without reflinks.
-"""
+snapshot is written (`restore` of our image `disk`), without reflinks."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
