@@ -28,7 +28,7 @@ from tests.bench.fresh_servers import cpu_seconds, on_fresh_server
 
 DUMP = "/data/dump"
 _AS_BENCH = "--username=bench"
-# Data set → workload that has it, and its parameters: some 2,000,000 rows each, and twice as many of
+# Data set → workload that has it, and its parameters: some 2,000,000 rows each, twice as many of
 # bulk tables, or half a second of starting would be a quarter of the time.
 KINDS: dict[str, tuple[str, dict[str, int]]] = {
     "tpcc": ("tpcc", {"warehouses": 4, "foreign_keys": 1}),
