@@ -3,12 +3,16 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from orchestrator.databases import dry, hdfs, none, store
+from orchestrator.databases.dry import DryDatabase
 from orchestrator.databases.existing import ExistingCluster
+from orchestrator.databases.hdfs import Hdfs
+from orchestrator.databases.none import NoDatabase
 from orchestrator.databases.postgresql import PostgreSQL
+from orchestrator.databases.store import Store
 from orchestrator.databases.yugabytedb import YugabyteDB
 from orchestrator.errors import UsageError
-from orchestrator.keys import messages, strict_yaml
+from orchestrator.keys.messages import failure, message
+from orchestrator.keys.strict_yaml import unknown
 from orchestrator.model import STORE, Note
 from orchestrator.parts import AUTO, Database
 
@@ -29,10 +33,10 @@ def databases() -> dict[str, Database]:
         "yugabytedb": YugabyteDB(),
         "postgresql": PostgreSQL(),
         "existing": ExistingCluster(),
-        "hdfs": hdfs.Hdfs(),
-        STORE: store.Store(),
-        NONE: none.NoDatabase(),
-        DRY: dry.DryDatabase(),
+        "hdfs": Hdfs(),
+        STORE: Store(),
+        NONE: NoDatabase(),
+        DRY: DryDatabase(),
     }
 
 
@@ -43,19 +47,20 @@ def choose(
 
     `known`: all names. `proven`, called only for `auto`: where and when the checklist passed, or an
     empty text. `problem`: why YugabyteDB did not start although it passed. UsageError for a name
-    that is no database to measure."""
+    that is no database to measure.
+    """
     if name == AUTO and problem:
         text = f"the database is PostgreSQL: YugabyteDB did not start ({problem})"
         return Choice(FALLBACK, Note("fallback database", text))
     if name == AUTO and (proof := proven()):
         return Choice(PREFERRED, Note("preferred database", proof))
     if name == AUTO:
-        return Choice(FALLBACK, Note("fallback database", messages.message("checklist not passed")))
+        return Choice(FALLBACK, Note("fallback database", message("checklist not passed")))
     if name == NONE:
-        raise messages.failure(UsageError, "no database to load")
+        raise failure(UsageError, "no database to load")
     if name == DRY:
         raise UsageError("`dry` is no database to measure", advice="run `tierbench rehearse`")
     names = {AUTO, *known} - {NONE, DRY, STORE}  # a store is an existing cluster with a URL
     if name in names:
         return Choice(name)
-    raise UsageError(strict_yaml.unknown("database", name, names))
+    raise UsageError(unknown("database", name, names))

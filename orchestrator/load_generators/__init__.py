@@ -7,9 +7,11 @@ from pathlib import Path
 
 from orchestrator import errors, parts
 from orchestrator.keys.messages import failure
-from orchestrator.load_generators import dry, fio, sysbench_stock, tera
-from orchestrator.load_generators.benchbase import BenchBase, config, distribution
+from orchestrator.load_generators import fio, sysbench_stock, tera
+from orchestrator.load_generators.benchbase import BenchBase, config
+from orchestrator.load_generators.benchbase.distribution import HOME_VARIABLE
 from orchestrator.load_generators.common.options import SET_FOR_ALL, refuse
+from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.load_generators.sysbench import Sysbench, command_lines
 from orchestrator.load_generators.sysbench_stock import IMAGE_VARIABLE, SysbenchStock
 from orchestrator.model import Workload
@@ -32,14 +34,14 @@ _KEYS: Mapping[str, Callable[[str], Mapping[str, Sequence[str]]]] = {
 
 
 def load_generators() -> dict[str, parts.LoadGenerator]:
-    home = os.environ.get(distribution.HOME_VARIABLE)
+    home = os.environ.get(HOME_VARIABLE)
     return {
         "sysbench": Sysbench(),
         "sysbench-stock": SysbenchStock(os.environ.get(IMAGE_VARIABLE) or None),
         "benchbase": BenchBase(Path(home) if home else None),
         "fio": fio.Fio(),
         "tera": tera.Tera(),
-        "dry": dry.DryGenerator(),
+        "dry": DryGenerator(),
     }
 
 

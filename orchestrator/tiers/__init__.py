@@ -1,16 +1,22 @@
 """Tier mechanisms, the ways to make a disk tier true: each is one file, and one line here."""
 
 from orchestrator.parts import TierMechanism
-from orchestrator.tiers import cgroup, dry, emulated, existing, mounted, storage_class, unlimited
+from orchestrator.tiers.cgroup import CgroupTier
+from orchestrator.tiers.dry import DryTier
+from orchestrator.tiers.emulated import EmulatedTier
+from orchestrator.tiers.existing import ExistingTier
+from orchestrator.tiers.mounted import MountedTier
+from orchestrator.tiers.storage_class import StorageClassTier
+from orchestrator.tiers.unlimited import UnlimitedTier
 
 
 def tier_mechanisms() -> dict[str, TierMechanism]:
     return {
-        "emulated": emulated.EmulatedTier(),
-        "cgroup": cgroup.CgroupTier(),
-        "mounted": mounted.MountedTier(),
-        "storage-class": storage_class.StorageClassTier(),
-        "existing": existing.ExistingTier(),
-        "none": unlimited.UnlimitedTier(),
-        "dry": dry.DryTier(),
+        "emulated": EmulatedTier(),
+        "cgroup": CgroupTier(),
+        "mounted": MountedTier(),
+        "storage-class": StorageClassTier(),
+        "existing": ExistingTier(),
+        "none": UnlimitedTier(),
+        "dry": DryTier(),
     }

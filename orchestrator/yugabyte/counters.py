@@ -30,10 +30,9 @@ _VALUES: Mapping[str, tuple[str, str]] = _PLAIN | {
 }
 _SHARED = ("wal_bytes_total", "block_cache_hits_total", "block_cache_misses_total")
 _OWN = "system"  # begins the names of the cluster's own databases: all transactions are noted there
-_ENTITIES = ("tablet", "table")
+_ENTITIES = ("tablet", "table")  # entities of type "server" repeat them
 # The server matches parts of names: these match all of the above, in both stores.
 _PARTS = (*_PLAIN, "log_sync_latency", "log_append_latency", "sst_read_micros", *_TICKERS)
-_PARTS += tuple(_NAMES["of_server"])
 PATH = f"/metrics?metrics={','.join(_PARTS)}&reset_histograms=false&compact=true"
 
 UNITS = {
@@ -52,14 +51,11 @@ def storage(body: str, ours: Collection[str] = ()) -> dict[str, float]:
     also of all databases but `ours`, if named. ValueError if the body has another form."""
     totals = {f"{OTHERS}{name}": 0.0 for name in _SHARED if ours}
     for entity in _entities(body):
-        of_server = entity.get("type") == "server"
-        if not of_server and entity.get("type") not in _ENTITIES:
+        if entity.get("type") not in _ENTITIES:
             continue
         database = str((entity.get("attributes") or {}).get("namespace_name", _OWN))
         is_others = ours and database not in ours and not database.startswith(_OWN)
         for metric in entity.get("metrics", ()):
-            if of_server != (metric.get("name") in _NAMES["of_server"]):
-                continue
             for name, value in _readings(metric):
                 totals[name] = totals.get(name, 0.0) + value
                 if is_others and name in _SHARED:

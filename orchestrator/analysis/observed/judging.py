@@ -89,7 +89,8 @@ def judged(demand: Demand, caps: tuple[RateCap, ...], unit: int | None) -> OnDis
     credit, empty_s = np.full(len(step_s), np.nan), None
     if lasting_s and (basis[0].is_fine or demand.resolution_s <= min(lasting_s) / CREDIT_STEPS):
         credit = full.credit
-        empty_s = float(step_s @ (credit <= _EMPTY)), float(step_s @ (empty.credit <= _EMPTY))
+        without = (credit <= _EMPTY, empty.credit <= _EMPTY)
+        empty_s = replay.seconds_of(step_s, without[0]), replay.seconds_of(step_s, without[1])
     first = np.flatnonzero(np.diff(begin_s, prepend=-np.inf))
     upper = np.minimum(1, np.add.reduceat(reached_s, first) / np.add.reduceat(step_s, first))
     of = {"begin_s": begin_s[first], "upper": upper, "credit": np.minimum.reduceat(credit, first)}
@@ -111,7 +112,10 @@ def _bounds(
     )
     step_s, total_s = basis[0].step_s, float(demand.step_s.sum())
     waits, queues = (
-        [[float(step_s @ getattr(each, name)) / total_s for each in of] for of in (low, high)]
+        [
+            [replay.seconds_of(step_s, getattr(each, name)) / total_s for each in of]
+            for of in (low, high)
+        ]
         for name in ("asks", "at_cap")
     )
     reached_s = np.mean([each.at_cap for each in high], axis=0) * step_s

@@ -96,6 +96,12 @@ def _before(values: Array, starts: Numbers, start: float = 0.0) -> Array:
     return earlier
 
 
+def seconds_of(step_s: Array, flags: Flags) -> float:
+    """Of the steps that have the flag. As flags they are multiplied one by one, which took a third
+    of the time of a week's replay."""
+    return float(step_s @ flags.astype(np.float64))
+
+
 @dataclass(frozen=True)
 class Replay:
     """Of each step: asks: it asks for a cap; at_cap: it is at one if all work is done later; credit
@@ -147,7 +153,7 @@ def together(
             credit = np.minimum(credit, left, out=left)
         asks |= asking
         at_cap |= reached
-        reached_s[cap.name] = float(step_s @ reached)
+        reached_s[cap.name] = seconds_of(step_s, reached)
     return Replay(asks, at_cap, credit, max(reached_s, key=lambda name: reached_s[name]))
 
 

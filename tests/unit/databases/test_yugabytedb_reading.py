@@ -61,11 +61,7 @@ TSERVER = json.dumps(
             {"name": "log_sync_latency", "total_count": 21, "mean": 0.0, "total_sum": 22349},
             {"name": "log_append_latency", "total_count": 4},
         ),
-        entity(
-            "server",
-            value("log_bytes_logged", 1200),
-            {"name": "rpc_incoming_queue_time", "total_count": 40, "total_sum": 2000},
-        ),
+        entity("server", value("log_bytes_logged", 1200)),
         {"type": "cluster", "metrics": [value("is_load_balancing_enabled", True)]},
     ]
 )
@@ -94,8 +90,6 @@ def test_a_nodes_counters_are_sums_over_its_tablets_in_base_units() -> None:
         "wal_sync_seconds_total": pytest.approx(0.022349),
         "wal_appends_total": 4.0,
         "wal_append_seconds_total": 0.0,
-        "rpc_requests_total": 40.0,  # which the server alone has
-        "rpc_queue_seconds_total": pytest.approx(0.002),
     }
 
 

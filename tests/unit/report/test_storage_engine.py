@@ -35,8 +35,6 @@ _RATES = {
     "write_stall_seconds_total": (0.0, 0.5),
     "transaction_conflicts_total": (20.0, 4.0),
     "write_rejections_total": (0.0, 0.0),
-    "rpc_requests_total": (1000.0, 3000.0),
-    "rpc_queue_seconds_total": (0.1, 0.9),
 }
 EVERY_S = 5.0
 
@@ -80,7 +78,6 @@ def test_each_node_has_its_figures_and_all_together_theirs() -> None:
     assert found["compaction_write_bytes_per_s", "all"] == pytest.approx(3 * MB)
     assert found["block_cache_hit_pct", "all"] == pytest.approx(90)
     assert found["write_stall_pct", "all"] == pytest.approx(25), "mean of the nodes"
-    assert found["rpc_queue_avg_s", "node-2"] == pytest.approx(0.0003)
 
 
 def test_what_one_node_did_not_say_is_no_figure_of_all() -> None:
