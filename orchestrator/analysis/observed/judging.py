@@ -84,20 +84,27 @@ def judged(demand: Demand, caps: tuple[RateCap, ...], unit: int | None) -> OnDis
     *seen, reached_s, full, empty = _bounds(demand, caps, unit, 0.0)
     (less, _), (least, more), _, _, at_more = _bounds(demand, caps, unit, SLACK)
     less = least if np.isnan(less) else less
-    begin_s, step_s = basis[0].begin_s // HOUR_S * HOUR_S, basis[0].step_s
+    (begin_s, first), step_s = _hours(basis[0]), basis[0].step_s
     lasting_s = [cap.bucket / (cap.top - cap.base) for cap in caps if cap.bucket]
     credit, empty_s = np.full(len(step_s), np.nan), None
     if lasting_s and (basis[0].is_fine or demand.resolution_s <= min(lasting_s) / CREDIT_STEPS):
         credit = full.credit
         without = (credit <= _EMPTY, empty.credit <= _EMPTY)
         empty_s = replay.seconds_of(step_s, without[0]), replay.seconds_of(step_s, without[1])
-    first = np.flatnonzero(np.diff(begin_s, prepend=-np.inf))
     upper = np.minimum(1, np.add.reduceat(reached_s, first) / np.add.reduceat(step_s, first))
-    of = {"begin_s": begin_s[first], "upper": upper, "credit": np.minimum.reduceat(credit, first)}
+    of = {"begin_s": begin_s, "upper": upper, "credit": np.minimum.reduceat(credit, first)}
     own = pd.DataFrame(of).assign(node=demand.node, device=demand.device)
     # Draws of more may come out lower: what holds with a tenth more or less holds without.
     waits, queues = np.clip(seen, less, more).tolist()
     return OnDisk(tuple(waits), tuple(queues), less, more, at_more.binding, own, empty_s)
+
+
+@lru_cache(maxsize=8)  # of a disk, for all candidates
+def _hours(demand: Demand) -> tuple[Array, replay.Numbers]:
+    """When its hours begin, in s, and which step is the first of each."""
+    begin_s = demand.begin_s // HOUR_S * HOUR_S
+    first = np.flatnonzero(np.diff(begin_s, prepend=-np.inf))
+    return begin_s[first], first
 
 
 def _bounds(

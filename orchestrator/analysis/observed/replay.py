@@ -150,7 +150,7 @@ def together(
             limit, served, left = replayed(wanted, step_s, cap, end == "low", demand.starts)
             limit *= AT_CAP
             asking, reached = wanted >= limit, served >= limit
-            credit = np.minimum(credit, left, out=left)
+            credit = np.minimum(credit, left, out=left) if cap.bucket else credit
         asks |= asking
         at_cap |= reached
         reached_s[cap.name] = seconds_of(step_s, reached)
