@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import time
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -90,13 +91,12 @@ def test_a_campaign_of_another_program_is_guarded(tmp_path: Path) -> None:
 
 
 def test_sweep_removes_everything_of_ours(world: World) -> None:
-    network = world.platform.network("tierbench-left", 1)
-    network.__enter__()
-    container = world.platform.running(replace(SLEEPER, network="tierbench-left"))
-    container.__enter__()
-    removed = world.platform.sweep()
-    assert {"container tierbench-test", "network tierbench-left"} <= set(removed)
-    assert world.platform.container("tierbench-test").state() == "gone"
+    with ExitStack() as up:  # what is left open ends in whatever thread collects garbage
+        up.enter_context(world.platform.network("tierbench-left", 1))
+        up.enter_context(world.platform.running(replace(SLEEPER, network="tierbench-left")))
+        removed = world.platform.sweep()
+        assert {"container tierbench-test", "network tierbench-left"} <= set(removed)
+        assert world.platform.container("tierbench-test").state() == "gone"
 
 
 def test_an_image_and_an_engine_say_who_they_are(engine: DockerPlatform) -> None:
