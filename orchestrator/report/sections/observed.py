@@ -110,9 +110,10 @@ def _answer(provider: str, worth: Sequence[CandidateAnswer]) -> Answer:
 def _sentence(answer: CandidateAnswer) -> str:
     hours, empty_s = answer.on.hours, answer.on.empty_s or (0.0, 0.0)
     empty = _span(empty_s, answer.at_least, units.format_seconds) if empty_s[1] else ""
-    values = {"told": _told(answer), "word": words("observed.phrases")[answer.word]}
+    values = {"told": (told := _told(answer)), "word": words("observed.phrases")[answer.word]}
+    waits = told[_SHARES[0]].replace("–", "")  # of which nothing may be known
     hour = hours.iloc[int(hours["upper"].argmax())]
-    return said("observed.sentence", **values, hour=hour, empty=empty)
+    return said("observed.sentence", **values, hour=hour, empty=empty, waits=waits)
 
 
 def _week(answers: Sequence[CandidateAnswer]) -> tuple[blocks.Block, ...]:
