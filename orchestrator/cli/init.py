@@ -15,7 +15,8 @@ from orchestrator.cli import completion
 from orchestrator.cli.app import App
 from orchestrator.cli.options import names_in, takes
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.keys import addresses, messages
+from orchestrator.keys import addresses
+from orchestrator.keys.messages import failure
 from orchestrator.units import listed
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -57,7 +58,7 @@ def init(
     own, compared, texts = app.own or app.root, True, dict[Path, str]()
     for given in (name, workload):
         if given is not None and not _NAME.fullmatch(given):
-            raise messages.failure(UsageError, "bad name of a file", given=given)
+            raise failure(UsageError, "bad name of a file", given=given)
     if name is not None:
         text, compared = _profile(name, changes or (), options, app)
         texts[own / "profiles" / f"{name}.yaml"] = text
@@ -89,9 +90,9 @@ def _profile(name: str, changes: Sequence[str], wanted: Wanted, app: App) -> tup
 
     places = (wanted.path, wanted.storage_class, wanted.hosts)
     if sum(map(bool, places)) > 1 or not (wanted.tier or any(places)):
-        raise messages.failure(UsageError, "which disk")
+        raise failure(UsageError, "which disk")
     if wanted.hosts and (wanted.cluster or wanted.vm):
-        raise messages.failure(UsageError, "nodes of its own")
+        raise failure(UsageError, "nodes of its own")
     clusters, catalog = project_files.clusters(app.root), project_files.catalog(app.root)
     provider = (wanted.vm or wanted.tier or "").partition("/")[0]
     cluster = wanted.cluster or CLUSTERS.get(provider, CLUSTERS["azure"])
@@ -125,7 +126,7 @@ def _filled(kind: str, **words: object) -> str:
 def _write(texts: Mapping[Path, str], root: Path) -> None:
     for file in texts:
         if file.exists():
-            raise messages.failure(UsageError, "file is there", file=file.relative_to(root))
+            raise failure(UsageError, "file is there", file=file.relative_to(root))
     for file, text in texts.items():
         try:
             file.parent.mkdir(parents=True, exist_ok=True)

@@ -282,9 +282,8 @@ def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
         if code == errors.EXIT_INTERRUPTED:  # what typer makes of it
             raise KeyboardInterrupt
     except KeyboardInterrupt:
-        live = "observe" in words[:1]
-        name = errors.InterruptedByUser
-        _complain(failure(name, "interrupted observation" if live else "interrupted"), app)
+        live, kind = "observe" in words[:1], errors.InterruptedByUser
+        _complain(failure(kind, "interrupted observation" if live else "interrupted"), app)
         return errors.EXIT_INTERRUPTED
     except errors.TierbenchError as error:
         _complain(error, app)

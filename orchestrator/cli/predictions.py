@@ -25,7 +25,8 @@ from orchestrator.cli.app import App
 from orchestrator.cli.init import CLUSTERS
 from orchestrator.errors import UsageError
 from orchestrator.histories import files
-from orchestrator.keys import messages, strict_yaml
+from orchestrator.keys import strict_yaml
+from orchestrator.keys.messages import failure
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective
 from orchestrator.planning import factors, profiles, project_files
@@ -156,7 +157,7 @@ def _check_room(predictor: Predictor, tier: str, holds: int | None) -> None:
     """UsageError if disks of so many bytes (None: unknown) are too small for the data asked for."""
     if holds is not None and holds < predictor.disk_bytes:
         held, needed = map(format_bytes, (holds, predictor.disk_bytes))
-        raise messages.failure(UsageError, "disk too small", tier=tier, holds=held, needed=needed)
+        raise failure(UsageError, "disk too small", tier=tier, holds=held, needed=needed)
 
 
 def _machines(own: str | None, root: Path) -> dict[str, str]:

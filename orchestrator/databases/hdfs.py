@@ -14,7 +14,8 @@ from orchestrator.errors import Mistake, RunError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.hadoop import is_setting, pages
 from orchestrator.hadoop.pages import DATA_PAGE, NAME_PAGE, RPC, Servers
-from orchestrator.keys import messages, strict_yaml
+from orchestrator.keys import strict_yaml
+from orchestrator.keys.messages import failure
 from orchestrator.model import Cluster, ClusterSpec, Volume
 from orchestrator.parts import Database
 from orchestrator.platforms import own_images
@@ -76,7 +77,7 @@ class Hdfs(Database):
         """Waits until each block has all its copies."""
         lacking = partial(pages.lacking, cluster.handle.name_node)
         if state := clock.wait_while(lacking, deadline_s=_SETTLE_S, clock=world.clock, every_s=1.0):
-            raise messages.failure(RunError, "copies lacking", state=state)
+            raise failure(RunError, "copies lacking", state=state)
         self.begin_measuring(cluster, world)
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:

@@ -15,7 +15,8 @@ import pandas as pd
 
 from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES, grown
 from orchestrator.errors import UNREADABLE, UsageError
-from orchestrator.keys import messages, strict_yaml
+from orchestrator.keys import strict_yaml
+from orchestrator.keys.messages import failure
 from orchestrator.system import parquet
 
 DEMAND = "demand.parquet"  # of an observation
@@ -39,7 +40,7 @@ def read(place: Path) -> pd.DataFrame:
     except (OSError, *UNREADABLE) as error:
         said = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
         said = f"it lacks {error}" if isinstance(error, KeyError) else said
-        raise messages.failure(UsageError, "no history", file=place, error=said) from error
+        raise failure(UsageError, "no history", file=place, error=said) from error
 
 
 def live(folder: Path) -> list[Path]:

@@ -14,7 +14,8 @@ import pandas as pd
 
 from orchestrator.analysis.observed.demand import QUANTITIES, grown
 from orchestrator.errors import UsageError
-from orchestrator.keys import messages, strict_yaml
+from orchestrator.keys import strict_yaml
+from orchestrator.keys.messages import failure
 from orchestrator.system.http_client import get_json, understood
 
 CHUNK_S = 6 * 3600  # a request: below the server's 50 million samples for hundreds of disks
@@ -46,9 +47,9 @@ def read(
             table = pd.DataFrame({name: series.get(key) for name, key in at.items()})
             tables.append(table.assign(node=node, device=disk))
     if not tables:
-        raise messages.failure(UsageError, "no such series", url=url, device=device, match=match)
+        raise failure(UsageError, "no such series", url=url, device=device, match=match)
     readings = pd.concat(tables)
     for node, rows in readings.groupby("node"):
         for metric in (metric for metric, name in names.items() if rows[name].isna().all()):
-            raise messages.failure(UsageError, "metric lacking", url=url, node=node, name=metric)
+            raise failure(UsageError, "metric lacking", url=url, node=node, name=metric)
     return grown(readings.dropna().drop_duplicates(["node", "device", "time_s"]))

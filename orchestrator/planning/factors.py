@@ -17,7 +17,8 @@ from typing import Any, NamedTuple, get_args
 
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.facts import Question, Varied
-from orchestrator.keys import messages, strict_yaml
+from orchestrator.keys import strict_yaml
+from orchestrator.keys.messages import failure
 from orchestrator.model import ClientPlace, Profile, Stage, Workload
 from orchestrator.tier import Emulated, Limits, OthersDisks, Tier, Unlimited
 from orchestrator.units import counted, format_link_rate, parse_link_rate, parse_size
@@ -108,10 +109,10 @@ def parse(text: str | None, question: Question = "factor") -> tuple[Varied, ...]
             raise ValueError(_NO_VALUES)
     except ValueError as error:
         if text.startswith(WITHOUT):
-            raise messages.failure(UsageError, "no stage", error=error) from error
+            raise failure(UsageError, "no stage", error=error) from error
         if question == "load":
-            raise messages.failure(UsageError, "bad sweep", text=text, error=error) from error
-        raise messages.failure(UsageError, "no factor", text=text, error=error) from error
+            raise failure(UsageError, "bad sweep", text=text, error=error) from error
+        raise failure(UsageError, "no factor", text=text, error=error) from error
     numbers = [value.number for value in every]
     return tuple(every if None in numbers else sorted(every, key=lambda each: each.number or 0))
 
@@ -123,7 +124,7 @@ def _values(text: str, question: Question) -> Iterator[tuple[str, str, float | N
     if name == DATA and (match := _COUNTED.fullmatch(values)):
         values, name = match.groups()
     if name == "host_cache":
-        raise messages.failure(UsageError, "host cache")
+        raise failure(UsageError, "host cache")
     words = [word.strip() for word in values.split(",")]
     if question == "load" and name not in _LOADS:
         raise ValueError("names neither threads nor rate")
@@ -156,9 +157,9 @@ def parse_latency_at(text: str) -> tuple[float, bool]:
     value = float(match[1]) if match else 0.0
     share = words.endswith("%")
     if match and match[0] == match[1] == words and 0 < value < 1:
-        raise messages.failure(UsageError, "share or rate", text=text, pct=value * 100, words=words)
+        raise failure(UsageError, "share or rate", text=text, pct=value * 100, words=words)
     if not value or (share and (value >= 100 or words.endswith("/s%"))):
-        raise messages.failure(UsageError, "neither share nor rate", text=text)
+        raise failure(UsageError, "neither share nor rate", text=text)
     return value, share
 
 

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from orchestrator.errors import Mistake, UsageError
-from orchestrator.keys import messages, schema, strict_yaml
+from orchestrator.keys import schema, strict_yaml
+from orchestrator.keys.messages import failure, message
 from orchestrator.model import Placing, Profile
 from orchestrator.tier import DiskKind
 
@@ -34,7 +35,7 @@ def _mistakes(read: schema.NamedTierYaml, kind: DiskKind) -> Iterator[tuple[str,
     if read.cluster.port is not None:
         yield "cluster.port", "on `machines` a node has its database's own port: leave it out"
     if kind not in _KINDS:
-        yield "tier.enforcement", messages.message("disks of several machines")
+        yield "tier.enforcement", message("disks of several machines")
 
 
 def named(profile: Profile) -> tuple[str, ...]:
@@ -51,7 +52,7 @@ def known_as(engine: str) -> str:
 def check_platform(profile: Profile, platform: str, has_engines: bool) -> None:
     """UsageError if machines are named for a platform that has no engines to connect to."""
     if named(profile) and not has_engines:
-        raise messages.failure(UsageError, "no engines", profile=profile, platform=platform)
+        raise failure(UsageError, "no engines", profile=profile, platform=platform)
 
 
 def check(profiles: Sequence[Profile], platform: str, has_engines: bool) -> None:
@@ -61,4 +62,4 @@ def check(profiles: Sequence[Profile], platform: str, has_engines: bool) -> None
         engines = named(profile)
         if engines and profile.cluster.nodes > len(engines):
             names = f"{len(engines)} machines ({', '.join(engines)})"
-            raise messages.failure(UsageError, "few machines", profile=profile, machines=names)
+            raise failure(UsageError, "few machines", profile=profile, machines=names)

@@ -9,7 +9,8 @@ from typing import Any
 
 from orchestrator import model, tier_catalog, units
 from orchestrator.errors import Mistake, UsageError
-from orchestrator.keys import messages, schema, strict_yaml
+from orchestrator.keys import schema, strict_yaml
+from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import collecting, raise_all, refused
 from orchestrator.planning import profiles as parse
 from orchestrator.planning.overrides import Overrides
@@ -135,7 +136,7 @@ def key_and_value(change: str) -> tuple[str, str]:
     """`key=value` of a profile's tier. UsageError if it is none."""
     key, equals, value = change.partition("=")
     if not (equals and key and value):
-        raise messages.failure(UsageError, "no key and value", change=change)
+        raise failure(UsageError, "no key and value", change=change)
     return key, value
 
 
@@ -172,10 +173,10 @@ def _files(folder: Path, kind: str, names: Sequence[str], mistakes: list[Mistake
             continue
         if names.count(name) > 1:
             again = ", --aa measures the baseline under a second name" * (kind == "profile")
-            raise messages.failure(UsageError, "twice", kind=kind, name=name, again=again)
+            raise failure(UsageError, "twice", kind=kind, name=name, again=again)
         other = files.setdefault(file.stem, file)
         if other is not file:
-            raise messages.failure(UsageError, "same name", file=file, kind=kind, other=other)
+            raise failure(UsageError, "same name", file=file, kind=kind, other=other)
     return list(files.values())
 
 
@@ -184,7 +185,7 @@ def _find(folder: Path, kind: str, name: str) -> Path:
     file = Path(name) if by_path else folder / f"{name}.yaml"
     if not file.is_file():
         if by_path:
-            raise messages.failure(UsageError, "no file", kind=kind, name=name)
+            raise failure(UsageError, "no file", kind=kind, name=name)
         what = strict_yaml.unknown(kind, name, names(folder))
         raise UsageError(what, advice="`tierbench list` shows what there is")
     return file

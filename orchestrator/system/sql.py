@@ -16,7 +16,8 @@ from psycopg import conninfo, pq
 from psycopg.rows import dict_row
 
 from orchestrator import errors, model
-from orchestrator.keys import messages, strict_yaml
+from orchestrator.keys import strict_yaml
+from orchestrator.keys.messages import failure
 from orchestrator.system.redaction import remember
 
 Row = dict[str, Any]
@@ -206,4 +207,4 @@ def _in_our_words(address: Address) -> Iterator[None]:
         yield
     except psycopg.Error as error:
         said = " ".join(str(error).split())
-        raise messages.failure(errors.RunError, "SQL refused", at=address, said=said) from error
+        raise failure(errors.RunError, "SQL refused", at=address, said=said) from error

@@ -18,7 +18,8 @@ from functools import cache
 from pathlib import Path
 
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.keys import messages, strict_yaml
+from orchestrator.keys import strict_yaml
+from orchestrator.keys.messages import failure
 from orchestrator.system import at_once, shell
 
 _SOCKET = "/var/run/docker.sock"  # unless the address has a path
@@ -39,7 +40,7 @@ class Tunnel:
     def __init__(self, url: str) -> None:
         match = _ADDRESS.fullmatch(url)
         if match is None:
-            raise messages.failure(UsageError, "no address behind ssh", url=url)
+            raise failure(UsageError, "no address behind ssh", url=url)
         self._url, self._at = url, match.groupdict(default="")
         self.trouble = ""  # why it could not be made again, at the last attempt
         self._folder = Path(tempfile.mkdtemp(prefix="tierbench-ssh-"))
@@ -90,7 +91,7 @@ class Tunnel:
         beside.close()
         why = " ".join(said[-3:]) or "it says nothing"
         ssh = " ".join(self._command("-o", "BatchMode=yes"))
-        raise messages.failure(UnavailableError, "no way by ssh", url=self._url, why=why, ssh=ssh)
+        raise failure(UnavailableError, "no way by ssh", url=self._url, why=why, ssh=ssh)
 
     def _keep(self) -> None:
         """Opens the tunnel again when it breaks. No error ends that, also not a busy machine's."""
