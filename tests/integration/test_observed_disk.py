@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.analysis.observed.judging import Observed, judged
-from orchestrator.analysis.observed.replay import ENDS, RateCap, together
+from orchestrator.analysis.observed.judging import Observed
 from tests.bench import bench_observe_real as trial
 
 SECONDS, SHARE, MISSED = 40.0, 0.1, 0.1
@@ -25,12 +24,11 @@ SIZE: trial.Size = 20, "160m"
 def test_a_slower_disk_is_at_its_cap_about_as_long_as_an_observation_of_a_fast_one_says(
     tmp_path: Path,
 ) -> None:
-    fast = trial.demand_on(tmp_path, trial.FAST, 1, SECONDS, SIZE)
+    of = trial.Trial(tmp_path, 1, SECONDS, SIZE)
+    fast = of.reading("open", iops=trial.FAST).demand
     iops = round(Observed((fast,), SHARE).needs[0])
     assert 20 < iops < trial.FAST / 2
-    cap = RateCap("IOPS", "ios", iops, iops)
-    said = judged(fast, (cap,), trial.UNIT_BYTES)
-    there = trial.demand_on(tmp_path, iops, 1, SECONDS, SIZE)
-    assert 0.5 < there.ios.sum() / fast.ios.sum() < 1.5
-    low, high = (together(there, [cap], trial.UNIT_BYTES, end).asks.mean() for end in ENDS)
-    assert said.less - MISSED <= high and low <= said.more + MISSED, (said.shares, low, high)
+    said = of.said("open", fast, of.reading("open", iops=iops).demand, iops)
+    assert 0.5 < said.times < 1.5
+    less, more, (low, high) = said.on.less, said.on.more, said.seen
+    assert less - MISSED <= high and low <= more + MISSED, str(said)
