@@ -52,7 +52,7 @@ SHARES: dict[Load, tuple[float, ...]] = {"open": (0.005, 0.05, 0.3), "closed": (
 SIZE: Size = 50, "320m"
 UNIT_BYTES = 2**18
 POINT, RATIO, TENTHS = 0.01, 0.15, 0.9
-BASE, TOP, GONE_AT = 1.0, 3.0, 0.5  # of the mean rate, and of the time
+BASE, TOP, GONE_AT = 0.8, 3.0, 0.6  # of the mean rate, and of the time
 PROFILE = f"""title: a fast disk
 question: What does an observation predict?
 cluster: azure-d8s-v5
@@ -279,14 +279,19 @@ class Trial:
         self, load: Load, limits: Mapping[str, int]
     ) -> tuple[list[list[float]], list[list[float]]]:
         scale, memory = self.size
-        loaded = Server(self.folder, f"loaded-{scale}", memory)
+        loaded, loading = (
+            self.folder / f"scale-{scale}",
+            Server(self.folder, "observe-trial-loading", memory),
+        )
         with _LOADING:
-            if not loaded.image.exists():
-                with loaded.disk(), loaded.database():
-                    loaded.shell(f"pgbench -h /tmp -i -q -s {scale} postgres >/dev/null 2>&1")
-                    loaded.shell("pg_ctl -D /data/pg/d -m fast stop >/dev/null")
-        server = Server(self.folder, f"seed-{self.seed}", memory)
-        run("cp", "--sparse=always", str(loaded.image), str(server.image))
+            if not loaded.exists():
+                with loading.disk(), loading.database():
+                    loading.shell(f"pgbench -h /tmp -i -q -s {scale} postgres >/dev/null 2>&1")
+                    # It ends the container too, and with it this command.
+                    loading.shell("pg_ctl -D /data/pg/d -m fast stop >/dev/null", check=False)
+                loading.image.rename(loaded)
+        server = Server(self.folder, f"observe-trial-{self.seed}", memory)
+        run("cp", "--sparse=always", str(loaded), str(server.image))
         rows, left, stop = list[list[float]](), list[list[float]](), threading.Event()
         with server.disk() as device, server.database():
             readers = [threading.Thread(target=server.counted, args=(device, stop, rows))]
