@@ -9,6 +9,8 @@ from orchestrator.keys.strict_yaml import shipped
 from orchestrator.units import Words, format_seconds
 
 MEMORY_PRESSURE_PCT = 5.0
+QUEUED_PCT = 10.0  # of a statement's time
+REFUSED, REFUSED_PER_S = ("requests_refused_per_s", "write_rejections_per_s"), 1.0
 UNLOADED = 1.5  # times the idle disk's latency: I/Os do not queue
 ALONE_FROM = 0.8  # cores used where there is one session
 NO_FASTER_DISK = "A faster disk would not."
@@ -67,6 +69,19 @@ def memory_too(values: Values) -> str:
     """A remark beside a cause at the disk: reads may come from too little memory."""
     short = values.get("memory_pressure_pct", 0.0) >= MEMORY_PRESSURE_PCT
     return f" {said('more memory', values)}" if short else ""
+
+
+def requests_too(values: Values, node: str) -> str:
+    """A remark on requests that wait in the queue of a YugabyteDB's tablet server for much of a
+    statement's time, or are refused there; or empty."""
+    known = ""
+    queued_s, statement_s = values.get("request_queued_avg_s"), values.get("statement_avg_s")
+    if queued_s and statement_s and 100 * queued_s / statement_s >= QUEUED_PCT:
+        known += f" {said('requests queued', values, node=node)}"
+    refused = sum(values.get(name, 0.0) for name in REFUSED)
+    if refused >= REFUSED_PER_S:
+        known += f" {said('requests refused', values, node=node, refused=refused)}"
+    return known
 
 
 def alone(values: Values) -> bool:
