@@ -31,12 +31,13 @@ def test_values_are_filled_in() -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"request_queued_avg_s": 0.0001, "statement_avg_s": 0.0011}, ""),  # less than a tenth
-        ({"request_queued_avg_s": 0.0001}, ""),  # of what is not known
+        ({"request_queued_avg_s": 0.002, "statement_avg_s": 0.021}, ""),  # less than a tenth
+        ({"request_queued_avg_s": 0.002}, ""),  # of what is not known
+        ({"request_queued_avg_s": 0.0001, "statement_avg_s": 0.0004}, ""),  # as on idle servers
         (
-            {"request_queued_avg_s": 0.0002, "statement_avg_s": 0.002},
-            " Requests waited 200 µs each in the queue of node-1's tablet server, and a statement "
-            "takes 2 ms: they wait until a thread is free, or for CPU.",
+            {"request_queued_avg_s": 0.002, "statement_avg_s": 0.02},
+            " Requests waited 2 ms each in the queue of node-1's tablet server, and a statement "
+            "takes 20 ms: they wait until a thread is free, or for CPU.",
         ),
         ({"requests_refused_per_s": 0.9}, ""),
         (
