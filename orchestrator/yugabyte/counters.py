@@ -30,9 +30,10 @@ _VALUES: Mapping[str, tuple[str, str]] = _PLAIN | {
 }
 _SHARED = ("wal_bytes_total", "block_cache_hits_total", "block_cache_misses_total")
 _OWN = "system"  # begins the names of the cluster's own databases: all transactions are noted there
-_ENTITIES = ("tablet", "table")  # entities of type "server" repeat them
+_ENTITIES = ("tablet", "table", "server")  # the last repeats the others, beside what is its own
 # The server matches parts of names: these match all of the above, in both stores.
-_PARTS = (*_PLAIN, "log_sync_latency", "log_append_latency", "sst_read_micros", *_TICKERS)
+_LATENT = tuple(name.removeprefix("rocksdb_") for name in _LATENCIES)
+_PARTS = (*_PLAIN, *_LATENT, *_TICKERS)
 PATH = f"/metrics?metrics={','.join(_PARTS)}&reset_histograms=false&compact=true"
 
 UNITS = {
@@ -55,7 +56,10 @@ def storage(body: str, ours: Collection[str] = ()) -> dict[str, float]:
             continue
         database = str((entity.get("attributes") or {}).get("namespace_name", _OWN))
         is_others = ours and database not in ours and not database.startswith(_OWN)
+        is_server = entity.get("type") == "server"
         for metric in entity.get("metrics", ()):
+            if is_server != str(metric.get("name", "")).startswith(_NAMES["of_server"]):
+                continue
             for name, value in _readings(metric):
                 totals[name] = totals.get(name, 0.0) + value
                 if is_others and name in _SHARED:

@@ -41,7 +41,7 @@ def bottleneck(runs: Sequence[results.RunData], cpus: float | None) -> Bottlenec
     values = by_node.get(node, {})
     held = {"held_pct": held_pct(cause.name, values), "ahead_pct": cause.ahead_pct}
     evidence = {**values, **{name: pct for name, pct in held.items() if pct is not None}}
-    text = cause.text + _statement_text(cause.name, runs)
+    text = cause.text + _statement_text(cause.name, runs) + cause_words.requests_too(values, node)
     named = Bottleneck(run.profile, run.workload, node, cause.name, text, evidence)
     return proof.proven(named, runs)
 

@@ -1,5 +1,6 @@
 """Values in the words of a cause's sentences (causes.yaml). Pure."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,9 @@ from orchestrator.keys.strict_yaml import shipped
 from orchestrator.units import Words, format_seconds
 
 MEMORY_PRESSURE_PCT = 5.0
+# Of a statement's time, and at least: on idle servers 0.07 and 0.11 ms were seen, to wake a thread.
+QUEUED_PCT, QUEUED_S = 10.0, 0.001
+REFUSED, REFUSED_PER_S = ("requests_refused_per_s", "write_rejections_per_s"), 1.0
 UNLOADED = 1.5  # times the idle disk's latency: I/Os do not queue
 ALONE_FROM = 0.8  # cores used where there is one session
 NO_FASTER_DISK = "A faster disk would not."
@@ -67,6 +71,19 @@ def memory_too(values: Values) -> str:
     """A remark beside a cause at the disk: reads may come from too little memory."""
     short = values.get("memory_pressure_pct", 0.0) >= MEMORY_PRESSURE_PCT
     return f" {said('more memory', values)}" if short else ""
+
+
+def requests_too(values: Values, node: str) -> str:
+    """A remark on requests that wait in the queue of a YugabyteDB's tablet server for much of a
+    statement's time, or are refused there; or empty."""
+    known, queued_s = "", values.get("request_queued_avg_s", 0.0)
+    long = 100 * queued_s >= QUEUED_PCT * values.get("statement_avg_s", math.inf)
+    if queued_s >= QUEUED_S and long:
+        known += f" {said('requests queued', values, node=node)}"
+    refused = sum(values.get(name, 0.0) for name in REFUSED)
+    if refused >= REFUSED_PER_S:
+        known += f" {said('requests refused', values, node=node, refused=refused)}"
+    return known
 
 
 def alone(values: Values) -> bool:

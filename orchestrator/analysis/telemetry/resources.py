@@ -36,6 +36,7 @@ def gather(run: results.RunData, cpus: float | None) -> dict[str, dict[str, floa
         if "disk_iops" in own and (idle_s := idle_latency_s(tier, gate, reads, writes, node.name)):
             own["idle_disk_latency_s"] = idle_s
         own |= {**of_disks.get(node.name, {}), **on_machines.around(node), **shared}
+        own |= with_quotients(growth.of(node.name, OF_SERVER))
         own |= of_seconds.get(node.name, {})
         gathered[node.name] = {name: own[name] for name in VALUES if name in own}
     shares = dict(_of_shared(tier, list(gathered.values())))

@@ -29,6 +29,35 @@ def test_values_are_filled_in() -> None:
 
 
 @pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"request_queued_avg_s": 0.002, "statement_avg_s": 0.021}, ""),  # less than a tenth
+        ({"request_queued_avg_s": 0.002}, ""),  # of what is not known
+        ({"request_queued_avg_s": 0.0001, "statement_avg_s": 0.0004}, ""),  # as on idle servers
+        (
+            {"request_queued_avg_s": 0.002, "statement_avg_s": 0.02},
+            " Requests waited 2 ms each in the queue of node-1's tablet server, and a statement "
+            "takes 20 ms: they wait until a thread is free, or for CPU.",
+        ),
+        ({"requests_refused_per_s": 0.9}, ""),
+        (
+            {"requests_refused_per_s": 3.0, "write_rejections_per_s": 2.0},
+            " The tablet server of node-1 refused 5 requests a second, 2 of them because too many "
+            "data files wait for merging.",
+        ),
+        (
+            {"requests_refused_per_s": 3.0},
+            " The tablet server of node-1 refused 3 requests a second.",
+        ),
+    ],
+)
+def test_requests_that_wait_or_are_refused_are_told_beside_a_cause(
+    values: dict[str, float], said: str
+) -> None:
+    assert cause_words.requests_too(values, "node-1") == said
+
+
+@pytest.mark.parametrize(
     ("await_s", "said"), [(0.0008, "most"), (0.0015, "part"), (0.0068, "little")]
 )
 def test_how_much_of_an_io_is_the_disks_own_is_of_the_time_that_is_told(

@@ -333,7 +333,8 @@ def test_statements_are_counted_as_they_were_seen() -> None:
 
 def test_the_adapter_asks_for_metrics_that_were_seen() -> None:
     """Its request too: a parameter that no server knows would be ignored, silently."""
-    known = {name for kind in ("tablet", "table") for name in evidenced(kind, versions.RECENT)}
+    kinds = ("tablet", "table", "server")
+    known = {name for kind in kinds for name in evidenced(kind, versions.RECENT)}
     asked = parse_qs(urlsplit(counters.PATH).query)
     for part in asked["metrics"][0].split(","):
         assert any(part in name for name in known), part

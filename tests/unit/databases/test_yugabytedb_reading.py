@@ -55,13 +55,25 @@ TSERVER = json.dumps(
             value("rocksdb_stall_micros", 2_500_000),
             value("rocksdb_current_version_num_sst_files", 3),
         ),
-        entity("tablet", value("log_bytes_logged", 200)),
+        entity(
+            "tablet",
+            value("log_bytes_logged", 200),
+            value("leader_memory_pressure_rejections", 3),
+            value("operation_memory_pressure_rejections", 2),
+        ),
         entity(
             "table",
             {"name": "log_sync_latency", "total_count": 21, "mean": 0.0, "total_sum": 22349},
             {"name": "log_append_latency", "total_count": 4},
         ),
-        entity("server", value("log_bytes_logged", 1200)),
+        entity(
+            "server",
+            value("log_bytes_logged", 1200),
+            {"name": "rpc_incoming_queue_time", "total_count": 30648, "total_sum": 2007147},
+            value("rpcs_queue_overflow", 5),
+            value("rpcs_timed_out_in_queue", 1),
+            value("rpcs_in_queue_yb_tserver_TabletServerService", 8),
+        ),
         {"type": "cluster", "metrics": [value("is_load_balancing_enabled", True)]},
     ]
 )
@@ -90,6 +102,10 @@ def test_a_nodes_counters_are_sums_over_its_tablets_in_base_units() -> None:
         "wal_sync_seconds_total": pytest.approx(0.022349),
         "wal_appends_total": 4.0,
         "wal_append_seconds_total": 0.0,
+        "memory_rejections_total": 5.0,
+        "queued_requests_total": 30648.0,  # which the server alone has
+        "queued_seconds_total": pytest.approx(2.007147),
+        "queue_rejections_total": 6.0,
     }
 
 

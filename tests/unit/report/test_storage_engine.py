@@ -35,6 +35,12 @@ _RATES = {
     "write_stall_seconds_total": (0.0, 0.5),
     "transaction_conflicts_total": (20.0, 4.0),
     "write_rejections_total": (0.0, 0.0),
+    "queued_requests_total": (1000.0, 3000.0),
+    "queued_seconds_total": (1.5, 6.0),
+    "queue_rejections_total": (0.0, 2.0),
+    "memory_rejections_total": (1.0, 4.0),
+    "sql_statements_total": (500.0, 500.0),
+    "sql_statement_seconds_total": (1.0, 2.0),
 }
 EVERY_S = 5.0
 
@@ -78,6 +84,9 @@ def test_each_node_has_its_figures_and_all_together_theirs() -> None:
     assert found["compaction_write_bytes_per_s", "all"] == pytest.approx(3 * MB)
     assert found["block_cache_hit_pct", "all"] == pytest.approx(90)
     assert found["write_stall_pct", "all"] == pytest.approx(25), "mean of the nodes"
+    assert found["request_queued_avg_s", "node-2"] == pytest.approx(0.002)
+    assert found["request_queued_avg_s", "all"] == pytest.approx(0.001875)
+    assert found["requests_refused_per_s", "all"] == pytest.approx(7), "of all kinds"
 
 
 def test_what_one_node_did_not_say_is_no_figure_of_all() -> None:
@@ -100,8 +109,8 @@ def sampled(campaign: Results) -> Results:
     return replace(campaign, runs=tuple(map(more, campaign.runs)))
 
 
-def test_the_report_shows_them_where_they_were_sampled() -> None:
-    plain = build_campaign(
+def two_nodes() -> Results:
+    return build_campaign(
         profiles=["ultra"],
         workloads=["insert"],
         repetitions=1,
@@ -109,6 +118,10 @@ def test_the_report_shows_them_where_they_were_sampled() -> None:
         warmup_s=5.0,
         measure_s=20.0,
     )
+
+
+def test_the_report_shows_them_where_they_were_sampled() -> None:
+    plain = two_nodes()
     assert resources.storage_engine(ReportIndex(plain, judge(plain))) == ()
     campaign = sampled(plain)
     (shown,) = resources.storage_engine(ReportIndex(campaign, judge(campaign)))
@@ -120,3 +133,14 @@ def test_the_report_shows_them_where_they_were_sampled() -> None:
     assert row["Compactions wrote"].text == "3 MB/s"
     assert row["Writes held back"].text == "25 %"
     assert (row["Writes refused/s"].text, row["Conflicts/s"].text) == ("0", "24")
+    assert (row["Requests queued"].text, row["Requests refused/s"].text) == ("1.88 ms", "7")
+
+
+def test_a_cause_has_what_the_server_counted_of_requests_beside_it() -> None:
+    campaign = sampled(two_nodes())
+    (limit,) = judge(campaign).bottlenecks
+    evidence = {"node-1": (0.0015, 0.002, 1.0), "node-2": (0.002, 0.004, 6.0)}[limit.node]
+    names = ("request_queued_avg_s", "statement_avg_s", "requests_refused_per_s")
+    assert tuple(limit.evidence[name] for name in names) == pytest.approx(evidence)
+    assert f"in the queue of {limit.node}'s tablet server, and a statement takes" in limit.text
+    assert limit.text.endswith(f"of {limit.node} refused {evidence[2]:.0f} requests a second.")
