@@ -96,8 +96,7 @@ def judged(demand: Demand, caps: tuple[RateCap, ...], unit: int | None) -> OnDis
     hours = pd.DataFrame(of).assign(node=demand.node, device=demand.device)
     # Draws of more may come out lower: what holds with a tenth more or less holds without.
     waits, queues = np.clip((own.waits, own.queues), less, more).tolist()
-    binding = of_more.high.binding
-    return OnDisk(tuple(waits), tuple(queues), less, more, binding, hours, empty_s)
+    return OnDisk(tuple(waits), tuple(queues), less, more, of_more.high.binding, hours, empty_s)
 
 
 @lru_cache(maxsize=8)  # of a disk, for all candidates
