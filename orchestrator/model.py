@@ -241,7 +241,6 @@ class Plan:
 # ------------------------------------------------------------------ what runs, and what it leaves
 
 CLIENT = "client"  # the name of a run's only client; of several: "client-1", …
-# Names in `Node.sources`.
 NODE_EXPORTER, DISK_DEVICE, PRESSURE = "node-exporter", "disk-device", "node-exporter-pressure"
 
 
@@ -250,7 +249,7 @@ class Node:
     """One container (or machine) that is watched, on `machine` ("": not known); a "coordinator"
     holds none of the data. `device` as in /proc/diskstats, if it has one; `wal_device`: the one of
     its WAL, if that is another. `sources`: what serves counters over HTTP → its base URL, and, as
-    DISK_DEVICE, the device of its data."""
+    DISK_DEVICE, the device of its data. `cards`: of its network → bytes/s, 0: not known."""
 
     name: str
     role: Literal["database", "coordinator", "client", "disk", "host"]
@@ -263,6 +262,7 @@ class Node:
     container_id: str | None = None
     wal_device: str | None = None
     machine: str = ""
+    cards: Mapping[str, float] = field(default_factory=dict)
 
 
 def sources(nodes: Iterable[Node], name: str) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -54,7 +55,7 @@ class Read:
     profile: Annotated[str | None, profile_named()] = None
     calibrate: Annotated[str | None, Option(callback=read_by(pieces_in))] = None
     last: Annotated[str, Option(callback=read_by(units.parse_seconds))] = "7d"
-    device: str = ""
+    device: Annotated[str, Option(callback=read_by(re.compile))] = ""
     source: str | None = None
     vm: str | None = None
     size: Annotated[str, Option(callback=read_by(units.parse_size))] = "1GiB"
@@ -68,6 +69,8 @@ def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
     nothing."""
     catalog, size_bytes = project_files.catalog(app.root), units.parse_size(options.size)
     source = project_files.bought(app.root, options.source)[0] if options.source else None
+    if options.vm:
+        catalog.vm(options.vm, "--vm")  # not after a week of readings
     folder, misses = results / f"{clock.stamp(app.clock.now())}-observed", list[str]()
     if options.exporter or options.profile:  # the same line goes on in the same folder
         names = ("exporter", "device", "last", "profile", "calibrate")
@@ -76,10 +79,10 @@ def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
     if not (tables := list(_read(app, options, folder, misses))):
         raise failure(UsageError, "nothing to observe")
     every = pd.concat(tables)
-    read = every[every["device"].str.fullmatch(options.device or ".*")]
+    has, named = sorted(set(every["device"])), re.compile(options.device or ".*").fullmatch
+    read = every[every["device"].isin(list(filter(named, has)))]
     if not (of_disks := demands(read)):
-        has = units.listed(sorted(set(every["device"])))
-        raise failure(UsageError, "no such disk", device=options.device, has=has)
+        raise failure(UsageError, "no such disk", device=options.device, has=units.listed(has))
     observed = Observed.of(of_disks, options.at_cap / 100, source.limits if source else None)
     offers = purchases(catalog, size_bytes, observed.needs, options.region, options.vm)
     observed = observed.against(offers)

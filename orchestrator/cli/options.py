@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cache, partial
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
@@ -48,16 +48,16 @@ def read_by(reader: Callable[[str], Any], *words: str) -> Callable[[str | None],
         try:
             if value is not None and value not in words:
                 reader(value)
-        except ValueError as error:
+        except (ValueError, re.error) as error:  # re.error: of a pattern
             raise typer.BadParameter(str(error)) from error
         return value
 
     return read
 
 
-def _of_sizes(name: str) -> Callable[[str], object]:
-    """A reader of `planning.sizes`, which is imported when there is something to read."""
-    return lambda text: getattr(import_module("orchestrator.planning.sizes"), name)(text)
+def _of(name: str) -> Callable[[str], object]:
+    """A reader of `planning`, of which the module is imported when there is something to read."""
+    return lambda text: resolve_name(f"orchestrator.planning.{name}")(text)
 
 
 profile_named = partial(Option, "--profile", "-p", autocompletion=completion.profiles)
@@ -101,7 +101,7 @@ class Measuring:
     """What all commands that carry out a campaign can be asked: each field is an option of each."""
 
     results: ResultsOption = RESULTS
-    max_cost: str | None = None
+    max_cost: Annotated[str | None, Option(callback=read_by(_of("costs.limit_in")))] = None
     cache_max: Annotated[str | None, Option(callback=read_by(units.parse_bytes))] = None
     on_end: Annotated[str | None, Option(metavar="COMMAND")] = None
 
@@ -119,10 +119,10 @@ class Options(Measuring):
     nodes: NodesOption = None
     node_size: Annotated[
         str | None,
-        Option(metavar="auto|CPUS,MEMORY,DISK", callback=read_by(_of_sizes("node_size"), "auto")),
+        Option(metavar="auto|CPUS,MEMORY,DISK", callback=read_by(_of("sizes.node_size"), "auto")),
     ] = None
     data: Annotated[
-        str | None, Option(metavar="Nx|BYTES", callback=read_by(_of_sizes("data_size")))
+        str | None, Option(metavar="Nx|BYTES", callback=read_by(_of("sizes.data_size")))
     ] = None
     time: Annotated[str | None, Option(callback=read_by(units.parse_seconds))] = None
     clients: Annotated[int | None, Option(min=1)] = None

@@ -2,11 +2,13 @@
 
 For nodes of an existing cluster, whose /proc cannot be read from here. Metrics have the names that
 the local collectors use, so that no reader needs to know the difference. The whole machine counts
-as the node. `sources` of a node: "node-exporter" is the base URL, "disk-device" the devices (as in
-/proc/diskstats, with spaces between) that hold its data, of which the sum is taken,
-"node-exporter-pressure" the URL again if it counts pressure."""
+as the node; of its network the cards (none known: all but what is virtual by its name). `sources`
+of a node: "node-exporter" is the base URL, "disk-device" the devices (as in /proc/diskstats, with
+spaces between) that hold its data, of which the sum is taken, "node-exporter-pressure" the URL
+again if it counts pressure."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -18,9 +20,7 @@ from orchestrator.system import http_client
 
 # Only these parts of the page: all of it is hundreds of kilobytes.
 _PATH = "/metrics?collect[]=cpu&collect[]=diskstats&collect[]=meminfo&collect[]=netdev"
-_PRESSURE_PATH = f"{_PATH}&collect[]=pressure"
 _IDLE = {"idle", "iowait", "nice"}  # low priority is counted apart
-
 _BUSY, _STEAL = ("cpu_seconds_total", "s"), ("cpu_steal_seconds_total", "s")
 
 
@@ -38,18 +38,19 @@ class NodeExporterCollector:
 
 
 def _page(node: Node, path: str | None) -> local.Page:
-    path = path or (_PRESSURE_PATH if PRESSURE in node.sources else _PATH)
+    path = path or _PATH + "&collect[]=pressure" * (PRESSURE in node.sources)
     devices = node.sources.get(DISK_DEVICE, "").split()
-    parse = partial(readings, devices=devices, wal_device=node.wal_device)
+    parse = partial(readings, devices=devices, wal_device=node.wal_device, cards=node.cards)
     return local.Page(node.name, f"{node.sources[NODE_EXPORTER]}{path}", parse)
 
 
 def readings(
-    body: str, devices: Sequence[str], wal_device: str | None = None
+    body: str, devices: Sequence[str], wal_device: str | None = None, cards: Collection[str] = ()
 ) -> Iterator[local.Reading]:
     """Metric, unit, value. ValueError if the text is not in Prometheus' format, KeyError if it does
     not have one of the devices (none leave the disk out)."""
     names = shipped(__package__, "node_exporter.yaml")
+    counts = cards.__contains__ if cards else lambda name: not re.match(names["virtual"], name)
     totals: dict[tuple[str, str], float] = {}
     memory: dict[str, float] = {}
     disk: dict[str, list[local.Reading]] = {device: [] for device in (*devices, wal_device or "")}
@@ -60,7 +61,7 @@ def readings(
                 ours = _STEAL if sample.labels["mode"] == "steal" else _BUSY
             elif name in names["disk"] and device in disk:
                 disk[device].append((*names["disk"][name], sample.value))
-            elif name in names["totals"] and device != "lo":
+            elif name in names["totals"] and (device is None or counts(device)):
                 ours = tuple(names["totals"][name])
             elif name.startswith("node_memory_"):
                 memory[name.removeprefix("node_memory_").removesuffix("_bytes")] = sample.value
@@ -71,11 +72,9 @@ def readings(
             raise KeyError(f"node_exporter knows no device {device!r}")
     if _BUSY in totals:
         totals.setdefault(_STEAL, 0.0)
-    for (metric, unit), total in totals.items():
-        yield metric, unit, total
+    yield from ((*of, total) for of, total in totals.items())
     yield from _together([disk[device] for device in devices])
-    for metric, unit, value in disk[wal_device or ""]:
-        yield f"wal_{metric}", unit, value
+    yield from ((f"wal_{name}", unit, value) for name, unit, value in disk[wal_device or ""])
     if {"MemTotal", "MemAvailable"} <= memory.keys():
         yield "memory_used_bytes", "bytes", memory["MemTotal"] - memory["MemAvailable"]
     if "Cached" in memory:

@@ -177,15 +177,15 @@ def notes(plan: Plan) -> tuple[Note, ...]:
 def affordable_s(plan: Plan, limit: str | None) -> float | None:
     """How long the plan's things may be rented for `limit`, as `check` passed it; None: no end."""
     hourly = sum(item.amount / item.hours for item in rented(plan) if item.amount and item.hours)
-    return None if limit is None or not hourly else _read(limit)[0] / hourly * 3600
+    return None if limit is None or not hourly else limit_in(limit)[0] / hourly * 3600
 
 
 def check(plan: Plan, limit: str | None) -> None:
-    """UsageError if `limit`, such as `5 USD`, cannot be read, if the plan would cost more, or if
-    that cannot be told: without a price, or with one in another currency."""
+    """UsageError as of `limit_in`, if the plan would cost more, or if that cannot be told: without
+    a price, or with one in another currency."""
     if limit is None:
         return
-    (most, currency), things = _read(limit), rented(plan)
+    (most, currency), things = limit_in(limit), rented(plan)
     if unknown := units.listed([item.title for item in things if item.price is None]):
         raise failure(UsageError, "cost unknown", limit=limit, unknown=unknown)
     sums = total(things)
@@ -197,7 +197,8 @@ def check(plan: Plan, limit: str | None) -> None:
         raise failure(UsageError, "too expensive", amount=amount, currency=currency, most=most)
 
 
-def _read(limit: str) -> tuple[float, str]:
+def limit_in(limit: str) -> tuple[float, str]:
+    """`5 USD` → amount and currency. UsageError for another text."""
     match = _LIMIT.fullmatch(limit.strip())
     if match is None:
         raise failure(UsageError, "no amount", limit=limit)

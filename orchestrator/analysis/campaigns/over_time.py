@@ -87,6 +87,11 @@ def compare(
         family = [i for i, pair in enumerate(pairs) if (pair[1] >= FEWEST_HISTORY) == proven]
         judged = comparisons.deltas(before.name, [pairs[i][2] for i in family], margin, p99_margin)
         deltas |= dict(zip(family, judged, strict=True))
+    doubts = (
+        *_apart(before, after),
+        *(_changed_disks(names, before, after) if "tiers" in across else ()),
+        *comparability.remarks(before, after),
+    )
     return CampaignComparison(
         before.name,
         after.name,
@@ -95,11 +100,7 @@ def compare(
         tuple(_with_history(*pairs[i], deltas[i]) for i in range(len(pairs))),
         tuple(f"{p} × {w}" for p, w in titles[0] if (p, w) not in titles[1]),
         tuple(f"{p} × {w}" for p, w in titles[1] if (p, w) not in titles[0]),
-        (
-            *_apart(before, after),
-            *(_changed_disks(names, before, after) if "tiers" in across else ()),
-            *comparability.remarks(before, after),
-        ),
+        tuple(dict.fromkeys(doubts)),  # of one campaign both sides say the same
     )
 
 

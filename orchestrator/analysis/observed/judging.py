@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import product
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -81,22 +81,22 @@ def judged(demand: Demand, caps: tuple[RateCap, ...], unit: int | None) -> OnDis
     """What these limits would have done: by its seconds, by seconds drawn from pieces of it, or by
     the hard band alone."""
     basis = by_second(demand) or (demand,)
-    *seen, reached_s, full, empty = _bounds(demand, caps, unit, 0.0)
-    (less, _), (least, more), _, _, at_more = _bounds(demand, caps, unit, SLACK)
+    own, of_more = (_bounds(demand, caps, unit, slack) for slack in (0.0, SLACK))
+    (less, _), (least, more) = of_more.waits, of_more.queues
     less = least if np.isnan(less) else less
     (begin_s, first), step_s = _hours(basis[0]), basis[0].step_s
     lasting_s = [cap.bucket / (cap.top - cap.base) for cap in caps if cap.bucket]
     credit, empty_s = np.full(len(step_s), np.nan), None
     if lasting_s and (basis[0].is_fine or demand.resolution_s <= min(lasting_s) / CREDIT_STEPS):
-        credit = full.credit
-        without = (credit <= _EMPTY, empty.credit <= _EMPTY)
+        credit = own.low.credit
+        without = (credit <= _EMPTY, own.high.credit <= _EMPTY)
         empty_s = replay.seconds_of(step_s, without[0]), replay.seconds_of(step_s, without[1])
-    upper = np.minimum(1, np.add.reduceat(reached_s, first) / np.add.reduceat(step_s, first))
+    upper = np.minimum(1, np.add.reduceat(own.reached_s, first) / np.add.reduceat(step_s, first))
     of = {"begin_s": begin_s, "upper": upper, "credit": np.minimum.reduceat(credit, first)}
-    own = pd.DataFrame(of).assign(node=demand.node, device=demand.device)
+    hours = pd.DataFrame(of).assign(node=demand.node, device=demand.device)
     # Draws of more may come out lower: what holds with a tenth more or less holds without.
-    waits, queues = np.clip(seen, less, more).tolist()
-    return OnDisk(tuple(waits), tuple(queues), less, more, at_more.binding, own, empty_s)
+    waits, queues = np.clip((own.waits, own.queues), less, more).tolist()
+    return OnDisk(tuple(waits), tuple(queues), less, more, of_more.high.binding, hours, empty_s)
 
 
 @lru_cache(maxsize=8)  # of a disk, for all candidates
@@ -107,11 +107,18 @@ def _hours(demand: Demand) -> tuple[Array, replay.Numbers]:
     return begin_s[first], first
 
 
-def _bounds(
-    demand: Demand, caps: tuple[RateCap, ...], unit: int | None, slack: float
-) -> tuple[Band, Band, Array, Replay, Replay]:
-    """D (NaN without seconds) and S, at least and at most; the most of S in each step, in seconds;
-    replays of the low and the high end."""
+class _Bounds(NamedTuple):
+    """waits, queues: D (NaN without seconds) and S, at least and at most. reached_s: the most of S
+    in each step. low, high: replays of the two ends."""
+
+    waits: Band
+    queues: Band
+    reached_s: Array
+    low: Replay
+    high: Replay
+
+
+def _bounds(demand: Demand, caps: tuple[RateCap, ...], unit: int | None, slack: float) -> _Bounds:
     seconds = by_second(demand)
     basis = seconds or (demand,)
     low, high = (
@@ -136,7 +143,7 @@ def _bounds(
             d = read.band(waits[0], *own)[0], read.band(waits[1], *own)[1]
         else:
             d, s, reached_s = (np.nan, np.nan), hard, most_s
-    return d, s, reached_s, low[0], high[0]
+    return _Bounds(d, s, reached_s, low[0], high[0])
 
 
 def _of_worst(disks: Sequence[OnDisk]) -> OnDisk:

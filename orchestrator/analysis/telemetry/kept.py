@@ -17,7 +17,7 @@ _COUNTED = ("warm-up", "measure", "settle")
 WINDOWS = "windows"  # all together, of a load generator that measures in several
 _BY_SECOND: Mapping[str, list[str]] = counters.GROWTH["by_second"]
 CPU_PCT = 85.0  # of what a node may use
-# Of a link's declared rate: of full frames 4 % are headers that the kernel does not count.
+# Of a link's rate: of full frames 4 % are headers that the kernel does not count.
 LINK_PCT = 90.0
 _FLAT_PCT, _FLAT_FROM = 10.0, 10  # around the median second of so many or more: throughput stood
 SESSIONS = "sessions_"  # begins the names of the gauges that count them, by what they wait for
@@ -113,9 +113,10 @@ def _of_seconds(
         if node in limits:
             busy = 100 * cores / limits[str(node)] >= CPU_PCT
             by_node.setdefault(str(node), {})["time_at_cpu_pct"] = 100 * float(busy.mean())
-    rate = record.profile.cluster.network_bytes_per_s
+    declared = record.profile.cluster.network_bytes_per_s
+    speeds = {n.name: sum(n.cards.values()) for n in record.nodes if all(n.cards.values())}
     of_store = record.profile.cluster.member == STORE
-    if not (rate or of_store):
+    if not (declared or of_store or any(speeds.values())):
         return by_node
     ways = _in(rates, _WAYS, window).groupby(["node", "time_s"], observed=True)["value"]
     for node, busier in ways.max().groupby("node", observed=True):
@@ -123,7 +124,8 @@ def _of_seconds(
         if of_store and len(busier) >= _FLAT_FROM:
             near = (busier - typical).abs() <= typical * _FLAT_PCT / 100
             own |= {"way_bytes_per_s": typical, "time_at_way_pct": 100 * float(near.mean())}
-        if rate:
+        if rate := declared or speeds.get(str(node)):
+            own |= {} if declared else {"network_cards_bytes_per_s": rate}
             own["network_of_rate_pct"] = 100 * typical / rate
             own["time_at_network_rate_pct"] = 100 * float((100 * busier / rate >= LINK_PCT).mean())
     return by_node

@@ -1,4 +1,4 @@
-"""A host by its node_exporter: its size, and which of its disks hold a database's directories."""
+"""A host by its node_exporter: its size, its network, which disks hold a database's directories."""
 
 import re
 from dataclasses import dataclass
@@ -11,6 +11,8 @@ from orchestrator.system.sql import Session
 from orchestrator.units import listed
 from orchestrator.yugabyte import pages
 
+# Bits of an interface's flags (netdevice(7)), and its types that are cards: Ethernet, InfiniBand.
+_BUNDLE, _IN_BUNDLE, _CARDS = 0x400, 0x800, (1.0, 32.0)
 _PARTITION = re.compile(r"(?:(.*\d)p|(.*\D))\d+")  # nvme0n1p1, sda1
 
 
@@ -26,6 +28,23 @@ def memory_bytes(body: str) -> int | None:
 
 def has_pressure(body: str) -> bool:
     return bool(_samples(body, "node_pressure_io_waiting_seconds_total"))
+
+
+def cards(body: str) -> dict[str, float]:
+    """Network cards with a link → bytes/s of each, 0 if it does not say: of the collector netclass,
+    as the kernel's sysfs-class-net has it. What is made of others (a VLAN, a bridge, an end of a
+    pair) is none, or each byte would count again; a bundle is one, and what is in it is not."""
+    of_device, known = dict[str, dict[str, float]](), dict[str, float]()
+    for sample in _samples(body, "node_network_"):
+        of = of_device.setdefault(sample.labels["device"], {})
+        of[sample.name.removeprefix("node_network_")] = sample.value
+    for device, of in of_device.items():
+        flags, has_link = int(of.get("flags", 0)), of.get("carrier") == 1
+        apart = of.get("iface_id") == of.get("iface_link") and not flags & _IN_BUNDLE
+        own = flags & _BUNDLE or of.get("address_assign_type") == 0  # a bridge's is drawn or given
+        if has_link and apart and own and of.get("protocol_type") in _CARDS:
+            known[device] = max(of.get("speed_bytes", 0.0), 0.0)
+    return known
 
 
 def device_of(body: str, path: str) -> str | None:
@@ -47,9 +66,9 @@ def device_of(body: str, path: str) -> str | None:
     return next((disk for disk in known if disk in disks), None)
 
 
-def _samples(body: str, metric: str) -> list[Sample]:
+def _samples(body: str, begin: str) -> list[Sample]:
     families = text_string_to_metric_families(body)
-    return [sample for family in families for sample in family.samples if sample.name == metric]
+    return [of for family in families for of in family.samples if of.name.startswith(begin)]
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ class Host:
     """What one host says through SQL, and its node_exporter; None: unknown. `other`: a database
     that is not measured; `pooler`: how one shows itself; `nodes`: how many a YugabyteDB knows;
     `waits_counted`: whether it counts the time that sessions wait for disks; `pressure`: whether
-    the time for which tasks waited."""
+    the time for which tasks waited; `netclass`: its cards."""
 
     banner: str
     other: str | None = None
@@ -35,6 +35,7 @@ class Host:
     cpus: float | None = None
     memory_bytes: int | None = None
     pressure: bool = False
+    netclass: Mapping[str, float] = field(default_factory=dict)
     disks: HostDisks = field(default_factory=HostDisks)
 
 
@@ -112,10 +113,11 @@ def _machine(declared: Existing, number: int, where: Places) -> dict[str, Any]:
         if where.data or where.wal:
             body = http_client.get(f"{url}?collect[]=filesystem&collect[]=diskstats")
         own = disks.of_host(declared, number, where, body)
-    pressure = False
-    with suppress(OSError), http_client.understood(url):  # refused if it lacks this collector
-        pressure = disks.has_pressure(http_client.get(f"{url}?collect[]=pressure"))
-    return {**size, "pressure": pressure, "disks": own}
+    more: dict[str, Any] = {}
+    for name, read in (("pressure", disks.has_pressure), ("netclass", disks.cards)):
+        with suppress(OSError), http_client.understood(url):  # refused if it lacks this collector
+            more[name] = read(http_client.get(f"{url}?collect[]={name}"))
+    return {**size, **more, "disks": own}
 
 
 # ------------------------------------------------------------------ against the profile
@@ -130,8 +132,7 @@ def mistakes(spec: ClusterSpec, observed: Observation) -> Iterator[Mistake]:
         text = message("unknown database", banner=observed.hosts[0].banner)
         yield Mistake("cluster.existing.hosts", text)
         return
-    banners = {host.banner for host in observed.hosts}
-    if len(banners) > 1:
+    if len(banners := {host.banner for host in observed.hosts}) > 1:
         yield Mistake("cluster.existing.hosts", f"they run different servers: {banners}")
     number = (spec.version or "").partition("-b")[0]  # no banner has a build
     if number and not f"{observed.number}.".startswith(f"{number}."):
@@ -167,8 +168,8 @@ def notes(spec: ClusterSpec, declared: Existing, observed: Observation) -> Itera
     if any(host.disks.on_root for host in observed.hosts):
         yield message("root disks")
     if not all(host.waits_counted for host in observed.hosts):
-        names = " and ".join(servers.TIMED)
-        yield f"how long sessions wait for the disk is not seen: {names} are off"
+        off = " and ".join(servers.TIMED)
+        yield f"how long sessions wait for the disk is not seen: {off} are off"
     if observed.pooler:
         yield f"a connection pooler answers for the database: {observed.pooler}"
 
@@ -195,19 +196,16 @@ def nodes(declared: Existing, observed: Observation) -> tuple[Node, ...]:
             memory_bytes=host.memory_bytes,
             sources=dict(_sources(declared, number, host)),
             wal_device=host.disks.wal,
+            cards=host.netclass,
         )
         for number, host in enumerate(observed.hosts)
     )
 
 
 def _sources(declared: Existing, number: int, host: Host) -> Iterator[tuple[str, str]]:
-    urls_of = {
-        pages.TSERVER: declared.tservers,
-        pages.YSQL: declared.ysql,
-        NODE_EXPORTER: declared.node_exporters,
-        pages.MASTER: declared.masters,
-    }
-    for name, urls in urls_of.items():
+    names = pages.TSERVER, pages.YSQL, NODE_EXPORTER, pages.MASTER
+    lists = declared.tservers, declared.ysql, declared.node_exporters, declared.masters
+    for name, urls in zip(names, lists, strict=True):
         yield from ((name, url) for url in urls[number : number + 1])  # there may be fewer masters
     if host.disks.data:
         yield DISK_DEVICE, " ".join(host.disks.data)
@@ -219,11 +217,8 @@ def facts(
     declared: Existing, observed: Observation, watched: Sequence[Node], connect: Connect
 ) -> DatabaseFacts:
     """RunError or OSError if a server does not answer."""
-    lost = {
-        node.name: host.disks.not_counted
-        for node, host in zip(watched, observed.hosts, strict=True)
-        if host.disks.not_counted
-    }
+    pairs = zip(watched, observed.hosts, strict=True)
+    lost = {node.name: text for node, host in pairs if (text := host.disks.not_counted)}
     more: dict[str, Any] = {
         "existing": True,
         "hosts": list(map(str, declared.servers)),
@@ -248,8 +243,7 @@ def facts(
     known = replace(known, execution=execution, settings=settings or None)
     if flags:
         durability = server_facts.picked(flags, server_facts.names_of("durability"))
-        durable = server_facts.durable(flags)
-        known = replace(known, durability=durability, durable=durable)
+        known = replace(known, durability=durability, durable=server_facts.durable(flags))
         if any(each.get(servers.POOLER_FLAG) == "true" for each in flags.values()):
             known = replace(known, pooler=f"its tablet servers run with `{servers.POOLER_FLAG}`")
         more["flags"] = server_facts.picked(flags, server_facts.names_of("explanatory"))
@@ -268,15 +262,12 @@ def _postgresql(declared: Existing, known: DatabaseFacts, connect: Connect) -> D
             rows = session.rows(query(__package__, "durability"))
             size = session.rows(query(__package__, "sizes"))[0]
     durability: Mapping[str, str] = {str(row["name"]): str(row["setting"]) for row in rows}
-    durable = (
-        durability.get("fsync") == "on"
-        and durability.get("full_page_writes") == "on"
-        and durability.get("synchronous_commit") in ("on", "remote_apply", "remote_write")
-    )
+    is_whole = all(durability.get(name) == "on" for name in ("fsync", "full_page_writes"))
+    awaited = durability.get("synchronous_commit") in ("on", "remote_apply", "remote_write")
     return replace(
         known,
         durability=durability,
-        durable=durable,
+        durable=is_whole and awaited,
         settings=server_facts.picked(settings, sorted(set().union(*settings.values()))),
         data_bytes=int(size["bytes"]),
         # Beside its own cache the page cache has the rest of the machine's memory, if that is seen.

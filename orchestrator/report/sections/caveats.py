@@ -113,6 +113,7 @@ def _known(profile: Profile, record: Record) -> str:
     facts, limits = results.database(record), profile.tier.limits
     nodes = [node for node in record.nodes if node.role == "database"]
     sources = {name for node in nodes for name in node.sources}
+    speeds = [min(node.cards.values(), default=0.0) for node in nodes]
     size = "size of the nodes", declared if profile.cluster.node else unknown
     if any(node.cpus for node in nodes):
         size = "processors and memory of the nodes", read
@@ -125,6 +126,7 @@ def _known(profile: Profile, record: Record) -> str:
             ("number of copies", read if "replication_factor" in facts.more else declared),
             size,
             ("limits of the disks", declared if limits.iops or limits.bytes_per_s else unknown),
+            ("speed of the network cards", read if all(speeds) else unknown),
             *((what, read if name in sources else unknown) for name, what in _OF_MACHINES.items()),
             ("counters of the storage engine", read if sources - {*_OF_MACHINES} else unknown),
         )

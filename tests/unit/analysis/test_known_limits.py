@@ -169,6 +169,29 @@ def test_a_link_at_its_declared_rate_is_named_by_its_bytes_and_one_that_is_not_b
     assert "network_of_rate_pct" not in named(run).evidence
 
 
+@pytest.mark.parametrize(
+    ("speeds", "cause"),
+    [((1e5,), "card"), ((5e4, 5e4), "card"), ((2e5,), "waits"), ((1e5, 0.0), "waits")],
+)
+def test_where_no_rate_is_declared_the_speed_of_the_cards_stands_for_it(
+    speeds: tuple[float, ...], cause: str
+) -> None:
+    """Of all of them together; unknown if one does not say its own."""
+    _, run = simulated(LIMITS["network, bytes/s"][0])
+    cards = {f"eth{number}": speed for number, speed in enumerate(speeds)}
+    nodes = tuple(replace(node, cards=cards) for node in run.record.nodes)
+    record = replace(run.record, nodes=nodes)
+    limit = named(replace(run, record=record, sampled=held(sampled_in(run))))
+    assert limit.cause == "network_bound"
+    assert ("the speed that its network cards report" in limit.text) == (cause == "card")
+    assert ("network_of_rate_pct" in limit.evidence) == all(speeds)
+    if cause == "card":
+        assert limit.evidence["held_pct"] == limit.evidence["time_at_network_rate_pct"] > 75
+        assert "(0.800 Mbit/s)" in limit.text and "sent again" not in limit.text
+        both = named(declared(replace(run, record=record), 100_000))
+        assert "at its declared rate" in both.text and "sent again" in both.text
+
+
 def test_a_full_link_and_a_full_disk_are_not_told_apart() -> None:
     _, run = simulated(CAPPED)
     sent = named(run).evidence["network_sent_bytes_per_s"]

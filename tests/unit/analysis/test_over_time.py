@@ -339,6 +339,13 @@ def test_a_revision_with_changes_is_said_even_if_both_are_of_it() -> None:
     assert remark.startswith("both were measured with changes to tierbench 0.1.0 (aaaaaaaaaaaa")
 
 
+def test_what_both_sides_say_of_one_campaign_stands_there_once() -> None:
+    made = over_time.compare(campaign(), campaign())
+    twice = list(comparability.remarks(campaign(), campaign()))
+    assert len(twice) == 2 and twice[0].startswith("not recorded in")
+    assert made.doubts[1:] == (twice[0],)
+
+
 def test_another_disk_of_the_profile_is_compared_where_that_is_the_question() -> None:
     after = on(on_tier(SLOWER, iops=9), 7)
     made = compared(on(campaign(), 0), after, across={"tiers"})

@@ -212,7 +212,11 @@ def test_a_cap_that_readings_alone_show_is_a_doubt_and_takes_no_word(tmp_path: P
         (("disk.csv",), "a file or a value behind the name of its option"),
         (("--file", str(CSV), "--at-cap", "100"), "it is a percentage"),
         (("--file", str(CSV), "--device", "sdc"), "no readings of sdc"),
-        (("--file", str(CSV), "--vm", "azure/none"), "`tierbench tiers --vms` lists them"),
+        (("--file", str(CSV), "--device", "("), "'--device': missing )"),
+        (
+            ("--exporter", "http://127.0.0.1:9", "--device", "a", "--vm", "azure/none"),
+            "--vms` lists",
+        ),
         (("--file", str(CSV), "--source", "azure/P99"), "unknown tier"),
         (("--file", str(CSV), "--last", "1x"), "a time such as 30s"),
         (("--exporter", "http://a:1"), "nothing says which disk of a:1 to read"),

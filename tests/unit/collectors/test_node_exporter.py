@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 
 import pytest
@@ -13,7 +14,10 @@ from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, PRESSURE, Node, Sampl
 from tests import ROOT
 from tests.pages import Server
 
-PAGE = (ROOT / "tests/fixtures/node-exporter-1.5.0/page.txt").read_text()
+PAGE, NETWORK = (
+    (ROOT / f"tests/fixtures/node-exporter-1.5.0/{name}.txt").read_text()
+    for name in ("page", "network")
+)
 # With the names of node_exporter's collector `pressure`, on a kernel that has the counters.
 WAITED = """\
 # TYPE node_pressure_cpu_waiting_seconds_total counter
@@ -93,6 +97,84 @@ def test_it_is_asked_for_only_where_it_is_known_to_be() -> None:
 
 def test_processors_and_memory_of_a_machine() -> None:
     assert (disks.processors(PAGE), disks.memory_bytes(PAGE)) == (2, 25274793984)
+
+
+# ------------------------------------------------------------------ its network
+
+
+def classes(**devices: Sequence[float]) -> str:
+    """A page of netclass. Of each device: flags, its number, that of what it is made of, how it got
+    its address, its type, its speed in Mbit/s; all with a link."""
+    names = ("flags", "iface_id", "iface_link", "address_assign_type", "protocol_type", "speed")
+    lines = [
+        f'node_network_{name}{"_bytes" * (name == "speed")}{{device="{device}"}} '
+        f"{value * 125_000 if name == 'speed' else value:g}"
+        for device, values in devices.items()
+        for name, value in zip((*names, "carrier"), (*values, 1), strict=True)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+# Values of type and address: the kernel's Documentation/ABI/testing/sysfs-class-net; flags:
+# netdevice(7). A bundle with its member 6979 was seen of a router, the bridge of a Proxmox.
+CLASSES: dict[str, tuple[str, dict[str, float]]] = {
+    "a card below a bridge of virtual machines, which takes over its address": (
+        classes(
+            enp0s31f6=(4867, 2, 2, 0, 1, 1000),
+            vmbr0=(4099, 4, 4, 3, 1, 10000),
+            veth100i0=(4867, 5, 2, 3, 1, 10000),
+        ),
+        {"enp0s31f6": 1.25e8},
+    ),
+    "two cards in a bundle, a VLAN on it": (
+        classes(
+            eth0=(6979, 2, 2, 0, 1, 10000),
+            eth1=(6979, 3, 3, 3, 1, 10000),
+            uplink=(5891, 4, 4, 2, 1, 20000),
+            storage=(4099, 5, 4, 2, 1, 20000),
+        ),
+        {"uplink": 2.5e9},
+    ),
+    "Hyper-V's card, whose bytes have those of the virtual function below it": (
+        classes(eth0=(4099, 2, 2, 0, 1, 50000), enP1s2=(6147, 3, 3, 0, 1, 50000)),
+        {"eth0": 6.25e9},
+    ),
+    "two cards, of which one does not say its speed, and a tunnel": (
+        classes(
+            ens5=(4099, 2, 2, 0, 1, 25000),
+            ib0=(4099, 3, 3, 0, 32, -1),
+            wg0=(209, 4, 4, 0, 65534, 10000),
+        ),
+        {"ens5": 3.125e9, "ib0": 0.0},
+    ),
+    "the end of a pair, as in a container": (classes(eth0=(4099, 16, 17, 3, 1, 10000)), {}),
+    "an exporter that has no such collector": ("", {}),
+}
+
+
+@pytest.mark.parametrize("machine", CLASSES)
+def test_what_is_made_of_cards_is_no_card(machine: str) -> None:
+    page, cards = CLASSES[machine]
+    assert disks.cards(page) == cards
+
+
+def test_a_byte_counts_once_though_a_bridge_and_a_pair_pass_it_on() -> None:
+    """On this page the bytes of all devices are 590 times those that the card sent."""
+    assert disks.cards(NETWORK) == {"eth0": 0.0}
+    own = {
+        "network_received_bytes_total": 2.176817829e09,
+        "network_sent_bytes_total": 3.141055e06,
+        "network_received_packets_total": 56185,
+        "network_sent_packets_total": 32988,
+    }
+    for cards in ({"eth0": 0.0}, {}):  # known, or by the names of the others
+        assert {name: value for name, _, value in readings(NETWORK, [], cards=cards)} == own
+
+
+def test_a_node_is_read_with_its_cards() -> None:
+    node = Node("db-1", "database", sources={NODE_EXPORTER: "http://a"}, cards={"docker0": 1.0})
+    samples = NodeExporterCollector(lambda *_: NETWORK).read([node], 1.0)
+    assert {s.metric: s.value for s in samples}["network_sent_bytes_total"] == 1.836402427e09
 
 
 EXPORTED = """\

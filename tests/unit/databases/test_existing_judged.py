@@ -152,11 +152,12 @@ def test_what_was_not_seen_and_what_is_in_the_way_is_doubted() -> None:
 
 
 def test_what_a_cluster_said_and_what_was_only_declared_stands_on_the_first_page() -> None:
-    def stamps(tls: str, **sources: str) -> dict[str, str]:
+    def stamps(tls: str, speed: float = 0.0, **sources: str) -> dict[str, str]:
         def change(record: Record) -> Record:
             facts = {"database": {"version": "17", "tls": tls, "durability": {"fsync": "on"}}}
             node = Node("node-1", "database", sources=sources, cpus=8.0 if sources else None)
-            return replace(record, facts=facts, nodes=(node,), profile=attached(record.profile))
+            nodes = (replace(node, cards={"eth0": 1.25e9, "eth1": speed}),)
+            return replace(record, facts=facts, nodes=nodes, profile=attached(record.profile))
 
         finished = one_cell(change)
         profiles = tuple(attached(profile) for profile in finished.plan.profiles)
@@ -168,10 +169,11 @@ def test_what_a_cluster_said_and_what_was_only_declared_stands_on_the_first_page
     assert list(bare) == ["premium: others run it"]
     assert bare["premium: others run it"] == (
         "Read: release and settings of durability. Only declared: number of copies and limits of "
-        "the disks. Not known: size of the nodes, CPU, memory and network of the nodes, load of "
-        "the disks, time for which the nodes' tasks waited and counters of the storage engine."
+        "the disks. Not known: size of the nodes, speed of the network cards, CPU, memory and "
+        "network of the nodes, load of the disks, time for which the nodes' tasks waited and "
+        "counters of the storage engine."
     )
-    seen = stamps("off", **{NODE_EXPORTER: "u", DISK_DEVICE: "sda", "yb-tserver": "u"})
+    seen = stamps("off", 1.25e9, **{NODE_EXPORTER: "u", DISK_DEVICE: "sda", "yb-tserver": "u"})
     assert "Not known: time for which the nodes' tasks waited." in seen["premium: others run it"]
     assert seen["premium: not verified"] == (
         "With `tls: off` nothing proves that it was this cluster which answered and passwords and "

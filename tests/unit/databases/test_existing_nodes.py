@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from typing import Any
 
 import pytest
 
 from orchestrator.databases.existing import declaration, disks, probe
+from tests import ROOT
 from tests.fake_existing import (
     POSTGRESQL,
     YUGABYTEDB,
@@ -20,6 +21,7 @@ from tests.fake_existing import (
 )
 from tests.fakes import QuietProgress
 from tests.pages import FLAGS, listed, serving
+from tests.pages import Server as Pages
 
 __all__ = ["a_cache"]  # each test has one of its own
 
@@ -51,6 +53,20 @@ def test_nodes_are_watched_through_their_own_pages() -> None:
     assert (node.name, node.role, node.cpus) == ("node-2", "database", 8.0)
     assert (node.container, node.process_id, node.device) == (None, None, None)
     assert node.sources == {"yb-tserver": url, "node-exporter": url, "disk-device": "nvme1n1"}
+
+
+def test_cards_are_read_once_and_without_their_collector_none_is_known() -> None:
+    """Then the exporter refuses what it is asked, as 1.5.0 does."""
+    page = (ROOT / "tests/fixtures/node-exporter-1.5.0/network.txt").read_text()
+    asked = "/metrics?collect[]=netclass"
+    fast = page.replace('speed_bytes{device="eth0"} -125000', 'speed_bytes{device="eth0"} 1.25e+09')
+    for answer, cards in (((200, fast), {"eth0": 1.25e9}), ((400, "disabled collector"), {})):
+        with closing(Pages()) as server:
+            server.pages |= {"/metrics": (200, CPUS + FILESYSTEMS), asked: answer}
+            with running(Server(), spec(node_exporters=of_each(server.url))) as cluster:
+                assert [node.cards for node in cluster.nodes] == [cards] * 3
+            assert server.paths.count(asked) == 3
+            assert {node.cpus for node in cluster.nodes} == {8.0}
 
 
 def test_facts_of_a_postgresql_say_whether_commits_are_durable() -> None:
