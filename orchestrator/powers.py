@@ -51,11 +51,13 @@ class Shell(Protocol):
 @dataclass(frozen=True)
 class Mount:
     """A named volume, or a folder (starts with "/") of the container's machine, which is made if it
-    is not there, at a path in the container."""
+    is not there, at a path in the container. alone: without what is mounted below the folder, which
+    the container would keep from being unmounted; such a folder must be there."""
 
     source: str
     target: str
     read_only: bool = False
+    alone: bool = False
 
 
 HOST_NETWORK = "host"  # the network of the machine itself

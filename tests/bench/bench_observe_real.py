@@ -82,7 +82,8 @@ class Server:
 
     @property
     def image(self) -> Path:
-        return self.folder / f"{self.name}.img"
+        """Not where disks are mounted: what serves one would hold the mounts beside it."""
+        return self.folder / "images" / f"{self.name}.img"
 
     @contextmanager
     def disk(self) -> Iterator[str]:
@@ -279,10 +280,10 @@ class Trial:
         self, load: Load, limits: Mapping[str, int]
     ) -> tuple[list[list[float]], list[list[float]]]:
         scale, memory = self.size
-        loaded, loading = (
-            self.folder / f"scale-{scale}",
-            Server(self.folder, "observe-trial-loading", memory),
-        )
+        loading = Server(self.folder, "observe-trial-loading", memory)
+        server = Server(self.folder, f"observe-trial-{self.seed}", memory)
+        loaded = self.folder / f"scale-{scale}"
+        server.image.parent.mkdir(exist_ok=True)
         with _LOADING:
             if not loaded.exists():
                 with loading.disk(), loading.database():
@@ -290,7 +291,6 @@ class Trial:
                     # It ends the container too, and with it this command.
                     loading.shell("pg_ctl -D /data/pg/d -m fast stop >/dev/null", check=False)
                 loading.image.rename(loaded)
-        server = Server(self.folder, f"observe-trial-{self.seed}", memory)
         run("cp", "--sparse=always", str(loaded), str(server.image))
         rows, left, stop = list[list[float]](), list[list[float]](), threading.Event()
         with server.disk() as device, server.database():

@@ -78,3 +78,18 @@ def test_any_program_gets_a_disk_of_a_tier(
     assert "target is busy; used by" in said and at.is_mount()
     assert disk("down", NAME, "--yes") == 0
     assert not at.exists()
+
+
+def test_disks_whose_data_and_places_share_a_folder_are_taken_down_in_any_order(
+    at: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The program that serves one has the folder of its data, in which the other is mounted."""
+    first, second = NAME, f"{NAME}-2"
+    for name, place in ((first, at), (second, tmp_path / "second")):
+        more = ("--data", str(tmp_path / f"{name}.img"), "--size", "300MiB")
+        assert disk("up", "azure/P10", "--at", str(place), "--name", name, *more) == 0
+    try:
+        assert disk("down", first, "--yes") == 0, capsys.readouterr()
+        assert (tmp_path / f"{first}.img").exists() and not at.exists()
+    finally:
+        assert disk("down", second, "--yes") == 0

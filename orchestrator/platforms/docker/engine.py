@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from docker.errors import APIError
-from docker.types import Ulimit
+from docker.types import Mount, Ulimit
 
 from orchestrator import errors, powers
 from orchestrator.platforms.common import agent, archives, commands
@@ -181,7 +181,9 @@ class DockerPlatform:
             "binds": [
                 f"{mount.source}:{mount.target}:{'ro' if mount.read_only else 'rw'}"
                 for mount in spec.mounts
+                if not mount.alone
             ],
+            "mounts": [_alone(mount) for mount in spec.mounts if mount.alone],
             "port_bindings": {port: (at, local) for port, local in spec.ports.items()},
             "init": spec.init,
             "cpu_period": 100_000 if spec.cpus else None,
@@ -249,3 +251,10 @@ class DockerPlatform:
             ulimits=limits.ulimits_in_force(spec.ulimits, process, self._machine),
             host=self.reach.address,
         )
+
+
+def _alone(mount: powers.Mount) -> Mount:
+    """A folder without what is mounted below it, for which docker-py has no keyword."""
+    bound = Mount(mount.target, mount.source, type="bind", read_only=mount.read_only)
+    bound["BindOptions"] = {"NonRecursive": True}
+    return bound

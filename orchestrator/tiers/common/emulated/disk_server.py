@@ -285,7 +285,8 @@ def fio_container(name: str, role: str, volume: Volume, world: World) -> Contain
 
 
 def _parent(file: Path) -> Mount:
-    return Mount(str(file.parent.resolve()), str(INSIDE))
+    """Without other disks that are mounted in the same folder."""
+    return Mount(str(file.parent.resolve()), str(INSIDE), alone=True)
 
 
 def _spec(name: str, command: tuple[str, ...], images: Mount, world: World) -> ContainerSpec:
