@@ -165,7 +165,7 @@ def test_a_machine_that_is_cut_off_is_a_gap_and_the_others_are_read_on(
     machines.ssh.start()
     assert program.end() == 0, program.text
     read = line.read()
-    print(program.text, {n: (d.coverage, len(d.starts)) for n, d in read.items()}, away_s)
+    import sys; sys.stderr.write(f"{program.text} {[(n, d.coverage, len(d.starts), d.begin_s[d.starts] - away_s) for n, d in read.items()]}")
     for demand in read.values():
         writes.hold(demand)
     assert machines.left() == ""
