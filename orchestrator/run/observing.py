@@ -9,7 +9,7 @@ which docs/OBSERVE.md lists. A report follows from demand.parquet and the option
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from itertools import chain
@@ -29,12 +29,12 @@ from orchestrator.histories.files import DEMAND, live
 from orchestrator.keys import strict_yaml
 from orchestrator.keys.messages import failure
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
-from orchestrator.run.telemetry import sampling
+from orchestrator.run.telemetry import Readings, sampling
 from orchestrator.system import files, http_client, parquet
 
 _PATH = "/metrics?collect[]=diskstats&collect[]=time"
 _OTHERS = re.compile(r"^https?://(?:[^@/]*@)?|/.*$")  # than host and port
-COARSE_S = 15.0
+COARSE_S, LOOK_S = 15.0, 5.0
 _QUESTION = "Does this disk carry the load that was observed?"
 _READ = ("node", "device", "resolution_s", "coverage")
 _SHARES = (
@@ -74,13 +74,15 @@ def observe(
     machines: Sequence[powers.Machine] = (),
     pieces: Pieces | None = None,
     get: local.Get = http_client.get,
+    look: Callable[[Mapping[str, int]], None] = lambda misses: None,
 ) -> Mapping[str, int]:
     """Reads until that time is over since the first reading in the folder; what was read is kept
     also if it is interrupted. Returns what failed → how often; at once where a first reading fails,
     because a wrong address or device would be told after a week. `machines`: of disks without an
-    exporter; `pieces`: all that is read every second, and the rest every COARSE_S."""
+    exporter; `pieces`: all that is read every second, and the rest every COARSE_S; `look`: what is
+    called meanwhile with what failed so far, and may end it."""
     begun = (float(file.parent.name.partition("-")[0]) for file in live(folder))
-    now_s, misses, at = clock.now(), Counter[str](), {each.name: each for each in machines}
+    now_s, every, at = clock.now(), list[Readings](), {each.name: each for each in machines}
     if (end_s := (begun_s := min(begun, default=now_s)) + length_s) <= now_s:
         return {}
     collectors = NodeExporterCollector(get, _PATH), DiskCollector(lambda node: at[node.machine])
@@ -95,12 +97,15 @@ def observe(
         own = folder / "samples" / f"{clock.now():.0f}-{every_s:.0f}"
         own.mkdir(parents=True, exist_ok=True)
         with sampling(disks, collectors, clock, machines, every_s, own) as readings:
+            every.append(readings)
             try:
                 yield
             finally:
                 *_, last = readings.tables([])
                 parquet.write(own / "last.parquet", [last] if len(last) else [])
-                misses.update(readings.misses)
+
+    def misses() -> Counter[str]:
+        return sum((Counter(each.misses) for each in every), Counter[str]())
 
     number, piece_s = pieces or (1, length_s)
     part_s = length_s / number
@@ -112,10 +117,12 @@ def observe(
     ]
     with sampled(COARSE_S) if pieces else nullcontext():
         for until_s, read in (*reads, (end_s, nullcontext)):
-            if (left_s := until_s - clock.now()) > 0:
+            if until_s > clock.now():
                 with read():
-                    clock.sleep(left_s)
-    return misses
+                    while (left_s := until_s - clock.now()) > 0:
+                        clock.sleep(min(left_s, LOOK_S))
+                        look(misses())
+    return misses()
 
 
 def write(folder: Path, read: pd.DataFrame, observed: Observed, options: Mapping[str, Any]) -> None:

@@ -24,6 +24,7 @@ from orchestrator.errors import EXIT_INTERRUPTED, EXIT_UNAVAILABLE
 from orchestrator.histories import files
 from orchestrator.platforms import own_images
 from orchestrator.platforms.docker.engine import DockerPlatform
+from orchestrator.system.clock import SystemClock, wait_until
 from tests import ROOT
 from tests.documented import examples
 from tests.integration.conftest import Program, tierbench
@@ -44,8 +45,6 @@ pytestmark = [
         reason="engines would share this computer's containerd, and with it its network",
     ),
 ]
-
-READING = "reading "  # begins what it says when all disks were read once
 
 
 @dataclass(frozen=True)
@@ -101,9 +100,15 @@ class Line:
         return cls((*words, *more), folder / "results", environment)
 
     def begun(self) -> Program:
-        """Returns when it reads."""
+        """Returns when it reads each second."""
+        before = set(self.results.glob("observed-*/samples/*"))
         program = Program.start(*self.words, **self.environment)
-        program.until(READING)
+        program.until("the same line goes on")
+        assert wait_until(
+            lambda: set(self.results.glob("observed-*/samples/*")) - before,
+            deadline_s=60,
+            clock=SystemClock(),
+        )
         return program
 
     def read(self) -> dict[str, Demand]:
@@ -165,7 +170,11 @@ def test_a_machine_that_is_cut_off_is_a_gap_and_the_others_are_read_on(
     machines.ssh.start()
     assert program.end() == 0, program.text
     read = line.read()
-    import sys; sys.stderr.write(f"{program.text} {[(n, d.coverage, len(d.starts), d.begin_s[d.starts] - away_s) for n, d in read.items()]}")
+    import sys
+
+    sys.stderr.write(
+        f"{program.text} {[(n, d.coverage, len(d.starts), d.begin_s[d.starts] - away_s) for n, d in read.items()]}"
+    )
     for demand in read.values():
         writes.hold(demand)
     assert machines.left() == ""

@@ -83,7 +83,10 @@ def test_disks_of_the_nodes_that_are_picked_are_read_to_a_report(
     words = ("observe", "--profile", str(profile), "--device", writes.device, "--last", "20s")
     program = Program.start(*words, "--results", str(tmp_path), TIERBENCH_CACHE=str(tmp_path))
     try:
-        program.until("reading ")
+        program.until("the same line goes on")
+        assert wait_until(
+            lambda: list(tmp_path.glob("observed-*/samples/*")), deadline_s=60, clock=SystemClock()
+        )
         pods = {pod.spec.node_name: pod for pod in core.list_namespaced_pod(SPACE).items}
         assert sorted(pods) == picked
         for pod in pods.values():

@@ -18,6 +18,7 @@ from orchestrator.errors import RunError, TierbenchError, UsageError
 from orchestrator.keys.messages import failure
 from orchestrator.planning import machines
 from orchestrator.platforms import own_images
+from orchestrator.platforms.common.lifecycle import passed_on
 from orchestrator.platforms.common.machines import Finding
 from orchestrator.platforms.docker.containers import DockerContainer
 from orchestrator.platforms.docker.engine import THIS_COMPUTER, DockerPlatform
@@ -31,6 +32,7 @@ class DockerMachines:
     UnavailableError if one does not answer, UsageError if others cannot reach it."""
 
     name = "docker"
+    brings: Sequence[str] = passed_on("guard", "brings")
 
     def __init__(
         self,
@@ -197,6 +199,8 @@ class _ImagesOfAll:
 class _GuardOfAll:
     """The `Guard` protocol: that of each engine. Its holder has our images on all."""
 
+    brings: Sequence[str] = ()
+
     def __init__(
         self, engines: Sequence[DockerPlatform], here: Callable[[], DockerPlatform]
     ) -> None:
@@ -218,7 +222,7 @@ class _GuardOfAll:
     def _bring_images(self) -> None:
         """Brings ours to where they are missing, from another engine or from that of the
         environment, where `make setup` builds them. What none has is missed when it is needed."""
-        for name in own_images.OURS:
+        for name in self.brings or own_images.OURS:
             tag = own_images.tag(own_images.PROJECT, name)
             lacking = [engine for engine in self._engines if not engine.images.present(tag)]
             having = [engine for engine in self._engines if engine not in lacking]

@@ -22,6 +22,7 @@ from orchestrator.analysis.observed import replay
 from orchestrator.analysis.observed.demand import demands
 from orchestrator.analysis.observed.replay import RateCap
 from orchestrator.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_UNAVAILABLE, EXIT_USAGE
+from orchestrator.guards import GuardBeats
 from orchestrator.histories import files
 from orchestrator.kernel import block_devices
 from orchestrator.platforms.common.machines import LocalMachine
@@ -352,7 +353,7 @@ def test_machines_elsewhere_are_kept_for_it_while_an_agent_reads_them(tmp_path: 
         machine.close()
         held.append("swept")
 
-    guard = SimpleNamespace(held=guarded)
+    guard = SimpleNamespace(held=guarded, beats=GuardBeats())
     given: dict[str, Any] = {"campaign": "c", "guard": guard, "sweep": sweep}
     platform = SimpleNamespace(machines=lambda: (machine,), **given)
     file = a_profile(tmp_path, hosts="db.bench.svc")

@@ -36,9 +36,13 @@ class UntilRead(SystemClock):
     """Its sleep lasts until so many pages more were asked for, and then it may be interrupted."""
 
     def __init__(self, pages: int, ends: type[BaseException] | None = None) -> None:
-        self.pages, self.ends = len(ASKED) + pages, ends
+        self.pages, self.ends, self.slept_s = len(ASKED) + pages, ends, 0.0
+
+    def now(self) -> float:
+        return super().now() + self.slept_s
 
     def sleep(self, seconds: float) -> None:
+        self.slept_s += seconds
         while len(ASKED) < self.pages:
             super().sleep(0.05)
         if self.ends:
