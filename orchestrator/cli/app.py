@@ -196,7 +196,6 @@ def sweeping(
     alone: AbstractContextManager[None] | None = None,
     most_s: float | None = None,
     teardown_s: float = TEARDOWN_S,
-    kept: str = "finished runs are kept",
 ) -> Iterator[None]:
     """Within `alone`, removes everything of ours at the end. `TimeIsUp` if the block takes more
     than `most_s`. Ctrl-C ends the block. A second one gives up what is only carried here, such as
@@ -214,7 +213,7 @@ def sweeping(
     def end(said: str, error: type[KeyboardInterrupt]) -> None:
         take_down()
         limit()
-        world.progress.warn(f"{said}: taking everything down; {kept}")
+        world.progress.warn(f"{said}: taking everything down; what is finished is kept")
         raise error
 
     def take_down() -> None:

@@ -115,13 +115,13 @@ def _read(app: App, options: Read, folder: Path, misses: list[str]) -> Iterator[
             told = set[str]()
 
             def look(failed: Mapping[str, int]) -> None:
-                beats.require()  # or another campaign removes the agents, and all would be gaps
-                for why in failed.keys() - told:
-                    app.progress.warn(message("gaps", why=why))
-                told.update(failed)
+                beats.require()  # another campaign has removed the agents, and all would be gaps
+                for why in {each.partition(": OSError: ")[2] for each in [*failed]} - told - {""}:
+                    app.progress.warn(message("gap", why=why))
+                    told.add(why)
 
-            read = folder, disks, length_s, app.clock, machines, pieces
-            failed = observing.observe(*read, look=look)
+            how = folder, disks, length_s, app.clock, machines, pieces
+            failed = observing.observe(*how, look=look)
         misses += [f"{why} ({units.counted(count, 'time')})" for why, count in failed.items()]
         if not files.live(folder):
             raise failure(UnavailableError, "nothing was read", reasons=units.listed(misses))
@@ -153,8 +153,8 @@ def _watched(
         if isinstance(world.platform, HasEngines):
             world.platform.brings = (agent.IMAGE,)
         if not all(isinstance(machine, LocalMachine) for machine in machines):
-            kept, beats = "what was read is kept", guard.beats
-            up.enter_context(sweeping(world, guard.held(), kept=kept))
+            up.enter_context(sweeping(world, guard.held()))
+            beats = guard.beats
     elif not declared.servers or not all(server.is_loopback for server in declared.servers):
         raise failure(UsageError, "disks of nobody", profile=profile.name)
     sources = {DISK_DEVICE: " ".join(declared.devices)}

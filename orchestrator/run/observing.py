@@ -29,7 +29,7 @@ from orchestrator.histories.files import DEMAND, live
 from orchestrator.keys import strict_yaml
 from orchestrator.keys.messages import failure
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
-from orchestrator.run.telemetry import Readings, sampling
+from orchestrator.run.telemetry import sampling
 from orchestrator.system import files, http_client, parquet
 
 _PATH = "/metrics?collect[]=diskstats&collect[]=time"
@@ -82,7 +82,7 @@ def observe(
     exporter; `pieces`: all that is read every second, and the rest every COARSE_S; `look`: what is
     called meanwhile with what failed so far, and may end it."""
     begun = (float(file.parent.name.partition("-")[0]) for file in live(folder))
-    now_s, every, at = clock.now(), list[Readings](), {each.name: each for each in machines}
+    now_s, misses, at = clock.now(), Counter[str](), {each.name: each for each in machines}
     if (end_s := (begun_s := min(begun, default=now_s)) + length_s) <= now_s:
         return {}
     collectors = NodeExporterCollector(get, _PATH), DiskCollector(lambda node: at[node.machine])
@@ -97,15 +97,13 @@ def observe(
         own = folder / "samples" / f"{clock.now():.0f}-{every_s:.0f}"
         own.mkdir(parents=True, exist_ok=True)
         with sampling(disks, collectors, clock, machines, every_s, own) as readings:
-            every.append(readings)
+            misses.update(readings.misses)
+            readings.misses = misses  # which is looked at meanwhile
             try:
                 yield
             finally:
                 *_, last = readings.tables([])
                 parquet.write(own / "last.parquet", [last] if len(last) else [])
-
-    def misses() -> Counter[str]:
-        return sum((Counter(each.misses) for each in every), Counter[str]())
 
     number, piece_s = pieces or (1, length_s)
     part_s = length_s / number
@@ -121,8 +119,8 @@ def observe(
                 with read():
                     while (left_s := until_s - clock.now()) > 0:
                         clock.sleep(min(left_s, LOOK_S))
-                        look(misses())
-    return misses()
+                        look(misses)
+    return misses
 
 
 def write(folder: Path, read: pd.DataFrame, observed: Observed, options: Mapping[str, Any]) -> None:

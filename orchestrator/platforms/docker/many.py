@@ -31,8 +31,7 @@ class DockerMachines:
     """The `Platform` protocol on the engines of `placing`, whose containers know their own.
     UnavailableError if one does not answer, UsageError if others cannot reach it."""
 
-    name = "docker"
-    brings: Sequence[str] = passed_on("guard", "brings")
+    name, brings = "docker", passed_on("guard", "brings")
 
     def __init__(
         self,
