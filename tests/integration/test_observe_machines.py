@@ -160,21 +160,24 @@ def test_it_goes_on_after_ctrl_c(machines: Machines, writes: Writes, tmp_path: P
 def test_a_machine_that_is_cut_off_is_a_gap_and_the_others_are_read_on(
     machines: Machines, writes: Writes, tmp_path: Path
 ) -> None:
-    line = Line.of(machines, writes.device, tmp_path, "45s")
+    """It is told meanwhile, and the machine is read again once there is a way to it."""
+    line = Line.of(machines, writes.device, tmp_path, "50s")
     program = line.begun()
     time.sleep(6)
     machines.ssh.cut()
-    away_s = time.time()
-    program.until("vm1")
-    time.sleep(10)
+    cut_s = time.time()
+    program.until(f"vm1 {writes.device}: the machine vm1 does not answer")
+    assert "reading goes on" in program.lines[-1] and time.time() < cut_s + 15
     machines.ssh.start()
+    back_s = time.time()
     assert program.end() == 0, program.text
-    read = line.read()
-    import sys
-
-    sys.stderr.write(
-        f"{program.text} {[(n, d.coverage, len(d.starts), d.begin_s[d.starts] - away_s) for n, d in read.items()]}"
-    )
-    for demand in read.values():
+    of_first, of_second = (line.read()[name] for name in ("vm1", "vm2"))
+    (gap,) = of_first.starts[1:]
+    assert of_first.end_s[gap - 1] < cut_s + 2 and back_s < of_first.begin_s[gap] < back_s + 15
+    assert of_second.is_fine and of_second.coverage > 0.9 > of_first.coverage
+    for demand in (of_first, of_second):
         writes.hold(demand)
+    (report,) = line.results.glob("observed-*/report.md")
+    assert "of the time was read" in report.read_text()
+    assert "vm1 does not answer" in report.read_text()
     assert machines.left() == ""
