@@ -143,7 +143,7 @@ def test_machines_that_another_campaign_has_taken_over_are_read_no_longer(
     assert demand.device == far.device and far.done[-2:] == ["swept", "given back"]
 
 
-@pytest.mark.parametrize("command", ["observe", "doctor", "calibrate", "setup"])
+@pytest.mark.parametrize("command", ["observe", "doctor", "calibrate", "setup", "clean --yes"])
 def test_a_profile_of_a_kubernetes_is_not_taken_for_one_of_this_computer(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -153,5 +153,5 @@ def test_a_profile_of_a_kubernetes_is_not_taken_for_one_of_this_computer(
         "kubernetes: {node_selector: {agentpool: databases}}\n"
     )
     app = an_app(tmp_path)
-    assert tierbench(app, command, "--profile", str(file)) == EXIT_USAGE
+    assert tierbench(app, *command.split(), "--profile", str(file)) == EXIT_USAGE
     assert "nodes has `kubernetes`: add `platform: kubernetes`" in capsys.readouterr().err

@@ -162,8 +162,9 @@ def test_who_only_reads_has_one_image_brought_and_needs_no_engine_of_clients() -
     tags = {name: own_images.tag(ROOT, name) for name in own_images.OURS}
     together, engines = platform("vm1", "vm2", client_machine="vm1")
     engines["vm2"].here.update(tags.values())
-    assert isinstance(together, HasEngines)
-    together.brings = ("disk",)
+    told: Any = together
+    assert isinstance(told, HasEngines)
+    told.brings = ("disk",)
     with together.guard.held():
         assert engines["vm1"].asked == [(tags["disk"], "vm2")]
     assert set(engines) == {"vm1", "vm2"}
