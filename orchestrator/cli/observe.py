@@ -25,6 +25,7 @@ from orchestrator.histories import files, prometheus
 from orchestrator.keys.messages import failure, message
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
 from orchestrator.planning import project_files
+from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
 from orchestrator.platforms.common.machines import HasEngines, LocalMachine, of_nodes
 from orchestrator.report.rendering.terminal import TableView
@@ -154,6 +155,7 @@ def _watched(
             world.platform.brings = (agent.IMAGE,)
         if not all(isinstance(machine, LocalMachine) for machine in machines):
             up.enter_context(sweeping(world, guard.held()))
+            own_images.need(app.root, agent.IMAGE, world.platform)  # or how to get it is said
             beats = guard.beats
     elif not declared.servers or not all(server.is_loopback for server in declared.servers):
         raise failure(UsageError, "disks of nobody", profile=profile.name)

@@ -183,10 +183,8 @@ class _ImagesOfAll:
         return None if None in ids else " ".join(dict.fromkeys(map(str, ids)))
 
     def pull(self, tag: str) -> bool:
-        def pulled(engine: DockerPlatform) -> bool:
-            return engine.images.present(tag) or engine.images.pull(tag)
-
-        return all(at_once.each(pulled, self._engines))
+        images = [engine.images for engine in self._engines]
+        return all(at_once.each(lambda one: one.present(tag) or one.pull(tag), images))
 
     def ways_to_get(self, tag: str) -> str:
         return f"on each of its machines {self._engines[0].images.ways_to_get(tag)}"

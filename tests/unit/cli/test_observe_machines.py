@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -44,12 +45,14 @@ class Far:
     agents: Agents = field(default_factory=Agents)
     done: list[str] = field(default_factory=list)
     placings: list[Placing] = field(default_factory=list)
+    has: str = "disk"
 
     def __post_init__(self) -> None:
         self.machine = self.agents.machine("far")
         self.device = next(iter(block_devices.counter_rows(LocalMachine())))
         self.campaign, self.guard, self.beats = "c", self, GuardBeats()
         self.brings: Sequence[str] = ()
+        self.images = SimpleNamespace(present=lambda tag: "disk" in self.has)
 
     def app(self, folder: Path) -> CampaignApp:
         def connect(_clock: object, placing: Placing) -> Far:
@@ -107,6 +110,17 @@ def test_machines_elsewhere_are_kept_for_it_while_an_agent_reads_them(
     (placing,) = far.placings
     assert placing.machines == ("ssh://db-1", "ssh://db-2")
     assert placing.client_machine == "ssh://db-1"
+
+
+def test_without_the_agents_image_it_says_how_that_is_had(
+    far: Far, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    far.has = ""
+    words = (*of_machines(tmp_path), "--device", far.device)
+    assert tierbench(far.app(tmp_path), *words) == EXIT_UNAVAILABLE
+    said = " ".join(capsys.readouterr().err.split())
+    assert "the image tierbench/disk:" in said and "run `tierbench setup`" in said
+    assert not far.agents.processes and far.done == ["taken", "swept", "given back"]
 
 
 def test_a_machine_that_does_not_answer_is_told_at_once_and_is_a_gap(
