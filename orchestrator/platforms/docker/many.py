@@ -184,7 +184,7 @@ class _ImagesOfAll:
 
     def pull(self, tag: str) -> bool:
         images = [engine.images for engine in self._engines]
-        return all(at_once.each(lambda one: one.present(tag) or one.pull(tag), images))
+        return all(at_once.each(lambda there: there.present(tag) or there.pull(tag), images))
 
     def ways_to_get(self, tag: str) -> str:
         return f"on each of its machines {self._engines[0].images.ways_to_get(tag)}"

@@ -20,7 +20,6 @@ from orchestrator.model import Placing
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.machines import LocalMachine
-from orchestrator.run import observing
 from orchestrator.system.clock import SystemClock
 from tests.agents import Agents
 from tests.apps import an_app, said_by, tierbench
@@ -33,9 +32,11 @@ class Meanwhile(SystemClock):
         self.due_s, self.do = self.monotonic() + after_s, [do]
 
     def sleep(self, seconds: float) -> None:
-        super().sleep(seconds)
-        if self.do and self.monotonic() > self.due_s:
+        end_s = self.monotonic() + seconds
+        if self.do and self.due_s < end_s:
+            super().sleep(max(0.0, self.due_s - self.monotonic()))
             self.do.pop()()
+        super().sleep(max(0.0, end_s - self.monotonic()))
 
 
 @dataclass
@@ -81,9 +82,7 @@ class Far:
 
 
 @pytest.fixture
-def far(monkeypatch: pytest.MonkeyPatch) -> Iterator[Far]:
-    """What fails is looked at in each second."""
-    monkeypatch.setattr(observing, "LOOK_S", 0.2)
+def far() -> Iterator[Far]:
     platform = Far()
     yield platform
     platform.machine.close()
@@ -130,7 +129,7 @@ def test_a_machine_that_does_not_answer_is_told_at_once_and_is_a_gap(
         far.agents.processes[0].kill()
 
     app = replace(far.app(tmp_path), clock=Meanwhile(1.5, loses_its_agent))
-    words = (*of_machines(tmp_path), "--device", far.device, "--last", "5s")
+    words = (*of_machines(tmp_path), "--device", far.device, "--last", "7s")
     assert tierbench(app, *words) == EXIT_DONE
     (said,) = (line for line in said_by(app) if "gap" in line)
     assert said.startswith(f"far {far.device}: the machine far does not answer: it has ended; ")

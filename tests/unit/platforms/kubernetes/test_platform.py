@@ -23,7 +23,7 @@ from orchestrator.errors import (
 from orchestrator.model import Cluster, Node, Placing
 from orchestrator.parts import Disks
 from orchestrator.platforms.common import lifecycle
-from orchestrator.platforms.common.machines import of_nodes, told
+from orchestrator.platforms.common.machines import told
 from orchestrator.platforms.kubernetes import manifests
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.platforms.kubernetes.space import HOST, PROCESS, ours
@@ -125,16 +125,6 @@ def test_the_type_of_a_machine_is_that_of_its_label(
     platform.placement.find_machines()
     types = [told(machine).instance_type for machine in platform.machines()]
     assert types == ["", "", "Standard_D8s_v5"]
-
-
-def test_machines_that_are_for_clients_alone_run_no_nodes(cluster: FakeCluster) -> None:
-    """And an observation reads no disk of theirs."""
-    for name, pool in (("vm-0", "loads"), ("vm-1", "bench")):
-        cluster.things[f"/api/v1/nodes/{name}"]["metadata"]["labels"]["pool"] = pool
-    both = Placing(node_selector={"pool": "bench"}, client_selector={"pool": "loads"})
-    platform = KubernetesPlatform(SystemClock(), both)
-    assert [machine.name for machine in platform.machines()] == ["vm-0", "vm-1"]
-    assert [machine.name for machine in of_nodes(platform)] == ["vm-1"]
 
 
 def test_the_machine_of_a_pod_is_asked_for_once_and_never_guessed(
