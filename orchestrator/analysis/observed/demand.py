@@ -40,8 +40,7 @@ UNSEEN_AT = 0.05  # the chance that a regime of the share told was in no piece
 class Demand:
     """Of one disk of a node. begin_s, end_s: Unix times, ascending, without overlap; amounts: one
     row for each of QUANTITIES, the sums of the intervals. Reads that are NaN are not known apart:
-    `writes` has them too. pieces: rows of amounts per second, of one-second stretches. whole_s:
-    from the first reading of any disk to the last, if that is known."""
+    `writes` has them too. pieces: rows of amounts per second, of one-second stretches."""
 
     node: str
     device: str
@@ -49,7 +48,7 @@ class Demand:
     end_s: Array
     amounts: Array
     pieces: tuple[Array, ...] = ()
-    whole_s: float = 0.0
+    whole_s: float = 0.0  # from the first reading of any disk to the last, if that is known
 
     @cached_property
     def step_s(self) -> Array:
