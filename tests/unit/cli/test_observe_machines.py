@@ -26,17 +26,17 @@ from tests.apps import an_app, said_by, tierbench
 
 
 class Meanwhile(SystemClock):
-    """The machine's, with which something is done once while somebody sleeps, so much later."""
+    """The machine's, with which something is done so much after the first sleep began."""
 
     def __init__(self, after_s: float, do: Callable[[], None]) -> None:
-        self.due_s, self.do = self.monotonic() + after_s, [do]
+        self.after_s, self.do = after_s, [do]
 
     def sleep(self, seconds: float) -> None:
-        end_s = self.monotonic() + seconds
-        if self.do and self.due_s < end_s:
-            super().sleep(max(0.0, self.due_s - self.monotonic()))
+        if self.do:
+            super().sleep(self.after_s)
+            seconds -= self.after_s
             self.do.pop()()
-        super().sleep(max(0.0, end_s - self.monotonic()))
+        super().sleep(seconds)
 
 
 @dataclass
@@ -128,8 +128,8 @@ def test_a_machine_that_does_not_answer_is_told_at_once_and_is_a_gap(
     def loses_its_agent() -> None:
         far.agents.processes[0].kill()
 
-    app = replace(far.app(tmp_path), clock=Meanwhile(1.5, loses_its_agent))
-    words = (*of_machines(tmp_path), "--device", far.device, "--last", "7s")
+    app = replace(far.app(tmp_path), clock=Meanwhile(2.5, loses_its_agent))
+    words = (*of_machines(tmp_path), "--device", far.device, "--last", "8s")
     assert tierbench(app, *words) == EXIT_DONE
     (said,) = (line for line in said_by(app) if "gap" in line)
     assert said.startswith(f"far {far.device}: the machine far does not answer: it has ended: a gap")
