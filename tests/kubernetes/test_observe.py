@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 import yaml
 
 from orchestrator.analysis.observed.demand import demands
+from orchestrator.errors import EXIT_INTERRUPTED
 from orchestrator.histories import files
 from orchestrator.model import Placing
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
@@ -73,40 +75,57 @@ def allowed(api: Any, loaded: Cluster, tmp_path: Path, monkeypatch: pytest.Monke
     own._api._client.rest_client.pool_manager.clear()
 
 
+@contextmanager
+def reading(device: str, folder: Path) -> Iterator[Program]:
+    """The documented line, while it reads each second; whatever becomes of it, it ends."""
+    profile, before = folder / "nodes.yaml", set(folder.glob("observed-*/samples/*"))
+    profile.write_text(examples("OBSERVE.md", "Machines without node_exporter")[1])
+    words = ("observe", "--profile", str(profile), "--device", device, "--last", "28s")
+    program = Program.start(*words, "--results", str(folder), TIERBENCH_CACHE=str(folder))
+    try:
+        program.until("the same line goes on")
+        assert wait_until(
+            lambda: set(folder.glob("observed-*/samples/*")) - before,
+            deadline_s=60,
+            clock=SystemClock(),
+        )
+        yield program
+    finally:
+        program.process.terminate()
+        program.process.wait(timeout=60)
+
+
 @pytest.mark.usefixtures("allowed")
 def test_disks_of_the_nodes_that_are_picked_are_read_to_a_report(
     picked: list[str], writes: Writes, core: Any, tmp_path: Path
 ) -> None:
-    """Of two agents one is ended meanwhile, which is a gap of its own node alone."""
-    profile = tmp_path / "nodes.yaml"
-    profile.write_text(examples("OBSERVE.md", "Machines without node_exporter")[1])
-    words = ("observe", "--profile", str(profile), "--device", writes.device, "--last", "20s")
-    program = Program.start(*words, "--results", str(tmp_path), TIERBENCH_CACHE=str(tmp_path))
-    try:
-        program.until("the same line goes on")
-        assert wait_until(
-            lambda: list(tmp_path.glob("observed-*/samples/*")), deadline_s=60, clock=SystemClock()
-        )
-        pods = {pod.spec.node_name: pod for pod in core.list_namespaced_pod(SPACE).items}
-        assert sorted(pods) == picked
-        for pod in pods.values():
+    """It is ended as a Job that is deleted, and goes on; then of two agents one is ended, which is
+    a gap of its own node alone."""
+
+    def pods() -> dict[str, Any]:
+        return {pod.spec.node_name: pod for pod in core.list_namespaced_pod(SPACE).items}
+
+    with reading(writes.device, tmp_path) as program:
+        assert sorted(pods()) == picked
+        for pod in pods().values():
             assert pod.metadata.labels["tierbench.role"] == "agent"
             (container,) = pod.spec.containers
             assert not container.security_context.privileged
             assert [each.read_only for each in container.volume_mounts] == [True]
-        time.sleep(5)
-        first, second = picked
-        core.delete_namespaced_pod(pods[first].metadata.name, SPACE, grace_period_seconds=0)
-        assert program.end() == 0, program.text
-    finally:
+        time.sleep(4)
         program.process.terminate()
-        program.process.wait(timeout=60)
+        assert program.end() == EXIT_INTERRUPTED, program.text
+    assert "the same command goes on in the same folder" in program.text and not pods()
+    first, second = picked
+    with reading(writes.device, tmp_path) as program:
+        time.sleep(4)
+        core.delete_namespaced_pod(pods()[first].metadata.name, SPACE, grace_period_seconds=0)
+        assert program.end() == 0, program.text
     (folder,) = tmp_path.glob("observed-*")
-    assert (folder / "report.html").is_file()
+    assert (folder / "report.html").is_file() and not pods()
     read = {each.node: each for each in demands(files.read(folder))}
     assert sorted(read) == picked
-    assert len(read[first].starts) > 1 and len(read[second].starts) == 1
+    assert len(read[first].starts) > len(read[second].starts) > 1
     for demand in read.values():
-        assert demand.is_fine and demand.end_s[-1] - demand.begin_s[0] > 15
+        assert demand.is_fine and demand.end_s[-1] - demand.begin_s[0] > 24
         writes.hold(demand)
-    assert core.list_namespaced_pod(SPACE).items == []
