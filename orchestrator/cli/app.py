@@ -213,7 +213,7 @@ def sweeping(
     def end(said: str, error: type[KeyboardInterrupt]) -> None:
         take_down()
         limit()
-        world.progress.warn(f"{said}: taking everything down; finished runs are kept")
+        world.progress.warn(f"{said}: taking everything down; what is finished is kept")
         raise error
 
     def take_down() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -21,11 +21,14 @@ from orchestrator.cli.app import PLATFORM, App, sweeping
 from orchestrator.cli.options import ResultsOption, percentage, profile_named, read_by, takes
 from orchestrator.databases.existing import ExistingCluster, declaration
 from orchestrator.errors import UnavailableError, UsageError, require_none
+from orchestrator.guards import GuardBeats
 from orchestrator.histories import files, prometheus
 from orchestrator.keys.messages import failure, message
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
 from orchestrator.planning import project_files
-from orchestrator.platforms.common.machines import LocalMachine, of_nodes
+from orchestrator.platforms import own_images
+from orchestrator.platforms.common import agent
+from orchestrator.platforms.common.machines import HasEngines, LocalMachine, of_nodes
 from orchestrator.report.rendering.terminal import TableView
 from orchestrator.report.sections.observed import document
 from orchestrator.run import observing
@@ -110,37 +113,55 @@ def _read(app: App, options: Read, folder: Path, misses: list[str]) -> Iterator[
             raise failure(UnavailableError, "server not read", error=error) from error
     if is_live:
         with ExitStack() as up:
-            nodes, machines = _watched(app, options, up)
+            nodes, machines, beats = _watched(app, options, up)
             disks = list(observing.of_disks(nodes, options.device))
             app.progress.note(message("reading live", disks=[d.name for d in disks], folder=folder))
-            failed = observing.observe(folder, disks, length_s, app.clock, machines, pieces)
+            told = set[str]()
+
+            def look(failed: Mapping[str, int]) -> None:
+                beats.require()  # another campaign has removed the agents, and all would be gaps
+                for why in {each.partition(": OSError: ")[2] for each in [*failed]} - told - {""}:
+                    app.progress.warn(message("gap", why=why))
+                    told.add(why)
+
+            how = folder, disks, length_s, app.clock, machines, pieces
+            failed = observing.observe(*how, look=look)
         misses += [f"{why} ({units.counted(count, 'time')})" for why, count in failed.items()]
         if not files.live(folder):
             raise failure(UnavailableError, "nothing was read", reasons=units.listed(misses))
         yield files.read(folder)
 
 
-def _watched(app: App, options: Read, up: ExitStack) -> tuple[list[Node], Sequence[powers.Machine]]:
+def _watched(
+    app: App, options: Read, up: ExitStack
+) -> tuple[list[Node], Sequence[powers.Machine], GuardBeats]:
     """The nodes, and the machines of those that no exporter shows. If that takes an agent, other
-    campaigns are kept off the machines until `up` ends."""
+    campaigns are kept off the machines until `up` ends, with these signs of life."""
     nodes = [Node(url, "database", sources={NODE_EXPORTER: url}) for url in options.exporter or ()]
     if options.profile is None:
-        return nodes, ()
+        return nodes, (), GuardBeats()
     profile = plans.placed(app, options.profile)
     spec, platform = profile.cluster, profile.platform or PLATFORM
     declared, mistakes = declaration.read(spec)
     if isinstance(database := app.parts(None).databases.get(spec.member), ExistingCluster):
         require_none(mistakes, f"{profile.name} has mistakes", "correct the profile")
         if declared.node_exporters:
-            return [*nodes, *database.find_nodes(spec)], ()
-    machines: Sequence[powers.Machine] = (LocalMachine(),)
+            return [*nodes, *database.find_nodes(spec)], (), GuardBeats()
+    machines, beats = tuple[powers.Machine, ...]([LocalMachine()]), GuardBeats()
     if not spec.existing or platform != PLATFORM:
-        world = app.world(platform, profile.placing)
-        machines = of_nodes(world.platform)
+        placing = profile.placing
+        if placing and placing.machines:  # nothing runs on an engine of clients
+            placing = replace(placing, client_machine=placing.machines[0])
+        world = app.world(platform, placing)
+        machines, guard = of_nodes(world.platform), world.platform.guard
+        if isinstance(world.platform, HasEngines):
+            world.platform.brings = (agent.IMAGE,)
         if not all(isinstance(machine, LocalMachine) for machine in machines):
-            up.enter_context(sweeping(world, world.platform.guard.held()))
+            up.enter_context(sweeping(world, guard.held()))
+            own_images.need(app.root, agent.IMAGE, world.platform)  # or how to get it is said
+            beats = guard.beats
     elif not declared.servers or not all(server.is_loopback for server in declared.servers):
         raise failure(UsageError, "disks of nobody", profile=profile.name)
     sources = {DISK_DEVICE: " ".join(declared.devices)}
     nodes += [Node(each.name, "host", machine=each.name, sources=sources) for each in machines]
-    return nodes, machines
+    return nodes, machines, beats

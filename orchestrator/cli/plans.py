@@ -189,9 +189,9 @@ def _platform(app: App, profiles: Sequence[Profile], request: Request) -> str:
     first, placings = profiles[0], {profile.name: profile.placing for profile in profiles}
     if any(placing != first.placing for placing in placings.values()):
         raise failure(UsageError, "several placings", profiles=", ".join(placings))
-    name = request.platform or next(iter(named.values()), PLATFORM)
-    if first.placing and not machines.named(first) and (request.platform, name) == (None, "docker"):
-        raise UsageError(f"{first.name} has `kubernetes`: say --platform kubernetes, or docker")
+    asked = request.platform or next(iter(named.values()), None)
+    machines.check_asked(first, asked)
+    name = asked or PLATFORM
     if name != PLATFORM:
         app.connection(name)
     elif claimed := listed([p.name for p in profiles if isinstance(p.tier.disk, ClassVolumes)]):
@@ -289,6 +289,7 @@ def placed(app: App, name: str, platform: str | None = None, scale: str = ANY_SC
     ((profile,), _) = read_files(app.root, [name], [], scale, app.disk_kinds())
     profile = replace(profile, platform=platform or profile.platform)
     where = profile.platform or PLATFORM
+    machines.check_asked(profile, profile.platform)
     machines.check_platform(profile, where, where == PLATFORM)
     return profile
 

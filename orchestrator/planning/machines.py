@@ -55,6 +55,12 @@ def check_platform(profile: Profile, platform: str, has_engines: bool) -> None:
         raise failure(UsageError, "no engines", profile=profile, platform=platform)
 
 
+def check_asked(profile: Profile, platform: str | None) -> None:
+    """UsageError if it names machines of Kubernetes, and nobody says whether it is to run there."""
+    if profile.placing and not named(profile) and platform is None:
+        raise UsageError(f"{profile.name} has `kubernetes`: add `platform: kubernetes`, or another")
+
+
 def check(profiles: Sequence[Profile], platform: str, has_engines: bool) -> None:
     """As `check_platform`; and UsageError if a profile's machines are too few for its nodes."""
     for profile in profiles:

@@ -9,7 +9,7 @@ which docs/OBSERVE.md lists. A report follows from demand.parquet and the option
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from itertools import chain
@@ -34,7 +34,7 @@ from orchestrator.system import files, http_client, parquet
 
 _PATH = "/metrics?collect[]=diskstats&collect[]=time"
 _OTHERS = re.compile(r"^https?://(?:[^@/]*@)?|/.*$")  # than host and port
-COARSE_S = 15.0
+COARSE_S, LOOK_S = 15.0, 5.0
 _QUESTION = "Does this disk carry the load that was observed?"
 _READ = ("node", "device", "resolution_s", "coverage")
 _SHARES = (
@@ -74,11 +74,13 @@ def observe(
     machines: Sequence[powers.Machine] = (),
     pieces: Pieces | None = None,
     get: local.Get = http_client.get,
+    look: Callable[[Mapping[str, int]], None] = lambda misses: None,
 ) -> Mapping[str, int]:
     """Reads until that time is over since the first reading in the folder; what was read is kept
     also if it is interrupted. Returns what failed → how often; at once where a first reading fails,
     because a wrong address or device would be told after a week. `machines`: of disks without an
-    exporter; `pieces`: all that is read every second, and the rest every COARSE_S."""
+    exporter; `pieces`: all that is read every second, and the rest every COARSE_S; `look`: what is
+    called meanwhile with what failed so far, and may end it."""
     begun = (float(file.parent.name.partition("-")[0]) for file in live(folder))
     now_s, misses, at = clock.now(), Counter[str](), {each.name: each for each in machines}
     if (end_s := (begun_s := min(begun, default=now_s)) + length_s) <= now_s:
@@ -95,12 +97,13 @@ def observe(
         own = folder / "samples" / f"{clock.now():.0f}-{every_s:.0f}"
         own.mkdir(parents=True, exist_ok=True)
         with sampling(disks, collectors, clock, machines, every_s, own) as readings:
+            misses.update(readings.misses)
+            readings.misses = misses  # which is looked at meanwhile
             try:
                 yield
             finally:
                 *_, last = readings.tables([])
                 parquet.write(own / "last.parquet", [last] if len(last) else [])
-                misses.update(readings.misses)
 
     number, piece_s = pieces or (1, length_s)
     part_s = length_s / number
@@ -112,9 +115,11 @@ def observe(
     ]
     with sampled(COARSE_S) if pieces else nullcontext():
         for until_s, read in (*reads, (end_s, nullcontext)):
-            if (left_s := until_s - clock.now()) > 0:
+            if until_s > clock.now():
                 with read():
-                    clock.sleep(left_s)
+                    while (left_s := until_s - clock.now()) > 0:
+                        clock.sleep(min(left_s, LOOK_S))
+                        look(misses)
     return misses
 
 

@@ -3,11 +3,14 @@ configuration of its own. Nothing is installed; nothing in anyone's ~/.ssh is re
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.integration.engines import RemoteEngine, end
@@ -16,9 +19,51 @@ _PORT = 2222
 _PACKAGES = ("openssh-server", "libwrap0")
 
 
+@dataclass(frozen=True)
+class SshServer:
+    """`address`: the engine's, by ssh; `environment`: that in which `ssh` finds the way there;
+    `folder`: with its configuration, log and keys."""
+
+    address: str
+    environment: dict[str, str]
+    folder: Path
+    command: tuple[str, ...]
+    started: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def start(self) -> None:
+        """Starts it, and waits until it lets the client in."""
+        with (self.folder / "log").open("a") as log:
+            self.started.append(subprocess.Popen(self.command, stdout=log, stderr=log))
+        _await(self.folder / "bin/ssh", self.started[-1], self.folder / "log")
+
+    def end(self) -> None:
+        """Who is logged in stays so."""
+        end(self.started[-1])
+
+    def cut(self) -> None:
+        """Ends it and all of its sessions, as a machine that is switched off does."""
+        sessions = _children(self.started[-1].pid)
+        self.end()
+        for process in sessions:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+
+
+def _children(process: int) -> list[int]:
+    own = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return [*map(int, own), *(below for child in own for below in _children(int(child)))]
+
+
 @contextmanager
 def ssh_to(engine: RemoteEngine, folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """Yields the engine's ssh address, and the environment in which `ssh` finds the way there."""
+    with ssh_server(engine, folder) as server:
+        yield server.address, server.environment
+
+
+@contextmanager
+def ssh_server(engine: RemoteEngine, folder: Path) -> Iterator[SshServer]:
+    """One before this engine, which runs."""
     root = _unpacked(folder)
     for key in ("host", "client"):
         _run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / key)])
@@ -55,18 +100,15 @@ def ssh_to(engine: RemoteEngine, folder: Path) -> Iterator[tuple[str, dict[str, 
     mounts = f"mount --bind {folder / 'passwd'} /etc/passwd && mount -t tmpfs none /run"
     private = ["unshare", "--mount", "sh", "-c", f'{mounts} && mkdir /run/sshd && exec "$@"', "sh"]
     libraries = ":".join(str(one.parent) for one in root.rglob("libwrap.so.0"))
-    command = ["env", f"LD_LIBRARY_PATH={libraries}", str(root / "usr/sbin/sshd"), "-D", "-e"]
-    with (folder / "log").open("w") as log:
-        process = subprocess.Popen(
-            [*engine.inside, *private, *command, "-f", str(folder / "sshd_config")],
-            stdout=log,
-            stderr=log,
-        )
-        try:
-            _await(wrapper, process, folder / "log")
-            yield f"ssh://vm1{engine.socket}", {"PATH": f"{programs}:/usr/sbin:/usr/bin:/sbin:/bin"}
-        finally:
-            end(process)
+    program = ["env", f"LD_LIBRARY_PATH={libraries}", str(root / "usr/sbin/sshd"), "-D", "-e"]
+    command = (*engine.inside, *private, *program, "-f", str(folder / "sshd_config"))
+    environment = {"PATH": f"{programs}:/usr/sbin:/usr/bin:/sbin:/bin"}
+    server = SshServer(f"ssh://vm1{engine.socket}", environment, folder, command)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.end()
 
 
 def _unpacked(folder: Path) -> Path:

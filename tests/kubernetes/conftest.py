@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+import yaml
 from kubernetes import client
 
 from orchestrator.cli import provision
 from orchestrator.cli.app import App
 from orchestrator.platforms import own_images
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
-from orchestrator.system.clock import SystemClock
+from orchestrator.system.clock import SystemClock, wait_until
 from tests import CACHE, ROOT
 from tests.cluster import leftovers
 from tests.cluster.cluster import Cluster, up
 
 NODES = 3
+SPACE = "bench"  # the namespace of the recipe
+MANIFESTS = [*yaml.safe_load_all((ROOT / "docs/recipes/in-cluster.yaml").read_text())]
 
 
 def ours(cluster: Cluster) -> list[str]:
@@ -70,3 +73,28 @@ def campaign(loaded: Cluster) -> Iterator[KubernetesPlatform]:
         with connected.guard.held():
             yield connected
         assert ours(loaded) == []
+
+
+def path_of(thing: Mapping[str, Any]) -> str:
+    """Where the API server makes a thing of this kind."""
+    group = thing["apiVersion"]
+    of_group = f"/api/{group}" if group == "v1" else f"/apis/{group}"
+    space = thing["metadata"].get("namespace")
+    return f"{of_group}{f'/namespaces/{space}' if space else ''}/{thing['kind'].lower()}s"
+
+
+@pytest.fixture
+def api(loaded: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The administrator's; what the manifests have made is removed afterwards."""
+    monkeypatch.setenv("KUBECONFIG", str(loaded.kubeconfig))
+    api: Any = KubernetesPlatform(SystemClock())._api
+    yield api
+    for thing in reversed(MANIFESTS):
+        if "namespace" not in thing["metadata"]:
+            api.remove(f"{path_of(thing)}/{thing['metadata']['name']}")
+    gone = wait_until(
+        lambda: api.find(f"/api/v1/namespaces/{SPACE}") is None,
+        deadline_s=120, clock=SystemClock(), every_s=0.5,
+    )  # fmt: skip
+    api._client.rest_client.pool_manager.clear()
+    assert gone and ours(loaded) == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import warnings
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 import kubernetes
@@ -13,17 +12,14 @@ import pytest
 import yaml
 from kubernetes.stream import stream
 
-from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.system.clock import SystemClock, wait_until
 from tests import ROOT, program_image
 from tests.cluster import provisioner
 from tests.cluster.cluster import Cluster
-from tests.kubernetes.conftest import ours
+from tests.kubernetes.conftest import MANIFESTS, SPACE, path_of
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.docker]
 
-SPACE = "bench"
-MANIFESTS = [*yaml.safe_load_all((ROOT / "docs/recipes/in-cluster.yaml").read_text())]
 PROFILE = f"""
 question: What does a volume of this class give?
 title: Fast volumes
@@ -46,31 +42,6 @@ FAST = {
     "volumeBindingMode": "WaitForFirstConsumer",
     "reclaimPolicy": "Delete",
 }
-
-
-def path_of(thing: Mapping[str, Any]) -> str:
-    """Where the API server makes a thing of this kind."""
-    group = thing["apiVersion"]
-    of_group = f"/api/{group}" if group == "v1" else f"/apis/{group}"
-    space = thing["metadata"].get("namespace")
-    return f"{of_group}{f'/namespaces/{space}' if space else ''}/{thing['kind'].lower()}s"
-
-
-@pytest.fixture
-def api(loaded: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """The administrator's; what the manifests have made is removed afterwards."""
-    monkeypatch.setenv("KUBECONFIG", str(loaded.kubeconfig))
-    api: Any = KubernetesPlatform(SystemClock())._api
-    yield api
-    for thing in reversed(MANIFESTS):
-        if "namespace" not in thing["metadata"]:
-            api.remove(f"{path_of(thing)}/{thing['metadata']['name']}")
-    gone = wait_until(
-        lambda: api.find(f"/api/v1/namespaces/{SPACE}") is None,
-        deadline_s=120, clock=SystemClock(), every_s=0.5,
-    )  # fmt: skip
-    api._client.rest_client.pool_manager.clear()
-    assert gone and ours(loaded) == []
 
 
 def test_the_manifests_are_what_the_cluster_knows(api: Any) -> None:

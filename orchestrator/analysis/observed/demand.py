@@ -48,6 +48,7 @@ class Demand:
     end_s: Array
     amounts: Array
     pieces: tuple[Array, ...] = ()
+    whole_s: float = 0.0  # from the first reading of any disk to the last, if that is known
 
     @cached_property
     def step_s(self) -> Array:
@@ -63,8 +64,8 @@ class Demand:
 
     @property
     def coverage(self) -> float:
-        """The share of the time from first to last that was read."""
-        return float(self.step_s.sum() / (self.end_s[-1] - self.begin_s[0]))
+        """The share that was read of the whole time, or else of that from first to last."""
+        return float(self.step_s.sum() / max(self.whole_s, self.end_s[-1] - self.begin_s[0]))
 
     @cached_property
     def ios(self) -> Array:
@@ -103,7 +104,9 @@ def demands(intervals: pd.DataFrame) -> list[Demand]:
     kept = intervals.dropna(subset=list(INTERVALS[2:4] + QUANTITIES[WRITES:]))
     kept = kept[kept["end_s"] > kept["begin_s"]].sort_values("begin_s", kind="stable")
     of_disks = kept.groupby(["node", "device"])
-    return [_demand(str(node), str(device), rows) for (node, device), rows in of_disks]
+    every = [_demand(str(node), str(device), rows) for (node, device), rows in of_disks]
+    edges_s = [float(edge) for each in every for edge in (each.begin_s[0], each.end_s[-1])]
+    return [replace(each, whole_s=max(edges_s) - min(edges_s)) for each in every]
 
 
 def _demand(node: str, device: str, rows: pd.DataFrame) -> Demand:

@@ -178,9 +178,10 @@ class AgentMachine:
             self._raise_if_silent()
             answer, time_s = self._asked(words)
         except (TierbenchError, ValueError, KeyError) as error:
-            self._hang_up()
             said = getattr(error, "evidence", "")[-200:]
-            raise self._silent(f"{error} {said}".strip()) from error
+            silent = self._silent(f"{error} {said}".strip())
+            self._hang_up()
+            raise silent from error
         finally:
             self._asker = None
             self._asking.release()
@@ -193,7 +194,7 @@ class AgentMachine:
             self._talking = self._up.enter_context(self._converse())
         sent_s = self._clock.now()
         self._talking.send(json.dumps(words))
-        answer = json.loads(self._talking.receive(ANSWER_S))
+        answer, self._failed = json.loads(self._talking.receive(ANSWER_S)), None
         received_s = self._clock.now()
         middle_s, half_s = (sent_s + received_s) / 2, (received_s - sent_s) / 2
         if self.clock_offset is None or half_s <= self.clock_offset.within_s:
@@ -211,5 +212,7 @@ class AgentMachine:
         return OSError(text)
 
     def _raise_if_silent(self) -> None:
-        if self._failed and self._clock.monotonic() < self._failed[0]:
-            raise OSError(self._failed[1])
+        """Nor is it waited for while its agent, which may take a minute, ends and starts anew."""
+        others, failed = self._asker not in (None, threading.get_ident()), self._failed
+        if failed and (others or self._clock.monotonic() < failed[0]):
+            raise OSError(failed[1])

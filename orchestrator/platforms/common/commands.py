@@ -117,6 +117,7 @@ class LineConversation:
                 what = f"{self._doing}: no answer within {timeout_s:g} s"
                 raise RunError(what, evidence=self._output.tail())
             self._open = self._output.follow(self._lines.append)
+        self._output.out.clear()  # an answer says nothing of why there is none later
         return self._lines.popleft()
 
 

@@ -104,7 +104,10 @@ class LiftsItsLimits(Protocol):
 
 @runtime_checkable
 class HasEngines(Protocol):
-    """A platform whose machines are platforms themselves, each with a node in a known place."""
+    """A platform whose machines are platforms themselves, each with a node in a known place.
+    `brings`: the images of ours that all get when its guard is held; if empty, all of ours."""
+
+    brings: Sequence[str]
 
     def engine_of(self, placement: str) -> Platform: ...
 

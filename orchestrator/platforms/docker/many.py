@@ -18,6 +18,7 @@ from orchestrator.errors import RunError, TierbenchError, UsageError
 from orchestrator.keys.messages import failure
 from orchestrator.planning import machines
 from orchestrator.platforms import own_images
+from orchestrator.platforms.common.lifecycle import passed_on
 from orchestrator.platforms.common.machines import Finding
 from orchestrator.platforms.docker.containers import DockerContainer
 from orchestrator.platforms.docker.engine import THIS_COMPUTER, DockerPlatform
@@ -30,7 +31,7 @@ class DockerMachines:
     """The `Platform` protocol on the engines of `placing`, whose containers know their own.
     UnavailableError if one does not answer, UsageError if others cannot reach it."""
 
-    name = "docker"
+    name, brings = "docker", passed_on("guard", "brings")
 
     def __init__(
         self,
@@ -182,10 +183,8 @@ class _ImagesOfAll:
         return None if None in ids else " ".join(dict.fromkeys(map(str, ids)))
 
     def pull(self, tag: str) -> bool:
-        def pulled(engine: DockerPlatform) -> bool:
-            return engine.images.present(tag) or engine.images.pull(tag)
-
-        return all(at_once.each(pulled, self._engines))
+        images = [engine.images for engine in self._engines]
+        return all(at_once.each(lambda there: there.present(tag) or there.pull(tag), images))
 
     def ways_to_get(self, tag: str) -> str:
         return f"on each of its machines {self._engines[0].images.ways_to_get(tag)}"
@@ -196,6 +195,8 @@ class _ImagesOfAll:
 
 class _GuardOfAll:
     """The `Guard` protocol: that of each engine. Its holder has our images on all."""
+
+    brings: Sequence[str] = ()
 
     def __init__(
         self, engines: Sequence[DockerPlatform], here: Callable[[], DockerPlatform]
@@ -218,7 +219,7 @@ class _GuardOfAll:
     def _bring_images(self) -> None:
         """Brings ours to where they are missing, from another engine or from that of the
         environment, where `make setup` builds them. What none has is missed when it is needed."""
-        for name in own_images.OURS:
+        for name in self.brings or own_images.OURS:
             tag = own_images.tag(own_images.PROJECT, name)
             lacking = [engine for engine in self._engines if not engine.images.present(tag)]
             having = [engine for engine in self._engines if engine not in lacking]

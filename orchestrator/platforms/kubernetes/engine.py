@@ -17,7 +17,7 @@ from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.machines import Finding
 from orchestrator.platforms.kubernetes import campaigns, examination, guard, manifests, pods
 from orchestrator.platforms.kubernetes.connection import Api, Refused, Thing, cluster_errors
-from orchestrator.platforms.kubernetes.placing import Placement
+from orchestrator.platforms.kubernetes.placing import Placement, usable
 from orchestrator.platforms.kubernetes.space import Space, address, label_of, name_of
 from orchestrator.platforms.kubernetes.volumes import Volumes
 from orchestrator.powers import Clock, ContainerSpec, Conversation, Machine, MachineFacts
@@ -118,6 +118,10 @@ class KubernetesPlatform:
     def machines(self) -> tuple[Machine, ...]:
         """Those that were there when the cluster was last asked, as before each new placement."""
         return tuple(map(self._agent, self.placement.known))
+
+    def machines_of_nodes(self) -> tuple[Machine, ...]:
+        chosen = self.placement.placing
+        return tuple(self._agent(each) for each in self.placement.known if usable(each, chosen))
 
     def _machine_named(self, name: str) -> Machine | None:
         if name not in self._agents:  # the cluster may have grown

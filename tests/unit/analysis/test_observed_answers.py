@@ -279,6 +279,17 @@ def test_each_disk_has_its_own_counters() -> None:
     assert [each.ios.tolist() for each in demands(grown(both))] == [[6, 6], [6, 6]]
 
 
+def test_a_disk_that_was_read_only_at_first_is_not_said_to_be_covered() -> None:
+    """Its machine was lost: of what it was asked since then nothing is known."""
+    every = [
+        counters(range(end), range(end)).assign(node=node) for node, end in (("a", 9), ("b", 5))
+    ]
+    of_a, of_b = demands(grown(pd.concat(every)))
+    assert (of_a.coverage, of_b.coverage) == (1.0, 0.5)
+    assert Observed.of([of_a], ONE_PCT).refused == ""
+    assert "only 50 % of the time was read" in Observed.of([of_a, of_b], ONE_PCT).refused
+
+
 def test_seconds_beside_coarse_readings_of_the_same_disk_are_its_pieces() -> None:
     coarse = summed(BURSTY, 60)
     fine = [BURSTY.part(slice(n * 3600, n * 3600 + 300)) for n in range(24)]

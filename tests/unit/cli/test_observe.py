@@ -6,11 +6,9 @@ import base64
 import gzip
 import json
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,7 +26,6 @@ from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.system import parquet
 from orchestrator.system.clock import MadeUpClock
 from tests import ROOT, pages
-from tests.agents import Agents
 from tests.apps import an_app, tierbench, with_parts
 from tests.fake_existing import POSTGRESQL, Server, database
 from tests.simulated_demand import in_seconds, seconds_of, summed, table
@@ -340,31 +337,6 @@ def test_disks_of_this_computer_are_not_taken_for_those_of_others(
         words = ("--profile", str(file), "--device", "vda", "--results", str(tmp_path))
         assert tierbench(an_app(tmp_path), "observe", *words) == EXIT_USAGE
         assert said in capsys.readouterr().err
-
-
-def test_machines_elsewhere_are_kept_for_it_while_an_agent_reads_them(tmp_path: Path) -> None:
-    machine, held = Agents().machine("far"), list[str]()
-    device = next(iter(block_devices.counter_rows(machine)))
-
-    @contextmanager
-    def guarded() -> Iterator[None]:
-        held.append("taken")
-        yield
-        held.append("given back")
-
-    def sweep() -> None:
-        machine.close()
-        held.append("swept")
-
-    guard = SimpleNamespace(held=guarded)
-    given: dict[str, Any] = {"campaign": "c", "guard": guard, "sweep": sweep}
-    platform = SimpleNamespace(machines=lambda: (machine,), **given)
-    file = a_profile(tmp_path, hosts="db.bench.svc")
-    file.write_text(f"{file.read_text()}platform: kubernetes\n")
-    words = ("--profile", str(file), "--device", device, "--last", "3s", *ON)
-    app = an_app(tmp_path, platform)
-    assert tierbench(app, "observe", *words, "--results", str(tmp_path)) == EXIT_DONE
-    assert held == ["taken", "swept", "given back"]
 
 
 def test_what_a_live_one_has_read_so_far_can_be_judged(tmp_path: Path) -> None:

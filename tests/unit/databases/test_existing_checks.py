@@ -82,6 +82,8 @@ def test_where_one_engine_has_the_client_only_its_machine_counts() -> None:
     """`localhost` is this computer for a client here, wherever other engines are."""
 
     class Engines(FakePlatform):
+        brings = ()
+
         def machines(self) -> tuple[Machine, ...]:
             return (LocalMachine(), LocalMachine())
 

@@ -289,6 +289,39 @@ def _too_late(far: AgentMachine) -> None:
         far.read("/proc/stat")
 
 
+def test_while_an_agent_that_is_gone_ends_no_question_waits_for_that() -> None:
+    """Its container is removed, which the way to an engine that is cut off makes last a minute."""
+    agents, ending, over = Agents(), threading.Event(), threading.Event()
+
+    @contextmanager
+    def lasting() -> Iterator[Piped]:
+        try:
+            with agents.conversation() as talking:
+                yield talking
+        finally:
+            ending.set()
+            over.wait(30)
+
+    far = AgentMachine("far", lasting, FakeClock())
+    far.read("/proc/stat")
+    agents.processes[0].kill()
+    agents.processes[0].wait()
+
+    def lost() -> None:
+        with pytest.raises(OSError, match="it has ended"):
+            far.read("/proc/stat")
+
+    thread = threading.Thread(target=lost)
+    thread.start()
+    assert ending.wait(30)
+    far.queue_s = 30.0
+    begun_s = time.monotonic()
+    lost()
+    assert time.monotonic() - begun_s < 15, "of the thirty that it might have waited"
+    over.set()
+    thread.join()
+
+
 def test_a_question_that_is_none_is_answered_as_an_error() -> None:
     with Agents().conversation() as talking:
         for line in ("junk", '["nope"]', '["read", 1]', '["free"]'):

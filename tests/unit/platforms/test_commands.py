@@ -59,8 +59,9 @@ def test_a_conversation_ends_with_the_cause_too() -> None:
 
     talk = LineConversation(Streams(), "talking", SystemClock())
     assert talk.receive(5) == "one"
-    with pytest.raises(RunError, match="could not be read on: AttributeError"):
+    with pytest.raises(RunError, match="could not be read on: AttributeError") as ended:
         talk.receive(5)
+    assert ended.value.evidence == "", "what was answered is no evidence"
     with pytest.raises(RunError, match="talking: it has ended"):
         talk.receive(5)
 

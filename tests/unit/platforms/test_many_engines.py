@@ -17,7 +17,7 @@ from orchestrator.errors import RunError, UnavailableError, UsageError
 from orchestrator.model import Cluster, Node, Placing
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import LocalMachine, of_nodes
+from orchestrator.platforms.common.machines import HasEngines, LocalMachine, of_nodes
 from orchestrator.platforms.docker.many import DockerMachines
 from orchestrator.powers import HOST_NETWORK, ContainerSpec
 from orchestrator.run.telemetry import Readings, read_once, watched
@@ -156,6 +156,18 @@ def test_images_of_ours_are_brought_to_where_they_are_missing() -> None:
     with together.guard.held():
         assert engines["vm1"].asked == [(tag, "vm2") for tag in tags]
     assert not engines["vm2"].asked and not engines[None].asked
+
+
+def test_who_only_reads_has_one_image_brought_and_needs_no_engine_of_clients() -> None:
+    tags = {name: own_images.tag(ROOT, name) for name in own_images.OURS}
+    together, engines = platform("vm1", "vm2", client_machine="vm1")
+    engines["vm2"].here.update(tags.values())
+    told: Any = together
+    assert isinstance(told, HasEngines)
+    told.brings = ("disk",)
+    with together.guard.held():
+        assert engines["vm1"].asked == [(tags["disk"], "vm2")]
+    assert set(engines) == {"vm1", "vm2"}
 
 
 def test_an_engine_that_fails_is_named() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +17,14 @@ from orchestrator.errors import UsageError
 from orchestrator.histories import files
 from orchestrator.kernel import block_devices
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node, Sample
+from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Clock
 from orchestrator.run.observing import observe, of_disks
 from orchestrator.run.telemetry import Readings
 from orchestrator.system.clock import MadeUpClock, SystemClock
 from tests import ROOT
-from tests.agents import Agents
+from tests.agents import Agents, Piped
 
 PAGE = (ROOT / "tests/fixtures/histories/node_exporter.txt").read_text()  # of node_exporter 1.5.0
 CLOCK = SystemClock()
@@ -36,9 +38,13 @@ class UntilRead(SystemClock):
     """Its sleep lasts until so many pages more were asked for, and then it may be interrupted."""
 
     def __init__(self, pages: int, ends: type[BaseException] | None = None) -> None:
-        self.pages, self.ends = len(ASKED) + pages, ends
+        self.pages, self.ends, self.slept_s = len(ASKED) + pages, ends, 0.0
+
+    def now(self) -> float:
+        return super().now() + self.slept_s
 
     def sleep(self, seconds: float) -> None:
+        self.slept_s += seconds
         while len(ASKED) < self.pages:
             super().sleep(0.05)
         if self.ends:
@@ -160,6 +166,37 @@ def test_a_machine_without_an_exporter_is_read_by_the_agent_of_runs(tmp_path: Pa
     assert (demand.node, demand.device) == ("far", device)
     assert begin_s <= demand.begin_s[0] and demand.end_s[-1] <= CLOCK.now()
     assert {json.loads(line)[0] for line in agents.asked} == {"read"}
+
+
+def test_a_machine_that_is_cut_off_takes_no_seconds_of_the_others(tmp_path: Path) -> None:
+    """What its engine is asked to remove lasts, as where the way there is lost."""
+    agents, over = (Agents(), Agents()), threading.Event()
+
+    @contextmanager
+    def lasting() -> Iterator[Piped]:
+        try:
+            with agents[1].conversation() as talking:
+                yield talking
+        finally:
+            over.wait(30)
+
+    machines = agents[0].machine("near"), AgentMachine("far", lasting, CLOCK)
+    device = next(iter(block_devices.counter_rows(LocalMachine())))
+    nodes = [Node("", "host", machine=each.name) for each in machines]
+
+    def look(misses: Mapping[str, int]) -> None:
+        if not misses:
+            agents[1].processes[0].kill()
+
+    disks = list(of_disks(nodes, device))
+    misses = observe(tmp_path, disks, 15.0, CLOCK, machines, look=look)
+    over.set()
+    for machine in machines:
+        machine.close()
+    of_machines = {each.node: each for each in demands(files.read(tmp_path))}
+    assert any("far does not answer: it has ended" in why for why in misses)
+    assert of_machines["far"].end_s[-1] < of_machines["near"].end_s[-1] - 5
+    assert of_machines["near"].is_fine and len(of_machines["near"].starts) <= 2
 
 
 def test_a_machine_that_does_not_have_the_disk_is_named_at_once(tmp_path: Path) -> None:

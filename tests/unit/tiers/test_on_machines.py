@@ -43,6 +43,8 @@ class Vm(Engine):
 class Vms(FakePlatform):
     """The engines of node-1 and node-2."""
 
+    brings = ()
+
     def __init__(self, engines: list[Vm]) -> None:
         super().__init__()
         self.engines = engines

@@ -1,4 +1,5 @@
-"""Which cluster is used, where a kubeconfig knows several, and how a record names it.
+"""Which cluster is used, where a kubeconfig knows several, and how a record names it; and which of
+its machines.
 
 Method: two API servers in memory, "test" (the current context) and "bench".
 """
@@ -16,6 +17,7 @@ import pytest
 
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.model import Placing
+from orchestrator.platforms.common.machines import of_nodes
 from orchestrator.platforms.kubernetes.connection import Api
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.system.clock import SystemClock
@@ -176,3 +178,13 @@ def test_an_authority_without_key_identifiers_is_believed_and_no_other_one(
     server.shutdown()
     server.server_close()
     assert answers == {"own": True, "other": False}
+
+
+def test_machines_that_are_for_clients_alone_run_no_nodes(cluster: FakeCluster) -> None:
+    """And an observation reads no disk of theirs."""
+    for name, pool in (("vm-0", "loads"), ("vm-1", "bench")):
+        cluster.things[f"/api/v1/nodes/{name}"]["metadata"]["labels"]["pool"] = pool
+    both = Placing(node_selector={"pool": "bench"}, client_selector={"pool": "loads"})
+    platform = KubernetesPlatform(SystemClock(), both)
+    assert [machine.name for machine in platform.machines()] == ["vm-0", "vm-1"]
+    assert [machine.name for machine in of_nodes(platform)] == ["vm-1"]

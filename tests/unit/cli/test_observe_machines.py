@@ -1,0 +1,170 @@
+"""`tierbench observe` on machines that an agent reads: what is done there, and told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from orchestrator.analysis.observed.demand import demands
+from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
+from orchestrator.guards import GuardBeats
+from orchestrator.histories import files
+from orchestrator.kernel import block_devices
+from orchestrator.model import Placing
+from orchestrator.platforms.common import lifecycle
+from orchestrator.platforms.common.agent import AgentMachine
+from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.system.clock import SystemClock
+from tests.agents import Agents
+from tests.apps import an_app, said_by, tierbench
+
+
+class Meanwhile(SystemClock):
+    """The machine's, with which something is done so much after the first sleep began."""
+
+    def __init__(self, after_s: float, do: Callable[[], None]) -> None:
+        self.after_s, self.do = after_s, [do]
+
+    def sleep(self, seconds: float) -> None:
+        if self.do:
+            super().sleep(self.after_s)
+            seconds -= self.after_s
+            self.do.pop()()
+        super().sleep(seconds)
+
+
+@dataclass
+class Far:
+    """A platform with machines that agents read; what was done to its guard, in order."""
+
+    agents: Agents = field(default_factory=Agents)
+    done: list[str] = field(default_factory=list)
+    placings: list[Placing] = field(default_factory=list)
+    has: str = "disk"
+
+    def __post_init__(self) -> None:
+        self.machine = self.agents.machine("far")
+        self.device = next(iter(block_devices.counter_rows(LocalMachine())))
+        self.campaign, self.guard, self.beats = "c", self, GuardBeats()
+        self.brings: Sequence[str] = ()
+        self.images = SimpleNamespace(present=lambda tag: "disk" in self.has)
+
+    def app(self, folder: Path) -> CampaignApp:
+        def connect(_clock: object, placing: Placing) -> Far:
+            self.placings.append(placing)
+            return self
+
+        return an_app(folder, connect=connect)
+
+    def machines(self) -> tuple[AgentMachine, ...]:
+        return (self.machine,)
+
+    def engine_of(self, placement: str) -> Far:
+        raise AssertionError(f"nothing runs at {placement}")
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        self.done.append("taken")
+        try:
+            yield
+        finally:
+            self.done.append("given back")
+
+    def sweep(self) -> None:
+        self.machine.close()
+        self.done.append("swept")
+
+
+@pytest.fixture
+def far() -> Iterator[Far]:
+    platform = Far()
+    yield platform
+    platform.machine.close()
+
+
+def of_machines(folder: Path, *more: str) -> tuple[str, ...]:
+    file = folder / "machines.yaml"
+    machines = ", ".join(["ssh://db-1", "ssh://db-2", *more])
+    file.write_text(
+        "question: q\ntitle: t\ntier: {enforcement: none}\ncluster: azure-d8s-v5\n"
+        f"machines: [{machines}]\nclient_machine: default\n"
+    )
+    return ("observe", "--profile", str(file), "--results", str(folder))
+
+
+def test_machines_elsewhere_are_kept_for_it_while_an_agent_reads_them(
+    far: Far, tmp_path: Path
+) -> None:
+    """Nothing but the agent's image is brought there, and no machine of clients is needed."""
+    words = (*of_machines(tmp_path), "--device", far.device, "--last", "3s")
+    assert tierbench(far.app(tmp_path), *words) == EXIT_DONE
+    assert far.done == ["taken", "swept", "given back"]
+    assert tuple(far.brings) == ("disk",)
+    (placing,) = far.placings
+    assert placing.machines == ("ssh://db-1", "ssh://db-2")
+    assert placing.client_machine == "ssh://db-1"
+
+
+def test_without_the_agents_image_it_says_how_that_is_had(
+    far: Far, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    far.has = ""
+    words = (*of_machines(tmp_path), "--device", far.device)
+    assert tierbench(far.app(tmp_path), *words) == EXIT_UNAVAILABLE
+    said = " ".join(capsys.readouterr().err.split())
+    assert "the image tierbench/disk:" in said and "run `tierbench setup`" in said
+    assert not far.agents.processes and far.done == ["taken", "swept", "given back"]
+
+
+def test_a_machine_that_does_not_answer_is_told_at_once_and_is_a_gap(
+    far: Far, tmp_path: Path
+) -> None:
+    def loses_its_agent() -> None:
+        far.agents.processes[0].kill()
+
+    app = replace(far.app(tmp_path), clock=Meanwhile(2.5, loses_its_agent))
+    words = (*of_machines(tmp_path), "--device", far.device, "--last", "8s")
+    assert tierbench(app, *words) == EXIT_DONE
+    (said,) = (line for line in said_by(app) if "gap" in line)
+    assert said.startswith(f"far {far.device}: the machine far does not answer: it has ended: a g")
+    (folder,) = tmp_path.glob("observed-*")
+    (demand,) = demands(files.read(folder))
+    assert len(demand.starts) == 2
+    assert "far does not answer: it has ended" in (folder / "report.md").read_text()
+
+
+def test_machines_that_another_campaign_has_taken_over_are_read_no_longer(
+    far: Far, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It has removed the agents, and would be disturbed by others; what was read is kept."""
+
+    def taken_over() -> None:
+        far.beats.lost = lifecycle.taken_over("the cluster", "x", "elsewhere")
+
+    app = replace(far.app(tmp_path), clock=Meanwhile(2.5, taken_over))
+    words = (*of_machines(tmp_path), "--device", far.device, "--last", "1h")
+    assert tierbench(app, *words) == EXIT_UNAVAILABLE
+    assert "taken over by the campaign x on elsewhere" in " ".join(capsys.readouterr().err.split())
+    (folder,) = tmp_path.glob("observed-*")
+    (demand,) = demands(files.read(folder))
+    assert demand.device == far.device and far.done[-2:] == ["swept", "given back"]
+
+
+@pytest.mark.parametrize("command", ["observe", "doctor", "calibrate", "setup", "clean --yes"])
+def test_a_profile_of_a_kubernetes_is_not_taken_for_one_of_this_computer(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "nodes.yaml"
+    file.write_text(
+        "question: q\ntitle: t\ntier: {enforcement: none}\ncluster: azure-d8s-v5\n"
+        "kubernetes: {node_selector: {agentpool: databases}}\n"
+    )
+    app = an_app(tmp_path)
+    assert tierbench(app, *command.split(), "--profile", str(file)) == EXIT_USAGE
+    assert "nodes has `kubernetes`: add `platform: kubernetes`" in capsys.readouterr().err
