@@ -60,8 +60,7 @@ def among(runs: Sequence[RunData]) -> tuple[str, ...]:
 
 
 def obstacle(runs: Sequence[RunData], factor: str = "") -> str:
-    """Why runs of several tiers must not be compared, or those at two values of a `factor`; or an
-    empty text."""
+    """Why runs of several tiers, or at two values of a `factor`, must not be compared; or empty."""
     allowed = _allowed(factor) if factor else ()
     if factor and len({str(run.record.workload.dataset) for run in runs}) > 1:
         allowed = (*allowed, f"{_DATA} ")

@@ -17,8 +17,7 @@ from orchestrator.planning import slo
 from orchestrator.system import store
 from orchestrator.units import counted
 
-# Pages of a campaign that goes on: none in its first minutes, then at most one part in so many of
-# its time.
+# Pages of a campaign that goes on: none in its first minutes, then one part in so many of it.
 _FIRST_PAGE_S, _PAGE_PART = 300.0, 200
 _PAGE_S = 600.0  # of a page at most
 

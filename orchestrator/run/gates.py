@@ -39,8 +39,7 @@ _NAMES = (
 
 @dataclass(frozen=True)
 class GatePlace:
-    """A machine that runs nodes of a database. `nodes`: those, if the campaign has several
-    machines."""
+    """A machine that runs nodes of a database. `nodes`: those, if there are several machines."""
 
     machine: powers.Machine
     nodes: tuple[str, ...] = ()

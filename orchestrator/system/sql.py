@@ -128,8 +128,7 @@ class _Psycopg:
 
 
 def batch(address: Address, statements: Sequence[str], timeout_s: float = 60.0) -> None:
-    """Sends all statements together (pipeline mode) in a session of their own. RunError as
-    `session`."""
+    """Sends all together (pipeline mode) in a session of their own. RunError as `session`."""
     with (
         _connected(address, timeout_s) as connection,
         _given_up(connection, address, timeout_s),

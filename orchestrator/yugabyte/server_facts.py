@@ -54,8 +54,7 @@ def execution(session: Session, servers: Mapping[str, Flags]) -> dict[str, Any]:
 
 
 def placement(nodes: Sequence[Node]) -> dict[str, Any]:
-    """Copies, tablets, leaders and data files, as the masters count them. OSError if no master
-    answers."""
+    """Copies, tablets, leaders, data files, as masters count them. OSError if none answers."""
     masters = list(sources(nodes, pages.MASTER).values())
     listed = pages.tablet_servers(masters)
     health = pages.health(masters)

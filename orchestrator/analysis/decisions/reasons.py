@@ -99,8 +99,7 @@ def _missed(loser: Candidate, contest: Contest) -> tuple[str, str]:
 
 
 def remarks(candidate: Candidate, contest: Contest) -> list[str]:
-    """What a reader of the answer must know besides: texts by name, where there is anything to
-    speak `of`."""
+    """What a reader of the answer must know besides: texts by name, where there is any `of`."""
     open_ = offers.passed_over(candidate, contest, "open")
     cheaper = [tier.name for tier in offers.cheaper_than(candidate, open_, contest)]
     by_margin, load, chosen = not contest.slo, contest.overload, without_prices(candidate, contest)

@@ -1,5 +1,4 @@
-"""Doubts about a finished run, its disks apart: one function for each subject, listed in `kinds`.
-Pure."""
+"""Doubts about a finished run, its disks apart: a function for each subject (`kinds`). Pure."""
 
 import math
 from contextlib import suppress

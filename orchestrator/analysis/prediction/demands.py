@@ -84,8 +84,7 @@ def loaded(run: RunData, system: simulation.System, hour: Hour) -> simulation.Sy
 def _left_s(
     record: Record, system: simulation.System, disk: simulation.SimulatedDisk
 ) -> tuple[float, float]:
-    """What a run's transactions and syncs took longer than its simulation's. No delay where its CPU
-    was busy."""
+    """What transactions and syncs took longer than simulated. No delay where the CPU was busy."""
     names = "throughput_per_s", "latency_avg_s"
     rate, took_s = (value_of(record, name) or 0.0 for name in names)
     synced_s = results.database(record).counter(facts.WAL_SYNC_AVG_S) or 0.0

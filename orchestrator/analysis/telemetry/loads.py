@@ -16,8 +16,7 @@ OPEN_LOOP = ("arrival_rate", "arrival-rate", "rate")  # options that set the loa
 
 
 def of_load(record: Record, of_seconds: OfNodes) -> dict[str, float]:
-    """Values of a whole run, named as in `resources.VALUES`. `of_seconds`: by node, as `kept`
-    leaves them."""
+    """Values of a whole run, as `resources.VALUES` names them. `of_seconds`: by node, of `kept`."""
     return {**dict(_asked(record)), **dict(_waited(record)), **dict(_sampled(record, of_seconds))}
 
 

@@ -219,8 +219,7 @@ def _mistake(key: str, text: str) -> Mistake:
 
 
 def _password_in(path: str) -> str:
-    """A file's password. UnavailableError if it cannot be read, or if others may read it: libpq's
-    rule."""
+    """A file's password. UnavailableError if it cannot be read, or others may (libpq's rule)."""
     file = Path(path).expanduser()
     try:
         mode, text = stat.S_IMODE(file.stat().st_mode), file.read_text()

@@ -108,8 +108,7 @@ class Place:
 
 @dataclass(frozen=True)
 class OwnDatabase(Place):
-    """Our database. `force`: whether the server can end others' sessions when it drops (PostgreSQL
-    since 13)."""
+    """Our database. `force`: a drop can end others' sessions (PostgreSQL since 13)."""
 
     confirm: Confirm
     force: bool = False

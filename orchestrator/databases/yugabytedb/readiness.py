@@ -25,8 +25,7 @@ from orchestrator.yugabyte import pages, queries, server_facts
 
 NODE_DEADLINE_S = 300.0  # yugabyted's own waits are 180 s
 # A restored node reads its log again, flushed or not (tablet_bootstrap.cc): for the deadline, at
-# half of its tier's rate, as it reads more than that; of an unknown one at the slowest of the
-# catalog.
+# half of its tier's rate, as it reads more than that; of an unknown one at the catalog's slowest.
 _REPLAY_SHARE, REPLAY_BYTES_PER_S = 0.5, 25e6
 BALANCE_DEADLINE_S = 300.0
 _BALANCED_POLLS = 3

@@ -18,8 +18,7 @@ from orchestrator.platforms.kubernetes import campaigns, connection, manifests, 
 from orchestrator.platforms.kubernetes.space import Space, annotation_of, label_of
 from orchestrator.system import clock, host
 
-# In a namespace that every cluster has and none loses, unless one is given: all campaigns look for
-# it there.
+# In a namespace that every cluster has and none loses, unless one is given: all look for it there.
 _LEASE_NAME = "tierbench-campaign"
 _CONFLICT = 409
 _ACCOUNT_S = 60.0

@@ -140,8 +140,7 @@ def _workloads(index: report_index.ReportIndex) -> Table:
     return table_of(rows, ("Workload", "Generator", "Data set", "Options"))
 
 
-# Data, cache and disks have sections of their own; the others are what a run did, not how it was
-# set.
+# Data, cache and disks have their own sections; the others are what a run did, not how it was set.
 _NOT_SETTINGS = frozenset(
     {"data", "cache", "disks", "telemetry", "database_before", "since_reset", "published"}
 )

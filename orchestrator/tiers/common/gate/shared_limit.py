@@ -21,8 +21,7 @@ _SIZES: tuple[tuple[facts.GateQuantity, str, int], ...] = (
 def checks(
     tier: Tier, disks: parts.Disks, world: powers.World, start: fio_jobs.StartFio = fio_jobs.fio_on
 ) -> Iterator[GateCheck]:
-    """Reads from all `disks` at once, each as deep as its own caps need. GateError if fio itself
-    cannot run."""
+    """Reads from all `disks` at once, as deep as their caps need. GateError if fio cannot run."""
     if tier.shared is None:
         return
     settings = {"SIZE": "64m", "RAMP": _RAMP, "RUNTIME": _RUNTIME}

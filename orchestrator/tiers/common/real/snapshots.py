@@ -139,8 +139,7 @@ def discard(taken: Iterable[Path], world: World) -> None:
 def by_command(
     verb: str, tier: Tier, at: Path, where: Mapping[Path, Path], taken: Sequence[Path], world: World
 ) -> dict[str, Any]:
-    """Runs the profile's `save` or `restore` for one disk; returns what it said. RunError if it
-    fails."""
+    """Runs `save` or `restore` of the profile for one disk: what it said. RunError if it fails."""
     given = chosen(tier)
     command = given.save if verb == "save" else given.restore
     env = {
