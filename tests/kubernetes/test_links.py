@@ -52,6 +52,7 @@ def test_links_of_pods_are_what_they_declare_and_else_refused(world: World) -> N
             links.asked(ends[:1], ("set", "no number"), world)
 
 
+@pytest.mark.slow  # the machine tries to pull it
 def test_a_helper_whose_image_is_nowhere_says_so_at_once(world: World) -> None:
     with two_ends(world) as (end, _):
         spec = own_images.container("disk", "lost", ("true",), world, network=f"{NETWORK_OF}{end}")
