@@ -2,10 +2,8 @@
 
     make bench NAME=observe_real ARGS="--folder /tmp/observed --seeds 6 --minutes 4"
 
-Goals (docs/OBSERVE.md, figures 2, 4 and 6). Of an open load S is within a point or 15 % of what is
-seen in nine of ten; of a closed one no more is seen than S, and 0.5 to 1.5 of D in nine of ten. A
-burst's credit is gone within 5 % of its length of the moment told. From a disk that was at its cap
-a smaller one is told as well.
+Goals: those of docs/OBSERVE.md, figures 2, 4 and 6; of a burst credit the fast disk's counters and
+the disk's own are tried.
 
 Method: a PostgreSQL of little memory, started from the same image of a disk, under a seeded
 schedule of pgbench: arrivals at rates that change by a hundred times (open), or sessions that think
@@ -52,7 +50,7 @@ SHARES: dict[Load, tuple[float, ...]] = {"open": (0.005, 0.05, 0.3), "closed": (
 SIZE: Size = 50, "320m"
 UNIT_BYTES = 2**18
 POINT, RATIO, TENTHS = 0.01, 0.15, 0.9
-BASE, TOP, GONE_AT = 0.8, 3.0, 0.6  # of the mean rate, and of the time
+BASE, TOP, GONE_AT = 0.7, 3.0, (0.3, 0.8)  # of the mean rate, and of the time
 PROFILE = f"""title: a fast disk
 question: What does an observation predict?
 cluster: azure-d8s-v5
@@ -197,7 +195,6 @@ class Said:
 
     @property
     def is_near(self) -> bool:
-        """Whether S is within a point or 15 % of what was seen."""
         (least, most), off = self.seen, max(POINT, RATIO * fmean(self.seen))
         return self.on.queues[0] <= most + off and least - off <= self.on.queues[1]
 
@@ -242,20 +239,22 @@ class Gone:
         return f"{of}: told {told}; seen {seen}; {100 * self.off:.1f} % of the bucket off"
 
 
-def low(base: int, top: int, length_s: float) -> float:
-    """The share of a bucket that its base gives in a second: with less, none is left."""
-    return base / ((top - base) * length_s)
-
-
 def gone(demand: Demand, base: int, top: int, length_s: float) -> tuple[float, float]:
     """When a bucket that was full is empty, in s (infinite: never), and in which share of the
     time."""
     cap = RateCap("IOPS", "ios", base, top, (top - base) * length_s)
     wanted = replay.asked(demand, cap, UNIT_BYTES, "low")
     _, _, left = replay.replayed(wanted, demand.step_s, cap, full=True)
-    empty = left <= low(base, top, length_s)
+    empty = left <= base / cap.bucket  # what it gives in a second
     after_s = demand.begin_s + demand.step_s - demand.begin_s[0]
     return float(after_s[empty][0]) if empty.any() else np.inf, float(empty.mean())
+
+
+def _unsure_s(demand: Demand, base: int, top: int, length_s: float, seconds: float) -> float:
+    """By how much later a bucket that is a fifth larger is empty; infinite: not in mid-time."""
+    sooner, later = (gone(demand, base, top, times * length_s)[0] for times in (0.9, 1.1))
+    is_amid = GONE_AT[0] * seconds < sooner and later < GONE_AT[1] * seconds
+    return later - sooner if is_amid else np.inf
 
 
 @dataclass(frozen=True)
@@ -335,17 +334,17 @@ class Trial:
         return Said(figure, self.seed, iops, on, (least, most), times)
 
     def of_credit(self) -> Iterator[Gone]:
-        """Figure 4: a bucket that is empty after half of the time, told from the fast disk and from
-        this one's own counters."""
+        """Figure 4: a bucket that empties amid the time and steeply, so that its size tells when;
+        from counters of the fast disk, and of its own."""
         fast = self.reading("open", iops=FAST).demand
         mean = float(fast.ios.mean())
         base, top = round(BASE * mean), round(TOP * mean)
-        lengths = np.arange(1, round(self.seconds))
-        gone_s = [gone(fast, base, top, float(length))[0] for length in lengths]
-        length = int(lengths[np.argmin(np.abs(np.subtract(gone_s, GONE_AT * self.seconds)))])
+        lengths = range(3, round(self.seconds / 4))
+        length = min(lengths, key=lambda length: _unsure_s(fast, base, top, length, self.seconds))
         burst = {"iops_burst": top, "iops_burst_length": length, "burst_start": 100}
         there = self.reading("open", iops=base, **burst)
-        empty = [(time_s, left <= low(base, top, length)) for time_s, left in there.credit]
+        low = base / ((top - base) * length)
+        empty = [(time_s, left <= low) for time_s, left in there.credit]
         seen = next((s for s, is_empty in empty if is_empty), np.inf), fmean(e for _, e in empty)
         for source, demand in (("fast", fast), ("own", there.demand)):
             yield Gone(source, self.seed, length, gone(demand, base, top, length), seen)

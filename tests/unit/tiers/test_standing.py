@@ -14,7 +14,7 @@ import pytest
 
 from orchestrator.errors import RunError, TierbenchError, UsageError
 from orchestrator.tiers.common.emulated import standing
-from tests.fakes import this_machine_has
+from tests.fakes import FakeClock, this_machine_has
 from tests.standing import GIB, LIMITS, Place
 
 
@@ -100,6 +100,28 @@ def test_a_disk_that_a_container_has_mounted_stays_up(place: Place) -> None:
     with pytest.raises(RunError, match=r"also mounted for postgres \(4711\)"):
         place.down()
     assert place.state() == (True, True, True)
+
+
+class UntilItSleeps(FakeClock):
+    """Removes a file when it sleeps first."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        self.file = file
+
+    def sleep(self, seconds: float) -> None:
+        super().sleep(seconds)
+        self.file.unlink(missing_ok=True)
+
+
+def test_a_container_that_is_being_made_meanwhile_does_not_keep_it_up(place: Place) -> None:
+    """For a moment it has all mounts of this machine: runc was seen so."""
+    place.up()
+    mounted = place.proc / "4711/mountinfo"
+    mounted.write_text("50 1 7:7 / /data rw - xfs /dev/loop7 rw")
+    place.world = replace(place.world, clock=UntilItSleeps(mounted))
+    place.down()
+    assert place.is_clean()
 
 
 @pytest.mark.parametrize("mounted", [False, True], ids=["after a reboot", "after a killed engine"])

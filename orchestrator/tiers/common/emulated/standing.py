@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from orchestrator import model, parts, units
@@ -16,6 +17,7 @@ from orchestrator.kernel import mounts
 from orchestrator.keys.messages import failure
 from orchestrator.platforms.common.machines import text_of
 from orchestrator.powers import Platform, World
+from orchestrator.system.clock import wait_while
 from orchestrator.tier import LatencyModel
 from orchestrator.tiers.common.emulated import disk_server
 
@@ -24,6 +26,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")
 _MOUNT_S = 60.0
 _UNMOUNT_S = 3600.0  # what is not written yet is written at the tier's speed
 _STOP_S = 20.0
+_STARTING_S = 5.0  # in which a container that is being made lets go of this machine's own mounts
 _FEW = 3  # processes that a message names
 
 
@@ -242,7 +245,8 @@ def take_down(known: KnownDisk, world: World, keep_data: bool = False) -> Path |
     if known.mount:
         world.progress.step(f"unmounting {disk.at}: what is not written yet is written first")
         _unmount(disk.at, world)
-        if known.runs and (users := _users_of_device(known.mount.device, world)):
+        of_it = partial(_users_of_device, known.mount.device, world)
+        if known.runs and (users := wait_while(of_it, deadline_s=_STARTING_S, clock=world.clock)):
             _mount(known.mount.source, disk.at, world)
             raise failure(RunError, "disk in use", disk=disk.name, users=users)
     _clear(replace(known, mount=None), world)
