@@ -19,18 +19,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import random
-import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -39,158 +34,40 @@ from orchestrator.analysis.observed import replay
 from orchestrator.analysis.observed.demand import QUANTITIES, Demand, demands, grown
 from orchestrator.analysis.observed.judging import Band, Observed, OnDisk, judged
 from orchestrator.analysis.observed.replay import ENDS, RateCap
-from orchestrator.cli import root
-from orchestrator.platforms import own_images
+from tests.bench.pgbench_servers import FAST, Load, Server, play, run, tierbench
 
-Load = Literal["open", "closed"]
 Size = tuple[int, str]  # scale of pgbench, 15 MB each, and memory, which holds less
 
-FAST = 20_000
 SHARES: dict[Load, tuple[float, ...]] = {"open": (0.005, 0.05, 0.3), "closed": (0.05, 0.3)}
 SIZE: Size = 50, "320m"
 UNIT_BYTES = 2**18
 POINT, RATIO, TENTHS = 0.01, 0.15, 0.9
 BASE, TOP, GONE_AT = 0.7, 3.0, (0.3, 0.8)  # of the mean rate, and of the time
-PROFILE = f"""title: a fast disk
-question: What does an observation predict?
-cluster: azure-d8s-v5
-tier: {{iops: {FAST}, throughput: 500MB/s, read_latency: 0.3ms, write_latency: 0.3ms}}
-"""
-_ONE, _LOADING = threading.Lock(), threading.Lock()  # one disk at a time is put up; one load
-_PROGRAMS = "PATH=$PATH:$(ls -d /usr/lib/postgresql/*/bin)"
-
-
-def run(*words: str) -> str:
-    """What a command prints; what it says if it fails is shown."""
-    return subprocess.run(words, check=True, text=True, stdout=subprocess.PIPE).stdout
-
-
-def tierbench(*words: str) -> str:
-    with _ONE:
-        return run(str(root() / ".venv/bin/tierbench"), *words)
-
-
-@dataclass(frozen=True)
-class Server:
-    """A disk of its own and a PostgreSQL on it, both called `name`. `folder` has the image."""
-
-    folder: Path
-    name: str
-    memory: str
-
-    @property
-    def image(self) -> Path:
-        """Not where disks are mounted: what serves one would hold the mounts beside it."""
-        return self.folder / "images" / f"{self.name}.img"
-
-    @contextmanager
-    def disk(self) -> Iterator[str]:
-        """Put up fast, because a database starts first; its device, as in /proc/diskstats."""
-        profile, at = self.folder / f"{self.name}.yaml", self.folder / f"{self.name}.mnt"
-        profile.write_text(PROFILE)
-        at.mkdir(exist_ok=True)
-        of = ("--at", str(at), "--name", self.name, "--data", str(self.image))
-        size = () if self.image.exists() else ("--size", "4GiB")
-        tierbench("disk", "up", str(profile), *of, *size)
-        try:
-            mounts = Path("/proc/self/mounts").read_text().splitlines()
-            (source,) = (line.split()[0] for line in mounts if line.split()[1] == str(at))
-            (at / "pg").mkdir(exist_ok=True)
-            (at / "pg").chmod(0o777)
-            yield Path(source).name
-        finally:
-            tierbench("disk", "down", self.name, "--yes")
-
-    @contextmanager
-    def database(self) -> Iterator[None]:
-        """Started on the data of the disk, which are made if there are none."""
-        script = (
-            f"{_PROGRAMS}; [ -d /data/pg/d ] || initdb -D /data/pg/d -A trust >/dev/null;"
-            " exec postgres -D /data/pg/d -c shared_buffers=32MB -c listen_addresses="
-            " -c unix_socket_directories=/tmp -c max_wal_size=256MB -c checkpoint_timeout=60s"
-            " -c max_connections=300"
-        )
-        limits = (f"--memory={self.memory}", f"--memory-swap={self.memory}", "--network=none")
-        data = ("-v", f"{self.folder / self.name}.mnt:/data", "--entrypoint", "sh")
-        image = own_images.tag(root(), "postgres")
-        whose = ("--rm", "--user", "postgres", "--name", self.name)
-        run("docker", "run", "-d", *whose, *limits, *data, image, "-c", script)
-        try:
-            for _ in range(60):
-                time.sleep(1)
-                if self.shell("psql -h /tmp -Atc 'select 1' postgres 2>/dev/null", False) == "1\n":
-                    break
-            yield
-        finally:
-            subprocess.run(["docker", "rm", "-f", self.name], check=False, capture_output=True)
-
-    def shell(self, words: str, check: bool = True) -> str:
-        command = ("docker", "exec", self.name, "sh", "-c", f"{_PROGRAMS}; {words}")
-        return subprocess.run(command, check=check, text=True, stdout=subprocess.PIPE).stdout
-
-    def counted(self, device: str, stop: threading.Event, rows: list[list[float]]) -> None:
-        """Counters of the device every second, with the time of the reading."""
-        while not stop.wait(1 - time.time() % 1):
-            for line in Path("/proc/diskstats").read_text().splitlines():
-                words = line.split()
-                if words[2] == device:
-                    reads, read_sectors, writes, written = (float(words[n]) for n in (3, 5, 7, 9))
-                    rows.append([time.time(), reads, writes, 512 * read_sectors, 512 * written])
-
-    def credit(self, stop: threading.Event, left: list[list[float]]) -> None:
-        """Share of a full bucket each second, by the disk's own account, with the time."""
-        while not stop.wait(1 - time.time() % 1):
-            said = run("docker", "exec", f"tierbench-standing-{self.name}", "device", "stats")
-            left.append([time.time(), float(json.loads(said)["iops_credit"])])
-
-
-def schedule(load: Load, seed: int, seconds: float) -> Iterator[tuple[float, str]]:
-    """When each step of 5 to 20 s begins, and its options: arrivals at rates that differ by a
-    hundred times, all of which are served, if later; or sessions that think between transactions,
-    which end with their step."""
-    drawn, at_s = random.Random(seed), 0.0
-    while at_s < seconds - 3:
-        length_s = round(min(drawn.uniform(5, 20), seconds - at_s))
-        rate, sessions = 2 ** drawn.uniform(0, 6.6), drawn.randint(2, 16)
-        own = f"-n -j2 --random-seed={drawn.getrandbits(30)} "
-        if load == "open":
-            yield at_s, f"{own} -c8 -R{rate:.1f} -t{max(1, round(rate * length_s / 8))}"
-        else:
-            think = f"-D think={1000 * sessions / rate:.0f} -f /tmp/think.sql -b tpcb-like"
-            yield at_s, f"{own} -c{sessions} -T{length_s} {think}"
-        at_s += length_s
-
-
-def play(server: Server, load: Load, seed: int, seconds: float) -> None:
-    """Goes through the schedule, and returns when its time is over."""
-    server.shell("echo '\\\\sleep :think ms' >/tmp/think.sql")
-    begin_s = time.monotonic()
-    for start_s, options in schedule(load, seed, seconds):
-        time.sleep(max(0.0, begin_s + start_s - time.monotonic()))
-        words = f"{_PROGRAMS}; pgbench -h /tmp {options} postgres >/dev/null 2>&1"
-        subprocess.Popen(["docker", "exec", server.name, "sh", "-c", words])
-    time.sleep(max(0.0, begin_s + seconds - time.monotonic()))
+_LOADING = threading.Lock()
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What a disk served of the load, second by second, and the share of a full bucket that was
-    left of its credit, by time since the first second."""
+    """What a disk served of the load, second by second; the share of a full bucket that was left
+    of its credit, by time since the first second; and the share of the seconds in which an I/O
+    waited for its limits in half of the second or more, as the disk counts it."""
 
     demand: Demand
     credit: Sequence[tuple[float, float]]
+    waiting: float
 
 
 @dataclass(frozen=True)
 class Said:
     """figure: "open", "closed" or "capped", which is open too. seen: the share of seconds at the
-    cap, at least and at most; times: I/Os of those that were observed."""
+    cap, at least and at most; waiting: as of `Reading`; times: I/Os of those that were observed."""
 
     figure: str
     seed: int
     iops: int
     on: OnDisk
     seen: Band
+    waiting: float
     times: float
 
     @property
@@ -210,7 +87,8 @@ class Said:
         bands = (self.on.waits, self.on.queues, (self.on.less, self.on.more), self.seen)
         d, s, tenth, seen = (f"{100 * a:.1f} to {100 * b:.1f}" for a, b in bands)
         said = f"D {d} %, S {s} %, with a tenth less or more {tenth} %; seen {seen} %"
-        return f"{self.figure}, seed {self.seed}, {self.iops} IOPS: {said}; I/Os {self.times:.2f}"
+        also = f"I/Os waited in {100 * self.waiting:.1f} %; I/Os {self.times:.2f}"
+        return f"{self.figure}, seed {self.seed}, {self.iops} IOPS: {said}; {also}"
 
 
 @dataclass(frozen=True)
@@ -270,10 +148,13 @@ class Trial:
         kept = self.folder / f"seed-{self.seed}-{load}-{named}.json"
         if not kept.exists():
             kept.write_text(json.dumps(self._measured(load, limits)))
-        rows, left = json.loads(kept.read_text())
+        rows, said = json.loads(kept.read_text())
         table = pd.DataFrame(rows, columns=["time_s", *QUANTITIES])
         (demand,) = demands(grown(table.assign(node="db", device="disk")))
-        return Reading(demand, [(time_s - demand.begin_s[0], share) for time_s, share in left])
+        time_s, waited_s, credit = np.reshape(said, (-1, 3)).T
+        waits = np.diff(waited_s) >= 0.5 * np.diff(time_s)
+        waiting = float(waits.mean()) if len(waits) else np.nan
+        return Reading(demand, list(zip(time_s - demand.begin_s[0], credit, strict=True)), waiting)
 
     def _measured(
         self, load: Load, limits: Mapping[str, int]
@@ -291,11 +172,12 @@ class Trial:
                     loading.shell("pg_ctl -D /data/pg/d -m fast stop >/dev/null", check=False)
                 loading.image.rename(loaded)
         run("cp", "--sparse=always", str(loaded), str(server.image))
-        rows, left, stop = list[list[float]](), list[list[float]](), threading.Event()
+        rows, said, stop = list[list[float]](), list[list[float]](), threading.Event()
         with server.disk() as device, server.database():
-            readers = [threading.Thread(target=server.counted, args=(device, stop, rows))]
-            if "iops_burst" in limits:
-                readers.append(threading.Thread(target=server.credit, args=(stop, left)))
+            readers = [
+                threading.Thread(target=server.counted, args=(device, stop, rows)),
+                threading.Thread(target=server.asked, args=(stop, said)),
+            ]
             tierbench("disk", "set", server.name, *(f"{k}={v}" for k, v in limits.items()))
             for reader in readers:
                 reader.start()
@@ -308,7 +190,7 @@ class Trial:
             # What is left to write is written when the disk is taken down.
             tierbench("disk", "set", server.name, f"iops={FAST}")
         server.image.unlink()
-        return rows, left
+        return rows, said
 
     # ------------------------------------------------------------------ what is held
 
@@ -317,21 +199,21 @@ class Trial:
         fast, source = self.reading(load, iops=FAST).demand, None
         for share in SHARES[load]:
             iops = round(Observed((fast,), share / 0.9).needs[0])
-            there = self.reading(load, iops=iops).demand
+            there = self.reading(load, iops=iops)
             yield self.said(load, fast, there, iops)
             if source and load == "open":
                 yield self.said("capped", source, there, iops)
-            source = there
+            source = there.demand
 
-    def said(self, figure: str, observed: Demand, there: Demand, iops: int) -> Said:
+    def said(self, figure: str, observed: Demand, there: Reading, iops: int) -> Said:
         cap = RateCap("IOPS", "ios", iops, iops)
         on = judged(observed, (cap,), UNIT_BYTES)
         # It serves what it can and cannot ask for more: the share of seconds that it served so.
         least, most = (
-            float(replay.together(there, [cap], UNIT_BYTES, end).asks.mean()) for end in ENDS
+            float(replay.together(there.demand, [cap], UNIT_BYTES, end).asks.mean()) for end in ENDS
         )
-        times = there.ios.sum() / observed.ios.sum()
-        return Said(figure, self.seed, iops, on, (least, most), times)
+        times = there.demand.ios.sum() / observed.ios.sum()
+        return Said(figure, self.seed, iops, on, (least, most), there.waiting, times)
 
     def of_credit(self) -> Iterator[Gone]:
         """Figure 4: a bucket that empties amid the time and steeply, so that its size tells when;

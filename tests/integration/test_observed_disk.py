@@ -13,6 +13,7 @@ import pytest
 
 from orchestrator.analysis.observed.judging import Observed
 from tests.bench import bench_observe_real as trial
+from tests.bench.pgbench_servers import FAST
 
 SECONDS, SHARE, MISSED = 40.0, 0.1, 0.1
 SIZE: trial.Size = 20, "160m"
@@ -25,10 +26,10 @@ def test_a_slower_disk_is_at_its_cap_about_as_long_as_an_observation_of_a_fast_o
     tmp_path: Path,
 ) -> None:
     of = trial.Trial(tmp_path, 1, SECONDS, SIZE)
-    fast = of.reading("open", iops=trial.FAST).demand
+    fast = of.reading("open", iops=FAST).demand
     iops = round(Observed((fast,), SHARE).needs[0])
-    assert 20 < iops < trial.FAST / 2
-    said = of.said("open", fast, of.reading("open", iops=iops).demand, iops)
+    assert 20 < iops < FAST / 2
+    said = of.said("open", fast, of.reading("open", iops=iops), iops)
     assert 0.5 < said.times < 1.5
     less, more, (low, high) = said.on.less, said.on.more, said.seen
     assert less - MISSED <= high and low <= more + MISSED, str(said)
