@@ -115,10 +115,10 @@ class Server:
         process = run("docker", "inspect", "--format", "{{.State.Pid}}", name).strip()
         control = f"/proc/{process}/root/run/tierbench/{name}/control"
         while not stop.wait(1 - time.time() % 1):
-            with socket.socket(socket.AF_UNIX) as disk:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as disk:
                 disk.connect(control)
-                disk.sendall(b"stats\n")
-                own = json.loads(disk.makefile().readline())
+                disk.send(b"stats\n")
+                own = json.loads(disk.recv(4096))
             waited_s, credit = (
                 (own[way]["waited_s"] for way in ("read", "write")),
                 own["iops_credit"],

@@ -95,6 +95,7 @@ def reading(device: str, folder: Path) -> Iterator[Program]:
         program.process.wait(timeout=60)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("allowed")
 def test_disks_of_the_nodes_that_are_picked_are_read_to_a_report(
     picked: list[str], writes: Writes, core: Any, tmp_path: Path
