@@ -9,9 +9,9 @@ with pieces in seconds; and a regime of two hours that no piece shows is planted
 
 Of each T and of D and S, the shares of the time at the cap where users wait and where work queues:
 how many bands of the demand as read hold the truth, how wide they are (percentage points of the
-time), and the middle of the band by the truth where that is above 0.5 %. Then, with a tenth more or
-less: how many bands hold S, how wide they are, how many cases have a word at 1 %, which goes by
-them, and how many of those words are wrong.
+time), and the middle of the band by the truth where that is above 0.5 %. Then, with a fifth less or
+a tenth more: how many bands hold S, how wide they are, how many cases have a word at 1 %, which
+goes by them, and how many of those words are wrong.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ def _told(name: str, told: Sequence[tuple[Case, OnDisk]]) -> tuple[float, int]:
     words = [(case.truth, _word(disk)) for case, disk in told]
     given = [(truth, word) for truth, word in words if word is not None]
     wrong = sum((truth <= TOLERANCE) != word for truth, word in given)
-    tenth, _ = _held(f"{name}, a tenth", [(c.truth, (disk.less, disk.more)) for c, disk in told])
-    print(f"{tenth}  words {100 * len(given) / len(told):5.1f} %  wrong {wrong}", flush=True)
+    slack, _ = _held(f"{name}, with slack", [(c.truth, (disk.less, disk.more)) for c, disk in told])
+    print(f"{slack}  words {100 * len(given) / len(told):5.1f} %  wrong {wrong}", flush=True)
     return holds, wrong
 
 

@@ -3,7 +3,7 @@ one of three words. They are no words of proof: nothing was loaded, and no such 
 
 D: the share of the time that asks for 95 % of a cap or more: what users see who wait for each I/O.
 S: the share at the cap if all that waits is done later: what queues of work see. Always D ≤ S.
-Words go by D of a demand that is SLACK smaller and S of one that is SLACK larger: a database asks
+Words go by D of a demand that is smaller and S of one that is larger by SLACK: a database asks
 another disk for another sum. Why a capped source bounds larger disks alone: docs/OBSERVE.md.
 """
 
@@ -31,7 +31,7 @@ from orchestrator.units import gathered
 Band = tuple[float, float]
 Word = Literal["would have carried", "would not", "cannot be told"]
 
-SLACK = 0.1  # of the demand, to either side (docs/OBSERVE.md, with PostgreSQL)
+SLACK = (0.2, 0.1)  # of the demand, less and more: as PostgreSQL was seen to ask (docs/OBSERVE.md)
 CREDIT_STEPS = 10  # of T, that a bucket must last for its credit to be followed
 _EMPTY = 1e-9  # of a full bucket
 # Up to so much is sold of each, and so much of the tolerance is for the least that is needed.
@@ -47,7 +47,7 @@ _LOWEST: dict[Counted, tuple[str, float]] = {"ios": ("IOPS", 100.0), "bytes": ("
 class OnDisk:
     """A candidate in the place of one disk, or of the worst of several. waits, queues: D and S of
     the demand that was read, each at least and at most; NaN: nothing is known of seconds. less,
-    more: D and S if SLACK less and more is asked; binding: then. hours: begin_s, upper (S, at
+    more: D and S if less and more is asked by SLACK; binding: then. hours: begin_s, upper (S, at
     most), credit (least of a full bucket, had it been full at first; NaN: none, or not known),
     node, device. empty_s: seconds without credit, at least and at most."""
 
@@ -81,7 +81,7 @@ def judged(demand: Demand, caps: tuple[RateCap, ...], unit: int | None) -> OnDis
     """What these limits would have done: by its seconds, by seconds drawn from pieces of it, or by
     the hard band alone."""
     basis = by_second(demand) or (demand,)
-    own, of_more = (_bounds(demand, caps, unit, slack) for slack in (0.0, SLACK))
+    own, of_more = (_bounds(demand, caps, unit, slack) for slack in (replay.SAME, SLACK))
     (less, _), (least, more) = of_more.waits, of_more.queues
     less = least if np.isnan(less) else less
     (begin_s, first), step_s = _hours(basis[0]), basis[0].step_s
@@ -94,7 +94,7 @@ def judged(demand: Demand, caps: tuple[RateCap, ...], unit: int | None) -> OnDis
     upper = np.minimum(1, np.add.reduceat(own.reached_s, first) / np.add.reduceat(step_s, first))
     of = {"begin_s": begin_s, "upper": upper, "credit": np.minimum.reduceat(credit, first)}
     hours = pd.DataFrame(of).assign(node=demand.node, device=demand.device)
-    # Draws of more may come out lower: what holds with a tenth more or less holds without.
+    # Draws of more may come out lower: what holds with more or less asked holds without.
     waits, queues = np.clip((own.waits, own.queues), less, more).tolist()
     return OnDisk(tuple(waits), tuple(queues), less, more, of_more.high.binding, hours, empty_s)
 
@@ -118,7 +118,9 @@ class _Bounds(NamedTuple):
     high: Replay
 
 
-def _bounds(demand: Demand, caps: tuple[RateCap, ...], unit: int | None, slack: float) -> _Bounds:
+def _bounds(
+    demand: Demand, caps: tuple[RateCap, ...], unit: int | None, slack: replay.Slack
+) -> _Bounds:
     seconds = by_second(demand)
     basis = seconds or (demand,)
     low, high = (
@@ -139,7 +141,7 @@ def _bounds(demand: Demand, caps: tuple[RateCap, ...], unit: int | None, slack: 
         hard = least_s / total_s, float(most_s.sum()) / total_s
         if seconds:
             s = read.band(queues[0], hard)[0], read.band(queues[1], hard)[1]
-            own = (0.0, s[1]), read.SPREAD if slack else read.SPREAD_OF_D
+            own = (0.0, s[1]), read.SPREAD_OF_D if slack == replay.SAME else read.SPREAD
             d = read.band(waits[0], *own)[0], read.band(waits[1], *own)[1]
         else:
             d, s, reached_s = (np.nan, np.nan), hard, most_s

@@ -22,6 +22,8 @@ from orchestrator.tier import Burst, Limits
 Counted = Literal["ios", "reads", "writes", "bytes"]
 End = Literal["low", "high"]
 ENDS: tuple[End, End] = ("low", "high")
+Slack = tuple[float, float]  # of a demand: less at its low end, more at its high one
+SAME: Slack = (0.0, 0.0)
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 Numbers = np.ndarray[Any, np.dtype[np.intp]]
 
@@ -60,12 +62,12 @@ def caps(disk: Limits, vm: Limits | None = None) -> Iterator[RateCap]:
 
 
 def asked(
-    demand: Demand, cap: RateCap, unit_bytes: int | None, end: End, slack: float = 0.0
+    demand: Demand, cap: RateCap, unit_bytes: int | None, end: End, slack: Slack = SAME
 ) -> Array:
-    """What counts against the cap, of a demand that is larger or smaller by `slack` of it. A disk
+    """What counts against the cap, of a demand that is smaller or larger by `slack` of it. A disk
     counts an I/O larger than its unit as several, and sums bound that: max(n, bytes ÷ unit) ≤ units
     < n + bytes ÷ unit; without a unit, n. One count of reads and writes together bounds either."""
-    by = 1 + slack if end == "high" else 1 - slack
+    by = 1 + slack[1] if end == "high" else 1 - slack[0]
     if cap.counted == "bytes":
         return by * demand.bytes
     count, moved = demand.ios, demand.bytes
@@ -133,7 +135,7 @@ def replayed(
 
 
 def together(
-    demand: Demand, limits: Sequence[RateCap], unit: int | None, end: End, slack: float = 0.0
+    demand: Demand, limits: Sequence[RateCap], unit: int | None, end: End, slack: Slack = SAME
 ) -> Replay:
     """Of what a gap did to credit and backlog nothing is known: after each the bucket is taken as
     full for the low end and as empty for the high one, without backlog. Of a demand that is smaller
@@ -146,7 +148,7 @@ def together(
         asking = reached = wanted >= AT_CAP * cap.base * step_s
         if not asking.any():  # and no credit was taken
             continue
-        if cap.bucket or end == "high" or not slack:
+        if cap.bucket or end == "high" or slack == SAME:
             limit, served, left = replayed(wanted, step_s, cap, end == "low", demand.starts)
             limit *= AT_CAP
             asking, reached = wanted >= limit, served >= limit
@@ -158,7 +160,7 @@ def together(
 
 
 def hard(
-    demand: Demand, limits: Sequence[RateCap], unit: int | None, slack: float = 0.0
+    demand: Demand, limits: Sequence[RateCap], unit: int | None, slack: Slack = SAME
 ) -> tuple[float, Array]:
     """Seconds at any of the caps whatever happens within the intervals: at least, in all; at most,
     in each interval."""

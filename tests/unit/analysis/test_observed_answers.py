@@ -83,11 +83,13 @@ def test_the_least_that_carries_is_bought_and_less_would_not_do() -> None:
     assert replay.together(BURSTY, [less], 2**18, "high", SLACK).at_cap.mean() > 0.9 * ONE_PCT
 
 
-def test_a_tenth_more_or_less_is_told_apart_from_what_was_read() -> None:
-    """A disk that has just enough for what was seen may be asked for more than that."""
+def test_what_less_and_more_would_do_is_told_apart_from_what_was_read() -> None:
+    """A disk that has just enough for what was seen may be asked for more than that; one that has
+    too little for less, as users who wait for it ask less."""
     steady = in_seconds(np.full(7200, 1000.0))
     for rate, less, seen, more in (
-        (900, 1, 1, 1),
+        (800, 1, 1, 1),
+        (900, 0, 1, 1),
         (1020, 0, 1, 1),
         (1060, 0, 0, 1),
         (1200, 0, 0, 0),

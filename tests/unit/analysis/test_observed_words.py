@@ -1,4 +1,4 @@
-"""Words on stored readings stay as careful as they are: they go by a tenth more or less.
+"""Words on stored readings stay as careful as they are: they go by a fifth less and a tenth more.
 
 Goal: whoever shows narrower figures beside them does not change an answer unseen. Method: words,
 why, and what is worth measuring, of the kept readings and of made ones of all resolutions, against
@@ -61,7 +61,7 @@ def told(demands: Sequence[Demand], source: Limits | None) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("source", [None, P20], ids=["source unknown", "of P20"])
-def test_words_and_what_is_worth_measuring_are_those_of_a_tenth_to_either_side(
+def test_words_and_what_is_worth_measuring_are_those_of_less_and_of_more(
     source: Limits | None,
 ) -> None:
     every = {name: told(demands(), source) for name, demands in CASES.items()}
