@@ -34,7 +34,7 @@ from orchestrator.analysis.observed import replay
 from orchestrator.analysis.observed.demand import QUANTITIES, Demand, demands, grown
 from orchestrator.analysis.observed.judging import Band, Observed, OnDisk, judged
 from orchestrator.analysis.observed.replay import ENDS, RateCap
-from tests.bench.pgbench_servers import FAST, Load, Server, play, run, tierbench
+from tests.bench.pgbench_servers import FAST, Load, Server, playing, run, tierbench
 
 Size = tuple[int, str]  # scale of pgbench, 15 MB each, and memory, which holds less
 
@@ -182,7 +182,8 @@ class Trial:
             for reader in readers:
                 reader.start()
             try:
-                play(server, load, self.seed, self.seconds)
+                with playing(server, load, self.seed, self.seconds):
+                    stop.set()
             finally:
                 stop.set()
                 for reader in readers:

@@ -143,12 +143,20 @@ def schedule(load: Load, seed: int, seconds: float) -> Iterator[tuple[float, str
         at_s += length_s
 
 
-def play(server: Server, load: Load, seed: int, seconds: float) -> None:
-    """Goes through the schedule, and returns when its time is over."""
+@contextmanager
+def playing(server: Server, load: Load, seed: int, seconds: float) -> Iterator[None]:
+    """The block begins when the schedule's time is over; what still works then ends after it."""
     server.shell("echo '\\\\sleep :think ms' >/tmp/think.sql")
-    begin_s = time.monotonic()
-    for start_s, options in schedule(load, seed, seconds):
-        time.sleep(max(0.0, begin_s + start_s - time.monotonic()))
-        words = f"{_PROGRAMS}; pgbench -h /tmp {options} postgres >/dev/null 2>&1"
-        subprocess.Popen(["docker", "exec", server.name, "sh", "-c", words])
-    time.sleep(max(0.0, begin_s + seconds - time.monotonic()))
+    begin_s, running = time.monotonic(), list[subprocess.Popen[bytes]]()
+    try:
+        for start_s, options in schedule(load, seed, seconds):
+            time.sleep(max(0.0, begin_s + start_s - time.monotonic()))
+            words = f"{_PROGRAMS}; pgbench -h /tmp {options} postgres >/dev/null 2>&1"
+            command = ("docker", "exec", server.name, "sh", "-c", words)
+            running.append(subprocess.Popen(command))
+        time.sleep(max(0.0, begin_s + seconds - time.monotonic()))
+        yield
+    finally:
+        server.shell("pkill pgbench", check=False)
+        for each in running:
+            each.wait()
