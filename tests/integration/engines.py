@@ -19,6 +19,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -28,6 +29,21 @@ PORT = 2376
 _NAME = "tb-test"  # of the name spaces and the link to them
 _SUBNET = "10.197.1"
 _DAY = datetime.timedelta(days=1)
+
+NEEDS_NAME_SPACES = pytest.mark.skipif(
+    os.geteuid() != 0 or not shutil.which("nsenter") or not shutil.which("dockerd"),
+    reason="needs root, `dockerd` and `nsenter`: network name spaces are made here",
+)
+NEEDS_ENGINES = [  # several
+    pytest.mark.docker,
+    pytest.mark.slow,
+    pytest.mark.usefixtures("nothing_left"),
+    NEEDS_NAME_SPACES,
+    pytest.mark.skipif(
+        Path("/run/containerd/containerd.sock").exists(),
+        reason="engines would share this computer's containerd, and with it its network",
+    ),
+]
 
 
 def disks_kept() -> set[Path]:
@@ -99,6 +115,12 @@ def remote_engine() -> Iterator[RemoteEngine]:
     """Starts one; ends it by its process, and removes all of it, at the end of the block."""
     with remote_engines(1) as (engine,):
         yield engine
+
+
+def left_on(engines: Sequence[RemoteEngine]) -> str:
+    """Identifiers of containers and of campaigns' volumes that are there; or empty."""
+    listing = ("ps --all --quiet", "volume ls --quiet --filter label=tierbench.campaign")
+    return "".join(one.docker(*words.split()) for one in engines for words in listing)
 
 
 @contextmanager

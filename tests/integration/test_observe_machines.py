@@ -8,8 +8,6 @@ to a loop device here are what they must have read.
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -28,23 +26,11 @@ from orchestrator.system.clock import SystemClock, wait_until
 from tests import ROOT
 from tests.documented import examples
 from tests.integration.conftest import Program, tierbench
-from tests.integration.engines import RemoteEngine, remote_engines
+from tests.integration.engines import NEEDS_ENGINES, RemoteEngine, left_on, remote_engines
 from tests.integration.ssh_server import SshServer, ssh_server
 from tests.observed_writes import Writes, writing
 
-pytestmark = [
-    pytest.mark.docker,
-    pytest.mark.slow,  # two engines, and the agent's image brought to each
-    pytest.mark.usefixtures("nothing_left"),
-    pytest.mark.skipif(
-        os.geteuid() != 0 or not shutil.which("nsenter") or not shutil.which("dockerd"),
-        reason="needs root, `dockerd` and `nsenter`: network name spaces are made here",
-    ),
-    pytest.mark.skipif(
-        Path("/run/containerd/containerd.sock").exists(),
-        reason="engines would share this computer's containerd, and with it its network",
-    ),
-]
+pytestmark = NEEDS_ENGINES  # two, and the agent's image is brought to each
 
 
 @dataclass(frozen=True)
@@ -53,12 +39,8 @@ class Machines:
     ssh: SshServer
     environment: dict[str, str]
 
-    def containers(self) -> list[str]:
-        return [one.docker("ps", "--all", "--quiet").strip() for one in self.engines]
-
     def left(self) -> str:
-        volumes = ("volume", "ls", "--quiet", "--filter", "label=tierbench.campaign")
-        return "".join([*self.containers(), *(one.docker(*volumes) for one in self.engines)])
+        return left_on(self.engines)
 
 
 @pytest.fixture(scope="module")

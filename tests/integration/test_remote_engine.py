@@ -6,8 +6,6 @@ engine in a network name space, as a person names it in the environment.
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -27,17 +25,10 @@ from tests.campaign_tables import sampled_in
 from tests.contract import Containers
 from tests.fakes import fake_world
 from tests.integration.conftest import Program, tierbench
-from tests.integration.engines import RemoteEngine, disks_kept, remote_engine
+from tests.integration.engines import NEEDS_NAME_SPACES, RemoteEngine, disks_kept, remote_engine
 from tests.integration.servers import Server
 
-pytestmark = [
-    pytest.mark.docker,
-    pytest.mark.usefixtures("nothing_left"),
-    pytest.mark.skipif(
-        os.geteuid() != 0 or not shutil.which("nsenter") or not shutil.which("dockerd"),
-        reason="needs root, `dockerd` and `nsenter`: network name spaces are made here",
-    ),
-]
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left"), NEEDS_NAME_SPACES]
 
 PLAIN = """\
 question: does a plain volume on another machine do?

@@ -6,9 +6,7 @@ Method: engines in network name spaces that reach one another; one of them behin
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -27,23 +25,18 @@ from orchestrator.system.clock import SystemClock
 from tests import ROOT
 from tests.campaign_tables import sampled_in
 from tests.integration.conftest import tierbench
-from tests.integration.engines import PORT, RemoteEngine, disks_kept, remote_engines
+from tests.integration.engines import (
+    NEEDS_ENGINES,
+    PORT,
+    RemoteEngine,
+    disks_kept,
+    left_on,
+    remote_engines,
+)
 from tests.integration.mount_points import made, mounted_at
 from tests.integration.ssh_server import ssh_to
 
-pytestmark = [
-    pytest.mark.docker,
-    pytest.mark.slow,  # three engines, and our images brought to each
-    pytest.mark.usefixtures("nothing_left"),
-    pytest.mark.skipif(
-        os.geteuid() != 0 or not shutil.which("nsenter") or not shutil.which("dockerd"),
-        reason="needs root, `dockerd` and `nsenter`: network name spaces are made here",
-    ),
-    pytest.mark.skipif(
-        Path("/run/containerd/containerd.sock").exists(),
-        reason="engines would share this computer's containerd, and with it its network",
-    ),
-]
+pytestmark = NEEDS_ENGINES  # three, and our images are brought to each
 
 PROFILE = """\
 question: are three machines with such disks enough?
@@ -69,9 +62,7 @@ class Machines:
     environment: dict[str, str]
 
     def left(self) -> str:
-        listing = ("ps --all --quiet", "volume ls --quiet --filter label=tierbench.campaign")
-        found = [one.docker(*words.split()) for one in self.engines for words in listing]
-        return "".join(found)
+        return left_on(self.engines)
 
 
 @pytest.fixture(scope="module")
