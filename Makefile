@@ -95,7 +95,7 @@ $(VENV)/.ready: pyproject.toml requirements.lock
 	@touch $@
 
 setup: $(VENV)/.ready ## everything a first campaign needs: venv, Docker engine, images
-	@$(TIERBENCH) setup $(if $(call asked,PROFILE),--profile $(PROFILE)) $(call given_of,PLATFORM)
+	@$(TIERBENCH) setup $(if $(call asked,PROFILE),--profile $(PROFILE)) $(call said,PLATFORM/platform) $(if $(filter setup,$(goals)),$(ARGS))
 
 demo dry-demo: PROFILES = premium premium-v2 ultra
 demo dry-demo: SCALE = smoke

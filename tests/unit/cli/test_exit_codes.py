@@ -188,8 +188,10 @@ def test_each_variable_is_in_the_command_of_a_target_or_refused(target: str) -> 
     taken = variables() - refused
     ended = made(target, taken)
     assert ended.returncode == EXIT_DONE, ended.stderr
-    # Without what only prepares: the target's own lines.
-    own = [line for line in ended.stdout.splitlines() if target == "setup" or " setup" not in line]
+    # What only prepares, and the target's own lines.
+    lines = ended.stdout.splitlines()
+    own = [line for line in lines if target == "setup" or " setup" not in line]
+    assert not any("given-ARGS" in line for line in lines if line not in own)
     for name in taken - {"STRICT"}:
         assert any(FLAGS.get(name, f"given-{name}") in line for line in own), name
     if "STRICT" in taken:
