@@ -178,7 +178,7 @@ def real_limits(folder: Path, names: Sequence[str], again: bool, confirm: bool) 
         for _ in range(TRIES):
             if again or not _is_measured(place):
                 limit = LIMITS[name] if confirm else replace(LIMITS[name], lever="")
-                known_limits.measure(limit, place, _iops(limit, place / "first"))
+                known_limits.measure(_capped(limit, place / "first"), place)
             again = False
             judged_so = _judged(place)
             print(row(name, LIMITS[name], judged_so), flush=True)
@@ -187,13 +187,17 @@ def real_limits(folder: Path, names: Sequence[str], again: bool, confirm: bool) 
             again = True
 
 
-def _iops(limit: Limit, place: Path) -> int | None:
-    """The cap of which the limit's IOPS shall be a given share, by a run on a fast disk there."""
-    if limit.of_cap is None:
-        return None
+def _capped(limit: Limit, place: Path) -> Limit:
+    """With the cap that follows from a run without it there, if one is to."""
+    if limit.of_cap is None and not limit.both_caps:
+        return limit
     if not _is_measured(place):
         known_limits.measure(replace(limit, lever=""), place)
-    return round(_judged(place).evidence["disk_iops"] / limit.of_cap)
+    found = _judged(place).evidence
+    if limit.of_cap is not None:
+        return replace(limit, tier={**limit.tier, "iops": round(found["disk_iops"] / limit.of_cap)})
+    moved = f"{found['disk_bytes_per_s'] / 1e3:.0f}kB/s"
+    return replace(limit, tier={**limit.tier, "throughput": moved})
 
 
 def _is_measured(place: Path) -> bool:

@@ -39,16 +39,19 @@ def proven(bottleneck: Bottleneck, runs: Sequence[RunData]) -> Bottleneck:
     limited = "iops_cap" if cause == "burst_exhausted" else cause
     suspects = [e for e in tried if _CAUSES[e.limit] == limited]
     suspected = max(suspects, key=lambda e: e.value, default=None)
+    # More sessions help wherever a wait is no queue, as that for a disk's own latency.
+    best = max(tried, key=lambda e: (e.limit != _SESSIONS and e.value >= CONFIRMED, e.value))
+    is_limit = best.value >= CONFIRMED and best.low >= REJECTED
+    name = cause.replace("_", " ")
     if suspected is None or (suspected.value < REJECTED and suspected.high < CONFIRMED):
         if suspected is not None:
-            text = f"Counters say {cause.replace('_', ' ')}, but trying it out rejects that."
-            cause = "unattributed"
-        # More sessions help wherever a wait is no queue, as that for a disk's own latency.
-        others = [e for e in tried if cause != "in_cache" or e.limit != _SESSIONS]
-        best = max(others, key=lambda e: (e.limit != _SESSIONS and e.value >= CONFIRMED, e.value))
-        if cause in _UNKNOWN and best.value >= CONFIRMED and best.low >= REJECTED:
+            text, cause = f"Counters say {name}, but trying it out rejects that.", "unattributed"
+        if cause in _UNKNOWN and is_limit and (cause, best.limit) != ("in_cache", _SESSIONS):
             told = "Its counters alone did not tell, but by" if suspected is None else f"{text} By"
             cause, text = _CAUSES[best.limit], f"{told} trial the limit is {best.limit}."
+    elif suspected.low < REJECTED and is_limit and best.limit not in (suspected.limit, _SESSIONS):
+        text = f"Counters say {name}, which trying it out does not prove."
+        cause, text = _CAUSES[best.limit], f"{text} By trial the limit is {best.limit}."
     elif suspected.low < REJECTED:
         text = f"{text} Trying it out was too noisy to prove it."
     else:

@@ -84,11 +84,14 @@ def follows(values: resources.Values) -> Shares:
     waited = min(seen["idle"] - client, _queued(client, its_cores, client_use(values)))
     cores, use = values.get("node_cores", 0.0), values.get("cpu_pct", 0.0) / 100
     cpu = min(seen["running"], 100 * cores / sessions)
-    # A session that has been sent its next statement and waits for CPU still calls itself idle.
-    unseen = _queued(100 * cores / sessions, cores, use) - (seen["running"] - cpu)
-    unseen = min(max(0.0, unseen), seen["idle"] - client - waited)
+    # A session that waits for CPU still calls itself idle if it has been sent its next statement,
+    # and reading if its read has come back: then more of them read than the disk has I/Os.
+    unseen = max(0.0, _queued(100 * cores / sessions, cores, use) - (seen["running"] - cpu))
+    read = seen["reading"] - 100 * values.get("disk_queue_depth", sessions) / sessions
+    read = min(unseen, max(0.0, read))
+    unseen = min(unseen, read + seen["idle"] - client - waited)
     own_disk = "wal_disk_syncing_pct" in values
-    disk, own = seen["reading"] + (0.0 if own_disk else seen["syncing"]), own_share(values)
+    disk, own = seen["reading"] - read + (0.0 if own_disk else seen["syncing"]), own_share(values)
     iops, bandwidth = (
         (values.get(f"time_at_{cap}_cap_pct", 0.0), values.get(f"{cap}_of_cap_pct", 0.0))
         for cap in ("iops", "bandwidth")
@@ -100,7 +103,7 @@ def follows(values: resources.Values) -> Shares:
     of_lock = ((waiting**2 + 4 * waiting) ** 0.5 - waiting) / 2
     weights: Shares = {
         "client_bound": client + waited * _slope(client_use(values)),
-        "network_bound": seen["idle"] - client - waited - unseen,
+        "network_bound": seen["idle"] - client - waited - (unseen - read),
         "cpu_bound": cpu + (seen["running"] - cpu + unseen) * _slope(use),
         cap: disk * (1 - own) * _slope(_use_by_sessions(values, seen, moved)),
         "latency_bound": disk * own,

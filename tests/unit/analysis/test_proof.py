@@ -93,6 +93,20 @@ def test_a_cause_that_is_rejected_gives_way_to_the_limit_that_helps() -> None:
     assert "rejects that" in bottleneck.text and "the limit is node CPU" in bottleneck.text
 
 
+def test_a_cause_that_is_too_noisy_to_prove_gives_way_to_a_limit_that_is_proven() -> None:
+    """As of a node whose CPU quota sent I/Os in bursts: IOPS −0.08 to 0.85, CPU 0.38 to 1.30."""
+    tried = tried_out({"IOPS": 0.35, "node CPU": 0.9}, noise_pct=12.0)
+    bottleneck = judged("iops_cap", tried)
+    of = {elasticity.limit: elasticity for elasticity in bottleneck.elasticities}
+    assert of["IOPS"].low < proof.REJECTED < proof.CONFIRMED < of["IOPS"].high
+    assert of["node CPU"].low > proof.CONFIRMED
+    assert bottleneck.cause == "cpu_bound"
+    assert "does not prove. By trial the limit is node CPU." in bottleneck.text
+    assert judged("cpu_bound", tried).cause == "cpu_bound"
+    neither = judged("iops_cap", tried_out({"IOPS": 0.35, "node CPU": 0.4}, noise_pct=12.0))
+    assert neither.cause == "iops_cap" and "too noisy" in neither.text
+
+
 def test_where_nothing_helps_no_cause_is_left() -> None:
     bottleneck = judged("iops_cap", tried_out({}, noise_pct=0.5))
     assert bottleneck.cause == "unattributed"
