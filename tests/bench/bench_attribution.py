@@ -175,16 +175,16 @@ TRIES = 3
 def real_limits(folder: Path, names: Sequence[str], again: bool, confirm: bool) -> None:
     for name in names:
         place = folder / name.replace(" ", "-").replace("%", "pct")
+        anew = again
         for _ in range(TRIES):
-            if again or not _is_measured(place):
+            if anew or not _is_measured(place):
                 limit = LIMITS[name] if confirm else replace(LIMITS[name], lever="")
                 known_limits.measure(_capped(limit, place / "first"), place)
-            again = False
             judged_so = _judged(place)
             print(row(name, LIMITS[name], judged_so), flush=True)
             if "host" in name or judged_so.evidence.get("other_cpu_pct", 0.0) <= OTHERS_PCT:
                 break
-            again = True
+            anew = True
 
 
 def _capped(limit: Limit, place: Path) -> Limit:
