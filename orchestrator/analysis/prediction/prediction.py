@@ -122,9 +122,10 @@ class Predictor:
                 yield replace(prediction, measured=measured)
 
     def _estimate(self, there: Sequence[Simulated], key: Key, upwards: bool) -> Estimate | None:
-        """Of a rate or average what the tier's simulation gives. A percentile is what was measured,
-        times what the simulation of the tier is to that of the measured one: what is not simulated
-        stays. Interval: noise of runs, error of the model, larger by the time at a
+        """Of a rate or average what the tier's simulation gives. A percentile of transactions that
+        are all alike is its, and what the measured one was longer than simulated; of a mix, which
+        is not simulated, it is the measured one, times what the simulation of the tier is to that
+        of the measured one. Interval: noise of runs, error of the model, larger by the time at a
         cap, and what it misses of the run itself."""
         measured, (metric, _) = whole(self._runs, key), key
         of_all, here = whole(self._runs, (metric, "all")), _figure(self._here, metric)
@@ -134,6 +135,10 @@ class Predictor:
         if metric in PERCENTILES:
             errors, missed = TAIL_ERRORS, 0.0
         value = fmean(measured) * told * math.exp(missed)
+        longer_s = fmean(measured) - here
+        alike = all(m.scope == "all" for m in self.measured.record.measurements)
+        if metric in PERCENTILES and alike and longer_s > 0:
+            value = here * told + longer_s
         noise = stdev(map(math.log, measured)) if len(measured) > 1 else NOISE
         error = math.hypot(self._wider * errors[upwards], self._spread) / T90
         sd = math.hypot(noise * math.sqrt(1 + 1 / len(measured)), error, missed)

@@ -245,9 +245,10 @@ class _Simulation:
                 yield starts_s + need_s
             if system.delay_s:
                 yield self._now + system.delay_s * next(self._pieces)
-            self._to_read -= reads / SLICES
+            self._to_read, own = self._to_read - reads / SLICES, 0
             while self._to_read < 0:  # a Poisson process
-                self._to_read += next(self._pauses)
+                self._to_read, own = self._to_read + next(self._pauses), own + 1
+            for _ in range(own):
                 yield disk.admit(self._now, system.read_bytes) + next(disk.reads)
         self._dirty[node] += writes
         if system.round_pages:

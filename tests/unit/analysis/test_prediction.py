@@ -18,6 +18,7 @@ from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.errors import UsageError
 from orchestrator.facts import Varied
+from orchestrator.metrics import measured
 from orchestrator.model import Record
 from orchestrator.planning import latency_quantiles
 from orchestrator.tier import Burst, Gate, GateCheck, Limits
@@ -90,6 +91,12 @@ def test_a_batch_of_writes_delays_the_reads_behind_it() -> None:
     )
     p99_s = [float(np.percentile(each.latencies_s, 99)) for each in (one, many)]
     assert p99_s[1] > p99_s[0] + 0.015
+
+
+def test_how_often_a_transaction_reads_is_not_a_matter_of_who_else_reads() -> None:
+    """Of Poisson's numbers around 10 18 is the 99th percentile; each waits for 16 at 1,100/s."""
+    latencies_s = simulate(system(10.0, node_s=1e-5), disk(1100)).latencies_s
+    assert np.percentile(latencies_s, 99) == pytest.approx(18 * 16 / 1100, rel=0.06)
 
 
 def test_arrivals_that_find_no_session_wait_and_count_from_when_they_were_due() -> None:
@@ -342,6 +349,33 @@ def test_predictions_follow_the_disk_and_upwards_ones_are_wider() -> None:
     assert widths[0] < widths[1]
     average = slower.figures["latency_avg_s"]
     assert average.low < average.value < average.high
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_what_a_percentile_is_longer_than_simulated_stays_or_grows_with_a_mix(mixed: bool) -> None:
+    """Half a second longer than measured, on another tier: of transactions that are all alike half
+    a second too, of a mix, which is not simulated, as many times as long."""
+    results = campaign()
+    scope = "new_order" if mixed else "all"
+
+    def p99_s(longer_s: float) -> tuple[float, float]:
+        def with_p99(record: Record) -> Record:
+            of_all = {m.metric: m.value for m in record.measurements if m.scope == "all"}
+            of_all["latency_p99_s"] = 1.0 + longer_s
+            own = tuple(measured(name, value) for name, value in of_all.items())
+            return replace(record, measurements=(*own, measured("transactions", 9999.0, scope)))
+
+        runs = tuple(replace(run, record=with_p99(run.record)) for run in results.runs)
+        changed_so = replace(results, runs=runs)
+        predictor = Predictor(changed_so, run_of(changed_so, "ultra"))
+        figures = predictor.predict(build_tier("premium-v2")).figures
+        return 1.0 + longer_s, figures["latency_p99_s"].value
+
+    (here, there), (longer, grown) = p99_s(0.0), p99_s(0.5)
+    if mixed:
+        assert grown / there == pytest.approx(longer / here)
+    else:
+        assert grown - there == pytest.approx(0.5)
 
 
 def test_an_interval_holds_the_noise_between_runs() -> None:
