@@ -39,6 +39,8 @@ def bottleneck(runs: Sequence[results.RunData], cpus: float | None) -> Bottlenec
     if slow and cause.name not in causes.HARNESS_CAUSES:
         node, cause = slow, causes.Cause("slow_node", why)
     values = by_node.get(node, {})
+    if cause.name == "unattributed" and causes.host_disk_bound(values):
+        cause = causes.told("machine_bound (disk)", values, node)
     held = {"held_pct": held_pct(cause.name, values), "ahead_pct": cause.ahead_pct}
     evidence = {**values, **{name: pct for name, pct in held.items() if pct is not None}}
     text = cause.text + _statement_text(cause.name, runs) + cause_words.requests_too(values, node)

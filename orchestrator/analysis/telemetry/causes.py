@@ -6,6 +6,7 @@ far longer than the disk works; beside a cause at the disk it is mentioned. With
 sessions were seen, what most of them wait for decides (`shares`); else thresholds do, in the order
 of `RULES`."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
@@ -192,6 +193,13 @@ def _client_bound(values: Values) -> bool:
     return own_pct >= CLIENT_PCT or of_machine >= HOST_PCT or shares.one_client_core(values)
 
 
+def host_disk_bound(values: Values) -> bool:
+    """Whether most of an emulated disk's time is neither its limits' nor its latency's."""
+    idle_s, await_s = values.get("idle_disk_latency_s", 0.0), values.get("disk_await_s")
+    beyond_pct = 100 - values.get("held_back_pct", 100.0) - 100 * idle_s / (await_s or math.inf)
+    return beyond_pct >= WAITING_PCT and _disk_is_awaited(values)
+
+
 def _service_cap(values: Values, node: str) -> Cause | None:
     """Of a store that others run: what stands still where everything on this side is free, its
     threads too, is held by the other side; or each of few streams waits for its answers."""
@@ -242,6 +250,11 @@ def _latency_bound(values: Values) -> bool:
     most = words.UNLOADED if waiting is None else disk_demand.QUEUEING
     if await_s is None or (idle_s and await_s >= most * idle_s):
         return False
+    return _disk_is_awaited(values)
+
+
+def _disk_is_awaited(values: Values) -> bool:
+    waiting = shares.waiting_pct(values)
     busy = values.get("disk_busy_pct", 0.0)
     return busy >= BUSY_PCT if waiting is None else waiting >= WAITING_PCT
 

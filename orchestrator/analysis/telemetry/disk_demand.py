@@ -27,7 +27,9 @@ QUEUE_DEPTH = 2.0  # the same, if the idle latency is not known
 # Times the cap: what those in flight would do without it. The gate lets a disk's latency be 15 %
 # off, and the estimate with it; a cap that holds back less than this may hold back nothing.
 BINDING = 1.25
+HELD_BACK_PCT = 10.0  # of the time of I/Os, by an emulated disk's own account: below it no cap does
 
+_WAYS = ("read", "write")
 # Each cap: its name, the rate that it holds (of limits and burst too), its column, and the name by
 # which an emulated disk's server tells at one moment (`time_s`) the burst credit that is left, in %
 # of a full bucket; absent where the tier has none.
@@ -117,6 +119,7 @@ def against_caps(
     if disk.empty:
         return
     end = group(record.facts, "disks", f"disk-{node.name}", "end")
+    yield from _held_back(group(record.facts, "disks", f"disk-{node.name}", "begin"), end)
     for name, share in of_caps(disk):
         yield f"{name}_of_cap_pct", 100 * float(np.median(share))
         yield f"time_at_{name}_cap_pct", 100 * float(np.mean(share >= AT_CAP))
@@ -129,6 +132,16 @@ def against_caps(
         if fall is not None:
             yield "iops_before_fall", fall[0]
             yield "iops_after_fall", fall[1]
+
+
+def _held_back(begin: Mapping[str, Any], end: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """By an emulated disk's own account: of its I/Os' time that for which its limits kept them."""
+    waited_s, took_s = (
+        sum(group(end, way).get(name, 0.0) - group(begin, way).get(name, 0.0) for way in _WAYS)
+        for name in ("waited_s", "took_s")
+    )
+    if took_s > 0:
+        yield "held_back_pct", 100 * waited_s / took_s
 
 
 def wal_against_caps(
@@ -183,6 +196,8 @@ def binds(cap: str, values: Mapping[str, float], tier: Tier) -> bool:
     do more without it. Control groups hold them back above the device, which does not see it."""
     if isinstance(tier.disk, Cgroup):
         return True
+    if values.get("held_back_pct", 100.0) < HELD_BACK_PCT:
+        return False
     await_s, idle_s = values.get("disk_await_s"), values.get("idle_disk_latency_s")
     in_flight = values.get("disk_queue_depth", 0.0)
     if await_s is None or not idle_s:
