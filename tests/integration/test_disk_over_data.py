@@ -12,14 +12,17 @@ import mmap
 import os
 import random
 import struct
+import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from orchestrator.powers import World
+from orchestrator.system.clock import wait_while
 from orchestrator.tiers.common.emulated.disk_files import DiskFile
 from orchestrator.tiers.common.emulated.disk_server import devices
 
@@ -73,6 +76,24 @@ def served_over(below: Path, world: World) -> Iterator[Device]:
             yield device
         finally:
             device.close()
+
+
+def test_no_read_waits_for_the_hosts_disk(below: Path, world: World) -> None:
+    """All of the data are in the host's memory before the disk is there."""
+    file = os.open(below, os.O_RDONLY)
+    os.fsync(file)
+    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(file)
+    assert _lacking_bytes(below) > BYTES / 2
+    with served_over(below, world):
+        lacking = partial(_lacking_bytes, below)
+        assert not wait_while(lacking, deadline_s=20.0, clock=world.clock)
+
+
+def _lacking_bytes(file: Path) -> int:
+    """What of it is not in the host's memory."""
+    asked = ["fincore", "--bytes", "--noheadings", "--output", "RES", str(file)]
+    return BYTES - int(subprocess.run(asked, capture_output=True, text=True, check=True).stdout)
 
 
 def test_it_reads_as_a_copy_that_was_written_to(below: Path, world: World) -> None:

@@ -20,17 +20,21 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "die.h"
 #include "image.h"
 
 #define LARGE_REQUEST_BYTES 65536
 #define EXIT_HOST_IO 74
+#define AHEAD_BYTES 131072 /* what kernels read ahead at least, unless they are told otherwise */
+#define AHEAD_FOR_S 20
 
 struct image image;
 
@@ -68,6 +72,37 @@ static char *map_file(const char *path, bool writable, int *file, off_t *size)
     return bytes;
 }
 
+/* Half of the memory that the host could give away, in bytes; all that there is if it does not say. */
+static off_t room_in_memory(void)
+{
+    long long kib = 0;
+    char line[128];
+    FILE *file = fopen("/proc/meminfo", "re");
+    while (file && fgets(line, sizeof line, file) && sscanf(line, "MemAvailable: %lld", &kib) != 1)
+        ;
+    if (file)
+        fclose(file);
+    return kib ? kib * 1024 / 2 : INT64_MAX;
+}
+
+/* Brings the data of a file into the host's page cache, as a copy of them would have: the first
+ * reads shall not wait for the host's disk. In pieces, because of what it is asked at once the
+ * kernel reads no more than it reads ahead. Not what memory has no room for, or takes too long:
+ * who starts the disk waits for it. */
+static void read_ahead(int file)
+{
+    double until_ns = now_ns() + AHEAD_FOR_S * 1e9;
+    off_t room = room_in_memory(), at = 0;
+    while ((at = lseek(file, at, SEEK_DATA)) >= 0) {
+        off_t end = lseek(file, at, SEEK_HOLE);
+        for (; at < end; at += AHEAD_BYTES, room -= AHEAD_BYTES) {
+            if (room < AHEAD_BYTES || now_ns() > until_ns)
+                return;
+            posix_fadvise(file, at, AHEAD_BYTES, POSIX_FADV_WILLNEED);
+        }
+    }
+}
+
 /* Opens the image, and the one below it unless that is NULL. */
 void open_image(const char *path, const char *path_below)
 {
@@ -86,8 +121,7 @@ void open_image(const char *path, const char *path_below)
     places = calloc(size / PAGE_BYTES, sizeof *places);
     if (!own || !places)
         die("no memory for a list of %lld pages", (long long)(size / PAGE_BYTES));
-    /* As a copy would have: the first reads shall not wait for the host's disk. */
-    posix_fadvise(file, 0, 0, POSIX_FADV_WILLNEED);
+    read_ahead(file);
     close(file);
 }
 
