@@ -198,28 +198,20 @@ def native_io_bytes(measured: pd.DataFrame) -> float | None:
     return rate.value / iops.value if iops.reached and rate.reached else None
 
 
-@dataclass(frozen=True)
-class BlockStep:
-    """What the next larger block costs: medians of the ratios of median latencies."""
-
-    small_bytes: int
-    large_bytes: int
-    latency_ratio: float
-    cells: int
-
-
-def block_steps(measured: pd.DataFrame) -> tuple[BlockStep, ...]:
-    """From each block to the next larger one, over the loads that saturate the disk with both."""
+def block_steps(measured: pd.DataFrame) -> pd.DataFrame:
+    """What the next larger block costs, from each to the next, over the `cells` that saturate the
+    disk with both: small_bytes, large_bytes, latency_ratio (median of that of median latencies)."""
     blocks = sorted(int(block) for block in measured["block_bytes"].unique())
     loads = ["pattern", "read_pct", "depth", "threads"]
     busy = measured[_saturated(measured)]
     of_block = {b: busy[busy["block_bytes"] == b].set_index(loads)["typical_s"] for b in blocks}
-    larger = []
-    for small, large in pairwise(blocks):
-        ratios = (of_block[large] / of_block[small]).dropna()
-        if not ratios.empty:
-            larger.append(BlockStep(small, large, float(ratios.median()), len(ratios)))
-    return tuple(larger)
+    steps = [
+        (small, large, ratios.median(), ratios.count())
+        for small, large in pairwise(blocks)
+        for ratios in [of_block[large] / of_block[small]]
+    ]
+    columns = ["small_bytes", "large_bytes", "latency_ratio", "cells"]
+    return pd.DataFrame(steps, columns=columns).dropna()
 
 
 def _saturated(measured: pd.DataFrame) -> pd.Series:

@@ -58,9 +58,9 @@ def latency_follows_depth_and_size(record: Record) -> None:
     assert law.off_pct < 3, rows
     assert law.slope_s == pytest.approx(1 / IOPS, rel=0.03)
     assert law.alone_s == pytest.approx(READ_LATENCY_S, rel=0.15)
-    last = disk_matrix.block_steps(rows)[-1]
-    assert last.large_bytes / last.small_bytes == 4.0
-    assert last.latency_ratio == pytest.approx(4.0, rel=0.15)
+    last = disk_matrix.block_steps(rows).iloc[-1]
+    assert last["large_bytes"] / last["small_bytes"] == 4.0
+    assert last["latency_ratio"] == pytest.approx(4.0, rel=0.15)
 
 
 def counts_add_up(run: RunData) -> None:

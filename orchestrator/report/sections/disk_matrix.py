@@ -164,16 +164,16 @@ def _steps(measured: ByTier) -> blocks.Table | Paragraph:
     rows: list[dict[str, Cell | str]] = [
         {
             "Tier": Cell(tier, tier=tier),
-            "From": disk_matrix.block_name(step.small_bytes),
-            "To": disk_matrix.block_name(step.large_bytes),
-            "Bytes": f"× {units.format_number(step.large_bytes / step.small_bytes)}",
+            "From": disk_matrix.block_name(step["small_bytes"]),
+            "To": disk_matrix.block_name(step["large_bytes"]),
+            "Bytes": f"× {units.format_number(step['large_bytes'] / step['small_bytes'])}",
             "Latency": Cell(
-                f"× {units.format_number(step.latency_ratio)}",
-                detail=units.counted(step.cells, "load"),
+                f"× {units.format_number(step['latency_ratio'])}",
+                detail=units.counted(step["cells"], "load"),
             ),
         }
         for tier, table in measured.items()
-        for step in disk_matrix.block_steps(table)
+        for step in disk_matrix.block_steps(table).to_dict("records")
     ]
     if not rows:
         return Paragraph("No disk was saturated with two sizes of block under the same load.")

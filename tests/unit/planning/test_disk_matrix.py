@@ -111,7 +111,7 @@ def test_a_disk_that_was_never_busy_has_shown_no_ceiling() -> None:
     assert not disk_matrix.ceilings(rows, "iops")["all"].reached
     assert disk_matrix.native_io_bytes(rows) is None
     assert disk_matrix.depth_laws(rows) == ()
-    assert disk_matrix.block_steps(rows) == ()
+    assert disk_matrix.block_steps(rows).empty
 
 
 def test_small_blocks_show_no_bandwidth_ceiling() -> None:
@@ -130,12 +130,13 @@ def test_native_io_size_where_bandwidth_binds() -> None:
 def test_native_io_size_where_large_ios_count_as_several() -> None:
     rows = disk_matrix.table(cells(LADDER), disk(LADDER, 500, 1e9, 0.0125))
     assert disk_matrix.native_io_bytes(rows) == pytest.approx(256 * KIB)
-    steps = {(step.small_bytes, step.large_bytes): step for step in disk_matrix.block_steps(rows)}
-    assert steps[4 * KIB, 64 * KIB].latency_ratio == pytest.approx(1.0)
-    assert steps[64 * KIB, 256 * KIB].latency_ratio == pytest.approx(1.0)
+    every = disk_matrix.block_steps(rows).to_dict("records")
+    steps = {(step["small_bytes"], step["large_bytes"]): step for step in every}
+    assert steps[4 * KIB, 64 * KIB]["latency_ratio"] == pytest.approx(1.0)
+    assert steps[64 * KIB, 256 * KIB]["latency_ratio"] == pytest.approx(1.0)
     native = steps[256 * KIB, MIB]
-    assert native.large_bytes / native.small_bytes == 4.0
-    assert native.latency_ratio == pytest.approx(4.0)
+    assert native["large_bytes"] / native["small_bytes"] == 4.0
+    assert native["latency_ratio"] == pytest.approx(4.0)
 
 
 def test_latency_is_linear_beyond_saturation() -> None:
@@ -189,4 +190,4 @@ def test_the_published_study() -> None:
     assert disk_matrix.ceilings(rows, "bytes_per_s")["read"].value == pytest.approx(100e6)
     at_256 = rows[(rows["block_bytes"] == 256 * KIB) & (rows["depth"] == 32)].iloc[0]
     assert at_256["iops"] == pytest.approx(381.5, abs=0.1)
-    assert disk_matrix.block_steps(rows)[-1].latency_ratio == pytest.approx(4.0)
+    assert disk_matrix.block_steps(rows).iloc[-1]["latency_ratio"] == pytest.approx(4.0)
