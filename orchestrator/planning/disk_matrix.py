@@ -52,8 +52,13 @@ class MatrixCell:
     @property
     def name(self) -> str:
         """Scope of its measurements and name of its file: `random-read100-4KiB-32x1`."""
-        block = block_name(self.block_bytes).replace(" ", "")
-        return f"{self.pattern}-read{self.read_pct}-{block}-{self.depth}x{self.threads}"
+        series = series_name(self.pattern, self.read_pct, self.block_bytes)
+        return f"{series}-{self.depth}x{self.threads}"
+
+
+def series_name(pattern: str, read_pct: int, block_bytes: int) -> str:
+    """`random-read100-4KiB`."""
+    return f"{pattern}-read{read_pct}-{block_name(block_bytes).replace(' ', '')}"
 
 
 def block_name(block_bytes: int) -> str:
@@ -223,53 +228,27 @@ def _saturated(measured: pd.DataFrame) -> pd.Series:
     return on & (span >= DEEPER)
 
 
-@dataclass(frozen=True)
-class DepthLaw:
-    """Median latency of one series (pattern, read share, block) against what is in flight. Beyond
-    saturation, latency = intercept + slope × in flight; by Little's law the slope is 1 / IOPS.
-    `off_pct`: how far the worst of `points` is from that line; `saturated_from`: the fewest in
-    flight on the plateau; `alone_s`: latency with one in flight, where measured."""
-
-    pattern: str
-    read_pct: int
-    block_bytes: int
-    iops: float
-    alone_s: float | None
-    saturated_from: int
-    slope_s: float
-    off_pct: float
-    points: int
-
-    @property
-    def scope(self) -> str:
-        block = block_name(self.block_bytes).replace(" ", "")
-        return f"{self.pattern}-read{self.read_pct}-{block}"
-
-
-def depth_laws(measured: pd.DataFrame) -> tuple[DepthLaw, ...]:
-    """One for each series with at least three depths beyond saturation, in the table's order."""
-    busy = _saturated(measured)
-    laws = []
+def depth_laws(measured: pd.DataFrame) -> pd.DataFrame:
+    """Median latency against what is in flight, a row for each series (`scope`, SERIES) with three
+    depths beyond saturation, in the table's order. There latency = intercept + slope_s × in flight;
+    by Little's law slope_s is 1 / iops. off_pct: how far the worst of `points` is from that line;
+    saturated_from: the fewest in flight on the plateau; alone_s: latency with one in flight, NaN
+    where not measured."""
+    busy, laws = _saturated(measured), []
     for _, rows in measured.groupby(SERIES, sort=False):
-        beyond = rows[busy.loc[rows.index]]
-        if beyond["in_flight"].nunique() >= MIN_LAW_POINTS:
-            laws.append(_law(rows, beyond))
-    return tuple(laws)
-
-
-def _law(rows: pd.DataFrame, beyond: pd.DataFrame) -> DepthLaw:
-    fit = statistics.linear_regression(beyond["in_flight"], beyond["typical_s"])
-    line = fit.intercept + fit.slope * beyond["in_flight"]
-    alone = rows.loc[rows["in_flight"] == 1, "typical_s"]
-    first = rows.iloc[0]
-    return DepthLaw(
-        pattern=str(first["pattern"]),
-        read_pct=int(first["read_pct"]),
-        block_bytes=int(first["block_bytes"]),
-        iops=float(beyond["iops"].median()),
-        alone_s=float(alone.iloc[0]) if len(alone) else None,
-        saturated_from=int(beyond["in_flight"].min()),
-        slope_s=float(fit.slope),
-        off_pct=float((beyond["typical_s"] / line - 1).abs().max() * 100),
-        points=len(beyond),
-    )
+        beyond, series = rows[busy.loc[rows.index]], {name: rows.iloc[0][name] for name in SERIES}
+        if beyond["in_flight"].nunique() < MIN_LAW_POINTS:
+            continue
+        fit = statistics.linear_regression(beyond["in_flight"], beyond["typical_s"])
+        line = fit.intercept + fit.slope * beyond["in_flight"]
+        law = {
+            "scope": series_name(**series),
+            "iops": beyond["iops"].median(),
+            "alone_s": rows.loc[rows["in_flight"] == 1, "typical_s"].max(),
+            "saturated_from": beyond["in_flight"].min(),
+            "slope_s": fit.slope,
+            "off_pct": (beyond["typical_s"] / line - 1).abs().max() * 100,
+            "points": len(beyond),
+        }
+        laws.append(series | law)
+    return pd.DataFrame(laws)

@@ -52,7 +52,7 @@ def ceilings_are_found(record: Record) -> None:
 def latency_follows_depth_and_size(record: Record) -> None:
     values = {(row.metric, row.scope): row.value for row in record.measurements}
     rows = disk_matrix.table(disk_matrix.planned(record.workload.options), values)
-    law = disk_matrix.depth_laws(rows)[0]
+    law = disk_matrix.depth_laws(rows).iloc[0]
     # 500 IOPS × 12.5 ms = 6.25 in flight: one is below saturation, eight are beyond it
     assert law.saturated_from == 8 and law.points == 4
     assert law.off_pct < 3, rows

@@ -123,23 +123,22 @@ def _load(pattern: str, read_pct: float, block_bytes: float) -> str:
 
 
 def _depth(index: ReportIndex, workload: Workload, measured: ByTier) -> Iterator[blocks.Block]:
-    laws = [(tier, law) for tier, rows in measured.items() for law in disk_matrix.depth_laws(rows)]
+    of_tiers = ((tier, disk_matrix.depth_laws(rows)) for tier, rows in measured.items())
+    laws = [_law_row(tier, law) for tier, every in of_tiers for law in every.itertuples()]
     least = disk_matrix.MIN_LAW_POINTS
     nothing = Paragraph(f"No disk was saturated at {least} depths: nothing to fit.")
-    table = table_of(
-        [_law_row(*law) for law in laws], ("Tier", "Asked for"), (prose.said("matrix.depth"),)
-    )
+    table = table_of(laws, ("Tier", "Asked for"), (prose.said("matrix.depth"),))
     yield table if laws else nothing
     chart = _depth_chart(measured, index.tiers, workload.name)
     yield Charts((chart,), tuple(measured), prose.said("matrix.deeper"))
 
 
-def _law_row(tier: str, law: disk_matrix.DepthLaw) -> dict[str, Cell | str]:
+def _law_row(tier: str, law: Any) -> dict[str, Cell | str]:
     off = units.format_quantity(round(law.off_pct, 2), "%")
     return {
         "Tier": Cell(tier, tier=tier),
         "Asked for": _load(law.pattern, law.read_pct, law.block_bytes),
-        "Alone": "" if law.alone_s is None else units.format_seconds(law.alone_s),
+        "Alone": _seconds(law.alone_s),
         "Saturated from": f"{law.saturated_from} in flight",
         "Added by each in flight": units.format_seconds(law.slope_s),
         "1 / IOPS": units.format_seconds(1 / law.iops),
