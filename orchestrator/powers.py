@@ -230,7 +230,8 @@ class Container(Protocol):
 
 
 class Images(Protocol):
-    def present(self, tag: str) -> bool: ...
+    def present(self, tag: str) -> bool:
+        return self.id(tag) is not None
 
     def id(self, tag: str) -> str | None:
         """Returns the id of the image that a tag names now; None if it is not here."""

@@ -182,7 +182,6 @@ def _more(pair: Pair, margin_pct: float) -> str:
     differs = stats.repetitions_to_reach(pair.left, pair.right, change, pair.confidence)
     ways = (same and max(same, SAME_LEAST), differs)
     wanted = min((count for count in ways if count), default=None)
-    more = (
-        "" if wanted is None else units.counted(max(1, wanted - len(pair.left)), "more repetition")
-    )
+    left = max(1, (wanted or 0) - len(pair.left))
+    more = units.counted(left, "more repetition") if wanted else ""
     return worded("more", more=more, most=stats.MAX_REPETITIONS)

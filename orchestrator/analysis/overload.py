@@ -63,10 +63,7 @@ def overloaded(record: Record) -> bool:
     return at_a_rate(record) and any((grew(record), not_begun(record), not_served(record)))
 
 
-State = Literal["serves it", "overloaded", "at times"]
-
-
-def state(runs: Sequence[results.RunData]) -> State:
+def state(runs: Sequence[results.RunData]) -> Literal["serves it", "overloaded", "at times"]:
     """Of a tier at one rate. Proven overloaded are two or more runs without exception."""
     behind = [overloaded(run.record) for run in runs]
     if not any(behind):

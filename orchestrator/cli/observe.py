@@ -1,7 +1,5 @@
 """`tierbench observe`: which disks would have carried what a running cluster asked of its own."""
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence

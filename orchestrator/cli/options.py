@@ -122,7 +122,7 @@ class Options(Measuring):
         Option(metavar="auto|CPUS,MEMORY,DISK", callback=read_by(_of("sizes.node_size"), "auto")),
     ] = None
     data: Annotated[
-        str | None, Option(metavar="Nx|BYTES", callback=read_by(_of("sizes.data_size")))
+        str | None, Option(metavar="Nx|BYTES", callback=read_by(_of("factors.data_size")))
     ] = None
     time: Annotated[str | None, Option(callback=read_by(units.parse_seconds))] = None
     clients: Annotated[int | None, Option(min=1)] = None

@@ -213,9 +213,9 @@ def _with_databases(
         cluster = profile.cluster
         database = cluster.database if request.database == parts.AUTO else request.database
         proven = partial(_proven, cluster, connected, app.cache)
-        choice = choose(database, app.parts(None).databases, proven, failure)
-        bound.append(replace(profile, cluster=on_database(cluster, choice.name)))
-        choices += [choice.note] if choice.note else []
+        name, note = choose(database, app.parts(None).databases, proven, failure)
+        bound.append(replace(profile, cluster=on_database(cluster, name)))
+        choices += [note] if note else []
     if request.node_size:
         size = _node_size(bound, connected, request.node_size)
         bound = [sizes.with_node(profile, size) for profile in bound]

@@ -1,8 +1,6 @@
 """`tierbench predict`: what a run on one tier says of the other tiers of the catalog.
 `tierbench advise`: which of them are the cheapest to meet an SLO, and which to measure next."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import suppress

@@ -1,7 +1,6 @@
 """Databases: one file or folder each, and one line here; and the choice that `auto` makes."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 
 from orchestrator.databases.dry import DryDatabase
 from orchestrator.databases.existing import ExistingCluster
@@ -20,14 +19,6 @@ PREFERRED, FALLBACK = "yugabytedb", "postgresql"
 NONE, DRY = "none", "dry"
 
 
-@dataclass(frozen=True)
-class Choice:
-    """The chosen database, and the note about the choice for console and report."""
-
-    name: str
-    note: Note | None = None
-
-
 def databases() -> dict[str, Database]:
     return {
         "yugabytedb": YugabyteDB(),
@@ -42,8 +33,9 @@ def databases() -> dict[str, Database]:
 
 def choose(
     name: str, known: Collection[str], proven: Callable[[], str] = lambda: "", problem: str = ""
-) -> Choice:
-    """`auto` is YugabyteDB if its first-run checklist passed here, else PostgreSQL, with a note.
+) -> tuple[str, Note | None]:
+    """The database, and the note about the choice for console and report: `auto` is YugabyteDB if
+    its first-run checklist passed here, else PostgreSQL, with a note.
 
     `known`: all names. `proven`, called only for `auto`: where and when the checklist passed, or an
     empty text. `problem`: why YugabyteDB did not start although it passed. UsageError for a name
@@ -51,16 +43,16 @@ def choose(
     """
     if name == AUTO and problem:
         text = f"the database is PostgreSQL: YugabyteDB did not start ({problem})"
-        return Choice(FALLBACK, Note("fallback database", text))
+        return FALLBACK, Note("fallback database", text)
     if name == AUTO and (proof := proven()):
-        return Choice(PREFERRED, Note("preferred database", proof))
+        return PREFERRED, Note("preferred database", proof)
     if name == AUTO:
-        return Choice(FALLBACK, Note("fallback database", message("checklist not passed")))
+        return FALLBACK, Note("fallback database", message("checklist not passed"))
     if name == NONE:
         raise failure(UsageError, "no database to load")
     if name == DRY:
         raise UsageError("`dry` is no database to measure", advice="run `tierbench rehearse`")
     names = {AUTO, *known} - {NONE, DRY, STORE}  # a store is an existing cluster with a URL
     if name in names:
-        return Choice(name)
+        return name, None
     raise UsageError(unknown("database", name, names))

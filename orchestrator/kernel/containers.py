@@ -21,7 +21,7 @@ def groups(machine: powers.Machine, node: model.Node) -> Mapping[str, str]:
     process = process_of(machine, node)
     paths, inside = _groups_in(machine.read(f"/proc/{process}/cgroup"), node.container_id)
     if inside and isinstance(machine, AgentMachine):
-        return machine.locate(node.container_id).groups
+        return dict(machine.locate(node.container_id)["groups"])
     if not paths:
         raise OSError(f"process {process} is in no group of container {node.container_id[:12]}")
     return paths
@@ -45,7 +45,7 @@ def process_of(machine: powers.Machine, node: model.Node) -> int:
     """The number of the container's first process on its machine. OSError if it is not known."""
     process_id = node.process_id
     if process_id is None and node.container_id and isinstance(machine, AgentMachine):
-        process_id = machine.locate(node.container_id).process_id
+        process_id = machine.locate(node.container_id)["process_id"]
     if process_id is None:
         raise OSError("no process of its container is known")
     return process_id

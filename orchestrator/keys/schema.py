@@ -3,8 +3,6 @@
 Unknown keys are refused, because a misspelt limit would silently be no limit. A quantity is a base
 unit with its parser; tests know the form in which it is written, and make docs/schema/ of both."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields
@@ -148,7 +146,7 @@ class TierYaml(AnyTierYaml):
     notes: str = ""
 
     @model_validator(mode="after")
-    def _whole(self) -> TierYaml:
+    def _whole(self) -> Self:
         kind = self.enforcement.kind
         if kind == "mounted" and not self.on_real_disks:
             raise ValueError("a mounted tier needs `disks`, or one `path`: where it is mounted")
@@ -214,7 +212,7 @@ class ClusterYaml(Strict):
     settings_of: Mapping[str, Mapping[str, Mapping[str, Text]]] = {}
 
     @model_validator(mode="after")
-    def _whole(self) -> ClusterYaml:
+    def _whole(self) -> Self:
         if bool(self.existing) != (self.database == "existing"):
             raise ValueError("`existing` and `database: existing` belong together")
         own = {**dict(self), "network": self.network_bytes_per_s, "client": self.client == "beside"}

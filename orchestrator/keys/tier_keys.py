@@ -7,11 +7,9 @@ until `planning/node_disks` knows how many nodes there are.
 A key that its kind of disk does not use is refused: who wrote `path` believes that the disk there
 was measured, and without `enforcement: mounted` it would have been an emulated one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, model_validator
 
@@ -75,7 +73,7 @@ class SnapshotsYaml(Strict):
     restore: str | None = None
 
     @model_validator(mode="after")
-    def _whole(self) -> SnapshotsYaml:
+    def _whole(self) -> Self:
         if bool(self.save) != bool(self.restore):
             raise ValueError("`save` and `restore` belong together")
         if sum(map(bool, (self.way, self.path, self.save))) != 1:

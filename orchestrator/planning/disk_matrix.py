@@ -52,8 +52,13 @@ class MatrixCell:
     @property
     def name(self) -> str:
         """Scope of its measurements and name of its file: `random-read100-4KiB-32x1`."""
-        block = block_name(self.block_bytes).replace(" ", "")
-        return f"{self.pattern}-read{self.read_pct}-{block}-{self.depth}x{self.threads}"
+        series = series_name(self.pattern, self.read_pct, self.block_bytes)
+        return f"{series}-{self.depth}x{self.threads}"
+
+
+def series_name(pattern: str, read_pct: int, block_bytes: int) -> str:
+    """`random-read100-4KiB`."""
+    return f"{pattern}-read{read_pct}-{block_name(block_bytes).replace(' ', '')}"
 
 
 def block_name(block_bytes: int) -> str:
@@ -161,20 +166,12 @@ def lightest(measured: pd.DataFrame) -> pd.Series:
 SERIES = ["pattern", "read_pct", "block_bytes"]
 
 
-@dataclass(frozen=True)
-class Ceiling:
-    """The rate that a disk does not exceed: the median of the `cells` on its highest plateau.
-    `reached`: with half as much again in flight, some block gave no more, and it was not the other
-    limit that held it back. Cells of one block only cannot tell the two limits apart."""
-
-    value: float
-    cells: int
-    reached: bool
-
-
-def ceilings(measured: pd.DataFrame, metric: str) -> dict[str, Ceiling]:
-    """Of `iops` or `bytes_per_s`: for all cells, and apart for reads, writes and mixes. The median,
-    not the highest: of many cells, one is always a little too lucky."""
+def ceilings(measured: pd.DataFrame, metric: str) -> dict[str, pd.Series]:
+    """The rate, `iops` or `bytes_per_s`, that a disk does not exceed: for all cells, and apart for
+    reads, writes and mixes. value: the median of the `cells` on the highest plateau, because of
+    many cells one is always a little too lucky. reached: with half as much again in flight, some
+    block gave no more, and it was not the other limit that held it back. Cells of one block only
+    cannot tell the two limits apart."""
     ways = measured["read_pct"].map(way)
     other = "bytes_per_s" if metric == "iops" else "iops"
     free = measured[other] < PLATEAU * measured[other].max()
@@ -186,7 +183,8 @@ def ceilings(measured: pd.DataFrame, metric: str) -> dict[str, Ceiling]:
             unlimited = plateau[free.loc[plateau.index]].groupby(SERIES)["in_flight"]
             spans = unlimited.agg(["min", "max"])
             reached = bool((spans["max"] >= DEEPER * spans["min"]).any())
-            highest[name] = Ceiling(float(plateau[metric].median()), len(plateau), reached)
+            value = float(plateau[metric].median())
+            highest[name] = pd.Series({"value": value, "cells": len(plateau), "reached": reached})
     return highest
 
 
@@ -198,28 +196,20 @@ def native_io_bytes(measured: pd.DataFrame) -> float | None:
     return rate.value / iops.value if iops.reached and rate.reached else None
 
 
-@dataclass(frozen=True)
-class BlockStep:
-    """What the next larger block costs: medians of the ratios of median latencies."""
-
-    small_bytes: int
-    large_bytes: int
-    latency_ratio: float
-    cells: int
-
-
-def block_steps(measured: pd.DataFrame) -> tuple[BlockStep, ...]:
-    """From each block to the next larger one, over the loads that saturate the disk with both."""
+def block_steps(measured: pd.DataFrame) -> pd.DataFrame:
+    """What the next larger block costs, from each to the next, over the `cells` that saturate the
+    disk with both: small_bytes, large_bytes, latency_ratio (median of that of median latencies)."""
     blocks = sorted(int(block) for block in measured["block_bytes"].unique())
     loads = ["pattern", "read_pct", "depth", "threads"]
     busy = measured[_saturated(measured)]
     of_block = {b: busy[busy["block_bytes"] == b].set_index(loads)["typical_s"] for b in blocks}
-    larger = []
-    for small, large in pairwise(blocks):
-        ratios = (of_block[large] / of_block[small]).dropna()
-        if not ratios.empty:
-            larger.append(BlockStep(small, large, float(ratios.median()), len(ratios)))
-    return tuple(larger)
+    steps = [
+        (small, large, ratios.median(), ratios.count())
+        for small, large in pairwise(blocks)
+        for ratios in [of_block[large] / of_block[small]]
+    ]
+    columns = ["small_bytes", "large_bytes", "latency_ratio", "cells"]
+    return pd.DataFrame(steps, columns=columns).dropna()
 
 
 def _saturated(measured: pd.DataFrame) -> pd.Series:
@@ -231,53 +221,27 @@ def _saturated(measured: pd.DataFrame) -> pd.Series:
     return on & (span >= DEEPER)
 
 
-@dataclass(frozen=True)
-class DepthLaw:
-    """Median latency of one series (pattern, read share, block) against what is in flight. Beyond
-    saturation, latency = intercept + slope × in flight; by Little's law the slope is 1 / IOPS.
-    `off_pct`: how far the worst of `points` is from that line; `saturated_from`: the fewest in
-    flight on the plateau; `alone_s`: latency with one in flight, where measured."""
-
-    pattern: str
-    read_pct: int
-    block_bytes: int
-    iops: float
-    alone_s: float | None
-    saturated_from: int
-    slope_s: float
-    off_pct: float
-    points: int
-
-    @property
-    def scope(self) -> str:
-        block = block_name(self.block_bytes).replace(" ", "")
-        return f"{self.pattern}-read{self.read_pct}-{block}"
-
-
-def depth_laws(measured: pd.DataFrame) -> tuple[DepthLaw, ...]:
-    """One for each series with at least three depths beyond saturation, in the table's order."""
-    busy = _saturated(measured)
-    laws = []
+def depth_laws(measured: pd.DataFrame) -> pd.DataFrame:
+    """Median latency against what is in flight, a row for each series (`scope`, SERIES) with three
+    depths beyond saturation, in the table's order. There latency = intercept + slope_s × in flight;
+    by Little's law slope_s is 1 / iops. off_pct: how far the worst of `points` is from that line;
+    saturated_from: the fewest in flight on the plateau; alone_s: latency with one in flight, NaN
+    where not measured."""
+    busy, laws = _saturated(measured), []
     for _, rows in measured.groupby(SERIES, sort=False):
-        beyond = rows[busy.loc[rows.index]]
-        if beyond["in_flight"].nunique() >= MIN_LAW_POINTS:
-            laws.append(_law(rows, beyond))
-    return tuple(laws)
-
-
-def _law(rows: pd.DataFrame, beyond: pd.DataFrame) -> DepthLaw:
-    fit = statistics.linear_regression(beyond["in_flight"], beyond["typical_s"])
-    line = fit.intercept + fit.slope * beyond["in_flight"]
-    alone = rows.loc[rows["in_flight"] == 1, "typical_s"]
-    first = rows.iloc[0]
-    return DepthLaw(
-        pattern=str(first["pattern"]),
-        read_pct=int(first["read_pct"]),
-        block_bytes=int(first["block_bytes"]),
-        iops=float(beyond["iops"].median()),
-        alone_s=float(alone.iloc[0]) if len(alone) else None,
-        saturated_from=int(beyond["in_flight"].min()),
-        slope_s=float(fit.slope),
-        off_pct=float((beyond["typical_s"] / line - 1).abs().max() * 100),
-        points=len(beyond),
-    )
+        beyond, series = rows[busy.loc[rows.index]], {name: rows.iloc[0][name] for name in SERIES}
+        if beyond["in_flight"].nunique() < MIN_LAW_POINTS:
+            continue
+        fit = statistics.linear_regression(beyond["in_flight"], beyond["typical_s"])
+        line = fit.intercept + fit.slope * beyond["in_flight"]
+        law = {
+            "scope": series_name(**series),
+            "iops": beyond["iops"].median(),
+            "alone_s": rows.loc[rows["in_flight"] == 1, "typical_s"].max(),
+            "saturated_from": beyond["in_flight"].min(),
+            "slope_s": fit.slope,
+            "off_pct": (beyond["typical_s"] / line - 1).abs().max() * 100,
+            "points": len(beyond),
+        }
+        laws.append(series | law)
+    return pd.DataFrame(laws)

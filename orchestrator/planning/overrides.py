@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from orchestrator import facts
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.keys.messages import message
 from orchestrator.keys.schema import ScaleYaml
@@ -52,7 +53,7 @@ class Overrides:
 
     def check(self, contents: Mapping[str, Mapping[str, Any]]) -> None:
         """UsageError with every override that fits none of the workloads (name → YAML)."""
-        at_scale = {n: of for n, of in contents.items() if _inner(of, "scales", self.scale)}
+        at_scale = {n: of for n, of in contents.items() if facts.group(of, "scales", self.scale)}
         unfit = [
             Mistake(f"--set {each.text}", self._unknown(each, at_scale))
             for each in self.given
@@ -81,7 +82,7 @@ class Overrides:
     def _path(self, override: Override, workload: str, content: Mapping[str, Any]) -> Path | None:
         """Where the key belongs in this workload; None if it has none such."""
         size, key = ("scales", self.scale), override.key
-        if override.workload not in (None, workload) or not _inner(content, *size):
+        if override.workload not in (None, workload) or not facts.group(content, *size):
             return None
         group, _, name = key.partition(".")
         if group in GROUPS and name:
@@ -96,7 +97,7 @@ class Overrides:
         size = ("scales", self.scale)
         paths: dict[str, Path] = {key: (*size, key) for key in taken.get("scale", OF_SCALE)}
         for group in GROUPS:
-            in_file = {**_inner(content, group), **_inner(content, *size, group)}
+            in_file = {**facts.group(content, group), **facts.group(content, *size, group)}
             for key in (*in_file, *taken.get(group, ())):
                 paths.setdefault(key, (*size, group, key))
         return paths
@@ -144,12 +145,6 @@ def _changed(content: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
         inner = content.get(key)
         value = _changed(inner if isinstance(inner, dict) else {}, tuple(rest), value)
     return {**content, key: value}
-
-
-def _inner(content: object, *path: str) -> Mapping[str, Any]:
-    for key in path:
-        content = content.get(key) if isinstance(content, Mapping) else None
-    return content if isinstance(content, Mapping) else {}
 
 
 def notes(given: Sequence[Workload], of_files: Sequence[Workload]) -> tuple[Note, ...]:

@@ -4,9 +4,8 @@ Nothing is measured. `rehearsed` puts the do-nothing member of each family (all 
 into a plan; their figures come from `Model`, and every plan and record with one of them is marked.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
+from typing import Self
 
 from orchestrator.errors import UsageError
 from orchestrator.keys.messages import failure, message
@@ -54,12 +53,12 @@ class Model:
     latency_s: float
 
     @classmethod
-    def of_tier(cls, tier: Tier) -> Model:
+    def of_tier(cls, tier: Tier) -> Self:
         latency_s = max(tier.latency.read_s or 0.0, tier.latency.write_s or 0.0)
         return cls(float(tier.limits.iops or 20_000), latency_s or 0.0005)
 
     @classmethod
-    def of_node(cls, node: Node) -> Model:
+    def of_node(cls, node: Node) -> Self:
         """Of one whose database is the do-nothing one, which notes it among the node's sources."""
         iops, latency_s = node.sources[DRY].split(" IOPS, ")
         return cls(float(iops), float(latency_s.removesuffix(" s")))

@@ -10,7 +10,6 @@ from orchestrator.keys.messages import failure, message
 from orchestrator.model import NodeSize, Note, Plan, Profile, Workload
 from orchestrator.planning import costs, factors
 from orchestrator.planning.durations import ROW_BYTES, WAREHOUSE_BYTES, data_bytes
-from orchestrator.planning.factors import data_size as data_size
 from orchestrator.planning.plan import EXISTING
 from orchestrator.units import format_bytes, format_seconds, listed, parse_size
 
@@ -80,7 +79,7 @@ def at_data(profile: Profile, load: Workload, value: facts.Varied) -> Workload:
 
 
 def _data_bytes(profile: Profile, text: str) -> float:
-    cluster, size = profile.cluster, data_size(text)
+    cluster, size = profile.cluster, factors.data_size(text)
     if not text.strip().endswith("x"):
         return size
     if cluster.node is None:

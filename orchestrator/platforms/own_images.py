@@ -6,7 +6,7 @@ Platforms that build no images get them from the registry that REGISTRY_VARIABLE
 import hashlib
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,10 +26,11 @@ _AUTHORITIES = "authorities.crt"  # in the folder of an image whose build downlo
 _OURS = "tierbench/"
 
 
-def content_hash(folder: Path) -> str:
-    """Returns twelve hexadecimal digits over names and contents of all files below `folder`."""
-    digest = hashlib.sha256()
-    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+def content_hash(folder: Path, files: Iterable[Path] | None = None) -> str:
+    """Returns twelve hexadecimal digits over names in `folder` and contents of `files`, or of all
+    that are below it."""
+    digest, every = hashlib.sha256(), folder.rglob("*") if files is None else files
+    for file in sorted(path for path in every if path.is_file()):
         digest.update(str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:12]
 

@@ -91,10 +91,8 @@ def trend(history: over_time.Trend) -> Table:
     rows: list[Row] = []
     unit = "NOPM" if history.unit == "1/min" else history.unit
     for number, level in enumerate(history.levels, start=1):
-        mean, count = (
-            units.format_quantity(level.mean, unit),
-            units.counted(level.campaigns, "campaign"),
-        )
+        mean = units.format_quantity(level.mean, unit)
+        count = units.counted(level.campaigns, "campaign")
         text = f"Level {number}: {mean} over {count} from {level.first} on"
         if level.change_pct is not None:
             text += f": {units.format_change(level.change_pct)}, {level.word}"

@@ -118,36 +118,26 @@ def needs(plan: Plan, tiers: Mapping[str, TierMechanism], world: World) -> Itera
 def _disks(
     profile: Profile, workload: Workload, mechanism: TakesSpace, world: World
 ) -> Iterator[Need]:
-    nodes, each_bytes = profile.cluster.nodes, profile.cluster.size.disk_bytes
+    tier, nodes, each_bytes = profile.tier, profile.cluster.nodes, profile.cluster.size.disk_bytes
     what = f"for the disks of {counted(nodes, 'node')}"
     if workload.database is not None:  # one disk with one file, however large the disk
         nodes, each_bytes = 1, disk_matrix.file_bytes(workload) + _FILE_SYSTEM_BYTES
         what = f"for the file of {workload.name}"
-    if any(disks.machine for disks in profile.tier.disk.of_nodes.values()):
-        yield from _apart(profile, nodes, each_bytes, mechanism, world)
-        return
-    machines = of_nodes(world.platform)
-    for place, copies in mechanism.places(profile.tier, nodes, world).items():
-        needed_bytes = math.ceil(copies / len(machines)) * each_bytes
-        for machine in machines:
-            with suppress(OSError):  # it cannot be seen from here
-                free_bytes = machine.free_bytes(str(place))
-                name = _named(machine, machines)
-                yield Need(profile.name, what, str(place), needed_bytes, free_bytes, name)
-
-
-def _apart(
-    profile: Profile, nodes: int, each_bytes: int, mechanism: TakesSpace, world: World
-) -> Iterator[Need]:
-    """Of real disks that are on the machines of their nodes."""
-    for node in node_disks.node_names(nodes):
-        alone, there = node_disks.alone(profile.tier, node), on(node, world)
-        what, name = f"for the disk of {node}", there.machine.name
-        for place, copies in mechanism.places(alone, 1, there).items():
-            with suppress(OSError):
-                free_bytes = there.machine.free_bytes(str(place))
-                needed_bytes = copies * each_bytes
-                yield Need(profile.name, what, str(place), needed_bytes, free_bytes, name)
+    shares = [(tier, nodes, world, what)]
+    if is_apart := any(disks.machine for disks in tier.disk.of_nodes.values()):
+        shares = [  # real disks on the machines of their nodes
+            (node_disks.alone(tier, node), 1, on(node, world), f"for the disk of {node}")
+            for node in node_disks.node_names(nodes)
+        ]
+    for own, count, there, what in shares:
+        machines = of_nodes(there.platform)
+        for place, copies in mechanism.places(own, count, there).items():
+            needed_bytes = math.ceil(copies / len(machines)) * each_bytes
+            for machine in machines:
+                with suppress(OSError):  # it cannot be seen from here
+                    free_bytes = machine.free_bytes(str(place))
+                    name = machine.name if is_apart else _named(machine, machines)
+                    yield Need(profile.name, what, str(place), needed_bytes, free_bytes, name)
 
 
 def _memory(profile: Profile, world: World) -> Iterator[Need]:

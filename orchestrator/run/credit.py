@@ -5,12 +5,10 @@ everything between empty and full; each second above the base rate takes away wh
 each second below adds what it left, within the bucket's size. So a disk that was idle for long is
 known to be full, and one that was loaded for long to be empty."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 from orchestrator.analysis import results
 from orchestrator.facts import CreditState, GateQuantity
@@ -64,7 +62,7 @@ class Bucket:
             return "at base"
         return "bursting" if self.bursting or self.least_pct > EMPTY_PCT else "unknown"
 
-    def after(self, used: float, seconds: float) -> Bucket:
+    def after(self, used: float, seconds: float) -> Self:
         """After `used` I/Os or bytes in so many seconds. A rate above the base shows credit."""
         earned = self.base_per_s * seconds - used
         most = min(self.size, max(0.0, self.most + earned))

@@ -7,15 +7,13 @@ is complete when its snapshots are there and its `dataset.json` in the cache, wh
 A load that failed, or whose program was killed, where its loader can go on leaves `loading.json`
 and what its disks have; if that is damaged it begins anew."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UnfinishedError
 from orchestrator.keys.messages import failure
@@ -210,7 +208,7 @@ class _Unfinished:
     @classmethod
     def prepared(
         cls, folder: Path, snapshots: Sequence[Path], mechanism: Restorable, world: World
-    ) -> _Unfinished:
+    ) -> Self:
         """Reads what is there; an empty folder if a load cannot go on."""
         file = folder / _LOADING
         left = _content(file) if _are_there(snapshots, world) else {}

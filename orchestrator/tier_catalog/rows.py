@@ -4,12 +4,10 @@ YAML says `throughput: 125MB/s`, the records say `bytes_per_s`. Numbers with a `
 (the coefficients of a rule) are in that unit, as the vendor writes them. What a source does not
 tell is None. Only `emulated_latency` and `emulated_io_unit` are assumptions of ours."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
@@ -72,7 +70,7 @@ class BurstRow(RatesYaml):
     duration_s: Seconds | None = Field(None, alias="duration")
 
     @model_validator(mode="after")
-    def _whole(self) -> BurstRow:
+    def _whole(self) -> Self:
         if (self.model == "credit") != (self.duration_s is not None):
             raise ValueError("credit burst needs `duration`; on-demand burst has none")
         return self
@@ -117,7 +115,7 @@ class PriceRow(Strict):
         return steps
 
     @model_validator(mode="after")
-    def _whole(self) -> PriceRow:
+    def _whole(self) -> Self:
         if self.per_throughput and self.unit is None:
             raise ValueError("`per_throughput` needs `unit`")
         return self
@@ -248,7 +246,7 @@ class DiskType(Strict):
     prices: tuple[PriceRow, ...] = ()
 
     @model_validator(mode="after")
-    def _whole(self) -> DiskType:
+    def _whole(self) -> Self:
         forms = (self.sizes, self.by_size, self.provisioned)
         if sum(form is not None for form in forms) != 1:
             raise ValueError("a type has exactly one of `sizes`, `by_size` and `provisioned`")
@@ -300,7 +298,7 @@ class VmSize(Strict):
     notes: str = ""
 
     @model_validator(mode="after")
-    def _whole(self) -> VmSize:
+    def _whole(self) -> Self:
         if (self.uncached is None) == (not self.by_type):
             raise ValueError("a VM size has either `uncached` or `by_type`")
         return self

@@ -121,7 +121,12 @@ from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import ContainerSpec, Mount
 from orchestrator.system.clock import SystemClock
 platform = KubernetesPlatform(SystemClock())
-manifest = {"metadata": {"name": "tierbench-left"}, "provisioner": "disk.test"}
+manifest = {
+    "apiVersion": "storage.k8s.io/v1",
+    "kind": "StorageClass",
+    "metadata": {"name": "tierbench-left"},
+    "provisioner": "disk.test",
+}
 spec = ContainerSpec("left", sys.argv[1], ("infinity",), "client", entrypoint=("sleep",))
 with (
     platform.guard.held(),

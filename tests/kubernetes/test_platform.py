@@ -32,7 +32,8 @@ from tests.cluster.cluster import Cluster
 pytestmark = pytest.mark.kubernetes
 
 TWENTY_MB = 20_000_000
-FAST = {"metadata": {"name": "tierbench-fast"}, "provisioner": "disk.test"}
+CLASS = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass"}
+FAST = {**CLASS, "metadata": {"name": "tierbench-fast"}, "provisioner": "disk.test"}
 
 
 @pytest.fixture
@@ -305,7 +306,7 @@ def test_a_class_that_is_missing_and_one_that_never_gives_a_volume(
     ):
         pass
     platform.pods.start_s = 4
-    nobody = {"metadata": {"name": "tierbench-nobody"}, "provisioner": "nobody.test"}
+    nobody = {**CLASS, "metadata": {"name": "tierbench-nobody"}, "provisioner": "nobody.test"}
     with (
         platform.claims.storage_class(nobody) as made,
         platform.claims.claim("never", made.name, 2**30) as claim,

@@ -54,13 +54,6 @@ _SHARED_SHARE, _FILE_SHARE = 0.95, 0.9
 
 
 @dataclass(frozen=True)
-class Relation:
-    oid: int
-    is_index: bool
-    blocks: int
-
-
-@dataclass(frozen=True)
 class Extent:
     """Blocks of a relation."""
 
@@ -86,31 +79,32 @@ class Extent:
 def cache_plan(session: Session, memory_bytes: int) -> tuple[Extent, ...]:
     """The extents that a cache of `memory_bytes` should hold, in reading order: what was read last
     is in shared buffers."""
-    relations = [Relation(**row) for row in _asked("relations", session)]
     shared_bytes = int(_asked("now", session)[0]["shared_buffers_bytes"])
     return fill(
-        relations,
+        _asked("relations", session),
         shared_blocks=int(_SHARED_SHARE * shared_bytes) // BLOCK_BYTES,
         file_blocks=int(_FILE_SHARE * (memory_bytes - shared_bytes)) // BLOCK_BYTES,
     )
 
 
-def fill(relations: Sequence[Relation], shared_blocks: int, file_blocks: int) -> tuple[Extent, ...]:
+def fill(relations: Sequence[Row], shared_blocks: int, file_blocks: int) -> tuple[Extent, ...]:
     """Indexes before tables, as in a cache long in use, shared buffers before the page cache, each
-    relation in proportion: of a table any part is as good if keys are drawn uniformly."""
+    of `relations` (oid, is_index, blocks) in proportion: of a table any part is as good if keys are
+    drawn uniformly."""
     in_shared: list[Extent] = []
     in_files: list[Extent] = []
     for is_index in (True, False):
-        group = [relation for relation in relations if relation.is_index is is_index]
-        total = sum(relation.blocks for relation in group)
+        group = [relation for relation in relations if relation["is_index"] is is_index]
+        total = sum(relation["blocks"] for relation in group)
         shared = min(total, shared_blocks)
         paged = min(total - shared, file_blocks)
         shared_blocks, file_blocks = shared_blocks - shared, file_blocks - paged
         for relation in group:
-            split = relation.blocks * shared // total
-            end = min(relation.blocks, split + -(-relation.blocks * paged // total))
-            in_shared += _pieces(relation.oid, 0, split)
-            in_files += _pieces(relation.oid, split, end)
+            oid, blocks = relation["oid"], relation["blocks"]
+            split = blocks * shared // total
+            end = min(blocks, split + -(-blocks * paged // total))
+            in_shared += _pieces(oid, 0, split)
+            in_files += _pieces(oid, split, end)
     # Indexes are read last of each, so that they are the last to leave.
     return (*reversed(in_files), *reversed(in_shared))
 

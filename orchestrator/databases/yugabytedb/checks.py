@@ -97,8 +97,8 @@ def _memory(probe: Probe) -> tuple[bool, str]:
     limit = probe.nodes[0].memory_bytes or 0
     shares = flags.memory(limit)
     expected = {
-        "memory_limit_hard_bytes": str(shares.tserver_bytes),
-        "db_block_cache_size_bytes": str(shares.block_cache_bytes),
+        "memory_limit_hard_bytes": str(shares["tserver_bytes"]),
+        "db_block_cache_size_bytes": str(shares["block_cache_bytes"]),
     }
     running = pages.flags(probe.tserver())
     values = {name: running.get(name) for name in expected}

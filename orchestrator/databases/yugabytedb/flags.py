@@ -4,7 +4,6 @@ Facts and their sources: docs/YUGABYTEDB.md. The servers size themselves from th
 machine and do not see the container's limit, so every share is set here."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from orchestrator.databases.yugabytedb.settings import Settings
 from orchestrator.keys.strict_yaml import filled, shipped
@@ -34,31 +33,24 @@ _BLOCK_CACHE_PCT = 50  # of the tablet server's share: its own default
 HISTORY_S = 4 * 3600  # for which old versions of rows are kept
 
 
-@dataclass(frozen=True)
-class Memory:
-    """How a node's memory is divided, in bytes."""
-
-    master_bytes: int
-    tserver_bytes: int
-    block_cache_bytes: int
-
-
-def memory(node_bytes: int) -> Memory:
+def memory(node_bytes: int) -> dict[str, int]:
+    """How a node's memory is divided, by what flags.yaml calls each share."""
     low, high = _MASTER_BYTES
     tserver_pct, master_pct = (45, 20) if node_bytes <= _SMALL_BYTES else (60, 10)
     tserver = node_bytes * tserver_pct // 100
-    return Memory(
-        master_bytes=min(max(node_bytes * master_pct // 100, low), high),
-        tserver_bytes=tserver,
-        block_cache_bytes=tserver * _BLOCK_CACHE_PCT // 100,
-    )
+    return {
+        "master_bytes": min(max(node_bytes * master_pct // 100, low), high),
+        "tserver_bytes": tserver,
+        "block_cache_bytes": tserver * _BLOCK_CACHE_PCT // 100,
+    }
 
 
-def _set(part: str, settings: Settings, **values: int | str | None) -> dict[str, str]:
-    """The flags of this part of flags.yaml, with values that follow from the settings."""
+def _set(part: str, spec: ClusterSpec, settings: Settings) -> dict[str, str]:
+    """The flags of this part of flags.yaml, with values that follow from cluster and settings."""
     since, durable = settings.version.has, settings.durability == "durable"
     own_directory = WAL_DIR if settings.own_wal_directory else None
-    values |= {
+    values = {
+        **memory(spec.size.memory_bytes),
         "history_s": HISTORY_S,
         "durable": "true" if durable else "false",
         "required": "true" if durable else None,
@@ -73,19 +65,15 @@ def _set(part: str, settings: Settings, **values: int | str | None) -> dict[str,
 
 def master_flags(spec: ClusterSpec, settings: Settings) -> dict[str, str]:
     """The master's flags, the profile's own last. Masters always make their log durable."""
-    own = _set("master", settings, memory_bytes=memory(spec.size.memory_bytes).master_bytes)
-    both = _set("both", settings)
+    own, both = _set("master", spec, settings), _set("both", spec, settings)
     both.pop("durable_wal_write")
     return {**own, **both, **settings.master_flags}
 
 
 def tserver_flags(spec: ClusterSpec, settings: Settings) -> dict[str, str]:
     """The tablet server's flags, the profile's own last."""
-    shares = memory(spec.size.memory_bytes)
-    memory_bytes, cache_bytes = shares.tserver_bytes, shares.block_cache_bytes
-    own = _set("tserver", settings, memory_bytes=memory_bytes, block_cache_bytes=cache_bytes)
-    both, background = _set("both", settings), _set("background", settings)
-    return {**own, **both, **background, **settings.tserver_flags}
+    own, both = _set("tserver", spec, settings), _set("both", spec, settings)
+    return {**own, **both, **_set("background", spec, settings), **settings.tserver_flags}
 
 
 def joined(flags: Mapping[str, str]) -> str:

@@ -63,7 +63,7 @@ def memory(spec: model.ClusterSpec) -> dict[str, int]:
     """Whole GiB of a master and of a tablet server: together the node, unless that is too small."""
     node_bytes = spec.size.memory_bytes
     shares = flags.memory(node_bytes)
-    parts = (shares.master_bytes, shares.tserver_bytes)
+    parts = (shares["master_bytes"], shares["tserver_bytes"])
     master, least = (math.ceil(part / _HARD_SHARE / _GIB) for part in parts)
     return {"master": master, "tserver": max(node_bytes // _GIB - master, least)}
 

@@ -21,7 +21,7 @@ from orchestrator.system import at_once, sql
 
 _HEADER = re.compile(r"^-- name: (\w+); when: (\w+); holds: (.*)$", re.MULTILINE)
 _ROWS_OF = re.compile(r"^-- rows of (\w+): (.*)$", re.MULTILINE)
-LOADED = "loaded"
+LOADED = "loaded"  # of one that holds only before the first transaction; of others "always"
 
 # Of more warehouses, this many are checked: the specification (3.3.2, comment 2) is content with
 # four. Twenty are 6 million order lines: seconds where they are in memory, and no query spills more
@@ -34,11 +34,10 @@ _AT_ONCE = 4  # conditions: each is one session, and reads whole tables
 
 @dataclass(frozen=True)
 class Condition:
-    """`when`: "always", or "loaded" if it holds only before the first transaction. Once checked it
-    has `violations`, the rows that break it, or a `problem`, why it could not be evaluated."""
+    """Once checked it has `violations`, the rows that break it, or a `problem`, why it could not be
+    evaluated."""
 
     name: str
-    when: str
     holds: str
     statement: str
     violations: int | None = None
@@ -68,7 +67,7 @@ def conditions(text: str, fresh: bool = True) -> tuple[Condition, ...]:
     """Of a consistency file those that data just loaded keep; not `fresh`: those that all keep."""
     _, *parts = _HEADER.split(text)  # name, when, holds and statement, in turn
     return tuple(
-        Condition(name, when, holds, statement.strip().removesuffix(";"))
+        Condition(name, holds, statement.strip().removesuffix(";"))
         for name, when, holds, statement in zip(*(iter(parts),) * 4, strict=True)
         if fresh or when != LOADED
     )

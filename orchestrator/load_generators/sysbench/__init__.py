@@ -5,7 +5,6 @@ Figures come from those records; sysbench's own totals only cross-check them. Ne
 `client`. What recording costs the client: `make bench NAME=tpcc`.
 """
 
-import hashlib
 import json
 import re
 import shlex
@@ -195,22 +194,14 @@ _REQUIRE = re.compile(r"""require\s*\(?\s*["']([\w.]+)["']""")
 def content_hash(workloads: Path, script: str) -> str:
     """Returns twelve hexadecimal digits over the script, the `load.lua` beside it, and all that
     they require, from their folder or from `lib/`. Modules of LuaJIT itself are in the image."""
-    first = workloads / script
-    digest = hashlib.sha256()
-    for file in sorted(_required_files([first, first.with_name("load.lua")], workloads / "lib")):
-        digest.update(str(file.relative_to(workloads)).encode() + b"\0")
-        digest.update(file.read_bytes() + b"\0")
-    return digest.hexdigest()[:12]
-
-
-def _required_files(scripts: list[Path], lib: Path) -> set[Path]:
-    required: set[Path] = set()
-    folder, open_ends = scripts[0].parent, list(scripts)
+    first, required = workloads / script, set[Path]()
+    folder, open_ends = first.parent, [first, first.with_name("load.lua")]
     while open_ends:
         file = open_ends.pop()
         if file in required or not file.is_file():
             continue
         required.add(file)
         names = _REQUIRE.findall(file.read_text())
-        open_ends += [place / f"{name}.lua" for name in names for place in (folder, lib)]
-    return required
+        places = folder, workloads / "lib"
+        open_ends += [place / f"{name}.lua" for name in names for place in places]
+    return own_images.content_hash(workloads, required)

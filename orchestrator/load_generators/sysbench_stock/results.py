@@ -4,7 +4,6 @@ Format: sysbench 1.0.20 and the 1.1 of its forks, with `--report-interval=1 --hi
 --percentile=99`. Several processes (one for each node) are put together: counts, sums and
 histograms add up. sysbench keeps no single transactions."""
 
-import itertools
 import math
 import re
 from collections import Counter
@@ -20,6 +19,7 @@ from orchestrator.load_generators.common.options import version
 from orchestrator.metrics import INTERVAL_COLUMNS, PERCENTILES, measured
 from orchestrator.model import Measurement
 from orchestrator.planning.latency_quantiles import nearest_rank
+from orchestrator.units import gathered
 
 PERCENT = 99  # the one percentile that sysbench gives for each second
 # sysbench counts latencies in 1,024 classes from 1 µs to 100 s, each as much wider than the last.
@@ -97,9 +97,7 @@ def intervals(phases: Mapping[str, tuple[float, Sequence[Report]]]) -> pd.DataFr
     that were repeated. Percentiles of several processes cannot be put together: they are absent."""
     rows: list[dict[str, object]] = []
     for phase, (start_s, reports) in phases.items():
-        by_second: dict[float, list[Mapping[str, float]]] = {}
-        for line in itertools.chain.from_iterable(report.seconds for report in reports):
-            by_second.setdefault(line["second"], []).append(line)
+        by_second = gathered((line["second"], line) for own in reports for line in own.seconds)
         for second, lines in sorted(by_second.items()):
             row: dict[str, object] = {
                 "time_s": round(start_s + second - 1, 6),

@@ -54,15 +54,6 @@ def conversation(platform: Platform, name: str, placement: str = "") -> Iterator
 
 
 @dataclass(frozen=True)
-class Located:
-    """Where a machine has a container. `groups`: controller ("" for version 2) → path of its
-    control group. `process_id`: of its first process, None if none is seen."""
-
-    groups: Mapping[str, str]
-    process_id: int | None
-
-
-@dataclass(frozen=True)
 class _Refresh:
     """What a refresh found, and when: by this computer's wall clock, and by the monotonic one."""
 
@@ -91,7 +82,7 @@ class AgentMachine:
         self._refreshed = _Refresh(0.0, -FRESH_S, {})
         self._last = threading.local()  # of each thread, when its last text was read
         self.clock_offset: ClockOffset | None = None  # as the shortest way there and back showed it
-        self._located: dict[str, Located] = {}
+        self._located: dict[str, Mapping[str, Any]] = {}
 
     def close(self) -> None:
         """Ends the agent. A later question starts it again."""
@@ -158,12 +149,12 @@ class AgentMachine:
     def _answer(self, word: str, argument: str) -> Any:
         return self._ask(word, argument)[0]["found"]
 
-    def locate(self, container_id: str) -> Located:
-        """Finds a container of which only the id is known, once: an id is never used again. OSError
-        if it is not on the machine."""
+    def locate(self, container_id: str) -> Mapping[str, Any]:
+        """Finds a container of which only the id is known, once: an id is never used again. Its
+        `groups` (controller, "" for version 2 → path), and `process_id`, of its first process, None
+        if none is seen. OSError if it is not on the machine."""
         if container_id not in self._located:
-            place = self._answer("groups", container_id)
-            self._located[container_id] = Located(place["groups"], place["process_id"])
+            self._located[container_id] = self._answer("groups", container_id)
         return self._located[container_id]
 
     def _ask(self, *words: str) -> tuple[dict[str, Any], float]:

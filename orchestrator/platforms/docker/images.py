@@ -10,20 +10,18 @@ from orchestrator.errors import RunError, UnavailableError
 from orchestrator.keys.messages import failure, message
 from orchestrator.platforms.common import commands, lifecycle
 from orchestrator.platforms.docker.connection import Engine
+from orchestrator.powers import Images
 from orchestrator.system import at_once
 
 _WORK_SILENCE_S = 900.0  # of a step of a build that compiles, while its engine answers
 _KEPT = 5  # of what was told last, as evidence
 
 
-class DockerImages:
+class DockerImages(Images):
     """The `Images` protocol on an engine."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._client = engine, engine.client
-
-    def present(self, tag: str) -> bool:
-        return self.id(tag) is not None
 
     def id(self, tag: str) -> str | None:
         images = self._client.images

@@ -168,14 +168,11 @@ class DockerMachines:
         return self.engine_of(placement).volume(name, device, fstype)
 
 
-class _ImagesOfAll:
+class _ImagesOfAll(powers.Images):
     """The `Images` protocol: an image is here if it is on all engines."""
 
     def __init__(self, engines: Sequence[DockerPlatform]) -> None:
         self._engines = engines
-
-    def present(self, tag: str) -> bool:
-        return self.id(tag) is not None
 
     def id(self, tag: str) -> str | None:
         """The id, or the several that engines have given it."""

@@ -14,7 +14,6 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from selectors import EVENT_READ as READ
 from selectors import EVENT_WRITE as WRITE
 from selectors import PollSelector
@@ -30,6 +29,7 @@ from orchestrator.platforms.kubernetes.trouble import MAIN
 from orchestrator.system.shell import script
 
 _INPUT, _OUTPUT, _ERRORS, _STATUS, _END = 0, 1, 2, 3, 255
+_FORWARDED = 0  # what comes from a port; on its channels the first frame is the port's number
 _V5 = "v5.channel.k8s.io"
 _PIECE = 256 * 1024  # of input: a frame must fit into the server's buffer
 _REST_S = 0.2  # for the rest of a frame that has begun to come; then senders have their turn
@@ -139,15 +139,6 @@ class Frames:
         return str(self._status.get("message") or "") if self.exit_code == -1 else ""
 
 
-@dataclass(frozen=True)
-class _Way:
-    """A way into a pod. `data`: the channel of what comes; `numbered`: a port's number is first."""
-
-    open: Callable[[], Any]
-    data: int
-    numbered: bool
-
-
 class PortForward:
     """The port `port` of a pod, at `local_port` (any free one if None) until it is closed.
     `address`: the pod's own, if its servers may listen at that alone."""
@@ -156,12 +147,13 @@ class PortForward:
         self, api: Api, pod_path: str, port: int, local_port: int | None, address: str = ""
     ) -> None:
         path, query = f"{pod_path}/portforward", [("ports", str(port))]
-        self._ways = [_Way(lambda: api.channel(path, query), data=0, numbered=True)]
+        # The channel of what comes → what opens the way, those into the pod in turn.
+        self._ways: dict[int, Callable[[], Any]] = {_FORWARDED: lambda: api.channel(path, query)}
         if address:
             relay = script(__package__, "relay", address, str(port), shell="bash")
             asked = [("container", MAIN), *(("command", word) for word in relay)]
             asked += [(stream, "true") for stream in ("stdin", "stdout")]
-            self._ways.append(_Way(lambda: api.channel(f"{pod_path}/exec", asked), 1, False))
+            self._ways[_OUTPUT] = lambda: api.channel(f"{pod_path}/exec", asked)
         try:
             self._listener = socket.create_server(("127.0.0.1", local_port or 0), backlog=128)
         except OSError as error:
@@ -187,13 +179,13 @@ class PortForward:
     def _carry(self, here: socket.socket) -> None:
         sent = b""
         with here:
-            for way in self._ways:
+            for channel, open_way in self._ways.items():
                 try:
-                    there = way.open()
+                    there = open_way()
                 except (Refused, Unanswered, UnavailableError):
                     return  # as a port where nothing listens: who connects tries again
                 try:
-                    unanswered = _carry(here, there, way, sent)
+                    unanswered = _carry(here, there, channel, sent)
                 except (OSError, websocket.WebSocketException):
                     return
                 finally:
@@ -203,10 +195,10 @@ class PortForward:
                 sent = unanswered
 
 
-def _carry(here: socket.socket, there: Any, way: _Way, to_there: bytes) -> bytes | None:
+def _carry(here: socket.socket, there: Any, channel: int, to_there: bytes) -> bytes | None:
     """Carries both ways until one ends. Returns what was sent if nothing listens: the pod reports
     an error before it has answered. What a side does not take keeps the other from being read.
-    `to_there`: what is sent first."""
+    `channel`: of what comes; `to_there`: what is sent first."""
     here.setblocking(False)
     to_here = b""
     unanswered: bytes | None = b""  # None: there was an answer
@@ -221,9 +213,9 @@ def _carry(here: socket.socket, there: Any, way: _Way, to_there: bytes) -> bytes
             if code == websocket.ABNF.OPCODE_CLOSE:
                 return None
             if code == websocket.ABNF.OPCODE_BINARY and data:
-                if way.numbered and data[0] not in begun:
+                if channel == _FORWARDED and data[0] not in begun:
                     begun.add(data[0])
-                elif data[0] == way.data:
+                elif data[0] == channel:
                     to_here, unanswered = data[1:], None
                 else:
                     return None if unanswered is None else unanswered + to_there

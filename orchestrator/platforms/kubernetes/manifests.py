@@ -259,10 +259,6 @@ def snapshot(name: str, claim: str, its_class: str) -> dict[str, Any]:
     return manifest("VolumeSnapshot", name=name, claim=claim, snapshot_class=its_class)
 
 
-def storage_class(thing: Mapping[str, Any]) -> dict[str, Any]:
-    return {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", **thing}
-
-
 def described_class(thing: Mapping[str, Any]) -> StorageClass:
     annotations = thing["metadata"].get("annotations") or {}
     return StorageClass(

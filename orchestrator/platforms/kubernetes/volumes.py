@@ -88,8 +88,7 @@ class Volumes:
 
     @contextmanager
     def storage_class(self, manifest: Mapping[str, Any]) -> Iterator[rent.StorageClass]:
-        thing = manifests.storage_class(manifest)
-        with self.space.holding("storage class", thing) as created:
+        with self.space.holding("storage class", dict(manifest)) as created:
             yield manifests.described_class(created)
 
     @contextmanager

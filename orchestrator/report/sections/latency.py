@@ -1,8 +1,6 @@
 """The distribution of latency of each tier, from every transaction that was kept, thinned to what a
 chart can show. Each point is an exact nearest-rank percentile: a latency that occurred."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +23,18 @@ _STEPS_PER_NINE = 50
 _NAMED_PCT = (50.0, 95.0)  # stand between steps; 90, 99, 99.9, … are steps themselves
 _P50 = -math.log10(0.5)
 _LEAST_MS = 1e-3  # what generators write down
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Latency by percentile of `transactions` from `runs` runs together. nines: −log10(1 − p/100),
+    the axis on which 90, 99 and 99.9 % stand equally far apart; the last place has ten transactions
+    beyond it, since single ones would draw the rest. latency_s: of the same places."""
+
+    runs: int
+    transactions: int
+    nines: np.ndarray
+    latency_s: np.ndarray
 
 
 def section(index: ReportIndex) -> tuple[Section, ...]:
@@ -83,18 +93,6 @@ def _chart(name: str, what: str, curves: Mapping[str, Distribution], tiers: Sequ
 def _percent(nines: str) -> str:
     """An expression: 2 → `99`, 3 → `99.9`, with as many digits as tell it from its neighbours."""
     return f"format(100 - 100 * pow(10, -{nines}), '.' + max(0, ceil({nines} - 1.001)) + '~f')"
-
-
-@dataclass(frozen=True)
-class Distribution:
-    """Latency by percentile of `transactions` from `runs` runs together. nines: −log10(1 − p/100),
-    the axis on which 90, 99 and 99.9 % stand equally far apart; the last place has ten transactions
-    beyond it, since single ones would draw the rest. latency_s: of the same places."""
-
-    runs: int
-    transactions: int
-    nines: np.ndarray
-    latency_s: np.ndarray
 
 
 def of_runs(runs: Iterable[RunData], scopes: Iterable[str]) -> dict[str, Distribution]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from orchestrator.databases.postgresql import PostgreSQL, container_specs, queries, settings
-from orchestrator.databases.postgresql.queries import Extent, Relation
+from orchestrator.databases.postgresql.queries import Extent
 from orchestrator.errors import UsageError
 from orchestrator.model import NodeSize
 from orchestrator.powers import ContainerSpec, Mount, Network
@@ -207,8 +207,12 @@ def test_three_nodes_as_containers() -> None:
 # ------------------------------------------------------------------ cache plan
 
 
+def relation(oid: int, is_index: bool, blocks: int) -> dict[str, int]:
+    return {"oid": oid, "is_index": is_index, "blocks": blocks}
+
+
 def test_the_cache_holds_indexes_and_tables_in_proportion() -> None:
-    relations = [Relation(1, False, 300), Relation(2, True, 40), Relation(3, False, 100)]
+    relations = [relation(1, False, 300), relation(2, True, 40), relation(3, False, 100)]
     assert queries.fill(relations, shared_blocks=60, file_blocks=100) == (
         Extent(3, 5, 29),
         Extent(1, 15, 89),
@@ -219,14 +223,14 @@ def test_the_cache_holds_indexes_and_tables_in_proportion() -> None:
 
 
 def test_indexes_that_exceed_shared_buffers_go_on_in_the_page_cache() -> None:
-    assert queries.fill([Relation(1, False, 9), Relation(2, True, 30)], 10, 15) == (
+    assert queries.fill([relation(1, False, 9), relation(2, True, 30)], 10, 15) == (
         Extent(2, 10, 24),
         Extent(2, 0, 9),
     )
 
 
 def test_data_that_fit_are_read_whole_and_in_pieces() -> None:
-    assert queries.fill([Relation(1, False, 20_000)], 5_000, 90_000) == (
+    assert queries.fill([relation(1, False, 20_000)], 5_000, 90_000) == (
         Extent(1, 13_192, 19_999),
         Extent(1, 5_000, 13_191),
         Extent(1, 0, 4_999),

@@ -12,7 +12,7 @@ from orchestrator.cli import plans
 from orchestrator.cli.options import Request
 from orchestrator.errors import UsageError
 from orchestrator.model import NodeSize, Plan, Workload
-from orchestrator.planning import durations, sizes
+from orchestrator.planning import durations, factors, sizes
 from tests.apps import an_app
 from tests.campaigns import build_profile, build_workload
 from tests.fakes import this_machine_has
@@ -51,7 +51,7 @@ def test_a_size_of_a_node_has_three_parts_with_units(text: str) -> None:
 @pytest.mark.parametrize("text", ["0x", "4", "-1x", "x", "0GiB", "4 times"])
 def test_a_size_of_data_has_a_unit_or_is_a_multiple(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
-        sizes.data_size(text)
+        factors.data_size(text)
 
 
 def test_data_are_a_multiple_of_what_the_nodes_hold_in_memory() -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from orchestrator.errors import RunError
 from orchestrator.platforms.common import agent
-from orchestrator.platforms.common.agent import AgentMachine, Located
+from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import MachineFacts
 from orchestrator.system.clock import SystemClock
@@ -155,7 +155,7 @@ def test_a_container_is_found_by_its_id(tmp_path: Path, group: str, paths: dict[
         "proc/version": "",
     }
     far = Agents(tree(tmp_path, files)).machine()
-    assert far.locate(ID) == Located(paths, 70)
+    assert far.locate(ID) == {"groups": paths, "process_id": 70}
     with pytest.raises(FileNotFoundError, match="no control group names container 000000000000"):
         far.locate("0" * 64)
     far.close()
@@ -173,7 +173,8 @@ def test_version_1_has_a_group_for_each_controller(tmp_path: Path) -> None:
     (root / "proc").mkdir()
     path = f"docker/{ID}"
     far = Agents(root).machine()
-    assert far.locate(ID) == Located({"cpu": path, "cpuacct": path, "memory": path}, None)
+    groups = {"cpu": path, "cpuacct": path, "memory": path}
+    assert far.locate(ID) == {"groups": groups, "process_id": None}
     far.close()
 
 
