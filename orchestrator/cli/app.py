@@ -2,6 +2,8 @@
 
 Nothing heavy is imported before it is used."""
 
+from __future__ import annotations
+
 import os
 import shlex
 import signal
@@ -163,7 +165,7 @@ class App:
         if self.stdin.readline().strip().lower() not in ("y", "yes"):
             raise typer.Abort
 
-    def first_run(self, spec: ClusterSpec, world: World) -> Iterator["CheckedFact"]:
+    def first_run(self, spec: ClusterSpec, world: World) -> Iterator[CheckedFact]:
         """Goes through YugabyteDB's checklist."""
         from orchestrator.databases.yugabytedb import checklist
 

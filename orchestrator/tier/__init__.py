@@ -3,9 +3,11 @@ and the gate that holds its limits against a device.
 
 Units as in `orchestrator.model`."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any
 
 from orchestrator.facts import GateQuantity, GateWord
 from orchestrator.tier.disks import DISKS as DISKS
@@ -53,18 +55,18 @@ class Limits:
     burst: Burst | None = None
     io_unit_bytes: int = 262_144  # a larger I/O counts as several
 
-    def plus(self, other: Self) -> Self:
+    def plus(self, other: Limits) -> Limits:
         """The base limits of both disks together; not limited where either is not."""
         pairs = ((self.total_iops, other.total_iops), (self.bytes_per_s, other.bytes_per_s))
         iops, rate = (None if a is None or b is None else a + b for a, b in pairs)
-        return replace(self, iops=iops, bytes_per_s=rate, write_iops=None, burst=None)
+        return Limits(iops, rate, io_unit_bytes=self.io_unit_bytes)
 
     @property
     def total_iops(self) -> int | None:
         """For one total of reads and writes: the lower of the two where they are apart."""
         return lower(self.iops, self.write_iops)
 
-    def times(self, disks: int) -> Self:
+    def times(self, disks: int) -> Limits:
         """Those of so many equal disks together."""
         burst = self.burst
         if burst:
@@ -148,11 +150,11 @@ class Tier:
     latency: Latencies = Latencies()
     price: Price | None = None
     origin: Origin = Origin()
-    wal: "Tier | None" = None
+    wal: Tier | None = None
     count: int = 1
     shared: Limits | None = None
 
-    def without_burst(self) -> Self:
+    def without_burst(self) -> Tier:
         return replace(self, limits=replace(self.limits, burst=None))
 
     @classmethod

@@ -3,6 +3,8 @@
 Only intervals prove that a tier is within the margin of another or outside; else it is open. That a
 tier is enough is a claim; claims are made at a level that holds for all of them together."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -92,7 +94,7 @@ class Contest:
         return ""
 
     @cached_property
-    def proof(self) -> "Proof":
+    def proof(self) -> Proof:
         """What its figures prove, worked out once."""
         return _proof(self)
 

@@ -3,6 +3,8 @@
 One value per repetition is one observation: what happens within a run is not independent and is
 never counted as more. NumPy and SciPy do the maths."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -80,7 +82,7 @@ class Ratio:
             return None
         return (self.low - 1) * 100, (self.high - 1) * 100
 
-    def at(self, confidence: float) -> "Ratio":
+    def at(self, confidence: float) -> Ratio:
         """The same with the interval of another confidence."""
         if self.error is None:
             return self

@@ -6,6 +6,8 @@ between, is recognised too. Ours is what this cache remembers on this host: seve
 cache. Whose it is is read in the session that drops it. The owner's own commands keep it, loaded,
 and bring it back; values reach them in their environment alone, so none is read as a command."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import sys
@@ -138,7 +140,7 @@ class OwnDatabase(Place):
             user = self.declared.user
             raise failure(UsageError, "may not create", user=user, where=self.declared.where)
 
-    def _is_ours(self, owner: "Owner | None") -> bool:
+    def _is_ours(self, owner: Owner | None) -> bool:
         """Whether a database with that mark, or an empty one without any, is one that this cache
         remembers and this host made."""
         remembered = [left.owner for left in _read([_file(self.world.cache, self.declared)])]
@@ -197,7 +199,7 @@ class OwnDatabase(Place):
             files.write_text(snapshot, "saved by the profile's own command\n")
 
 
-def owner_of(comment: str) -> "Owner | None":
+def owner_of(comment: str) -> Owner | None:
     """Who made a database, by the comment on it; None if it is not ours."""
     if not comment.startswith(_MARK):
         return None
