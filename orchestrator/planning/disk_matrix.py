@@ -166,12 +166,20 @@ def lightest(measured: pd.DataFrame) -> pd.Series:
 SERIES = ["pattern", "read_pct", "block_bytes"]
 
 
-def ceilings(measured: pd.DataFrame, metric: str) -> dict[str, pd.Series]:
-    """The rate, `iops` or `bytes_per_s`, that a disk does not exceed: for all cells, and apart for
-    reads, writes and mixes. value: the median of the `cells` on the highest plateau, because of
-    many cells one is always a little too lucky. reached: with half as much again in flight, some
-    block gave no more, and it was not the other limit that held it back. Cells of one block only
-    cannot tell the two limits apart."""
+@dataclass(frozen=True)
+class Ceiling:
+    """The rate that a disk does not exceed: the median of the `cells` on its highest plateau.
+    `reached`: with half as much again in flight, some block gave no more, and it was not the other
+    limit that held it back. Cells of one block only cannot tell the two limits apart."""
+
+    value: float
+    cells: int
+    reached: bool
+
+
+def ceilings(measured: pd.DataFrame, metric: str) -> dict[str, Ceiling]:
+    """Of `iops` or `bytes_per_s`: for all cells, and apart for reads, writes and mixes. The median,
+    not the highest: of many cells, one is always a little too lucky."""
     ways = measured["read_pct"].map(way)
     other = "bytes_per_s" if metric == "iops" else "iops"
     free = measured[other] < PLATEAU * measured[other].max()
@@ -183,8 +191,7 @@ def ceilings(measured: pd.DataFrame, metric: str) -> dict[str, pd.Series]:
             unlimited = plateau[free.loc[plateau.index]].groupby(SERIES)["in_flight"]
             spans = unlimited.agg(["min", "max"])
             reached = bool((spans["max"] >= DEEPER * spans["min"]).any())
-            value = float(plateau[metric].median())
-            highest[name] = pd.Series({"value": value, "cells": len(plateau), "reached": reached})
+            highest[name] = Ceiling(float(plateau[metric].median()), len(plateau), reached)
     return highest
 
 

@@ -107,7 +107,7 @@ def _ceiling_row(profile: Profile, rows: pd.DataFrame) -> dict[str, Cell]:
     return row | dict(zip(_CEILINGS, cells, strict=True))
 
 
-def _ceiling(ceiling: pd.Series | None, declared: float | None, unit: str) -> Cell:
+def _ceiling(ceiling: disk_matrix.Ceiling | None, declared: float | None, unit: str) -> Cell:
     if ceiling is None:
         return Cell("not asked for")
     text = units.format_quantity(ceiling.value, unit)
