@@ -25,16 +25,16 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "die.h"
 #include "image.h"
 
 #define LARGE_REQUEST_BYTES 65536
 #define EXIT_HOST_IO 74
 #define AHEAD_BYTES 131072 /* what kernels read ahead at least, unless they are told otherwise */
-#define AHEAD_FOR_S 20
+#define AHEAD_FOR_S 10
 
 struct image image;
 
@@ -85,22 +85,33 @@ static off_t room_in_memory(void)
     return kib ? kib * 1024 / 2 : INT64_MAX;
 }
 
-/* Brings the data of a file into the host's page cache, as a copy of them would have: the first
- * reads shall not wait for the host's disk. In pieces, because of what it is asked at once the
- * kernel reads no more than it reads ahead. Not what memory has no room for, or takes too long:
- * who starts the disk waits for it. */
-static void read_ahead(int file)
+/* Brings the data of a file into the host's page cache, as a copy of them would have: reads shall
+ * not wait for the host's disk. In pieces, because of what it is asked at once the kernel reads no
+ * more than it reads ahead; and not what memory has no room for. Closes the file. */
+static void *read_ahead(void *argument)
 {
-    double until_ns = now_ns() + AHEAD_FOR_S * 1e9;
+    int file = (int)(intptr_t)argument;
     off_t room = room_in_memory(), at = 0;
-    while ((at = lseek(file, at, SEEK_DATA)) >= 0) {
+    while (room > 0 && (at = lseek(file, at, SEEK_DATA)) >= 0) {
         off_t end = lseek(file, at, SEEK_HOLE);
-        for (; at < end; at += AHEAD_BYTES, room -= AHEAD_BYTES) {
-            if (room < AHEAD_BYTES || now_ns() > until_ns)
-                return;
+        for (; at < end && room > 0; at += AHEAD_BYTES, room -= AHEAD_BYTES)
             posix_fadvise(file, at, AHEAD_BYTES, POSIX_FADV_WILLNEED);
-        }
     }
+    close(file);
+    return NULL;
+}
+
+/* Begins that, and waits until it is done or for so long as who starts the disk may wait. */
+static void start_reading_ahead(int file)
+{
+    pthread_t reader;
+    struct timespec until;
+    if (pthread_create(&reader, NULL, read_ahead, (void *)(intptr_t)file))
+        die("no thread to read ahead");
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += AHEAD_FOR_S;
+    if (pthread_timedjoin_np(reader, NULL, &until))
+        pthread_detach(reader);
 }
 
 /* Opens the image, and the one below it unless that is NULL. */
@@ -121,8 +132,7 @@ void open_image(const char *path, const char *path_below)
     places = calloc(size / PAGE_BYTES, sizeof *places);
     if (!own || !places)
         die("no memory for a list of %lld pages", (long long)(size / PAGE_BYTES));
-    read_ahead(file);
-    close(file);
+    start_reading_ahead(file);
 }
 
 /* Where in the image a byte is whose page has a place. */
