@@ -147,7 +147,7 @@ LIMITS: Mapping[str, Limit] = {
         ["iops_cap"],
         reads(BIG, 2),
         {"iops": 1_500},
-        measure_s=20,
+        measure_s=120,  # so that each change lasts for a whole round of 10 s
         memory="416MiB",
         lever="IOPS",
         beside="reads at times",

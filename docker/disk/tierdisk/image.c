@@ -72,7 +72,7 @@ static char *map_file(const char *path, bool writable, int *file, off_t *size)
     return bytes;
 }
 
-/* Half of the memory that the host could give away, in bytes; all that there is if it does not say. */
+/* Half of the memory that the host could give away, in bytes; without end if it does not say. */
 static off_t room_in_memory(void)
 {
     long long kib = 0;
