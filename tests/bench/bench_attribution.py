@@ -1,6 +1,6 @@
 """Whether the limit of a run is named rightly: limits known by construction, real or simulated.
 
-    make bench NAME=attribution [ARGS="--only 'hot row' --again"]    # real: 35 minutes on two cores
+    make bench NAME=attribution [ARGS="--only 'hot row' --again"]    # real: 25 minutes on two cores
     make bench NAME=attribution ARGS=--simulated                     # 200 random systems
 
 Real: each of `known_limits.LIMITS` is one run of PostgreSQL on emulated disks, with `--confirm`.
