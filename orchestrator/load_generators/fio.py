@@ -249,5 +249,5 @@ def _together(points: Sequence[MatrixCell], figures: list[Measurement]) -> Itera
             yield measured(metric, float(alone[metric]))
     if (native := disk_matrix.native_io_bytes(rows)) is not None:
         yield measured("native_io_bytes", native)
-    for law in disk_matrix.depth_laws(rows).to_dict("records"):
-        yield measured("latency_per_depth_s", law["slope_s"], law["scope"])
+    for law in disk_matrix.depth_laws(rows):
+        yield measured("latency_per_depth_s", law.slope_s, law.scope)

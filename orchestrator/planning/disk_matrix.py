@@ -52,11 +52,11 @@ class MatrixCell:
     @property
     def name(self) -> str:
         """Scope of its measurements and name of its file: `random-read100-4KiB-32x1`."""
-        series = series_name(self.pattern, self.read_pct, self.block_bytes)
+        series = _series(self.pattern, self.read_pct, self.block_bytes)
         return f"{series}-{self.depth}x{self.threads}"
 
 
-def series_name(pattern: str, read_pct: int, block_bytes: int) -> str:
+def _series(pattern: str, read_pct: int, block_bytes: int) -> str:
     """`random-read100-4KiB`."""
     return f"{pattern}-read{read_pct}-{block_name(block_bytes).replace(' ', '')}"
 
@@ -203,20 +203,28 @@ def native_io_bytes(measured: pd.DataFrame) -> float | None:
     return rate.value / iops.value if iops.reached and rate.reached else None
 
 
-def block_steps(measured: pd.DataFrame) -> pd.DataFrame:
-    """What the next larger block costs, from each to the next, over the `cells` that saturate the
-    disk with both: small_bytes, large_bytes, latency_ratio (median of that of median latencies)."""
+@dataclass(frozen=True)
+class BlockStep:
+    """What the next larger block costs: medians of the ratios of median latencies."""
+
+    small_bytes: int
+    large_bytes: int
+    latency_ratio: float
+    cells: int
+
+
+def block_steps(measured: pd.DataFrame) -> tuple[BlockStep, ...]:
+    """From each block to the next larger one, over the loads that saturate the disk with both."""
     blocks = sorted(int(block) for block in measured["block_bytes"].unique())
     loads = ["pattern", "read_pct", "depth", "threads"]
     busy = measured[_saturated(measured)]
     of_block = {b: busy[busy["block_bytes"] == b].set_index(loads)["typical_s"] for b in blocks}
-    steps = [
-        (small, large, ratios.median(), ratios.count())
-        for small, large in pairwise(blocks)
-        for ratios in [of_block[large] / of_block[small]]
-    ]
-    columns = ["small_bytes", "large_bytes", "latency_ratio", "cells"]
-    return pd.DataFrame(steps, columns=columns).dropna()
+    larger = []
+    for small, large in pairwise(blocks):
+        ratios = (of_block[large] / of_block[small]).dropna()
+        if not ratios.empty:
+            larger.append(BlockStep(small, large, float(ratios.median()), len(ratios)))
+    return tuple(larger)
 
 
 def _saturated(measured: pd.DataFrame) -> pd.Series:
@@ -228,27 +236,52 @@ def _saturated(measured: pd.DataFrame) -> pd.Series:
     return on & (span >= DEEPER)
 
 
-def depth_laws(measured: pd.DataFrame) -> pd.DataFrame:
-    """Median latency against what is in flight, a row for each series (`scope`, SERIES) with three
-    depths beyond saturation, in the table's order. There latency = intercept + slope_s × in flight;
-    by Little's law slope_s is 1 / iops. off_pct: how far the worst of `points` is from that line;
-    saturated_from: the fewest in flight on the plateau; alone_s: latency with one in flight, NaN
-    where not measured."""
-    busy, laws = _saturated(measured), []
+@dataclass(frozen=True)
+class DepthLaw:
+    """Median latency of one series (pattern, read share, block) against what is in flight. Beyond
+    saturation, latency = intercept + slope × in flight; by Little's law the slope is 1 / IOPS.
+    `off_pct`: how far the worst of `points` is from that line; `saturated_from`: the fewest in
+    flight on the plateau; `alone_s`: latency with one in flight, where measured."""
+
+    pattern: str
+    read_pct: int
+    block_bytes: int
+    iops: float
+    alone_s: float | None
+    saturated_from: int
+    slope_s: float
+    off_pct: float
+    points: int
+
+    @property
+    def scope(self) -> str:
+        return _series(self.pattern, self.read_pct, self.block_bytes)
+
+
+def depth_laws(measured: pd.DataFrame) -> tuple[DepthLaw, ...]:
+    """One for each series with at least three depths beyond saturation, in the table's order."""
+    busy = _saturated(measured)
+    laws = []
     for _, rows in measured.groupby(SERIES, sort=False):
-        beyond, series = rows[busy.loc[rows.index]], {name: rows.iloc[0][name] for name in SERIES}
-        if beyond["in_flight"].nunique() < MIN_LAW_POINTS:
-            continue
-        fit = statistics.linear_regression(beyond["in_flight"], beyond["typical_s"])
-        line = fit.intercept + fit.slope * beyond["in_flight"]
-        law = {
-            "scope": series_name(**series),
-            "iops": beyond["iops"].median(),
-            "alone_s": rows.loc[rows["in_flight"] == 1, "typical_s"].max(),
-            "saturated_from": beyond["in_flight"].min(),
-            "slope_s": fit.slope,
-            "off_pct": (beyond["typical_s"] / line - 1).abs().max() * 100,
-            "points": len(beyond),
-        }
-        laws.append(series | law)
-    return pd.DataFrame(laws)
+        beyond = rows[busy.loc[rows.index]]
+        if beyond["in_flight"].nunique() >= MIN_LAW_POINTS:
+            laws.append(_law(rows, beyond))
+    return tuple(laws)
+
+
+def _law(rows: pd.DataFrame, beyond: pd.DataFrame) -> DepthLaw:
+    fit = statistics.linear_regression(beyond["in_flight"], beyond["typical_s"])
+    line = fit.intercept + fit.slope * beyond["in_flight"]
+    alone = rows.loc[rows["in_flight"] == 1, "typical_s"]
+    first = rows.iloc[0]
+    return DepthLaw(
+        pattern=str(first["pattern"]),
+        read_pct=int(first["read_pct"]),
+        block_bytes=int(first["block_bytes"]),
+        iops=float(beyond["iops"].median()),
+        alone_s=float(alone.iloc[0]) if len(alone) else None,
+        saturated_from=int(beyond["in_flight"].min()),
+        slope_s=float(fit.slope),
+        off_pct=float((beyond["typical_s"] / line - 1).abs().max() * 100),
+        points=len(beyond),
+    )

@@ -123,22 +123,23 @@ def _load(pattern: str, read_pct: float, block_bytes: float) -> str:
 
 
 def _depth(index: ReportIndex, workload: Workload, measured: ByTier) -> Iterator[blocks.Block]:
-    of_tiers = ((tier, disk_matrix.depth_laws(rows)) for tier, rows in measured.items())
-    laws = [_law_row(tier, law) for tier, every in of_tiers for law in every.itertuples()]
+    laws = [(tier, law) for tier, rows in measured.items() for law in disk_matrix.depth_laws(rows)]
     least = disk_matrix.MIN_LAW_POINTS
     nothing = Paragraph(f"No disk was saturated at {least} depths: nothing to fit.")
-    table = table_of(laws, ("Tier", "Asked for"), (prose.said("matrix.depth"),))
+    table = table_of(
+        [_law_row(*law) for law in laws], ("Tier", "Asked for"), (prose.said("matrix.depth"),)
+    )
     yield table if laws else nothing
     chart = _depth_chart(measured, index.tiers, workload.name)
     yield Charts((chart,), tuple(measured), prose.said("matrix.deeper"))
 
 
-def _law_row(tier: str, law: Any) -> dict[str, Cell | str]:
+def _law_row(tier: str, law: disk_matrix.DepthLaw) -> dict[str, Cell | str]:
     off = units.format_quantity(round(law.off_pct, 2), "%")
     return {
         "Tier": Cell(tier, tier=tier),
         "Asked for": _load(law.pattern, law.read_pct, law.block_bytes),
-        "Alone": _seconds(law.alone_s),
+        "Alone": "" if law.alone_s is None else units.format_seconds(law.alone_s),
         "Saturated from": f"{law.saturated_from} in flight",
         "Added by each in flight": units.format_seconds(law.slope_s),
         "1 / IOPS": units.format_seconds(1 / law.iops),
@@ -163,16 +164,16 @@ def _steps(measured: ByTier) -> blocks.Table | Paragraph:
     rows: list[dict[str, Cell | str]] = [
         {
             "Tier": Cell(tier, tier=tier),
-            "From": disk_matrix.block_name(step["small_bytes"]),
-            "To": disk_matrix.block_name(step["large_bytes"]),
-            "Bytes": f"× {units.format_number(step['large_bytes'] / step['small_bytes'])}",
+            "From": disk_matrix.block_name(step.small_bytes),
+            "To": disk_matrix.block_name(step.large_bytes),
+            "Bytes": f"× {units.format_number(step.large_bytes / step.small_bytes)}",
             "Latency": Cell(
-                f"× {units.format_number(step['latency_ratio'])}",
-                detail=units.counted(step["cells"], "load"),
+                f"× {units.format_number(step.latency_ratio)}",
+                detail=units.counted(step.cells, "load"),
             ),
         }
         for tier, table in measured.items()
-        for step in disk_matrix.block_steps(table).to_dict("records")
+        for step in disk_matrix.block_steps(table)
     ]
     if not rows:
         return Paragraph("No disk was saturated with two sizes of block under the same load.")

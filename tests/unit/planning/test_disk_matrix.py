@@ -110,8 +110,8 @@ def test_a_disk_that_was_never_busy_has_shown_no_ceiling() -> None:
     rows = disk_matrix.table(cells(LADDER), disk(LADDER, 100_000, 10e9, 0.0125))
     assert not disk_matrix.ceilings(rows, "iops")["all"].reached
     assert disk_matrix.native_io_bytes(rows) is None
-    assert disk_matrix.depth_laws(rows).empty
-    assert disk_matrix.block_steps(rows).empty
+    assert disk_matrix.depth_laws(rows) == ()
+    assert disk_matrix.block_steps(rows) == ()
 
 
 def test_small_blocks_show_no_bandwidth_ceiling() -> None:
@@ -130,18 +130,17 @@ def test_native_io_size_where_bandwidth_binds() -> None:
 def test_native_io_size_where_large_ios_count_as_several() -> None:
     rows = disk_matrix.table(cells(LADDER), disk(LADDER, 500, 1e9, 0.0125))
     assert disk_matrix.native_io_bytes(rows) == pytest.approx(256 * KIB)
-    every = disk_matrix.block_steps(rows).to_dict("records")
-    steps = {(step["small_bytes"], step["large_bytes"]): step for step in every}
-    assert steps[4 * KIB, 64 * KIB]["latency_ratio"] == pytest.approx(1.0)
-    assert steps[64 * KIB, 256 * KIB]["latency_ratio"] == pytest.approx(1.0)
+    steps = {(step.small_bytes, step.large_bytes): step for step in disk_matrix.block_steps(rows)}
+    assert steps[4 * KIB, 64 * KIB].latency_ratio == pytest.approx(1.0)
+    assert steps[64 * KIB, 256 * KIB].latency_ratio == pytest.approx(1.0)
     native = steps[256 * KIB, MIB]
-    assert native["large_bytes"] / native["small_bytes"] == 4.0
-    assert native["latency_ratio"] == pytest.approx(4.0)
+    assert native.large_bytes / native.small_bytes == 4.0
+    assert native.latency_ratio == pytest.approx(4.0)
 
 
 def test_latency_is_linear_beyond_saturation() -> None:
     rows = disk_matrix.table(cells(LADDER), disk(LADDER, 500, 60e6, 0.0125))
-    law = disk_matrix.depth_laws(rows).iloc[0]
+    law = disk_matrix.depth_laws(rows)[0]
     assert law.scope == "random-read100-4KiB"
     assert (law.saturated_from, law.points) == (8, 3)  # 500 × 12.5 ms = 6.25 in flight
     assert law.slope_s == pytest.approx(1 / 500)
@@ -152,7 +151,7 @@ def test_latency_is_linear_beyond_saturation() -> None:
 def test_a_bend_shows_as_distance_from_the_line() -> None:
     figures = disk(LADDER, 500, 60e6, 0.0125)
     figures["latency_avg_s", "random-read100-4KiB-16x1"] = 0.048
-    law = disk_matrix.depth_laws(disk_matrix.table(cells(LADDER), figures)).iloc[0]
+    law = disk_matrix.depth_laws(disk_matrix.table(cells(LADDER), figures))[0]
     assert law.off_pct > 10
 
 
@@ -163,7 +162,7 @@ def test_the_law_is_one_of_medians() -> None:
         if metric == "latency_avg_s":
             figures["latency_p50_s", name] = figures[metric, name]
             figures[metric, name] *= 1 + figures[metric, name] / (2 * 1.5)
-    law = disk_matrix.depth_laws(disk_matrix.table(cells(LADDER), figures)).iloc[0]
+    law = disk_matrix.depth_laws(disk_matrix.table(cells(LADDER), figures))[0]
     assert law.slope_s == pytest.approx(1 / 500)
     assert law.off_pct == pytest.approx(0, abs=1e-6)
 
@@ -190,4 +189,4 @@ def test_the_published_study() -> None:
     assert disk_matrix.ceilings(rows, "bytes_per_s")["read"].value == pytest.approx(100e6)
     at_256 = rows[(rows["block_bytes"] == 256 * KIB) & (rows["depth"] == 32)].iloc[0]
     assert at_256["iops"] == pytest.approx(381.5, abs=0.1)
-    assert disk_matrix.block_steps(rows).iloc[-1]["latency_ratio"] == pytest.approx(4.0)
+    assert disk_matrix.block_steps(rows)[-1].latency_ratio == pytest.approx(4.0)
