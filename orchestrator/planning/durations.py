@@ -7,7 +7,7 @@ not seen to have is as measured elsewhere, or from a named source."""
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import ClusterSpec, Dataset, Plan, Profile, Workload
@@ -37,13 +37,11 @@ class Span:
     least_s: float = 0.0
     most_s: float = 0.0
 
-    def __add__(self, other: Self) -> Self:
-        return replace(
-            self, least_s=self.least_s + other.least_s, most_s=self.most_s + other.most_s
-        )
+    def __add__(self, other: "Span") -> "Span":
+        return Span(self.least_s + other.least_s, self.most_s + other.most_s)
 
-    def times(self, least: float, most: float) -> Self:
-        return replace(self, least_s=self.least_s * least, most_s=self.most_s * most)
+    def times(self, least: float, most: float) -> "Span":
+        return Span(self.least_s * least, self.most_s * most)
 
 
 @dataclass(frozen=True)
