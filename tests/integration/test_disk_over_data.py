@@ -79,7 +79,7 @@ def served_over(below: Path, world: World) -> Iterator[Device]:
 
 
 def test_no_read_waits_for_the_hosts_disk(below: Path, world: World) -> None:
-    """All of the data are in the host's memory before the disk is there."""
+    """All of the data come into the host's memory with the disk, before any is read."""
     file = os.open(below, os.O_RDONLY)
     os.fsync(file)
     os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)

@@ -132,13 +132,12 @@ class Predictor:
         if not (measured and of_all) or not math.isfinite(told := _figure(there, metric) / here):
             return None
         errors, missed = RATE_ERRORS, math.log(here / fmean(of_all))
+        value = fmean(measured) * told * math.exp(missed)
         if metric in PERCENTILES:
             errors, missed = TAIL_ERRORS, 0.0
-        value = fmean(measured) * told * math.exp(missed)
-        longer_s = fmean(measured) - here
-        alike = all(m.scope == "all" for m in self.measured.record.measurements)
-        if metric in PERCENTILES and alike and longer_s > 0:
-            value = here * told + longer_s
+            longer_s = fmean(measured) - here
+            alike = all(m.scope == "all" for m in self.measured.record.measurements)
+            value = here * told + longer_s if alike and longer_s > 0 else fmean(measured) * told
         noise = stdev(map(math.log, measured)) if len(measured) > 1 else NOISE
         error = math.hypot(self._wider * errors[upwards], self._spread) / T90
         sd = math.hypot(noise * math.sqrt(1 + 1 / len(measured)), error, missed)
