@@ -84,16 +84,18 @@ def test_no_read_waits_for_the_hosts_disk(below: Path, world: World) -> None:
     os.fsync(file)
     os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
     os.close(file)
-    assert _lacking_bytes(below) > BYTES / 2
+    assert _lacks_more_than(BYTES // 2, below)
     with served_over(below, world):
-        lacking = partial(_lacking_bytes, below)
+        # A few pages are given away again meanwhile, as of any file that is read, by the host.
+        lacking = partial(_lacks_more_than, BYTES // 50, below)
         assert not wait_while(lacking, deadline_s=20.0, clock=world.clock)
 
 
-def _lacking_bytes(file: Path) -> int:
-    """What of it is not in the host's memory."""
+def _lacks_more_than(most_bytes: int, file: Path) -> bool:
+    """Whether more of it is not in the host's memory."""
     asked = ["fincore", "--bytes", "--noheadings", "--output", "RES", str(file)]
-    return BYTES - int(subprocess.run(asked, capture_output=True, text=True, check=True).stdout)
+    there = int(subprocess.run(asked, capture_output=True, text=True, check=True).stdout)
+    return BYTES - there > most_bytes
 
 
 def test_it_reads_as_a_copy_that_was_written_to(below: Path, world: World) -> None:
