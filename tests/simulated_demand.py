@@ -7,6 +7,7 @@ rate, checkpoints, sources that are on for heavy-tailed times, and a mix.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -81,6 +82,11 @@ def in_seconds(count: Array, io_bytes: float = IO_BYTES, node: str = "db-1") -> 
     nothing = np.zeros(len(count))
     amounts = np.array([nothing, count, nothing, io_bytes * count])
     return Demand(node, "sdc", begin_s, begin_s + 1, amounts)
+
+
+def as_reads(demand: Demand) -> Demand:
+    """The same I/Os, of which none is a commit's."""
+    return replace(demand, amounts=demand.amounts[[1, 0, 3, 2]])
 
 
 def summed(fine: Demand, step_s: int) -> Demand:

@@ -24,7 +24,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Literal
@@ -34,8 +34,8 @@ import pandas as pd
 
 from orchestrator.analysis.observed import replay
 from orchestrator.analysis.observed.demand import QUANTITIES, Demand, demands, grown
-from orchestrator.analysis.observed.judging import Band, Observed, OnDisk, judged
-from orchestrator.analysis.observed.replay import ENDS, RateCap
+from orchestrator.analysis.observed.judging import CREDIT_STEPS, Band, Observed, OnDisk, judged
+from orchestrator.analysis.observed.replay import ENDS, End, RateCap
 from tests.bench.pgbench_servers import FAST, Load, Server, playing, run, tierbench
 
 Size = tuple[int, str]  # scale of pgbench, 15 MB each, and memory, which holds less
@@ -95,46 +95,67 @@ class Said:
         return f"{self.figure}, seed {self.seed}, {self.iops} IOPS: {said}; {also}"
 
 
+When = tuple[float, float]  # in s, and the share of the time without credit
+
+
 @dataclass(frozen=True)
 class Gone:
-    """When the credit was gone, in s, and which share of the time there was none, as told from a
-    reading of `source` and as the disk itself counted."""
+    """When the credit was gone and which share of the time there was none, as told from a reading
+    of `source`, at the soonest and at the latest, and as the disk itself counted."""
 
     source: str
     seed: int
     length_s: int
-    told: tuple[float, float]
-    seen: tuple[float, float]
+    told: tuple[When, When]
+    seen: When
+
+    def _beyond(self, which: int) -> float:
+        least, most = sorted(each[which] for each in self.told)
+        return max(0.0, least - self.seen[which], self.seen[which] - most)
 
     @property
     def off(self) -> float:
         """Of a full bucket's length."""
-        return abs(self.told[0] - self.seen[0]) / self.length_s
+        return self._beyond(0) / self.length_s
 
     @property
     def share_off(self) -> float:
-        return abs(self.told[1] - self.seen[1])
+        return self._beyond(1)
 
     def __str__(self) -> str:
-        told, seen = (f"{at:.0f} s, none {100 * of:.1f} %" for at, of in (self.told, self.seen))
+        said = (f"{at:.0f} s, none {100 * of:.1f} %" for at, of in (*self.told, self.seen))
         of = f"credit, seed {self.seed}, bucket of {self.length_s} s, from {self.source} counters"
-        return f"{of}: told {told}; seen {seen}; {100 * self.off:.1f} % of the bucket off"
+        soonest, latest, seen = said
+        told = f"told {soonest} to {latest}; seen {seen}"
+        return f"{of}: {told}; {100 * self.off:.1f} % of the bucket off"
 
 
-def gone(demand: Demand, base: int, top: int, length_s: float) -> tuple[float, float]:
-    """When a bucket that was full is empty, in s (infinite: never), and in which share of the
-    time."""
-    cap = RateCap("IOPS", "ios", base, top, (top - base) * length_s)
-    wanted = replay.asked(demand, cap, UNIT_BYTES, "low")
-    _, _, left = replay.replayed(wanted, demand.step_s, cap, full=True)
-    empty = left <= base / cap.bucket  # what it gives in a second
+def burst(base: int, top: int, length_s: float) -> RateCap:
+    return RateCap("IOPS", "ios", base, top, (top - base) * length_s)
+
+
+def as_it_came(demand: Demand) -> Demand:
+    """Each I/O as one that is made anyway."""
+    reads, writes, *moved = demand.amounts
+    none = np.zeros_like(reads)
+    return replace(demand, amounts=np.array([reads + writes, none, sum(moved), none]))
+
+
+def gone(demand: Demand, cap: RateCap, end: End = "low") -> When:
+    """When a bucket that was full is empty (infinite: never), and in which share of the time."""
+    left = replay.together(demand, [cap], UNIT_BYTES, end).credit
+    if end == "high":  # of which the package takes it as empty at first
+        wanted = replay.asked(demand, cap, UNIT_BYTES, end)
+        _, _, left = replay.replayed(wanted, demand.step_s, cap, full=True)
+    empty = left <= cap.base / cap.bucket  # what it gives in a second
     after_s = demand.begin_s + demand.step_s - demand.begin_s[0]
     return float(after_s[empty][0]) if empty.any() else np.inf, float(empty.mean())
 
 
 def _unsure_s(demand: Demand, base: int, top: int, length_s: float, seconds: float) -> float:
     """By how much later a bucket that is a fifth larger is empty; infinite: not in mid-time."""
-    sooner, later = (gone(demand, base, top, times * length_s)[0] for times in (0.9, 1.1))
+    own = as_it_came(demand)
+    sooner, later = (gone(own, burst(base, top, times * length_s))[0] for times in (0.9, 1.1))
     is_amid = GONE_AT[0] * seconds < sooner and later < GONE_AT[1] * seconds
     return later - sooner if is_amid else np.inf
 
@@ -226,15 +247,17 @@ class Trial:
         fast = self.reading("open", iops=FAST).demand
         mean = float(fast.ios.mean())
         base, top = round(BASE * mean), round(TOP * mean)
-        lengths = range(3, round(self.seconds / 4))
+        lengths = range(CREDIT_STEPS, round(self.seconds / 4))
         length = min(lengths, key=lambda length: _unsure_s(fast, base, top, length, self.seconds))
-        burst = {"iops_burst": top, "iops_burst_length": length, "burst_start": 100}
-        there = self.reading("open", iops=base, **burst)
+        limits = {"iops_burst": top, "iops_burst_length": length, "burst_start": 100}
+        there = self.reading("open", iops=base, **limits)
         low = base / ((top - base) * length)
         empty = [(time_s, left <= low) for time_s, left in there.credit]
         seen = next((s for s, is_empty in empty if is_empty), np.inf), fmean(e for _, e in empty)
-        for source, demand in (("fast", fast), ("own", there.demand)):
-            yield Gone(source, self.seed, length, gone(demand, base, top, length), seen)
+        cap, own = burst(base, top, length), as_it_came(there.demand)
+        soonest, latest = (gone(fast, cap, end) for end in ("high", "low"))
+        yield Gone("fast", self.seed, length, (soonest, latest), seen)
+        yield Gone("own", self.seed, length, (gone(own, cap), gone(own, cap)), seen)
 
     def all(self, parts: Sequence[Part]) -> Iterator[Said | Gone]:
         for part in parts:
@@ -264,12 +287,14 @@ def goals(every: Sequence[Said | Gone]) -> Iterator[tuple[str, Sequence[bool], f
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--seeds", type=int, default=6)
     parser.add_argument("--minutes", type=float, default=4)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
-    trials = [Trial(asked.folder, seed, 60 * asked.minutes) for seed in range(asked.seeds)]
+    seeds = range(asked.first, asked.first + asked.seeds)
+    trials = [Trial(asked.folder, seed, 60 * asked.minutes) for seed in seeds]
     with ThreadPoolExecutor(len(trials)) as pool:
         found = pool.map(lambda trial: list(trial.all(asked.only)), trials)
         every = [each for of_trial in found for each in of_trial]

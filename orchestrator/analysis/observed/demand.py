@@ -81,6 +81,12 @@ class Demand:
         after_gap = self.begin_s[1:] - self.end_s[:-1] > 0.5 * FINE_S
         return np.flatnonzero(np.concatenate(([True], after_gap)))
 
+    @cached_property
+    def reads_alone(self) -> Demand:
+        """Without writes; where reads are not known apart, without any."""
+        own = np.nan_to_num(self.amounts) * np.array([[1.0], [0.0], [1.0], [0.0]])
+        return replace(self, amounts=own)
+
     def part(self, which: slice | np.ndarray[Any, Any]) -> Demand:
         cut = self.begin_s[which], self.end_s[which], self.amounts[:, which]
         return replace(self, begin_s=cut[0], end_s=cut[1], amounts=cut[2])

@@ -87,7 +87,7 @@ def judged(demand: Demand, caps: tuple[RateCap, ...], unit: int | None) -> OnDis
     (begin_s, first), step_s = _hours(basis[0]), basis[0].step_s
     lasting_s = [cap.bucket / (cap.top - cap.base) for cap in caps if cap.bucket]
     credit, empty_s = np.full(len(step_s), np.nan), None
-    if lasting_s and (basis[0].is_fine or demand.resolution_s <= min(lasting_s) / CREDIT_STEPS):
+    if lasting_s and basis[0].resolution_s <= min(lasting_s) / CREDIT_STEPS:
         credit = own.low.credit
         without = (credit <= _EMPTY, own.high.credit <= _EMPTY)
         empty_s = replay.seconds_of(step_s, without[0]), replay.seconds_of(step_s, without[1])
@@ -140,7 +140,7 @@ def _bounds(
         least_s, most_s = replay.hard(demand, caps, unit, slack)
         hard = least_s / total_s, float(most_s.sum()) / total_s
         if seconds:
-            s = read.band(queues[0], hard)[0], read.band(queues[1], hard)[1]
+            s = read.band(queues[0], (0.0, hard[1]))[0], read.band(queues[1], hard)[1]
             own = (0.0, s[1]), read.SPREAD_OF_D if slack == replay.SAME else read.SPREAD
             d = read.band(waits[0], *own)[0], read.band(waits[1], *own)[1]
         else:

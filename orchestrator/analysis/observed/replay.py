@@ -117,21 +117,35 @@ class Replay:
 
 
 def replayed(
-    asks: Array, step_s: Array, cap: RateCap, full: bool, starts: Numbers = _WHOLE
+    drawn: Array,
+    step_s: Array,
+    cap: RateCap,
+    full: bool,
+    starts: Numbers = _WHOLE,
+    stays: Array | None = None,
 ) -> tuple[Array, Array, Array]:
-    """The limit, what is served, and the credit of each step. asks: what it asks for; full: the
-    bucket at the begin of each stretch, else it is empty."""
+    """The limit, what waits from before, and the credit of each step. drawn: what it asks for;
+    stays: what of it is done later if it waits for the peak (None: all); full: the bucket at the
+    begin of each stretch, else it is empty. It serves the limit, or less if less is there."""
     limit, most, bucket = cap.base * step_s, cap.top * step_s, cap.bucket
-    waiting = queue(asks - most, starts)
-    through = asks + _before(waiting, starts) - waiting
+    waiting = queue((drawn if stays is None else stays) - most, starts)
     if not bucket:
-        return limit, through, np.ones(len(asks))
+        return limit, _before(waiting, starts), np.ones(len(drawn))
+    through = np.minimum(drawn + _before(waiting, starts), most)
     spent = 0.0 if full else bucket
     debt = queue(through - limit, starts, spent)
     left = np.maximum(0.0, bucket - debt)
     waiting += np.maximum(0.0, debt - bucket)
     limit = np.minimum(most, limit + _before(left, starts, bucket - spent))
-    return limit, asks + _before(waiting, starts) - waiting, left / bucket
+    return limit, _before(waiting, starts), left / bucket
+
+
+def _in_turns(commits: Array, most: Array) -> Array:
+    """How many writes these are, if all that come while one takes its turn share the next: one each
+    1 ÷ c + exp(−a ÷ c) ÷ a seconds, where c a second may be made and a come at random. The second
+    term is how long it waits for the next where none came meanwhile."""
+    per_turn = commits / most
+    return commits / (per_turn + np.exp(-per_turn))
 
 
 def together(
@@ -139,7 +153,8 @@ def together(
 ) -> Replay:
     """Of what a gap did to credit and backlog nothing is known: after each the bucket is taken as
     full for the low end and as empty for the high one, without backlog. Of a demand that is smaller
-    by `slack` nothing is told but what it asks for, which at_cap is too."""
+    by `slack` nothing is told but what it asks for, which at_cap is too. Commits that wait share a
+    write: at the low end only reads are done later, of I/Os."""
     step_s, credit = demand.step_s, np.ones(len(demand.step_s))
     asks, at_cap = np.zeros((2, len(step_s)), dtype=bool)
     reached_s = {"": 0.0}
@@ -149,9 +164,15 @@ def together(
         if not asking.any():  # and no credit was taken
             continue
         if cap.bucket or end == "high" or slack == SAME:
-            limit, served, left = replayed(wanted, step_s, cap, end == "low", demand.starts)
+            limit, stays, shares = cap.top * step_s, wanted, end == "low" and cap.counted != "bytes"
+            if shares:
+                stays = asked(demand.reads_alone, cap, unit, end, slack)
+            for _ in range(1 + (shares and cap.bucket > 0)):  # turns at the peak, then as it is
+                drawn = stays + _in_turns(wanted - stays, limit) if cap.bucket else wanted
+                of = drawn, step_s, cap, end == "low", demand.starts, stays
+                limit, waits, left = replayed(*of)
             limit *= AT_CAP
-            asking, reached = wanted >= limit, served >= limit
+            asking, reached = wanted >= limit, wanted + waits >= limit
             credit = np.minimum(credit, left, out=left) if cap.bucket else credit
         asks |= asking
         at_cap |= reached

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from orchestrator.analysis.observed import replay
 from orchestrator.analysis.observed.demand import Array, Demand
 from orchestrator.analysis.observed.replay import RateCap, replayed, together
 from orchestrator.tier import Burst, Limits
-from tests.simulated_demand import in_seconds, seconds_of, summed
+from tests.simulated_demand import as_reads, in_seconds, seconds_of, summed
 
 AT_CAP = 0.95
 SEEDS = range(25)
@@ -37,7 +39,8 @@ def test_the_closed_form_is_the_rule(seed: int, full: bool, top: float) -> None:
     asks = random.gamma(0.4, 250.0, 400)
     step_s = random.uniform(0.9, 1.1, 400)
     cap = RateCap("IOPS", "ios", 100.0, top, (top - 100.0) * 20)
-    limit, served, left = replayed(asks, step_s, cap, full)
+    limit, waits, left = replayed(asks, step_s, cap, full)
+    served = np.minimum(asks + waits, limit)
     at_cap, backlog, credit = zip(*step_by_step(asks, step_s, cap, full), strict=True)
     assert np.cumsum(asks - served) == pytest.approx(np.array(backlog), abs=1e-6)
     assert np.array_equal(served >= AT_CAP * limit, at_cap)
@@ -52,11 +55,12 @@ def test_a_smaller_limit_sees_through_a_larger_one() -> None:
     step_s = np.ones(len(asks))
     large = RateCap("IOPS", "ios", 900.0, 1500.0, 9000.0)
     small = RateCap("IOPS", "ios", 700.0, 1200.0, 6000.0)
-    _, through, _ = replayed(asks, step_s, large, full=True)
+    limit, waits, _ = replayed(asks, step_s, large, full=True)
+    through = np.minimum(asks + waits, limit)
     shares = []
     for each in (asks, through):
-        limit, served, _ = replayed(each, step_s, small, full=True)
-        shares.append(float((served >= AT_CAP * limit).mean()))
+        limit, waits, _ = replayed(each, step_s, small, full=True)
+        shares.append(float((each + waits >= AT_CAP * limit).mean()))
     assert shares[0] == pytest.approx(shares[1], abs=1e-4)
     assert shares[0] > 0.05
     assert (through <= large.top).all()
@@ -90,12 +94,48 @@ def test_units_are_bounded_from_sums() -> None:
 
 
 def test_nothing_is_carried_over_a_gap() -> None:
-    whole = in_seconds(np.full(200, 150.0))
+    whole = as_reads(in_seconds(np.full(200, 150.0)))
     kept = np.concatenate((np.arange(100), np.arange(160, 200)))
     cap = RateCap("IOPS", "ios", 100.0, 200.0, 100.0 * 30)
     low, high = (together(whole.part(kept), [cap], None, end) for end in ("low", "high"))
     assert (low.credit[100], high.credit[100]) == (pytest.approx(1 - 50 / 3000), 0.0)
     assert low.at_cap[99] and not low.at_cap[100]
+
+
+def test_commits_that_wait_share_a_write_and_reads_are_each_done_later() -> None:
+    writes = in_seconds(np.array([*[200.0] * 10, *[0.0] * 20]))
+    cap = RateCap("IOPS", "ios", 100.0, 100.0)
+    for demand, least_s in ((writes, 10), (as_reads(writes), 20)):
+        low, high = (together(demand, [cap], None, end) for end in ("low", "high"))
+        assert (low.asks.sum(), low.at_cap.sum(), high.at_cap.sum()) == (10, least_s, 20)
+    moved = RateCap("bytes/s", "bytes", 100 * 8192.0, 100 * 8192.0)  # commits leave none out
+    assert together(writes, [moved], None, "low").at_cap.sum() == 20
+
+
+@pytest.mark.parametrize("per_turn", [0.1, 0.5, 1.0, 2.0, 4.0])
+def test_credit_lasts_as_long_as_if_commits_shared_writes(per_turn: float) -> None:
+    """Held against commits at random, one by one: each turn takes those that came in the last."""
+    arrivals = np.cumsum(np.random.default_rng(3).exponential(1 / per_turn, 40_000))
+    turns, at, taken = 0, 0.0, 0
+    while taken < len(arrivals):
+        at = max(at, arrivals[taken])
+        taken, at, turns = int(np.searchsorted(arrivals, at, "right")), at + 1, turns + 1
+    rate = len(arrivals) / arrivals[-1]  # of a limit of one a second
+    top, seconds = 1000.0, 50
+    cap = RateCap("IOPS", "ios", 1.0, top, 1e6)
+    spent = 1 - together(in_seconds(np.full(seconds, rate * top)), [cap], None, "low").credit[-1]
+    assert spent * 1e6 / seconds + 1 == pytest.approx(turns / arrivals[-1] * top, rel=0.02)
+
+
+def test_commits_share_more_writes_when_their_credit_is_gone() -> None:
+    """1.2 times the base: a peak of ten times it lets little be shared, so that the credit goes,
+    and the base a third. Reads are not shared; with half of them it is still 1.1 times."""
+    writes, cap = in_seconds(np.full(3600, 120.0)), RateCap("IOPS", "ios", 100.0, 1000.0, 9000.0)
+    half = replace(writes, amounts=np.repeat(writes.amounts[[1, 3]] / 2, 2, axis=0))
+    credits = [together(d, [cap], None, "low").credit for d in (writes, half, as_reads(writes))]
+    assert all(credit.min() < 0.1 for credit in credits)
+    without, of_half, of_reads = ((credit < 0.01).mean() for credit in credits)
+    assert without < 0.01 < 0.7 < of_half < of_reads
 
 
 def test_a_second_is_at_the_cap_if_any_limit_is() -> None:
@@ -130,8 +170,8 @@ def test_the_hard_band_holds_the_truth(seed: int, peak: float, lasts_s: float, s
         cap = RateCap("IOPS", "ios", base, peak * base, (peak - 1) * base * lasts_s)
         lower_s, upper_s = hard(summed(fine, step_s), cap)
         for full in (True, False):
-            limit, served, _ = replayed(fine.ios, fine.step_s, cap, full)
-            at_cap_s = float((served >= AT_CAP * limit).sum())
+            limit, waits, _ = replayed(fine.ios, fine.step_s, cap, full)
+            at_cap_s = float((fine.ios + waits >= AT_CAP * limit).sum())
             assert lower_s - 1e-6 <= at_cap_s <= upper_s + 1e-6, (process, full)
 
 
