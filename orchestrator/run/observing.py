@@ -39,7 +39,7 @@ _QUESTION = "Does this disk carry the load that was observed?"
 _READ = ("node", "device", "resolution_s", "coverage")
 _SHARES = (
     *("waits_least_pct", "waits_most_pct", "queues_least_pct", "queues_most_pct"),
-    *("fifth_less_pct", "tenth_more_pct"),
+    *("with_less_pct", "with_more_pct"),
 )
 _TOLD = (
     *("candidate", "monthly", "currency", "region", "iops", "bytes_per_s", "word", "why"),

@@ -9,8 +9,8 @@ with pieces in seconds; and a regime of two hours that no piece shows is planted
 
 Of each T and of D and S, the shares of the time at the cap where users wait and where work queues:
 how many bands of the demand as read hold the truth, how wide they are (percentage points of the
-time), and the middle of the band by the truth where that is above 0.5 %. Then, with a fifth less or
-a tenth more: how many bands hold S, how wide they are, how many cases have a word at 1 %, which
+time), and the middle of the band by the truth where that is above 0.5 %. Then, with 30 % less or
+10 % more: how many bands hold S, how wide they are, how many cases have a word at 1 %, which
 goes by them, and how many of those words are wrong.
 """
 

@@ -90,7 +90,7 @@ class Said:
     def __str__(self) -> str:
         bands = (self.on.waits, self.on.queues, (self.on.less, self.on.more), self.seen)
         d, s, slack, seen = (f"{100 * a:.1f} to {100 * b:.1f}" for a, b in bands)
-        said = f"D {d} %, S {s} %, with a fifth less or a tenth more {slack} %; seen {seen} %"
+        said = f"D {d} %, S {s} %, with 30 % less or 10 % more {slack} %; seen {seen} %"
         also = f"I/Os waited in {100 * self.waiting:.1f} %; I/Os {self.times:.2f}"
         return f"{self.figure}, seed {self.seed}, {self.iops} IOPS: {said}; {also}"
 
@@ -272,7 +272,7 @@ def goals(every: Sequence[Said | Gone]) -> Iterator[tuple[str, Sequence[bool], f
     for figure in ("open", "capped"):
         own = [each for each in said if each.figure == figure]
         yield f"{figure}: S within a point or 15 %", [each.is_near for each in own], TENTHS
-        yield f"{figure}: with a fifth less or a tenth more", [each.in_band for each in own], TENTHS
+        yield f"{figure}: with 30 % less or 10 % more", [each.in_band for each in own], TENTHS
     closed = [each for each in said if each.figure == "closed"]
     yield "closed: no more than S", [each.seen[0] <= each.on.queues[1] for each in closed], 1.0
     ratios = [each.of_d for each in closed if np.isfinite(each.of_d)]

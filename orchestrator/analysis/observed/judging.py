@@ -2,7 +2,8 @@
 one of three words. They are no words of proof: nothing was loaded, and no such disk was touched.
 
 D: the share of the time that asks for 95 % of a cap or more: what users see who wait for each I/O.
-S: the share at the cap if all that waits is done later: what queues of work see. Always D ≤ S.
+S: the share at the cap if all that waits is done later: what queues of work see. Always D ≤ S. At
+least: if commits that wait share a write, so that only reads are done later.
 Words go by D of a demand that is smaller and S of one that is larger by SLACK: a database asks
 another disk for another sum. Why a capped source bounds larger disks alone: docs/OBSERVE.md.
 """
@@ -31,7 +32,7 @@ from orchestrator.units import gathered
 Band = tuple[float, float]
 Word = Literal["would have carried", "would not", "cannot be told"]
 
-SLACK = (0.2, 0.1)  # of the demand, less and more: as PostgreSQL was seen to ask (docs/OBSERVE.md)
+SLACK = (0.3, 0.1)  # of the demand, less and more: so PostgreSQL asked (docs/OBSERVE.md)
 CREDIT_STEPS = 10  # of T, that a bucket must last for its credit to be followed
 _EMPTY = 1e-9  # of a full bucket
 # Up to so much is sold of each, and so much of the tolerance is for the least that is needed.

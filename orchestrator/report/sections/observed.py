@@ -14,7 +14,7 @@ from orchestrator.report.charts import charts
 from orchestrator.report.prose import said, words
 from orchestrator.tier_catalog import prices
 
-_SHARES = ("Where users wait", "Where work queues", "A fifth less, a tenth more")
+_SHARES = ("Where users wait", "Where work queues", "30 % less to 10 % more")
 _FIRST = ("Disk", "A month", "Answer", *_SHARES, "Cap")
 _TEXTS = ("Disk", "Answer", "Cap", "Remark")
 _FEW = 5  # rows on the first screen, where none is worth measuring

@@ -97,7 +97,7 @@ def test_what_less_and_more_would_do_is_told_apart_from_what_was_read() -> None:
     too little for less, as users who wait for it ask less."""
     steady = in_seconds(np.full(7200, 1000.0))
     for rate, less, seen, more in (
-        (800, 1, 1, 1),
+        (730, 1, 1, 1),
         (900, 0, 1, 1),
         (1020, 0, 1, 1),
         (1060, 0, 0, 1),

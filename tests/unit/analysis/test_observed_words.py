@@ -1,4 +1,4 @@
-"""Words on stored readings stay as careful as they are: they go by a fifth less and a tenth more.
+"""Words on stored readings stay as careful as they are: they go by 30 % less and 10 % more.
 
 Goal: whoever shows narrower figures beside them does not change an answer unseen. Method: words,
 why, and what is worth measuring, of the kept readings and of made ones of all resolutions, against

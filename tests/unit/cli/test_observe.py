@@ -75,7 +75,7 @@ def test_the_folder_has_what_the_document_lists(of_seconds: Path) -> None:
     assert rows.loc["azure/P80", "word"] == "would have carried"
     for figure in ("waits", "queues"):
         ends = [f"{figure}_least_pct", f"{figure}_most_pct"]
-        shares = rows[["fifth_less_pct", *ends, "tenth_more_pct"]]
+        shares = rows[["with_less_pct", *ends, "with_more_pct"]]
         assert (shares.diff(axis=1).iloc[:, 1:] >= 0).all(axis=None) and shares.max().max() > 50
     assert (rows["waits_most_pct"] <= rows["queues_most_pct"]).all()
     priced = rows["monthly"].dropna()
@@ -359,4 +359,4 @@ def test_it_can_be_had_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str
     words = ("--file", str(CSV), "--json", *ON, "--results", str(tmp_path))
     assert tierbench(an_app(tmp_path), "observe", *words) == EXIT_DONE
     answers = json.loads(capsys.readouterr().out)["answers"]
-    assert {"candidate", "word", "queues_most_pct", "tenth_more_pct"} <= set(answers[0])
+    assert {"candidate", "word", "queues_most_pct", "with_more_pct"} <= set(answers[0])
