@@ -34,7 +34,16 @@ from orchestrator.analysis.observed.judging import Band, Observed, OnDisk, judge
 from orchestrator.analysis.observed.replay import RateCap
 from orchestrator.planning import project_files
 from orchestrator.tier_catalog.candidates import Purchase, purchases
-from tests.simulated_demand import DAY_S, PROCESSES, in_seconds, pieces, rates, seconds_of, summed
+from tests.simulated_demand import (
+    DAY_S,
+    PROCESSES,
+    as_reads,
+    in_seconds,
+    pieces,
+    rates,
+    seconds_of,
+    summed,
+)
 
 RESOLUTIONS_S = (15, 60, 300, 600)
 TIMES_MEAN = (1.5, 2.0, 3.0, 6.0)
@@ -54,8 +63,11 @@ class Case:
     refused: str
 
 
-def cases(process: str, seed: int, step_s: int, count: int, each_s: int) -> Iterator[Case]:
+def cases(
+    process: str, seed: int, step_s: int, count: int, each_s: int, reads: bool
+) -> Iterator[Case]:
     fine = seconds_of(process, seed)
+    fine = as_reads(fine) if reads else fine
     coarse = summed(fine, step_s)
     shown = pieces(fine, count, max(each_s, SHORTEST * step_s))
     with_pieces = replace(coarse, pieces=shown)
@@ -105,16 +117,17 @@ def _told(name: str, told: Sequence[tuple[Case, OnDisk]]) -> tuple[float, int]:
     return holds, wrong
 
 
-def _cases(asked: tuple[str, int, int, int, int]) -> list[Case]:
+def _cases(asked: tuple[str, int, int, int, int, bool]) -> list[Case]:
     return list(cases(*asked))
 
 
-def bands(seeds: range, count: int, each_s: int, workers: int) -> bool:
+def bands(seeds: range, count: int, each_s: int, workers: int, reads: bool) -> bool:
     """Prints both bands of each T; whether the hard one always holds, and the calibrated one in
     nine of ten cases."""
     sound = True
     for step_s in RESOLUTIONS_S:
-        asked = [(p, seed, step_s, count, each_s) for p in PROCESSES for seed in seeds]
+        own = count, each_s, reads
+        asked = [(p, seed, step_s, *own) for p in PROCESSES for seed in seeds]
         with ProcessPoolExecutor(workers) as pool:
             every = [case for several in pool.map(_cases, asked) for case in several]
         print(f"T = {step_s} s, {len(every)} cases, {count} pieces")
@@ -164,7 +177,7 @@ def credit(seeds: int) -> Iterator[tuple[float, float]]:
     """By sums of minutes beside seconds, full at first: how far off is the moment at which credit
     is gone, as a share of what the bucket lasts at its peak, and the share of the time without."""
     for process, seed in product(PROCESSES, range(seeds)):
-        fine = seconds_of(process, seed)
+        fine = as_reads(seconds_of(process, seed))  # of which every one takes credit
         mean, lasts_s = float(fine.ios.mean()), 1800.0
         caps = (RateCap("IOPS", "ios", 0.9 * mean, 3 * mean, 2.1 * mean * lasts_s),)
         gone = []
@@ -225,11 +238,14 @@ def main() -> int:
     parser.add_argument("--pieces", type=int, default=24)
     parser.add_argument("--each", type=int, default=300, metavar="SECONDS")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--reads", action="store_true", help="bands alone, of reads: no commits")
     asked = parser.parse_args()
     if not asked.simulated:
         parser.error("say --simulated")
     seeds = range(asked.first, asked.first + asked.seeds)
-    sound = bands(seeds, asked.pieces, asked.each, asked.workers)
+    sound = bands(seeds, asked.pieces, asked.each, asked.workers, asked.reads)
+    if asked.reads:
+        return int(not sound)
     truth, disk = planted(1)
     print(
         f"a regime of 8 % of the time in no piece: truth {100 * truth:.2f} %, said "
