@@ -1,4 +1,5 @@
-"""Files of disk counters → tables with INTERVALS: sysstat's JSON (12.6), a CSV, an observation.
+"""Files of disk counters → tables with INTERVALS: sysstat's JSON (12.6), a CSV, an observation,
+providers' metrics.
 
 sar counts reads, writes and discards together in `tps`, so reads and writes are not known apart,
 and I/Os are an upper figure where a file system discards. iostat's first record is since the start
@@ -15,13 +16,14 @@ import pandas as pd
 
 from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES, grown
 from orchestrator.errors import UNREADABLE, UsageError
+from orchestrator.histories.files import providers
+from orchestrator.histories.files.times import unix_s
 from orchestrator.keys import strict_yaml
 from orchestrator.keys.messages import failure
 from orchestrator.system import parquet
 
 DEMAND = "demand.parquet"  # of an observation
 _NAMES = strict_yaml.shipped(__package__, "names.yaml")["read"]
-_ZONED = r"(?:Z|[+-]\d\d:?\d\d)$"
 
 
 def read(place: Path) -> pd.DataFrame:
@@ -29,7 +31,7 @@ def read(place: Path) -> pd.DataFrame:
     try:
         if not place.is_dir():
             text = place.read_text(encoding="utf-8")
-            return _sysstat(json.loads(text)) if text.lstrip()[:1] == "{" else _csv(text)
+            return _json(json.loads(text)) if text.lstrip()[:1] == "{" else _csv(text)
         if (place / DEMAND).exists():
             return pd.concat(parquet.parts(place / DEMAND))
         if parts := live(place):
@@ -59,6 +61,14 @@ def _live(parts: list[Path]) -> pd.DataFrame:
     return pd.concat(grown(own) for _, own in table.groupby("of"))
 
 
+def _json(content: Any) -> pd.DataFrame:
+    azure, amazon = providers.azure, providers.cloudwatch
+    forms = {"sysstat": _sysstat, "value": azure, "MetricDataResults": amazon}
+    for key in forms.keys() & content.keys():
+        return forms[key](content)
+    raise ValueError(f"it has {', '.join(content) or 'no keys'}, and none of {', '.join(forms)}")
+
+
 def _sysstat(content: Any) -> pd.DataFrame:
     """Of `sadf -j`, whose records are of the `interval` seconds before their time; of iostat."""
     records = [
@@ -75,11 +85,11 @@ def _sysstat(content: Any) -> pd.DataFrame:
             raise ValueError("its times are local: leave out -T and -t")
         step_s: Any = stamp["interval"].astype(float)
         usual_s: Any = step_s
-        end_s = _unix_s(stamp["date"] + "T" + stamp["time"] + "Z")
+        end_s = unix_s(stamp["date"] + "T" + stamp["time"] + "Z")
         table = table.assign(reads=np.nan)
     else:
         table = table[table["stamp"] != first]
-        end_s = _unix_s(table["stamp"])
+        end_s = unix_s(table["stamp"])
         steps_s = np.diff(np.unique(end_s))
         usual_s = float(np.median(steps_s))
         step_s = steps_s[steps_s <= 2 * usual_s].mean()
@@ -92,15 +102,5 @@ def _csv(text: str) -> pd.DataFrame:
     """Counters as of `time`, or sums from `begin` to `end`; one that misses a value is a gap."""
     table = pd.read_csv(io.StringIO(text), dtype={"node": str, "device": str})
     for name in {"time", "begin", "end"} & set(table):
-        table[f"{name}_s"] = _unix_s(table[name])
+        table[f"{name}_s"] = unix_s(table[name])
     return table[list(INTERVALS)].dropna() if "begin" in table else grown(table)
-
-
-def _unix_s(times: "pd.Series[Any]") -> "pd.Series[float]":
-    """Of Unix seconds, or of ISO 8601. ValueError without a zone."""
-    if times.dtype.kind in "if":
-        return times.astype(float)
-    if not times.str.contains(_ZONED).all():
-        raise ValueError("its times have no zone: iostat needs S_TIME_FORMAT=ISO")
-    moments = pd.to_datetime(times, format="ISO8601", utc=True) - pd.Timestamp(0, tz="UTC")
-    return moments.dt.total_seconds()
