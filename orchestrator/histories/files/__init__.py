@@ -17,13 +17,13 @@ import pandas as pd
 from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES, grown
 from orchestrator.errors import UNREADABLE, UsageError
 from orchestrator.histories.files import providers
-from orchestrator.histories.files.times import unix_s
 from orchestrator.keys import strict_yaml
 from orchestrator.keys.messages import failure
 from orchestrator.system import parquet
 
 DEMAND = "demand.parquet"  # of an observation
 _NAMES = strict_yaml.shipped(__package__, "names.yaml")["read"]
+_ZONED = r"(?:Z|[+-]\d\d:?\d\d)$"
 
 
 def read(place: Path) -> pd.DataFrame:
@@ -62,8 +62,7 @@ def _live(parts: list[Path]) -> pd.DataFrame:
 
 
 def _json(content: Any) -> pd.DataFrame:
-    azure, amazon = providers.azure, providers.cloudwatch
-    forms = {"sysstat": _sysstat, "value": azure, "MetricDataResults": amazon}
+    forms = {"sysstat": _sysstat, "value": providers.azure, "MetricDataResults": providers.aws}
     for key in forms.keys() & content.keys():
         return forms[key](content)
     raise ValueError(f"it has {', '.join(content) or 'no keys'}, and none of {', '.join(forms)}")
@@ -85,11 +84,11 @@ def _sysstat(content: Any) -> pd.DataFrame:
             raise ValueError("its times are local: leave out -T and -t")
         step_s: Any = stamp["interval"].astype(float)
         usual_s: Any = step_s
-        end_s = unix_s(stamp["date"] + "T" + stamp["time"] + "Z")
+        end_s = _unix_s(stamp["date"] + "T" + stamp["time"] + "Z")
         table = table.assign(reads=np.nan)
     else:
         table = table[table["stamp"] != first]
-        end_s = unix_s(table["stamp"])
+        end_s = _unix_s(table["stamp"])
         steps_s = np.diff(np.unique(end_s))
         usual_s = float(np.median(steps_s))
         step_s = steps_s[steps_s <= 2 * usual_s].mean()
@@ -102,5 +101,15 @@ def _csv(text: str) -> pd.DataFrame:
     """Counters as of `time`, or sums from `begin` to `end`; one that misses a value is a gap."""
     table = pd.read_csv(io.StringIO(text), dtype={"node": str, "device": str})
     for name in {"time", "begin", "end"} & set(table):
-        table[f"{name}_s"] = unix_s(table[name])
+        table[f"{name}_s"] = _unix_s(table[name])
     return table[list(INTERVALS)].dropna() if "begin" in table else grown(table)
+
+
+def _unix_s(times: "pd.Series[Any]") -> "pd.Series[float]":
+    """Of Unix seconds, or of ISO 8601. ValueError without a zone."""
+    if times.dtype.kind in "if":
+        return times.astype(float)
+    if not times.str.contains(_ZONED).all():
+        raise ValueError("its times have no zone: iostat needs S_TIME_FORMAT=ISO")
+    moments = pd.to_datetime(times, format="ISO8601", utc=True) - pd.Timestamp(0, tz="UTC")
+    return moments.dt.total_seconds()

@@ -17,7 +17,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import yaml
 
@@ -126,11 +125,9 @@ def test_pages_of_cloudwatch_are_joined_and_a_missing_point_is_a_gap(tmp_path: P
     assert demand.ios.tolist() == [42498, 20545] * 2
 
 
-def test_times_of_cloudwatch_may_be_unix_times(tmp_path: Path) -> None:
-    content = amazon()
-    for result in content["MetricDataResults"]:
-        result["Timestamps"] = [MINUTE_S + 60, MINUTE_S]
-    assert np.array_equal(read(tmp_path, content)[0].begin_s, read(tmp_path, AMAZON)[0].begin_s)
+def test_a_label_may_name_the_node_and_the_device_as_other_files_do(tmp_path: Path) -> None:
+    content = amazon(lambda text: text.replace(VOLUME, "db-1 nvme1n1"))
+    assert [(d.node, d.device) for d in read(tmp_path, content)] == [("db-1", "nvme1n1")]
 
 
 @pytest.mark.parametrize(
@@ -145,12 +142,15 @@ def test_times_of_cloudwatch_may_be_unix_times(tmp_path: Path) -> None:
         (azure(value=[each | {"timeseries": []} for each in AZURE["value"]]), "does not tell"),
         (azure(value=[]), "does not tell what a disk read"),
         (azure(lambda text: text.replace("average", "total")), "does not tell what a disk read"),
-        (azure(value=AZURE["value"][:3]), "written_bytes of lun0 are lacking"),
+        (azure(value=AZURE["value"][:3]), "db-1 lun0 lacks one of its metrics"),
         (amazon(NextToken="more"), "a part of it is missing: ask for less time"),
         (amazon(lambda text: text.replace("Complete", "InternalError")), "a part of it is missing"),
-        (amazon(lambda text: text.replace(f"{VOLUME} ", "")), "ask for it with Label .*VolumeId"),
+        (
+            amazon(lambda text: text.replace(f"{VOLUME} ", "")),
+            "is of no volume: ask with the Label .*VolumeId",
+        ),
         (amazon(MetricDataResults=[]), "does not tell what a disk read"),
-        (amazon(MetricDataResults=AMAZON["MetricDataResults"][1:]), f"reads of {VOLUME} are lack"),
+        (amazon(MetricDataResults=AMAZON["MetricDataResults"][1:]), f"{VOLUME} {VOLUME} lacks one"),
         (amazon(lambda text: text.replace("06:20", "06:19")), "in how long a time"),
     ],
 )
@@ -162,15 +162,16 @@ def test_what_does_not_tell_disks_apart_or_whole_is_refused(
 
 
 def test_the_documented_commands_ask_for_what_is_read() -> None:
-    names = strict_yaml.shipped(providers.__package__, "names.yaml")
+    names = strict_yaml.shipped(providers.__package__, "names.yaml")["providers"]
     (query,) = yaml.safe_load(examples("OBSERVE.md", "Metrics of providers")[0])[
         "MetricDataQueries"
     ]
-    assert set(re.findall(r'MetricName="(\w+)"', query["Expression"])) == set(names["cloudwatch"])
+    of_volume = re.findall(r'MetricName="(\w+)"', query["Expression"])
     assert query["Label"] == providers.LABEL and VOLUME in query["Expression"]
-    rows = dict(row[:2] for row in table_below("OBSERVE.md", "Recipes", "what you have"))
+    table = table_below("OBSERVE.md", "Recipes", "what you have")
+    rows = {row[0]: row[1] for row in table}
     asked = rows["[Azure Monitor](#metrics-of-providers)"]
     metrics = re.findall(r'"Data Disk ([^"]+)"', asked)
-    assert {name.lower() for name in metrics} == set(names["azure"])
+    assert {*of_volume, *(name.lower() for name in metrics)} == set(names)
     named = {metric["name"]["value"] for metric in AZURE["value"]}
     assert named == {f"Data Disk {name}" for name in metrics} and "LUN eq '*'" in asked
