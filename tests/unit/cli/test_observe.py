@@ -65,6 +65,27 @@ def test_a_file_becomes_a_page_with_words(tmp_path: Path) -> None:
     assert "counters every 1 s" in text
 
 
+@pytest.mark.parametrize("name", ["azure_monitor", "cloudwatch"])
+def test_metrics_of_a_provider_become_a_page_with_bounds(name: str, tmp_path: Path) -> None:
+    folder = observed(tmp_path, "--file", str(CSV.with_name(f"{name}.json")), *ON)
+    facts = json.loads((folder / "observed.json").read_text())
+    assert facts["read"][0]["device"] in ("lun0", "vol-0123456789abcdef0") and facts["refused"]
+    text = (folder / "report.md").read_text()
+    assert "seconds unknown" in text and "would not" in text
+
+
+def test_seconds_with_the_names_of_a_provider_are_the_shape_of_its_minutes(tmp_path: Path) -> None:
+    """With the names that docs/OBSERVE.md puts into iostat's JSON; its host is called `vm`."""
+    seconds, minutes = tmp_path / "lun0.json", tmp_path / "db-1.json"
+    text = CSV.with_name("iostat.json").read_text()
+    seconds.write_text(text.replace('"vda"', '"lun0"').replace('"vm"', '"db-1"'))
+    text = CSV.with_name("azure_monitor.json").read_text()
+    minutes.write_text(text.replace("T06:20", "T07:20"))
+    words = ("--file", str(seconds), "--file", str(minutes), "--device", "lun0", *ON)
+    (demand,) = demands(files.read(observed(tmp_path, *words)))
+    assert len(demand.pieces) == 1 and demand.resolution_s == 60
+
+
 def test_the_folder_has_what_the_document_lists(of_seconds: Path) -> None:
     assert {file.name for file in of_seconds.iterdir()} == {
         *("observed.json", "demand.parquet", "candidates.csv", "hours.parquet"),

@@ -212,7 +212,8 @@ def test_a_folder_of_files_is_read_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("{}", "it lacks 'sysstat'"),
+        ("{}", "it has no keys, and none of sysstat, value, MetricDataResults"),
+        ('{"error": {"code": "BadRequest", "message": "no"}}', "it has error, and none of sysstat"),
         ('{"sysstat": {"hosts": []}}', "it lacks 'stamp'"),
         ("time,node,device,reads\nnow,a,b,1\n", "its times have no zone"),
         ("time,node,device\n1,a,b\n2,a,b\n", "it lacks .*reads"),

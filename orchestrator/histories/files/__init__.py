@@ -1,4 +1,5 @@
-"""Files of disk counters → tables with INTERVALS: sysstat's JSON (12.6), a CSV, an observation.
+"""Files of disk counters → tables with INTERVALS: sysstat's JSON (12.6), a CSV, an observation,
+providers' metrics.
 
 sar counts reads, writes and discards together in `tps`, so reads and writes are not known apart,
 and I/Os are an upper figure where a file system discards. iostat's first record is since the start
@@ -15,6 +16,7 @@ import pandas as pd
 
 from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES, grown
 from orchestrator.errors import UNREADABLE, UsageError
+from orchestrator.histories.files import providers
 from orchestrator.keys import strict_yaml
 from orchestrator.keys.messages import failure
 from orchestrator.system import parquet
@@ -29,7 +31,7 @@ def read(place: Path) -> pd.DataFrame:
     try:
         if not place.is_dir():
             text = place.read_text(encoding="utf-8")
-            return _sysstat(json.loads(text)) if text.lstrip()[:1] == "{" else _csv(text)
+            return _json(json.loads(text)) if text.lstrip()[:1] == "{" else _csv(text)
         if (place / DEMAND).exists():
             return pd.concat(parquet.parts(place / DEMAND))
         if parts := live(place):
@@ -57,6 +59,13 @@ def _live(parts: list[Path]) -> pd.DataFrame:
     table[["node", "device"]] = table["node"].str.extract("(.*) (.*)")
     table = table.assign(time_s=table.pop("clock_s").fillna(table["time_s"])).dropna()
     return pd.concat(grown(own) for _, own in table.groupby("of"))
+
+
+def _json(content: Any) -> pd.DataFrame:
+    forms = {"sysstat": _sysstat, "value": providers.azure, "MetricDataResults": providers.aws}
+    for key in forms.keys() & content.keys():
+        return forms[key](content)
+    raise ValueError(f"it has {', '.join(content) or 'no keys'}, and none of {', '.join(forms)}")
 
 
 def _sysstat(content: Any) -> pd.DataFrame:
