@@ -96,9 +96,11 @@ def _times(plan: Plan, ahead: Forecast) -> Iterator[Sequence[str]]:
     for cell in ahead.cells:
         load = plan.workload(cell.workload)
         changed_s = [load.confirm_s] if _confirms(plan) else []
-        *took, total = _seconds(load.warmup_s, load.measure_s, *changed_s, cell.run_s, cell.total_s)
+        *times, total = _seconds(
+            load.warmup_s, load.measure_s, *changed_s, cell.run_s, cell.total_s
+        )
         what = cell.workload, units.named(load.dataset.parameters), str(load.threads)
-        yield *what, *took, str(cell.runs), total
+        yield *what, *times, str(cell.runs), total
 
 
 def _confirms(plan: Plan) -> bool:

@@ -76,15 +76,17 @@ def read(app: App, request: Request) -> PlanDraft:
     return replace(files, profiles=profiles, workloads=tuple(loads))
 
 
-def _at(app: App, request: Request, texts: dict[Path, str], at: Varied | None = None) -> PlanDraft:
+def _at(
+    app: App, request: Request, texts: dict[Path, str], value: Varied | None = None
+) -> PlanDraft:
     """At one value. UsageError with every mistake."""
     set_, changes = [*(request.overrides or ())], dict[str, object]()
     if request.enforcement:
         changes["enforcement"] = request.enforcement
-    if at and at.factor not in factors.READERS:  # a key of the workload
-        set_.append(f"{at.factor}={at.value}")
-    elif at and at.factor == factors.STRIPED:
-        changes[at.factor] = int(at.value)
+    if value and value.factor not in factors.READERS:  # a key of the workload
+        set_.append(f"{value.factor}={value.value}")
+    elif value and value.factor == factors.STRIPED:
+        changes[value.factor] = int(value.value)
     names = request.profiles, request.workloads
     read = partial(
         project_files.read, app.root, *names, request.scale, app.disk_kinds(), tier_changes=changes
@@ -96,8 +98,8 @@ def _at(app: App, request: Request, texts: dict[Path, str], at: Varied | None = 
             priced, workloads = read(price_list=request.price_list, given=given, texts=texts)
             workloads = tuple(bind(workload, request.generator) for workload in workloads)
     except UsageError as error:
-        if at:
-            own, asked = (f"--{word} {at.factor}=" for word in ("set", "vary"))
+        if value:
+            own, asked = (f"--{word} {value.factor}=" for word in ("set", "vary"))
             pairs = [(mistake, mistake.where.replace(own, asked)) for mistake in error.mistakes]
             error.mistakes = tuple(replace(mistake, where=where) for mistake, where in pairs)
             error.advice += f"; --vary also takes {', '.join(factors.READERS)}"

@@ -63,7 +63,9 @@ def _levers(here: RunContext, disks: Disks, nodes: Sequence[Node]) -> dict[str, 
     watched = [node for node in here.draft.nodes if node.name in {own.name for own in nodes}]
     clients = [node for node in watched if node.role == "client"]
     databases = _live([node for node in nodes if node.role == "database"], world)
-    levers["node CPU"] = _cpus([(of, node.cpus, node.cpus) for node, of in databases if node.cpus])
+    levers["node CPU"] = _cpus(
+        [(own, node.cpus, node.cpus) for node, own in databases if node.cpus]
+    )
     levers["client CPU"] = cpus_of_clients(clients, here.draft.nodes, world)
     levers["sessions"] = sessions(here.generator, here.workload, clients, world)
     return {name: lever for name, lever in levers.items() if lever}

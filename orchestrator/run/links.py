@@ -69,7 +69,9 @@ def require(rate: int, links: Mapping[str, Told]) -> None:
     for end, devices in links.items():
         limits = {name: of["bytes_per_s"] if of else None for name, of in devices.items()}
         if not limits or {*limits.values()} != {rate}:
-            others = {of: format_link_rate(at) if at else "no limit" for of, at in limits.items()}
+            others = {
+                name: format_link_rate(at) if at else "no limit" for name, at in limits.items()
+            }
             declared, told = format_link_rate(rate), named(others) or "that it has none"
             raise failure(GateError, "other link", end=end, declared=declared, told=told)
 

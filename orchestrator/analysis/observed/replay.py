@@ -61,7 +61,9 @@ def caps(disk: Limits, vm: Limits | None = None) -> Iterator[RateCap]:
                 yield RateCap(name + of, counted, base, top, (top - base) * peak.duration_s)
 
 
-def asked(demand: Demand, cap: RateCap, unit: int | None, end: End, slack: Slack = SAME) -> Array:
+def asked(
+    demand: Demand, cap: RateCap, unit_bytes: int | None, end: End, slack: Slack = SAME
+) -> Array:
     """What counts against the cap, of a demand that is smaller or larger by `slack` of it. A disk
     counts an I/O larger than its unit as several, and sums bound that: max(n, bytes ÷ unit) ≤ units
     < n + bytes ÷ unit; without a unit, n. One count of reads and writes together bounds either."""
@@ -73,7 +75,7 @@ def asked(demand: Demand, cap: RateCap, unit: int | None, end: End, slack: Slack
         which = READS if cap.counted == "reads" else WRITES
         known, moved = demand.amounts[which], demand.amounts[2 + which]
         count = np.where(np.isnan(demand.amounts[READS]), count * (end == "high"), known)
-    more = moved / (unit or np.inf)
+    more = moved / (unit_bytes or np.inf)
     return by * (count + more if end == "high" else np.maximum(count, more))
 
 

@@ -72,7 +72,9 @@ def with_memory(
     first, last = np.interp([size * (1 - BAND), size * (1 + BAND)], read, done)
     ios_in = float(np.diff(np.interp([first, last], done, ios))[0])
     then = max(now, ios_in / (last - first))
-    stages = tuple((times * until, max(had, then), wrote) for until, had, wrote in system.stages)
+    stages = tuple(
+        (times * until, max(reads, then), wrote) for until, reads, wrote in system.stages
+    )
     other_s = system.other_s * (then + writes) / (now + writes)  # of disks' programs
     error = math.hypot(conclusions.T90 * math.sqrt(1 / ios_in), READ_ERROR)
     return replace(system, stages=stages, other_s=other_s), error

@@ -156,9 +156,11 @@ def _rival(values: Values) -> Cause | None:
     return Cause("unattributed", words.said("disk and CPU", values, cap=cap))
 
 
-def _caps(values: Values, tier: Tier, node: str, times_pct: float | None = None) -> Iterator[Cause]:
+def _caps(
+    values: Values, tier: Tier, node: str, at_times_pct: float | None = None
+) -> Iterator[Cause]:
     """The caps that hold I/Os back, the disk's or its machine's; none beside which the other is
-    nearly reached. `times_pct`: of the seconds, from which on one is enough; else the median
+    nearly reached. `at_times_pct`: of the seconds, from which on one is enough; else the median
     second decides."""
     for cap, known in words.table("caps").items():
         other, title = known["other"], known["title"]
@@ -166,7 +168,7 @@ def _caps(values: Values, tier: Tier, node: str, times_pct: float | None = None)
         own = values.get(f"{cap}_of_cap_pct", 0.0) >= CAP_PCT
         together = values.get(f"shared_{cap}_of_cap_pct", 0.0)
         is_shared = together >= CAP_PCT and not own
-        reached = own if times_pct is None else time_pct >= times_pct
+        reached = own if at_times_pct is None else time_pct >= at_times_pct
         if not (reached or is_shared) or not disk_demand.binds(cap, values, tier):
             continue
         if CAP_PCT > values.get(f"{other}_of_cap_pct", 0.0) >= OTHER_CAP_PCT:

@@ -159,7 +159,9 @@ class MachineShare:
 def shares(tier: Tier, nodes: Sequence[str], world: powers.World) -> tuple[MachineShare, ...]:
     """The machines with the disks of these nodes: one for all, or each its own. UnavailableError as
     `require_one_machine`, if the tier does not say on which machines its disks are."""
-    machines = {own: tier.disk.of_nodes[own].machine for own in nodes if own in tier.disk.of_nodes}
+    machines = {
+        node: tier.disk.of_nodes[node].machine for node in nodes if node in tier.disk.of_nodes
+    }
     if isinstance(world.platform, HasEngines) and any(machines.values()):
         return tuple(MachineShare(on(node, world), (node,), machines[node]) for node in nodes)
     require_one_machine(tier, world)

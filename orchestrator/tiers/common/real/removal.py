@@ -122,7 +122,9 @@ def forget(
     if isinstance(world.platform, HasEngines):
         machines = [on(node, world) for node in node_names(len(of_nodes(world.platform)))]
         removed = ((its, forget(data, its, only_list)) for its in machines)
-        return tuple(replace(each, machine=its.machine.name) for its, of in removed for each in of)
+        return tuple(
+            replace(each, machine=its.machine.name) for its, own in removed for each in own
+        )
     machine = world.machine
     roots = {path.parent for path in data}
     with suppress(OSError):
