@@ -148,13 +148,30 @@ def _in_turns(commits: Array, most: Array) -> Array:
     return commits / (per_turn + np.exp(-per_turn))
 
 
+def _at_end(
+    demand: Demand, cap: RateCap, wanted: Array, end: End, unit: int | None, slack: Slack
+) -> tuple[Array, Array, Array]:
+    """`replayed`; at the low end commits that wait share a write, so that of I/Os only reads are
+    done later, and credit is taken by turns."""
+    of = demand.step_s, cap, end == "low", demand.starts
+    if end == "high" or cap.counted == "bytes":
+        return replayed(wanted, *of)
+    stays = asked(demand.reads_alone, cap, unit, end, slack)
+    if not cap.bucket:
+        return replayed(wanted, *of, stays)
+    shorter = replayed(stays + _in_turns(wanted - stays, cap.top * demand.step_s), *of, stays)
+    if shorter[2].min() > 0:
+        return shorter
+    # Turns take longer when the credit is gone.
+    return replayed(stays + _in_turns(wanted - stays, shorter[0]), *of, stays)
+
+
 def together(
     demand: Demand, limits: Sequence[RateCap], unit: int | None, end: End, slack: Slack = SAME
 ) -> Replay:
     """Of what a gap did to credit and backlog nothing is known: after each the bucket is taken as
     full for the low end and as empty for the high one, without backlog. Of a demand that is smaller
-    by `slack` nothing is told but what it asks for, which at_cap is too. Commits that wait share a
-    write: at the low end only reads are done later, of I/Os."""
+    by `slack` nothing is told but what it asks for, which at_cap is too."""
     step_s, credit = demand.step_s, np.ones(len(demand.step_s))
     asks, at_cap = np.zeros((2, len(step_s)), dtype=bool)
     reached_s = {"": 0.0}
@@ -164,13 +181,7 @@ def together(
         if not asking.any():  # and no credit was taken
             continue
         if cap.bucket or end == "high" or slack == SAME:
-            limit, stays, shares = cap.top * step_s, wanted, end == "low" and cap.counted != "bytes"
-            if shares:
-                stays = asked(demand.reads_alone, cap, unit, end, slack)
-            for _ in range(1 + (shares and cap.bucket > 0)):  # turns at the peak, then as it is
-                drawn = stays + _in_turns(wanted - stays, limit) if cap.bucket else wanted
-                of = drawn, step_s, cap, end == "low", demand.starts, stays
-                limit, waits, left = replayed(*of)
+            limit, waits, left = _at_end(demand, cap, wanted, end, unit, slack)
             limit *= AT_CAP
             asking, reached = wanted >= limit, wanted + waits >= limit
             credit = np.minimum(credit, left, out=left) if cap.bucket else credit
