@@ -34,7 +34,7 @@ import pandas as pd
 
 from orchestrator.analysis.observed import replay
 from orchestrator.analysis.observed.demand import QUANTITIES, Demand, demands, grown
-from orchestrator.analysis.observed.judging import CREDIT_STEPS, Band, Observed, OnDisk, judged
+from orchestrator.analysis.observed.judging import Band, Observed, OnDisk, judged
 from orchestrator.analysis.observed.replay import ENDS, End, RateCap
 from tests.bench.pgbench_servers import FAST, Load, Server, playing, run, tierbench
 
@@ -46,6 +46,7 @@ SHARES: dict[Load, tuple[float, ...]] = {"open": (0.005, 0.05, 0.3), "closed": (
 SIZE: Size = 50, "320m"
 UNIT_BYTES = 2**18
 POINT, RATIO, TENTHS = 0.01, 0.15, 0.9
+SHORTEST_S = 20  # of which a twentieth, the goal, is a second: the distance of readings
 BASE, TOP, GONE_AT = 0.7, 3.0, (0.3, 0.8)  # of the mean rate, and of the time
 _LOADING = threading.Lock()
 
@@ -247,7 +248,7 @@ class Trial:
         fast = self.reading("open", iops=FAST).demand
         mean = float(fast.ios.mean())
         base, top = round(BASE * mean), round(TOP * mean)
-        lengths = range(CREDIT_STEPS, round(self.seconds / 4))
+        lengths = range(SHORTEST_S, round(self.seconds / 4))
         length = min(lengths, key=lambda length: _unsure_s(fast, base, top, length, self.seconds))
         limits = {"iops_burst": top, "iops_burst_length": length, "burst_start": 100}
         there = self.reading("open", iops=base, **limits)
