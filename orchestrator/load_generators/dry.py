@@ -59,19 +59,17 @@ class DryGenerator(LoadGenerator):
         )
 
 
-def _made_up(
-    workload: Workload, model: Model, start_s: float, end_s: float, seed: int
-) -> pd.DataFrame:
+def _made_up(load: Workload, model: Model, start_s: float, end_s: float, seed: int) -> pd.DataFrame:
     """Draws each thread's transactions in sequence, as the table of `transactions.py`."""
     dice = np.random.default_rng(seed)
-    ios = _MISSES * (workload.statements_per_transaction or _STATEMENTS)
-    mean_s = model.transaction_s(workload.threads, ios) * dice.normal(1.0, _BETWEEN_RUNS)
+    ios = _MISSES * (load.statements_per_transaction or _STATEMENTS)
+    mean_s = model.transaction_s(load.threads, ios) * dice.normal(1.0, _BETWEEN_RUNS)
     count = int((end_s - start_s) / mean_s * 1.5) + 10
-    shape = (workload.threads, count)
+    shape = (load.threads, count)
     latency_s = mean_s * dice.lognormal(-(_SPREAD**2) / 2, _SPREAD, shape)
     begun_s = start_s + np.cumsum(latency_s, axis=1) - latency_s
     kept = begun_s + latency_s < end_s
-    names = ["new_order", "payment"] if workload.name == "tpcc" else [workload.name]
+    names = ["new_order", "payment"] if load.name == "tpcc" else [load.name]
     columns = {"start_s": begun_s[kept], "latency_s": latency_s[kept], "queue_s": 0.0}
     table = pd.DataFrame({**columns, "type": dice.choice(names, int(kept.sum()))})
     return table.assign(outcome=transactions.COMMITTED, retries=0, sqlstate="")

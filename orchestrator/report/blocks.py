@@ -10,16 +10,12 @@ from typing import Any, Literal
 from orchestrator.analysis.conclusions import VerdictWord
 from orchestrator.units import shortened
 
+# fmt: off
 StatusWord = Literal[
-    "conclusive",
-    "enough; cheaper not excluded",
-    "enough; price open",
-    "partly conclusive",
-    "not conclusive",
-    "nothing to compare",
-    "observed",
-    "one tier",
+    "conclusive", "enough; cheaper not excluded", "enough; price open", "partly conclusive",
+    "not conclusive", "nothing to compare", "observed", "one tier",
 ]
+# fmt: on
 
 
 @dataclass(frozen=True)

@@ -115,14 +115,12 @@ def needs(plan: Plan, tiers: Mapping[str, TierMechanism], world: World) -> Itera
             yield from _disks(profile, workload, mechanism, world)
 
 
-def _disks(
-    profile: Profile, workload: Workload, mechanism: TakesSpace, world: World
-) -> Iterator[Need]:
+def _disks(profile: Profile, load: Workload, mechanism: TakesSpace, world: World) -> Iterator[Need]:
     tier, nodes, each_bytes = profile.tier, profile.cluster.nodes, profile.cluster.size.disk_bytes
     what = f"for the disks of {counted(nodes, 'node')}"
-    if workload.database is not None:  # one disk with one file, however large the disk
-        nodes, each_bytes = 1, disk_matrix.file_bytes(workload) + _FILE_SYSTEM_BYTES
-        what = f"for the file of {workload.name}"
+    if load.database is not None:  # one disk with one file, however large the disk
+        nodes, each_bytes = 1, disk_matrix.file_bytes(load) + _FILE_SYSTEM_BYTES
+        what = f"for the file of {load.name}"
     shares = [(tier, nodes, world, what)]
     if is_apart := any(disks.machine for disks in tier.disk.of_nodes.values()):
         shares = [  # real disks on the machines of their nodes

@@ -110,9 +110,7 @@ def observe(
     # Drawn, and the same each time: at equal distances all would miss one minute of each hour.
     drawn_s = np.random.default_rng(1).random(number) * (part_s - piece_s)
     begins_s = (begun_s + np.arange(number) * part_s + drawn_s).tolist()
-    reads = [
-        (at_s, how) for t in begins_s for at_s, how in ((t, nullcontext), (t + piece_s, sampled))
-    ]
+    reads = [(t + by, how) for t in begins_s for by, how in ((0, nullcontext), (piece_s, sampled))]
     with sampled(COARSE_S) if pieces else nullcontext():
         for until_s, read in (*reads, (end_s, nullcontext)):
             if until_s > clock.now():

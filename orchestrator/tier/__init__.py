@@ -167,44 +167,30 @@ class Tier:
         return core_schema.no_info_before_validator_function(_of_layout, inner, ref=ref)
 
 
+# fmt: off
 # Key of a tier in result files → the part that has it, and its name there.
 _LAYOUT: Mapping[str, tuple[str, str]] = {
     "enforcement": ("disk", "enforcement"),
-    "iops": ("limits", "iops"),
-    "bytes_per_s": ("limits", "bytes_per_s"),
-    "read_latency_s": ("latency", "read_s"),
-    "write_latency_s": ("latency", "write_s"),
-    "burst": ("limits", "burst"),
-    "io_unit_bytes": ("limits", "io_unit_bytes"),
-    "latency_assumed": ("latency", "assumed"),
-    "latency_model": ("latency", "model"),
-    "path": ("disk", "path"),
-    "disks": ("disk", "disks"),
-    "file_system": ("disk", "file_system"),
-    "mount_options": ("disk", "mount_options"),
-    "cloud": ("disk", "cloud"),
+    "iops": ("limits", "iops"), "bytes_per_s": ("limits", "bytes_per_s"),
+    "read_latency_s": ("latency", "read_s"), "write_latency_s": ("latency", "write_s"),
+    "burst": ("limits", "burst"), "io_unit_bytes": ("limits", "io_unit_bytes"),
+    "latency_assumed": ("latency", "assumed"), "latency_model": ("latency", "model"),
+    "path": ("disk", "path"), "disks": ("disk", "disks"), "file_system": ("disk", "file_system"),
+    "mount_options": ("disk", "mount_options"), "cloud": ("disk", "cloud"),
     "catalog_type": ("origin", "catalog_type"),
     "allow_root_disk": ("disk", "allow_root_disk"),
     "allow_retained_volumes": ("disk", "allow_retained_volumes"),
-    "snapshots": ("disk", "snapshots"),
-    "burst_time_scale": ("disk", "burst_time_scale"),
-    "price": ("", "price"),
-    "source": ("origin", "source"),
-    "as_of": ("origin", "as_of"),
-    "notes": ("origin", "notes"),
-    "vm_caps": ("origin", "vm_caps"),
-    "like": ("disk", "kind"),
-    "storage_class": ("disk", "storage_class"),
-    "in_memory": ("disk", "in_memory"),
+    "snapshots": ("disk", "snapshots"), "burst_time_scale": ("disk", "burst_time_scale"),
+    "price": ("", "price"), "source": ("origin", "source"), "as_of": ("origin", "as_of"),
+    "notes": ("origin", "notes"), "vm_caps": ("origin", "vm_caps"), "like": ("disk", "kind"),
+    "storage_class": ("disk", "storage_class"), "in_memory": ("disk", "in_memory"),
 }
 # What a disk of another kind has there.
 _UNUSED: Mapping[str, Any] = {
-    "disks": {},
-    "mount_options": (),
-    "allow_root_disk": False,
-    "allow_retained_volumes": False,
+    "disks": {}, "mount_options": (), "allow_root_disk": False, "allow_retained_volumes": False,
     "burst_time_scale": 1.0,
 }
+# fmt: on
 
 
 def in_layout(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

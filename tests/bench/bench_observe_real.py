@@ -147,7 +147,7 @@ def gone(demand: Demand, cap: RateCap, end: End = "low") -> When:
     left = replay.together(demand, [cap], UNIT_BYTES, end).credit
     if end == "high":  # of which the package takes it as empty at first
         wanted = replay.asked(demand, cap, UNIT_BYTES, end)
-        _, _, left = replay.replayed(wanted, demand.step_s, cap, full=True)
+        _, _, left = replay.replayed(wanted, wanted, demand.step_s, cap, full=True)
     empty = left <= cap.base / cap.bucket  # what it gives in a second
     after_s = demand.begin_s + demand.step_s - demand.begin_s[0]
     return float(after_s[empty][0]) if empty.any() else np.inf, float(empty.mean())

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import product
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ import pandas as pd
 from orchestrator.analysis.observed import demand as read
 from orchestrator.analysis.observed import replay
 from orchestrator.analysis.observed.demand import HOUR_S, Array, Demand, by_second
-from orchestrator.analysis.observed.replay import Counted, RateCap, Replay
+from orchestrator.analysis.observed.replay import ENDS, SAME, Counted, RateCap, Replay, Slack
 from orchestrator.keys.messages import message
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog.candidates import IO_BYTES, Purchase
@@ -82,7 +82,7 @@ def judged(demand: Demand, caps: tuple[RateCap, ...], unit: int | None) -> OnDis
     """What these limits would have done: by its seconds, by seconds drawn from pieces of it, or by
     the hard band alone."""
     basis = by_second(demand) or (demand,)
-    own, of_more = (_bounds(demand, caps, unit, slack) for slack in (replay.SAME, SLACK))
+    own, of_more = (_bounds(demand, caps, unit, slack) for slack in (SAME, SLACK))
     (less, _), (least, more) = of_more.waits, of_more.queues
     less = least if np.isnan(less) else less
     (begin_s, first), step_s = _hours(basis[0]), basis[0].step_s
@@ -119,14 +119,10 @@ class _Bounds(NamedTuple):
     high: Replay
 
 
-def _bounds(
-    demand: Demand, caps: tuple[RateCap, ...], unit: int | None, slack: replay.Slack
-) -> _Bounds:
+def _bounds(demand: Demand, caps: tuple[RateCap, ...], unit: int | None, slack: Slack) -> _Bounds:
     seconds = by_second(demand)
     basis = seconds or (demand,)
-    low, high = (
-        [replay.together(each, caps, unit, end, slack) for each in basis] for end in replay.ENDS
-    )
+    low, high = ([replay.together(each, caps, unit, end, slack) for each in basis] for end in ENDS)
     step_s, total_s = basis[0].step_s, float(demand.step_s.sum())
     waits, queues = (
         [
@@ -142,7 +138,7 @@ def _bounds(
         hard = least_s / total_s, float(most_s.sum()) / total_s
         if seconds:
             s = read.band(queues[0], (0.0, hard[1]))[0], read.band(queues[1], hard)[1]
-            own = (0.0, s[1]), read.SPREAD_OF_D if slack == replay.SAME else read.SPREAD
+            own = (0.0, s[1]), read.SPREAD_OF_D if slack == SAME else read.SPREAD
             d = read.band(waits[0], *own)[0], read.band(waits[1], *own)[1]
         else:
             d, s, reached_s = (np.nan, np.nan), hard, most_s
@@ -172,9 +168,7 @@ class Observed:
     answers: tuple[CandidateAnswer, ...] = ()
 
     @classmethod
-    def of(
-        cls, demands: Sequence[Demand], tolerance: float, source: Limits | None = None
-    ) -> Observed:
+    def of(cls, demands: Sequence[Demand], tolerance: float, source: Limits | None = None) -> Self:
         """source: the limits of the observed disk, if they are known."""
         unit = source.io_unit_bytes if source else None
         heaps = sorted((h for each in demands for h in _heaps(each)), key=lambda heap: -heap.base)

@@ -61,9 +61,7 @@ def caps(disk: Limits, vm: Limits | None = None) -> Iterator[RateCap]:
                 yield RateCap(name + of, counted, base, top, (top - base) * peak.duration_s)
 
 
-def asked(
-    demand: Demand, cap: RateCap, unit_bytes: int | None, end: End, slack: Slack = SAME
-) -> Array:
+def asked(demand: Demand, cap: RateCap, unit: int | None, end: End, slack: Slack = SAME) -> Array:
     """What counts against the cap, of a demand that is smaller or larger by `slack` of it. A disk
     counts an I/O larger than its unit as several, and sums bound that: max(n, bytes ÷ unit) ≤ units
     < n + bytes ÷ unit; without a unit, n. One count of reads and writes together bounds either."""
@@ -75,7 +73,7 @@ def asked(
         which = READS if cap.counted == "reads" else WRITES
         known, moved = demand.amounts[which], demand.amounts[2 + which]
         count = np.where(np.isnan(demand.amounts[READS]), count * (end == "high"), known)
-    more = moved / (unit_bytes or np.inf)
+    more = moved / (unit or np.inf)
     return by * (count + more if end == "high" else np.maximum(count, more))
 
 
@@ -117,18 +115,13 @@ class Replay:
 
 
 def replayed(
-    drawn: Array,
-    step_s: Array,
-    cap: RateCap,
-    full: bool,
-    starts: Numbers = _WHOLE,
-    stays: Array | None = None,
+    drawn: Array, stays: Array, step_s: Array, cap: RateCap, full: bool, starts: Numbers = _WHOLE
 ) -> tuple[Array, Array, Array]:
     """The limit, what waits from before, and the credit of each step. drawn: what it asks for;
-    stays: what of it is done later if it waits for the peak (None: all); full: the bucket at the
-    begin of each stretch, else it is empty. It serves the limit, or less if less is there."""
+    stays: what of it is done later if it waits for the peak; full: the bucket at the begin of each
+    stretch, else it is empty. It serves the limit, or less if less is there."""
     limit, most, bucket = cap.base * step_s, cap.top * step_s, cap.bucket
-    waiting = queue((drawn if stays is None else stays) - most, starts)
+    waiting = queue(stays - most, starts)
     if not bucket:
         return limit, _before(waiting, starts), np.ones(len(drawn))
     through = np.minimum(drawn + _before(waiting, starts), most)
@@ -153,17 +146,16 @@ def _at_end(
 ) -> tuple[Array, Array, Array]:
     """`replayed`; at the low end commits that wait share a write, so that of I/Os only reads are
     done later, and credit is taken by turns."""
-    of = demand.step_s, cap, end == "low", demand.starts
-    if end == "high" or cap.counted == "bytes":
-        return replayed(wanted, *of)
-    stays = asked(demand.reads_alone, cap, unit, end, slack)
-    if not cap.bucket:
-        return replayed(wanted, *of, stays)
-    shorter = replayed(stays + _in_turns(wanted - stays, cap.top * demand.step_s), *of, stays)
+    stays, of = wanted, (demand.step_s, cap, end == "low", demand.starts)
+    if end == "low" and cap.counted != "bytes":
+        stays = asked(demand.reads_alone, cap, unit, end, slack)
+    if stays is wanted or not cap.bucket:
+        return replayed(wanted, stays, *of)
+    shorter = replayed(stays + _in_turns(wanted - stays, cap.top * demand.step_s), stays, *of)
     if shorter[2].min() > 0:
         return shorter
     # Turns take longer when the credit is gone.
-    return replayed(stays + _in_turns(wanted - stays, shorter[0]), *of, stays)
+    return replayed(stays + _in_turns(wanted - stays, shorter[0]), stays, *of)
 
 
 def together(

@@ -27,13 +27,9 @@ from orchestrator.planning.latency_quantiles import mean_s
 from orchestrator.tier import Gate, Quantiles, Tier
 
 COUNTED = (
-    counters.READS,
-    counters.WRITES,
-    counters.READ_BYTES,
-    counters.WRITTEN_BYTES,
-    counters.WRITE_SECONDS,
-    counters.READ_SECONDS,
-)
+    counters.READS, counters.WRITES, counters.READ_BYTES, counters.WRITTEN_BYTES,
+    counters.WRITE_SECONDS, counters.READ_SECONDS,
+)  # fmt: skip
 CAPPED = 0.5  # of the window: from there on a cap hides what else takes time
 BUSY = 0.8  # of CPU: how long sessions queue for it is not told apart from a delay
 QUEUE = 128.0  # I/Os that a block device takes at once (its nr_requests), so no batch is larger

@@ -10,14 +10,8 @@ from statistics import fmean, stdev
 import numpy as np
 
 from orchestrator.analysis.conclusions import T90, Estimate, Prediction
-from orchestrator.analysis.prediction.demands import (
-    CAPPED,
-    Hour,
-    disk_of,
-    loaded,
-    model,
-    time_at_cap,
-)
+from orchestrator.analysis.prediction import demands
+from orchestrator.analysis.prediction.demands import CAPPED, disk_of, loaded, model, time_at_cap
 from orchestrator.analysis.prediction.miss_curve import with_memory
 from orchestrator.analysis.prediction.simulation import Simulated, simulate
 from orchestrator.analysis.results import Key, Results, RunData, finished, machine_cpus, whole
@@ -50,7 +44,7 @@ class Predictor:
         self,
         campaign: Results,
         run: RunData,
-        hour: Hour | None = None,
+        hour: demands.Hour | None = None,
         memory_bytes: int = 0,
         data: Varied | None = None,
     ) -> None:

@@ -109,11 +109,9 @@ def refused_beat(by: str, error: Exception) -> errors.GuardLostError:
     return failure(errors.GuardLostError, "sign of life refused", by=by, error=error)
 
 
-def taken_over(place: str, campaign: str, its_host: str) -> errors.GuardLostError:
+def taken_over(place: str, campaign: str, host: str) -> errors.GuardLostError:
     """The error of a beat that finds another campaign's guard."""
-    return failure(
-        errors.GuardLostError, "taken over", place=place, campaign=campaign, host=its_host
-    )
+    return failure(errors.GuardLostError, "taken over", place=place, campaign=campaign, host=host)
 
 
 def refusal(on: str, process_mark: str, its_host: str, more: str, drop: str) -> UnavailableError:

@@ -127,11 +127,9 @@ def _version_2(group: str, number: str, machine: Machine) -> dict[str, int]:
     return {name: int(rates[key]) for name, key in keys.items() if rates.get(key, "max") != "max"}
 
 
-def ulimits_in_force(
-    limits: Mapping[str, Any], process_id: int, machine: Machine
-) -> dict[str, str]:
+def ulimits_in_force(limits: Mapping[str, Any], pid: int, machine: Machine) -> dict[str, str]:
     """Returns the soft limits of these names; none if they cannot be read from here."""
-    text = text_of(machine, f"/proc/{process_id}/limits") if limits else ""
+    text = text_of(machine, f"/proc/{pid}/limits") if limits else ""
     return {
         name: said.split()[0]
         for name, begin in _ULIMIT_LINES.items()

@@ -165,9 +165,7 @@ class ClusterImages:
         if not self.present(tag):
             return None
         names = [name for node in self._placement.find_machines() for name in _named(node, tag)]
-        return next(
-            (name for name in names if "@sha256:" in name), own_images.name_in_registry(tag)
-        )
+        return next((n for n in names if "@sha256:" in n), own_images.name_in_registry(tag))
 
     def ways_to_get(self, tag: str) -> str:
         return message("ways into a cluster", tag=tag, variable=own_images.REGISTRY_VARIABLE)

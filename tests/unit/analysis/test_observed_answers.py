@@ -227,7 +227,7 @@ def test_an_unknown_unit_never_carries_but_may_fail() -> None:
 def shaped(asks: Demand, cap: float) -> Demand:
     """As it leaves a disk with that cap."""
     own = RateCap("IOPS", "ios", cap, cap)
-    limit, waits, _ = replay.replayed(asks.ios, asks.step_s, own, full=True)
+    limit, waits, _ = replay.replayed(asks.ios, asks.ios, asks.step_s, own, full=True)
     served = np.minimum(asks.ios + waits, limit)
     return in_seconds(served)
 

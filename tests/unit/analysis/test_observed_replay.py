@@ -39,7 +39,7 @@ def test_the_closed_form_is_the_rule(seed: int, full: bool, top: float) -> None:
     asks = random.gamma(0.4, 250.0, 400)
     step_s = random.uniform(0.9, 1.1, 400)
     cap = RateCap("IOPS", "ios", 100.0, top, (top - 100.0) * 20)
-    limit, waits, left = replayed(asks, step_s, cap, full)
+    limit, waits, left = replayed(asks, asks, step_s, cap, full)
     served = np.minimum(asks + waits, limit)
     at_cap, backlog, credit = zip(*step_by_step(asks, step_s, cap, full), strict=True)
     assert np.cumsum(asks - served) == pytest.approx(np.array(backlog), abs=1e-6)
@@ -55,11 +55,11 @@ def test_a_smaller_limit_sees_through_a_larger_one() -> None:
     step_s = np.ones(len(asks))
     large = RateCap("IOPS", "ios", 900.0, 1500.0, 9000.0)
     small = RateCap("IOPS", "ios", 700.0, 1200.0, 6000.0)
-    limit, waits, _ = replayed(asks, step_s, large, full=True)
+    limit, waits, _ = replayed(asks, asks, step_s, large, full=True)
     through = np.minimum(asks + waits, limit)
     shares = []
     for each in (asks, through):
-        limit, waits, _ = replayed(each, step_s, small, full=True)
+        limit, waits, _ = replayed(each, each, step_s, small, full=True)
         shares.append(float((each + waits >= AT_CAP * limit).mean()))
     assert shares[0] == pytest.approx(shares[1], abs=1e-4)
     assert shares[0] > 0.05
@@ -170,7 +170,7 @@ def test_the_hard_band_holds_the_truth(seed: int, peak: float, lasts_s: float, s
         cap = RateCap("IOPS", "ios", base, peak * base, (peak - 1) * base * lasts_s)
         lower_s, upper_s = hard(summed(fine, step_s), cap)
         for full in (True, False):
-            limit, waits, _ = replayed(fine.ios, fine.step_s, cap, full)
+            limit, waits, _ = replayed(fine.ios, fine.ios, fine.step_s, cap, full)
             at_cap_s = float((fine.ios + waits >= AT_CAP * limit).sum())
             assert lower_s - 1e-6 <= at_cap_s <= upper_s + 1e-6, (process, full)
 

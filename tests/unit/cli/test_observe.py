@@ -209,7 +209,7 @@ def test_a_capped_source_says_at_least(tmp_path: Path) -> None:
 def test_a_cap_that_readings_alone_show_is_a_doubt_and_takes_no_word(tmp_path: Path) -> None:
     """Nobody said that the disk has it, so that a larger one keeps its word."""
     own = RateCap("IOPS", "ios", 2300.0, 2300.0)
-    limit, waits, _ = replay.replayed(BURSTY.ios, BURSTY.step_s, own, full=True)
+    limit, waits, _ = replay.replayed(BURSTY.ios, BURSTY.ios, BURSTY.step_s, own, full=True)
     served = np.minimum(BURSTY.ios + waits, limit)
     folder = observed(tmp_path, "--file", str(stored(tmp_path / "read", in_seconds(served))), *ON)
     text = (folder / "report.md").read_text()

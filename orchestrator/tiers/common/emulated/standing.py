@@ -153,12 +153,10 @@ def prepared(
     return StandingDisk(name, str(at), tier, str(image), size_bytes, own_image, own_folder)
 
 
-def _size(
-    image: Path, asked_bytes: int | None, default_bytes: int, world: World, again: bool
-) -> int:
+def _size(image: Path, asked_bytes: int | None, usual_bytes: int, world: World, again: bool) -> int:
     """The size of the image that is there, or of the one to be made."""
     if not image.exists():
-        size_bytes = asked_bytes or default_bytes
+        size_bytes = asked_bytes or usual_bytes
         free_bytes = world.machine.free_bytes(str(image.parent))
         if free_bytes < size_bytes:
             has, size = map(units.format_bytes, (free_bytes, size_bytes))

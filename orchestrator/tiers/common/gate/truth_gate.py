@@ -45,14 +45,9 @@ class Effort:
 
 QUICK = Effort("64m", "150ms", "700ms", verify_bytes=16 * _MIB)
 THOROUGH = Effort(
-    "1g",
-    "1s",
-    "5s",
-    verify_bytes=256 * _MIB,
-    verify_s=60.0,
-    ladder=(1, 2, 4, 8, 16, 32, 64, 128),
-    block_bytes=(65_536, 131_072, 262_144),
-)
+    "1g", "1s", "5s", verify_bytes=256 * _MIB, verify_s=60.0,
+    ladder=(1, 2, 4, 8, 16, 32, 64, 128), block_bytes=(65_536, 131_072, 262_144),
+)  # fmt: skip
 
 
 def take(

@@ -151,9 +151,7 @@ def _attached(
             took_s = round(world.clock.monotonic() - began_s, 1)
             restored |= {"way": snapshots.chosen(tier).way, "took_s": took_s}
             restored |= after_copying(_devices(disks.volumes), list(where), world)
-        volumes = tuple(
-            replace(volume, restored=bool(taken), kept=kept) for volume in disks.volumes
-        )
+        volumes = tuple(replace(each, restored=bool(taken), kept=kept) for each in disks.volumes)
         yield Disks(volumes, {**disks.facts, "restored": restored})
 
 
@@ -207,14 +205,12 @@ MOST_BYTES = 1_024_000
 _DROP_S = 300.0
 
 
-def after_copying(
-    devices: Sequence[str], directories: Sequence[Path], world: World
-) -> dict[str, Any]:
+def after_copying(devices: Sequence[str], folders: Sequence[Path], world: World) -> dict[str, Any]:
     """Drops caches, then waits until `devices` (as in /proc/diskstats) are quiet. Returns facts:
     `caches_dropped`, `quiet` (False: not within the deadline; None: their counters cannot be read)
     and `quiet_wait_s`. RunError if no cache could be dropped."""
     world.progress.step("dropping caches, then waiting until the disk is quiet")
-    dropped = _drop(directories, world)
+    dropped = _drop(folders, world)
     began_s, quiet = world.clock.monotonic(), None
     now = _counted(devices, world.machine)
     if now is not None:

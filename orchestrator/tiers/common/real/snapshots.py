@@ -32,17 +32,15 @@ def chosen(tier: Tier) -> Snapshots:
     return tier.disk.snapshots or Snapshots("copy")
 
 
-def paths(
-    tier: Tier, directories: Mapping[Path, Path], name: str, world: World
-) -> tuple[Path, ...]:
-    """One for each of `directories` of nodes → path of its disk. A data set of another cache has
+def paths(tier: Tier, folders: Mapping[Path, Path], name: str, world: World) -> tuple[Path, ...]:
+    """One for each of `folders` of nodes → path of its disk. A data set of another cache has
     another name, because each cache knows only how its own were loaded."""
     way = chosen(tier)
     if way.way == "command":
-        own = removal.named(name, world, *map(str, directories.values()), way.save, way.restore)
+        own = removal.named(name, world, *map(str, folders.values()), way.save, way.restore)
         folder = world.cache / "datasets" / own
-        return tuple(folder / f"{directory.name}{_SAVED}" for directory in directories)
-    roots = {directory: Path(way.path or path) for directory, path in directories.items()}
+        return tuple(folder / f"{directory.name}{_SAVED}" for directory in folders)
+    roots = {directory: Path(way.path or path) for directory, path in folders.items()}
     own = removal.named(name, world, *map(str, roots.values()))
     return tuple(root / FOLDER / own / directory.name for directory, root in roots.items())
 
