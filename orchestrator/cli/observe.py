@@ -70,8 +70,8 @@ def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
     nothing."""
     catalog, size_bytes = project_files.catalog(app.root), units.parse_size(options.size)
     source = project_files.bought(app.root, options.source)[0] if options.source else None
-    if options.vm:
-        catalog.vm(options.vm, "--vm")  # not after a week of readings
+    where = options.region, options.vm
+    purchases(catalog, size_bytes, (), *where)  # refuses those not after a week of readings
     folder, misses = results / f"{clock.stamp(app.clock.now())}-observed", list[str]()
     if options.exporter or options.profile:  # the same line goes on in the same folder
         names = ("exporter", "device", "last", "profile", "calibrate")
@@ -85,7 +85,7 @@ def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
     if not (of_disks := demands(read)):
         raise failure(UsageError, "no such disk", device=options.device, has=units.listed(has))
     observed = Observed.of(of_disks, options.at_cap / 100, source.limits if source else None)
-    offers = purchases(catalog, size_bytes, observed.needs, options.region, options.vm)
+    offers = purchases(catalog, size_bytes, observed.needs, *where)
     observed = observed.against(offers)
     asked = {name: value for name, value in asdict(options).items() if value}
     observing.write(folder, read, observed, asked)

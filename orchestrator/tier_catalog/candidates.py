@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator.errors import UsageError
+from orchestrator.keys.messages import failure
 from orchestrator.tier import Limits, Tier
 from orchestrator.tier_catalog.catalog import Catalog, provider_of, tiers
 from orchestrator.tier_catalog.choosing import choose
@@ -46,7 +47,7 @@ def purchases(
     catalog: Catalog, size_bytes: int, needs: Sequence[float], region: str | None, vm: str | None
 ) -> list[Purchase]:
     """From cheap to dear, those of unknown price last. needs: IOPS and bytes/s; vm: a VM size: only
-    disks of its provider. UsageError for one that the catalog does not have."""
+    disks of its provider. UsageError for one, or a region, that the catalog does not have."""
     vm_size, bought = catalog.vm(vm, "--vm") if vm else None, list[Purchase]()
     placed = {"region": region} if region else {}
     for keys in points(catalog, size_bytes, needs):
@@ -63,6 +64,10 @@ def purchases(
             if vm_size and passed == Limits():
                 lacks = f"what {vm} lets through to it is not known"
             bought.append(Purchase(keys | placed, tier, passed, kind.io_unit_bytes, lacks))
+    if region and not any(each.tier.price for each in bought):
+        every = purchases(catalog, size_bytes, needs, None, vm)
+        known = sorted({each.tier.price.region for each in every if each.tier.price})
+        raise failure(UsageError, "no such region", region=region, known=known)
     return sorted(bought, key=lambda each: getattr(each.tier.price, "monthly", math.inf))
 
 

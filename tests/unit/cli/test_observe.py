@@ -236,6 +236,10 @@ def test_a_cap_that_readings_alone_show_is_a_doubt_and_takes_no_word(tmp_path: P
             ("--exporter", "http://127.0.0.1:9", "--device", "a", "--vm", "azure/none"),
             "--vms` lists",
         ),
+        (
+            ("--exporter", "http://127.0.0.1:9", "--device", "a", "--region", "lots"),
+            "--region takes eastus",
+        ),
         (("--file", str(CSV), "--source", "azure/P99"), "unknown tier"),
         (("--file", str(CSV), "--last", "1x"), "a time such as 30s"),
         (("--exporter", "http://a:1"), "nothing says which disk of a:1 to read"),

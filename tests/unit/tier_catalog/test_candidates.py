@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from orchestrator.errors import UsageError
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog.candidates import Purchase, points, purchases, text
 from tests.catalog import CATALOG
@@ -69,7 +70,9 @@ def test_of_a_machine_only_disks_of_its_provider_and_its_own_limits() -> None:
 
 
 def test_prices_are_of_the_region() -> None:
-    assert not any(each.tier.price for each in named(256, region="atlantis").values())
+    with pytest.raises(UsageError, match="no price of a disk in atlantis") as refused:
+        named(256, region="atlantis")
+    assert "eastus" in refused.value.advice
     priced = [p for p in named(256, region="eastus").values() if p.tier.price]
     assert {p.provider for p in priced} == {"azure"}
     assert priced[0].keys["region"] == "eastus"
