@@ -19,6 +19,9 @@ from tests.cluster import programs
 
 NEEDING_AN_ENGINE = ("docker", "kubernetes")
 NOBODY = "unix:///nobody/listens/here.sock"
+# By these a make that a test starts would be given the variables of the one that runs the tests.
+for _name in ("MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS", "MAKELEVEL"):
+    os.environ.pop(_name, None)
 
 
 def _engine() -> str:
