@@ -166,6 +166,7 @@ class Trial:
     folder: Path
     seed: int
     seconds: float
+    settings: str = ""
     size: Size = SIZE
 
     def reading(self, load: Load, **limits: int) -> Reading:
@@ -187,7 +188,7 @@ class Trial:
     ) -> tuple[list[list[float]], list[list[float]]]:
         scale, memory = self.size
         loading = Server(self.folder, "observe-trial-loading", memory)
-        server = Server(self.folder, f"observe-trial-{self.seed}", memory)
+        server = Server(self.folder, f"observe-trial-{self.seed}", memory, self.settings)
         loaded = self.folder / f"scale-{scale}"
         server.image.parent.mkdir(exist_ok=True)
         with _LOADING:
@@ -291,11 +292,12 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--seeds", type=int, default=6)
     parser.add_argument("--minutes", type=float, default=4)
+    parser.add_argument("--settings", default="", help="of PostgreSQL; in a folder of its own")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
     seeds = range(asked.first, asked.first + asked.seeds)
-    trials = [Trial(asked.folder, seed, 60 * asked.minutes) for seed in seeds]
+    trials = [Trial(asked.folder, seed, 60 * asked.minutes, asked.settings) for seed in seeds]
     with ThreadPoolExecutor(len(trials)) as pool:
         found = pool.map(lambda trial: list(trial.all(asked.only)), trials)
         every = [each for of_trial in found for each in of_trial]

@@ -43,11 +43,13 @@ def tierbench(*words: str) -> str:
 
 @dataclass(frozen=True)
 class Server:
-    """A disk of its own and a PostgreSQL on it, both called `name`. `folder` has the image."""
+    """A disk of its own and a PostgreSQL on it, both called `name`. `folder` has the image;
+    settings: more options of PostgreSQL."""
 
     folder: Path
     name: str
     memory: str
+    settings: str = ""
 
     @property
     def image(self) -> Path:
@@ -79,7 +81,7 @@ class Server:
             f"{_PROGRAMS}; [ -d /data/pg/d ] || initdb -D /data/pg/d -A trust >/dev/null;"
             " exec postgres -D /data/pg/d -c shared_buffers=32MB -c listen_addresses="
             " -c unix_socket_directories=/tmp -c max_wal_size=256MB -c checkpoint_timeout=60s"
-            " -c max_connections=300"
+            f" -c max_connections=300 {self.settings}"
         )
         limits = (f"--memory={self.memory}", f"--memory-swap={self.memory}", "--network=none")
         data = ("-v", f"{self.folder / self.name}.mnt:/data", "--entrypoint", "sh")
