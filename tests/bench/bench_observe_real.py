@@ -166,8 +166,8 @@ class Trial:
     folder: Path
     seed: int
     seconds: float
-    settings: str = ""
     size: Size = SIZE
+    settings: str = ""
 
     def reading(self, load: Load, **limits: int) -> Reading:
         """Of a disk with these limits; measured once, and kept."""
@@ -297,7 +297,9 @@ def main() -> int:
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
     seeds = range(asked.first, asked.first + asked.seeds)
-    trials = [Trial(asked.folder, seed, 60 * asked.minutes, asked.settings) for seed in seeds]
+    trials = [
+        Trial(asked.folder, seed, 60 * asked.minutes, settings=asked.settings) for seed in seeds
+    ]
     with ThreadPoolExecutor(len(trials)) as pool:
         found = pool.map(lambda trial: list(trial.all(asked.only)), trials)
         every = [each for of_trial in found for each in of_trial]
