@@ -53,7 +53,9 @@ class Mistake:
 class UsageError(TierbenchError):
     exit_code = EXIT_USAGE
 
-    def __init__(self, what: str, advice: str = "", mistakes: tuple[Mistake, ...] = ()) -> None:
+    def __init__(
+        self, what: str, advice: str = "", mistakes: tuple[Mistake, ...] = ()
+    ) -> None:
         super().__init__(what, advice)
         self.mistakes = mistakes
 

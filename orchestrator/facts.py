@@ -132,13 +132,20 @@ class _Group:
     def read(cls, recorded: object) -> Self:
         """From a group of a record's facts. What is absent or of another type is left out."""
         more: dict[str, Any] = dict(group(recorded))
-        known = {name: _of_type(kind, more.pop(name, None)) for name, kind in cls._types.items()}
-        return cls(**{n: value for n, value in known.items() if value is not None}, more=more)
+        known = {
+            name: _of_type(kind, more.pop(name, None))
+            for name, kind in cls._types.items()
+        }
+        return cls(
+            **{n: value for n, value in known.items() if value is not None}, more=more
+        )
 
     def recorded(self) -> dict[str, Any]:
         """One flat group, as a record keeps it."""
         named = {name: getattr(self, name) for name in self._types}
-        return {n: value for n, value in named.items() if value not in (None, {})} | {**self.more}
+        return {n: value for n, value in named.items() if value not in (None, {})} | {
+            **self.more
+        }
 
 
 @dataclass(frozen=True, kw_only=True)

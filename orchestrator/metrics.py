@@ -20,10 +20,14 @@ class Metric:
     percent: float | None = None
 
 
-_ALL = tuple(Metric(name, *row) for name, row in shipped("orchestrator", "metrics.yaml").items())
+_ALL = tuple(
+    Metric(name, *row) for name, row in shipped("orchestrator", "metrics.yaml").items()
+)
 
 METRICS = {metric.name: metric for metric in _ALL}
-PERCENTILES = {metric.name: metric.percent for metric in _ALL if metric.percent is not None}
+PERCENTILES = {
+    metric.name: metric.percent for metric in _ALL if metric.percent is not None
+}
 
 # Columns of intervals.csv (a row a second) and of samples.parquet (counters as read).
 _LATENCIES = ("latency_avg_s", "latency_p50_s", "latency_p95_s", "latency_p99_s")

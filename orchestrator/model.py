@@ -45,10 +45,14 @@ class ClusterSpec:
     settings: Mapping[str, str] = field(default_factory=dict)
     node_of: Mapping[str, NodeSize] = field(default_factory=dict)
     settings_of: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    existing: Mapping[str, str] = field(default_factory=dict)  # declared of others' cluster
+    existing: Mapping[str, str] = field(
+        default_factory=dict
+    )  # declared of others' cluster
     clients: int = 1  # containers that carry its load together
     client: ClientPlace = "outside"  # beside: with the first node
-    network_bytes_per_s: int | None = None  # of the link of each node and client; None: its own
+    network_bytes_per_s: int | None = (
+        None  # of the link of each node and client; None: its own
+    )
     without: Stage = "nothing"  # what was taken away, to see whether it was the limit
 
     @property
@@ -60,7 +64,9 @@ class ClusterSpec:
     def size(self) -> NodeSize:
         """What a node that is started here gets. ValueError if no size was declared."""
         if self.node is None:
-            raise ValueError(f"the nodes of this cluster ({self.database}) have no declared size")
+            raise ValueError(
+                f"the nodes of this cluster ({self.database}) have no declared size"
+            )
         return self.node
 
 
@@ -92,7 +98,9 @@ class Profile:
     cluster: ClusterSpec
     platform: str | None = None
     placing: Placing | None = None
-    tier_of: Mapping[str, Tier] = field(default_factory=dict)  # by the value of a factor
+    tier_of: Mapping[str, Tier] = field(
+        default_factory=dict
+    )  # by the value of a factor
 
 
 @dataclass(frozen=True)
@@ -212,14 +220,20 @@ class Plan:
     most_s: float | None = None
     p99_margin_pct: float = 20.0
     retry_failed: int = 0
-    weights: Mapping[str, float] = field(default_factory=dict)  # of workloads, for the one answer
-    probes: tuple[Workload, ...] = ()  # measured once on each tier, and judged by nothing
+    weights: Mapping[str, float] = field(
+        default_factory=dict
+    )  # of workloads, for the one answer
+    probes: tuple[
+        Workload, ...
+    ] = ()  # measured once on each tier, and judged by nothing
     schema_version: int = 2
 
     @property
     def placing(self) -> Placing | None:
         """Of all its profiles."""
-        return next((profile.placing for profile in self.profiles if profile.placing), None)
+        return next(
+            (profile.placing for profile in self.profiles if profile.placing), None
+        )
 
     @property
     def tiers(self) -> tuple[Profile, ...]:
@@ -241,7 +255,11 @@ class Plan:
 # ------------------------------------------------------------------ what runs, and what it leaves
 
 CLIENT = "client"  # the name of a run's only client; of several: "client-1", …
-NODE_EXPORTER, DISK_DEVICE, PRESSURE = "node-exporter", "disk-device", "node-exporter-pressure"
+NODE_EXPORTER, DISK_DEVICE, PRESSURE = (
+    "node-exporter",
+    "disk-device",
+    "node-exporter-pressure",
+)
 
 
 @dataclass(frozen=True)

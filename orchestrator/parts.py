@@ -30,7 +30,9 @@ from orchestrator.tier import DiskKind, Gate, Tier
 
 Collectors = AbstractContextManager[Sequence["Collector"]]
 AUTO = "auto"  # asked for as the database: one is chosen
-Levers = Mapping[str, Callable[[float], None]]  # each sets a limit to so many times the tier's
+Levers = Mapping[
+    str, Callable[[float], None]
+]  # each sets a limit to so many times the tier's
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,9 @@ class TierMechanism(Protocol):
         """UsageError or UnavailableError if this cannot work here. Starts nothing that stays."""
         return
 
-    def attached(self, tier: Tier, data: NodesData, world: World) -> AbstractContextManager[Disks]:
+    def attached(
+        self, tier: Tier, data: NodesData, world: World
+    ) -> AbstractContextManager[Disks]:
         """One volume per node, empty or restored from snapshots, which are given only if
         `Restorable`; limits applied and read back."""
 
@@ -124,7 +128,9 @@ class KeepsGate(Protocol):
 class MadeOnMachines(Protocol):
     """A tier mechanism that makes its disks where their nodes run, so each machine has a gate."""
 
-    def gate_on(self, placement: str, tier: Tier, world: World, thorough: bool = False) -> Gate:
+    def gate_on(
+        self, placement: str, tier: Tier, world: World, thorough: bool = False
+    ) -> Gate:
         """`gate` of a disk on the machine that runs `placement`."""
 
 
@@ -161,7 +167,11 @@ class Database(Protocol):
         return
 
     def running(
-        self, spec: ClusterSpec, volumes: Sequence[Volume], network: Network, world: World
+        self,
+        spec: ClusterSpec,
+        volumes: Sequence[Volume],
+        network: Network,
+        world: World,
     ) -> AbstractContextManager[Cluster]:
         """Starts all nodes, waits until SQL is answered, yields; stops cleanly at the end. The
         cluster's `handle` holds what later calls need to know. Nodes on restored volumes use the
@@ -267,7 +277,9 @@ class LoadGenerator(Protocol):
         is gone. Without one the load is made in a node, with its CPU."""
         return nullcontext(Node(name, "client"))
 
-    def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
+    def load(
+        self, workload: Workload, cluster: Cluster, client: Node, world: World
+    ) -> None:
         """Creates and fills the data set. LoadError unless the result is exactly that;
         UnfinishedError if another call could go on in the same database."""
         return
@@ -277,11 +289,15 @@ class LoadGenerator(Protocol):
         Calls `world.window_begins` as soon as it knows when the second begins. LoadError if the
         generator fails, NodeError if a database node dies."""
 
-    def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
+    def verify(
+        self, workload: Workload, cluster: Cluster, world: World
+    ) -> Mapping[str, Any]:
         """After a run: checks the data, returns facts. LoadError if they are not as they must."""
         return {}
 
-    def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
+    def read(
+        self, workload: Workload, out: Path, start_s: float, end_s: float
+    ) -> Result:
         """Reads raw files into figures of the window [start_s, end_s]. Pure: starts nothing."""
 
 
@@ -311,7 +327,9 @@ Recorded = tuple[Any, GeneratorFacts]
 class Splits(Protocol):
     """A load generator whose load several clients can carry, each its share."""
 
-    def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
+    def read(
+        self, workload: Workload, out: Path, start_s: float, end_s: float
+    ) -> Result:
         return self.result(workload, self.records(out), start_s, end_s)
 
     def records(self, out: Path) -> Recorded:
@@ -321,7 +339,9 @@ class Splits(Protocol):
         """Returns the transactions of several clients, as of one. `shifts_s`: what to take off the
         times of each."""
 
-    def result(self, workload: Workload, left: Recorded, start_s: float, end_s: float) -> Result:
+    def result(
+        self, workload: Workload, left: Recorded, start_s: float, end_s: float
+    ) -> Result:
         """Returns the figures of the window from what `records` returned, of one client or of
         several together."""
 

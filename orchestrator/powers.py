@@ -42,7 +42,11 @@ class Completed:
 
 class Shell(Protocol):
     def run(
-        self, argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        env: Mapping[str, str] | None = None,
     ) -> Completed:
         """Runs to the end. A non-zero exit is returned, not raised. RunError past the deadline;
         UnavailableError if the command is not installed."""
@@ -198,7 +202,9 @@ class Container(Protocol):
     ulimits: Mapping[str, str]
     host: str
 
-    def exec(self, argv: Sequence[str], *, timeout_s: float, **how: Unpack[How]) -> Completed:
+    def exec(
+        self, argv: Sequence[str], *, timeout_s: float, **how: Unpack[How]
+    ) -> Completed:
         """Runs a command to its end. RunError past the deadline. A non-zero exit is returned."""
 
     def conversation(self, argv: Sequence[str]) -> AbstractContextManager[Conversation]:

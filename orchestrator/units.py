@@ -18,7 +18,15 @@ _SIZE = {"": 1, "b": 1}
 _SIZE |= {f"{prefix}b": 1000**power for power, prefix in enumerate("kmgt", 1)}
 _SIZE |= {f"{prefix}ib": 1024**power for power, prefix in enumerate("kmgt", 1)}
 _BITS = {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
-_TIME = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+_TIME = {
+    "us": 1e-6,
+    "µs": 1e-6,
+    "ms": 1e-3,
+    "s": 1.0,
+    "min": 60.0,
+    "h": 3600.0,
+    "d": 86_400.0,
+}
 _TIME |= {"m": 60.0, "w": 7 * 86_400.0}  # as Prometheus and Kubernetes write them
 _DIGITS = r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*"
 _NUMBER = re.compile(_DIGITS + r"([A-Za-zµ/]*)\s*$")
@@ -59,13 +67,17 @@ def parse_bytes(text: object) -> int:
     """`"10GiB"`, `"250 GB"`, `4096` → bytes. Raises ValueError."""
     number, unit = _split(text, "10GiB")
     if unit.lower() not in _SIZE:
-        raise ValueError(f"unknown size unit {unit!r}: use B, kB, MB, GB, TB, KiB, MiB, GiB or TiB")
+        raise ValueError(
+            f"unknown size unit {unit!r}: use B, kB, MB, GB, TB, KiB, MiB, GiB or TiB"
+        )
     return round(_possible(number * _SIZE[unit.lower()], text))
 
 
 def parse_size(text: object) -> int:
     """As `parse_bytes`. A bare number is refused: 250 would be 250 bytes."""
-    if isinstance(text, (int, float)) or (isinstance(text, str) and text.strip().isdigit()):
+    if isinstance(text, (int, float)) or (
+        isinstance(text, str) and text.strip().isdigit()
+    ):
         raise ValueError("give the size with its unit, such as 250GiB")
     return parse_bytes(text)
 
@@ -84,7 +96,9 @@ def parse_link_rate(text: object) -> int:
     number, unit = _split(text, "100Mbit")
     name = unit.lower().removesuffix("/s")
     if name not in _BITS:
-        raise ValueError(f"expected a rate of a network such as 100Mbit, got {short(text)}")
+        raise ValueError(
+            f"expected a rate of a network such as 100Mbit, got {short(text)}"
+        )
     return round(_possible(number * _BITS[name] / 8, text))
 
 
@@ -98,7 +112,12 @@ def parse_seconds(text: object) -> float:
 
 def format_bytes(value: float) -> str:
     """Binary prefixes, as memory and files are counted: `1.5 GiB`."""
-    for unit, factor in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+    for unit, factor in (
+        ("TiB", 2**40),
+        ("GiB", 2**30),
+        ("MiB", 2**20),
+        ("KiB", 2**10),
+    ):
         if abs(value) >= factor:
             return f"{_three(value / factor)} {unit}"
     return f"{value:.0f} B"
@@ -152,7 +171,9 @@ def format_quantity(value: float, unit: str) -> str:
         return f"{format_number(value)} %"
     if unit.startswith("1/"):
         return f"{format_number(value)}{unit[1:]}"
-    return format_number(value) if unit in ("", "1") else f"{format_number(value)} {unit}"
+    return (
+        format_number(value) if unit in ("", "1") else f"{format_number(value)} {unit}"
+    )
 
 
 def format_moment(unix_s: float) -> str:
@@ -173,12 +194,20 @@ def counted(number: int, noun: str) -> str:
 def format_change(change_pct: float) -> str:
     """A signed change: `+187 %`, `−12.3 %`, `+0.05 %`, `0 %`; above a million `> +1,000,000 %`."""
     size = abs(change_pct)
-    if change_pct > 1e6:  # an end of an interval of two values: no digit of it says anything
+    if (
+        change_pct > 1e6
+    ):  # an end of an interval of two values: no digit of it says anything
         return "> +1,000,000 %"
     if size < 0.005:
         return "0 %"
     sign = "+" if change_pct > 0 else "−"
-    digits = f"{size:,.0f}" if size >= 100 else f"{size:.1f}" if size >= 0.095 else f"{size:.2f}"
+    digits = (
+        f"{size:,.0f}"
+        if size >= 100
+        else f"{size:.1f}"
+        if size >= 0.095
+        else f"{size:.2f}"
+    )
     return f"{sign}{digits} %"
 
 

@@ -55,7 +55,9 @@ class Planning(CampaignApp):
 def commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
     """Every command of the program with its full name, such as `disk up`."""
     for name in group.commands:
-        command = group.loaded(name) if hasattr(group, "loaded") else group.commands[name]
+        command = (
+            group.loaded(name) if hasattr(group, "loaded") else group.commands[name]
+        )
         if hasattr(command, "commands"):
             yield from commands(command, f"{before}{name} ")
         else:

@@ -25,7 +25,9 @@ _ENTRY = re.compile(
     r"^(?P<name>[a-z0-9][\w.-]*)==(?P<version>[^\s;]+)[^\\\n]*(?P<sums>(?:\\\n +--hash=\S+ ?)*)",
     re.MULTILINE,
 )
-_REQUIRED = re.compile(r"^\s*(?:require )?([^\s>]+\.\S+) (v\S+)(?: //.*)?$", re.MULTILINE)
+_REQUIRED = re.compile(
+    r"^\s*(?:require )?([^\s>]+\.\S+) (v\S+)(?: //.*)?$", re.MULTILINE
+)
 _REPLACED = re.compile(r"^\s*(?:replace )?(\S+) => \S+ (v\S+)", re.MULTILINE)
 
 
@@ -55,11 +57,16 @@ def modules_without_checksum(go_mod: str, go_sum: str) -> Iterator[str]:
     replaced = dict(_REPLACED.findall(go_mod))
     for name, required in _REQUIRED.findall(go_mod):
         version = replaced.get(name, required)
-        if f"{name} {version} h1:" not in go_sum and f"{name} {version}/go.mod h1:" not in go_sum:
+        if (
+            f"{name} {version} h1:" not in go_sum
+            and f"{name} {version}/go.mod h1:" not in go_sum
+        ):
             yield f"{name} {version} has no checksum in go.sum"
 
 
-def differences(root: Path, version_of: Callable[[str], str | None] = installed) -> Iterator[str]:
+def differences(
+    root: Path, version_of: Callable[[str], str | None] = installed
+) -> Iterator[str]:
     yield from differing_packages((root / "requirements.lock").read_text(), version_of)
     for file in sorted((root / "tests/cluster").rglob("go.mod")):
         go_sum = file.with_name("go.sum")
@@ -71,14 +78,18 @@ def differences(root: Path, version_of: Callable[[str], str | None] = installed)
 def docker(*argv: str) -> str | None:
     """What it prints; None if it fails, or is not there."""
     try:
-        done = subprocess.run(["docker", *argv], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["docker", *argv], capture_output=True, text=True, check=False
+        )
     except FileNotFoundError:
         return None
     return done.stdout.strip() if done.returncode == 0 else None
 
 
 def image(tag: str) -> str:
-    shown = docker("image", "inspect", "--format", '{{.Id}} {{join .RepoDigests ","}}', tag)
+    shown = docker(
+        "image", "inspect", "--format", '{{.Id}} {{join .RepoDigests ","}}', tag
+    )
     if shown is None:
         return f"{tag}: not here"
     run = ("run", "--rm", "--network", "none", "--entrypoint", "dpkg-query", tag, "-W")

@@ -14,11 +14,37 @@ import csv
 import io
 
 COLUMNS = (
-    *("SKU", "OfferTermCode", "RateCode", "TermType", "PriceDescription", "EffectiveDate"),
+    *(
+        "SKU",
+        "OfferTermCode",
+        "RateCode",
+        "TermType",
+        "PriceDescription",
+        "EffectiveDate",
+    ),
     *("StartingRange", "EndingRange", "Unit", "PricePerUnit", "Currency", "RelatedTo"),
-    *("LeaseContractLength", "PurchaseOption", "OfferingClass", "Product Family", "serviceCode"),
-    *("Location", "Location Type", "Instance Type", "Storage Media", "Volume Type", "usageType"),
-    *("operation", "CapacityStatus", "Pre Installed S/W", "Tenancy", "Operating System"),
+    *(
+        "LeaseContractLength",
+        "PurchaseOption",
+        "OfferingClass",
+        "Product Family",
+        "serviceCode",
+    ),
+    *(
+        "Location",
+        "Location Type",
+        "Instance Type",
+        "Storage Media",
+        "Volume Type",
+        "usageType",
+    ),
+    *(
+        "operation",
+        "CapacityStatus",
+        "Pre Installed S/W",
+        "Tenancy",
+        "Operating System",
+    ),
     *("Region Code", "serviceName", "Volume API Name", "VPCNetworkingSupport"),
 )
 METADATA = (
@@ -49,7 +75,9 @@ def row(
     }
 
 
-def _of_tokyo(sku: str, usage: str, unit: str, price: str, volume: str) -> dict[str, str]:
+def _of_tokyo(
+    sku: str, usage: str, unit: str, price: str, volume: str
+) -> dict[str, str]:
     family = {"VolumeUsage": "Storage", "VolumeP-IOPS": "System Operation"}
     what = usage.partition(".")[0]
     named = family.get(what, "Provisioned Throughput")
@@ -59,11 +87,15 @@ def _of_tokyo(sku: str, usage: str, unit: str, price: str, volume: str) -> dict[
 TOKYO = (
     _of_tokyo("C8Y3GJZBQTH8T5JV", "VolumeUsage.gp3", "GB-Mo", "0.096", "gp3"),
     _of_tokyo("7TFGMV47Q2PEQ9W7", "VolumeP-IOPS.gp3", "IOPS-Mo", "0.006", "gp3"),
-    _of_tokyo("PCKHHBTPD7TEQ3K4", "VolumeP-Throughput.gp3", "GiBps-mo", "49.152", "gp3"),
+    _of_tokyo(
+        "PCKHHBTPD7TEQ3K4", "VolumeP-Throughput.gp3", "GiBps-mo", "49.152", "gp3"
+    ),
     _of_tokyo("X64MAFXTT3P6QD64", "VolumeUsage.io2", "GB-month", "0.142", "io2"),
     _of_tokyo("93STHNX46RXXQJAT", "VolumeP-IOPS.io2", "IOPS-Mo", "0.074", "io2"),
     _of_tokyo("R6R2MQNR2BKDVM3W", "VolumeP-IOPS.io2.tier2", "IOPS-Mo", "0.0518", "io2"),
-    _of_tokyo("T45SQDJUGF4D77XT", "VolumeP-IOPS.io2.tier3", "IOPS-Mo", "0.03626", "io2"),
+    _of_tokyo(
+        "T45SQDJUGF4D77XT", "VolumeP-IOPS.io2.tier3", "IOPS-Mo", "0.03626", "io2"
+    ),
     _of_tokyo("2KRSTFABXH77P2FQ", "VolumeUsage.gp2", "GB-Mo", "0.120", "gp2"),
     _of_tokyo("9NAC6FAA5YD4J8DE", "VolumeUsage.piops", "GB-Mo", "0.142", "io1"),
     _of_tokyo("J5Z28Z87PP737A45", "VolumeP-IOPS.piops", "IOPS-Mo", "0.074", "io1"),
@@ -73,13 +105,18 @@ TOKYO = (
 NOT_OF_A_REGION = (
     row("B", "USE1-BOS1-EBS:VolumeUsage.gp3", "GB-Mo", "0.0960000000", "Storage", "gp3")
     | {"Location Type": "AWS Local Zone"},
-    row("I", "EBS:VolumeUsage.gp2", "GB-Mo", "0.01", "Storage", "gp2") | {"TermType": "Reserved"},
+    row("I", "EBS:VolumeUsage.gp2", "GB-Mo", "0.01", "Storage", "gp2")
+    | {"TermType": "Reserved"},
     row("H", "EBS:SnapshotUsage", "GB-Mo", "0.05", "Storage Snapshot", ""),
 )
 
 
 def _machine(sku: str, usage: str, price: str, **other: str) -> dict[str, str]:
-    linux = {"Operating System": "Linux", "Tenancy": "Shared", "Pre Installed S/W": "NA"}
+    linux = {
+        "Operating System": "Linux",
+        "Tenancy": "Shared",
+        "Pre Installed S/W": "NA",
+    }
     of_any = row(sku, usage, "Hrs", price, "Compute Instance", "")
     kind = usage.rpartition(":")[2]
     return {**of_any, **linux, "CapacityStatus": "Used", "Instance Type": kind, **other}
@@ -88,7 +125,9 @@ def _machine(sku: str, usage: str, price: str, **other: str) -> dict[str, str]:
 MACHINES = (
     _machine("M1", "BoxUsage:m5.2xlarge", "0.3840000000"),
     _machine("M2", "APN1-BoxUsage:t3.large", "0.0832000000"),
-    _machine("M3", "BoxUsage:m5.2xlarge", "0.7520000000", **{"Operating System": "Windows"}),
+    _machine(
+        "M3", "BoxUsage:m5.2xlarge", "0.7520000000", **{"Operating System": "Windows"}
+    ),
     _machine("M4", "BoxUsage:x9.huge", "9.0000000000"),  # not of the catalog
 )
 

@@ -9,7 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.model import Cluster, ClusterSpec, Dataset, Endpoint, Node, NodeSize, Workload
+from orchestrator.model import (
+    Cluster,
+    ClusterSpec,
+    Dataset,
+    Endpoint,
+    Node,
+    NodeSize,
+    Workload,
+)
 from tests import TESTS
 
 CAPTURED = TESTS / "fixtures" / "benchbase"
@@ -40,7 +48,10 @@ def cluster(database: str = "postgresql", nodes: int = 1) -> Cluster:
         database,
         "17",
         tuple(Node(f"node-{k}", "database", container=f"node-{k}") for k in numbers),
-        tuple(Endpoint(f"10.0.0.{10 + k}", 5432, 1, "bench", "s3cret", "bench") for k in numbers),
+        tuple(
+            Endpoint(f"10.0.0.{10 + k}", 5432, 1, "bench", "s3cret", "bench")
+            for k in numbers
+        ),
         "net",
     )
 

@@ -52,18 +52,27 @@ class Page:
         """Until a JavaScript expression holds."""
         end = time.monotonic() + _PATIENCE_S
         while not self.value(f"Boolean({expression})"):
-            assert time.monotonic() < end, f"never came true: {expression}; {self.complaints}"
+            assert time.monotonic() < end, (
+                f"never came true: {expression}; {self.complaints}"
+            )
             time.sleep(0.05)
 
     def size(self, width: int, height: int) -> None:
-        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        metrics = {
+            "width": width,
+            "height": height,
+            "deviceScaleFactor": 1,
+            "mobile": width < 600,
+        }
         self.ask("Emulation.setDeviceMetricsOverride", **metrics)
 
     def media(self, media: str = "screen", scheme: str = "light") -> None:
         feature = {"name": "prefers-color-scheme", "value": scheme}
         self.ask("Emulation.setEmulatedMedia", media=media, features=[feature])
 
-    def point_at(self, x: float, y: float, kind: str = "mouseMoved", **more: Any) -> None:
+    def point_at(
+        self, x: float, y: float, kind: str = "mouseMoved", **more: Any
+    ) -> None:
         self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
 
     def picture(self, file: Path) -> None:
@@ -72,10 +81,18 @@ class Page:
         file.write_bytes(base64.b64decode(shot["data"]))
 
     def _ask(
-        self, method: str, parameters: Mapping[str, Any], more: Mapping[str, Any] | None = None
+        self,
+        method: str,
+        parameters: Mapping[str, Any],
+        more: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         self._number += 1
-        asked = {"id": self._number, "method": method, "params": parameters, **(more or {})}
+        asked = {
+            "id": self._number,
+            "method": method,
+            "params": parameters,
+            **(more or {}),
+        }
         os.write(self._to, json.dumps(asked).encode() + b"\0")
         while True:
             said = self._next()
@@ -98,9 +115,17 @@ class Page:
             self.requests.append(told["request"]["url"])
         elif method == "Runtime.exceptionThrown":
             self.complaints.append(json.dumps(told["exceptionDetails"])[:600])
-        elif method == "Log.entryAdded" and told["entry"]["level"] in ("error", "warning"):
-            self.complaints.append(f"{told['entry']['text']} {told['entry'].get('url', '')}")
-        elif method == "Runtime.consoleAPICalled" and told["type"] in ("error", "warning"):
+        elif method == "Log.entryAdded" and told["entry"]["level"] in (
+            "error",
+            "warning",
+        ):
+            self.complaints.append(
+                f"{told['entry']['text']} {told['entry'].get('url', '')}"
+            )
+        elif method == "Runtime.consoleAPICalled" and told["type"] in (
+            "error",
+            "warning",
+        ):
             self.complaints.append(json.dumps(told["args"])[:600])
 
 

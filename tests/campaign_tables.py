@@ -25,7 +25,14 @@ TRANSACTIONS = {
     "delivery": (0.04, 1.9),
     "stock_level": (0.04, 0.6),
 }
-FACTORS = {"avg": 1.0, "p50": 0.9, "p90": 1.5, "p95": 1.7, "p99": 2.4, "max": 8.0}  # of the mean
+FACTORS = {
+    "avg": 1.0,
+    "p50": 0.9,
+    "p90": 1.5,
+    "p95": 1.7,
+    "p99": 2.4,
+    "max": 8.0,
+}  # of the mean
 
 
 @dataclass(frozen=True)
@@ -46,13 +53,23 @@ class Shape:
 
 
 def intervals_of(
-    workload: Workload, phases: Sequence[Phase], mean: float, drift_pct: float, seed: int
+    workload: Workload,
+    phases: Sequence[Phase],
+    mean: float,
+    drift_pct: float,
+    seed: int,
 ) -> pd.DataFrame:
     generator = np.random.default_rng(seed)
     warm, measure = phases
-    time_s = np.arange(warm.start_s, measure.end_s - 0.5)  # a row stands at its second's begin
+    time_s = np.arange(
+        warm.start_s, measure.end_s - 0.5
+    )  # a row stands at its second's begin
     position = (time_s - measure.start_s) / max(measure.duration_s, 1.0) - 0.5
-    rate = mean * (1.0 + drift_pct / 100.0 * position) * generator.normal(1.0, 0.02, time_s.size)
+    rate = (
+        mean
+        * (1.0 + drift_pct / 100.0 * position)
+        * generator.normal(1.0, 0.02, time_s.size)
+    )
     rate = np.where(time_s < measure.start_s, rate * 0.9, rate)
     average_s = workload.threads / rate
     phase = np.where(time_s < measure.start_s, "warm-up", "measure")
@@ -112,7 +129,9 @@ def _host_cpu_pct(nodes: Sequence[Node], shape: Shape, host_cpus: float) -> floa
     return shape.cpu_pct * cores / host_cpus + shape.client_cpu_pct + 5.0
 
 
-def _rates(node: Node, nodes: Sequence[Node], shape: Shape, host_cpus: float) -> dict[str, float]:
+def _rates(
+    node: Node, nodes: Sequence[Node], shape: Shape, host_cpus: float
+) -> dict[str, float]:
     """Counter growth per second of one node."""
     if node.role == "host":
         busy_pct = _host_cpu_pct(nodes, shape, host_cpus)
@@ -140,7 +159,11 @@ def unit_of(metric: str) -> str:
 
 
 def samples_of(
-    nodes: Sequence[Node], phases: Sequence[Phase], shape: Shape, host_cpus: float, seed: int
+    nodes: Sequence[Node],
+    phases: Sequence[Phase],
+    shape: Shape,
+    host_cpus: float,
+    seed: int,
 ) -> pd.DataFrame:
     generator = np.random.default_rng(seed)
     warm, measure = phases

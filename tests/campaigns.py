@@ -83,14 +83,18 @@ def build_tier(name: str, *, priced: bool = True, burst: bool = False) -> Tier:
         bytes_per_s=bytes_per_s,
         read_latency_s=latency_s,
         write_latency_s=latency_s,
-        burst=Burst(3_500, 170_000_000, 1_800.0, 100.0) if burst and name == "premium" else None,
+        burst=Burst(3_500, 170_000_000, 1_800.0, 100.0)
+        if burst and name == "premium"
+        else None,
         price=price if priced else None,
         source="study-azure-yugabytedb.yaml",
         as_of="2026-01-01",
     )
 
 
-def build_profile(name: str, *, nodes: int = 3, cpus: float = 8.0, priced: bool = True) -> Profile:
+def build_profile(
+    name: str, *, nodes: int = 3, cpus: float = 8.0, priced: bool = True
+) -> Profile:
     return Profile(
         name=name,
         question=f"How fast is the cluster on {name}?",
@@ -105,13 +109,19 @@ def build_profile(name: str, *, nodes: int = 3, cpus: float = 8.0, priced: bool 
     )
 
 
-def build_workload(name: str, *, warmup_s: float = 10.0, measure_s: float = 60.0) -> Workload:
+def build_workload(
+    name: str, *, warmup_s: float = 10.0, measure_s: float = 60.0
+) -> Workload:
     tpcc = name == "tpcc"
     family = "tpcc" if tpcc else "sbtest"
     parameters = {"warehouses": 20} if tpcc else {"tables": 20, "rows": 1_000_000}
     return Workload(
         name=name,
-        title={"point-select": "Point select", "insert": "Insert", "tpcc": "TPC-C-derived"}[name],
+        title={
+            "point-select": "Point select",
+            "insert": "Insert",
+            "tpcc": "TPC-C-derived",
+        }[name],
         generator="sysbench",
         script=f"{name}.lua",
         dataset=Dataset(family, parameters),
@@ -136,10 +146,15 @@ def build_gate(tier: Tier, *, measured_iops: float | None = None) -> Gate:
     )
 
 
-def _measurements(workload: Workload, throughput_per_s: float) -> tuple[Measurement, ...]:
+def _measurements(
+    workload: Workload, throughput_per_s: float
+) -> tuple[Measurement, ...]:
     average_s = workload.threads / throughput_per_s
     count = throughput_per_s * workload.measure_s
-    figures = [measured("throughput_per_s", throughput_per_s), measured("transactions", count)]
+    figures = [
+        measured("throughput_per_s", throughput_per_s),
+        measured("transactions", count),
+    ]
     figures += [measured("failures", 0.0), measured("retries", 0.0)]
     figures += _latencies(average_s, "all")
     if workload.statements_per_transaction:
@@ -149,7 +164,9 @@ def _measurements(workload: Workload, throughput_per_s: float) -> tuple[Measurem
         figures.append(measured("nopm", throughput_per_s * 0.45 * 60.0))
         figures.append(measured("rollbacks", count * 0.0045))
         for scope, (share, weight) in TRANSACTIONS.items():
-            figures.append(measured("throughput_per_s", throughput_per_s * share, scope))
+            figures.append(
+                measured("throughput_per_s", throughput_per_s * share, scope)
+            )
             figures.append(measured("transactions", count * share, scope))
             figures += _latencies(average_s * weight, scope)
     return tuple(figures)
@@ -157,7 +174,8 @@ def _measurements(workload: Workload, throughput_per_s: float) -> tuple[Measurem
 
 def _latencies(average_s: float, scope: str) -> list[Measurement]:
     return [
-        measured(f"latency_{name}_s", average_s * factor, scope) for name, factor in FACTORS.items()
+        measured(f"latency_{name}_s", average_s * factor, scope)
+        for name, factor in FACTORS.items()
     ]
 
 
@@ -236,9 +254,14 @@ def with_tier(campaign: Results, *names: str, **changes: Any) -> Results:
 
 def with_tail(campaign: Results) -> Results:
     """The same on disks whose emulated latency has a tail, so that p99 is comparable."""
-    model = LatencyModel(((0.0, 5e-4), (1.0, 5e-3)), ((0.0, 5e-4), (1.0, 5e-3)), "a table", "2026")
+    model = LatencyModel(
+        ((0.0, 5e-4), (1.0, 5e-3)), ((0.0, 5e-4), (1.0, 5e-3)), "a table", "2026"
+    )
     plan = campaign.plan
-    tails = (replace(one, tier=changed(one.tier, latency_model=model)) for one in plan.profiles)
+    tails = (
+        replace(one, tier=changed(one.tier, latency_model=model))
+        for one in plan.profiles
+    )
     return replace(campaign, plan=replace(plan, profiles=tuple(tails)))
 
 
@@ -277,10 +300,16 @@ def build_campaign(
     change: applied to every record last. frames False leaves the tables empty, which is fast.
     """
     generator = np.random.default_rng(seed)
-    made = tuple(build_profile(name, nodes=nodes, cpus=cpus, priced=priced) for name in profiles)
-    loads = tuple(build_workload(w, warmup_s=warmup_s, measure_s=measure_s) for w in workloads)
+    made = tuple(
+        build_profile(name, nodes=nodes, cpus=cpus, priced=priced) for name in profiles
+    )
+    loads = tuple(
+        build_workload(w, warmup_s=warmup_s, measure_s=measure_s) for w in workloads
+    )
     order = [(k, p, w) for k in range(1, repetitions + 1) for p in made for w in loads]
-    runs = tuple(Run(i, p.name, w.name, k) for i, (k, p, w) in enumerate(order, start=1))
+    runs = tuple(
+        Run(i, p.name, w.name, k) for i, (k, p, w) in enumerate(order, start=1)
+    )
     chosen, factors, exact = {**SHAPES, **(shapes or {})}, effects or {}, values or {}
     absent, broken, stopped = set(missing), set(failed), set(interrupted)
     data: list[RunData] = []
@@ -304,7 +333,9 @@ def build_campaign(
             frames=frames,
             seed=seed * 1_000 + run.number * 2,
         )
-        data.append(found if change is None else replace(found, record=change(found.record)))
+        data.append(
+            found if change is None else replace(found, record=change(found.record))
+        )
     plan = Plan(
         name="synthetic",
         seed=seed,
@@ -320,8 +351,15 @@ def build_campaign(
     )
     host = {"hostname": "example", "cpus": int(host_cpus), "memory_bytes": 64 * GIB}
     tiers, names = (" ".join(one.name for one in every) for every in (made, loads))
-    command = shlex.join(["tierbench", "compare", "--profiles", tiers, "--workloads", names])
-    fingerprint = {"tierbench": "0.1.0", "host": host, "command": command, "directory": "/home/dba"}
+    command = shlex.join(
+        ["tierbench", "compare", "--profiles", tiers, "--workloads", names]
+    )
+    fingerprint = {
+        "tierbench": "0.1.0",
+        "host": host,
+        "command": command,
+        "directory": "/home/dba",
+    }
     return Results("2026-01-01T000000Z-synthetic", plan, fingerprint, tuple(data))
 
 
@@ -333,7 +371,11 @@ def later(campaign: Results, days: float, **fingerprint: Any) -> Results:
             record=replace(
                 run.record,
                 phases=tuple(
-                    replace(p, start_s=p.start_s + days * 86_400, end_s=p.end_s + days * 86_400)
+                    replace(
+                        p,
+                        start_s=p.start_s + days * 86_400,
+                        end_s=p.end_s + days * 86_400,
+                    )
                     for p in run.record.phases
                 ),
             ),

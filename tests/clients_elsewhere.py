@@ -10,7 +10,9 @@ from typing import Any
 from orchestrator.model import Cluster, Endpoint, Node
 from tests.fakes import FakeClock, FakePlatform
 
-CLUSTER = Cluster("postgresql", "17", (), (Endpoint("h", 1, 1, "u", "secret", "d"),), "net")
+CLUSTER = Cluster(
+    "postgresql", "17", (), (Endpoint("h", 1, 1, "u", "secret", "d"),), "net"
+)
 CLIENTS = tuple(Node(f"client-{k}", "client", f"t-client-{k}") for k in (1, 2, 3))
 
 
@@ -47,7 +49,9 @@ class Elsewhere(FakePlatform):
 
     @contextmanager
     def conversation(self, container: str, argv: Sequence[str]) -> Iterator[Any]:
-        yield Answers(self.clock, self.ahead_s.get(container, 0.0), iter([0.05, 0.002] * 5))
+        yield Answers(
+            self.clock, self.ahead_s.get(container, 0.0), iter([0.05, 0.002] * 5)
+        )
 
     def stop(self, container: str, timeout_s: float) -> None:
         self.stopped.append(container)

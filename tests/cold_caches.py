@@ -15,9 +15,16 @@ from orchestrator.model import Dataset
 from tests.campaigns import SHAPES, build_campaign
 
 GIB = 2**30
-READ_BYTES = SHAPES["ultra", "tpcc"].read_iops / SHAPES["ultra", "tpcc"].throughput_per_s * 16_384
+READ_BYTES = (
+    SHAPES["ultra", "tpcc"].read_iops
+    / SHAPES["ultra", "tpcc"].throughput_per_s
+    * 16_384
+)
 DATA = 1.5 * GIB  # that are read anywhere alike
-SHARED, HELD = GIB // 4, GIB  # of 1 GiB of memory, all of which holds files: 0.75 are cached
+SHARED, HELD = (
+    GIB // 4,
+    GIB,
+)  # of 1 GiB of memory, all of which holds files: 0.75 are cached
 
 
 def a_run(held_first: float = 0.0, held: float = HELD, slow: float = 1.0) -> RunData:
@@ -33,7 +40,11 @@ def a_run(held_first: float = 0.0, held: float = HELD, slow: float = 1.0) -> Run
     new = DATA * (1 - np.exp(-2 * READ_BYTES * np.minimum(done, full_at) / DATA))
     read = new + READ_BYTES * np.maximum(done - full_at, 0.0)
     fills = held_first + (held - held_first) * np.minimum(done / full_at, 1.0)
-    series = {counters.READS: read / 16_384, counters.READ_BYTES: read, "memory_cache_bytes": fills}
+    series = {
+        counters.READS: read / 16_384,
+        counters.READ_BYTES: read,
+        "memory_cache_bytes": fills,
+    }
 
     def parts() -> Iterator[pd.DataFrame]:
         for table in run.sampled.parts():

@@ -45,12 +45,16 @@ def pytest_report_header() -> str:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--turn", type=int, help=f"of the slow tests only the share of this turn, 1/{turns.TURNS}"
+        "--turn",
+        type=int,
+        help=f"of the slow tests only the share of this turn, 1/{turns.TURNS}",
     )
 
 
 @pytest.hookimpl(trylast=True)  # of what is left by -m: fast tests need no engine
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
     turn = config.getoption("--turn")
     if turn is not None:
         left = [one for one in items if one.get_closest_marker("slow")]
@@ -79,6 +83,8 @@ def _skip_without_an_engine(items: list[pytest.Item]) -> None:
     if not marked or not (state := _engine()).startswith("no "):
         return
     if os.environ.get("CI") == "true":
-        pytest.exit(f"tests with real containers must run in CI, but there is {state}", 1)
+        pytest.exit(
+            f"tests with real containers must run in CI, but there is {state}", 1
+        )
     for item in marked:
         item.add_marker(pytest.mark.skip(reason=state))

@@ -23,7 +23,9 @@ NOBODY = "tierbench-nobody"
 _TOLD = "/tmp/told"
 
 
-def ends_when_told(sleeper: ContainerSpec, script: str, exit_code: int) -> ContainerSpec:
+def ends_when_told(
+    sleeper: ContainerSpec, script: str, exit_code: int
+) -> ContainerSpec:
     """A container that runs a script, and ends when it is told to."""
     script = f"{script}; until [ -e {_TOLD} ]; do sleep 0.1; done; exit {exit_code}"
     return replace(sleeper, command=("-c", script))
@@ -82,7 +84,9 @@ class Lifecycle:
         with platform.network("tierbench-net", 3) as network:
             assert len(set(network.addresses)) == 3
 
-    def test_no_other_campaign_is_there_and_nothing_is_left(self, platform: Platform) -> None:
+    def test_no_other_campaign_is_there_and_nothing_is_left(
+        self, platform: Platform
+    ) -> None:
         assert platform.guard.other() is None and platform.answers()
         assert platform.sweep(only_list=True) == () == platform.sweep()
 
@@ -99,7 +103,9 @@ class Commands(Lifecycle):
         secret = "a b ' \" $x \\ é"
         with platform.running(sleeper) as container:
             script = "echo $SECRET; echo error >&2; exit 7"
-            done = container.exec(("sh", "-c", script), timeout_s=20, env={"SECRET": secret})
+            done = container.exec(
+                ("sh", "-c", script), timeout_s=20, env={"SECRET": secret}
+            )
             assert container.find_image()
         assert (done.exit_code, done.out, done.err) == (7, f"{secret}\n", "error\n")
 
@@ -122,7 +128,9 @@ class Commands(Lifecycle):
         ):
             container.exec(("sleep", "60"), timeout_s=1)
 
-    def test_a_command_is_talked_with(self, platform: Platform, sleeper: ContainerSpec) -> None:
+    def test_a_command_is_talked_with(
+        self, platform: Platform, sleeper: ContainerSpec
+    ) -> None:
         script = "while read -r line; do echo got $line; done"
         with platform.running(sleeper) as container:
             with container.conversation(("sh", "-c", script)) as talk:
@@ -139,11 +147,15 @@ class Commands(Lifecycle):
     ) -> None:
         with platform.running(sleeper) as container:
             container.stop(10)
-            assert container.state().startswith("exited") and isinstance(container.logs(), str)
+            assert container.state().startswith("exited") and isinstance(
+                container.logs(), str
+            )
 
 
 class Containers(Commands):
-    def test_a_container_runs_to_its_end(self, platform: Platform, sleeper: ContainerSpec) -> None:
+    def test_a_container_runs_to_its_end(
+        self, platform: Platform, sleeper: ContainerSpec
+    ) -> None:
         script = "echo to out; echo to err >&2; exit 3"
         done = platform.once(replace(sleeper, command=("-c", script)), timeout_s=60)
         assert (done.exit_code, set(done.out.splitlines())) == (3, {"to out", "to err"})
@@ -157,9 +169,14 @@ class Containers(Commands):
         with platform.running(ends_when_told(sleeper, "echo broken", 5)) as container:
             tell(container)
             assert wait_until(
-                lambda: container.state() != "running", deadline_s=60, clock=SystemClock()
+                lambda: container.state() != "running",
+                deadline_s=60,
+                clock=SystemClock(),
             )
-            assert (container.state(), container.logs()) == ("exited (exit 5)", "broken\n")
+            assert (container.state(), container.logs()) == (
+                "exited (exit 5)",
+                "broken\n",
+            )
 
     def test_a_watched_container_that_dies_is_named(
         self, platform: Platform, sleeper: ContainerSpec
@@ -171,9 +188,13 @@ class Containers(Commands):
             pytest.raises(NodeError, match=r"tierbench-other died .*exit 1"),
         ):
             begun = ("sh", "-c", "echo begun; sleep 30")
-            container.exec(begun, timeout_s=25, on_line=lambda _: tell(other), watch=[other])
+            container.exec(
+                begun, timeout_s=25, on_line=lambda _: tell(other), watch=[other]
+            )
 
-    def test_politely_stopped_and_killed(self, platform: Platform, sleeper: ContainerSpec) -> None:
+    def test_politely_stopped_and_killed(
+        self, platform: Platform, sleeper: ContainerSpec
+    ) -> None:
         polite = "trap 'echo stopped politely; exit 0' TERM; echo up; while :; do sleep 0.1; done"
         with platform.running(replace(sleeper, command=("-c", polite))) as container:
             container.stop(60)
@@ -214,7 +235,9 @@ class Containers(Commands):
 
             container.put(given, "/given")
             container.put(key, "/out/other.key")
-            script = "cat /given/lib/loop.lua /out/other.key; stat -c ' %a' /out/other.key"
+            script = (
+                "cat /given/lib/loop.lua /out/other.key; stat -c ' %a' /out/other.key"
+            )
             assert said(script) == "firstkey 600\n"
             (given / "lib" / "loop.lua").write_text("second")
             container.put(given, "/given")
@@ -222,10 +245,16 @@ class Containers(Commands):
             said("mkdir /out/raw; echo rows > /out/raw/1; ln -s /etc/passwd /out/link")
             container.fetch("/out", out)
             assert (out / "raw" / "1").read_text() == "rows\n"
-            assert sorted(path.name for path in out.iterdir()) == ["kept", "other.key", "raw"]
+            assert sorted(path.name for path in out.iterdir()) == [
+                "kept",
+                "other.key",
+                "raw",
+            ]
             said("rm /out/raw/1; head -c 3000000 /dev/zero > /out/kept")
             container.fetch("/out", out)
-            assert (out / "raw" / "1").is_file() and (out / "kept").stat().st_size == 3_000_000
+            assert (out / "raw" / "1").is_file() and (
+                out / "kept"
+            ).stat().st_size == 3_000_000
             with pytest.raises(RunError):
                 container.fetch("/nowhere", out)
             with pytest.raises(RunError):

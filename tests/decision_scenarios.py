@@ -27,7 +27,9 @@ ALIKE = {(tier, "insert"): RATES for tier in TIERS}
 
 def on(tiers: str, change: Change) -> Change:
     """The change, for the runs of some tiers alone."""
-    return lambda record: change(record) if record.run.profile in tiers.split() else record
+    return lambda record: (
+        change(record) if record.run.profile in tiers.split() else record
+    )
 
 
 def failing(share_pct: float) -> Change:
@@ -59,7 +61,12 @@ def with_p99(latencies_s: Mapping[str, Sequence[float]]) -> Change:
 
 
 def _campaign(**shape: Any) -> Results:
-    usual = {"workloads": ["insert"], "repetitions": 5, "values": ALIKE, "frames": False}
+    usual = {
+        "workloads": ["insert"],
+        "repetitions": 5,
+        "values": ALIKE,
+        "frames": False,
+    }
     return build_campaign(**{**usual, **shape})
 
 
@@ -82,7 +89,8 @@ def _priced(campaign: Results, monthly: Mapping[str, float | None]) -> Results:
 def _client_at_its_limit() -> Results:
     """On the two dearer tiers; what these could do was not measured."""
     busy = {
-        (tier, "insert"): replace(SHAPES[tier, "insert"], client_cpu_pct=90.0) for tier in TIERS[1:]
+        (tier, "insert"): replace(SHAPES[tier, "insert"], client_cpu_pct=90.0)
+        for tier in TIERS[1:]
     }
     return _campaign(shapes=busy, frames=True)
 
@@ -101,12 +109,17 @@ def _two_repetitions() -> Results:
 def _slow_tail() -> Results:
     """p99 latency 20 times as long on the cheaper of two, with noise of 35 % on both."""
     p99_s = {"premium": (1.44, 2.78, 2.0), "ultra": (0.1, 0.139, 0.072)}
-    return with_tail(_campaign(profiles=tuple(p99_s), repetitions=3, change=with_p99(p99_s)))
+    return with_tail(
+        _campaign(profiles=tuple(p99_s), repetitions=3, change=with_p99(p99_s))
+    )
 
 
 def _p99_met_on_average() -> Results:
     """On the cheapest one run of five is above the limit of 120 ms, their mean far below."""
-    premium, others = (0.07, 0.08, 0.09, 0.075, 0.125), (0.05, 0.052, 0.051, 0.049, 0.05)
+    premium, others = (
+        (0.07, 0.08, 0.09, 0.075, 0.125),
+        (0.05, 0.052, 0.051, 0.049, 0.05),
+    )
     p99_s = {"premium": premium, "premium-v2": others, "ultra": others}
     return _with_slo(with_tail(_campaign(change=with_p99(p99_s))), "p99 < 120 ms")
 
@@ -131,7 +144,9 @@ SCENARIOS: Mapping[str, Scenario] = {
         ("premium misses failures < 1 %: 20 %",),
     ),
     "20 % of the transactions fail on the cheapest, with an SLO": Scenario(
-        lambda: _with_slo(_campaign(change=on("premium", failing(20))), "throughput > 100"),
+        lambda: _with_slo(
+            _campaign(change=on("premium", failing(20))), "throughput > 100"
+        ),
         "premium-v2",
         ("premium misses failures < 1 %: 20 %",),
     ),
@@ -147,11 +162,15 @@ SCENARIOS: Mapping[str, Scenario] = {
         ("not every run of premium has a p99 latency",),
     ),
     "no tier has a p99 latency": Scenario(
-        lambda: with_tail(_campaign(change=without_p99)), "premium", ("Not compared", "p99 latency")
+        lambda: with_tail(_campaign(change=without_p99)),
+        "premium",
+        ("Not compared", "p99 latency"),
     ),
     "no run of the slow tier failed": Scenario(lambda: _half_as_fast(0), "premium-v2"),
     "three of five runs of the slow tier failed": Scenario(
-        lambda: _half_as_fast(3), "premium-v2", standings=("not enough", "enough", "enough")
+        lambda: _half_as_fast(3),
+        "premium-v2",
+        standings=("not enough", "enough", "enough"),
     ),
     "four of five runs of the slow tier failed": Scenario(
         lambda: _half_as_fast(4), None, ("one repetition of premium",)
@@ -167,7 +186,9 @@ SCENARIOS: Mapping[str, Scenario] = {
     ),
     "equal prices, and the least disk is 7 % slower": Scenario(
         lambda: _priced(
-            _campaign(values={**ALIKE, ("premium", "insert"): [0.93 * rate for rate in RATES]}),
+            _campaign(
+                values={**ALIKE, ("premium", "insert"): [0.93 * rate for rate in RATES]}
+            ),
             dict.fromkeys(TIERS, 85.0),
         ),
         "ultra",
@@ -175,7 +196,9 @@ SCENARIOS: Mapping[str, Scenario] = {
         ("cheap", "dearer"),
     ),
     "equal figures, and one price is not known": Scenario(
-        lambda: _priced(_campaign(), {"premium": None, "premium-v2": 85.0, "ultra": 260.0}),
+        lambda: _priced(
+            _campaign(), {"premium": None, "premium-v2": 85.0, "ultra": 260.0}
+        ),
         "premium",
         ("no price is known for premium", "declares the lowest limits"),
         ("cheap",),
@@ -186,7 +209,9 @@ SCENARIOS: Mapping[str, Scenario] = {
     "p99 latency 20 times as long, three repetitions": Scenario(
         _slow_tail, "ultra", standings=("not enough", "enough")
     ),
-    "an SLO on p99 latency that single runs break": Scenario(_p99_met_on_average, "premium"),
+    "an SLO on p99 latency that single runs break": Scenario(
+        _p99_met_on_average, "premium"
+    ),
 }
 
 

@@ -38,8 +38,12 @@ class Engine(FakePlatform):
             argv = [one.replace(f"{mount.target}/", f"{mount.source}/") for one in argv]
             argv = [mount.source if one == mount.target else one for one in argv]
         env = {"PATH": "/usr/bin:/bin", **spec.environment}
-        done = subprocess.run(argv, capture_output=True, text=True, check=False, env=env)
-        return Completed(tuple(argv), done.returncode, done.stdout + done.stderr, "", 0.0)
+        done = subprocess.run(
+            argv, capture_output=True, text=True, check=False, env=env
+        )
+        return Completed(
+            tuple(argv), done.returncode, done.stdout + done.stderr, "", 0.0
+        )
 
 
 @dataclass
@@ -49,7 +53,11 @@ class Shell:
     asked: list[tuple[str, ...]] = field(default_factory=list)
 
     def run(
-        self, argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        env: Mapping[str, str] | None = None,
     ) -> Completed:
         self.asked.append(tuple(argv))
         if "drop_caches" in argv[-1]:

@@ -13,7 +13,9 @@ def examples(document: str, heading: str, language: str = "yaml") -> tuple[str, 
     text = (ROOT / "docs" / document).read_text()
     _, _, below = text.partition(f"## {heading}\n")
     section = re.split(r"^## ", below, maxsplit=1, flags=re.MULTILINE)[0]
-    blocks = re.findall(rf"^```{language}\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    blocks = re.findall(
+        rf"^```{language}\n(.*?)^```$", section, re.MULTILINE | re.DOTALL
+    )
     assert blocks, f"{document} has no {language} example under {heading!r}"
     return tuple(blocks)
 
@@ -25,8 +27,12 @@ def table_below(document: str, heading: str, head: str) -> tuple[tuple[str, ...]
     section = re.split(r"^## ", below, maxsplit=1, flags=re.MULTILINE)[0]
     _, _, table = section.partition(f"| {head} |")
     assert table, f"{document} has no table {head!r} under {heading!r}"
-    lines = table.split("\n\n", 1)[0].splitlines()[2:]  # without its head and the rule below it
-    return tuple(tuple(cell.strip() for cell in line.strip(" |").split(" | ")) for line in lines)
+    lines = table.split("\n\n", 1)[0].splitlines()[
+        2:
+    ]  # without its head and the rule below it
+    return tuple(
+        tuple(cell.strip() for cell in line.strip(" |").split(" | ")) for line in lines
+    )
 
 
 def documented_commands(document: str, heading: str) -> list[list[str]]:

@@ -14,7 +14,9 @@ from tests.campaigns import build_campaign, with_tier
 Change = Callable[[Record], Record]
 
 
-def small(load: str = "point-select", change: Change | None = None, **more: Any) -> Results:
+def small(
+    load: str = "point-select", change: Change | None = None, **more: Any
+) -> Results:
     """One real disk, two repetitions, nothing to doubt but what `more` brings."""
     asked = {"profiles": ["premium"], "repetitions": 2, **more}
     campaign = build_campaign(workloads=[load], nodes=1, change=change, **asked)

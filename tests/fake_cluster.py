@@ -29,7 +29,9 @@ IMAGE = "debian:trixie-slim"
 
 def spec(name: str = "runs", **more: Any) -> ContainerSpec:
     """A pod that sleeps."""
-    return ContainerSpec(name, IMAGE, ("infinity",), "client", entrypoint=("sleep",), **more)
+    return ContainerSpec(
+        name, IMAGE, ("infinity",), "client", entrypoint=("sleep",), **more
+    )
 
 
 class FakeCluster:
@@ -66,8 +68,13 @@ class FakeCluster:
             "status": {
                 "conditions": [{"type": "Ready", "status": "True"}],
                 "capacity": {"cpu": "4", "memory": "16Gi"},
-                "nodeInfo": {"kernelVersion": "6.1", "containerRuntimeVersion": "containerd://2"},
-                "images": [{"names": ["docker.io/library/debian:trixie-slim"], "sizeBytes": 1}],
+                "nodeInfo": {
+                    "kernelVersion": "6.1",
+                    "containerRuntimeVersion": "containerd://2",
+                },
+                "images": [
+                    {"names": ["docker.io/library/debian:trixie-slim"], "sizeBytes": 1}
+                ],
             },
         }
 
@@ -131,7 +138,9 @@ class FakeCluster:
             self.things[f"/api/v1/nodes/{machine}"]["status"]["conditions"] = [lost]
             for path, thing in self.things.items():
                 if "/pods/" in path and thing["spec"]["nodeName"] == machine:
-                    thing["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+                    thing["status"]["conditions"] = [
+                        {"type": "Ready", "status": "False"}
+                    ]
 
     def names(self, kind: str) -> list[str]:
         """The names of all objects of a kind, in whatever namespace."""
@@ -151,7 +160,10 @@ class FakeCluster:
             return 409, _status(409, "AlreadyExists", f"{path} already exists")
         thing = copy.deepcopy(thing)
         thing["metadata"].setdefault("creationTimestamp", "2026-01-01T00:00:00Z")
-        thing["metadata"] |= {"uid": str(uuid4()), "resourceVersion": self._new_version()}
+        thing["metadata"] |= {
+            "uid": str(uuid4()),
+            "resourceVersion": self._new_version(),
+        }
         self.things[path] = thing
         if folder.endswith("/pods"):
             _run(thing)
@@ -171,7 +183,9 @@ class FakeCluster:
             return 404, _status(404, "NotFound", f"{path} not found")
         given = change.get("metadata", {}).get("resourceVersion")
         if given not in (None, self.things[path]["metadata"].get("resourceVersion")):
-            return 409, _status(409, "Conflict", f"{path}: the object has been modified")
+            return 409, _status(
+                409, "Conflict", f"{path}: the object has been modified"
+            )
         _merge(self.things[path], change)
         self.things[path]["metadata"]["resourceVersion"] = self._new_version()
         if "/pods/" in path and "activeDeadlineSeconds" in change.get("spec", {}):
@@ -188,12 +202,18 @@ class FakeCluster:
             return answer
         if path not in self.things:
             return 404, _status(404, "NotFound", f"{path} not found")
-        if version not in (None, there := self.things[path]["metadata"].get("resourceVersion")):
+        if version not in (
+            None,
+            there := self.things[path]["metadata"].get("resourceVersion"),
+        ):
             text = (
-                f"precondition ({version}) does not match the ResourceVersion in record ({there})"
+                f"{path}: the ResourceVersion in the precondition ({version}) "
+                f"does not match the ResourceVersion in record ({there})"
             )
-            return 409, _status(409, "Conflict", f"{path}: the ResourceVersion in the {text}")
-        for below in [one for one in self.things if one == path or one.startswith(f"{path}/")]:
+            return 409, _status(409, "Conflict", text)
+        for below in [
+            one for one in self.things if one == path or one.startswith(f"{path}/")
+        ]:
             del self.things[below]
         return 200, {"status": "Success"}
 
@@ -202,7 +222,8 @@ class FakeCluster:
         found = [
             thing
             for path, thing in self.things.items()
-            if folder in (path.rpartition("/")[0], _of_all(path)) and _has(thing, demands)
+            if folder in (path.rpartition("/")[0], _of_all(path))
+            and _has(thing, demands)
         ]
         return 200, {"items": found}
 
@@ -303,7 +324,9 @@ def placed_rights_of_doctor(namespace: str) -> frozenset[tuple[str, str]]:
             one = review["spec"]["resourceAttributes"]
             below = f"/{one['subresource']}" if one["subresource"] else ""
             group = f".{one['group']}" if one["group"] else ""
-            asked.add((one["namespace"], f"{one['verb']} {one['resource']}{group}{below}"))
+            asked.add(
+                (one["namespace"], f"{one['verb']} {one['resource']}{group}{below}")
+            )
             return {"status": {"allowed": True}}
 
         def listed(self, *_: str) -> list[Thing]:
@@ -321,7 +344,9 @@ def _status(code: int, reason: str, message: str) -> Thing:
 def _answering(cluster: FakeCluster) -> type[BaseHTTPRequestHandler]:
     class Answering(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True  # or each answer waits 40 ms for the one before it
+        disable_nagle_algorithm = (
+            True  # or each answer waits 40 ms for the one before it
+        )
 
         def _answer(self) -> None:
             url = urlparse(self.path)
@@ -337,18 +362,26 @@ def _answering(cluster: FakeCluster) -> type[BaseHTTPRequestHandler]:
                 return
             if url.path.endswith("/exec"):
                 inside = str(cluster.folder / "inside")
-                fake_exec.run(self, [word.replace("/inside", inside) for word in query["command"]])
+                fake_exec.run(
+                    self, [word.replace("/inside", inside) for word in query["command"]]
+                )
                 return
             with cluster.lock:
                 code, answer = self._decided(url.path, query, given)
-            text = json.dumps(answer).encode() if not isinstance(answer, str) else answer.encode()
+            text = (
+                json.dumps(answer).encode()
+                if not isinstance(answer, str)
+                else answer.encode()
+            )
             self.send_response(code)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(text)))
             self.end_headers()
             self.wfile.write(text)
 
-        def _decided(self, path: str, query: dict[str, list[str]], given: Thing) -> tuple[int, Any]:
+        def _decided(
+            self, path: str, query: dict[str, list[str]], given: Thing
+        ) -> tuple[int, Any]:
             for (method, ending), (code, message) in cluster.refusals.items():
                 if self.command == method and path.endswith(ending):
                     return code, _status(code, "Forbidden", message)

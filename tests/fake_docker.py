@@ -18,7 +18,9 @@ ADDRESS = "tcp://127.0.0.1:2375"
 RESET = requests.exceptions.ConnectionError(
     "('Connection aborted.', ConnectionResetError(104, 'Connection reset by peer'))"
 )
-SILENT = requests.exceptions.ReadTimeout("UnixHTTPConnectionPool: Read timed out. (timeout=120)")
+SILENT = requests.exceptions.ReadTimeout(
+    "UnixHTTPConnectionPool: Read timed out. (timeout=120)"
+)
 
 
 def refusal(status: int, words: str) -> APIError:
@@ -78,7 +80,11 @@ class Family:
             if thing.kind == self._kind and which in (thing.name, thing.id):
                 lasts_s, now_s = self._engine.lasts_s, self._engine.clock.now()
                 if lasts_s and now_s >= thing.started_s + lasts_s:
-                    thing.attrs["State"] = {"Running": False, "ExitCode": 0, "Status": "exited"}
+                    thing.attrs["State"] = {
+                        "Running": False,
+                        "ExitCode": 0,
+                        "Status": "exited",
+                    }
                 return thing
         raise NotFound(f"No such {self._kind}: {which}")
 
@@ -86,17 +92,22 @@ class Family:
         self._engine.called(f"list {self._kind}")
         things = [thing for thing in self._engine.things if thing.kind == self._kind]
         asked = (filters or {}).get("label", [])
-        labels = [label.split("=") for label in ([asked] if isinstance(asked, str) else asked)]
+        labels = [
+            label.split("=") for label in ([asked] if isinstance(asked, str) else asked)
+        ]
         return [
             thing
             for thing in things
             if all(
-                name in thing.labels and thing.labels[name] in (value or [thing.labels[name]])
+                name in thing.labels
+                and thing.labels[name] in (value or [thing.labels[name]])
                 for name, *value in labels
             )
         ]
 
-    def create(self, name: str, labels: Any = None, ipam: Any = None, **_: Any) -> Thing:
+    def create(
+        self, name: str, labels: Any = None, ipam: Any = None, **_: Any
+    ) -> Thing:
         self._engine.called(f"create {self._kind} {name}")
         for thing in self._engine.things:
             if self._kind == "volume" and (thing.kind, thing.name) == ("volume", name):
@@ -169,7 +180,10 @@ class Engine:
     facts: dict[str, Any] = field(default_factory=dict)  # what it says of itself
 
     def __post_init__(self) -> None:
-        self.containers, self.volumes = Family(self, "container"), Family(self, "volume")
+        self.containers, self.volumes = (
+            Family(self, "container"),
+            Family(self, "volume"),
+        )
         self.networks, self.api = Family(self, "network"), Api(self)
         self.images = NoImages()
 

@@ -73,7 +73,9 @@ class Engine:
         self.asked.append(spec)
         ports = {5432: 49152}
         (machine,) = self.machines()
-        yield Handle(spec.name, self.engine, machine, f"id of {spec.name}", spec.address, ports)
+        yield Handle(
+            spec.name, self.engine, machine, f"id of {spec.name}", spec.address, ports
+        )
 
     def container(self, name: str) -> Handle:
         return Handle(name, self.engine, self.machines()[0])
@@ -85,7 +87,11 @@ class Engine:
         return (f"machine of {self.engine}",)
 
     def facts(self) -> dict[str, Any]:
-        which = {"Name": self.known_as, "ID": f"id of {self.engine}", "ServerVersion": "29.1"}
+        which = {
+            "Name": self.known_as,
+            "ID": f"id of {self.engine}",
+            "ServerVersion": "29.1",
+        }
         return {**which, "CgroupVersion": self.groups, "OperatingSystem": None}
 
     examine = DockerPlatform.examine

@@ -54,10 +54,16 @@ def run(request: BaseHTTPRequestHandler, argv: Sequence[str]) -> None:
     process.stdout.close()
     process.stderr.close()
     causes = [{"reason": "ExitCode", "message": str(code)}]
-    failed = {"status": "Failure", "reason": "NonZeroExitCode", "details": {"causes": causes}}
+    failed = {
+        "status": "Failure",
+        "reason": "NonZeroExitCode",
+        "details": {"causes": causes},
+    }
     with sending:
         _send(
-            request, b"\x03" + json.dumps({"status": "Success"} if code == 0 else failed).encode()
+            request,
+            b"\x03"
+            + json.dumps({"status": "Success"} if code == 0 else failed).encode(),
         )
         _send(request, struct.pack("!H", 1000), _CLOSE)
     request.close_connection = True
@@ -70,7 +76,9 @@ def _send(request: BaseHTTPRequestHandler, data: bytes, code: int = _BINARY) -> 
         head += bytes([size])
     else:
         head += (
-            b"\x7e" + struct.pack("!H", size) if size < 65536 else b"\x7f" + struct.pack("!Q", size)
+            b"\x7e" + struct.pack("!H", size)
+            if size < 65536
+            else b"\x7f" + struct.pack("!Q", size)
         )
     request.wfile.write(head + data)
     request.wfile.flush()
@@ -90,7 +98,9 @@ def _feed_frames(request: BaseHTTPRequestHandler, target: IO[bytes]) -> None:
             wide = request.rfile.read(2 if size == 126 else 8)
             size = int.from_bytes(wide, "big")
         mask = request.rfile.read(4)
-        data = bytes(byte ^ mask[n % 4] for n, byte in enumerate(request.rfile.read(size)))
+        data = bytes(
+            byte ^ mask[n % 4] for n, byte in enumerate(request.rfile.read(size))
+        )
         if head[0] & 0x0F == _CLOSE or data[:1] == b"\xff":
             break
         if data[:1] == b"\x00":

@@ -26,7 +26,9 @@ YUGABYTEDB = "PostgreSQL 11.2-YB-2.18.1.0-b0 on x86_64-pc-linux-gnu"
 POSTGRESQL = "PostgreSQL 16.4 (Debian 16.4-1.pgdg120+1) on x86_64-pc-linux-gnu"
 
 
-def spec(nodes: int = 3, copies: int = 3, version: str | None = None, **keys: str) -> ClusterSpec:
+def spec(
+    nodes: int = 3, copies: int = 3, version: str | None = None, **keys: str
+) -> ClusterSpec:
     keys = {"hosts": " ".join(HOSTS), "tls": "off", **keys}
     size = NodeSize(8.0, 2**35, 2**38)
     return ClusterSpec("existing", nodes, copies, size, version=version, existing=keys)
@@ -52,9 +54,14 @@ class Server:
     directory: str | None = None  # hidden from a user who is nobody's, as by a real 15
     tables: str = ""
     settings: dict[str, str] = field(
-        default_factory=lambda: {"checkpoint_timeout": "5min", "shared_buffers": "128MB"}
+        default_factory=lambda: {
+            "checkpoint_timeout": "5min",
+            "shared_buffers": "128MB",
+        }
     )
-    counters: list[dict[str, Any]] = field(default_factory=list)  # of one reading after another
+    counters: list[dict[str, Any]] = field(
+        default_factory=list
+    )  # of one reading after another
     given_process_id: int = 77
 
     @contextmanager
@@ -90,9 +97,13 @@ class Asked:
             return [{"host": host} for host in HOSTS[: self.server.known]]
         if "FROM pg_database" in text:
             name = text.split("'")[-2]
-            return [{"mark": self.server.comments.get(name)}] if name in databases else []
+            return (
+                [{"mark": self.server.comments.get(name)}] if name in databases else []
+            )
         if "FROM pg_tables" in text:
-            return [{"?": 1} for name in databases[self.database] if f"'{name}'" in text]
+            return [
+                {"?": 1} for name in databases[self.database] if f"'{name}'" in text
+            ]
         if "FROM pg_class" in text:
             return [{"?": 1} for _ in databases[self.database]][:1]
         if "FROM pg_settings WHERE name IN ('alloydb" in text or "FROM pg_proc" in text:
@@ -100,7 +111,9 @@ class Asked:
         if text.startswith("CREATE DATABASE"):
             databases[words[2].strip('"')] = set()
         elif text.startswith("COMMENT ON DATABASE"):
-            self.server.comments[words[3].strip('"')] = text.split("'", 1)[1].removesuffix("'")
+            self.server.comments[words[3].strip('"')] = text.split("'", 1)[
+                1
+            ].removesuffix("'")
         elif text.startswith("DROP DATABASE"):
             if self.server.busy:
                 self.server.busy -= 1
@@ -108,15 +121,22 @@ class Asked:
             databases.pop(words[2].strip('"'), None)
             self.server.comments.pop(words[2].strip('"'), None)
         elif "boot_val" in text:
-            return [{"name": name, "setting": is_} for name, is_ in self.server.settings.items()]
+            return [
+                {"name": name, "setting": is_}
+                for name, is_ in self.server.settings.items()
+            ]
         elif "blks_hit" in text:
-            return [self.server.counters.pop(0) if self.server.counters else {"blks_hit": 0}]
+            return [
+                self.server.counters.pop(0) if self.server.counters else {"blks_hit": 0}
+            ]
         elif "pg_backend_pid" in text:
             return [{"id": 77}]
         elif "pg_settings" in text:
             settings = {"fsync": "on", "full_page_writes": "on"}
             settings["synchronous_commit"] = self.server.synchronous_commit
-            return [{"name": name, "setting": value} for name, value in settings.items()]
+            return [
+                {"name": name, "setting": value} for name, value in settings.items()
+            ]
         elif "pg_database_size" in text:
             return [{"bytes": 4096, "buffers": 2**27}]
         elif "AS level" in text:
@@ -165,7 +185,9 @@ def database(server: Server) -> ExistingCluster:
 
 
 @contextmanager
-def running(server: Server, spec: ClusterSpec, progress: Any = None) -> Iterator[Cluster]:
+def running(
+    server: Server, spec: ClusterSpec, progress: Any = None
+) -> Iterator[Cluster]:
     network = Network("net", ())
     with database(server).running(spec, (), network, world(progress)) as cluster:
         yield cluster

@@ -20,7 +20,13 @@ from orchestrator.tiers.dry import DryTier
 from tests.fakes import Log
 
 # The end of a run on the parts below, as it stands in their log.
-DOWN = ["client down", "logs of node-1", "database down", "network down", "disks of premium down"]
+DOWN = [
+    "client down",
+    "logs of node-1",
+    "database down",
+    "network down",
+    "disks of premium down",
+]
 
 
 class FakeTier(DryTier):
@@ -41,12 +47,18 @@ class FakeTier(DryTier):
 
     @contextmanager
     def attached(self, tier: Tier, *rest: Any) -> Iterator[Disks]:
-        with self._log.bracket(f"disks of {tier.name}"), super().attached(tier, *rest) as disks:
+        with (
+            self._log.bracket(f"disks of {tier.name}"),
+            super().attached(tier, *rest) as disks,
+        ):
             yield disks
 
     @contextmanager
     def loading(self, *arguments: Any) -> Iterator[tuple[Volume, ...]]:
-        with self._log.bracket("unlimited disks"), super().loading(*arguments) as volumes:
+        with (
+            self._log.bracket("unlimited disks"),
+            super().loading(*arguments) as volumes,
+        ):
             yield volumes
 
     def lift(self, *_: Any) -> None:
@@ -109,14 +121,18 @@ class FakeGenerator(DryGenerator):
         with self._log.bracket("client"), super().client(*arguments) as client:
             yield client
 
-    def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
+    def load(
+        self, workload: Workload, cluster: Cluster, client: Node, world: World
+    ) -> None:
         self._log.say("load")
 
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
         self._log.say(f"run {load.workload.name}")
         return super().run(load)
 
-    def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
+    def verify(
+        self, workload: Workload, cluster: Cluster, world: World
+    ) -> Mapping[str, Any]:
         self._log.say("verify")
         return super().verify(workload, cluster, world)
 

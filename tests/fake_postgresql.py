@@ -25,7 +25,9 @@ def spec(nodes: int = 1, size: NodeSize = SMOKE, **changes: Any) -> ClusterSpec:
 
 
 def volumes(count: int, restored: bool = False) -> tuple[Volume, ...]:
-    return tuple(Volume(f"vol-{k}", f"/dev/loop{k}", restored) for k in range(1, count + 1))
+    return tuple(
+        Volume(f"vol-{k}", f"/dev/loop{k}", restored) for k in range(1, count + 1)
+    )
 
 
 def by_place(mistakes: Sequence[Mistake]) -> dict[str, str]:
@@ -58,7 +60,9 @@ class Server:
 class Bench:
     def __init__(self, nodes: int) -> None:
         self.engine = FakePlatform(images=[own_images.tag(ROOT, "postgres")])
-        self.engine.said.default_factory = lambda: "LOG:  database system is shut down\n"
+        self.engine.said.default_factory = lambda: (
+            "LOG:  database system is shut down\n"
+        )
         self.clock, self.server = FakeClock(), Server(nodes - 1)
         self.world = fake_world(clock=self.clock, platform=self.engine)
         connect: Any = self.server.session
@@ -67,7 +71,9 @@ class Bench:
 
     def run(self, body: Callable[[Cluster], None] = lambda _cluster: None) -> None:
         disks = volumes(self.nodes)
-        with self.database.running(spec(self.nodes), disks, NETWORK, self.world) as cluster:
+        with self.database.running(
+            spec(self.nodes), disks, NETWORK, self.world
+        ) as cluster:
             body(cluster)
 
     def stops(self) -> list[tuple[Any, ...]]:

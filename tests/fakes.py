@@ -105,7 +105,10 @@ class FakeImages:
     pulled."""
 
     def __init__(
-        self, here: Collection[str], registry: Collection[str], asked: list[tuple[Any, ...]]
+        self,
+        here: Collection[str],
+        registry: Collection[str],
+        asked: list[tuple[Any, ...]],
     ) -> None:
         self.here, self._registry, self._asked = _ids(here), _ids(registry), asked
 
@@ -132,7 +135,11 @@ class FakeImages:
 
 
 def _ids(tags: Collection[str]) -> dict[str, str]:
-    return dict(tags) if isinstance(tags, Mapping) else {tag: f"id of {tag}" for tag in tags}
+    return (
+        dict(tags)
+        if isinstance(tags, Mapping)
+        else {tag: f"id of {tag}" for tag in tags}
+    )
 
 
 class FakeGuard(NobodyElse):
@@ -159,9 +166,14 @@ class FakeContainer:
     ulimits: Mapping[str, str] = field(default_factory=dict)
     host: str = "127.0.0.1"
 
-    def exec(self, argv: Sequence[str], *, timeout_s: float, **how: Unpack[How]) -> Completed:
+    def exec(
+        self, argv: Sequence[str], *, timeout_s: float, **how: Unpack[How]
+    ) -> Completed:
         unsaid: dict[str, Any] = {"env": None, "on_line": None, "user": ""}
-        named = {"timeout_s": timeout_s, "watch": [one.name for one in how.get("watch", ())]}
+        named = {
+            "timeout_s": timeout_s,
+            "watch": [one.name for one in how.get("watch", ())],
+        }
         return self.platform.exec(self.name, argv, **{**unsaid, **how, **named})
 
     def conversation(self, argv: Sequence[str]) -> AbstractContextManager[Conversation]:
@@ -235,12 +247,16 @@ class FakePlatform:
         return cache
 
     @contextmanager
-    def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
+    def network(
+        self, name: str, nodes: int, addresses: Sequence[str] = ()
+    ) -> Iterator[Network]:
         with self._log.bracket("network"):
             yield Network(name, tuple(f"10.0.0.{11 + k}" for k in range(nodes)))
 
     @contextmanager
-    def volume(self, name: str, device: str, fstype: str, placement: str = "") -> Iterator[str]:
+    def volume(
+        self, name: str, device: str, fstype: str, placement: str = ""
+    ) -> Iterator[str]:
         with self._log.bracket("volume"):
             yield name
 
@@ -275,7 +291,9 @@ class FakePlatform:
     def find_containers(self, role: str = "") -> tuple[ContainerEntry, ...]:
         up = [ContainerEntry(name, "", self.state(name)) for name in sorted(self.up)]
         found = [*self.stood.values(), *up]
-        return tuple(one for one in found if not role or self.specs[one.name].role == role)
+        return tuple(
+            one for one in found if not role or self.specs[one.name].role == role
+        )
 
     def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
         self.asked.append(("once", spec.name))
@@ -305,7 +323,9 @@ class FakePlatform:
         return done
 
     @contextmanager
-    def conversation(self, container: str, argv: Sequence[str]) -> Iterator[Conversation]:
+    def conversation(
+        self, container: str, argv: Sequence[str]
+    ) -> Iterator[Conversation]:
         self.talks.append(Talk(container, tuple(argv)))
         yield self.talks[-1]
 
@@ -373,7 +393,10 @@ def transaction_table(rows: Sequence[tuple[float, float, str, int]]) -> pd.DataF
 
 
 def this_machine_has(
-    monkeypatch: pytest.MonkeyPatch, free_bytes: int = 0, memory_bytes: int = 0, cpus: int = 2
+    monkeypatch: pytest.MonkeyPatch,
+    free_bytes: int = 0,
+    memory_bytes: int = 0,
+    cpus: int = 2,
 ) -> None:
     """As if, for the time of a test."""
     facts = replace(LocalMachine().facts(), memory_bytes=memory_bytes, cpus=cpus)

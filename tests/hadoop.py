@@ -48,14 +48,20 @@ def lacking(blocks: int) -> str:
 def pages() -> dict[str, str]:
     """Of a name node and of a data node."""
     synced = json.loads(said("dnconf.json"))["property"]
-    settings = {name: {**synced, "key": name, "value": value} for name, value in _DEFAULTS.items()}
+    settings = {
+        name: {**synced, "key": name, "value": value}
+        for name, value in _DEFAULTS.items()
+    }
     settings[synced["key"]] = synced
     return {
         f"{_JMX}NameNode,name=FSNamesystemState": said("fsns.json"),
         f"{_JMX}NameNode,name=NameNodeInfo": said("nninfo.json"),
         FSCK: said("fsck.txt"),
         ACTIVITY: said("dnact.json"),
-        **{f"/conf?name={name}": json.dumps({"property": of}) for name, of in settings.items()},
+        **{
+            f"/conf?name={name}": json.dumps({"property": of})
+            for name, of in settings.items()
+        },
     }
 
 

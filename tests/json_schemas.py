@@ -38,7 +38,9 @@ class ProfileOfNumbers(records.ProfileYaml):
 class Components(PriceRow):
     """A row's price: currency and region if they are not the list's."""
 
-    model_config = ConfigDict(json_schema_extra=lambda keys: keys["properties"].pop("source"))
+    model_config = ConfigDict(
+        json_schema_extra=lambda keys: keys["properties"].pop("source")
+    )
 
     currency: Text = ""
     region: Text = ""
@@ -56,7 +58,9 @@ FILES: dict[str, Any] = {
     "price-list": PriceListOfRows,
 }
 MECHANISMS = [kind for kind in records.KINDS if kind != records.DRY]
-WORDS = strict_yaml.parse("schema_words.yaml", (TESTS / "schema_words.yaml").read_text())
+WORDS = strict_yaml.parse(
+    "schema_words.yaml", (TESTS / "schema_words.yaml").read_text()
+)
 
 # ------------------------------------------------------------------ what may be written
 
@@ -83,8 +87,13 @@ RATE = text(f"^{DIGITS}({any_case(SIZES)})/[sS]\\s*$")
 LINK_RATE = text(f"^{DIGITS}({any_case(['kbit', 'mbit', 'gbit'])})(/[sS])?\\s*$")
 TIME = text(f"^{DIGITS}(us|µs|ms|s|m|min|h|d|w)\\s*$")
 DIRECTORY = text("^/")
-BARE: list[Json] = [{"type": kind} for kind in ("string", "integer", "number", "boolean")]
-PART: list[Json] = [{"maximum": 100, "minimum": 0, "type": "number"}, text(r"^[0-9.]+\s*%\s*$")]
+BARE: list[Json] = [
+    {"type": kind} for kind in ("string", "integer", "number", "boolean")
+]
+PART: list[Json] = [
+    {"maximum": 100, "minimum": 0, "type": "number"},
+    text(r"^[0-9.]+\s*%\s*$"),
+]
 LIST: Json = {"type": "array"}
 
 # Name of a validator → what may be written where it reads, of what its result may be.
@@ -97,16 +106,24 @@ WRITTEN: dict[str, Callable[[Json], Json]] = {
     "as_text": lambda _: any_of(*BARE),
     "_as_texts": lambda _: any_of(*BARE, {"items": any_of(*BARE), **LIST}),
     "_mechanism": lambda _: {"enum": MECHANISMS, "type": "string"},
-    "bucket_pct": lambda _: any_of({"enum": ["full", "empty"], "type": "string"}, *PART),
+    "bucket_pct": lambda _: any_of(
+        {"enum": ["full", "empty"], "type": "string"}, *PART
+    ),
     # YAML reads a bare `off` as False.
     "_burst_word": lambda _: any_of(
         {"enum": ["full", "empty", "off", "on-demand", False]}, *PART, {"type": "null"}
     ),
     "_absolute": lambda _: DIRECTORY,
     "_data": lambda disks: any_of(disks, DIRECTORY),
-    "_by_node": lambda nodes: any_of(DIRECTORY, nodes["additionalProperties"]["anyOf"][0], nodes),
-    "_one_word": lambda ways: any_of(ways, {"enum": ["copy", "none"], "type": "string"}),
-    "_options": lambda _: any_of({"type": "string"}, {"items": {"type": "string"}, **LIST}),
+    "_by_node": lambda nodes: any_of(
+        DIRECTORY, nodes["additionalProperties"]["anyOf"][0], nodes
+    ),
+    "_one_word": lambda ways: any_of(
+        ways, {"enum": ["copy", "none"], "type": "string"}
+    ),
+    "_options": lambda _: any_of(
+        {"type": "string"}, {"items": {"type": "string"}, **LIST}
+    ),
     "_cited": lambda source: source,
 }
 
@@ -117,18 +134,26 @@ class Generator(GenerateJsonSchema):
         return WRITTEN[read](self.generate_inner(schema["schema"]))
 
     def function_after_schema(self, schema: Any) -> Json:
-        read = getattr(schema["function"]["function"], "__name__", "")  # pydantic's own have none
+        read = getattr(
+            schema["function"]["function"], "__name__", ""
+        )  # pydantic's own have none
         inner = self.generate_inner(schema["schema"])
         return WRITTEN[read](inner) if read in WRITTEN else inner
 
     def union_schema(self, schema: Any) -> Json:
         forms = super().union_schema(schema)
         kinds = [form.get("type") for form in forms.get("anyOf", ())]
-        parameter = kinds == ["integer", "number", "string"]  # and a truth value is a number
+        parameter = kinds == [
+            "integer",
+            "number",
+            "string",
+        ]  # and a truth value is a number
         return {"type": [*kinds, "boolean"]} if parameter else forms
 
     def encode_default(self, dft: Any) -> Any:
-        return super().encode_default(dft.name if isinstance(dft, records.Mechanism) else dft)
+        return super().encode_default(
+            dft.name if isinstance(dft, records.Mechanism) else dft
+        )
 
 
 # ------------------------------------------------------------------ the files
@@ -158,5 +183,6 @@ def tidied(schema: Any, named: bool = False) -> Any:
     return {
         key: tidied(value, key in ("properties", "$defs") and not named)
         for key, value in schema.items()
-        if named or not (key in DROPPED or (key == "default" and value in (None, "", {}, [])))
+        if named
+        or not (key in DROPPED or (key == "default" and value in (None, "", {}, [])))
     }

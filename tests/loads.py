@@ -48,7 +48,9 @@ def build(
         margin_pct=5.0,
         latency_at_pct=latency_at_pct,
     )
-    return Results("test", made, {}, tuple(_run(one, made, figures, failed) for one in made.runs))
+    return Results(
+        "test", made, {}, tuple(_run(one, made, figures, failed) for one in made.runs)
+    )
 
 
 def of_plan(made: Plan, rates: Mapping[str, float]) -> Results:
@@ -57,7 +59,9 @@ def of_plan(made: Plan, rates: Mapping[str, float]) -> Results:
     def figures(run: Run, workload: Workload) -> list[Measurement]:
         return closed(run, rates[workload.name], 1.0)[:1]
 
-    return Results("test", made, {}, tuple(_run(one, made, figures, ()) for one in made.runs))
+    return Results(
+        "test", made, {}, tuple(_run(one, made, figures, ()) for one in made.runs)
+    )
 
 
 def _run(run: Run, made: Plan, figures: Figures, failed: Sequence[str]) -> RunData:
@@ -76,7 +80,9 @@ def _run(run: Run, made: Plan, figures: Figures, failed: Sequence[str]) -> RunDa
     )
     if outcome == "failed":
         return data
-    return replace(data, record=replace(data.record, measurements=tuple(figures(run, workload))))
+    return replace(
+        data, record=replace(data.record, measurements=tuple(figures(run, workload)))
+    )
 
 
 def closed(run: Run, rate_per_s: float, latency_s: float) -> list[Measurement]:
@@ -90,7 +96,9 @@ def closed(run: Run, rate_per_s: float, latency_s: float) -> list[Measurement]:
     ]
 
 
-def flow(run: Run, offered: float, served: float, latency_s: float) -> list[Measurement]:
+def flow(
+    run: Run, offered: float, served: float, latency_s: float
+) -> list[Measurement]:
     """Figures of a run in open loop."""
     return [
         *closed(run, served, latency_s),
@@ -105,7 +113,9 @@ def at_loads(table: Mapping[str, Sequence[tuple[float, float]]]) -> Figures:
     def figures(run: Run, workload: Workload) -> list[Measurement]:
         assert workload.varied is not None
         values = sorted({1.0, 4.0, 16.0, 64.0})
-        rate, latency_s = table[run.profile][values.index(workload.varied.number or 0.0)]
+        rate, latency_s = table[run.profile][
+            values.index(workload.varied.number or 0.0)
+        ]
         return closed(run, rate, latency_s)
 
     return figures

@@ -31,13 +31,20 @@ def page() -> str:
 def _lines(group: Any) -> Iterator[str]:
     yield f'.TH TIERBENCH 1 "" "tierbench {__version__}" "User Commands"'
     yield from (".SH NAME", f"tierbench \\- {escaped(group.help)}", ".SH SYNOPSIS")
-    yield from (".B tierbench", r"\fICOMMAND\fR [\fIOPTION\fR ...] [\fIARGUMENT\fR ...]", ".br")
+    yield from (
+        ".B tierbench",
+        r"\fICOMMAND\fR [\fIOPTION\fR ...] [\fIARGUMENT\fR ...]",
+        ".br",
+    )
     yield from (".B tierbench", r"\fICOMMAND\fR \-\-help", ".SH COMMANDS")
     for panel, names in groupby(COMMANDS, key=lambda name: COMMANDS[name][0]):
         yield f'.SS "{panel}"'
         for name in names:
             yield from _command(f"tierbench {name}", group.loaded(name), group)
-            yield from (".PP", f"Example: \\fB{escaped(f'tierbench {COMMANDS[name][2]}')}\\fR")
+            yield from (
+                ".PP",
+                f"Example: \\fB{escaped(f'tierbench {COMMANDS[name][2]}')}\\fR",
+            )
     yield from (".SH OPTIONS OF ALL COMMANDS", *_options(_common(group)))
     yield from (".SH ENVIRONMENT", *_table("| variable of the environment |"))
     yield from (".SH FILES", ".TP", ".I tierbench.yaml")
@@ -46,7 +53,11 @@ def _lines(group: Any) -> Iterator[str]:
 
 
 def _common(group: Any) -> list[Any]:
-    return [p for p in group.loaded("list").params if p.name in ("quiet", "verbose", "color")]
+    return [
+        p
+        for p in group.loaded("list").params
+        if p.name in ("quiet", "verbose", "color")
+    ]
 
 
 def _command(title: str, command: Any, group: Any) -> Iterator[str]:
@@ -95,7 +106,12 @@ def _plain(markdown: str) -> str:
 
 def escaped(text: str) -> str:
     """As roff wants it: no control at the begin of a line, and what it would change as it is."""
-    text = " ".join(text.split()).replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq")
+    text = (
+        " ".join(text.split())
+        .replace("\\", r"\e")
+        .replace("-", r"\-")
+        .replace("'", r"\(aq")
+    )
     text = re.sub(r"[^\x00-\x7f]", lambda match: f"\\[u{ord(match[0]):04X}]", text)
     return f"\\&{text}" if text.startswith((".", "'")) else text
 

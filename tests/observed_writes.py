@@ -31,8 +31,13 @@ class Writes:
         edges = np.searchsorted(self.times_s, [demand.begin_s, demand.end_s])
         made = int((edges[1] - edges[0]).sum())
         assert made > 2 / EVERY_S, "too few to judge by"
-        assert abs(demand.amounts[WRITES].sum() / made - 1) < of, (demand.amounts[WRITES], made)
-        assert demand.amounts[WRITTEN_BYTES].sum() == BYTES * demand.amounts[WRITES].sum()
+        assert abs(demand.amounts[WRITES].sum() / made - 1) < of, (
+            demand.amounts[WRITES],
+            made,
+        )
+        assert (
+            demand.amounts[WRITTEN_BYTES].sum() == BYTES * demand.amounts[WRITES].sum()
+        )
 
 
 @contextmanager
@@ -42,7 +47,9 @@ def writing(folder: Path) -> Iterator[Writes]:
     with image.open("wb") as file:
         file.truncate(16 * 2**20)
     attach = ["losetup", "--find", "--show", str(image)]
-    path = subprocess.run(attach, capture_output=True, text=True, check=True).stdout.strip()
+    path = subprocess.run(
+        attach, capture_output=True, text=True, check=True
+    ).stdout.strip()
     writes, over = Writes(Path(path).name), threading.Event()
 
     def loop() -> None:

@@ -20,7 +20,10 @@ from tests.fakes import this_machine_has
 # A profile's own files are those of `profile_files`; `machines` stands for all engines elsewhere.
 KINDS: dict[str, dict[str, Any]] = {
     "emulated on Docker": {"profiles": ("premium", "ultra")},
-    "emulated on Kubernetes": {"profiles": ("premium", "ultra"), "platform": "kubernetes"},
+    "emulated on Kubernetes": {
+        "profiles": ("premium", "ultra"),
+        "platform": "kubernetes",
+    },
     "StorageClass": {
         "profiles": ("premium", "ultra"),
         "platform": "kubernetes",
@@ -30,7 +33,10 @@ KINDS: dict[str, dict[str, Any]] = {
     "machines": {"profiles": ("machines.yaml", "machines-2.yaml")},
     "existing": {"profiles": ("existing.yaml", "existing-2.yaml")},
     "BenchBase": {"profiles": ("premium", "ultra"), "generator": "benchbase"},
-    "sysbench-stock": {"profiles": ("premium", "ultra"), "workloads": ("oltp_read_write",)},
+    "sysbench-stock": {
+        "profiles": ("premium", "ultra"),
+        "workloads": ("oltp_read_write",),
+    },
     "disk-matrix": {"profiles": ("premium", "ultra"), "workloads": ("disk-matrix",)},
 }
 # Options of where results go and how they are told, which no plan shows.
@@ -40,7 +46,10 @@ OURS += "laptop: *one}}"
 THEIRS = "{database: existing, replication_factor: 1, existing: {hosts: db.example, user: bench, "
 THEIRS += "password_env: BENCH_PASSWORD}}"
 FILES = {
-    "mounted": ('{type: azure/P15, enforcement: mounted, disks: "/mnt/a-{node}"}', OURS),
+    "mounted": (
+        '{type: azure/P15, enforcement: mounted, disks: "/mnt/a-{node}"}',
+        OURS,
+    ),
     "machines": ("{type: azure/P15, enforcement: mounted, path: /mnt/a}", OURS),
     "existing": ("{enforcement: existing}", THEIRS),
 }
@@ -61,7 +70,13 @@ def profile_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def asked(kind: str, options: Mapping[str, Any]) -> Request:
     return Request(
-        **{"workloads": ("tpcc",), "scale": "smoke", "repetitions": 4, **KINDS[kind], **options}
+        **{
+            "workloads": ("tpcc",),
+            "scale": "smoke",
+            "repetitions": 4,
+            **KINDS[kind],
+            **options,
+        }
     )
 
 
@@ -70,7 +85,9 @@ def planned(request: Request) -> Plan:
 
 
 def told(error: TierbenchError) -> str:
-    return " ".join([error.what, error.advice or "", *map(str, getattr(error, "mistakes", ()))])
+    return " ".join(
+        [error.what, error.advice or "", *map(str, getattr(error, "mistakes", ()))]
+    )
 
 
 def problems(request: Request) -> list[str]:

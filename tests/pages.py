@@ -37,7 +37,9 @@ class Server:
                 pass
 
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        threading.Thread(
+            target=self._server.serve_forever, args=(0.01,), daemon=True
+        ).start()
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
     def close(self) -> None:
@@ -47,7 +49,9 @@ class Server:
 
 def listed(flags: Mapping[str, str]) -> str:
     """The page at FLAGS."""
-    return json.dumps({"flags": [{"name": name, "value": is_} for name, is_ in flags.items()]})
+    return json.dumps(
+        {"flags": [{"name": name, "value": is_} for name, is_ in flags.items()]}
+    )
 
 
 @contextmanager

@@ -14,7 +14,9 @@ from tests.tiers import a_tier
 def a_profile(name: str = "premium", nodes: int = 1) -> Profile:
     tier = a_tier(name, f"Disk {name}", "emulated", iops=100, bytes_per_s=10_000_000)
     size = NodeSize(cpus=1.0, memory_bytes=2**28, disk_bytes=2**30)
-    return Profile(name, "What does it give?", tier, ClusterSpec("postgresql", nodes, nodes, size))
+    return Profile(
+        name, "What does it give?", tier, ClusterSpec("postgresql", nodes, nodes, size)
+    )
 
 
 def a_workload(name: str = "point-select") -> Workload:
@@ -65,12 +67,19 @@ def profile_text(tier: str = TIER, cluster: str = "small") -> str:
 
 
 def disk(
-    text: str, iops: float, bytes_per_s: float, latency_s: float, io_unit: int = 256 * 2**10
+    text: str,
+    iops: float,
+    bytes_per_s: float,
+    latency_s: float,
+    io_unit: int = 256 * 2**10,
 ) -> dict[tuple[str, str], float]:
     """Figures of a disk that holds its limits exactly: rate = min(caps, in flight / latency)."""
     figures = {}
     for cell in disk_matrix.planned({"cells": text}):
-        caps = iops / math.ceil(cell.block_bytes / io_unit), bytes_per_s / cell.block_bytes
+        caps = (
+            iops / math.ceil(cell.block_bytes / io_unit),
+            bytes_per_s / cell.block_bytes,
+        )
         rate = min(*caps, cell.in_flight / latency_s)
         figures["iops", cell.name] = rate
         figures["bytes_per_s", cell.name] = rate * cell.block_bytes

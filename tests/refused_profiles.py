@@ -35,16 +35,28 @@ NO_MACHINE = [
     (profile_text(cluster=cluster_text(cpus="'inf'")), "cluster.node.smoke.cpus"),
     (profile_text(cluster=cluster_text(cpus="'nan'")), "cluster.node.smoke.cpus"),
     (profile_text(cluster=cluster_text(cpus="'1e400'")), "cluster.node.smoke.cpus"),
-    (profile_text(cluster=cluster_text(memory=f"'{NINES}'")), "cluster.node.smoke.memory"),
+    (
+        profile_text(cluster=cluster_text(memory=f"'{NINES}'")),
+        "cluster.node.smoke.memory",
+    ),
     (profile_text(cluster=cluster_text(disk=f"{NINES}GiB")), "cluster.node.smoke.disk"),
     (profile_text(cluster=cluster_text(nodes=f"'{NINES}'")), "cluster.nodes"),
     (profile_text(cluster=cluster_text(cpus=".inf")), "profiles/x.yaml:4:"),
     (profile_text(f"{{iops: {NINES}, throughput: 1MB/s}}"), "profiles/x.yaml:3:"),
     (profile_text(f"{{iops: '{NINES}', throughput: 1MB/s}}"), "tier.iops"),
     (profile_text(f"{{iops: 500, throughput: {NINES}MB/s}}"), "tier.throughput"),
-    (profile_text(f"{{iops: 5, throughput: 1MB/s, read_latency: {NINES}s}}"), "read_latency"),
-    (profile_text("{iops: 5, throughput: 1MB/s, burst_time_scale: 'inf'}"), "burst_time_scale"),
+    (
+        profile_text(f"{{iops: 5, throughput: 1MB/s, read_latency: {NINES}s}}"),
+        "read_latency",
+    ),
+    (
+        profile_text("{iops: 5, throughput: 1MB/s, burst_time_scale: 'inf'}"),
+        "burst_time_scale",
+    ),
     (profile_text("{iops: 5, throughput: 1MB/s, as_of: [1, 2]}"), "tier.as_of"),
     (profile_text(f"{{type: azure/premium-v2, size: {NINES}GiB}}"), "tier.size"),
-    (profile_text(f"{{type: azure/premium-v2, size: 64GiB, burst: '{NINES}'}}"), "tier.burst"),
+    (
+        profile_text(f"{{type: azure/premium-v2, size: 64GiB, burst: '{NINES}'}}"),
+        "tier.burst",
+    ),
 ]

@@ -30,7 +30,9 @@ def main(*places: str) -> None:
             if verb == "take":
                 _take(Path(folder), words[0])
             else:
-                said += map(str, datasets.forget(unmounted(fake_world(cache=Path(folder)))))
+                said += map(
+                    str, datasets.forget(unmounted(fake_world(cache=Path(folder))))
+                )
         except Exception as error:
             said.append(str(error))
             code = getattr(error, "exit_code", EXIT_INTERNAL)

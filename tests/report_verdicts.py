@@ -33,13 +33,73 @@ _V2, _SELECT = "premium-v2", "point-select"
 # profile, workload, scope of latency, n, throughput/s, NOPM, average s, p99 s, CPU %, IOPS, bytes/s
 _Row = tuple[str, str, str, int, float, float | None, float, float, float, float, float]
 _CELLS: tuple[_Row, ...] = (
-    ("premium", "point-select", "all", 2, 1500.0, None, 0.040, 0.100, 41.0, 1098.0, 18e6),
-    ("premium-v2", "point-select", "all", 2, 4300.0, None, 0.014, 0.036, 91.0, 5375.0, 88e6),
-    ("ultra", "point-select", "all", 2, 4200.0, None, 0.0143, 0.037, 92.0, 5390.0, 88.5e6),
+    (
+        "premium",
+        "point-select",
+        "all",
+        2,
+        1500.0,
+        None,
+        0.040,
+        0.100,
+        41.0,
+        1098.0,
+        18e6,
+    ),
+    (
+        "premium-v2",
+        "point-select",
+        "all",
+        2,
+        4300.0,
+        None,
+        0.014,
+        0.036,
+        91.0,
+        5375.0,
+        88e6,
+    ),
+    (
+        "ultra",
+        "point-select",
+        "all",
+        2,
+        4200.0,
+        None,
+        0.0143,
+        0.037,
+        92.0,
+        5390.0,
+        88.5e6,
+    ),
     ("premium-v2", "insert", "all", 2, 600.0, None, 0.0401, 0.098, 91.0, 720.0, 11.8e6),
     ("ultra", "insert", "all", 1, 605.0, None, 0.0397, 0.095, 92.0, 725.0, 11.9e6),
-    ("premium", "tpcc", "new_order", 2, 310.0, 8370.0, 0.108, 0.260, 52.0, 1095.0, 18e6),
-    ("premium-v2", "tpcc", "new_order", 2, 315.0, 8505.0, 0.106, 0.250, 62.0, 2400.0, 39e6),
+    (
+        "premium",
+        "tpcc",
+        "new_order",
+        2,
+        310.0,
+        8370.0,
+        0.108,
+        0.260,
+        52.0,
+        1095.0,
+        18e6,
+    ),
+    (
+        "premium-v2",
+        "tpcc",
+        "new_order",
+        2,
+        315.0,
+        8505.0,
+        0.106,
+        0.250,
+        62.0,
+        2400.0,
+        39e6,
+    ),
     ("ultra", "tpcc", "new_order", 2, 290.0, 7830.0, 0.116, 0.280, 66.0, 2600.0, 43e6),
 )
 
@@ -51,15 +111,45 @@ _ROWS: tuple[tuple[str, str, str, str, float, float, float, VerdictWord, str], .
     (_V2, _SELECT, "throughput_per_s", "all", 187.0, 180.0, 194.0, "better", _BETTER),
     (_V2, _SELECT, "latency_avg_s", "all", -65.0, -66.1, -63.9, "better", _BETTER),
     (_V2, _SELECT, "latency_p99_s", "all", -64.0, -66.0, -62.0, "better", _BETTER),
-    ("ultra", _SELECT, "throughput_per_s", "all", 180.0, 150.0, 210.0, "better", _BETTER),
+    (
+        "ultra",
+        _SELECT,
+        "throughput_per_s",
+        "all",
+        180.0,
+        150.0,
+        210.0,
+        "better",
+        _BETTER,
+    ),
     ("ultra", _SELECT, "latency_avg_s", "all", -64.3, -70.0, -58.0, "better", _BETTER),
     ("ultra", _SELECT, "latency_p99_s", "all", -63.0, -71.0, -55.0, "better", _BETTER),
     (_V2, "tpcc", "nopm", "all", 1.6, -2.1, 4.9, "same", "within ±5 %"),
     (_V2, "tpcc", "latency_avg_s", "new_order", -1.9, -4.4, 0.6, "same", "within ±5 %"),
-    (_V2, "tpcc", "latency_p99_s", "new_order", -3.8, -12.0, 4.5, "inconclusive", _OPEN),
+    (
+        _V2,
+        "tpcc",
+        "latency_p99_s",
+        "new_order",
+        -3.8,
+        -12.0,
+        4.5,
+        "inconclusive",
+        _OPEN,
+    ),
     ("ultra", "tpcc", "nopm", "all", -6.5, -8.5, -4.5, "worse", _BETTER),
     ("ultra", "tpcc", "latency_avg_s", "new_order", 7.4, 5.2, 9.6, "worse", _BETTER),
-    ("ultra", "tpcc", "latency_p99_s", "new_order", 7.7, -9.0, 24.0, "inconclusive", _OPEN),
+    (
+        "ultra",
+        "tpcc",
+        "latency_p99_s",
+        "new_order",
+        7.7,
+        -9.0,
+        24.0,
+        "inconclusive",
+        _OPEN,
+    ),
 )
 _DELTAS = tuple(
     Delta(
@@ -71,7 +161,8 @@ _DELTAS = tuple(
 
 _FEWER_NODES = "1 database node instead of the profile's 3 (this machine has 2 cores)"
 _NOTES = tuple(
-    Note("fewer nodes", _FEWER_NODES, name) for name in ("premium", "premium-v2", "ultra")
+    Note("fewer nodes", _FEWER_NODES, name)
+    for name in ("premium", "premium-v2", "ultra")
 )
 _STAND_IN = Note(
     "fallback database",
@@ -114,9 +205,19 @@ def verdict() -> Verdict:
 
 
 def _cells(row: _Row) -> list[CellSummary]:
-    profile, workload, scope, n, throughput, nopm, average_s, p99_s, cpu_pct, iops, bytes_per_s = (
-        row
-    )
+    (
+        profile,
+        workload,
+        scope,
+        n,
+        throughput,
+        nopm,
+        average_s,
+        p99_s,
+        cpu_pct,
+        iops,
+        bytes_per_s,
+    ) = row
     means = {
         ("throughput_per_s", "all"): throughput,
         ("nopm", "all"): nopm,
@@ -147,7 +248,18 @@ def summary(
     low, high = (mean * 0.98, mean * 1.02) if n > 1 else (None, None)
     values = (mean,) * n
     return CellSummary(
-        profile, workload, metric, scope, unit, direction, n, mean, mean, low, high, values
+        profile,
+        workload,
+        metric,
+        scope,
+        unit,
+        direction,
+        n,
+        mean,
+        mean,
+        low,
+        high,
+        values,
     )
 
 
@@ -171,8 +283,17 @@ def _bottlenecks() -> tuple[Bottleneck, ...]:
 def _decisions() -> tuple[Decision, ...]:
     cheapest = f"{_V2} is the cheapest tier within 5 % of the best throughput"
     worse = Change("throughput_per_s", "all", "throughput", _V2, -63.4, -66.0, -60.7)
-    alike = replace(worse, against="premium", change_pct=173.0, ci_low_pct=154.0, ci_high_pct=194.0)
-    said = ("1,000 transactions/s", "USD", True, "westus2", "2026-01-01", "example price list")
+    alike = replace(
+        worse, against="premium", change_pct=173.0, ci_low_pct=154.0, ci_high_pct=194.0
+    )
+    said = (
+        "1,000 transactions/s",
+        "USD",
+        True,
+        "westus2",
+        "2026-01-01",
+        "example price list",
+    )
     offers = (
         Offer("premium", "not enough", 34.56, 21.96, *said, (worse,), (), 66.0),
         Offer(_V2, "enough", 85.0, 19.74, *said, (alike,), (), 0.0),
@@ -180,7 +301,14 @@ def _decisions() -> tuple[Decision, ...]:
     step = NeighbourTier("premium", -50.44, (worse,))
     return (
         Decision(
-            _SELECT, _V2, cheapest, 85.0, "USD", criterion="throughput", offers=offers, cheaper=step
+            _SELECT,
+            _V2,
+            cheapest,
+            85.0,
+            "USD",
+            criterion="throughput",
+            offers=offers,
+            cheaper=step,
         ),
         Decision("insert", None, "premium has no figures to compare with", None, None),
         Decision("tpcc", "premium", "premium is within 5 % of the best", 34.56, "USD"),
@@ -197,9 +325,22 @@ def _doubts() -> tuple[Doubt, ...]:
             "for absolute figures run on the provider's disks (`enforcement: mounted`)",
         ),
         *(Doubt("fewer nodes", str(note), fewer) for note in _NOTES),
-        Doubt("unsteady throughput", "throughput fell by 7 % over the measured window", drift, 3),
-        Doubt("unsteady throughput", "throughput fell by 9 % over the measured window", drift, 12),
         Doubt(
-            "few transactions", "1,234 transactions are few for a p99", "measure at least 60 s", 8
+            "unsteady throughput",
+            "throughput fell by 7 % over the measured window",
+            drift,
+            3,
+        ),
+        Doubt(
+            "unsteady throughput",
+            "throughput fell by 9 % over the measured window",
+            drift,
+            12,
+        ),
+        Doubt(
+            "few transactions",
+            "1,234 transactions are few for a p99",
+            "measure at least 60 s",
+            8,
         ),
     )

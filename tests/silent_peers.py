@@ -51,7 +51,9 @@ WORKING = {
 
 
 @contextmanager
-def silent(answers: Mapping[str, bytes] | None = None, every_s: float = 0.0) -> Iterator[int]:
+def silent(
+    answers: Mapping[str, bytes] | None = None, every_s: float = 0.0
+) -> Iterator[int]:
     """Yields the port of one that answers requests of these paths (without version and question),
     and is silent after each answer that has no end; to all others at once. `every_s`: sends a byte
     so often."""

@@ -30,7 +30,9 @@ def _on(random: np.random.Generator, seconds: int, on_s: float, share: float) ->
 def _parts(on: Array, off: Array, seconds: int) -> Array:
     edges = np.cumsum(np.ravel(np.column_stack((off, on))))
     spent = np.ravel(np.column_stack((np.cumsum(on) - on, np.cumsum(on))))
-    total = np.interp(np.arange(seconds + 1), np.concatenate(([0.0], edges)), [0.0, *spent])
+    total = np.interp(
+        np.arange(seconds + 1), np.concatenate(([0.0], edges)), [0.0, *spent]
+    )
     return np.asarray(np.diff(total), dtype=float)
 
 
@@ -55,7 +57,9 @@ def _heavy(random: np.random.Generator, seconds: int) -> Array:
 
 def _mixed(random: np.random.Generator, seconds: int) -> Array:
     checkpoints = 3.0 * (np.arange(seconds) % 300 < 20)
-    return np.asarray(1 + 6 * _on(random, seconds, 2.0, 0.05) + checkpoints, dtype=float)
+    return np.asarray(
+        1 + 6 * _on(random, seconds, 2.0, 0.05) + checkpoints, dtype=float
+    )
 
 
 PROCESSES: dict[str, Callable[[np.random.Generator, int], Array]] = {
@@ -67,7 +71,9 @@ PROCESSES: dict[str, Callable[[np.random.Generator, int], Array]] = {
 }
 
 
-def seconds_of(process: str, seed: int, seconds: int = DAY_S, mean: float = 400.0) -> Demand:
+def seconds_of(
+    process: str, seed: int, seconds: int = DAY_S, mean: float = 400.0
+) -> Demand:
     """Its I/Os second by second, of `mean` a second on average."""
     random = np.random.default_rng((seed, list(PROCESSES).index(process)))
     level = PROCESSES[process](random, seconds)

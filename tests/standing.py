@@ -57,7 +57,9 @@ class Engine(FakePlatform):
         if self.refuses == "stand":
             raise RunError("the engine refused")
         options = zip(spec.command[3::2], spec.command[4::2], strict=True)
-        given = {name.removeprefix("--").replace("-", "_"): value for name, value in options}
+        given = {
+            name.removeprefix("--").replace("-", "_"): value for name, value in options
+        }
         self.limits |= {name: float(value) for name, value in given.items()}
         return super().stand(spec)
 
@@ -70,7 +72,11 @@ class Shell:
         self.ran: list[str] = []
 
     def run(
-        self, argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        env: Mapping[str, str] | None = None,
     ) -> Completed:
         self.ran.append(argv[0])
         lines = self._mountinfo.read_text().splitlines()
@@ -78,7 +84,9 @@ class Shell:
             if self.refuses == "fuser":
                 raise UnavailableError("the command fuser is not installed")
             return completed(" 4711", 0, "/mnt/p15:  c\n")
-        if self.refuses.startswith(argv[0]) or (self.refuses == "fuser" and argv[0] == "umount"):
+        if self.refuses.startswith(argv[0]) or (
+            self.refuses == "fuser" and argv[0] == "umount"
+        ):
             return completed("", 32, BUSY)
         if argv[0] == "mount":
             lines.append(f"99 1 7:7 / {argv[-1]} rw,noatime - xfs {argv[-2]} rw")
@@ -108,7 +116,13 @@ class Place:
         self.world: World = replace(made, cache=folder / "cache")
 
     def up(self, **other: Any) -> standing.StandingDisk:
-        asked = {"name": "p15", "at": self.at, "size_bytes": None, "data": None, **other}
+        asked = {
+            "name": "p15",
+            "at": self.at,
+            "size_bytes": None,
+            "data": None,
+            **other,
+        }
         disk = standing.prepared(
             tier="Azure Premium SSD P15", default_bytes=GIB, world=self.world, **asked
         )
@@ -123,7 +137,9 @@ class Place:
         return an_app(self.world.cache, platform, progress=self.world.progress, **given)
 
     def down(self, keep_data: bool = False) -> Path | None:
-        return standing.take_down(standing.named("p15", self.world), self.world, keep_data)
+        return standing.take_down(
+            standing.named("p15", self.world), self.world, keep_data
+        )
 
     def state(self) -> tuple[bool, bool, bool]:
         """Whether there is a container, a mount, an image."""

@@ -29,7 +29,10 @@ def a_tier(
 ) -> Tier:
     """`like`: the kind of disk, if the mechanism has another name."""
     disk = DISKS[more.pop("like", None) or enforcement](enforcement=enforcement)
-    limits, latency = Limits(iops, bytes_per_s), Latencies(read_latency_s, write_latency_s)
+    limits, latency = (
+        Limits(iops, bytes_per_s),
+        Latencies(read_latency_s, write_latency_s),
+    )
     return changed(Tier(name, title, limits, disk, latency), **more)
 
 

@@ -21,10 +21,27 @@ from orchestrator.units import format_bytes, gathered, listed
 MAX_DATA_DIFFERENCE_PCT = 5.0
 MEMORY_TOLERANCE_PCT = 1.0  # a kernel keeps some for itself, and not always as much
 # Of DatabaseFacts.
-_COMPARED: tuple[str, ...] = ("version", "image", "stand_in", "durable", "durability", "execution")
+_COMPARED: tuple[str, ...] = (
+    "version",
+    "image",
+    "stand_in",
+    "durable",
+    "durability",
+    "execution",
+)
 # Words about a tier, not the tier; how its data are put back does not change them.
 _NOT_THE_DISK = frozenset(
-    {"name", "title", "catalog_type", "snapshots", "price", "source", "as_of", "notes", "vm_caps"}
+    {
+        "name",
+        "title",
+        "catalog_type",
+        "snapshots",
+        "price",
+        "source",
+        "as_of",
+        "notes",
+        "vm_caps",
+    }
 )
 _DATA = "data before the run"
 _OF_CLUSTER = (  # which follow from its keys
@@ -47,15 +64,21 @@ def not_known(records: Sequence[Record]) -> tuple[str, ...]:
     """What of clusters that others run could not be compared, because not all of them told it."""
     of_others = [record for record in records if results.of_others(record)]
     told: dict[str, list[Any]] = {
-        "CPUs and memory of the nodes": [_seen(record, "database", "cpus") for record in of_others],
+        "CPUs and memory of the nodes": [
+            _seen(record, "database", "cpus") for record in of_others
+        ],
         "settings": [results.database(record).settings for record in of_others],
     }
-    return tuple(title for title, values in told.items() if any(values) and not all(values))
+    return tuple(
+        title for title, values in told.items() if any(values) and not all(values)
+    )
 
 
 def among(runs: Sequence[RunData]) -> tuple[str, ...]:
     """Differences among runs that should be alike, each once."""
-    phrases = (phrase for run in runs[1:] for phrase in differences(runs[0].record, run.record))
+    phrases = (
+        phrase for run in runs[1:] for phrase in differences(runs[0].record, run.record)
+    )
     return tuple(dict.fromkeys(phrases))
 
 
@@ -65,9 +88,13 @@ def obstacle(runs: Sequence[RunData], factor: str = "") -> str:
     if factor and len({str(run.record.workload.dataset) for run in runs}) > 1:
         allowed = (*allowed, f"{_DATA} ")
     if unlike := [phrase for phrase in among(runs) if not phrase.startswith(allowed)]:
-        return f"the runs differ in more than the {factor or 'tier'}: {'; '.join(unlike)}"
+        return (
+            f"the runs differ in more than the {factor or 'tier'}: {'; '.join(unlike)}"
+        )
     records = [run.record for run in runs]
-    if any(rehearsal.is_rehearsed(record.profile, record.workload) for record in records):
+    if any(
+        rehearsal.is_rehearsed(record.profile, record.workload) for record in records
+    ):
         return rehearsal.WARNING
     return ""
 
@@ -82,7 +109,9 @@ def _allowed(factor: str) -> tuple[str, ...]:
     elif factor == factors.CACHE:
         names += [f"workload's {key}" for key in ("warm", "warmup_s", "warmup_most_s")]
     for key in sizes.KEYS if factor == factors.DATA else (factor,):
-        names += [f"{of} {key}" for of in ("data set's", "workload option", "workload's")]
+        names += [
+            f"{of} {key}" for of in ("data set's", "workload option", "workload's")
+        ]
     of_commits = ("running database's dura",) if factor == factors.WITHOUT else ()
     return (*of_commits, *(f"{name} " for name in names))  # durable, and durability
 
@@ -98,7 +127,10 @@ def _asked(record: Record) -> dict[str, Any]:
     return {
         "database": cluster.database,
         "asked-for version": cluster.version,
-        **{title: getattr(cluster, field) for field, title, *_ in factors.OF_CLUSTER.values()},
+        **{
+            title: getattr(cluster, field)
+            for field, title, *_ in factors.OF_CLUSTER.values()
+        },
         "size of a node": "declared" if cluster.node else "not declared",
         **_titled("setting ", {} if results.of_others(record) else cluster.settings),
         "data set": load.dataset.family,
@@ -114,7 +146,9 @@ def _told(record: Record) -> dict[str, Any]:
     facts, generator = results.database(record), results.generator(record)
     node, names, pooler = record.profile.cluster.node, _COMPARED, None
     seen = {"host": "the machines"}
-    if results.of_others(record):  # own settings follow from the profile, as sizes of nodes do
+    if results.of_others(
+        record
+    ):  # own settings follow from the profile, as sizes of nodes do
         names, pooler = (*_COMPARED, "settings"), "seen" if facts.pooler else "not seen"
         seen["database"] = "the nodes"
     every = {
@@ -126,7 +160,9 @@ def _told(record: Record) -> dict[str, Any]:
         "CPUs per node": node and node.cpus,
         "memory per node": node and node.memory_bytes,
         "connection pooler": pooler,
-        **_titled("running database's ", {name: getattr(facts, name) for name in names}),
+        **_titled(
+            "running database's ", {name: getattr(facts, name) for name in names}
+        ),
         "load generator's version": generator.version,
         "load generator's batching of statements": generator.statements_batched,
         "workload's scripts (hash)": results.identity(record).scripts,
@@ -134,7 +170,11 @@ def _told(record: Record) -> dict[str, Any]:
         _DATA: results.database_before(record).data_bytes,
         **_credit(record),
     }
-    return {title: value for title, value in every.items() if value not in (None, {}, [], set())}
+    return {
+        title: value
+        for title, value in every.items()
+        if value not in (None, {}, [], set())
+    }
 
 
 def _titled(title: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,7 +185,9 @@ def unlike_memory(left: Sequence[float], right: Sequence[float]) -> bool:
     """Whether two lists of bytes, each in order of size, differ by more than kernels explain."""
     most = 1 + MEMORY_TOLERANCE_PCT / 100
     pairs = [sorted(pair) for pair in zip(left, right, strict=False)]
-    return len(left) != len(right) or any(large > small * most for small, large in pairs)
+    return len(left) != len(right) or any(
+        large > small * most for small, large in pairs
+    )
 
 
 def _seen(record: Record, role: str, name: str) -> list[float]:
@@ -164,7 +206,9 @@ def _credit(record: Record) -> dict[str, set[str]]:
     every = (pair for buckets in disks for pair in buckets.items())
     states = gathered((name, str(bucket["state"])) for name, bucket in every)
     return {
-        f"burst credit for {name} at the begin:": set() if "unknown" in known else set(known)
+        f"burst credit for {name} at the begin:": set()
+        if "unknown" in known
+        else set(known)
         for name, known in states.items()
     }
 
@@ -179,14 +223,19 @@ _RULES: Mapping[str, tuple[Callable[[Any, Any], bool], Callable[[Any], str]]] = 
     "memory per node": (ne, format_bytes),
     "memory of ": (unlike_memory, lambda sizes: ", ".join(map(format_bytes, sizes))),
     "`tls` of sessions": (lambda *modes: modes.count("off") == 1, str),
-    _DATA: (lambda *s: max(s) - min(s) > MAX_DATA_DIFFERENCE_PCT / 100 * max(s), format_bytes),
+    _DATA: (
+        lambda *s: max(s) - min(s) > MAX_DATA_DIFFERENCE_PCT / 100 * max(s),
+        format_bytes,
+    ),
     # Of which one is known to have begun on credit and the other without: no tier's difference.
     "burst credit for ": (set.isdisjoint, _any_of),
     "file system": (ne, _any_of),
 }
 
 
-def _leaves(title: str, left: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
+def _leaves(
+    title: str, left: Mapping[str, Any], right: Mapping[str, Any]
+) -> Iterator[str]:
     """`title`: ends in a space, or in the dot after an outer key."""
     for key in dict.fromkeys((*left, *right)):
         first, second = left.get(key), right.get(key)
@@ -200,7 +249,9 @@ def _unlike(title: str, left: Any, right: Any) -> Iterator[str]:
     rules = (rule for begin, rule in _RULES.items() if title.startswith(begin))
     unlike, show = next(rules, (ne, str))
     if unlike(left, right):
-        words = ("not given" if value is None else show(value) for value in (left, right))
+        words = (
+            "not given" if value is None else show(value) for value in (left, right)
+        )
         yield f"{title} {' against '.join(words)}"
 
 
@@ -228,15 +279,26 @@ def _host(campaign: Results) -> Mapping[str, Any]:
     return group(campaign.fingerprint, "host")
 
 
-def unlike_machines(before: Results, after: Results, across: bool = False) -> Iterator[str]:
+def unlike_machines(
+    before: Results, after: Results, across: bool = False
+) -> Iterator[str]:
     """`kernel 6.1 against 6.2`, of all machines if both recorded them; `across`: of any name."""
-    others = [campaign.fingerprint.get("other_machines") for campaign in (before, after)]
+    others = [
+        campaign.fingerprint.get("other_machines") for campaign in (before, after)
+    ]
     rest = others if None not in others else [(), ()]
     first = [_host(campaign) for campaign in (before, after)]
     every = [(host, *(of or ())) for host, of in zip(first, rest, strict=True)]
     names = {} if across else {"hostname": "machine"}
-    for key, title in {**names, **_HARDWARE, "memory_bytes": "memory of the machine"}.items():
-        values = [sorted({machine.get(key) or 0 for machine in each}, key=str) for each in every]
+    for key, title in {
+        **names,
+        **_HARDWARE,
+        "memory_bytes": "memory of the machine",
+    }.items():
+        values = [
+            sorted({machine.get(key) or 0 for machine in each}, key=str)
+            for each in every
+        ]
         if any(0 in each for each in values):
             continue  # one of them does not say it
         of_memory = key == "memory_bytes"
@@ -254,13 +316,19 @@ def changes_of_tier(before: Tier, after: Tier) -> Iterator[str]:
     for key in (key for key in {**disks[0], **disks[1]} if key not in _NOT_THE_DISK):
         values = [disk.get(key) for disk in disks]
         if values[0] != values[1]:
-            short = all(value is None or isinstance(value, (int, float, str)) for value in values)
+            short = all(
+                value is None or isinstance(value, (int, float, str))
+                for value in values
+            )
             words = f" {values[0]} against {values[1]}" if short else ""
             yield f"tier's {key}{words}"
 
 
 def _file_systems(left: Sequence[RunData], right: Sequence[RunData]) -> Iterator[str]:
-    sides = [[results.identity(run.record).file_systems for run in runs] for runs in (left, right)]
+    sides = [
+        [results.identity(run.record).file_systems for run in runs]
+        for runs in (left, right)
+    ]
     systems = [{str(system) for of in side for system in of.values()} for side in sides]
     if all(systems):
         yield from _unlike("file system", *systems)
@@ -271,7 +339,9 @@ def remarks(before: Results, after: Results) -> Iterator[str]:
     both = before, after
     yield from (f"{c.name}: {text}" for c in both for text in results.left_out(c))
     names = [_host(campaign).get("hostname") for campaign in both]
-    if all(names) and names[0] != names[1]:  # compared all the same only if that was asked for
+    if (
+        all(names) and names[0] != names[1]
+    ):  # compared all the same only if that was asked for
         doubt = "what differs between two machines of a kind is in every difference"
         yield f"they were measured on machines of other names ({names[0]} and {names[1]}): {doubt}"
     first, second = map(revision, both)
@@ -280,9 +350,14 @@ def remarks(before: Results, after: Results) -> Iterator[str]:
     elif "with changes" in first:
         yield f"both were measured with changes to tierbench {first}: the changes may differ"
     engines = [campaign.fingerprint.get("engine") for campaign in both]
-    if all(isinstance(engine, Mapping) for engine in engines) and engines[0] != engines[1]:
+    if (
+        all(isinstance(engine, Mapping) for engine in engines)
+        and engines[0] != engines[1]
+    ):
         keys = dict.fromkeys(key for engine in engines for key in engine or ())
-        unlike = [key for key in keys if len({str((e or {}).get(key)) for e in engines}) > 1]
+        unlike = [
+            key for key in keys if len({str((e or {}).get(key)) for e in engines}) > 1
+        ]
         yield f"the container engine was another, or set otherwise: {listed(unlike)} differ"
     sides = [[results.identity(run.record).images for run in c.runs] for c in both]
     images = [gathered(pair for of in side for pair in of.items()) for side in sides]
@@ -300,7 +375,9 @@ def revision(campaign: Results) -> str:
     if not facts.get("revision"):
         return ""
     changed = ", with changes" if facts.get("revision_changed") else ""
-    return f"{facts.get('tierbench', '')} ({str(facts['revision'])[:12]}{changed})".strip()
+    return (
+        f"{facts.get('tierbench', '')} ({str(facts['revision'])[:12]}{changed})".strip()
+    )
 
 
 def _unrecorded(campaign: Results) -> str:
@@ -309,8 +386,12 @@ def _unrecorded(campaign: Results) -> str:
         "the machine": host.get("hostname"),
         "its kernel": host.get("kernel") or not host.get("hostname"),
         "the code revision": campaign.fingerprint.get("revision"),
-        "the load generator's version": all(results.generator(r).version for r in records),
-        "scripts, images and mount options": all("identity" in r.facts for r in records),
+        "the load generator's version": all(
+            results.generator(r).version for r in records
+        ),
+        "scripts, images and mount options": all(
+            "identity" in r.facts for r in records
+        ),
     }
     absent = [what for what, known in recorded.items() if not known]
     text = f"not recorded in {campaign.name}, and so not compared: {listed(absent)}"

@@ -21,7 +21,11 @@ from orchestrator.keys.messages import said
 # reports first: each further comparison is one more chance of a false alarm.
 COMPARED = (
     *((rate, "all") for rate in ("throughput_per_s", "nopm", "payload_bytes_per_s")),
-    *((of, scope) for scope in ("all", "new_order") for of in ("latency_avg_s", "latency_p99_s")),
+    *(
+        (of, scope)
+        for scope in ("all", "new_order")
+        for of in ("latency_avg_s", "latency_p99_s")
+    ),
     ("rebuild_s", "all"),
     *((of, "rebuild") for of in ("throughput_per_s", "latency_p99_s")),
 )
@@ -45,8 +49,12 @@ class Pair:
     ratio: stats.Ratio
     obstacle: str  # why it must not be drawn, or empty
     share: float = 1.0  # of the usual levels, those of its look
-    overload: LatencyOutcome | None = None  # of a side, which decides instead of the figures
-    in_blocks: bool = True  # whether the i-th values of both sides are of one repetition
+    overload: LatencyOutcome | None = (
+        None  # of a side, which decides instead of the figures
+    )
+    in_blocks: bool = (
+        True  # whether the i-th values of both sides are of one repetition
+    )
 
     @property
     def key(self) -> Key:
@@ -70,13 +78,18 @@ class Pair:
 
 
 def pairs(
-    contender: str, workload: str, sides: tuple[Sequence[Measured], Sequence[Measured]], reason: str
+    contender: str,
+    workload: str,
+    sides: tuple[Sequence[Measured], Sequence[Measured]],
+    reason: str,
 ) -> Iterator[Pair]:
     """The comparisons of all figures that runs of both sides have, the baseline's first, without
     an interval; none where there is no change, as a side has no figure or the baseline zero."""
     runs = sum(map(len, sides))
     for key in COMPARED:
-        left, right = (tuple(run[key].value for run in side if key in run) for side in sides)
+        left, right = (
+            tuple(run[key].value for run in side if key in run) for side in sides
+        )
         if not left or not right or sum(left) <= 0:
             continue
         why = reason
@@ -86,7 +99,16 @@ def pairs(
         if min(*left, *right) <= 0:
             why = why or "a run's figure is zero, and a ratio to it has no meaning"
         ratio = stats.ratio_of_all(left, right)
-        yield Pair(contender, workload, metrics.METRICS[key[0]], key[1], left, right, ratio, why)
+        yield Pair(
+            contender,
+            workload,
+            metrics.METRICS[key[0]],
+            key[1],
+            left,
+            right,
+            ratio,
+            why,
+        )
 
 
 def of_runs(
@@ -99,14 +121,27 @@ def of_runs(
     """The comparisons of finished runs, of the repetitions that both sides finished: with an
     interval if there are several."""
     left, right = (
-        {run.record.run.repetition: sound(run.record.measurements) for run in side} for side in runs
+        {run.record.run.repetition: sound(run.record.measurements) for run in side}
+        for side in runs
     )
-    for pair in pairs(contender, workload, (list(left.values()), list(right.values())), obstacle):
-        common = [n for n, run in left.items() if pair.key in run and pair.key in right.get(n, ())]
-        first, second = (tuple(side[n][pair.key].value for n in common) for side in (left, right))
+    for pair in pairs(
+        contender, workload, (list(left.values()), list(right.values())), obstacle
+    ):
+        common = [
+            n
+            for n, run in left.items()
+            if pair.key in run and pair.key in right.get(n, ())
+        ]
+        first, second = (
+            tuple(side[n][pair.key].value for n in common) for side in (left, right)
+        )
         pair = replace(pair, left=first, right=second, share=share)
-        with suppress(ValueError):  # a figure of zero, or no repetition that both finished
-            pair = replace(pair, ratio=stats.ratio_of_means(first, second, pair.confidence))
+        with suppress(
+            ValueError
+        ):  # a figure of zero, or no repetition that both finished
+            pair = replace(
+                pair, ratio=stats.ratio_of_means(first, second, pair.confidence)
+            )
         yield pair
 
 
@@ -114,14 +149,20 @@ def deltas(
     baseline: str, pairs: Sequence[Pair], margin_pct: float, p99_margin_pct: float
 ) -> tuple[Delta, ...]:
     """The verdicts of one family of comparisons: those that are read together."""
-    margins = [margin_pct if pair.metric.percent is None else p99_margin_pct for pair in pairs]
+    margins = [
+        margin_pct if pair.metric.percent is None else p99_margin_pct for pair in pairs
+    ]
     chances = {i: p for i, pair in enumerate(pairs) if (p := pair.chance) is not None}
-    adjusted = dict(zip(chances, stats.adjust_for_many(list(chances.values())), strict=True))
+    adjusted = dict(
+        zip(chances, stats.adjust_for_many(list(chances.values())), strict=True)
+    )
     judged = ((pair, margins[i], adjusted.get(i, 1.0)) for i, pair in enumerate(pairs))
     return tuple(_delta(baseline, *each, len(chances)) for each in judged)
 
 
-def _delta(baseline: str, pair: Pair, margin_pct: float, chance: float, family: int) -> Delta:
+def _delta(
+    baseline: str, pair: Pair, margin_pct: float, chance: float, family: int
+) -> Delta:
     word, reason = verdict(pair, margin_pct, chance, family)
     interval = None if pair.overload else pair.ratio.interval_pct
     return Delta(
@@ -144,7 +185,9 @@ def _delta(baseline: str, pair: Pair, margin_pct: float, chance: float, family: 
     )
 
 
-def verdict(pair: Pair, margin_pct: float, chance: float, family: int) -> tuple[VerdictWord, str]:
+def verdict(
+    pair: Pair, margin_pct: float, chance: float, family: int
+) -> tuple[VerdictWord, str]:
     """The word for one comparison, and why. `chance`: p-value adjusted for `family` comparisons."""
     interval = pair.ratio.interval_pct
     if pair.obstacle:
@@ -159,15 +202,21 @@ def verdict(pair: Pair, margin_pct: float, chance: float, family: int) -> tuple[
     enough = min(len(pair.left), len(pair.right)) >= SAME_LEAST
     told = partial(worded, low=low, high=high, margin=margin_pct)
     if -margin_pct <= narrow[0] and narrow[1] <= margin_pct and enough:
-        return "same", told("same", low=narrow[0], high=narrow[1], level=100 * pair.within)
+        return "same", told(
+            "same", low=narrow[0], high=narrow[1], level=100 * pair.within
+        )
     if low <= 0 <= high and -margin_pct <= low and high <= margin_pct:
         return "inconclusive", told("too few for the same", least=SAME_LEAST)
     if low <= 0 <= high:
         return "inconclusive", told("change or none", more=_more(pair, margin_pct))
     if chance > 1 - stats.CONFIDENCE:
-        return "inconclusive", told("by chance", among=family if pair.in_blocks else "all")
+        return "inconclusive", told(
+            "by chance", among=family if pair.in_blocks else "all"
+        )
     better = (low > 0) == (pair.metric.direction == "higher")
-    return "better" if better else "worse", told("a change", side="above" if low > 0 else "below")
+    return "better" if better else "worse", told(
+        "a change", side="above" if low > 0 else "below"
+    )
 
 
 def _more(pair: Pair, margin_pct: float) -> str:

@@ -137,7 +137,9 @@ class Offer:
     price_region: str
     price_as_of: str
     price_source: str
-    worst: tuple[Change, ...]  # of each criterion, the comparison in which it comes off worst
+    worst: tuple[
+        Change, ...
+    ]  # of each criterion, the comparison in which it comes off worst
     slo: tuple[ObjectiveResult, ...]
     # The least margin at which it would be proven enough, and that of p99 latency; None where
     # nothing is proven in its favour, or with an SLO.
@@ -166,7 +168,9 @@ class Decision:
     reason: str
     monthly_cost: float | None = None
     currency: str | None = None
-    criterion: str = ""  # what decided: a criterion's title, a clause of the SLO, or empty
+    criterion: str = (
+        ""  # what decided: a criterion's title, a clause of the SLO, or empty
+    )
     slo: tuple[str, ...] = ()  # its clauses
     offers: tuple[Offer, ...] = ()  # every tier with figures, from cheap to dear
     dearer: NeighbourTier | None = None  # the steps to the neighbours in price
@@ -174,11 +178,17 @@ class Decision:
     # A tier that would be preferred, or every tier, is neither proven enough nor proven not to be,
     # which more repetitions may change.
     is_open: bool = False
-    cheaper_open: tuple[str, ...] = ()  # tiers that would be preferred to the one named, and open
+    cheaper_open: tuple[
+        str, ...
+    ] = ()  # tiers that would be preferred to the one named, and open
     confidence_pct: float = 90.0  # of all intervals
     with_vms: bool = False  # costs include the machines, as tiers are on unlike ones
-    without_prices: str = ""  # how it was chosen where not all prices could be compared, and why
-    basis: str = ""  # the level, repetitions and windows that its figures rest on, in words
+    without_prices: str = (
+        ""  # how it was chosen where not all prices could be compared, and why
+    )
+    basis: str = (
+        ""  # the level, repetitions and windows that its figures rest on, in words
+    )
 
 
 @dataclass(frozen=True)
@@ -191,7 +201,11 @@ class WithoutWorkload:
     currency: str | None
 
     def __str__(self) -> str:
-        cost = "" if self.monthly_cost is None else f", {self.monthly_cost:,.2f} {self.currency}"
+        cost = (
+            ""
+            if self.monthly_cost is None
+            else f", {self.monthly_cost:,.2f} {self.currency}"
+        )
         return f"Without {self.workload}: {self.tier}{cost}{' a month' if cost else ''}"
 
 
@@ -206,7 +220,9 @@ class ClusterDecision:
     monthly_cost: float | None = None  # as in `Decision`
     currency: str | None = None
     with_vms: bool = False
-    without: tuple[WithoutWorkload, ...] = ()  # the workloads that force this tier, each alone
+    without: tuple[
+        WithoutWorkload, ...
+    ] = ()  # the workloads that force this tier, each alone
 
 
 @dataclass(frozen=True)
@@ -236,8 +252,12 @@ class TierValues:
     per_node: Mapping[str, float] = field(default_factory=dict)  # mean throughput
     laws: tuple[Law, ...] = ()
     peak_per_s: float | None = None  # the highest mean throughput
-    knee: float | None = None  # the least load with nearly as much, if a higher one was measured
-    at_slo: float | None = None  # the highest load proven to meet the latencies of the SLO
+    knee: float | None = (
+        None  # the least load with nearly as much, if a higher one was measured
+    )
+    at_slo: float | None = (
+        None  # the highest load proven to meet the latencies of the SLO
+    )
     at_slo_per_s: float | None = None  # its mean throughput
     stopped: str = ""  # why no higher load is proven
 
@@ -308,7 +328,11 @@ class Estimate:
         """That the clause is met, by the normal distribution of the logarithm."""
         sd = math.log(self.high / self.low) / 2 / T90
         below = NormalDist(math.log(self.value), sd).cdf(math.log(objective.limit))
-        return below if metrics.METRICS[objective.metric].direction == "lower" else 1 - below
+        return (
+            below
+            if metrics.METRICS[objective.metric].direction == "lower"
+            else 1 - below
+        )
 
 
 @dataclass(frozen=True)

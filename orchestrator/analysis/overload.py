@@ -19,16 +19,23 @@ from orchestrator.units import format_quantity, gathered, listed
 
 BEHIND = 0.01  # of what was asked for: less is the queue of a moment
 PER_THREAD = 2  # transactions that a thread may owe without being behind
-_DIGITS = 3  # of the rate: more would claim to know the capacity better than it is known
+_DIGITS = (
+    3  # of the rate: more would claim to know the capacity better than it is known
+)
 
 
 def grew(record: Record) -> tuple[float, float] | None:
     """Offered and served (1/s), if the queue grew by more than BEHIND and PER_THREAD; else None."""
-    offered, served = (results.value_of(record, of) for of in ("offered_per_s", "served_per_s"))
+    offered, served = (
+        results.value_of(record, of) for of in ("offered_per_s", "served_per_s")
+    )
     if offered is None or served is None:
         return None
     owed = (offered - served) * record.workload.measure_s
-    most = max(BEHIND * offered * record.workload.measure_s, PER_THREAD * record.workload.threads)
+    most = max(
+        BEHIND * offered * record.workload.measure_s,
+        PER_THREAD * record.workload.threads,
+    )
     return (offered, served) if owed > most else None
 
 
@@ -60,10 +67,14 @@ def at_a_rate(record: Record) -> bool:
 
 
 def overloaded(record: Record) -> bool:
-    return at_a_rate(record) and any((grew(record), not_begun(record), not_served(record)))
+    return at_a_rate(record) and any(
+        (grew(record), not_begun(record), not_served(record))
+    )
 
 
-def state(runs: Sequence[results.RunData]) -> Literal["serves it", "overloaded", "at times"]:
+def state(
+    runs: Sequence[results.RunData],
+) -> Literal["serves it", "overloaded", "at times"]:
     """Of a tier at one rate. Proven overloaded are two or more runs without exception."""
     behind = [overloaded(run.record) for run in runs]
     if not any(behind):
@@ -109,7 +120,9 @@ def of_workload(runs: Mapping[str, Sequence[results.RunData]]) -> Overload:
         return NO_RATE
     states = {tier: state(of_tier) for tier, of_tier in runs.items()}
     always = tuple(tier for tier, word in states.items() if word == "overloaded")
-    return Overload(True, always, tuple(tier for tier, w in states.items() if w == "at times"))
+    return Overload(
+        True, always, tuple(tier for tier, w in states.items() if w == "at times")
+    )
 
 
 @dataclass(frozen=True)
@@ -122,7 +135,10 @@ class LatencyOutcome:
 
 
 def between(
-    baseline: str, left: Sequence[results.RunData], contender: str, right: Sequence[results.RunData]
+    baseline: str,
+    left: Sequence[results.RunData],
+    contender: str,
+    right: Sequence[results.RunData],
 ) -> LatencyOutcome | None:
     """None where both serve what they were asked for, or nobody asked."""
     overload = of_workload({baseline: left, contender: right})
@@ -157,7 +173,9 @@ def plan_at_same_rate(campaign: results.Results) -> Plan | None:
     tier without capacity is left out, which a note says."""
     first = campaign.plan
     share_pct = first.latency_at_pct
-    if share_pct is None or any(factors.asks(load, "same rate") for load in first.workloads):
+    if share_pct is None or any(
+        factors.asks(load, "same rate") for load in first.workloads
+    ):
         return None
     cells: list[tuple[Workload, list[Profile]]] = []
     notes: list[Note] = []
@@ -169,7 +187,9 @@ def plan_at_same_rate(campaign: results.Results) -> Plan | None:
             if (rate := results.value_of(run.record, "throughput_per_s"))
         )
         text = f"left out of {workload.name} at the same rate, because no run of it found this "
-        left_out = [profile.name for profile in first.profiles if profile.name not in rates]
+        left_out = [
+            profile.name for profile in first.profiles if profile.name not in rates
+        ]
         notes += [Note("other", f"{text}tier's capacity", name) for name in left_out]
         if rates:
             measured = [profile for profile in first.profiles if profile.name in rates]

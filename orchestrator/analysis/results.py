@@ -92,7 +92,9 @@ class Results:
     @cached_property
     def excluded(self) -> Mapping[int, tuple[model.Doubt, ...]]:
         """Finished runs that do not count → the doubts for which they do not."""
-        every = {run.record.run.number: validity.excluding(run.record) for run in self.done}
+        every = {
+            run.record.run.number: validity.excluding(run.record) for run in self.done
+        }
         return {number: doubts for number, doubts in every.items() if doubts}
 
     @cached_property
@@ -115,7 +117,11 @@ class Results:
         if record.outcome == "done":
             return ""
         why = (record.failure or "no reason was recorded").strip().rstrip(".")
-        return f"failed: {why}" if record.outcome == "failed" else f"was {record.outcome}: {why}"
+        return (
+            f"failed: {why}"
+            if record.outcome == "failed"
+            else f"was {record.outcome}: {why}"
+        )
 
 
 # ------------------------------------------------------------------ picking
@@ -157,9 +163,13 @@ def cells(campaign: Results) -> Iterator[CellRuns]:
     for workload in plan.workloads:
         for profile in plan.profiles:
             names = (profile.name, workload.name)
-            planned = tuple(run for run in plan.runs if (run.profile, run.workload) == names)
+            planned = tuple(
+                run for run in plan.runs if (run.profile, run.workload) == names
+            )
             excluded = tuple(run for run in planned if run.number in campaign.excluded)
-            yield CellRuns(profile, workload, planned, finished(campaign, *names), excluded)
+            yield CellRuns(
+                profile, workload, planned, finished(campaign, *names), excluded
+            )
 
 
 def span_s(runs: Iterable[RunData]) -> tuple[float, float] | None:
@@ -198,7 +208,9 @@ def measuring_pct(campaign: Results) -> float | None:
     """The share of a campaign's time, in %, in which its load generators ran: warm-ups and windows
     against all from the first run's begin to the last one's end. None if no run came that far."""
     phases = [phase for run in campaign.runs for phase in run.record.phases]
-    useful_s = sum(phase.duration_s for phase in phases if phase.name in ("warm-up", "measure"))
+    useful_s = sum(
+        phase.duration_s for phase in phases if phase.name in ("warm-up", "measure")
+    )
     begin_s, end_s = span_s(campaign.runs) or (0.0, 0.0)
     return 100 * useful_s / (end_s - begin_s) if useful_s and end_s > begin_s else None
 
@@ -230,12 +242,16 @@ def of_others(record: Record) -> bool:
 
 def left_out(campaign: Results) -> tuple[str, ...]:
     """Files that were cut and are passed over, a phrase each."""
-    return tuple(note.text for note in campaign.plan.notes if note.text.startswith(LEFT_OUT))
+    return tuple(
+        note.text for note in campaign.plan.notes if note.text.startswith(LEFT_OUT)
+    )
 
 
 def value_of(record: Record, metric: str, scope: str = "all") -> float | None:
     """A run's value of a metric, or None if it has none (NaN and infinity count as none)."""
-    values = (m.value for m in record.measurements if (m.metric, m.scope) == (metric, scope))
+    values = (
+        m.value for m in record.measurements if (m.metric, m.scope) == (metric, scope)
+    )
     value = next(values, None)
     return value if value is not None and np.isfinite(value) else None
 
@@ -246,7 +262,9 @@ RATES = ("nopm", "payload_bytes_per_s", "throughput_per_s")
 
 def rate_of(runs: Sequence[RunData]) -> str:
     """The first of `RATES` that runs have."""
-    return next((r for r in RATES if any(value_of(run.record, r) for run in runs)), RATES[-1])
+    return next(
+        (r for r in RATES if any(value_of(run.record, r) for run in runs)), RATES[-1]
+    )
 
 
 def failed_pct(record: Record) -> float | None:
@@ -286,10 +304,14 @@ def in_common(*sides: Sequence[RunData]) -> tuple[list[RunData], ...]:
     """The runs of each side in the repetitions that all sides have, in the order of repetitions."""
     numbers = [{run.record.run.repetition for run in runs} for runs in sides]
     common = set.intersection(*numbers)
-    return tuple([run for run in runs if run.record.run.repetition in common] for runs in sides)
+    return tuple(
+        [run for run in runs if run.record.run.repetition in common] for runs in sides
+    )
 
 
-def objective_values(runs: Sequence[RunData], objective: model.Objective) -> tuple[float, ...]:
+def objective_values(
+    runs: Sequence[RunData], objective: model.Objective
+) -> tuple[float, ...]:
     """As `whole`, of a clause of an SLO: its average of all types together is of the transactions
     that percentiles are of, without TPC-C's Delivery."""
     key = objective.metric, objective.scope
@@ -301,7 +323,9 @@ def objective_values(runs: Sequence[RunData], objective: model.Objective) -> tup
 
 
 def _without_delivery(record: Record, average_s: float) -> float:
-    every, count = (value_of(record, "transactions", scope) for scope in ("all", DELIVERY))
+    every, count = (
+        value_of(record, "transactions", scope) for scope in ("all", DELIVERY)
+    )
     own_s = value_of(record, "latency_avg_s", DELIVERY)
     is_tpcc = value_of(record, "transactions", NEW_ORDER) is not None
     if not is_tpcc or not every or not count or own_s is None or count >= every:
@@ -316,7 +340,9 @@ def by_disk(nodes: Iterable[Node]) -> dict[tuple[str, ...], list[Node]]:
         device = node.device or node.sources.get(model.DISK_DEVICE)
         return (place(node), device) if device else ("", "node", node.name)
 
-    return units.gathered((disk(node), node) for node in nodes if node.role == "database")
+    return units.gathered(
+        (disk(node), node) for node in nodes if node.role == "database"
+    )
 
 
 def place(node: Node) -> str:

@@ -3,8 +3,20 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from orchestrator.analysis import comparability, comparisons, conclusions, overload, results
-from orchestrator.analysis.conclusions import Bottleneck, CellSummary, Decision, Delta, ExcludedRun
+from orchestrator.analysis import (
+    comparability,
+    comparisons,
+    conclusions,
+    overload,
+    results,
+)
+from orchestrator.analysis.conclusions import (
+    Bottleneck,
+    CellSummary,
+    Decision,
+    Delta,
+    ExcludedRun,
+)
 from orchestrator.analysis.decisions import decision, factors
 from orchestrator.analysis.doubts import campaign_checks, kinds
 from orchestrator.analysis.statistics import looks, stats
@@ -29,7 +41,9 @@ def judge(campaign: results.Results) -> conclusions.Verdict:
         baseline=campaign.plan.baseline,
         cells=cells(campaign),
         deltas=changes,
-        bottlenecks=tuple(held_against(bottleneck, decisions) for bottleneck in of_cells),
+        bottlenecks=tuple(
+            held_against(bottleneck, decisions) for bottleneck in of_cells
+        ),
         decisions=decisions,
         doubts=(*doubts, *campaign_checks.noise_floor(changes, floor)),
         missing=missing(campaign),
@@ -44,12 +58,16 @@ def judge(campaign: results.Results) -> conclusions.Verdict:
 def held_against(bottleneck: Bottleneck, decisions: Sequence[Decision]) -> Bottleneck:
     """Without the claim that a faster disk gives nothing, where one is proven to give more."""
     own = [of for of in decisions if of.workload == bottleneck.workload]
-    offers = [offer for of in own for offer in of.offers if offer.tier == bottleneck.profile]
+    offers = [
+        offer for of in own for offer in of.offers if offer.tier == bottleneck.profile
+    ]
     for change in (change for offer in offers for change in offer.worst):
         rate = METRICS[change.metric].direction == "higher"
         if rate and change.ci_high_pct is not None and change.ci_high_pct < 0:
             shown = f"A faster disk does too: against {change.against} {change.words}."
-            return replace(bottleneck, text=bottleneck.text.replace(NO_FASTER_DISK, shown))
+            return replace(
+                bottleneck, text=bottleneck.text.replace(NO_FASTER_DISK, shown)
+            )
     return bottleneck
 
 
@@ -61,7 +79,9 @@ def cells(campaign: results.Results) -> tuple[CellSummary, ...]:
     for cell in results.cells(campaign):
         runs = [results.sound(_figures(run, cpus)) for run in cell.finished]
         metrics = _cell(runs, cell.profile.name, cell.workload.name)
-        summaries += sorted(metrics, key=lambda summary: order.get(summary.metric, len(order)))
+        summaries += sorted(
+            metrics, key=lambda summary: order.get(summary.metric, len(order))
+        )
     return tuple(summaries)
 
 
@@ -71,7 +91,9 @@ def _figures(run: results.RunData, cpus: float | None) -> tuple[Measurement, ...
     return (*run.record.measurements, *sampled, *conservation.figures(run))
 
 
-def _cell(runs: Sequence[results.Measured], profile: str, workload: str) -> Iterator[CellSummary]:
+def _cell(
+    runs: Sequence[results.Measured], profile: str, workload: str
+) -> Iterator[CellSummary]:
     for key in dict.fromkeys(key for run in runs for key in run):
         measured = [run[key] for run in runs if key in run]
         values = tuple(m.value for m in measured)
@@ -101,7 +123,12 @@ def excluded(campaign: results.Results) -> tuple[ExcludedRun, ...]:
     """The finished runs that enter nothing, by the validity rule."""
     every = ((run, campaign.excluded.get(run.number, ())) for run in campaign.plan.runs)
     return tuple(
-        ExcludedRun(r.number, r.profile, r.workload, tuple(f"{d.kind}: {d.text}" for d in doubts))
+        ExcludedRun(
+            r.number,
+            r.profile,
+            r.workload,
+            tuple(f"{d.kind}: {d.text}" for d in doubts),
+        )
         for r, doubts in every
         if doubts
     )
@@ -128,9 +155,16 @@ def _compared(campaign: results.Results, names: Sequence[str]) -> tuple[Delta, .
             contender = results.finished(campaign, name, workload.name)
             if name == plan.baseline or not baseline or not contender:
                 continue
-            sides, obstacle = (baseline, contender), comparability.obstacle([*baseline, *contender])
+            sides, obstacle = (
+                (baseline, contender),
+                comparability.obstacle([*baseline, *contender]),
+            )
             load = overload.between(plan.baseline, baseline, name, contender)
-            for pair in comparisons.of_runs(name, workload.name, sides, obstacle, share):
+            for pair in comparisons.of_runs(
+                name, workload.name, sides, obstacle, share
+            ):
                 decides = load if pair.metric.direction == "lower" else None
                 pairs.append(replace(pair, overload=decides))
-    return comparisons.deltas(plan.baseline, pairs, plan.margin_pct, plan.p99_margin_pct)
+    return comparisons.deltas(
+        plan.baseline, pairs, plan.margin_pct, plan.p99_margin_pct
+    )

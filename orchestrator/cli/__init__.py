@@ -14,9 +14,15 @@ from pathlib import Path
 from orchestrator import IS_CHECKOUT as IS_CHECKOUT
 from orchestrator import PROJECT
 
-OWN = PROJECT if IS_CHECKOUT else Path.cwd()  # where the user's profiles, workloads and results are
-_XDG_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tierbench"
-CACHE = Path(os.environ.get("TIERBENCH_CACHE") or (OWN / ".cache" if IS_CHECKOUT else _XDG_CACHE))
+OWN = (
+    PROJECT if IS_CHECKOUT else Path.cwd()
+)  # where the user's profiles, workloads and results are
+_XDG_CACHE = (
+    Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tierbench"
+)
+CACHE = Path(
+    os.environ.get("TIERBENCH_CACHE") or (OWN / ".cache" if IS_CHECKOUT else _XDG_CACHE)
+)
 RESULTS = OWN / "results"
 REHEARSALS = CACHE / "rehearsals"  # apart from what was measured
 _OWN_FILES = {"profiles": (".yaml",), "workloads": (".yaml", ".lua", ".sql", ".fio")}
@@ -28,7 +34,9 @@ def root() -> Path:
     copy in the cache, named by its content: what was shipped, with the user's own files over it."""
     if IS_CHECKOUT:
         return PROJECT
-    files = {file.relative_to(PROJECT): file for file in PROJECT.rglob("*") if file.is_file()}
+    files = {
+        file.relative_to(PROJECT): file for file in PROJECT.rglob("*") if file.is_file()
+    }
     for folder, endings in _OWN_FILES.items():
         own = (file for file in (OWN / folder).rglob("*") if file.suffix in endings)
         files |= {file.relative_to(OWN): file for file in own if file.is_file()}

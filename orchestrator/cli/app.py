@@ -67,7 +67,9 @@ class App:
     progress: EndingProgress = field(
         default_factory=lambda: ConsoleProgress(LastingConsole(stderr=True))
     )
-    stdin: TextIO = field(default_factory=lambda: sys.stdin)  # of a person, if it is a terminal
+    stdin: TextIO = field(
+        default_factory=lambda: sys.stdin
+    )  # of a person, if it is a terminal
     clock: Clock = field(default_factory=SystemClock)
     shell: Shell = field(default_factory=SystemShell)
     platforms: Callable[[], Platforms] = _all_platforms  # name → what connects
@@ -85,13 +87,17 @@ class App:
     at_end: list[Callable[[int], None]] = field(default_factory=list)
     # Words of options that a person's defaults gave, and where each is from.
     defaults: list[tuple[list[str], str]] = field(default_factory=list)
-    own: Path | None = None if IS_CHECKOUT else OWN  # if the user's files are not in `root`
+    own: Path | None = (
+        None if IS_CHECKOUT else OWN
+    )  # if the user's files are not in `root`
 
     def speak(self, quiet: bool, verbose: bool, color: str, json: bool = False) -> None:
         """How this command says what it does (`options.Told`). UsageError if it is asked for both
         less and more."""
         if quiet and verbose:
-            raise UsageError("--quiet and --verbose are opposites", advice="give one of them")
+            raise UsageError(
+                "--quiet and --verbose are opposites", advice="give one of them"
+            )
         for console in (self.out, self.err):
             console.speak(color, json)
         self.progress.speak(quiet, verbose, color)
@@ -106,10 +112,14 @@ class App:
         """What connects to the platform `name`. UsageError if there is none of that name."""
         known = self.platforms()
         if name not in known:
-            raise UsageError(f"no platform {name!r}", advice=f"there are {' and '.join(known)}")
+            raise UsageError(
+                f"no platform {name!r}", advice=f"there are {' and '.join(known)}"
+            )
         return known[name]
 
-    def connect(self, name: str | None = None, placing: Placing | None = None) -> Platform:
+    def connect(
+        self, name: str | None = None, placing: Placing | None = None
+    ) -> Platform:
         """Where containers run, and on which of its machines. UsageError for an unknown name,
         UnavailableError if it does not answer."""
         return self.connection(name or PLATFORM)(self.clock, placing or Placing())
@@ -118,11 +128,21 @@ class App:
         """The powers for one command, on the platform `name`; raises as `connect` does."""
         platform = self.connect(name, placing)
         scope = f"tierbench-{platform.campaign}"
-        return World(self.clock, self.shell, platform, self.progress, self.cache, self.root, scope)
+        return World(
+            self.clock,
+            self.shell,
+            platform,
+            self.progress,
+            self.cache,
+            self.root,
+            scope,
+        )
 
     def disk_kinds(self) -> dict[str, DiskKind]:
         """The tier mechanisms that a profile may name, each with the kind of its disks."""
-        return {name: mechanism.kind for name, mechanism in self.parts(None).tiers.items()}
+        return {
+            name: mechanism.kind for name, mechanism in self.parts(None).tiers.items()
+        }
 
     def unasked(self) -> tuple[Parts, World]:
         """Parts and powers of a look ahead: no engine is asked, no cluster connected to."""
@@ -133,8 +153,13 @@ class App:
             raise NotAsked("the cluster is not connected to")
 
         parts, answers = self.parts(None), cast(Platform, UnaskedPlatform())
-        known = {**parts.databases, ExistingCluster.name: ExistingCluster(connect=nobody)}
-        world = World(self.clock, self.shell, answers, self.progress, self.cache, self.root)
+        known = {
+            **parts.databases,
+            ExistingCluster.name: ExistingCluster(connect=nobody),
+        }
+        world = World(
+            self.clock, self.shell, answers, self.progress, self.cache, self.root
+        )
         return replace(parts, databases=known), world
 
     @contextmanager
@@ -146,7 +171,10 @@ class App:
 
     @contextmanager
     def at_work(
-        self, name: str | None = None, placing: Placing | None = None, most_s: float | None = None
+        self,
+        name: str | None = None,
+        placing: Placing | None = None,
+        most_s: float | None = None,
     ) -> Iterator[World]:
         """The powers, alone on this machine; everything of ours is removed at the end, which comes
         by `TimeIsUp` after `most_s`."""
@@ -154,7 +182,9 @@ class App:
         host.sign(self.cache, self.machine)
         if self.cache.parent.name == host.PARTS:
             owner, own = host.owner_of(self.cache.parent.parent), self.cache
-            self.progress.note(f"the cache belongs to {owner}: this machine has {own} of it")
+            self.progress.note(
+                f"the cache belongs to {owner}: this machine has {own} of it"
+            )
         world = self.world(name, placing)
         with sweeping(world, self.alone(world.platform), most_s):
             yield world
@@ -176,7 +206,9 @@ def require_writable(cache: Path) -> None:
     """UnavailableError if the cache, or a folder in it, is another user's: `sudo tierbench disk up`
     leaves folders of root."""
     for folder in (cache, *cache.glob("*/")):
-        if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK, effective_ids=True):
+        if folder.is_dir() and not os.access(
+            folder, os.W_OK | os.X_OK, effective_ids=True
+        ):
             what = f"{folder} cannot be written by this user (was it made by `sudo tierbench`?)"
             advice = f"sudo chown -R {os.geteuid()} -- {shlex.quote(str(folder))}"
             raise UnavailableError(what, advice)
@@ -202,7 +234,9 @@ def sweeping(
     logs, and no removal. When a teardown that was asked for by a signal has lasted for
     `teardown_s`, what hangs is given up step by step."""
     # What is ignored stays ignored: `nohup` and shells without a terminal ask for that.
-    heard = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    heard = [
+        number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN
+    ]
     before = {number: signal.getsignal(number) for number in (*heard, signal.SIGALRM)}
     is_down = False
 
@@ -226,7 +260,9 @@ def sweeping(
     def hasten() -> None:
         if not world.carrying_given_up.is_set():
             world.carrying_given_up.set()
-            world.progress.warn("logs and files still there are given up; removing goes on")
+            world.progress.warn(
+                "logs and files still there are given up; removing goes on"
+            )
         if signal.getitimer(signal.ITIMER_REAL)[0] == 0:
             limit()
 
@@ -264,6 +300,8 @@ def _sweep(world: World) -> None:
     try:
         platform.sweep()
         if isinstance(platform, RentsVolumes) and (kept := platform.claims.retained()):
-            world.progress.warn(f"rented and kept, at a cost, until removed: {', '.join(kept)}")
+            world.progress.warn(
+                f"rented and kept, at a cost, until removed: {', '.join(kept)}"
+            )
     except TierbenchError as error:
         world.progress.warn(f"{error.what}; something may stay: {_LOOK}")

@@ -19,7 +19,12 @@ from orchestrator.cli.app import App, TimeIsUp
 from orchestrator.cli.options import Measuring, Request
 from orchestrator.databases import PREFERRED
 from orchestrator.databases.yugabytedb import checklist, image
-from orchestrator.errors import LeftBehindError, TierbenchError, UnavailableError, UsageError
+from orchestrator.errors import (
+    LeftBehindError,
+    TierbenchError,
+    UnavailableError,
+    UsageError,
+)
 from orchestrator.keys.messages import failure
 from orchestrator.model import ClusterSpec, Note, Plan, Profile
 from orchestrator.parts import AUTO
@@ -37,7 +42,9 @@ from orchestrator.tiers.common.emulated import standing
 from orchestrator.units import format_bytes, listed, parse_bytes
 
 _ON_END_S = 600.0  # a command that hangs must not keep the program for ever
-ROOM_BYTES = 512 * 2**20  # a run leaves some ten MB; a table is made beside the one it replaces
+ROOM_BYTES = (
+    512 * 2**20
+)  # a run leaves some ten MB; a table is made beside the one it replaces
 # What figures come from; profiles and workloads of the campaign are in its plan.
 _CODE = ("orchestrator", own_images.FOLDER, "workloads")
 
@@ -60,14 +67,18 @@ def carry_out(app: App, plan: Plan, request: Request) -> Path:
 
 
 @contextmanager
-def _reported(app: App, begun: Callable[[], Path | None], asked: Measuring) -> Iterator[None]:
+def _reported(
+    app: App, begun: Callable[[], Path | None], asked: Measuring
+) -> Iterator[None]:
     """If the block, which carries out the campaign that `begun` tells, is ended by its cost or
     leaves something behind, what finished is reported."""
     try:
         yield
     except TimeIsUp as end:
         folder = begun()
-        ended = failure(UnavailableError, "cost reached", most=asked.max_cost, folder=folder)
+        ended = failure(
+            UnavailableError, "cost reached", most=asked.max_cost, folder=folder
+        )
         _conclude_with(Note("campaign cost", ended.what), folder, app)
         raise ended from end
     except LeftBehindError as left:
@@ -98,11 +109,16 @@ def begun_since_now(results: Path) -> Callable[[], Path | None]:
     return lambda: folder if (folder := newest()) != before else None
 
 
-def ending_with(app: App, command: str, begun: Callable[[], Path | None]) -> Callable[[int], None]:
+def ending_with(
+    app: App, command: str, begun: Callable[[], Path | None]
+) -> Callable[[int], None]:
     """What is to be called with the exit code when the campaign has ended: runs `command`."""
 
     def run(code: int) -> None:
-        told = {"TIERBENCH_EXIT_CODE": str(code), "TIERBENCH_FOLDER": str(begun() or "")}
+        told = {
+            "TIERBENCH_EXIT_CODE": str(code),
+            "TIERBENCH_FOLDER": str(begun() or ""),
+        }
         try:
             done = app.shell.run(["sh", "-c", command], timeout_s=_ON_END_S, env=told)
             if said := (done.out + done.err).strip():
@@ -116,7 +132,12 @@ def ending_with(app: App, command: str, begun: Callable[[], Path | None]) -> Cal
 
 
 def _execute(
-    app: App, plan: Plan, asked: Measuring, world: World, out: Path, begun: Resumption | None = None
+    app: App,
+    plan: Plan,
+    asked: Measuring,
+    world: World,
+    out: Path,
+    begun: Resumption | None = None,
 ) -> Path:
     """Makes the runs; the cache is as small as was asked before them, and after them."""
     host = {**asdict(world.machine.facts()), "python": python_version()}
@@ -151,7 +172,9 @@ def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> 
     require_room(begun.folder, app.cache)
     finished = len(begun.finished)
     share = 1 - finished / len(plan.runs)  # of the time, as far as it can be told
-    rest = replace(plan, estimate_s=plan.estimate_s * share, most_s=costs.most_s(plan) * share)
+    rest = replace(
+        plan, estimate_s=plan.estimate_s * share, most_s=costs.most_s(plan) * share
+    )
     costs.check(rest, asked.max_cost)
     most_s = costs.affordable_s(plan, asked.max_cost)
     app.progress.note(
@@ -172,21 +195,30 @@ def require_room(*folders: Path) -> None:
         there = next(parent for parent in (whole, *whole.parents) if parent.exists())
         if (free_bytes := LocalMachine().free_bytes(str(there))) < ROOM_BYTES:
             free, needed = map(format_bytes, (free_bytes, ROOM_BYTES))
-            raise failure(UnavailableError, "little room", folder=folder, free=free, needed=needed)
+            raise failure(
+                UnavailableError, "little room", folder=folder, free=free, needed=needed
+            )
 
 
 def _told_at_start(plan: Plan, world: World) -> Iterator[Note]:
     """Notes, also said, on each disk that is up beside the campaign and on memory that is short."""
     use = "while something uses it, it takes CPU and disk from here"
-    loads = (f"other load: {disk}; {use}" for disk in standing.reminders(world.platform))
+    loads = (
+        f"other load: {disk}; {use}" for disk in standing.reminders(world.platform)
+    )
     for text in (*loads, *checks.short_memory(plan, world)):
         world.progress.warn(text)
         yield Note("other", text)
 
 
-def fingerprint(app: App, host: Mapping[str, Any], engine: object, world: World) -> dict[str, Any]:
+def fingerprint(
+    app: App, host: Mapping[str, Any], engine: object, world: World
+) -> dict[str, Any]:
     """What ran a campaign, and where. `engine`: the platform's own facts, or why there is none."""
-    code = {"tierbench": __version__, **shell.git_revision(world.root, _CODE, world.shell)}
+    code = {
+        "tierbench": __version__,
+        **shell.git_revision(world.root, _CODE, world.shell),
+    }
     others: dict[str, Any] = {}
     try:
         machines = world.platform.machines()[1:]
@@ -199,7 +231,10 @@ def fingerprint(app: App, host: Mapping[str, Any], engine: object, world: World)
 def command_given(app: App) -> dict[str, str]:
     """The command, as a shell takes it, with what defaults gave it, and where it was given."""
     given = (word for words, _ in app.defaults for word in words)
-    return {"command": shlex.join(("tierbench", *app.words, *given)), "directory": str(Path.cwd())}
+    return {
+        "command": shlex.join(("tierbench", *app.words, *given)),
+        "directory": str(Path.cwd()),
+    }
 
 
 def _that_starts(app: App, plan: Plan, request: Request, world: World) -> Plan:
@@ -213,7 +248,9 @@ def _that_starts(app: App, plan: Plan, request: Request, world: World) -> Plan:
     try:
         checks.check(plan, parts, world)
         checks.prove_start(preferred, parts, world)
-    except Exception as error:  # whatever it is: PostgreSQL is tried before anything ends
+    except (
+        Exception
+    ) as error:  # whatever it is: PostgreSQL is tried before anything ends
         without = plans.make_plan(app, request, str(error))
         for note in without.notes:
             if note.kind == "fallback database":
@@ -222,7 +259,9 @@ def _that_starts(app: App, plan: Plan, request: Request, world: World) -> Plan:
     return plan
 
 
-def calibrate(app: App, profile_name: str, scale: str, thorough: bool, drain: bool) -> Gate:
+def calibrate(
+    app: App, profile_name: str, scale: str, thorough: bool, drain: bool
+) -> Gate:
     """Takes the truth gate of one profile's tier by itself: always measured, kept if it passed."""
     profile = plans.placed(app, profile_name, scale=scale)
     tier = on_nodes(profile, profile.cluster.nodes).tier
@@ -248,7 +287,11 @@ def first_run(
     UsageError if it cannot run there."""
     spec, placing = checklist.spec(version), None
     if profile is not None:
-        spec, platform, placing = _of_profile(profile, version), profile.platform, profile.placing
+        spec, platform, placing = (
+            _of_profile(profile, version),
+            profile.platform,
+            profile.placing,
+        )
     with app.at_work(platform, placing) as world:
         image.obtain(spec, world.platform)
         findings = app.first_run(spec, world)
@@ -266,5 +309,7 @@ def _of_profile(profile: Profile, version: str | None) -> ClusterSpec:
     spec = checklist.spec(cluster.version, own)
     if 0 < len(engines := machines.named(profile)) < spec.nodes:
         names = f"{profile.name} names {listed(engines)}"
-        raise failure(UsageError, "few for the checklist", nodes=spec.nodes, names=names)
+        raise failure(
+            UsageError, "few for the checklist", nodes=spec.nodes, names=names
+        )
     return spec

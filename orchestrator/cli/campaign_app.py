@@ -55,7 +55,9 @@ class CampaignApp(App):
             self.progress.warn(rehearsal.WARNING)
             world = replace(dry.world(), scope="tierbench")
             parts = dry.parts(platform)
-            parts = replace(parts, collectors=tuple(c for c in parts.collectors if c.name == DRY))
+            parts = replace(
+                parts, collectors=tuple(c for c in parts.collectors if c.name == DRY)
+            )
             host = asdict(world.machine.facts())
             facts = campaign.fingerprint(self, host, rehearsal.WARNING, world)
             return experiment.execute(plan, parts, world, request.results, facts)
@@ -69,6 +71,10 @@ class CampaignApp(App):
         loaded, verdict, paths = concluding.conclude(folder, slo, self.cache)
         self.progress.done()
         files = (f"report: {path.resolve()}" for path in (paths.html, paths.markdown))
-        content = json.loads((folder / "verdict.json").read_text()) if self.out.as_json else None
+        content = (
+            json.loads((folder / "verdict.json").read_text())
+            if self.out.as_json
+            else None
+        )
         self.out.show(content, *report.console(loaded, verdict), *files)
         return loaded, verdict

@@ -11,7 +11,13 @@ from rich.markup import escape
 
 from orchestrator.cli.app import App
 from orchestrator.cli.options import takes
-from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE, RunError, UnavailableError, UsageError
+from orchestrator.errors import (
+    EXIT_DONE,
+    EXIT_INCONCLUSIVE,
+    RunError,
+    UnavailableError,
+    UsageError,
+)
 from orchestrator.keys.messages import failure
 from orchestrator.model import Endpoint, Tls, TlsMode
 
@@ -30,7 +36,14 @@ def check(
 
     password = os.environ.get("PGPASSWORD", "")
     endpoint = Endpoint(
-        host, port, port, user, password, database, local_host=host, tls=_tls(os.environ)
+        host,
+        port,
+        port,
+        user,
+        password,
+        database,
+        local_host=host,
+        tls=_tls(os.environ),
     )
     conditions = app.root / "workloads" / "tpcc" / "consistency.sql"
     try:

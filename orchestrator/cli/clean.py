@@ -5,7 +5,13 @@ from collections.abc import Callable, Iterable
 from rich.console import Console
 
 from orchestrator.cli.app import App
-from orchestrator.cli.options import OnlyShowOption, PlacingOption, PlatformOption, YesOption, takes
+from orchestrator.cli.options import (
+    OnlyShowOption,
+    PlacingOption,
+    PlatformOption,
+    YesOption,
+    takes,
+)
 from orchestrator.errors import TierbenchError, UsageError
 from orchestrator.powers import World
 
@@ -41,7 +47,9 @@ def clean(
         raise failed[0]
 
 
-def _each(world: World, out: Console, only_list: bool) -> tuple[bool, list[TierbenchError]]:
+def _each(
+    world: World, out: Console, only_list: bool
+) -> tuple[bool, list[TierbenchError]]:
     """Does each step, or says what it would remove, whatever became of the one before. Returns
     whether there is anything, and the errors."""
     from orchestrator.databases import existing
@@ -60,7 +68,9 @@ def _each(world: World, out: Console, only_list: bool) -> tuple[bool, list[Tierb
             for line in step():
                 nothing = False
                 stays = isinstance(line, MarkedFolder) and line.foreign
-                verb = ("stays: " if stays else "would be removed: ") if only_list else ""
+                verb = (
+                    ("stays: " if stays else "would be removed: ") if only_list else ""
+                )
                 out.print(f"{verb}{line}", soft_wrap=True)
         except TierbenchError as error:
             failed.append(error)

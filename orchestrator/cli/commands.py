@@ -32,7 +32,9 @@ def _help_of(place: str) -> str:
     """What a command or a group says of itself, read where it is written: nothing is imported."""
     module, _, name = place.partition(".")
     source = (Path(__file__).parent / f"{module}.py").read_text()
-    said = re.search(rf'^(?:def {name}\(.*?""|{name} = .*?help=)"(.+?)"', source, re.M | re.S)
+    said = re.search(
+        rf'^(?:def {name}\(.*?""|{name} = .*?help=)"(.+?)"', source, re.M | re.S
+    )
     return " ".join(said[1].split()) if said else ""
 
 
@@ -45,7 +47,9 @@ class LazyGroup(TyperGroup):
         for name, (_, place, _) in COMMANDS.items():
             if place != "main":
                 self.commands[name] = TyperCommand(name, help=_help_of(place))
-        self.commands = {name: self._placed(name, self.commands[name]) for name in COMMANDS}
+        self.commands = {
+            name: self._placed(name, self.commands[name]) for name in COMMANDS
+        }
 
     def _placed(self, name: str, command: Any) -> Any:
         command.rich_help_panel, _, example = COMMANDS[name]
@@ -54,7 +58,9 @@ class LazyGroup(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """`help COMMAND` is `COMMAND --help`."""
-        return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args)
+        return super().parse_args(
+            ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args
+        )
 
     def loaded(self, name: str) -> Any:
         """The command of this name, whose module is imported now. KeyError if there is none."""

@@ -19,7 +19,9 @@ def completing(known: Callable[[Context], Iterable[str]]) -> Callable[..., list[
     def complete(ctx: Context, incomplete: str) -> list[str]:
         *given, begun = re.split(r"[\s,]", incomplete)
         before = incomplete.removesuffix(begun)
-        return [before + n for n in known(ctx) if n.startswith(begun) and n not in given]
+        return [
+            before + n for n in known(ctx) if n.startswith(begun) and n not in given
+        ]
 
     return complete
 
@@ -28,26 +30,37 @@ def among(names: str, what: str, *declared: str, **more: Any) -> Any:
     """An option of typer whose help says the names that it may have; these are completed."""
     known = names.split(", ")
     return Option(
-        *declared, help=f"{names}: {what}", autocompletion=completing(lambda _: known), **more
+        *declared,
+        help=f"{names}: {what}",
+        autocompletion=completing(lambda _: known),
+        **more,
     )
 
 
 def _files(folder: str) -> Callable[..., list[str]]:
-    return completing(lambda _: sorted(file.stem for file in (root() / folder).glob("*.yaml")))
+    return completing(
+        lambda _: sorted(file.stem for file in (root() / folder).glob("*.yaml"))
+    )
 
 
 def _rows(_: Context) -> Iterator[str]:
     """Types and sizes of the catalog by how its files are indented, as YAML takes a second."""
     for file in sorted((root() / "profiles/catalog").glob("*.yaml")):
         types = file.read_text().partition("\ntypes:\n")[2]
-        for kind, sizes in re.findall(r"^  (\w[\w.-]*):\n((?:    .*\n|\n)*)", types, re.M):
-            own = re.findall(r"^      (\w[\w.-]*):", sizes.partition("    sizes:\n")[2], re.M)
+        for kind, sizes in re.findall(
+            r"^  (\w[\w.-]*):\n((?:    .*\n|\n)*)", types, re.M
+        ):
+            own = re.findall(
+                r"^      (\w[\w.-]*):", sizes.partition("    sizes:\n")[2], re.M
+            )
             yield from (f"{file.stem}/{name}" for name in (kind, *own))
 
 
 def _campaigns(ctx: Context) -> Iterable[str]:
     """Folders, the newest first, and names of baselines."""
-    return dict.fromkeys(["latest", *(folder.name for folder in _folders(ctx)), *_baselines(ctx)])
+    return dict.fromkeys(
+        ["latest", *(folder.name for folder in _folders(ctx)), *_baselines(ctx)]
+    )
 
 
 def _unfinished(ctx: Context) -> Iterator[str]:

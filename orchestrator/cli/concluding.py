@@ -41,14 +41,24 @@ def judged(folder: Path, objectives: str | None = None) -> tuple[Results, Verdic
     """Results and verdict, of which nothing is written."""
     campaign = store.load(folder)
     workloads = slo.applied(campaign.plan.workloads, objectives, reading.SLO)
-    plan, so_far = replace(campaign.plan, workloads=workloads), dict(_so_far(campaign, folder))
-    campaign = replace(campaign, plan=plan, so_far=so_far, checksum=store.checksum(folder))
+    plan, so_far = (
+        replace(campaign.plan, workloads=workloads),
+        dict(_so_far(campaign, folder)),
+    )
+    campaign = replace(
+        campaign, plan=plan, so_far=so_far, checksum=store.checksum(folder)
+    )
     return campaign, judge(campaign)
 
 
-def _so_far(campaign: Results, folder: Path) -> Iterator[tuple[int, tuple[model.Measurement, ...]]]:
+def _so_far(
+    campaign: Results, folder: Path
+) -> Iterator[tuple[int, tuple[model.Measurement, ...]]]:
     """Of unfinished runs that measure points by themselves, and whose limits nobody changed."""
-    finished, generators = {data.record.run.number for data in campaign.done}, load_generators()
+    finished, generators = (
+        {data.record.run.number for data in campaign.done},
+        load_generators(),
+    )
     for run in campaign.plan.runs:
         workload, own = campaign.plan.workload(run.workload), folder / "runs" / run.slug
         generator = generators.get(workload.generator)

@@ -42,7 +42,9 @@ _ANY_WIDTH = 100_000  # of what no person reads off a screen
 def plain(text: str) -> str:
     """Without passwords, and with control characters as text: those of a database's log could
     retitle a terminal, or make it answer."""
-    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", hidden(text.replace("\r\n", "\n")))
+    return _CONTROL.sub(
+        lambda match: f"\\x{ord(match[0]):02x}", hidden(text.replace("\r\n", "\n"))
+    )
 
 
 class LastingConsole(Console):
@@ -85,7 +87,11 @@ def _fields(value: Any) -> Any:
     """Of an error what it says, of a record its fields, of a path its text."""
     if not isinstance(value, TierbenchError):
         return getattr(value, "__dict__", str(value))
-    said = {"what": value.what, "mistakes": getattr(value, "mistakes", ()), "advice": value.advice}
+    said = {
+        "what": value.what,
+        "mistakes": getattr(value, "mistakes", ()),
+        "advice": value.advice,
+    }
     return {**said, "exit_code": value.exit_code}
 
 
@@ -98,13 +104,19 @@ def table(
 ) -> Table:
     """A table without lines; columns of `whole` are never broken over lines. Texts of `rows` are
     shown as they are."""
-    drawn = Table(box=None, pad_edge=False, title_justify="left", caption_justify="left", **more)
+    drawn = Table(
+        box=None, pad_edge=False, title_justify="left", caption_justify="left", **more
+    )
     for column in columns:
         side: JustifyMethod = "right" if column in right else "left"
         no_wrap, width = column in whole, len(column)
-        drawn.add_column(column, justify=side, overflow="fold", no_wrap=no_wrap, min_width=width)
+        drawn.add_column(
+            column, justify=side, overflow="fold", no_wrap=no_wrap, min_width=width
+        )
     for row in rows:
-        drawn.add_row(*(escape(cell) if isinstance(cell, str) else cell for cell in row))
+        drawn.add_row(
+            *(escape(cell) if isinstance(cell, str) else cell for cell in row)
+        )
     return drawn
 
 
@@ -117,7 +129,9 @@ class ConsoleProgress:
         self._status: Status | None = None
         self._run = ""
         self._due_s: float | None = None
-        self._told_s: dict[str, float] = {}  # off a terminal: step without numbers → when
+        self._told_s: dict[
+            str, float
+        ] = {}  # off a terminal: step without numbers → when
 
     def speak(self, quiet: bool, verbose: bool, color: str) -> None:
         self._quiet, self._verbose = quiet, verbose
@@ -163,7 +177,9 @@ class ConsoleProgress:
     def _line(self, text: str, before: str = "") -> None:
         if self._quiet and not before:
             return
-        time_of_day = "" if self._console.is_terminal else time.strftime("%Y-%m-%d %H:%M:%S ")
+        time_of_day = (
+            "" if self._console.is_terminal else time.strftime("%Y-%m-%d %H:%M:%S ")
+        )
         shown = f"{time_of_day}{before}{escape(text)}"
         _in_vain(lambda: self._console.print(shown, soft_wrap=bool(time_of_day)))
 

@@ -28,21 +28,38 @@ def of_file(program: Any, file: Path = FILE) -> dict[str, Any]:
         return {}
     if file.stat().st_uid not in (0, os.geteuid(), int(os.environ.get("SUDO_UID", 0))):
         what = f"{file} belongs to another user, who could have a command run as you (`on-end`)"
-        raise UsageError(what, advice="make it yours, or give the command in another folder")
+        raise UsageError(
+            what, advice="make it yours, or give the command in another folder"
+        )
     from orchestrator.keys.strict_yaml import parse, raise_all, unknown, with_line
     from orchestrator.planning.project_files import read_text
 
     commands = [program.loaded(name) for name in program.commands]
-    members = [each for c in commands for each in getattr(c, "commands", {"": c}).values()]
-    known = {p.name.replace("_", "-"): p for m in members for p in m.params if p.opts[0][0] == "-"}
-    (where, text), wrong, values = read_text(file, Path()), list[Mistake](), dict[str, Any]()
+    members = [
+        each for c in commands for each in getattr(c, "commands", {"": c}).values()
+    ]
+    known = {
+        p.name.replace("_", "-"): p
+        for m in members
+        for p in m.params
+        if p.opts[0][0] == "-"
+    }
+    (where, text), wrong, values = (
+        read_text(file, Path()),
+        list[Mistake](),
+        dict[str, Any](),
+    )
     for key, value in parse(where, text).items():
         words = [str(item) for item in (value if isinstance(value, list) else [value])]
         if key not in known:
-            what = unknown("option", str(key), known, "`tierbench COMMAND --help` shows them")
+            what = unknown(
+                "option", str(key), known, "`tierbench COMMAND --help` shows them"
+            )
             wrong.append(Mistake(f"{where}: {key}", what))
         elif value is None or isinstance(value, dict):
-            wrong.append(Mistake(f"{where}: {key}", "expected a value, or a list of values"))
+            wrong.append(
+                Mistake(f"{where}: {key}", "expected a value, or a list of values")
+            )
         else:
             flag = value if isinstance(value, bool) else " ".join(words)
             values[key.replace("-", "_")] = words if known[key].multiple else flag
@@ -55,9 +72,14 @@ def told(context: Any) -> list[tuple[list[str], str]]:
     and where it is from."""
     said = []
     for option in context.command.params if context else ():
-        where = {"ENVIRONMENT": f"{PREFIX}_{option.name.upper()}", "DEFAULT_MAP": str(FILE)}
+        where = {
+            "ENVIRONMENT": f"{PREFIX}_{option.name.upper()}",
+            "DEFAULT_MAP": str(FILE),
+        }
         source = getattr(context.get_parameter_source(option.name), "name", "")
-        value = context.params.get(option.name, True)  # of one that is refused there is none
+        value = context.params.get(
+            option.name, True
+        )  # of one that is refused there is none
         if source in where and value is not False:
             values = value if isinstance(value, list | tuple) else [value]
             words = [word for each in values for word in (option.opts[0], str(each))]

@@ -66,7 +66,9 @@ def up(
         app.progress.step(f"putting up {wanted.name}: {limits.title}", 5)
         measured = standing_disks.put_up(wanted, limits, gate, world)
     app.progress.done()
-    app.out.print(f"{limits.title}, {format_bytes(wanted.size_bytes)}, is up at {wanted.at}")
+    app.out.print(
+        f"{limits.title}, {format_bytes(wanted.size_bytes)}, is up at {wanted.at}"
+    )
     app.out.print(f"`tierbench disk down {wanted.name}` takes it down")
     if measured is not None:
         app.out.print(TableView(gate_table(measured)))
@@ -106,7 +108,9 @@ def down(
         lost = ", ".join(own)
         if not app.stdin.isatty():
             raise failure(UsageError, "data would go", disks=lost)
-        app.confirm(f"The data of {lost} will be removed (--keep-data keeps them). Go on?")
+        app.confirm(
+            f"The data of {lost} will be removed (--keep-data keeps them). Go on?"
+        )
     stayed: list[TierbenchError] = []
     for known in disks:
         try:
@@ -137,7 +141,9 @@ def record(
 
     file = out_file or Path("recorded-disk.json")
     if file.exists() or not file.absolute().parent.is_dir():
-        why = "exists already" if file.exists() else "is in a folder that does not exist"
+        why = (
+            "exists already" if file.exists() else "is in a folder that does not exist"
+        )
         raise failure(UsageError, "no file to record", file=file, why=why)
     effort = recording.QUICK if quick else recording.RecordingEffort()
     effort = replace(effort, hold_s=60 * burst_minutes)
@@ -148,7 +154,9 @@ def record(
     app.progress.done()
     for line in standing_disks.recorded_in_words(recorded):
         app.out.print(line)
-    written = f"written: {file} (in a profile beside it: `tier: {{recorded: {file.name}}}`)"
+    written = (
+        f"written: {file} (in a profile beside it: `tier: {{recorded: {file.name}}}`)"
+    )
     app.out.print(written, soft_wrap=True)
 
 
@@ -161,7 +169,9 @@ def show(app: App) -> None:
 
     world = app.world()
     disks = standing_disks.listed(standing.standing_disks(world), world)
-    app.out.show(disks, standing_disks.table(disks) if disks else "no disk was put up here")
+    app.out.show(
+        disks, standing_disks.table(disks) if disks else "no disk was put up here"
+    )
 
 
 @disk.command(name="set")
@@ -192,7 +202,9 @@ def limits_in(words: Sequence[str]) -> dict[str, float]:
     return limits
 
 
-def print_limits(changes: Mapping[str, float], enforced: Mapping[str, float], app: App) -> None:
+def print_limits(
+    changes: Mapping[str, float], enforced: Mapping[str, float], app: App
+) -> None:
     """Prints what the disk enforces now of each limit that was changed."""
     for limit, value in changes.items():
         app.out.print(f"{limit} = {enforced.get(limit, value):.15g}")

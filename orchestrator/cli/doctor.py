@@ -25,9 +25,16 @@ class _Examines(Protocol):
 
 def show(app: App, platform: str | None, placing: model.Placing | None) -> int:
     """Prints what there is and what is missing; returns the exit code."""
-    marks = {True: "[green]ok     [/]", False: "[red]missing[/]", None: "[yellow]open   [/]"}
+    marks = {
+        True: "[green]ok     [/]",
+        False: "[red]missing[/]",
+        None: "[yellow]open   [/]",
+    }
     findings = examine(app, platform, placing)
-    lines = (f"{marks[each.ok]} {escape(f'{each.subject}: {each.text}')}" for each in findings)
+    lines = (
+        f"{marks[each.ok]} {escape(f'{each.subject}: {each.text}')}"
+        for each in findings
+    )
     app.out.show(findings, *lines)
     missing = any(finding.ok is False for finding in findings)
     return errors.EXIT_UNAVAILABLE if missing else errors.EXIT_DONE
@@ -37,7 +44,11 @@ def show_first_run(
     app: App, version: str | None, platform: str | None, profile: model.Profile | None
 ) -> int:
     """Goes through YugabyteDB's checklist, printing each finding; returns the exit code."""
-    marks = {"confirmed": "[green]", "not confirmed": "[red]", "could not be looked at": "[yellow]"}
+    marks = {
+        "confirmed": "[green]",
+        "not confirmed": "[red]",
+        "could not be looked at": "[yellow]",
+    }
     findings = []
     for finding in campaign.first_run(app, version, platform, profile, app.results):
         app.progress.done()
@@ -93,11 +104,17 @@ def examine(
     if not machine.exists("/proc/pressure/io"):
         pressure = "not in this kernel (psi=1 turns it on): runs do without"
     return (
-        Finding("processors", True, f"{facts.cpus} (all nodes and the client share them)"),
+        Finding(
+            "processors", True, f"{facts.cpus} (all nodes and the client share them)"
+        ),
         Finding("memory", True, format_bytes(facts.memory_bytes)),
         Finding("free space for disks", True, f"{format_bytes(free)} at {app.cache}"),
         _device("/dev/fuse", machine, "emulated disks need FUSE: `modprobe fuse`"),
-        _device("/dev/loop-control", machine, "emulated disks need loop devices: `modprobe loop`"),
+        _device(
+            "/dev/loop-control",
+            machine,
+            "emulated disks need loop devices: `modprobe loop`",
+        ),
         Finding("pressure stall information", True, pressure),
         *docker,
     )

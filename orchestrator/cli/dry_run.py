@@ -38,7 +38,10 @@ def show(app: App, plan: Plan, max_cost: str | None = None) -> int:
         costs.check(plan, max_cost)
     except errors.UsageError as error:
         ahead = replace(ahead, problems=(*ahead.problems, error))
-    planned = {"plan": asdict(plan, dict_factory=in_layout), "never_checked": NEVER_CHECKED}
+    planned = {
+        "plan": asdict(plan, dict_factory=in_layout),
+        "never_checked": NEVER_CHECKED,
+    }
     cost = {"campaign_cost": costs.total(ahead.rented)}  # currency → amount
     app.out.show({**planned, **vars(ahead), **cost}, *_parts(plan, ahead))
     if any(isinstance(problem, errors.UsageError) for problem in ahead.problems):
@@ -51,7 +54,9 @@ def _parts(plan: Plan, ahead: Forecast) -> Iterator[RenderableType]:
     yield f"[bold]{escape(plan.name)}[/bold]: {runs}, {spoken(plan)}"
     for repetition, of_round in groupby(plan.runs, key=lambda run: run.repetition):
         loads = groupby(of_round, key=lambda run: run.workload)
-        said = "; ".join(f"{load}: {', '.join(run.profile for run in of)}" for load, of in loads)
+        said = "; ".join(
+            f"{load}: {', '.join(run.profile for run in of)}" for load, of in loads
+        )
         yield escape(f"  round {repetition}: {said}")
     columns: tuple[str, ...] = "Workload", "Data set", "Threads", "Warm-up", "Measured"
     columns += (*([_TRIALS] if _confirms(plan) else []), "A run", "Runs", "All")
@@ -70,14 +75,18 @@ def _parts(plan: Plan, ahead: Forecast) -> Iterator[RenderableType]:
         columns = "Tier", "What", "Where", "Needed", "There"
         yield _table(columns, rows=_space(ahead), title="Space, at most")
     columns = "Tier", "Disk", "Database", "Disks", "A month at list price"
-    bought = "disks and machines" if any(cost.with_vms for cost in ahead.costs) else "disks"
+    bought = (
+        "disks and machines" if any(cost.with_vms for cost in ahead.costs) else "disks"
+    )
     caption = f"what buying the {bought} would cost{'' if ahead.rented else '; nothing is rented'}"
     yield _table(columns, rows=_costs(plan, ahead), title="Tiers", caption=caption)
     if ahead.rented:
         sums = costs.total_in_words(ahead.rented) or "not known"
         caption = f"in all {sums}; {costs.MAX_COST} refuses what is more"
         columns = "Rented", "For at most", "At list price"
-        yield _table(columns, rows=_rented(ahead), title="The campaign itself", caption=caption)
+        yield _table(
+            columns, rows=_rented(ahead), title="The campaign itself", caption=caption
+        )
     yield from _checks(ahead)
     yield "Nothing was started."
 
@@ -130,10 +139,15 @@ def _costs(plan: Plan, ahead: Forecast) -> Iterator[Sequence[str]]:
     for cost in ahead.costs:
         profile, price, text = plan.profile(cost.profile), cost.price, "not known"
         if price is not None and cost.monthly is not None:
-            text = f"{cost.monthly:,.2f} {price.currency} ({price.region}, {price.as_of})"
+            text = (
+                f"{cost.monthly:,.2f} {price.currency} ({price.region}, {price.as_of})"
+            )
         on_vm = f" on {profile.cluster.vm}" if cost.with_vms else ""
         what, cluster = f"{profile.tier.title}{on_vm}", profile.cluster
-        own = [cluster.database, *(["client beside"] if cluster.client == "beside" else [])]
+        own = [
+            cluster.database,
+            *(["client beside"] if cluster.client == "beside" else []),
+        ]
         if rate := cluster.network_bytes_per_s:
             own.append(f"network {units.format_link_rate(rate)}")
         database = ", ".join(own)
@@ -142,7 +156,9 @@ def _costs(plan: Plan, ahead: Forecast) -> Iterator[Sequence[str]]:
 
 def _rented(ahead: Forecast) -> Iterator[Sequence[str]]:
     for item in ahead.rented:
-        amount = f"{item.amount:,.2f} {item.price.currency}" if item.price else "not known"
+        amount = (
+            f"{item.amount:,.2f} {item.price.currency}" if item.price else "not known"
+        )
         yield item.title, units.format_seconds(3600 * item.hours), amount
 
 

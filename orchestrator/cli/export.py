@@ -29,7 +29,9 @@ def report(
         app.show(folder)
         return
     if app.out.as_json:
-        raise errors.UsageError("--json, --brief and --markdown are forms of one answer: give one")
+        raise errors.UsageError(
+            "--json, --brief and --markdown are forms of one answer: give one"
+        )
     from orchestrator.cli.concluding import judged
     from orchestrator.report import for_the_ticket
 
@@ -58,7 +60,9 @@ def _write(text: str, output: Path | None) -> None:
         try:
             output.write_bytes(text.encode("utf-8"))
         except OSError as error:
-            raise errors.UnavailableError(f"{output} cannot be written: {error}") from error
+            raise errors.UnavailableError(
+                f"{output} cannot be written: {error}"
+            ) from error
         return
     sys.stdout.buffer.write(text.encode("utf-8"))
     sys.stdout.flush()
@@ -66,7 +70,9 @@ def _write(text: str, output: Path | None) -> None:
 
 @asked.takes(in_json=True)
 def status(
-    app: App, campaign: asked.CampaignArgument = "latest", results: asked.ResultsOption = RESULTS
+    app: App,
+    campaign: asked.CampaignArgument = "latest",
+    results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Says how a campaign stands, also from another terminal: reads its folder only."""
     from orchestrator.run import status
@@ -78,7 +84,9 @@ def status(
 
 @asked.takes(in_json=True)
 def verify(
-    app: App, campaign: asked.CampaignArgument = "latest", results: asked.ResultsOption = RESULTS
+    app: App,
+    campaign: asked.CampaignArgument = "latest",
+    results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Counts a campaign's figures again from its raw files; exit 1 if any differs."""
     from orchestrator.cli import verify
@@ -86,10 +94,15 @@ def verify(
     every, count = [], 0
     for where, checked, differences in verify.checks(app.folder(results, campaign)):
         every.append({"where": where, "checked": checked, "differences": differences})
-        for line in (f"{where}: {checked}", *(f"  differs: {text}" for text in differences)):
+        for line in (
+            f"{where}: {checked}",
+            *(f"  differs: {text}" for text in differences),
+        ):
             if not app.out.as_json:
                 app.out.print(line, markup=False, soft_wrap=True)
         count += len(differences)
-    app.out.show(every, units.counted(count, "difference") if count else "no difference")
+    app.out.show(
+        every, units.counted(count, "difference") if count else "no difference"
+    )
     if count:
         raise Exit(errors.EXIT_DIFFERS)

@@ -36,18 +36,25 @@ def values(
         factor = min(cluster.replication_factor, nodes)
         cluster = replace(cluster, nodes=nodes, replication_factor=factor)
     content = helm_values.values(cluster, wanted, read.placing)
-    says = [f"{read.tier.title}, at the scale {scale}.", *helm_values.remarks(cluster, wanted)]
+    says = [
+        f"{read.tier.title}, at the scale {scale}.",
+        *helm_values.remarks(cluster, wanted),
+    ]
     app.out.out("".join(f"# {line}\n" for line in says) + written(content), end="")
 
 
 @takes()
-def storage_class(app: App, profile: ProfileArgument, scale: ScaleOption = "laptop") -> None:
+def storage_class(
+    app: App, profile: ProfileArgument, scale: ScaleOption = "laptop"
+) -> None:
     """Prints the StorageClass whose volumes are a profile's disks."""
     from orchestrator.tier_catalog import storage_classes
 
     read, wanted = _read(app, profile, scale, None)
     if not wanted.provisioner:
-        raise failure(errors.UsageError, "class exists", profile=read.name, wanted=wanted)
+        raise failure(
+            errors.UsageError, "class exists", profile=read.name, wanted=wanted
+        )
     size = (wanted.size_bytes or 0) // 2**30
     manifest = storage_classes.manifest(wanted)
     app.out.out(f"# Claims must ask for {size}Gi.\n{manifest}", end="")
@@ -64,7 +71,9 @@ def _read(
     changes: dict[str, object] = {**unused, "enforcement": "storage-class"}
     changes |= {"storage_class": storage_class} if storage_class else {}
     kinds = app.disk_kinds()
-    (read,), _ = project_files.read(app.root, [name], [], scale, kinds, tier_changes=changes)
+    (read,), _ = project_files.read(
+        app.root, [name], [], scale, kinds, tier_changes=changes
+    )
     if read.cluster.database == plan.EXISTING or read.tier.disk.storage_class is None:
         raise failure(errors.UsageError, "nothing to make", profile=name)
     return read, read.tier.disk.storage_class

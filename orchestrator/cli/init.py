@@ -23,7 +23,11 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _READ_AT = "laptop"  # a scale that every file has
 
 
-CLUSTERS = {"azure": "azure-d8s-v5", "aws": "aws-r5b-2xlarge", "gcp": "gcp-n2-standard-8"}
+CLUSTERS = {
+    "azure": "azure-d8s-v5",
+    "aws": "aws-r5b-2xlarge",
+    "gcp": "gcp-n2-standard-8",
+}
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,9 @@ class Wanted:
     storage_class: str | None = None
     existing: Annotated[str | None, Option(metavar="HOST,...")] = None
     machines: Annotated[str, Option(metavar="ENGINE,...")] = ""
-    client_machine: Annotated[str | None, Option("--client-machine", metavar="ENGINE")] = None
+    client_machine: Annotated[
+        str | None, Option("--client-machine", metavar="ENGINE")
+    ] = None
     cluster: str | None = None
     vm: str | None = None
 
@@ -63,13 +69,19 @@ def init(
         text, compared = _profile(name, changes or (), options, app)
         texts[own / "profiles" / f"{name}.yaml"] = text
     if workload is not None:
-        texts[own / "workloads" / f"{workload}.yaml"] = _filled("workload", name=workload)
+        texts[own / "workloads" / f"{workload}.yaml"] = _filled(
+            "workload", name=workload
+        )
     if name is None and (
-        asked := [f"--{key.replace('_', '-')}" for key, of in vars(options).items() if of]
+        asked := [
+            f"--{key.replace('_', '-')}" for key, of in vars(options).items() if of
+        ]
     ):
         raise UsageError(f"{listed(asked)} say what a profile is: give its name")
     if not texts:
-        raise UsageError("name a profile, or a --workload", advice="`tierbench init --help`")
+        raise UsageError(
+            "name a profile, or a --workload", advice="`tierbench init --help`"
+        )
     _write(texts, own)
     for file in texts:
         shown = file.relative_to(own) if own.samefile(Path.cwd()) else file
@@ -81,7 +93,9 @@ def init(
     app.out.print(f"next: tierbench {named} --dry-run", soft_wrap=True)
 
 
-def _profile(name: str, changes: Sequence[str], wanted: Wanted, app: App) -> tuple[str, bool]:
+def _profile(
+    name: str, changes: Sequence[str], wanted: Wanted, app: App
+) -> tuple[str, bool]:
     """The text of the profile, with `changes` of its tier; and if its disk is emulated on this
     machine, as those shipped are. UsageError with every mistake."""
     from orchestrator.keys.tier_keys import NUMBER
@@ -93,11 +107,16 @@ def _profile(name: str, changes: Sequence[str], wanted: Wanted, app: App) -> tup
         raise failure(UsageError, "which disk")
     if wanted.hosts and (wanted.cluster or wanted.vm):
         raise failure(UsageError, "nodes of its own")
-    clusters, catalog = project_files.clusters(app.root), project_files.catalog(app.root)
+    clusters, catalog = (
+        project_files.clusters(app.root),
+        project_files.catalog(app.root),
+    )
     provider = (wanted.vm or wanted.tier or "").partition("/")[0]
     cluster = wanted.cluster or CLUSTERS.get(provider, CLUSTERS["azure"])
     if wanted.vm and cluster not in clusters:
-        raise UsageError(f"there is no profiles/clusters/{cluster}.yaml", advice="`tierbench list`")
+        raise UsageError(
+            f"there is no profiles/clusters/{cluster}.yaml", advice="`tierbench list`"
+        )
     text = _filled(
         "profile",
         name=name,
@@ -110,7 +129,9 @@ def _profile(name: str, changes: Sequence[str], wanted: Wanted, app: App) -> tup
         engines=(engines := names_in(wanted.machines)),
     )
     kinds = app.disk_kinds()
-    read = profiles.read_profile(name, text, clusters, _READ_AT, catalog, mechanisms=kinds)
+    read = profiles.read_profile(
+        name, text, clusters, _READ_AT, catalog, mechanisms=kinds
+    )
     return text, isinstance(read.tier.disk, Emulated) and not engines
 
 
@@ -119,7 +140,9 @@ def _filled(kind: str, **words: object) -> str:
     from jinja2 import Environment, StrictUndefined
 
     source = Path(__file__).with_name("init.jinja").read_text(encoding="utf-8")
-    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     return environment.from_string(source).render(kind=kind, **words)
 
 
@@ -133,4 +156,6 @@ def _write(texts: Mapping[Path, str], root: Path) -> None:
             with file.open("x") as stream:
                 stream.write(text)
         except OSError as error:
-            raise UnavailableError(f"{file} cannot be written: {error.strerror}") from error
+            raise UnavailableError(
+                f"{file} cannot be written: {error.strerror}"
+            ) from error

@@ -22,7 +22,14 @@ from orchestrator.cli import options as asked
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.commands import LazyGroup
-from orchestrator.cli.options import Compared, Measuring, Options, Request, names_in, takes
+from orchestrator.cli.options import (
+    Compared,
+    Measuring,
+    Options,
+    Request,
+    names_in,
+    takes,
+)
 from orchestrator.keys.messages import failure
 from orchestrator.system.redaction import remember_environment
 
@@ -38,7 +45,9 @@ program = typer.Typer(
 @program.callback()
 def whole(
     context: typer.Context,
-    version: Annotated[bool, Option("--version", help="Says which tierbench this is.")] = False,
+    version: Annotated[
+        bool, Option("--version", help="Says which tierbench this is.")
+    ] = False,
 ) -> None:
     if version:
         context.obj.out.print(f"tierbench {__version__}")
@@ -48,7 +57,10 @@ def whole(
 @program.command()
 @takes(Options, in_json=True)
 def run(
-    app: CampaignApp, profile: asked.ProfileOption, workload: asked.WorkloadOption, options: Options
+    app: CampaignApp,
+    profile: asked.ProfileOption,
+    workload: asked.WorkloadOption,
+    options: Options,
 ) -> None:
     """One workload on one tier: start, load, warm up, measure, report, take down."""
     request = Request(profiles=[profile], workloads=[workload], **vars(options))
@@ -64,7 +76,9 @@ def compare(
     options: Compared,
 ) -> None:
     """A whole plan: tiers × workloads × repetitions, interleaved, with deltas and a decision."""
-    request = Request(profiles=names_in(profiles), workloads=names_in(workloads), **vars(options))
+    request = Request(
+        profiles=names_in(profiles), workloads=names_in(workloads), **vars(options)
+    )
     _carry_out(app, request)
 
 
@@ -180,7 +194,9 @@ def show_doctor(
         placed = plans.placed(app, profile, platform) if profile else None
         code = doctor.show_first_run(app, version, platform, placed)
     elif version is not None:
-        raise errors.UsageError("--version is of the checklist: say --db yugabytedb too")
+        raise errors.UsageError(
+            "--version is of the checklist: say --db yugabytedb too"
+        )
     else:
         code = doctor.show(app, *plans.place(app, profile, platform))
     raise typer.Exit(code)
@@ -193,7 +209,9 @@ def yugabyte_image(app: App, tarball: Path) -> None:
     from orchestrator.databases.yugabytedb import image
 
     step = app.progress.step
-    tag = image.pack(tarball.resolve(), app.root, app.connect(), lambda line: step(line[:100]))
+    tag = image.pack(
+        tarball.resolve(), app.root, app.connect(), lambda line: step(line[:100])
+    )
     app.progress.done()
     app.out.print(f"built {tag}")
 
@@ -212,7 +230,9 @@ def show_list(app: App) -> None:
         "load generators": [*parts.load_generators],
         "tier mechanisms": [*parts.tiers],
     }
-    lines = (f"[bold]{title}[/bold]: {', '.join(names)}" for title, names in listed.items())
+    lines = (
+        f"[bold]{title}[/bold]: {', '.join(names)}" for title, names in listed.items()
+    )
     app.out.show(listed, *lines)
 
 
@@ -232,7 +252,9 @@ def _carry_out(app: CampaignApp, request: Request) -> None:
     _show(app, folder, request.fail_if_worse, request.accept_inconclusive)
 
 
-def _show(app: CampaignApp, folder: Path, fail_if_worse: bool, accept_inconclusive: bool) -> None:
+def _show(
+    app: CampaignApp, folder: Path, fail_if_worse: bool, accept_inconclusive: bool
+) -> None:
     """Reports a campaign that was measured now; ends with its exit code."""
     loaded, verdict = app.show(folder)
     if fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
@@ -256,7 +278,9 @@ def _complain(error: errors.TierbenchError, app: App) -> None:
         app.err.print(escape(error.evidence.strip()), style="dim")
     if error.advice:
         app.err.print(f"  → {escape(error.advice)}")
-    for line in defaults.lines(app.defaults) if isinstance(error, errors.UsageError) else ():
+    for line in (
+        defaults.lines(app.defaults) if isinstance(error, errors.UsageError) else ()
+    ):
         app.err.print(f"  {escape(line)}")
 
 
@@ -283,19 +307,31 @@ def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
             raise KeyboardInterrupt
     except KeyboardInterrupt:
         live, kind = "observe" in words[:1], errors.InterruptedByUser
-        _complain(failure(kind, "interrupted observation" if live else "interrupted"), app)
+        _complain(
+            failure(kind, "interrupted observation" if live else "interrupted"), app
+        )
         return errors.EXIT_INTERRUPTED
     except errors.TierbenchError as error:
         _complain(error, app)
         return error.exit_code
     except (typer.Exit, typer.Abort) as end:
         return int(getattr(end, "exit_code", errors.EXIT_INTERRUPTED))
-    except SystemExit as end:  # typer's: for the shell that completes; or nobody reads any more
-        return int(end.code or 0) if "_TIERBENCH_COMPLETE" in os.environ else errors.EXIT_DONE
+    except (
+        SystemExit
+    ) as end:  # typer's: for the shell that completes; or nobody reads any more
+        return (
+            int(end.code or 0)
+            if "_TIERBENCH_COMPLETE" in os.environ
+            else errors.EXIT_DONE
+        )
     except Exception as error:
         if type(error).__module__.startswith(("click", "typer")):
-            said = str(error).removeprefix("Value error, ")  # which says what is missing once more
-            vars(error).update(message="" if said.startswith("Missing parameter") else said)
+            said = str(error).removeprefix(
+                "Value error, "
+            )  # which says what is missing once more
+            vars(error).update(
+                message="" if said.startswith("Missing parameter") else said
+            )
             getattr(error, "show", lambda: None)()
             for line in defaults.lines(defaults.told(getattr(error, "ctx", None))):
                 app.err.print(f"  {escape(line)}")

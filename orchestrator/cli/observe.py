@@ -16,7 +16,13 @@ from orchestrator.analysis.observed.demand import FEWEST_PIECES, SHORTEST, deman
 from orchestrator.analysis.observed.judging import Observed
 from orchestrator.cli import RESULTS, init, plans
 from orchestrator.cli.app import PLATFORM, App, sweeping
-from orchestrator.cli.options import ResultsOption, percentage, profile_named, read_by, takes
+from orchestrator.cli.options import (
+    ResultsOption,
+    percentage,
+    profile_named,
+    read_by,
+    takes,
+)
 from orchestrator.databases.existing import ExistingCluster, declaration
 from orchestrator.errors import UnavailableError, UsageError, require_none
 from orchestrator.guards import GuardBeats
@@ -39,7 +45,10 @@ def pieces_in(text: str | None) -> observing.Pieces | None:
     if text is None:
         return None
     number, _, length = text.partition("x")
-    piece_s, least_s = units.parse_seconds(length), (SHORTEST + 1) * observing.COARSE_S  # some lost
+    piece_s, least_s = (
+        units.parse_seconds(length),
+        (SHORTEST + 1) * observing.COARSE_S,
+    )  # some lost
     if not number.isdigit() or int(number) < FEWEST_PIECES or piece_s < least_s:
         raise ValueError(message("pieces", of=FEWEST_PIECES, least_s=least_s))
     return int(number), piece_s
@@ -68,35 +77,57 @@ class Read:
 def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
     """Replays what a running cluster asked of its disks against all disks of the catalog; loads
     nothing."""
-    catalog, size_bytes = project_files.catalog(app.root), units.parse_size(options.size)
-    source = project_files.bought(app.root, options.source)[0] if options.source else None
+    catalog, size_bytes = (
+        project_files.catalog(app.root),
+        units.parse_size(options.size),
+    )
+    source = (
+        project_files.bought(app.root, options.source)[0] if options.source else None
+    )
     where = options.region, options.vm
-    purchases(catalog, size_bytes, (), *where)  # refuses those not after a week of readings
+    purchases(
+        catalog, size_bytes, (), *where
+    )  # refuses those not after a week of readings
     folder, misses = results / f"{clock.stamp(app.clock.now())}-observed", list[str]()
     if options.exporter or options.profile:  # the same line goes on in the same folder
         names = ("exporter", "device", "last", "profile", "calibrate")
-        text = " ".join(str(value) for name in names if (value := getattr(options, name)))
+        text = " ".join(
+            str(value) for name in names if (value := getattr(options, name))
+        )
         folder = results / f"observed-{zlib.crc32(text.encode()):08x}"
     if not (tables := list(_read(app, options, folder, misses))):
         raise failure(UsageError, "nothing to observe")
     every = pd.concat(tables)
-    has, named = sorted(set(every["device"])), re.compile(options.device or ".*").fullmatch
+    has, named = (
+        sorted(set(every["device"])),
+        re.compile(options.device or ".*").fullmatch,
+    )
     read = every[every["device"].isin(list(filter(named, has)))]
     if not (of_disks := demands(read)):
-        raise failure(UsageError, "no such disk", device=options.device, has=units.listed(has))
-    observed = Observed.of(of_disks, options.at_cap / 100, source.limits if source else None)
+        raise failure(
+            UsageError, "no such disk", device=options.device, has=units.listed(has)
+        )
+    observed = Observed.of(
+        of_disks, options.at_cap / 100, source.limits if source else None
+    )
     offers = purchases(catalog, size_bytes, observed.needs, *where)
     observed = observed.against(offers)
     asked = {name: value for name, value in asdict(options).items() if value}
     observing.write(folder, read, observed, asked)
-    page = document(observed, observing.measure(folder, observed, init.CLUSTERS), misses)
+    page = document(
+        observed, observing.measure(folder, observed, init.CLUSTERS), misses
+    )
     written = report.write_document(page, folder, app.cache)
     facts = {"folder": folder, "answers": list(map(observing.row, observed.answers))}
     texts = [f"{each.workload}: {each.text}" for each in page.answers]
-    app.out.show(facts, page.subtitle, TableView(page.verdicts), *texts, str(written.html))
+    app.out.show(
+        facts, page.subtitle, TableView(page.verdicts), *texts, str(written.html)
+    )
 
 
-def _read(app: App, options: Read, folder: Path, misses: list[str]) -> Iterator[pd.DataFrame]:
+def _read(
+    app: App, options: Read, folder: Path, misses: list[str]
+) -> Iterator[pd.DataFrame]:
     """All that there are readings of; into `misses` what could not be read."""
     length_s, end_s = units.parse_seconds(options.last), app.clock.now()
     pieces, is_live = pieces_in(options.calibrate), options.exporter or options.profile
@@ -113,20 +144,30 @@ def _read(app: App, options: Read, folder: Path, misses: list[str]) -> Iterator[
         with ExitStack() as up:
             nodes, machines, beats = _watched(app, options, up)
             disks = list(observing.of_disks(nodes, options.device))
-            app.progress.note(message("reading live", disks=[d.name for d in disks], folder=folder))
+            app.progress.note(
+                message("reading live", disks=[d.name for d in disks], folder=folder)
+            )
             told = set[str]()
 
             def look(failed: Mapping[str, int]) -> None:
                 beats.require()  # another campaign has removed the agents, and all would be gaps
-                for why in {each.partition(": OSError: ")[2] for each in [*failed]} - told - {""}:
+                for why in (
+                    {each.partition(": OSError: ")[2] for each in [*failed]}
+                    - told
+                    - {""}
+                ):
                     app.progress.warn(message("gap", why=why))
                     told.add(why)
 
             how = folder, disks, length_s, app.clock, machines, pieces
             failed = observing.observe(*how, look=look)
-        misses += [f"{why} ({units.counted(count, 'time')})" for why, count in failed.items()]
+        misses += [
+            f"{why} ({units.counted(count, 'time')})" for why, count in failed.items()
+        ]
         if not files.live(folder):
-            raise failure(UnavailableError, "nothing was read", reasons=units.listed(misses))
+            raise failure(
+                UnavailableError, "nothing was read", reasons=units.listed(misses)
+            )
         yield files.read(folder)
 
 
@@ -135,13 +176,18 @@ def _watched(
 ) -> tuple[list[Node], Sequence[powers.Machine], GuardBeats]:
     """The nodes, and the machines of those that no exporter shows. If that takes an agent, other
     campaigns are kept off the machines until `up` ends, with these signs of life."""
-    nodes = [Node(url, "database", sources={NODE_EXPORTER: url}) for url in options.exporter or ()]
+    nodes = [
+        Node(url, "database", sources={NODE_EXPORTER: url})
+        for url in options.exporter or ()
+    ]
     if options.profile is None:
         return nodes, (), GuardBeats()
     profile = plans.placed(app, options.profile)
     spec, platform = profile.cluster, profile.platform or PLATFORM
     declared, mistakes = declaration.read(spec)
-    if isinstance(database := app.parts(None).databases.get(spec.member), ExistingCluster):
+    if isinstance(
+        database := app.parts(None).databases.get(spec.member), ExistingCluster
+    ):
         require_none(mistakes, f"{profile.name} has mistakes", "correct the profile")
         if declared.node_exporters:
             return [*nodes, *database.find_nodes(spec)], (), GuardBeats()
@@ -156,10 +202,16 @@ def _watched(
             world.platform.brings = (agent.IMAGE,)
         if not all(isinstance(machine, LocalMachine) for machine in machines):
             up.enter_context(sweeping(world, guard.held()))
-            own_images.need(app.root, agent.IMAGE, world.platform)  # or how to get it is said
+            own_images.need(
+                app.root, agent.IMAGE, world.platform
+            )  # or how to get it is said
             beats = guard.beats
-    elif not declared.servers or not all(server.is_loopback for server in declared.servers):
+    elif not declared.servers or not all(
+        server.is_loopback for server in declared.servers
+    ):
         raise failure(UsageError, "disks of nobody", profile=profile.name)
     sources = {DISK_DEVICE: " ".join(declared.devices)}
-    nodes += [Node(each.name, "host", machine=each.name, sources=sources) for each in machines]
+    nodes += [
+        Node(each.name, "host", machine=each.name, sources=sources) for each in machines
+    ]
     return nodes, machines, beats

@@ -41,7 +41,9 @@ def percentage(value: float | None) -> float | None:
     return value
 
 
-def read_by(reader: Callable[[str], Any], *words: str) -> Callable[[str | None], str | None]:
+def read_by(
+    reader: Callable[[str], Any], *words: str
+) -> Callable[[str | None], str | None]:
     """A callback of typer: refuses what `reader` refuses and is none of `words`."""
 
     def read(value: str | None) -> str | None:
@@ -66,15 +68,23 @@ PlacingOption = Annotated[
     str | None, profile_named(help="A profile: its platform and its machines.")
 ]
 ProfilesOption = Annotated[str, Option(autocompletion=completion.profiles)]
-workload_named = partial(Option, "--workload", "-w", autocompletion=completion.workloads)
+workload_named = partial(
+    Option, "--workload", "-w", autocompletion=completion.workloads
+)
 WorkloadOption = Annotated[str, workload_named()]
 WorkloadsOption = Annotated[str, Option(autocompletion=completion.workloads)]
-PlatformOption = Annotated[str | None, among("docker, kubernetes", "where containers run.")]
-ScaleOption = Annotated[str, among("smoke, laptop, rehearsal, study, study-20", "sizes and times.")]
+PlatformOption = Annotated[
+    str | None, among("docker, kubernetes", "where containers run.")
+]
+ScaleOption = Annotated[
+    str, among("smoke, laptop, rehearsal, study, study-20", "sizes and times.")
+]
 NodesOption = Annotated[int | None, Option(min=1)]
 RepeatsOption = Annotated[int, Option("--repeats", min=1)]
 MarginOverTimeOption = Annotated[float | None, Option("--margin", callback=percentage)]
-P99MarginOverTimeOption = Annotated[float | None, Option("--p99-margin", callback=percentage)]
+P99MarginOverTimeOption = Annotated[
+    float | None, Option("--p99-margin", callback=percentage)
+]
 _slo = partial(Option, help='To be reached, such as "new_order p99 < 50 ms".')
 SloOption = Annotated[str | None, _slo("--slo")]
 OnlyShowOption = Annotated[bool, Option(help="Shows what would go; removes nothing.")]
@@ -101,7 +111,9 @@ class Measuring:
     """What all commands that carry out a campaign can be asked: each field is an option of each."""
 
     results: ResultsOption = RESULTS
-    max_cost: Annotated[str | None, Option(callback=read_by(_of("costs.limit_in")))] = None
+    max_cost: Annotated[str | None, Option(callback=read_by(_of("costs.limit_in")))] = (
+        None
+    )
     cache_max: Annotated[str | None, Option(callback=read_by(units.parse_bytes))] = None
     on_end: Annotated[str | None, Option(metavar="COMMAND")] = None
 
@@ -111,7 +123,12 @@ class Options(Measuring):
     """And what `run` and `compare` can be asked, which begin one."""
 
     database: Annotated[
-        str, among("auto, postgresql, yugabytedb, hdfs, existing", "what the nodes run.", "--db")
+        str,
+        among(
+            "auto, postgresql, yugabytedb, hdfs, existing",
+            "what the nodes run.",
+            "--db",
+        ),
     ] = parts.AUTO
     platform: PlatformOption = None
     enforcement: Literal["emulated", "storage-class"] | None = None
@@ -119,16 +136,22 @@ class Options(Measuring):
     nodes: NodesOption = None
     node_size: Annotated[
         str | None,
-        Option(metavar="auto|CPUS,MEMORY,DISK", callback=read_by(_of("sizes.node_size"), "auto")),
+        Option(
+            metavar="auto|CPUS,MEMORY,DISK",
+            callback=read_by(_of("sizes.node_size"), "auto"),
+        ),
     ] = None
     data: Annotated[
-        str | None, Option(metavar="Nx|BYTES", callback=read_by(_of("factors.data_size")))
+        str | None,
+        Option(metavar="Nx|BYTES", callback=read_by(_of("factors.data_size"))),
     ] = None
     time: Annotated[str | None, Option(callback=read_by(units.parse_seconds))] = None
     clients: Annotated[int | None, Option(min=1)] = None
     repetitions: RepeatsOption = 1
     seed: int = 1
-    generator: Annotated[str | None, among("benchbase", "runs tpcc, not the built-in.")] = None
+    generator: Annotated[
+        str | None, among("benchbase", "runs tpcc, not the built-in.")
+    ] = None
     slo: Annotated[str | None, _slo("--slo", "--need")] = None
     price_list: Annotated[Path | None, Option("--prices")] = None
     latency_at: str | None = None
@@ -136,7 +159,11 @@ class Options(Measuring):
     vary: Annotated[str | None, Option(metavar="FACTOR=A,B,…")] = None
     without: Annotated[
         str | None,
-        among("disk, network, commit", "the same runs again without it.", metavar="STAGE,…"),
+        among(
+            "disk, network, commit",
+            "the same runs again without it.",
+            metavar="STAGE,…",
+        ),
     ] = None
     probe: bool = False
     gate_every: Annotated[int | None, Option(min=1)] = None
@@ -158,7 +185,9 @@ class Compared(Options):
     margin_pct: Annotated[float, Option("--margin", callback=percentage)] = 5.0
     p99_margin_pct: Annotated[float, Option("--p99-margin", callback=percentage)] = 20.0
     baseline: str | None = None
-    weights: Annotated[str | None, Option(metavar="NAME=N,…", callback=read_by(weights_in))] = None
+    weights: Annotated[
+        str | None, Option(metavar="NAME=N,…", callback=read_by(weights_in))
+    ] = None
     until: Literal["decided"] | None = None
     most_repetitions: Annotated[int | None, Option("--max-repeats", min=2)] = None
     aa: bool = False
@@ -181,7 +210,9 @@ def _told(mark: str) -> dict[str, str]:
 
 
 def _panel(name: str) -> str | None:
-    return next((panel for panel, of in _told(" = ").items() if name in of.split()), None)
+    return next(
+        (panel for panel, of in _told(" = ").items() if name in of.split()), None
+    )
 
 
 def _of_typer(
@@ -197,7 +228,9 @@ def _of_typer(
     if isinstance(told, OptionInfo):
         told.rich_help_panel, told.show_envvar = panel, False
         declared = [str(word) for word in (told.default, *(told.param_decls or ()))]
-        long = [word for word in declared if word.startswith("--")]  # as Annotated has them
+        long = [
+            word for word in declared if word.startswith("--")
+        ]  # as Annotated has them
         if kind is bool and not long:
             told.default = f"--{name.replace('_', '-')}"
         name = long[0][2:].replace("-", "_") if long else name
@@ -205,7 +238,9 @@ def _of_typer(
     words = _told(": ")
     told.help = told.help or words.get(f"{command}.{spelt}") or words.get(spelt)
     hint = Annotated[kind, told]
-    return parameter.replace(name=name, annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY)
+    return parameter.replace(
+        name=name, annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY
+    )
 
 
 def _options(
@@ -213,7 +248,10 @@ def _options(
 ) -> dict[str, inspect.Parameter]:
     """Field → option of the command, in the order of the panels."""
     own = inspect.signature(kind).parameters
-    hints, order = get_type_hints(kind, include_extras=True), [None, *_told(" = ")].index
+    hints, order = (
+        get_type_hints(kind, include_extras=True),
+        [None, *_told(" = ")].index,
+    )
     options = {}
     for name in sorted(own, key=lambda name: order(_panel(name))):
         default = given.get(name, own[name].default)
@@ -233,7 +271,11 @@ def takes(
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own, name = inspect.signature(command, eval_str=True), command.__name__
         _app, *others = own.parameters.values()
-        given = {other.name: _of_typer(other, name) for other in others if other.name != "options"}
+        given = {
+            other.name: _of_typer(other, name)
+            for other in others
+            if other.name != "options"
+        }
         options = _options(kind, own_defaults, name) if kind else {}
         telling = _options(Told, {}, name)
         if not in_json:

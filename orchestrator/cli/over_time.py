@@ -15,7 +15,12 @@ from typer import Argument, Option
 from orchestrator.cli import RESULTS, completion
 from orchestrator.cli import options as asked
 from orchestrator.cli.app import App
-from orchestrator.errors import EXIT_INCONCLUSIVE, EXIT_WORSE, TierbenchError, UsageError
+from orchestrator.errors import (
+    EXIT_INCONCLUSIVE,
+    EXIT_WORSE,
+    TierbenchError,
+    UsageError,
+)
 from orchestrator.keys.messages import failure
 
 if TYPE_CHECKING:
@@ -47,10 +52,14 @@ def history(
     if show_trend and not (profile and workload):
         raise UsageError("--trend is of one --profile and --workload: name both")
     if (fail_if_worse or across_machines) and not show_trend:
-        raise UsageError("--fail-if-worse and --across-machines are of a --trend: give it too")
+        raise UsageError(
+            "--fail-if-worse and --across-machines are of a --trend: give it too"
+        )
     since_s = _since(since, app.clock.now())
     every = _entries(app, results)
-    entries = [entry for entry in every if entry.is_of(profile, workload, database, since_s)]
+    entries = [
+        entry for entry in every if entry.is_of(profile, workload, database, since_s)
+    ]
     if show_trend:
         rates = _trend(results, entries, str(profile), str(workload), across_machines)
         app.out.show(rates, TableView(campaign_tables.trend(rates)))
@@ -64,7 +73,9 @@ def _entries(app: App, results: Path) -> Iterator[Entry]:
     from orchestrator.system import files, stored_campaigns
 
     if not (folders := stored_campaigns.folders(results)):
-        raise UsageError(f"no campaign in {results} yet", advice="run `tierbench compare` first")
+        raise UsageError(
+            f"no campaign in {results} yet", advice="run `tierbench compare` first"
+        )
     try:
         saved = stored_campaigns.baselines(results)
     except files.CutError as error:  # campaigns are listed without their names
@@ -129,7 +140,9 @@ def compare_results(
     others = _stored(results, (before.name, after.name))
     compared = over_time.compare(before, after, margin, allowed, p99_margin, others)
     if not compared.deltas:
-        raise failure(UsageError, "nothing in common", before=before.name, after=after.name)
+        raise failure(
+            UsageError, "nothing in common", before=before.name, after=after.name
+        )
     table = campaign_tables.comparison(compared)
     if as_markdown:
         app.out.out(markdown.table(table))
@@ -177,12 +190,16 @@ def show(app: App, results: asked.ResultsOption = RESULTS) -> None:
 
     saved = stored_campaigns.baselines(results)
     lines = [f"{name} = {folder}" for name, folder in saved.items()]
-    app.out.show(saved, *lines or ["no baseline yet: `tierbench baseline set NAME FOLDER`"])
+    app.out.show(
+        saved, *lines or ["no baseline yet: `tierbench baseline set NAME FOLDER`"]
+    )
 
 
 @baseline.command(name="remove")
 @asked.takes()
-def remove(app: App, name: NameArgument, results: asked.ResultsOption = RESULTS) -> None:
+def remove(
+    app: App, name: NameArgument, results: asked.ResultsOption = RESULTS
+) -> None:
     """Forgets a name; its campaign stays."""
     from orchestrator.system import stored_campaigns
 

@@ -19,8 +19,25 @@ from orchestrator.databases import PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import checklist, image
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys.messages import failure, message
-from orchestrator.model import ClusterSpec, NodeSize, Note, Placing, Plan, Profile, Workload
-from orchestrator.planning import costs, factors, machines, overrides, plan, probes, sizes, windows
+from orchestrator.model import (
+    ClusterSpec,
+    NodeSize,
+    Note,
+    Placing,
+    Plan,
+    Profile,
+    Workload,
+)
+from orchestrator.planning import (
+    costs,
+    factors,
+    machines,
+    overrides,
+    plan,
+    probes,
+    sizes,
+    windows,
+)
 from orchestrator.planning import notes as plan_notes
 from orchestrator.planning.profiles import ANY_SCALE
 from orchestrator.planning.project_files import read as read_files
@@ -29,7 +46,9 @@ from orchestrator.run import forecast
 from orchestrator.tier import ClassVolumes
 from orchestrator.units import counted, format_seconds, listed, parse_seconds, shortened
 
-MOST_REPETITIONS = 10  # where --until may add some, and --max-repeats does not say how many
+MOST_REPETITIONS = (
+    10  # where --until may add some, and --max-repeats does not say how many
+)
 NOISE_PCT = 3.0  # standard deviation of a tier's runs (docs/ERROR-RATES.md)
 # Options that are fields of the plan as they are.
 _AS_ASKED = (
@@ -58,13 +77,17 @@ def make_plan(app: App, request: Request, failure: str = "") -> Plan:
 # ------------------------------------------------------------------ the steps
 
 
-def _choose_databases(app: App, draft: reading.PlanDraft, failure: str) -> reading.PlanDraft:
+def _choose_databases(
+    app: App, draft: reading.PlanDraft, failure: str
+) -> reading.PlanDraft:
     """Profiles on the nodes and the database that they will run on, with notes on what changed."""
     request, profiles, workloads = draft.request, draft.profiles, draft.workloads
     notes: tuple[Note, ...] = ()
     if all(workload.database for workload in workloads):
         if request.database != workloads[0].database:
-            choose(request.database, app.parts(None).databases)  # UsageError for an unknown one
+            choose(
+                request.database, app.parts(None).databases
+            )  # UsageError for an unknown one
         alone = plan_notes.of_disks_alone(profiles, workloads)
         bound = tuple(plan.as_used(plan.on_nodes(p, 1), workloads[0]) for p in profiles)
     else:
@@ -72,7 +95,11 @@ def _choose_databases(app: App, draft: reading.PlanDraft, failure: str) -> readi
         alone = plan_notes.of_disks_alone(bound, workloads)
     machines.check(bound, draft.platform, draft.platform == PLATFORM)
     options = fields(Compared)
-    asked = {option.name for option in options if getattr(request, option.name) != option.default}
+    asked = {
+        option.name
+        for option in options
+        if getattr(request, option.name) != option.default
+    }
     if request.windows == "many":
         asked = asked - {"windows"} | {plan_notes.MANY_WINDOWS}
     effects = plan_notes.of_options(asked, bound, workloads, draft.unpriced)
@@ -84,7 +111,9 @@ def _window(draft: reading.PlanDraft) -> reading.PlanDraft:
     request = draft.request
     larger = () if request.vary else overrides.notes(draft.workloads, draft.of_files)
     workloads, repetitions, longer = _windows(draft.workloads, draft.profiles, request)
-    workloads = tuple(replace(w, options={**w.options, "seed": request.seed}) for w in workloads)
+    workloads = tuple(
+        replace(w, options={**w.options, "seed": request.seed}) for w in workloads
+    )
     loads = factors.parse(request.sweep, "load")
     workloads, share_pct = factors.at_loads(workloads, loads, request.latency_at)
     of_scale = plan_notes.of_scale(workloads, request.scale)
@@ -103,11 +132,15 @@ def _order(draft: reading.PlanDraft) -> Plan:
     """The runs, in their order."""
     request = draft.request
     quiet = probes.of(draft.workloads) if request.probe else ()
-    said = message("probes", names=listed([load.name for load in quiet]), s=probes.PROBE_S)
+    said = message(
+        "probes", names=listed([load.name for load in quiet]), s=probes.PROBE_S
+    )
     of_probes = [Note("probes", said)] if quiet else []
     subject = draft.of_files[0].name if len(draft.of_files) == 1 else "compare"
     ordered = plan.make_plan(
-        shortened("-".join([subject, *(profile.name for profile in draft.profiles)]), 80),
+        shortened(
+            "-".join([subject, *(profile.name for profile in draft.profiles)]), 80
+        ),
         draft.profiles,
         draft.workloads,
         latency_at_pct=draft.latency_at_pct,
@@ -121,7 +154,9 @@ def _order(draft: reading.PlanDraft) -> Plan:
     )
     wanted = draft.repetitions
     for done in range(request.repetitions, max(wanted.values(), default=0)):
-        ordered = plan.grown(ordered, [name for name, count in wanted.items() if count > done])
+        ordered = plan.grown(
+            ordered, [name for name, count in wanted.items() if count > done]
+        )
     return ordered
 
 
@@ -137,13 +172,17 @@ def _in_time(
     if request.time is None:
         return planned(workloads, request)
     if request.windows == "many":
-        raise UsageError("--time plans windows and repetitions itself: leave out --windows many")
+        raise UsageError(
+            "--time plans windows and repetitions itself: leave out --windows many"
+        )
 
     def repeated(loads: Sequence[Workload], count: int) -> Plan:
         if not request.until:
             return planned(loads, replace(request, repetitions=count))
         first = min(count, request.repetitions)
-        return planned(loads, replace(request, repetitions=first, most_repetitions=count))
+        return planned(
+            loads, replace(request, repetitions=first, most_repetitions=count)
+        )
 
     timed = sizes.in_time(parse_seconds(request.time), workloads, repeated)
     return replace(timed, notes=(*timed.notes, _finds(timed, request.time)))
@@ -152,18 +191,31 @@ def _in_time(
 def _finds(plan: Plan, time: str) -> Note:
     """What was planned, and the change that it finds four times in five: of n pairs of runs (t(97.5
     %) + t(80 %)) · √2 · noise ÷ √n, with n - 1 degrees of freedom (power of a paired t-test)."""
-    windows = listed(list(dict.fromkeys(format_seconds(load.measure_s) for load in plan.workloads)))
+    windows = listed(
+        list(dict.fromkeys(format_seconds(load.measure_s) for load in plan.workloads))
+    )
     n = max(plan.looks, default=plan.repetitions)
-    change_pct = sum(t_quantile(q, n - 1) for q in (0.975, 0.8)) * NOISE_PCT * math.sqrt(2 / n)
-    words = {"repetitions": counted(n, "repetition"), "noise": NOISE_PCT, "change": change_pct}
-    return Note("planned in time", message("planned in time", windows=windows, time=time, **words))
+    change_pct = (
+        sum(t_quantile(q, n - 1) for q in (0.975, 0.8)) * NOISE_PCT * math.sqrt(2 / n)
+    )
+    words = {
+        "repetitions": counted(n, "repetition"),
+        "noise": NOISE_PCT,
+        "change": change_pct,
+    }
+    return Note(
+        "planned in time",
+        message("planned in time", windows=windows, time=time, **words),
+    )
 
 
 def _weights(request: Request, workloads: Sequence[Workload]) -> Mapping[str, float]:
     """Of workloads of the campaign. UsageError for a name that is none of them."""
     names, weights = [load.name for load in workloads], weights_in(request.weights)
     if unknown := [name for name in weights if name not in names]:
-        raise failure(UsageError, "other weights", unknown=listed(unknown), names=listed(names))
+        raise failure(
+            UsageError, "other weights", unknown=listed(unknown), names=listed(names)
+        )
     return weights
 
 
@@ -186,7 +238,10 @@ def _platform(app: App, profiles: Sequence[Profile], request: Request) -> str:
     if request.platform is None and len(set(named.values())) > 1:
         told = ", ".join(f"{name}: {platform}" for name, platform in named.items())
         raise failure(UsageError, "several platforms", told=told)
-    first, placings = profiles[0], {profile.name: profile.placing for profile in profiles}
+    first, placings = (
+        profiles[0],
+        {profile.name: profile.placing for profile in profiles},
+    )
     if any(placing != first.placing for placing in placings.values()):
         raise failure(UsageError, "several placings", profiles=", ".join(placings))
     asked = request.platform or next(iter(named.values()), None)
@@ -194,7 +249,9 @@ def _platform(app: App, profiles: Sequence[Profile], request: Request) -> str:
     name = asked or PLATFORM
     if name != PLATFORM:
         app.connection(name)
-    elif claimed := listed([p.name for p in profiles if isinstance(p.tier.disk, ClassVolumes)]):
+    elif claimed := listed(
+        [p.name for p in profiles if isinstance(p.tier.disk, ClassVolumes)]
+    ):
         raise failure(UsageError, "no StorageClass", profiles=claimed, platform=name)
     return name
 
@@ -211,7 +268,9 @@ def _with_databases(
     bound, choices = [], []
     for profile in fitted:
         cluster = profile.cluster
-        database = cluster.database if request.database == parts.AUTO else request.database
+        database = (
+            cluster.database if request.database == parts.AUTO else request.database
+        )
         proven = partial(_proven, cluster, connected, app.cache)
         name, note = choose(database, app.parts(None).databases, proven, failure)
         bound.append(replace(profile, cluster=on_database(cluster, name)))
@@ -221,7 +280,9 @@ def _with_databases(
         bound = [sizes.with_node(profile, size) for profile in bound]
     for profile in bound:
         if profile.cluster.database == PREFERRED and not request.dry_run:
-            with contextlib.suppress(UnavailableError):  # then `check` names all ways to get it
+            with contextlib.suppress(
+                UnavailableError
+            ):  # then `check` names all ways to get it
                 image.obtain(profile.cluster, connected())
     return tuple(bound), (*dict.fromkeys(choices), *notes)
 
@@ -233,23 +294,32 @@ def _windows(
     number. UsageError where a database cannot say how far apart its checkpoints are."""
     if request.windows == "many":
         return windows.many(workloads, request.repetitions)
-    if request.windows == "scale" or not any(w.writes and not w.database for w in workloads):
+    if request.windows == "scale" or not any(
+        w.writes and not w.database for w in workloads
+    ):
         return workloads, {}, ()
     known, intervals_s = databases(), []
     for profile in profiles:
         database = known[profile.cluster.database]
         if not isinstance(database, parts.KeepsIntervals):
-            raise failure(UsageError, "no interval", profile=profile.name, database=database.name)
+            raise failure(
+                UsageError, "no interval", profile=profile.name, database=database.name
+            )
         intervals_s.append(database.checkpoint_interval_s(profile.cluster))
     fitted, notes = windows.of_whole_intervals(workloads, max(intervals_s))
     return fitted, {}, notes
 
 
-def _node_size(profiles: Sequence[Profile], connected: Connected, text: str) -> NodeSize:
+def _node_size(
+    profiles: Sequence[Profile], connected: Connected, text: str
+) -> NodeSize:
     """As given, or what the machines have for their nodes. UnavailableError if none answers."""
     if text != "auto":
         return sizes.node_size(text)
-    placing, facts = profiles[0].placing, [told(machine) for machine in of_nodes(connected())]
+    placing, facts = (
+        profiles[0].placing,
+        [told(machine) for machine in of_nodes(connected())],
+    )
     beside = placing is None or not (placing.client_machine or placing.client_selector)
     nodes = max(profile.cluster.nodes for profile in profiles)
     disks = [p.cluster.node.disk_bytes for p in profiles if p.cluster.node is not None]
@@ -264,7 +334,9 @@ def on_database(cluster: ClusterSpec, name: str) -> ClusterSpec:
         raise failure(UsageError, "settings of no database", names=names, known=known)
     node = cluster.node_of.get(name, cluster.node)
     settings = {**cluster.settings, **cluster.settings_of.get(name, {})}
-    return replace(cluster, database=name, node=node, node_of={}, settings=settings, settings_of={})
+    return replace(
+        cluster, database=name, node=node, node_of={}, settings=settings, settings_of={}
+    )
 
 
 def _cores(connected: Connected, elsewhere: bool) -> list[int]:
@@ -283,7 +355,9 @@ def _proven(cluster: ClusterSpec, connected: Connected, folder: Path) -> str:
         return ""
 
 
-def placed(app: App, name: str, platform: str | None = None, scale: str = ANY_SCALE) -> Profile:
+def placed(
+    app: App, name: str, platform: str | None = None, scale: str = ANY_SCALE
+) -> Profile:
     """A profile by itself, on the platform that was asked for, else on its own. UsageError with its
     mistakes, or if its machines are not that platform's."""
     ((profile,), _) = read_files(app.root, [name], [], scale, app.disk_kinds())
@@ -294,7 +368,9 @@ def placed(app: App, name: str, platform: str | None = None, scale: str = ANY_SC
     return profile
 
 
-def place(app: App, profile: str | None, platform: str | None) -> tuple[str | None, Placing | None]:
+def place(
+    app: App, profile: str | None, platform: str | None
+) -> tuple[str | None, Placing | None]:
     """The platform that was asked for, or that of a profile with its machines."""
     if profile is None:
         return platform, None

@@ -35,16 +35,33 @@ from orchestrator.system import store
 from orchestrator.tier_catalog import candidates
 from orchestrator.units import format_bytes, format_quantity, listed, parse_size
 
-RunArgument = Annotated[str, Argument(help="A run's folder, CAMPAIGN/RUN, or a run of latest.")]
+RunArgument = Annotated[
+    str, Argument(help="A run's folder, CAMPAIGN/RUN, or a run of latest.")
+]
 TiersOption = Annotated[list[str] | None, Option("--tier")]
 MemoryOption = Annotated[str | None, Option(callback=asked.read_by(parse_size))]
 DataOption = Annotated[str | None, Option(callback=asked.read_by(factors.data_value))]
-CHANCES = (0.9, 0.5, 0.1)  # likely, even, not negligible: the cheapest of each is worth measuring
+CHANCES = (
+    0.9,
+    0.5,
+    0.1,
+)  # likely, even, not negligible: the cheapest of each is worth measuring
 SHOWN = 12  # of the tiers that may meet an SLO, the cheapest
-LEAST_BYTES = 12 * 2**30  # nodes' disks at the scale laptop, at which `init` reads what it writes
+LEAST_BYTES = (
+    12 * 2**30
+)  # nodes' disks at the scale laptop, at which `init` reads what it writes
 NONE = "no tier is predicted to meet that with a chance of 10 % or more"
 # Options of the command that measured the run of which the next one has others.
-OTHERS = {"--profile", "--profiles", "-p", "--workload", "--workloads", "-w", "--slo", "--sweep"}
+OTHERS = {
+    "--profile",
+    "--profiles",
+    "-p",
+    "--workload",
+    "--workloads",
+    "-w",
+    "--slo",
+    "--sweep",
+}
 
 
 @asked.takes(in_json=True)
@@ -61,7 +78,11 @@ def predict(
     campaign, predictor = _predictor(app, run, results, memory=memory, data=data)
     own = predictor.measured.record.profile
     if (memory or data) and not tier:
-        _check_room(predictor, own.name, own.cluster.node.disk_bytes if own.cluster.node else None)
+        _check_room(
+            predictor,
+            own.name,
+            own.cluster.node.disk_bytes if own.cluster.node else None,
+        )
         predictions = [predictor.predict(replace(own.tier, name=own.name))]
     else:
         measured = [] if tier else list(predictor.compared())
@@ -70,7 +91,9 @@ def predict(
     if not (tier or memory or data):
         store.save_predictions(app.folder(results, campaign.name), predictions)
         hint = [f"`tierbench analyze {campaign.name}` draws them into its report"]
-    app.out.show(predictions, _table(predictions, [named(*key) for key in FIGURES]), *hint)
+    app.out.show(
+        predictions, _table(predictions, [named(*key) for key in FIGURES]), *hint
+    )
 
 
 @asked.takes(in_json=True)
@@ -78,21 +101,30 @@ def advise(
     app: App,
     run: RunArgument,
     slo: Annotated[str, Option(help='To be reached, such as "p99 < 20 ms".')],
-    observed: Annotated[Path | None, Option(help="Has the load, of its busiest hour.")] = None,
+    observed: Annotated[
+        Path | None, Option(help="Has the load, of its busiest hour.")
+    ] = None,
     tier: TiersOption = None,
     results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Names the cheapest tiers that a run predicts to meet an SLO, and which to measure next."""
     hour = observing.busiest_hour(demands(files.read(observed))) if observed else None
-    clauses, (campaign, predictor) = parse(slo, "--slo"), _predictor(app, run, results, hour)
+    clauses, (campaign, predictor) = (
+        parse(slo, "--slo"),
+        _predictor(app, run, results, hour),
+    )
     every = _predictions(predictor, tier or (), app.root, clauses)
     possible = [p for p in every if p.currency and (p.chance or 0.0) >= CHANCES[-1]]
     possible.sort(key=lambda p: p.monthly_cost or 0.0)
-    cheapest = [[p.tier for p in possible if (p.chance or 0.0) >= least] for least in CHANCES]
+    cheapest = [
+        [p.tier for p in possible if (p.chance or 0.0) >= least] for least in CHANCES
+    ]
     chosen = list(dict.fromkeys(tiers[0] for tiers in cheapest if tiers))
     vms = {p.tier: p.machine for p in possible}
     to_measure = [(tier, vms[tier]) for tier in chosen]
-    commands = list(_commands(campaign, predictor.measured.record.workload.name, to_measure, slo))
+    commands = list(
+        _commands(campaign, predictor.measured.record.workload.name, to_measure, slo)
+    )
     shown = _table(possible[:SHOWN], [named(c.metric, c.scope) for c in clauses])
     told = {"measure": chosen, "tiers": possible, "commands": commands}
     app.out.show(told, shown, *(commands or [NONE]))
@@ -105,7 +137,14 @@ def _commands(
     for number, (tier, vm) in enumerate(tiers, start=1):
         row, _, keys = tier.partition(":")
         on = ["--vm", vm] if vm else []
-        words = ["init", f"advised-{number}", "--tier", row, *on, *filter(None, keys.split(","))]
+        words = [
+            "init",
+            f"advised-{number}",
+            "--tier",
+            row,
+            *on,
+            *filter(None, keys.split(",")),
+        ]
         yield shlex.join(["tierbench", *words])
     names = ",".join(f"advised-{number}" for number in range(1, len(tiers) + 1))
     given = shlex.split(method.command(campaign))[1:]
@@ -128,8 +167,15 @@ def _predictor(
     loaded = store.load(app.folder(results, campaign.removesuffix("/runs") or "latest"))
     of_name = [data for data in loaded.done if data.record.run.slug == slug]
     if not of_name:
-        runs = listed([data.record.run.slug for data in loaded.done]) or "none that is finished"
-        lacks = f"has no finished run {slug!r}" if slug else "is a campaign: name one of its runs"
+        runs = (
+            listed([data.record.run.slug for data in loaded.done])
+            or "none that is finished"
+        )
+        lacks = (
+            f"has no finished run {slug!r}"
+            if slug
+            else "is a campaign: name one of its runs"
+        )
         raise UsageError(f"{loaded.name} {lacks}", advice=f"it has {runs}")
     asked_bytes = parse_size(memory) if memory else 0
     value = factors.data_value(data) if data else None
@@ -137,14 +183,22 @@ def _predictor(
 
 
 def _predictions(
-    predictor: Predictor, tiers: Sequence[str], root: Path, clauses: Sequence[Objective] = ()
+    predictor: Predictor,
+    tiers: Sequence[str],
+    root: Path,
+    clauses: Sequence[Objective] = (),
 ) -> Iterator[Prediction]:
-    cluster, catalog = predictor.measured.record.profile.cluster, project_files.catalog(root)
+    cluster, catalog = (
+        predictor.measured.record.profile.cluster,
+        project_files.catalog(root),
+    )
     needed = max(LEAST_BYTES, cluster.node.disk_bytes if cluster.node else 0)
     vms = _machines(cluster.vm, root)
     for text in tiers or map(candidates.text, candidates.points(catalog, needed)):
         vm = vms.get(text.partition("/")[0])
-        with suppress(*[] if tiers else [UsageError]):  # not sold so, or of unknown latency
+        with suppress(
+            *[] if tiers else [UsageError]
+        ):  # not sold so, or of unknown latency
             tier, holds = project_files.bought(root, text, vm)
             _check_room(predictor, text, holds)
             on = profiles.priced(replace(cluster, vm=vm, vm_price=None), tier, catalog)
@@ -155,7 +209,9 @@ def _check_room(predictor: Predictor, tier: str, holds: int | None) -> None:
     """UsageError if disks of so many bytes (None: unknown) are too small for the data asked for."""
     if holds is not None and holds < predictor.disk_bytes:
         held, needed = map(format_bytes, (holds, predictor.disk_bytes))
-        raise failure(UsageError, "disk too small", tier=tier, holds=held, needed=needed)
+        raise failure(
+            UsageError, "disk too small", tier=tier, holds=held, needed=needed
+        )
 
 
 def _machines(own: str | None, root: Path) -> dict[str, str]:
@@ -164,12 +220,18 @@ def _machines(own: str | None, root: Path) -> dict[str, str]:
     if own is None:
         return {}
     texts = project_files.clusters(root)
-    vms = {name: strict_yaml.parse(file, texts[file])["vm"] for name, file in CLUSTERS.items()}
+    vms = {
+        name: strict_yaml.parse(file, texts[file])["vm"]
+        for name, file in CLUSTERS.items()
+    }
     return {**vms, own.partition("/")[0]: own}
 
 
 def _table(predictions: Sequence[Prediction], names: Sequence[str]) -> Table:
-    titles = [name.replace((metric := name.split()[-1]), METRICS[metric].title) for name in names]
+    titles = [
+        name.replace((metric := name.split()[-1]), METRICS[metric].title)
+        for name in names
+    ]
     table = console.table(("tier", *titles, "limit", "a month", "chance"), ("tier",))
     for p in predictions:
         cells = [predicted.told(p, name) or "–" for name in names]

@@ -15,8 +15,12 @@ from orchestrator.system import files, http_client
 
 MAX_PAGES = 50  # of one request; a disk family has one or two
 
-prices = typer.Typer(help="Prices of the providers' own services.", no_args_is_help=True)
-prices.callback()(lambda: None)  # without one its only command would be the group itself
+prices = typer.Typer(
+    help="Prices of the providers' own services.", no_args_is_help=True
+)
+prices.callback()(
+    lambda: None
+)  # without one its only command would be the group itself
 
 
 @prices.command()
@@ -49,7 +53,9 @@ def update(
             lines = http_client.public_lines(f"{url}/{region}/index.csv")
             components = aws_prices.components(lines, currency, rows)
     except (OSError, *UNREADABLE) as error:
-        raise failure(UnavailableError, "no prices", provider=provider, error=error) from error
+        raise failure(
+            UnavailableError, "no prices", provider=provider, error=error
+        ) from error
     if not components:
         told = {"region": region, "currency": currency, "provider": provider}
         raise failure(UnavailableError, "unknown region", **told, known=service.REGION)
@@ -65,7 +71,9 @@ def update(
 
 
 def pages(
-    question: Mapping[str, str], url: str, get: Callable[..., Any] = http_client.get_public_json
+    question: Mapping[str, str],
+    url: str,
+    get: Callable[..., Any] = http_client.get_public_json,
 ) -> Iterator[Mapping[str, Any]]:
     """The items of all pages of one answer. OSError, KeyError or TypeError if it is none."""
     answer = get(url, question)

@@ -32,7 +32,11 @@ def provide(app: App, names: Sequence[str] = own_images.OURS) -> DockerPlatform:
 
 
 def bring_images(
-    engine: DockerPlatform, platform: Platform, names: Sequence[str], root: Path, progress: Progress
+    engine: DockerPlatform,
+    platform: Platform,
+    names: Sequence[str],
+    root: Path,
+    progress: Progress,
 ) -> None:
     """Brings images of ours to where `platform` gets them: pushes them to the registry of
     TIERBENCH_REGISTRY if that is set. UnavailableError if one is not there in the end."""
@@ -43,7 +47,9 @@ def bring_images(
             engine.images.push(tag, prefix)
         if not platform.images.present(tag):
             ways, name = platform.images.ways_to_get(tag), platform.name
-            raise failure(UnavailableError, "image elsewhere", tag=tag, platform=name, ways=ways)
+            raise failure(
+                UnavailableError, "image elsewhere", tag=tag, platform=name, ways=ways
+            )
 
 
 def provide_engine(app: App) -> DockerPlatform:
@@ -54,7 +60,9 @@ def provide_engine(app: App) -> DockerPlatform:
         if os.environ.get("DOCKER_HOST"):
             raise
         if platform.system() != "Linux" or app.user != 0:
-            raise failure(UnavailableError, "no engine to start", error=error) from error
+            raise failure(
+                UnavailableError, "no engine to start", error=error
+            ) from error
     if shutil.which("dockerd") is None:
         _apt_install("docker.io", "no Docker engine is installed", app)
     _start_engine(app)
@@ -85,7 +93,9 @@ def _start_engine(app: App) -> None:
     shell.run(_outliving("dockerd", _ENGINE_LOG), timeout_s=20)
     if not wait_until(answers, deadline_s=40, clock=clock, every_s=0.5):
         said = "\n".join(_ENGINE_LOG.read_text(errors="replace").splitlines()[-15:])
-        raise failure(UnavailableError, "engine is silent", log=_ENGINE_LOG, evidence=said)
+        raise failure(
+            UnavailableError, "engine is silent", log=_ENGINE_LOG, evidence=said
+        )
     progress.note(f"started the Docker engine (its log: {_ENGINE_LOG})")
 
 
@@ -102,9 +112,13 @@ def provide_base(platform: DockerPlatform, app: App) -> None:
     progress.step(f"pulling {own_images.BASE}", 20)
     if platform.images.pull(own_images.BASE):
         return
-    progress.note(f"{own_images.BASE} cannot be pulled: making it from Debian's packages")
+    progress.note(
+        f"{own_images.BASE} cannot be pulled: making it from Debian's packages"
+    )
     if shutil.which("mmdebstrap") is None:
-        _apt_install("mmdebstrap", f"{own_images.BASE} can neither be pulled nor made", app)
+        _apt_install(
+            "mmdebstrap", f"{own_images.BASE} can neither be pulled nor made", app
+        )
     progress.step(f"making {own_images.BASE}", 30)
     cache.mkdir(parents=True, exist_ok=True)
     tarball = cache / "trixie.tar"
@@ -112,14 +126,23 @@ def provide_base(platform: DockerPlatform, app: App) -> None:
         ("mmdebstrap", "--variant=minbase", "trixie", str(tarball)), timeout_s=_APT_S
     )
     if done.exit_code != 0:
-        raise failure(UnavailableError, "no base image", base=own_images.BASE, evidence=done.tail())
-    platform.images.import_image(str(tarball), own_images.BASE_REPOSITORY, own_images.BASE_TAG)
+        raise failure(
+            UnavailableError,
+            "no base image",
+            base=own_images.BASE,
+            evidence=done.tail(),
+        )
+    platform.images.import_image(
+        str(tarball), own_images.BASE_REPOSITORY, own_images.BASE_TAG
+    )
     tarball.unlink()
 
 
 def _apt_install(package: str, why: str, app: App) -> None:
     if shutil.which("apt-get") is None or app.user != 0:
-        raise UnavailableError(why, advice=f"install it with your package system: {package}")
+        raise UnavailableError(
+            why, advice=f"install it with your package system: {package}"
+        )
     shell, progress = app.shell, app.progress
     progress.step(f"installing {package}", 30)
     env = {"DEBIAN_FRONTEND": "noninteractive"}
@@ -130,5 +153,7 @@ def _apt_install(package: str, why: str, app: App) -> None:
         done = shell.run(install, timeout_s=_APT_S, env=env)
     if done.exit_code != 0:
         said = done.tail()
-        raise failure(UnavailableError, "not installed", why=why, package=package, evidence=said)
+        raise failure(
+            UnavailableError, "not installed", why=why, package=package, evidence=said
+        )
     progress.note(f"installed {package}")

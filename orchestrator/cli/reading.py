@@ -14,7 +14,14 @@ from orchestrator.keys.messages import failure, message
 from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.load_generators import bind, confirmed, keys, warmed
 from orchestrator.model import Note, Profile, Workload
-from orchestrator.planning import factors, machines, overrides, project_files, sizes, slo
+from orchestrator.planning import (
+    factors,
+    machines,
+    overrides,
+    project_files,
+    sizes,
+    slo,
+)
 from orchestrator.planning.durations import data_bytes
 
 SLO = "--slo"
@@ -28,7 +35,9 @@ class PlanDraft:
     profiles: tuple[Profile, ...]
     workloads: tuple[Workload, ...]
     unpriced: tuple[Profile, ...]  # as their files have them, without --prices
-    of_files: tuple[Workload, ...]  # as their files have them, without --set, whatever is varied
+    of_files: tuple[
+        Workload, ...
+    ]  # as their files have them, without --set, whatever is varied
     platform: str = ""
     notes: tuple[Note, ...] = ()
     # Of workloads that are repeated another number of times than all others.
@@ -40,16 +49,24 @@ def checked(request: Request) -> Request:
     """With --without as a factor of --vary, and the nodes that the most of it needs. UsageError if
     two options are given that each plan loads or repetitions."""
     options = ("without", "vary", "sweep", "latency_at", "until")
-    asked = [f"--{of.replace('_', '-')}" for of in options if getattr(request, of) is not None]
+    asked = [
+        f"--{of.replace('_', '-')}"
+        for of in options
+        if getattr(request, of) is not None
+    ]
     asked += ["--windows many"] if request.windows == "many" else []
     if request.without and not request.vary:
         stages = ",".join(names_in(request.without))
         request = replace(request, vary=f"{factors.WITHOUT}={stages}", without=None)
     values = factors.parse(request.vary)
-    factor, most = (values[0].factor, int(values[-1].number or 0)) if values else ("", 0)
+    factor, most = (
+        (values[0].factor, int(values[-1].number or 0)) if values else ("", 0)
+    )
     asked += [f"--{factor}"] if getattr(request, factor, None) is not None else []
     if others := asked[1:]:
-        raise failure(UsageError, "asked twice", option=asked[0], others=", ".join(others))
+        raise failure(
+            UsageError, "asked twice", option=asked[0], others=", ".join(others)
+        )
     return replace(request, nodes=most) if factor == factors.NODES else request
 
 
@@ -70,7 +87,10 @@ def read(app: App, request: Request) -> PlanDraft:
     profiles = files.profiles
     if last.factor == factors.STRIPED:
         profiles = tuple(
-            replace(own, tier_of={value.value: of.profiles[place].tier for value, of in each})
+            replace(
+                own,
+                tier_of={value.value: of.profiles[place].tier for value, of in each},
+            )
             for place, own in enumerate(profiles)
         )
     return replace(files, profiles=profiles, workloads=tuple(loads))
@@ -89,26 +109,44 @@ def _at(
         changes[value.factor] = int(value.value)
     names = request.profiles, request.workloads
     read = partial(
-        project_files.read, app.root, *names, request.scale, app.disk_kinds(), tier_changes=changes
+        project_files.read,
+        app.root,
+        *names,
+        request.scale,
+        app.disk_kinds(),
+        tier_changes=changes,
     )
     named = [Path(name).stem for name in request.workloads]
     try:
         given = overrides.read(set_, named, request.scale, keys)
         with given.blamed():
-            priced, workloads = read(price_list=request.price_list, given=given, texts=texts)
-            workloads = tuple(bind(workload, request.generator) for workload in workloads)
+            priced, workloads = read(
+                price_list=request.price_list, given=given, texts=texts
+            )
+            workloads = tuple(
+                bind(workload, request.generator) for workload in workloads
+            )
     except UsageError as error:
         if value:
             own, asked = (f"--{word} {value.factor}=" for word in ("set", "vary"))
-            pairs = [(mistake, mistake.where.replace(own, asked)) for mistake in error.mistakes]
-            error.mistakes = tuple(replace(mistake, where=where) for mistake, where in pairs)
+            pairs = [
+                (mistake, mistake.where.replace(own, asked))
+                for mistake in error.mistakes
+            ]
+            error.mistakes = tuple(
+                replace(mistake, where=where) for mistake, where in pairs
+            )
             error.advice += f"; --vary also takes {', '.join(factors.READERS)}"
         raise
     unpriced, of_files = read(texts=texts)
     if (clients := request.clients) is not None:
-        priced = tuple(replace(p, cluster=replace(p.cluster, clients=clients)) for p in priced)
+        priced = tuple(
+            replace(p, cluster=replace(p.cluster, clients=clients)) for p in priced
+        )
     workloads = slo.applied(workloads, request.slo, SLO)
-    workloads = tuple(confirmed(warmed(w, request.warmup), request.confirm) for w in workloads)
+    workloads = tuple(
+        confirmed(warmed(w, request.warmup), request.confirm) for w in workloads
+    )
     return PlanDraft(request, priced, workloads, unpriced, of_files)
 
 
@@ -119,19 +157,26 @@ def fitted(
     disks have room. UsageError where a factor cannot be varied."""
     profiles, data = draft.profiles, draft.request.data
     own = profiles, tuple(workloads), tuple[Note, ...]()
-    profiles, workloads, notes = sizes.with_data(profiles, workloads, data) if data else own
+    profiles, workloads, notes = (
+        sizes.with_data(profiles, workloads, data) if data else own
+    )
     if not (values := factors.parse(draft.request.vary)):
         return profiles, workloads, notes
     is_docker = draft.platform == PLATFORM
     why = {
-        profile.name: factors.misfit(profile, values, is_docker and not machines.named(profile))
+        profile.name: factors.misfit(
+            profile, values, is_docker and not machines.named(profile)
+        )
         for profile in profiles
     }
     why |= {load.name: factors.misfit_of(load) for load in workloads}
     told = factors.option(values[0])
     raise_all([Mistake(f"{told}: {name}", text) for name, text in why.items() if text])
     common = [factors.with_common_copies(profile, values) for profile in profiles]
-    notes = (*notes, *(Note("other", text, profile.name) for profile, text in common if text))
+    notes = (
+        *notes,
+        *(Note("other", text, profile.name) for profile, text in common if text),
+    )
     profiles = tuple(profile for profile, _ in common)
     if values[0].factor == factors.DATA:
         workloads = tuple(_of_size(profiles, load) for load in workloads)
@@ -139,7 +184,8 @@ def fitted(
         alike = [name for (name, _), values in of_sizes.items() if values > 1]
         raise_all([Mistake(f"{told}: {name}", message("data alike")) for name in alike])
     largest, of_files = (
-        max(data_bytes(load) or 0 for load in loads) for loads in (workloads, draft.of_files)
+        max(data_bytes(load) or 0 for load in loads)
+        for loads in (workloads, draft.of_files)
     )
     roomy = sizes.with_room(profiles, largest) if largest > of_files else profiles
     return roomy, workloads, notes

@@ -29,7 +29,9 @@ def put_up(
 ) -> Gate | None:
     """Puts the disk up. The gate measures base limits, so burst is set only after it."""
     base = emulated.limits_of(tier.without_burst() if gate else tier)
-    burst = {key: value for key, value in emulated.limits_of(tier).items() if key not in base}
+    burst = {
+        key: value for key, value in emulated.limits_of(tier).items() if key not in base
+    }
     with standing.put_up(disk, base, world, tier.latency.model) as disks:
         if not gate:
             return None
@@ -48,7 +50,11 @@ def put_up(
 def would_become(disk: standing.StandingDisk, keep_data: bool) -> str:
     """What taking it down would do."""
     goes = disk.own_image and not keep_data
-    data = f"would be removed: {with_size(disk)}" if goes else f"would stay in {disk.image}"
+    data = (
+        f"would be removed: {with_size(disk)}"
+        if goes
+        else f"would stay in {disk.image}"
+    )
     return f"{disk.name} at {disk.at} would be taken down; its data {data}"
 
 
@@ -60,11 +66,17 @@ def with_size(disk: standing.StandingDisk) -> str:
         return disk.name
 
 
-def listed(disks: tuple[standing.KnownDisk, ...], world: powers.World) -> list[dict[str, Any]]:
+def listed(
+    disks: tuple[standing.KnownDisk, ...], world: powers.World
+) -> list[dict[str, Any]]:
     """How each was asked for, its state, and the limits in force if it runs."""
     ask = partial(disk_server.ask, question=("limits",), world=world)
     return [
-        {**asdict(d.disk), "state": d.state, "limits": ask(d.disk.container) if d.runs else {}}
+        {
+            **asdict(d.disk),
+            "state": d.state,
+            "limits": ask(d.disk.container) if d.runs else {},
+        }
         for d in disks
     ]
 
@@ -72,7 +84,9 @@ def listed(disks: tuple[standing.KnownDisk, ...], world: powers.World) -> list[d
 def table(disks: Sequence[Mapping[str, Any]]) -> RenderableType:
     columns = "name", "at", "tier", "size", "state", "limits in force"
     drawn = console.table(columns, whole=("name", "state"), rows=map(_cells, disks))
-    return Group(drawn, *(Text(f"data of {disk['name']}: {disk['image']}") for disk in disks))
+    return Group(
+        drawn, *(Text(f"data of {disk['name']}: {disk['image']}") for disk in disks)
+    )
 
 
 def _cells(disk: Mapping[str, Any]) -> Sequence[str]:
@@ -84,7 +98,9 @@ def _in_force(now: Mapping[str, float]) -> str:
     if not now:
         return ""
     iops, bytes_per_s = now["iops"], now["bytes_per_s"]
-    read, write = (format_seconds(now[f"{way}_latency_us"] * 1e-6) for way in ("read", "write"))
+    read, write = (
+        format_seconds(now[f"{way}_latency_us"] * 1e-6) for way in ("read", "write")
+    )
     rate = f"{format_number(iops)} IOPS" if iops else "any IOPS"
     throughput = format_bytes_per_s(bytes_per_s) if bytes_per_s else "any throughput"
     return f"{rate}, {throughput}, read {read}, write {write}"
@@ -102,7 +118,9 @@ def recorded_in_words(disk: RecordedDisk) -> list[str]:
         lines.append(f"bandwidth, 256 KiB sequential read / write: {rate}")
     tables = disk.latency.read_quantiles_s, disk.latency.write_quantiles_s
     for way, table in zip(("read", "write"), tables, strict=True):
-        median, p99 = (format_seconds(quantile_s(table, share)) for share in (0.5, 0.99))
+        median, p99 = (
+            format_seconds(quantile_s(table, share)) for share in (0.5, 0.99)
+        )
         lines.append(f"{way} latency at queue depth 1: median {median}, p99 {p99}")
     if disk.burst:
         peak, base = map(format_number, (disk.burst.iops, disk.burst.base_iops))

@@ -34,7 +34,9 @@ def import_study(
     from orchestrator.system import store
 
     if beside and app.out.as_json:
-        raise errors.UsageError("--beside shows tables, which --json does not have: give one")
+        raise errors.UsageError(
+            "--beside shows tables, which --json does not have: give one"
+        )
     own = judge(store.load(beside)) if beside else None
     study, folder = carry_in(app, file or app.root / REFERENCE, results)
     _, verdict = app.show(folder)
@@ -76,7 +78,10 @@ def compared(study: Study, verdict: Verdict) -> list[str]:
         if (change := changes[workload, tier, metric, scope]) != printed
     ]
     agreeing = len(changes) - len(wrong)
-    return [f"{agreeing} of {len(changes)} printed changes follow from its figures", *wrong]
+    return [
+        f"{agreeing} of {len(changes)} printed changes follow from its figures",
+        *wrong,
+    ]
 
 
 def reproduced(
@@ -84,9 +89,13 @@ def reproduced(
 ) -> dict[DeltaKey, Decimal | None]:
     """The verdict's changes where the study has some, with as many digits, halves rounded away from
     zero; None if there is none."""
-    computed = {(d.workload, d.contender, d.metric, d.scope): d.change_pct for d in verdict.deltas}
+    computed = {
+        (d.workload, d.contender, d.metric, d.scope): d.change_pct
+        for d in verdict.deltas
+    }
     return {
-        key: Decimal(repr(computed[key])).quantize(printed, ROUND_HALF_UP) + 0  # no minus zero
+        key: Decimal(repr(computed[key])).quantize(printed, ROUND_HALF_UP)
+        + 0  # no minus zero
         if key in computed
         else None
         for key, printed in deltas.items()

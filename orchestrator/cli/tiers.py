@@ -25,8 +25,12 @@ if TYPE_CHECKING:
     from orchestrator.tier_catalog.rows import DiskType, PriceRow, VmSize
 
 _NONE = "the catalog has none such; `tierbench tiers list`, without words and limits, shows all"
-RateOption = Annotated[str | None, Option(callback=options.read_by(units.parse_bytes_per_s))]
-TimeOption = Annotated[str | None, Option(callback=options.read_by(units.parse_seconds))]
+RateOption = Annotated[
+    str | None, Option(callback=options.read_by(units.parse_bytes_per_s))
+]
+TimeOption = Annotated[
+    str | None, Option(callback=options.read_by(units.parse_seconds))
+]
 
 
 class _ListingByDefault(TyperGroup):
@@ -34,10 +38,14 @@ class _ListingByDefault(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         known = {*self.commands, "--help"}
-        return super().parse_args(ctx, args if args and args[0] in known else ["list", *args])
+        return super().parse_args(
+            ctx, args if args and args[0] in known else ["list", *args]
+        )
 
 
-tiers = typer.Typer(cls=_ListingByDefault, help="Lists disk tiers; changes running disks.")
+tiers = typer.Typer(
+    cls=_ListingByDefault, help="Lists disk tiers; changes running disks."
+)
 
 
 @tiers.command(name="list")
@@ -45,7 +53,9 @@ tiers = typer.Typer(cls=_ListingByDefault, help="Lists disk tiers; changes runni
 def show(
     app: App,
     text: Annotated[str, Argument()] = "",
-    provider: Annotated[str | None, completion.among("azure, aws, gcp", "whose rows.")] = None,
+    provider: Annotated[
+        str | None, completion.among("azure, aws, gcp", "whose rows.")
+    ] = None,
     min_iops: int | None = None,
     min_throughput: RateOption = None,
     max_latency: TimeOption = None,
@@ -58,7 +68,9 @@ def show(
 
     rows = project_files.catalog(app.root)
     if machines and (min_throughput, max_latency, burst) != (None, None, None):
-        raise UsageError("--min-throughput, --max-latency and --burst choose disks, not --vms")
+        raise UsageError(
+            "--min-throughput, --max-latency and --burst choose disks, not --vms"
+        )
     if machines:
         sizes = tier_catalog.vms(rows, provider, min_iops, text)
         app.out.show(sizes, vm_table(sizes), *([] if sizes else [_NONE]))
@@ -66,7 +78,9 @@ def show(
     least = units.parse_bytes_per_s(min_throughput) if min_throughput else None
     most = units.parse_seconds(max_latency) if max_latency else None
     chosen = tier_catalog.tiers(rows, provider, min_iops, least, most, burst, text)
-    app.out.show(list(map(_facts, chosen)), tier_table(chosen), *([] if chosen else [_NONE]))
+    app.out.show(
+        list(map(_facts, chosen)), tier_table(chosen), *([] if chosen else [_NONE])
+    )
 
 
 @tiers.command(name="set")
@@ -98,7 +112,9 @@ def set_limits(
     running = world.platform.guard.other()
     if running is None:
         raise failure(UsageError, "not running", run=folder.name)
-    world.platform.campaign = running  # its containers are looked for, where it has its own
+    world.platform.campaign = (
+        running  # its containers are looked for, where it has its own
+    )
     disks = disk_server.running_disks(world)
     if not disks:
         raise failure(UsageError, "no emulated disk", run=folder.name)
@@ -119,8 +135,16 @@ _WHOLE = ("tier", "burst")  # of a disk; never broken over lines
 def _facts(row: TierRow) -> dict[str, Any]:
     """For other programs; a pair is the smallest and the largest that can be bought."""
     rates = {"iops": row.iops, "bytes_per_s": row.bytes_per_s}
-    own = {name: getattr(row, name) for name in ("name", "title", "size_bytes", "burst", "price")}
-    return {**own, **rates, "latency": row.kind.latency, "limits_as_of": row.kind.source.as_of}
+    own = {
+        name: getattr(row, name)
+        for name in ("name", "title", "size_bytes", "burst", "price")
+    }
+    return {
+        **own,
+        **rates,
+        "latency": row.kind.latency,
+        "limits_as_of": row.kind.source.as_of,
+    }
 
 
 def tier_table(rows: Sequence[TierRow]) -> RenderableType:
@@ -128,7 +152,9 @@ def tier_table(rows: Sequence[TierRow]) -> RenderableType:
     all rows that share it: what the provider says of latency, and when figures were read."""
     from orchestrator.tier_catalog import prices
 
-    table = console.table(("tier", "size", "IOPS", "throughput", "burst", "price"), _WHOLE)
+    table = console.table(
+        ("tier", "size", "IOPS", "throughput", "burst", "price"), _WHOLE
+    )
     for row in rows:
         table.add_row(
             row.name,
@@ -139,23 +165,36 @@ def tier_table(rows: Sequence[TierRow]) -> RenderableType:
             prices.describe(row.price) if row.price else _UNKNOWN,
         )
     latencies = _shared(
-        (row.kind.latency and f"documented latency {row.kind.latency.documented}", row.name)
+        (
+            row.kind.latency and f"documented latency {row.kind.latency.documented}",
+            row.name,
+        )
         for row in rows
     )
-    return Group(table, *latencies, *_dates([(row.name, row.kind, row.price) for row in rows]))
+    return Group(
+        table, *latencies, *_dates([(row.name, row.kind, row.price) for row in rows])
+    )
 
 
 def _shared(texts: Iterable[tuple[object, str]]) -> Iterator[Text]:
     """Makes a line for each text, with the rows that share it; of pairs of a text and a row."""
-    for text, names in units.gathered((str(text), name) for text, name in texts if text).items():
+    for text, names in units.gathered(
+        (str(text), name) for text, name in texts if text
+    ).items():
         yield Text.assemble((", ".join(dict.fromkeys(names)), "dim"), f": {text}")
 
 
-def _dates(rows: Sequence[tuple[str, DiskType | VmSize, PriceRow | None]]) -> Iterator[Text]:
+def _dates(
+    rows: Sequence[tuple[str, DiskType | VmSize, PriceRow | None]],
+) -> Iterator[Text]:
     """When limits and prices were read."""
-    yield from _shared((f"limits as of {of.source.as_of}", name) for name, of, _ in rows)
+    yield from _shared(
+        (f"limits as of {of.source.as_of}", name) for name, of, _ in rows
+    )
     prices = ((name, price) for name, _, price in rows if price)
-    yield from _shared((f"price: region {p.region}, {p.date}", name) for name, p in prices)
+    yield from _shared(
+        (f"price: region {p.region}, {p.date}", name) for name, p in prices
+    )
 
 
 def vm_table(rows: Sequence[VmRow]) -> RenderableType:
@@ -169,12 +208,20 @@ def vm_table(rows: Sequence[VmRow]) -> RenderableType:
         "vCPU": [_figure(row.size.vcpus) for row in rows],
         "disks": [_figure(row.size.max_disks) for row in rows],
         "IOPS": [_figure(row.limits.total_iops) for row in rows],
-        "throughput": [_figure(row.limits.bytes_per_s, units.format_bytes_per_s) for row in rows],
+        "throughput": [
+            _figure(row.limits.bytes_per_s, units.format_bytes_per_s) for row in rows
+        ],
         "burst": [_peak(row.limits.burst) for row in rows],
-        "price": [prices.describe(row.price) if row.price else _UNKNOWN for row in rows],
+        "price": [
+            prices.describe(row.price) if row.price else _UNKNOWN for row in rows
+        ],
     }
-    told = {name: cells for name, cells in columns.items() if {*cells} - {_UNKNOWN, _ANY}}
-    table = console.table(list(told), {*told} - {"burst"}, rows=zip(*told.values(), strict=True))
+    told = {
+        name: cells for name, cells in columns.items() if {*cells} - {_UNKNOWN, _ANY}
+    }
+    table = console.table(
+        list(told), {*told} - {"burst"}, rows=zip(*told.values(), strict=True)
+    )
     return Group(table, *_dates([(row.name, row.size, row.price) for row in rows]))
 
 
@@ -191,5 +238,7 @@ def _span(span: tuple[int | None, int | None], words: Callable[[float], str]) ->
     return str(low) if low == high else f"{low or _UNKNOWN} to {high or 'no limit'}"
 
 
-def _figure(value: int | None, words: Callable[[float], str] = units.format_number) -> str:
+def _figure(
+    value: int | None, words: Callable[[float], str] = units.format_number
+) -> str:
     return _span((value, value), words)

@@ -20,9 +20,25 @@ from orchestrator.errors import EXIT_USAGE, Mistake, UsageError
 _KEYS = {  # a file is of the kind of which it has most keys
     "profile": {"question", "tier", "cluster", "platform", "machines"},
     "workload": {"generator", "script", "dataset", "options", "scales"},
-    "cluster": {"database", "nodes", "replication_factor", "vm", "node", "settings", "existing"},
+    "cluster": {
+        "database",
+        "nodes",
+        "replication_factor",
+        "vm",
+        "node",
+        "settings",
+        "existing",
+    },
     "price list": {"currency", "region", "as_of", "source", "prices"},
-    "study": {"question", "source", "as_of", "baseline", "cluster", "tiers", "workloads"},
+    "study": {
+        "question",
+        "source",
+        "as_of",
+        "baseline",
+        "cluster",
+        "tiers",
+        "workloads",
+    },
 }
 SCHEMAS = ("profile", "cluster", "workload", "price-list")
 _complete = completion.completing(lambda _: SCHEMAS)
@@ -31,11 +47,15 @@ _complete = completion.completing(lambda _: SCHEMAS)
 @options.takes()
 def schema(
     app: App,
-    kind: Annotated[str, typer.Argument(help=", ".join(SCHEMAS), autocompletion=_complete)],
+    kind: Annotated[
+        str, typer.Argument(help=", ".join(SCHEMAS), autocompletion=_complete)
+    ],
 ) -> None:
     """Prints the JSON Schema of a profile, cluster, workload or price list."""
     if kind not in SCHEMAS:
-        raise UsageError(f"no schema of {kind!r}", advice=f"there are {', '.join(SCHEMAS)}")
+        raise UsageError(
+            f"no schema of {kind!r}", advice=f"there are {', '.join(SCHEMAS)}"
+        )
     file = PROJECT / "docs" / "schema" / f"{kind}.json"
     app.out.out(file.read_text(encoding="utf-8"), end="")
 
@@ -76,7 +96,9 @@ def read(app: App, file: Path) -> tuple[str, list[Mistake]]:
     return kind, [strict_yaml.with_line(mistake, texts) for mistake in mistakes]
 
 
-def _as_commands_do(app: App, kind: str, file: Path, where: str, text: str, scale: str) -> None:
+def _as_commands_do(
+    app: App, kind: str, file: Path, where: str, text: str, scale: str
+) -> None:
     """UsageError with its mistakes."""
     from orchestrator.keys import schema, strict_yaml
     from orchestrator.load_generators import bind
@@ -89,7 +111,9 @@ def _as_commands_do(app: App, kind: str, file: Path, where: str, text: str, scal
         _, (load,) = project_files.read(app.root, [], [path], scale, kinds)
         bind(load, None)
     elif kind == "cluster":
-        strict_yaml.validate(schema.ClusterYaml, f"{where}: ", strict_yaml.parse(where, text))
+        strict_yaml.validate(
+            schema.ClusterYaml, f"{where}: ", strict_yaml.parse(where, text)
+        )
     elif kind == "price list":
         project_files.catalog(app.root, file)
     elif kind == "study":
@@ -105,5 +129,7 @@ def _scales(content: Mapping[str, Any], clusters: Mapping[str, str]) -> list[str
     cluster = content.get("cluster")
     if isinstance(cluster, str) and cluster in clusters:
         cluster = strict_yaml.parse(cluster, clusters[cluster])
-    sizes = cluster.get("node") if isinstance(cluster, Mapping) else content.get("scales")
+    sizes = (
+        cluster.get("node") if isinstance(cluster, Mapping) else content.get("scales")
+    )
     return [*map(str, sizes)] if isinstance(sizes, Mapping) and sizes else [""]

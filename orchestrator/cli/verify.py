@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.analysis import results, verdicts
-from orchestrator.analysis.figures.transactions import COMMITTED, DELIVERY, FAILED, NEW_ORDER
+from orchestrator.analysis.figures.transactions import (
+    COMMITTED,
+    DELIVERY,
+    FAILED,
+    NEW_ORDER,
+)
 from orchestrator.analysis.statistics import stats
 from orchestrator.errors import UNREADABLE, TierbenchError
 from orchestrator.load_generators import load_generators
@@ -84,7 +89,9 @@ def _unlike_transactions(
     """How the table of transactions differs from raw files with `count`, and from the record. A
     percentile is held to its definition (nearest rank): fewer transactions than its rank are
     faster, and at least as many are as fast or faster."""
-    percentiles = {name: stored[name, "all"] for name in PERCENTILES if (name, "all") in stored}
+    percentiles = {
+        name: stored[name, "all"] for name in PERCENTILES if (name, "all") in stored
+    }
     faster, as_fast = dict.fromkeys(percentiles, 0), dict.fromkeys(percentiles, 0)
     pooled = ("connection_wait_avg_s", "all") in stored
     at_a_rate = ("offered_per_s", "all") in stored  # then latency is of what was due
@@ -93,15 +100,28 @@ def _unlike_transactions(
     for table in run.transactions():
         rows += len(table)
         all_good = table[table["outcome"] != FAILED]
-        start_s, ended_s = all_good["start_s"], all_good["start_s"] + all_good["latency_s"]
+        start_s, ended_s = (
+            all_good["start_s"],
+            all_good["start_s"] + all_good["latency_s"],
+        )
         good = all_good[(ended_s >= window[0]) & (ended_s < window[1])]
-        due = all_good[(start_s >= window[0]) & (start_s < window[1])] if at_a_rate else good
+        due = (
+            all_good[(start_s >= window[0]) & (start_s < window[1])]
+            if at_a_rate
+            else good
+        )
         latency_s = (due["latency_s"] - (due["queue_s"] if pooled else 0.0)).to_numpy()
         is_ranked = due["type"] != (DELIVERY if NEW_ORDER in set(table["type"]) else "")
         ranked_s = latency_s[is_ranked.to_numpy()]
-        served, timed, ranked = served + len(good), timed + len(due), ranked + len(ranked_s)
+        served, timed, ranked = (
+            served + len(good),
+            timed + len(due),
+            ranked + len(ranked_s),
+        )
         total_s += float(latency_s.sum())
-        orders += int(((good["type"] == NEW_ORDER) & (good["outcome"] == COMMITTED)).sum())
+        orders += int(
+            ((good["type"] == NEW_ORDER) & (good["outcome"] == COMMITTED)).sum()
+        )
         for name, value in percentiles.items():
             faster[name] += int((ranked_s < value * (1 - _ROUNDING)).sum())
             as_fast[name] += int((ranked_s <= value * (1 + _ROUNDING)).sum())
@@ -131,7 +151,9 @@ def _of_verdict(campaign: results.Results, file: Path) -> tuple[str, list[str]]:
     try:
         cells = json.loads(file.read_bytes())["cells"]
     except (OSError, *UNREADABLE) as error:
-        return "cannot be read: `tierbench analyze` makes it again", [f"verdict.json: {error}"]
+        return "cannot be read: `tierbench analyze` makes it again", [
+            f"verdict.json: {error}"
+        ]
     try:
         again = verdicts.cells(campaign)
     except files.CutError as error:
@@ -144,10 +166,16 @@ def _of_verdict(campaign: results.Results, file: Path) -> tuple[str, list[str]]:
 def _flat(cells: Iterable[Mapping[str, Any]]) -> Figures:
     """The mean of each, and the value of each of its runs."""
     return {
-        (f"{cell['profile']} × {cell['workload']}, {cell['metric']}{of}", cell["scope"]): value
+        (
+            f"{cell['profile']} × {cell['workload']}, {cell['metric']}{of}",
+            cell["scope"],
+        ): value
         for cell in cells
         for of, value in (
             ("", cell["mean"]),
-            *((f" of run {place}", value) for place, value in enumerate(cell["values"], start=1)),
+            *(
+                (f" of run {place}", value)
+                for place, value in enumerate(cell["values"], start=1)
+            ),
         )
     }

@@ -16,17 +16,29 @@ _COUNTER = re.compile(r"^(\S+) (\d+)$", re.MULTILINE)
 class CgroupCollector(local.OnItsMachine):
     name = "cgroup"
 
-    def readings(self, machine: powers.Machine, node: model.Node) -> Iterable[local.Reading]:
+    def readings(
+        self, machine: powers.Machine, node: model.Node
+    ) -> Iterable[local.Reading]:
         groups, read = _folders(machine, node), machine.read
         counters = partial(_counters, machine)
         if "cpuacct" in groups:
             usage_ns = int(read(f"{groups['cpuacct']}/cpuacct.usage"))
             yield "cpu_seconds_total", "s", usage_ns * 1e-9
-            throttling = counters(f"{groups['cpu']}/cpu.stat") if "cpu" in groups else {}
-            yield "cpu_throttled_seconds_total", "s", throttling.get("throttled_time", 0) * 1e-9
+            throttling = (
+                counters(f"{groups['cpu']}/cpu.stat") if "cpu" in groups else {}
+            )
+            yield (
+                "cpu_throttled_seconds_total",
+                "s",
+                throttling.get("throttled_time", 0) * 1e-9,
+            )
             yield from _periods(throttling)
             memory = groups["memory"]
-            yield "memory_used_bytes", "bytes", int(read(f"{memory}/memory.usage_in_bytes"))
+            yield (
+                "memory_used_bytes",
+                "bytes",
+                int(read(f"{memory}/memory.usage_in_bytes")),
+            )
             cache = counters(f"{memory}/memory.stat").get("total_cache", 0)
             yield "memory_cache_bytes", "bytes", cache
             return
@@ -36,7 +48,11 @@ class CgroupCollector(local.OnItsMachine):
         yield "cpu_throttled_seconds_total", "s", cpu.get("throttled_usec", 0) * 1e-6
         yield from _periods(cpu)
         yield "memory_used_bytes", "bytes", int(read(f"{group}/memory.current"))
-        yield "memory_cache_bytes", "bytes", counters(f"{group}/memory.stat").get("file", 0)
+        yield (
+            "memory_cache_bytes",
+            "bytes",
+            counters(f"{group}/memory.stat").get("file", 0),
+        )
 
 
 def _folders(machine: powers.Machine, node: model.Node) -> dict[str, str]:

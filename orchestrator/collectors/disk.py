@@ -16,14 +16,20 @@ class DiskCollector(local.OnItsMachine):
     def watched(self, node: model.Node) -> bool:
         return bool(node.device)
 
-    def readings(self, machine: powers.Machine, node: model.Node) -> Iterable[local.Reading]:
+    def readings(
+        self, machine: powers.Machine, node: model.Node
+    ) -> Iterable[local.Reading]:
         if node.role != "host":
-            containers.groups(machine, node)  # OSError if the process is not the container's
+            containers.groups(
+                machine, node
+            )  # OSError if the process is not the container's
         fields = block_devices.counter_rows(machine)
         for device, prefix in ((node.device, ""), (node.wal_device, "wal_")):
             if device is None:
                 continue
             if device not in fields:
-                raise OSError(f"{device} is not in {block_devices.DISKSTATS}: the device is gone")
+                raise OSError(
+                    f"{device} is not in {block_devices.DISKSTATS}: the device is gone"
+                )
             for name, unit, value in block_devices.readings(fields[device]):
                 yield f"{prefix}{name}", unit, value

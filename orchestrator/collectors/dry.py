@@ -8,7 +8,11 @@ from orchestrator.model import Node, Sample
 from orchestrator.planning.rehearsal import Model
 
 _AROUND_S = 120  # of made-up time, which passes all at once
-_IO_BYTES, _USED, _CPU = 8192, 0.7, 0.3  # of an I/O; shares of the disk's IOPS and of the CPUs
+_IO_BYTES, _USED, _CPU = (
+    8192,
+    0.7,
+    0.3,
+)  # of an I/O; shares of the disk's IOPS and of the CPUs
 
 
 class DryCollector:
@@ -19,7 +23,9 @@ class DryCollector:
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
         for node in (each for each in nodes if DRY in each.sources):
             model = Model.of_node(node)
-            for second in range(math.floor(now_s) - _AROUND_S, math.ceil(now_s) + _AROUND_S):
+            for second in range(
+                math.floor(now_s) - _AROUND_S, math.ceil(now_s) + _AROUND_S
+            ):
                 yield from _at(node, model, float(second))
 
 
@@ -29,7 +35,9 @@ def _at(node: Node, model: Model, time_s: float) -> Iterator[Sample]:
     cpu_s = _CPU * (node.cpus or 1.0) * time_s
     for direction, moved in (("read", "read"), ("write", "written")):
         yield Sample(time_s, node.name, f"disk_{direction}s_total", "", ios)
-        yield Sample(time_s, node.name, f"disk_{moved}_bytes_total", "bytes", ios * _IO_BYTES)
+        yield Sample(
+            time_s, node.name, f"disk_{moved}_bytes_total", "bytes", ios * _IO_BYTES
+        )
         seconds = ios * model.latency_s
         yield Sample(time_s, node.name, f"disk_{direction}_seconds_total", "s", seconds)
     yield Sample(time_s, node.name, "cpu_seconds_total", "s", cpu_s)

@@ -29,9 +29,13 @@ class MachineCollector(local.OnItsMachine):
     def watched(self, node: model.Node) -> bool:
         return node.role == "host"
 
-    def readings(self, machine: powers.Machine, node: model.Node) -> Iterable[local.Reading]:
+    def readings(
+        self, machine: powers.Machine, node: model.Node
+    ) -> Iterable[local.Reading]:
         first, *rest = machine.read("/proc/stat").splitlines()
-        user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, first.split()[1:9])
+        user, nice, system, _idle, _iowait, irq, softirq, steal = map(
+            int, first.split()[1:9]
+        )
         yield "cpu_busy_seconds_total", "s", (user + system + irq + softirq) * _TICK_S
         yield "cpu_low_priority_seconds_total", "s", nice * _TICK_S
         yield "cpu_steal_seconds_total", "s", steal * _TICK_S
@@ -53,5 +57,9 @@ class MachineCollector(local.OnItsMachine):
 
 def _grown_most_pct(before: _Cores, now: _Cores) -> float | None:
     """Steal counts as busy: the core could do no more. None without an earlier reading."""
-    grown = ((busy - before[n][0], every - before[n][1]) for n, (busy, every) in now.items())
-    return max((100 * busy / every for busy, every in grown if every > 0 <= busy), default=None)
+    grown = (
+        (busy - before[n][0], every - before[n][1]) for n, (busy, every) in now.items()
+    )
+    return max(
+        (100 * busy / every for busy, every in grown if every > 0 <= busy), default=None
+    )

@@ -17,8 +17,12 @@ class NetworkCollector(local.OnItsMachine):
     def watched(self, node: model.Node) -> bool:
         return local.in_container(node) and node.role != "disk"
 
-    def readings(self, machine: powers.Machine, node: model.Node) -> Iterable[local.Reading]:
-        containers.groups(machine, node)  # OSError if the process is not the container's
+    def readings(
+        self, machine: powers.Machine, node: model.Node
+    ) -> Iterable[local.Reading]:
+        containers.groups(
+            machine, node
+        )  # OSError if the process is not the container's
         process = containers.process_of(machine, node)
         lines = machine.read(f"/proc/{process}/net/dev").splitlines()[2:]
         interfaces = (line.partition(":") for line in lines)
@@ -26,6 +30,8 @@ class NetworkCollector(local.OnItsMachine):
         for name, (column, unit) in shipped(__package__, "network.yaml").items():
             yield name, unit, sum(int(row[column]) for row in fields)
         tcp = machine.read(f"/proc/{process}/net/snmp").split("\nTcp: ")
-        counted = dict(zip(*(line.splitlines()[0].split() for line in tcp[1:3]), strict=True))
+        counted = dict(
+            zip(*(line.splitlines()[0].split() for line in tcp[1:3]), strict=True)
+        )
         yield "tcp_sent_segments_total", "", int(counted["OutSegs"])
         yield "tcp_sent_again_segments_total", "", int(counted["RetransSegs"])

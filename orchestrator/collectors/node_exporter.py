@@ -27,7 +27,9 @@ _BUSY, _STEAL = ("cpu_seconds_total", "s"), ("cpu_steal_seconds_total", "s")
 class NodeExporterCollector:
     name = "node_exporter"
 
-    def __init__(self, get: local.Get = http_client.get, path: str | None = None) -> None:
+    def __init__(
+        self, get: local.Get = http_client.get, path: str | None = None
+    ) -> None:
         """`path`: of the page, where it is to have other parts."""
         self._get, self._path = get, path
 
@@ -40,20 +42,31 @@ class NodeExporterCollector:
 def _page(node: Node, path: str | None) -> local.Page:
     path = path or _PATH + "&collect[]=pressure" * (PRESSURE in node.sources)
     devices = node.sources.get(DISK_DEVICE, "").split()
-    parse = partial(readings, devices=devices, wal_device=node.wal_device, cards=node.cards)
+    parse = partial(
+        readings, devices=devices, wal_device=node.wal_device, cards=node.cards
+    )
     return local.Page(node.name, f"{node.sources[NODE_EXPORTER]}{path}", parse)
 
 
 def readings(
-    body: str, devices: Sequence[str], wal_device: str | None = None, cards: Collection[str] = ()
+    body: str,
+    devices: Sequence[str],
+    wal_device: str | None = None,
+    cards: Collection[str] = (),
 ) -> Iterator[local.Reading]:
     """Metric, unit, value. ValueError if the text is not in Prometheus' format, KeyError if it does
     not have one of the devices (none leave the disk out)."""
     names = shipped(__package__, "node_exporter.yaml")
-    counts = cards.__contains__ if cards else lambda name: not re.match(names["virtual"], name)
+    counts = (
+        cards.__contains__
+        if cards
+        else lambda name: not re.match(names["virtual"], name)
+    )
     totals: dict[tuple[str, str], float] = {}
     memory: dict[str, float] = {}
-    disk: dict[str, list[local.Reading]] = {device: [] for device in (*devices, wal_device or "")}
+    disk: dict[str, list[local.Reading]] = {
+        device: [] for device in (*devices, wal_device or "")
+    }
     for family in text_string_to_metric_families(body):
         for sample in family.samples:
             name, device, ours = sample.name, sample.labels.get("device"), None
@@ -64,7 +77,9 @@ def readings(
             elif name in names["totals"] and (device is None or counts(device)):
                 ours = tuple(names["totals"][name])
             elif name.startswith("node_memory_"):
-                memory[name.removeprefix("node_memory_").removesuffix("_bytes")] = sample.value
+                memory[name.removeprefix("node_memory_").removesuffix("_bytes")] = (
+                    sample.value
+                )
             if ours:
                 totals[ours] = totals.get(ours, 0.0) + sample.value
     for device, own in disk.items():
@@ -74,7 +89,9 @@ def readings(
         totals.setdefault(_STEAL, 0.0)
     yield from ((*of, total) for of, total in totals.items())
     yield from _together([disk[device] for device in devices])
-    yield from ((f"wal_{name}", unit, value) for name, unit, value in disk[wal_device or ""])
+    yield from (
+        (f"wal_{name}", unit, value) for name, unit, value in disk[wal_device or ""]
+    )
     if {"MemTotal", "MemAvailable"} <= memory.keys():
         yield "memory_used_bytes", "bytes", memory["MemTotal"] - memory["MemAvailable"]
     if "Cached" in memory:
@@ -86,4 +103,8 @@ def _together(disks: Sequence[Sequence[local.Reading]]) -> Iterator[local.Readin
     for each in zip(*disks, strict=True):
         name, unit, _ = each[0]
         total = sum(value for _, _, value in each)
-        yield name, unit, total / len(each) if name == "disk_busy_seconds_total" else total
+        yield (
+            name,
+            unit,
+            total / len(each) if name == "disk_busy_seconds_total" else total,
+        )

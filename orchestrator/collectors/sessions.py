@@ -6,7 +6,13 @@ Names of wait events: PostgreSQL's manual, "Wait Events"; releases spell some in
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    closing,
+    contextmanager,
+    suppress,
+)
 from dataclasses import replace
 from functools import partial
 
@@ -31,7 +37,9 @@ def session_waits(
         yield ()
         return
     at = replace(sql.local(cluster.endpoints[0]), connect_s=5, grace_s=1.0)
-    with closing(SessionWaits(cluster.nodes[0].name, partial(connect, at, QUERY_S))) as waits:
+    with closing(
+        SessionWaits(cluster.nodes[0].name, partial(connect, at, QUERY_S))
+    ) as waits:
         yield (waits,)
 
 
@@ -40,7 +48,9 @@ class SessionWaits:
 
     name = "sessions"
 
-    def __init__(self, node: str, connect: Callable[[], AbstractContextManager[Session]]) -> None:
+    def __init__(
+        self, node: str, connect: Callable[[], AbstractContextManager[Session]]
+    ) -> None:
         self._node, self._connect, self._open = node, connect, ExitStack()
         self._session: Session | None = None
         self._asked: tuple[float, Future[list[Row]]] | None = None
@@ -58,7 +68,10 @@ class SessionWaits:
             self.close()
             raise OSError(str(error)) from error
         each = ((f"sessions_{kind}", numbers.get(kind, 0.0)) for kind in KINDS)
-        return [model.Sample(asked_s, self._node, metric, "", number) for metric, number in each]
+        return [
+            model.Sample(asked_s, self._node, metric, "", number)
+            for metric, number in each
+        ]
 
     def _ask(self) -> list[Row]:
         if self._session is None:

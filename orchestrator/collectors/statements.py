@@ -9,7 +9,9 @@ from orchestrator.model import Cluster
 from orchestrator.system import sql
 
 
-def statement_counts(cluster: Cluster, connect: sql.Connect = sql.session) -> Iterator[sql.Row]:
+def statement_counts(
+    cluster: Cluster, connect: sql.Connect = sql.session
+) -> Iterator[sql.Row]:
     """Of the load's database a row for each statement and server, with the columns of the query in
     queries.yaml. RunError if a server does not count statements, or does not show them."""
     known = cluster.database in ("postgresql", "yugabytedb")
@@ -18,7 +20,13 @@ def statement_counts(cluster: Cluster, connect: sql.Connect = sql.session) -> It
         at = replace(sql.local(endpoint), database=database, connect_s=5, grace_s=1.0)
         server = f"{endpoint.host}:{endpoint.port}"
         with connect(at, 10.0) as session:
-            if not session.rows(sql.query(__package__, "counts statements"))[0]["counts"]:
-                raise RunError(f"{server}: no pg_stat_statements counts in the database {database}")
-            rows = session.rows(sql.query(__package__, "statements", database=endpoint.database))
+            if not session.rows(sql.query(__package__, "counts statements"))[0][
+                "counts"
+            ]:
+                raise RunError(
+                    f"{server}: no pg_stat_statements counts in the database {database}"
+                )
+            rows = session.rows(
+                sql.query(__package__, "statements", database=endpoint.database)
+            )
         yield from ({"server": server, **row} for row in rows)

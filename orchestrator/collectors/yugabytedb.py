@@ -40,7 +40,9 @@ def _pages(nodes: Sequence[Node]) -> Iterator[local.Page]:
             yield local.Page(node, f"{url}{path}", partial(_readings, parse))
 
 
-def _readings(parse: Callable[[str], Mapping[str, float]], body: str) -> Iterator[local.Reading]:
+def _readings(
+    parse: Callable[[str], Mapping[str, float]], body: str
+) -> Iterator[local.Reading]:
     for metric, value in parse(body).items():
         yield metric, counters.UNITS[metric.removeprefix("master_")], value
 
@@ -48,4 +50,8 @@ def _readings(parse: Callable[[str], Mapping[str, float]], body: str) -> Iterato
 def _master(body: str) -> Mapping[str, float]:
     """The counters of a master's log: it writes little else."""
     storage = counters.storage(body)
-    return {f"master_{name}": value for name, value in storage.items() if name.startswith("wal_")}
+    return {
+        f"master_{name}": value
+        for name, value in storage.items()
+        if name.startswith("wal_")
+    }

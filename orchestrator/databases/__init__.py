@@ -32,7 +32,10 @@ def databases() -> dict[str, Database]:
 
 
 def choose(
-    name: str, known: Collection[str], proven: Callable[[], str] = lambda: "", problem: str = ""
+    name: str,
+    known: Collection[str],
+    proven: Callable[[], str] = lambda: "",
+    problem: str = "",
 ) -> tuple[str, Note | None]:
     """The database, and the note about the choice for console and report: `auto` is YugabyteDB if
     its first-run checklist passed here, else PostgreSQL, with a note.
@@ -51,8 +54,14 @@ def choose(
     if name == NONE:
         raise failure(UsageError, "no database to load")
     if name == DRY:
-        raise UsageError("`dry` is no database to measure", advice="run `tierbench rehearse`")
-    names = {AUTO, *known} - {NONE, DRY, STORE}  # a store is an existing cluster with a URL
+        raise UsageError(
+            "`dry` is no database to measure", advice="run `tierbench rehearse`"
+        )
+    names = {AUTO, *known} - {
+        NONE,
+        DRY,
+        STORE,
+    }  # a store is an existing cluster with a URL
     if name in names:
         return name, None
     raise UsageError(unknown("database", name, names))

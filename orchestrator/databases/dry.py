@@ -21,7 +21,11 @@ class DryDatabase(Database):
 
     @contextmanager
     def running(
-        self, spec: ClusterSpec, volumes: Sequence[Volume], network: Network, world: World
+        self,
+        spec: ClusterSpec,
+        volumes: Sequence[Volume],
+        network: Network,
+        world: World,
     ) -> Iterator[Cluster]:
         nodes = tuple(
             Node(

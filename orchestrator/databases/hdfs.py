@@ -29,7 +29,12 @@ _START_S, _STOP_S, _SETTLE_S, _FORGET_S = 180.0, 60.0, 600.0, 300.0
 _ENDED = "node: ended"
 
 _SYNCS, _CHECKSUM = "dfs.datanode.synconclose", "dfs.bytes-per-checksum"
-_READ_BACK = (_SYNCS, _CHECKSUM, "dfs.blocksize", "dfs.namenode.redundancy.considerLoad")
+_READ_BACK = (
+    _SYNCS,
+    _CHECKSUM,
+    "dfs.blocksize",
+    "dfs.namenode.redundancy.considerLoad",
+)
 _CRC_BYTES = 4  # for each `dfs.bytes-per-checksum` bytes
 
 
@@ -47,7 +52,11 @@ class Hdfs(Database):
 
     @contextmanager
     def running(
-        self, spec: ClusterSpec, volumes: Sequence[Volume], network: Network, world: World
+        self,
+        spec: ClusterSpec,
+        volumes: Sequence[Volume],
+        network: Network,
+        world: World,
     ) -> Iterator[Cluster]:
         """Stops servers on kept disks cleanly at the end; NodeError if that fails. Kills servers on
         other disks, and all servers after an error."""
@@ -55,7 +64,10 @@ class Hdfs(Database):
         plans = [name_node(spec, volumes[0], network, image)]
         with ExitStack() as up:
             first = up.enter_context(world.platform.running(plans[0]))
-            environment = {**plans[0].environment, "NAME_NODE": first.address or first.name}
+            environment = {
+                **plans[0].environment,
+                "NAME_NODE": first.address or first.name,
+            }
             plans += _data_nodes(spec, volumes, network, image, environment)
             names = [plan.name for plan in plans]
             with container_nodes.stopped(names, volumes, _ENDED, _STOP_S, world):
@@ -63,20 +75,29 @@ class Hdfs(Database):
                 started = up.enter_context(at_once.entered(others))
                 servers = Servers(
                     _page(first, NAME_PAGE),
-                    {f"node-{n}": _page(each, DATA_PAGE) for n, each in enumerate(started, 1)},
+                    {
+                        f"node-{n}": _page(each, DATA_PAGE)
+                        for n, each in enumerate(started, 1)
+                    },
                     environment,
                 )
                 version = _await_ready(servers, names, world)
                 nodes = [as_node(first, "name-node", "coordinator")]
-                for n, each in enumerate(zip(plans[1:], volumes, started, strict=True), start=1):
+                for n, each in enumerate(
+                    zip(plans[1:], volumes, started, strict=True), start=1
+                ):
                     nodes.append(container_nodes.described(n, *each, world))
                 at = (container_nodes.endpoint(first, RPC, ""),)
-                yield Cluster(self.name, version, tuple(nodes), at, network.name, servers)
+                yield Cluster(
+                    self.name, version, tuple(nodes), at, network.name, servers
+                )
 
     def settle(self, cluster: Cluster, world: World) -> None:
         """Waits until each block has all its copies."""
         lacking = partial(pages.lacking, cluster.handle.name_node)
-        if state := clock.wait_while(lacking, deadline_s=_SETTLE_S, clock=world.clock, every_s=1.0):
+        if state := clock.wait_while(
+            lacking, deadline_s=_SETTLE_S, clock=world.clock, every_s=1.0
+        ):
             raise failure(RunError, "copies lacking", state=state)
         self.begin_measuring(cluster, world)
 
@@ -84,14 +105,20 @@ class Hdfs(Database):
         """Writes back what is in memory, and drops the files of blocks from there."""
         nodes, asked = cluster.nodes, ("node", "forget")
         data = [node for node in nodes if node.role == "database"]
-        at_once.each(lambda n: container_nodes.run(n, asked, _FORGET_S, world, nodes), data)
+        at_once.each(
+            lambda n: container_nodes.run(n, asked, _FORGET_S, world, nodes), data
+        )
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         servers: Servers = cluster.handle
         try:
             ats = servers.data_nodes.values()
-            each = {n: at_once.each(partial(pages.setting, name=n), ats) for n in _READ_BACK}
-            written = {node: pages.written_bytes(at) for node, at in servers.data_nodes.items()}
+            each = {
+                n: at_once.each(partial(pages.setting, name=n), ats) for n in _READ_BACK
+            }
+            written = {
+                node: pages.written_bytes(at) for node, at in servers.data_nodes.items()
+            }
         except OSError as error:
             raise RunError(f"a data node's pages could not be read: {error}") from error
         read = {name: ", ".join(dict.fromkeys(values)) for name, values in each.items()}
@@ -108,15 +135,21 @@ class Hdfs(Database):
 
 
 def _mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
-    yield from container_nodes.shape_mistakes(spec, MIN_MEMORY_BYTES, "a data node, a job")
+    yield from container_nodes.shape_mistakes(
+        spec, MIN_MEMORY_BYTES, "a data node, a job"
+    )
     for key in ("version", "port"):
         if getattr(spec, key) is not None:
-            yield Mistake(f"cluster.{key}", f"the image's own is taken: leave `{key}` out")
+            yield Mistake(
+                f"cluster.{key}", f"the image's own is taken: leave `{key}` out"
+            )
     reserved = strict_yaml.shipped(__package__, "hdfs.yaml")["reserved"]
     for name, value in spec.settings.items():
         where = f"cluster.settings.{name}"
         if not is_setting("dfs.", name, value):
-            yield Mistake(where, "is no setting of HDFS (`dfs.…`) with a value without spaces")
+            yield Mistake(
+                where, "is no setting of HDFS (`dfs.…`) with a value without spaces"
+            )
         elif name in reserved:
             yield Mistake(where, f"cannot be set here: {reserved[name]}")
 
@@ -124,7 +157,9 @@ def _mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
 # ------------------------------------------------------------------ servers as containers
 
 
-def name_node(spec: ClusterSpec, volume: Volume, network: Network, image: str) -> ContainerSpec:
+def name_node(
+    spec: ClusterSpec, volume: Volume, network: Network, image: str
+) -> ContainerSpec:
     """On node 1's machine, and with its disk, which it uses before and after a run alone. It takes
     little of a CPU, and nothing of node 1's."""
     settings = [f"-D{name}={value}" for name, value in spec.settings.items()]
@@ -133,7 +168,10 @@ def name_node(spec: ClusterSpec, volume: Volume, network: Network, image: str) -
         image=image,
         command=("name", *settings),
         role="coordinator",
-        environment={"COPIES": str(spec.replication_factor), "SETTINGS": " ".join(settings)},
+        environment={
+            "COPIES": str(spec.replication_factor),
+            "SETTINGS": " ".join(settings),
+        },
         mounts=(Mount(volume.name, "/data"),),
         network=network.name,
         ports={RPC: None, NAME_PAGE: None},
@@ -174,5 +212,7 @@ def _await_ready(servers: Servers, names: Sequence[str], world: World) -> str:
         live = pages.live_nodes(servers.name_node)
         return "" if live == wanted else f"{live} of {wanted} data nodes are known"
 
-    container_nodes.await_ready("HDFS was not ready", missing, names, world, deadline_s=_START_S)
+    container_nodes.await_ready(
+        "HDFS was not ready", missing, names, world, deadline_s=_START_S
+    )
     return pages.version(servers.name_node)

@@ -31,10 +31,16 @@ class NoDatabase(parts.Database):
 
     @contextmanager
     def running(
-        self, spec: ClusterSpec, volumes: Sequence[Volume], network: Network, world: World
+        self,
+        spec: ClusterSpec,
+        volumes: Sequence[Volume],
+        network: Network,
+        world: World,
     ) -> Iterator[Cluster]:
         (volume,) = volumes
-        plan = disk_server.fio_container(f"{network.name}-node-1", "database", volume, world)
+        plan = disk_server.fio_container(
+            f"{network.name}-node-1", "database", volume, world
+        )
         with world.platform.running(plan) as container:
             node = container_nodes.described(1, plan, volume, container, world)
             yield Cluster(self.name, "", (node,), (), network.name)

@@ -24,7 +24,9 @@ from orchestrator.system import at_once, redaction
 _SHELL = ("job", "org.apache.hadoop.fs.FsShell")
 _FEW_TRIES = ("-Dfs.azure.io.retry.max.retries=2", "-Dfs.s3a.attempts.maximum=2")
 _ASK_S, _REMOVE_S = 120.0, 3600.0
-_URL = re.compile(r"(?P<store>(?P<scheme>\w+)://[^\s/:?#]+)(?P<folder>(?:/[^\s/:?#]+)*)/?")
+_URL = re.compile(
+    r"(?P<store>(?P<scheme>\w+)://[^\s/:?#]+)(?P<folder>(?:/[^\s/:?#]+)*)/?"
+)
 
 _SECRET = re.compile("key|secret|token|password|sas")
 
@@ -43,25 +45,39 @@ class Store(Database):
     def check(self, spec: ClusterSpec, world: World) -> None:
         """See `Database`. UnavailableError too if the store does not answer, or not to this key."""
         what = "the store cannot be used as the profile says"
-        require_none(list(_mistakes(spec)), what, "correct the profile, or the environment")
+        require_none(
+            list(_mistakes(spec)), what, "correct the profile, or the environment"
+        )
         own_images.provide(world.root, "hadoop", world.platform, world.progress)
         environment = _environment(spec, "")
         with world.platform.running(_client(f"{world.scope}-ask", world)) as client:
             asked = (*_FEW_TRIES, "-ls", environment["STORE"] + "/")
             trouble = _trouble(client, environment, _ASK_S, *asked)
         if trouble:
-            raise failure(UnavailableError, "no answer of the store", spec=spec, evidence=trouble)
+            raise failure(
+                UnavailableError, "no answer of the store", spec=spec, evidence=trouble
+            )
 
     @contextmanager
     def running(
-        self, spec: ClusterSpec, volumes: Sequence[Volume], network: Network, world: World
+        self,
+        spec: ClusterSpec,
+        volumes: Sequence[Volume],
+        network: Network,
+        world: World,
     ) -> Iterator[Cluster]:
         environment = _environment(spec, f"{network.name}-{secrets.token_hex(4)}")
         names = [f"node-{number}" for number in range(1, spec.nodes + 1)]
         given = {"role": "database", "network": network.name}
-        plans = [_client(f"{network.name}-{n}", world, placement=n, **given) for n in names]
-        with at_once.entered([world.platform.running(plan) for plan in plans]) as started:
-            nodes = tuple(as_node(at, n, "database") for n, at in zip(names, started, strict=True))
+        plans = [
+            _client(f"{network.name}-{n}", world, placement=n, **given) for n in names
+        ]
+        with at_once.entered(
+            [world.platform.running(plan) for plan in plans]
+        ) as started:
+            nodes = tuple(
+                as_node(at, n, "database") for n, at in zip(names, started, strict=True)
+            )
             try:
                 handle = pages.Servers("", {}, environment)
                 yield Cluster(self.name, "", nodes, (), network.name, handle)
@@ -76,15 +92,25 @@ def _mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
         yield Mistake("cluster.settings", f"write the driver's under `{where}`")
     if not url or url["scheme"] not in signs:
         schemes = " or ".join(f"{scheme}://…" for scheme in signs)
-        yield Mistake(f"{where}.url", f"is no store's: write {schemes}, without a password")
+        yield Mistake(
+            f"{where}.url", f"is no store's: write {schemes}, without a password"
+        )
     for name, value in _given(spec).items():
-        if not any(is_setting(begin, name, value) for begin in ("fs.s3a.", "fs.azure.")):
-            yield Mistake(f"{where}.{name}", "is no `fs.s3a.…` or `fs.azure.…` without spaces")
+        if not any(
+            is_setting(begin, name, value) for begin in ("fs.s3a.", "fs.azure.")
+        ):
+            yield Mistake(
+                f"{where}.{name}", "is no `fs.s3a.…` or `fs.azure.…` without spaces"
+            )
         elif _SECRET.search(name):
-            yield Mistake(f"{where}.{name}", "is a secret: the environment alone may have it")
+            yield Mistake(
+                f"{where}.{name}", "is a secret: the environment alone may have it"
+            )
     for variable in signs.get(url["scheme"], ()) if url else ():
         if not os.environ.get(variable):
-            yield Mistake(f"{where}.url", f"the environment variable {variable} is not set")
+            yield Mistake(
+                f"{where}.url", f"the environment variable {variable} is not set"
+            )
 
 
 def _given(spec: ClusterSpec) -> dict[str, str]:
@@ -95,10 +121,17 @@ def _environment(spec: ClusterSpec, folder: str) -> dict[str, str]:
     """Of the jobs: where the store is, their folder there, and what signs in."""
     url = _URL.fullmatch(spec.existing["url"])
     assert url is not None, "`check` refuses others"
-    signs = {name: os.environ[name] for name in shipped(__package__, "store.yaml")[url["scheme"]]}
+    signs = {
+        name: os.environ[name]
+        for name in shipped(__package__, "store.yaml")[url["scheme"]]
+    }
     redaction.remember(*signs.values())
     given = " ".join(f"-D{name}={value}" for name, value in _given(spec).items())
-    return signs | {"STORE": url["store"], "FOLDER": f"{url['folder']}/{folder}", "SETTINGS": given}
+    return signs | {
+        "STORE": url["store"],
+        "FOLDER": f"{url['folder']}/{folder}",
+        "SETTINGS": given,
+    }
 
 
 def _client(name: str, world: World, **more: str) -> ContainerSpec:
@@ -107,7 +140,9 @@ def _client(name: str, world: World, **more: str) -> ContainerSpec:
     return own_images.container("hadoop", name, wait, world, **more)
 
 
-def _trouble(client: Container, environment: Mapping[str, str], most_s: float, *words: str) -> str:
+def _trouble(
+    client: Container, environment: Mapping[str, str], most_s: float, *words: str
+) -> str:
     """What the driver says of a command that failed; "" of one that did not."""
     done = client.exec((*_SHELL, *words), env=environment, timeout_s=most_s)
     return done.tail() if done.exit_code != 0 else ""
@@ -123,4 +158,6 @@ def _remove(client: Container, environment: Mapping[str, str], world: World) -> 
         trouble = error.what
     if trouble:
         where = environment["STORE"] + folder
-        world.progress.warn(message("folder may stay", where=where, error=trouble[-300:]))
+        world.progress.warn(
+            message("folder may stay", where=where, error=trouble[-300:])
+        )

@@ -18,13 +18,20 @@ from orchestrator.keys import strict_yaml
 from orchestrator.keys.messages import failure
 from orchestrator.system.http_client import get_json, understood
 
-CHUNK_S = 6 * 3600  # a request: below the server's 50 million samples for hundreds of disks
+CHUNK_S = (
+    6 * 3600
+)  # a request: below the server's 50 million samples for hundreds of disks
 _TIMEOUT_S = 120.0
 GetJson = Callable[..., Any]
 
 
 def read(
-    url: str, match: str, device: str, begin_s: float, end_s: float, get: GetJson = get_json
+    url: str,
+    match: str,
+    device: str,
+    begin_s: float,
+    end_s: float,
+    get: GetJson = get_json,
 ) -> pd.DataFrame:
     """A table with INTERVALS. match: selectors such as `job="node",instance=~"db.*"`; device: as
     the exporter names it, or several with | between. A node is called as its instance.
@@ -32,24 +39,38 @@ def read(
     names: dict[str, str] = strict_yaml.shipped(__package__, "names.yaml")["prometheus"]
     tables, page = list[pd.DataFrame](), f"{url.rstrip('/')}/api/v1/query"
     for start_s in np.arange(begin_s, end_s, CHUNK_S).tolist():
-        until_s, series = min(start_s + CHUNK_S, end_s), dict[tuple[str, str, str], Any]()
+        until_s, series = (
+            min(start_s + CHUNK_S, end_s),
+            dict[tuple[str, str, str], Any](),
+        )
         for metric, name in names.items():
-            labels = ",".join(filter(None, [match, f'device=~"{device}"' * (name in QUANTITIES)]))
+            labels = ",".join(
+                filter(None, [match, f'device=~"{device}"' * (name in QUANTITIES)])
+            )
             query = f"{metric}{{{labels}}}[{round(until_s - start_s)}s]"
             answer = get(page, _TIMEOUT_S, question={"query": query, "time": until_s})
             with understood(url):
                 for result in answer["data"]["result"]:
                     scraped_s, values = np.array(result["values"], dtype=float).T
-                    node, disk = (result["metric"].get(n, "") for n in ("instance", "device"))
+                    node, disk = (
+                        result["metric"].get(n, "") for n in ("instance", "device")
+                    )
                     series[name, node, disk] = pd.Series(values, scraped_s)
-        for node, disk in dict.fromkeys((node, disk) for _, node, disk in series if disk):
-            at = {name: (name, node, disk * (name in QUANTITIES)) for name in names.values()}
+        for node, disk in dict.fromkeys(
+            (node, disk) for _, node, disk in series if disk
+        ):
+            at = {
+                name: (name, node, disk * (name in QUANTITIES))
+                for name in names.values()
+            }
             table = pd.DataFrame({name: series.get(key) for name, key in at.items()})
             tables.append(table.assign(node=node, device=disk))
     if not tables:
         raise failure(UsageError, "no such series", url=url, device=device, match=match)
     readings = pd.concat(tables)
     for node, rows in readings.groupby("node"):
-        for metric in (metric for metric, name in names.items() if rows[name].isna().all()):
+        for metric in (
+            metric for metric, name in names.items() if rows[name].isna().all()
+        ):
             raise failure(UsageError, "metric lacking", url=url, node=node, name=metric)
     return grown(readings.dropna().drop_duplicates(["node", "device", "time_s"]))

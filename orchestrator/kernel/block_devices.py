@@ -73,20 +73,28 @@ def facts(device: str, machine: Machine) -> dict[str, Any]:
     here = f"{BLOCK}/{disk}"
     device_facts: dict[str, Any] = {"device": device, "disk": disk}
     with suppress(OSError, ValueError):
-        device_facts["size_bytes"] = int(machine.read(f"{BLOCK}/{device}/size")) * _SECTOR_BYTES
+        device_facts["size_bytes"] = (
+            int(machine.read(f"{BLOCK}/{device}/size")) * _SECTOR_BYTES
+        )
     for name, files, read in _OF_DISK:
         for file in files:
             with suppress(OSError, ValueError):
                 device_facts[name] = read(machine.read(f"{here}/{file}"))
                 break
-    with suppress(OSError):  # the volume of LVM, whose uuids begin so, or of another mapper
-        mapped_name, uuid = (machine.read(f"{here}/dm/{name}").strip() for name in ("name", "uuid"))
+    with suppress(
+        OSError
+    ):  # the volume of LVM, whose uuids begin so, or of another mapper
+        mapped_name, uuid = (
+            machine.read(f"{here}/dm/{name}").strip() for name in ("name", "uuid")
+        )
         kind = "LVM" if uuid.startswith("LVM-") else uuid.partition("-")[0] or "mapped"
         device_facts["volume"] = {"name": mapped_name, "kind": kind}
     with suppress(OSError):  # the array of md
         device_facts["array"] = {"level": machine.read(f"{here}/md/level").strip()}
         with suppress(ValueError):
-            device_facts["array"]["chunk_bytes"] = int(machine.read(f"{here}/md/chunk_size"))
+            device_facts["array"]["chunk_bytes"] = int(
+                machine.read(f"{here}/md/chunk_size")
+            )
     if parts := members(device, machine):
         device_facts["members"] = {part: facts(part, machine) for part in parts}
     return device_facts
@@ -98,9 +106,15 @@ def made_of(device_facts: dict[str, Any]) -> str:
     if not parts:
         return ""
     array, volume = device_facts.get("array") or {}, device_facts.get("volume") or {}
-    kind = array.get("level") or f"{volume.get('kind', 'mapped')} volume {volume.get('name', '')}"
+    kind = (
+        array.get("level")
+        or f"{volume.get('kind', 'mapped')} volume {volume.get('name', '')}"
+    )
     below = [made_of(facts) for facts in parts.values()]
-    names = [f"{name} ({text})" if text else name for name, text in zip(parts, below, strict=True)]
+    names = [
+        f"{name} ({text})" if text else name
+        for name, text in zip(parts, below, strict=True)
+    ]
     return f"{kind.strip()} of {', '.join(names)}"
 
 
@@ -115,7 +129,9 @@ def counters_by_device(machine: Machine) -> dict[str, dict[str, float]]:
 def counter_rows(machine: Machine) -> dict[str, list[int]]:
     """Device → its fields after the name."""
     lines = (line.split() for line in machine.read(DISKSTATS).splitlines())
-    return {row[2]: [int(number) for number in row[3:]] for row in lines if len(row) >= 14}
+    return {
+        row[2]: [int(number) for number in row[3:]] for row in lines if len(row) >= 14
+    }
 
 
 def readings(row: Sequence[int]) -> Iterator[tuple[str, str, float]]:

@@ -19,11 +19,15 @@ def groups(machine: powers.Machine, node: model.Node) -> Mapping[str, str]:
     if not node.container_id:
         raise OSError("no container's id is known")
     process = process_of(machine, node)
-    paths, inside = _groups_in(machine.read(f"/proc/{process}/cgroup"), node.container_id)
+    paths, inside = _groups_in(
+        machine.read(f"/proc/{process}/cgroup"), node.container_id
+    )
     if inside and isinstance(machine, AgentMachine):
         return dict(machine.locate(node.container_id)["groups"])
     if not paths:
-        raise OSError(f"process {process} is in no group of container {node.container_id[:12]}")
+        raise OSError(
+            f"process {process} is in no group of container {node.container_id[:12]}"
+        )
     return paths
 
 
@@ -54,7 +58,9 @@ def process_of(machine: powers.Machine, node: model.Node) -> int:
 def _named(container_id: str, path: str) -> str | None:
     """The part of `path` down to the container's group; None if no part names it."""
     parts = path.strip("/").split("/")
-    if ".." in parts:  # this program is in a group of its own, from where there is no path
+    if (
+        ".." in parts
+    ):  # this program is in a group of its own, from where there is no path
         return None
     for count, part in enumerate(parts, start=1):
         if container_id in part:

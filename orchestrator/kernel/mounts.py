@@ -48,7 +48,9 @@ def find(path: Path, machine: Machine) -> RealDisk:
     try:
         is_folder, mounts = machine.is_folder(str(path)), mount_points(machine)
     except OSError as error:
-        raise failure(UnavailableError, "disk not seen", path=path, error=error) from error
+        raise failure(
+            UnavailableError, "disk not seen", path=path, error=error
+        ) from error
     if not is_folder:
         raise failure(UsageError, "no directory", path=path)
     mount = holding(path, mounts, machine)
@@ -95,7 +97,9 @@ def _mount_point(line: str) -> MountPoint:
         device=device,
         kind=kind,
         source=_unescaped(source),
-        options=",".join(dict.fromkeys(f"{options},{deep_options}".strip(",").split(","))),
+        options=",".join(
+            dict.fromkeys(f"{options},{deep_options}".strip(",").split(","))
+        ),
         id=int(number),
     )
 
@@ -140,7 +144,9 @@ def on_root_disk(disk: RealDisk, machine: Machine) -> bool:
     system = holding(Path("/"), mount_points(machine), machine)
     device = device_name(system, machine)
     own_disks = block_devices.physical(disk.device, machine)
-    return device is not None and bool(own_disks & block_devices.physical(device, machine))
+    return device is not None and bool(
+        own_disks & block_devices.physical(device, machine)
+    )
 
 
 def is_there(disk: RealDisk, machine: Machine) -> bool:

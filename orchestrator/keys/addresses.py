@@ -15,7 +15,8 @@ _NAME = re.compile(r"[^\s:/@\[\]=?]+")
 _UNKNOWN = re.compile(r'invalid (?:URI query parameter:|connection option) "(\w+)"')
 _NO_HOST = "is no host: write host, host:port, [address]:port or postgresql://…"
 _UNREADABLE = (
-    "is no list of hosts, no URI that begins with postgresql://, no string of `keyword=value`"
+    "is no list of hosts, no URI that begins with postgresql://, "
+    "no string of `keyword=value`"
 )
 
 
@@ -78,25 +79,39 @@ def _words(text: str) -> Iterator[str]:
 def _part(text: str) -> Hosts:
     """A URI, a string of keywords, or one host, which is a URI without its scheme. What libpq says
     of another text may have a password in it, so only a name is shown."""
-    from psycopg import ProgrammingError, conninfo  # only now: most profiles name no host
+    from psycopg import (
+        ProgrammingError,
+        conninfo,
+    )  # only now: most profiles name no host
 
     alone = "://" not in text and not _KEYWORDS.match(text)
     if _KEYWORDS.match(text) and len(re.findall(r"\bhost\s*=", text)) > 1:
         return Hosts(wrong=("gives `host` twice: write host=a,b for several hosts",))
     try:
         uri = f"postgresql://{text.replace('%', '%25')}" if alone else text
-        options = {key: str(value) for key, value in conninfo.conninfo_to_dict(uri).items()}
+        options = {
+            key: str(value) for key, value in conninfo.conninfo_to_dict(uri).items()
+        }
     except (ProgrammingError, UnicodeError) as error:
         unknown = _UNKNOWN.match(str(error))
-        what = f"has `{unknown[1]}`, which libpq does not know" if unknown else _UNREADABLE
+        what = (
+            f"has `{unknown[1]}`, which libpq does not know" if unknown else _UNREADABLE
+        )
         return Hosts(wrong=(what,))
     hosts, ports = options.pop("host", ""), options.pop("port", "")
-    return Hosts(wrong=(_NO_HOST,)) if alone and options else _listed(hosts, ports, options)
+    return (
+        Hosts(wrong=(_NO_HOST,))
+        if alone and options
+        else _listed(hosts, ports, options)
+    )
 
 
 def _listed(hosts: str, ports: str, options: Mapping[str, str]) -> Hosts:
     """Hosts separated by commas, with one port for all of them or one for each."""
-    names, numbers = hosts.split(",") if hosts else [], ports.split(",") if ports else [""]
+    names, numbers = (
+        hosts.split(",") if hosts else [],
+        ports.split(",") if ports else [""],
+    )
     if len(numbers) not in (1, len(names)):
         return Hosts((), options, (f"{len(numbers)} ports for {len(names)} hosts",))
     servers: list[Server] = []

@@ -10,7 +10,9 @@ _WORDS = units.Words()
 
 
 def _said(name: str, package: str = "orchestrator", file: str = "messages.yaml") -> Any:
-    from orchestrator.keys.strict_yaml import shipped  # `--help` says none, and is not to wait
+    from orchestrator.keys.strict_yaml import (
+        shipped,
+    )  # `--help` says none, and is not to wait
 
     return shipped(package, file)[name]
 
@@ -27,11 +29,19 @@ def message(name: str, /, **values: object) -> str:
 
 
 def failure(
-    kind: Callable[[str, str], _Error], name: str, /, evidence: str = "", **values: object
+    kind: Callable[[str, str], _Error],
+    name: str,
+    /,
+    evidence: str = "",
+    **values: object,
 ) -> _Error:
     """The error of this kind, in the words that have this name, with the values in their braces."""
     of_error = _said(name)
-    parts = (of_error, "") if isinstance(of_error, str) else (of_error["what"], of_error["advice"])
+    parts = (
+        (of_error, "")
+        if isinstance(of_error, str)
+        else (of_error["what"], of_error["advice"])
+    )
     error = kind(*(_WORDS.format(part, **values) for part in parts))
     error.evidence = evidence
     return error

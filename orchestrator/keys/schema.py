@@ -20,7 +20,11 @@ def _as_texts(value: object) -> str:
     takes for truth values, as they were written. Raises ValueError for what is no text."""
     if isinstance(value, bool):
         return "on" if value else "off"
-    return " ".join(map(units.as_text, value)) if isinstance(value, list) else units.as_text(value)
+    return (
+        " ".join(map(units.as_text, value))
+        if isinstance(value, list)
+        else units.as_text(value)
+    )
 
 
 AsSeconds = BeforeValidator(units.parse_seconds)
@@ -36,7 +40,9 @@ Text = Annotated[str, AsText]
 Texts = Annotated[str, BeforeValidator(_as_texts)]
 
 DRY: Final = "dry"  # the do-nothing member of each family
-MIN_DISK_BYTES = 512 * 2**20  # XFS refuses less than 300 MiB, and a database needs its log
+MIN_DISK_BYTES = (
+    512 * 2**20
+)  # XFS refuses less than 300 MiB, and a database needs its log
 MIN_MEMORY_BYTES = 128 * 2**20
 
 
@@ -55,7 +61,9 @@ def bucket_pct(value: object, *others: str) -> object:
 
 Percentage = Annotated[float, Field(ge=0, le=100)]
 # As Kubernetes names a class.
-ClassName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)]
+ClassName = Annotated[
+    str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)
+]
 
 Kinds = Mapping[str, tier.DiskKind]  # of the mechanisms that a profile may name
 KINDS: Kinds = {kind: kind for kind in get_args(tier.DiskKind)}
@@ -73,9 +81,13 @@ def _mechanism(name: object, info: ValidationInfo) -> Mechanism:
     """`info.context`: the mechanisms that may be named, each with its kind."""
     kinds: Kinds = info.context or KINDS
     if name == DRY:
-        raise ValueError("`dry` is for rehearsals: `tierbench rehearse` needs no change here")
+        raise ValueError(
+            "`dry` is for rehearsals: `tierbench rehearse` needs no change here"
+        )
     if str(name) not in kinds:
-        raise ValueError(f"unknown; known: {', '.join(kind for kind in kinds if kind != DRY)}")
+        raise ValueError(
+            f"unknown; known: {', '.join(kind for kind in kinds if kind != DRY)}"
+        )
     return Mechanism(str(name), kinds[str(name)])
 
 
@@ -98,7 +110,9 @@ class RatesYaml(Strict):
 
 class BurstYaml(RatesYaml):
     duration_s: Annotated[Seconds, Field(gt=0)] = Field(alias="duration")
-    start_pct: Annotated[float, BeforeValidator(bucket_pct)] = Field(100.0, alias="start")
+    start_pct: Annotated[float, BeforeValidator(bucket_pct)] = Field(
+        100.0, alias="start"
+    )
 
 
 class PriceYaml(Strict):
@@ -149,11 +163,19 @@ class TierYaml(AnyTierYaml):
     def _whole(self) -> Self:
         kind = self.enforcement.kind
         if kind == "mounted" and not self.on_real_disks:
-            raise ValueError("a mounted tier needs `disks`, or one `path`: where it is mounted")
-        if kind == "emulated" and not (self.iops and self.throughput) and not self.on_real_disks:
+            raise ValueError(
+                "a mounted tier needs `disks`, or one `path`: where it is mounted"
+            )
+        if (
+            kind == "emulated"
+            and not (self.iops and self.throughput)
+            and not self.on_real_disks
+        ):
             raise ValueError("an emulated tier needs `iops` and `throughput`")
         if kind == "cgroup" and not (self.iops or self.throughput):
-            raise ValueError("a tier held by control groups needs `iops` or `throughput`")
+            raise ValueError(
+                "a tier held by control groups needs `iops` or `throughput`"
+            )
         if kind == "storage-class" and not self.storage_class:
             raise ValueError(
                 "`storage-class` needs a `storage_class`, or a catalog row as `type`, to make one"
@@ -162,14 +184,20 @@ class TierYaml(AnyTierYaml):
             raise ValueError("`io_unit` of an emulated tier is 4 KiB to 1 MiB")
         burst = self.burst
         if burst and burst.iops and self.iops and burst.iops <= self.iops:
-            raise ValueError("`burst.iops` is not above `iops`: a burst is the higher of the two")
+            raise ValueError(
+                "`burst.iops` is not above `iops`: a burst is the higher of the two"
+            )
         rate = burst.bytes_per_s if burst else None
         if rate and self.throughput and rate <= self.throughput:
-            raise ValueError("`burst.throughput` is not above `throughput`: a burst is the higher")
+            raise ValueError(
+                "`burst.throughput` is not above `throughput`: a burst is the higher"
+            )
         return self
 
     def build(self, name: str, title: str) -> tier.Tier:
-        wanted = self.storage_class and tier.ClassWanted(self.storage_class, size_bytes=self.size)
+        wanted = self.storage_class and tier.ClassWanted(
+            self.storage_class, size_bytes=self.size
+        )
         return tier.Tier(
             name=name,
             title=title,
@@ -215,14 +243,24 @@ class ClusterYaml(Strict):
     def _whole(self) -> Self:
         if bool(self.existing) != (self.database == "existing"):
             raise ValueError("`existing` and `database: existing` belong together")
-        own = {**dict(self), "network": self.network_bytes_per_s, "client": self.client == "beside"}
+        own = {
+            **dict(self),
+            "network": self.network_bytes_per_s,
+            "client": self.client == "beside",
+        }
         started = ("port", "node_of", "settings_of", "network", "client")
         for key in filter(own.get, started if self.existing else ()):
             raise ValueError(f"`{key}` is of nodes that are started: leave it out here")
         if self.existing and self.nodes and self.nodes < self.hosts:
-            raise ValueError(f"`nodes` is {self.nodes}, with {self.hosts} hosts: leave it out")
-        if self.replication_factor > (self.nodes or self.hosts or self.replication_factor):
-            raise ValueError("`replication_factor` is above `nodes`: a replica needs its own node")
+            raise ValueError(
+                f"`nodes` is {self.nodes}, with {self.hosts} hosts: leave it out"
+            )
+        if self.replication_factor > (
+            self.nodes or self.hosts or self.replication_factor
+        ):
+            raise ValueError(
+                "`replication_factor` is above `nodes`: a replica needs its own node"
+            )
         return self
 
     @property
@@ -233,8 +271,12 @@ class ClusterYaml(Strict):
         at_scale = {
             "nodes": self.nodes or max(1, self.hosts),
             "node": self.node[scale] if self.node else None,
-            "node_of": {name: of[scale] for name, of in self.node_of.items() if scale in of},
-            "settings_of": {n: of[scale] for n, of in self.settings_of.items() if scale in of},
+            "node_of": {
+                name: of[scale] for name, of in self.node_of.items() if scale in of
+            },
+            "settings_of": {
+                n: of[scale] for n, of in self.settings_of.items() if scale in of
+            },
         }
         return model.ClusterSpec(**{**dict(self), **at_scale})
 

@@ -44,7 +44,9 @@ class ReadBy:
 
 def written(content: Mapping[str, Any]) -> str:
     """The content as YAML, in its own order."""
-    return yaml.safe_dump(dict(content), sort_keys=False, default_flow_style=False, width=100)
+    return yaml.safe_dump(
+        dict(content), sort_keys=False, default_flow_style=False, width=100
+    )
 
 
 class _Loader(yaml.SafeLoader):
@@ -56,11 +58,15 @@ class _Loader(yaml.SafeLoader):
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             kind = node.tag.rpartition(":")[2]
             raise _at(node, f"this is no {kind}: {short(node.value)}") from error
-        if isinstance(value, (int, float)) and not abs(value) < MOST:  # .nan is not below it either
+        if (
+            isinstance(value, (int, float)) and not abs(value) < MOST
+        ):  # .nan is not below it either
             raise _at(node, f"nothing here has such a number: {short(node.value)}")
         return value
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+    def construct_mapping(
+        self, node: yaml.MappingNode, deep: bool = False
+    ) -> dict[Any, Any]:
         seen: set[Any] = set()
         for key_node, _ in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
@@ -100,9 +106,13 @@ def filled(content: Any, values: Mapping[str, Any]) -> Any:
         return deepcopy(values.get(content[1:]))  # a value may stand twice
     if isinstance(content, Mapping):
         pairs = ((key, part, filled(part, values)) for key, part in content.items())
-        return {key: new for key, part, new in pairs if new is not None or part is None} or None
+        return {
+            key: new for key, part, new in pairs if new is not None or part is None
+        } or None
     if isinstance(content, list):
-        return [part for each in content if (part := filled(each, values)) is not None] or None
+        return [
+            part for each in content if (part := filled(each, values)) is not None
+        ] or None
     return content
 
 
@@ -123,7 +133,9 @@ def _parsed(where: str, text: str) -> dict[str, Any]:
         problem = "a tab: indent with spaces" if is_tab else str(error.problem)
         raise refused([Mistake(_point(where, mark), problem)]) from error
     except RecursionError as error:
-        raise refused([Mistake(where, "lists or mappings are nested too deeply")]) from error
+        raise refused(
+            [Mistake(where, "lists or mappings are nested too deeply")]
+        ) from error
     except (ValueError, OverflowError) as error:
         problem = "an escape that stands for no character"
         raise refused([Mistake(_point(where, loader.get_mark()), problem)]) from error
@@ -134,7 +146,9 @@ def _parsed(where: str, text: str) -> dict[str, Any]:
     return content
 
 
-def validate(record: type[_Record], where: str, content: object, context: object = None) -> _Record:
+def validate(
+    record: type[_Record], where: str, content: object, context: object = None
+) -> _Record:
     """Makes a `record` of `content`. Raises UsageError with every mistake, each with its path."""
     try:
         return record.model_validate(content, context=context)
@@ -149,7 +163,9 @@ def validate(record: type[_Record], where: str, content: object, context: object
         raise refused(mistakes) from error
 
 
-def _meant(record: type[BaseModel], error: Mapping[str, Any], every: Sequence[Any]) -> _Place:
+def _meant(
+    record: type[BaseModel], error: Mapping[str, Any], every: Sequence[Any]
+) -> _Place:
     """The place of the key that a misspelt one seems to stand for, beside it; or an empty one."""
     if error["type"] != "extra_forbidden":
         return ()
@@ -165,11 +181,15 @@ def _meant(record: type[BaseModel], error: Mapping[str, Any], every: Sequence[An
 def refused(mistakes: Iterable[Mistake], advice: str = "") -> UsageError:
     """Makes one error of all mistakes."""
     every = tuple(mistakes)
-    count, them = (f"{len(every)} mistakes", "them") if len(every) > 1 else ("one mistake", "it")
+    count, them = (
+        (f"{len(every)} mistakes", "them") if len(every) > 1 else ("one mistake", "it")
+    )
     names = "; `tierbench list` and `tierbench tiers list` show names"
     is_name = any(each.what.startswith("unknown ") for each in every)
     advice = advice or f"correct {them}{names if is_name else ''}"
-    return UsageError(f"{count} found; nothing was started", advice=advice, mistakes=every)
+    return UsageError(
+        f"{count} found; nothing was started", advice=advice, mistakes=every
+    )
 
 
 @contextmanager
@@ -230,6 +250,12 @@ def _say(error: Mapping[str, Any], meant: _Place) -> str:
     if error["type"] == "missing":
         return "this key is missing"
     plain = shipped(__package__, "plain.yaml").get(error["type"], "")
-    text = plain.format(**error.get("ctx", {})) or error["msg"].removeprefix("Value error, ")
-    given = "" if isinstance(error["input"], Mapping) else f" (given: {short(error['input'])})"
+    text = plain.format(**error.get("ctx", {})) or error["msg"].removeprefix(
+        "Value error, "
+    )
+    given = (
+        ""
+        if isinstance(error["input"], Mapping)
+        else f" (given: {short(error['input'])})"
+    )
     return text if "got" in text else f"{text}{given}"

@@ -20,7 +20,9 @@ NUMBER = "{node}"
 PATTERN = f"node-{NUMBER}"
 
 # Key → the kinds that use it; all others are used by every kind.
-_USED_BY: Mapping[str, Sequence[DiskKind]] = shipped(__package__, "tier_keys.yaml")["used_by"]
+_USED_BY: Mapping[str, Sequence[DiskKind]] = shipped(__package__, "tier_keys.yaml")[
+    "used_by"
+]
 _NOT_OF_LOGS: Sequence[str] = shipped(__package__, "tier_keys.yaml")["not_of_logs"]
 
 
@@ -37,7 +39,9 @@ def _data(value: object) -> object:
 
 def _by_node(value: object) -> object:
     """A pattern as the disks of PATTERN; a mapping of nodes as it is."""
-    pattern = isinstance(value, str) or (isinstance(value, dict) and {"data", "wal"} & set(value))
+    pattern = isinstance(value, str) or (
+        isinstance(value, dict) and {"data", "wal"} & set(value)
+    )
     return {PATTERN: value} if pattern else value
 
 
@@ -107,7 +111,9 @@ class RealDiskYaml(Strict):
         return bool(self.path or self.disks)
 
 
-def mistakes(tier: Mapping[str, Any], kind: DiskKind, mechanism: str) -> Iterator[tuple[str, str]]:
+def mistakes(
+    tier: Mapping[str, Any], kind: DiskKind, mechanism: str
+) -> Iterator[tuple[str, str]]:
     """Key of a profile's `tier` → what is wrong with it. `kind`: of the disk that is to be made."""
     here, unused = f"here it is `{mechanism}`", unused_by(kind)
     for key, value in tier.items():
@@ -118,10 +124,15 @@ def mistakes(tier: Mapping[str, Any], kind: DiskKind, mechanism: str) -> Iterato
             advice = "write `enforcement: mounted` to measure the disk there, or leave it out"
         *most, last = (f"{user}`" for user in _USED_BY[key])
         users = f"{', `'.join(most)} or `{last}" if most else last
-        yield key, f"is of `enforcement: {users}; {here}, which does not use it: {advice}"
+        yield (
+            key,
+            f"is of `enforcement: {users}; {here}, which does not use it: {advice}",
+        )
 
 
-def of_logs(wal: Mapping[str, Any] | str) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+def of_logs(
+    wal: Mapping[str, Any] | str,
+) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """The keys of the tier of a log's disks, as of real ones, and key → what is wrong with it."""
     keys = {"type": wal} if isinstance(wal, str) else dict(wal)
     what = "is said of both disks, in the tier"

@@ -56,7 +56,9 @@ def warmed(workload: Workload, how: str) -> Workload:
     steady, at least as long and at most ten times. UsageError if its generator cannot do that."""
     if how == "fixed":
         return workload
-    known = workload.script in command_lines.KNOWN.keys() - set(command_lines.ENDS_WITH_WORK)
+    known = workload.script in command_lines.KNOWN.keys() - set(
+        command_lines.ENDS_WITH_WORK
+    )
     if workload.generator != Sysbench.name or not known:
         raise failure(errors.UsageError, "no steady warm-up", workload=workload)
     return replace(workload, warmup_most_s=max(10.0 * workload.warmup_s, STEADY_MOST_S))
@@ -70,15 +72,21 @@ def confirmed(workload: Workload, asked: bool) -> Workload:
     if workload.generator in (fio.Fio.name, SysbenchStock.name, tera.Tera.name):
         raise failure(errors.UsageError, "no record to confirm by", workload=workload)
     if workload.script in command_lines.ENDS_WITH_WORK:
-        raise failure(errors.UsageError, "nothing left to confirm", workload=workload.name)
-    return replace(workload, confirm_s=min(max(24.0, 2 * workload.measure_s), CONFIRM_MOST_S))
+        raise failure(
+            errors.UsageError, "nothing left to confirm", workload=workload.name
+        )
+    return replace(
+        workload, confirm_s=min(max(24.0, 2 * workload.measure_s), CONFIRM_MOST_S)
+    )
 
 
 def bind(workload: Workload, generator: str | None) -> Workload:
     """Converts `workload` to another generator; unchanged for None or its own generator. UsageError
     if that generator cannot run it, or not as its file says."""
     if generator not in (None, workload.generator, config.NAME):
-        raise failure(errors.UsageError, "another generator", workload=workload, given=generator)
+        raise failure(
+            errors.UsageError, "another generator", workload=workload, given=generator
+        )
     if generator == config.NAME:
         workload = config.bind(workload)
     if workload.generator == config.NAME:
@@ -86,5 +94,8 @@ def bind(workload: Workload, generator: str | None) -> Workload:
     if workload.generator in _MISTAKES:
         refuse(workload, _MISTAKES[workload.generator](workload))
     if "seed" in workload.options:
-        refuse(workload, [("options.seed", f"{SET_FOR_ALL['rand_seed']}, for all workloads alike")])
+        refuse(
+            workload,
+            [("options.seed", f"{SET_FOR_ALL['rand_seed']}, for all workloads alike")],
+        )
     return workload

@@ -39,18 +39,29 @@ class DryGenerator(LoadGenerator):
         end_s = middle_s + workload.measure_s
         world.window_begins(middle_s)
         seed = zlib.crc32(f"{workload.options.get('seed')} {out.parent.name}".encode())
-        table = _made_up(workload, Model.of_node(load.cluster.nodes[0]), start_s, end_s, seed)
+        table = _made_up(
+            workload, Model.of_node(load.cluster.nodes[0]), start_s, end_s, seed
+        )
         table.to_csv(out / _FILE, index=False)
         world.clock.sleep(end_s - start_s)
         return Phase("warm-up", start_s, middle_s), Phase("measure", middle_s, end_s)
 
-    def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
+    def verify(
+        self, workload: Workload, cluster: Cluster, world: World
+    ) -> Mapping[str, Any]:
         return {"rehearsal": WARNING}
 
-    def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
-        table = pd.read_csv(out / _FILE, keep_default_na=False).astype({"type": "category"})
+    def read(
+        self, workload: Workload, out: Path, start_s: float, end_s: float
+    ) -> Result:
+        table = pd.read_csv(out / _FILE, keep_default_na=False).astype(
+            {"type": "category"}
+        )
         statements = workload.statements_per_transaction
-        spans = {"warm-up": (start_s - workload.warmup_s, start_s), "measure": (start_s, end_s)}
+        spans = {
+            "warm-up": (start_s - workload.warmup_s, start_s),
+            "measure": (start_s, end_s),
+        }
         return Result(
             transactions.measurements(table, start_s, end_s, statements),
             transactions.intervals(table, spans),
@@ -59,7 +70,9 @@ class DryGenerator(LoadGenerator):
         )
 
 
-def _made_up(load: Workload, model: Model, start_s: float, end_s: float, seed: int) -> pd.DataFrame:
+def _made_up(
+    load: Workload, model: Model, start_s: float, end_s: float, seed: int
+) -> pd.DataFrame:
     """Draws each thread's transactions in sequence, as the table of `transactions.py`."""
     dice = np.random.default_rng(seed)
     ios = _MISSES * (load.statements_per_transaction or _STATEMENTS)

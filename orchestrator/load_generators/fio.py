@@ -59,11 +59,15 @@ class Fio(parts.LoadGenerator):
         mistakes = [Mistake(*each) for each in mistakes_in(workload, spec)]
         script = world.root / "workloads" / workload.script
         if not script.is_file() or script.parent.name != "fio":
-            mistakes.append(Mistake("script", f"there is no {script} below workloads/fio"))
+            mistakes.append(
+                Mistake("script", f"there is no {script} below workloads/fio")
+            )
         what = f"workload {workload.name} cannot be run by fio"
         require_none(mistakes, what, "see workloads/disk-matrix.yaml for one that can")
 
-    def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
+    def load(
+        self, workload: Workload, cluster: Cluster, client: Node, world: World
+    ) -> None:
         """Writes the file in full: an extent never written is read without touching the disk."""
         size = disk_matrix.file_bytes(workload)
         container = _container(cluster, world)
@@ -82,7 +86,9 @@ class Fio(parts.LoadGenerator):
         workload, world = load.workload, load.world
         folder, planned = load.out / FOLDER, disk_matrix.planned(workload.options)
         folder.mkdir(parents=True, exist_ok=True)
-        missing = [point for point in planned if not (folder / f"{point.name}.json").is_file()]
+        missing = [
+            point for point in planned if not (folder / f"{point.name}.json").is_file()
+        ]
         points = missing or planned[-1:]
         point_s = workload.warmup_s + workload.measure_s
         start_s = world.clock.now()
@@ -90,7 +96,9 @@ class Fio(parts.LoadGenerator):
         world.window_begins(middle_s)
         for number, point in enumerate(points, start=1):
             left_s = (len(points) - number + 1) * point_s
-            world.progress.step(f"point {number} of {len(points)}: {point.name}", left_s)
+            world.progress.step(
+                f"point {number} of {len(points)}: {point.name}", left_s
+            )
             content = _measure(workload, point, _container(load.cluster, world), folder)
             files.write_text(folder / f"{point.name}.json", content)
         end_s = max(world.clock.now(), middle_s)
@@ -104,17 +112,24 @@ class Fio(parts.LoadGenerator):
             for figure in point_figures(point, _json(file))
         )
 
-    def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> parts.Result:
+    def read(
+        self, workload: Workload, out: Path, start_s: float, end_s: float
+    ) -> parts.Result:
         """Returns the figures of every point, and with scope `all` those of the whole matrix:
         throughput is the highest plateau of IOPS, latency that of one small I/O alone."""
         points = disk_matrix.planned(workload.options)
         contents = [_json(out / FOLDER / f"{point.name}.json") for point in points]
         every = zip(points, contents, strict=True)
-        figures = [figure for point, content in every for figure in point_figures(point, content)]
+        figures = [
+            figure
+            for point, content in every
+            for figure in point_figures(point, content)
+        ]
         versions = sorted({str(content.get("fio version", "")) for content in contents})
         facts = GeneratorFacts(
             version=", ".join(versions),
-            windows=[window for content in contents if (window := _window(content))] or None,
+            windows=[window for content in contents if (window := _window(content))]
+            or None,
             more={"cells": len(points)},
         )
         return parts.Result((*figures, *_together(points, figures)), None, None, facts)
@@ -123,7 +138,9 @@ class Fio(parts.LoadGenerator):
 # ------------------------------------------------------------------ before and while it runs
 
 
-def mistakes_in(workload: Workload, spec: ClusterSpec | None = None) -> Iterator[tuple[str, str]]:
+def mistakes_in(
+    workload: Workload, spec: ClusterSpec | None = None
+) -> Iterator[tuple[str, str]]:
     yield from options.mistakes(workload, KEYS)
     if spec and spec.database != "none":
         yield "database", f"must be `none`: fio measures a disk, not {spec.database}"
@@ -138,7 +155,10 @@ def mistakes_in(workload: Workload, spec: ClusterSpec | None = None) -> Iterator
         yield "dataset.size", str(error)
         return
     if spec and not 0 < size <= (most := int(_FILE_OF_DISK * spec.size.disk_bytes)):
-        disk, largest = units.format_bytes(spec.size.disk_bytes), units.format_bytes(most)
+        disk, largest = (
+            units.format_bytes(spec.size.disk_bytes),
+            units.format_bytes(most),
+        )
         yield "dataset.size", f"a disk of {disk} takes a file of up to {largest}"
 
 
@@ -146,7 +166,9 @@ def _container(cluster: Cluster, world: World) -> Container:
     return world.platform.container(cluster.nodes[0].container or "")
 
 
-def _measure(workload: Workload, point: MatrixCell, container: Container, folder: Path) -> str:
+def _measure(
+    workload: Workload, point: MatrixCell, container: Container, folder: Path
+) -> str:
     """Returns fio's JSON for one point. LoadError with fio's output if it fails."""
     # With histograms: percentiles of reads and writes together.
     output = ("--output-format=json+", f"--output={_OUTPUT}")
@@ -157,7 +179,9 @@ def _measure(workload: Workload, point: MatrixCell, container: Container, folder
     timeout_s = workload.warmup_s + workload.measure_s + _END_GRACE_S
     done = container.exec(argv, env=env, timeout_s=timeout_s, watch=(container,))
     if done.exit_code != 0:
-        raise failure(LoadError, "fio failed", done=done, point=point, evidence=done.tail())
+        raise failure(
+            LoadError, "fio failed", done=done, point=point, evidence=done.tail()
+        )
     return container.exec(("cat", _OUTPUT), timeout_s=30).out
 
 
@@ -189,7 +213,9 @@ def _json(file: Path) -> Mapping[str, Any]:
     return content
 
 
-def point_figures(point: MatrixCell, content: Mapping[str, Any]) -> tuple[Measurement, ...]:
+def point_figures(
+    point: MatrixCell, content: Mapping[str, Any]
+) -> tuple[Measurement, ...]:
     """The figures of one point, whose name is their scope, of reads and writes together, from fio's
     JSON. Rates are of bytes, as in the truth gate. LoadError if fio counted an error, or no I/O."""
     (job,) = content["jobs"]
@@ -199,16 +225,22 @@ def point_figures(point: MatrixCell, content: Mapping[str, Any]) -> tuple[Measur
     latencies = [job["read"]["lat_ns"], job["write"]["lat_ns"]]
     count = sum(int(latency["N"]) for latency in latencies)
     if count <= 0 or bytes_per_s <= 0:
-        raise LoadError(f"point {point.name}: no I/O ended in time", advice="measure for longer")
+        raise LoadError(
+            f"point {point.name}: no I/O ended in time", advice="measure for longer"
+        )
     total_ns = sum(int(latency["N"]) * latency["mean"] for latency in latencies)
     figures = {
         "iops": bytes_per_s / point.block_bytes,
         "bytes_per_s": bytes_per_s,
         "transactions": float(count),
         "latency_avg_s": total_ns / count * 1e-9,
-        **_percentiles([latency.get("bins", {}) for latency in latencies], point.in_flight),
+        **_percentiles(
+            [latency.get("bins", {}) for latency in latencies], point.in_flight
+        ),
     }
-    return tuple(measured(metric, value, point.name) for metric, value in figures.items())
+    return tuple(
+        measured(metric, value, point.name) for metric, value in figures.items()
+    )
 
 
 def _window(content: Mapping[str, Any]) -> Mapping[str, float]:
@@ -218,10 +250,16 @@ def _window(content: Mapping[str, Any]) -> Mapping[str, float]:
     if "job_start" not in job:
         return {}
     counted = {way: float(job[name]["io_bytes"]) for way, name in _WAYS.items()}
-    return {"start_s": job["job_start"] / 1000, "end_s": content["timestamp_ms"] / 1000, **counted}
+    return {
+        "start_s": job["job_start"] / 1000,
+        "end_s": content["timestamp_ms"] / 1000,
+        **counted,
+    }
 
 
-def _percentiles(histograms: Sequence[Mapping[str, int]], in_flight: int) -> dict[str, float]:
+def _percentiles(
+    histograms: Sequence[Mapping[str, int]], in_flight: int
+) -> dict[str, float]:
     """Percentiles, by nearest rank, of the sum of histograms (ns → count)."""
     counts: Counter[int] = Counter()
     for bins in histograms:
@@ -234,7 +272,9 @@ def _percentiles(histograms: Sequence[Mapping[str, int]], in_flight: int) -> dic
     }
 
 
-def _together(points: Sequence[MatrixCell], figures: list[Measurement]) -> Iterator[Measurement]:
+def _together(
+    points: Sequence[MatrixCell], figures: list[Measurement]
+) -> Iterator[Measurement]:
     """Figures of the whole matrix; a ceiling only if it was reached."""
     rows = disk_matrix.table(points, {(m.metric, m.scope): m.value for m in figures})
     for metric in ("iops", "bytes_per_s"):

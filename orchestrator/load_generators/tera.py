@@ -52,12 +52,20 @@ class Tera(InClient):
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
         mistakes = []
         if spec.client == "beside" and _place(workload) == "nodes":
-            mistakes.append(Mistake("cluster.client", "counts with `jobs_on: client` alone"))
+            mistakes.append(
+                Mistake("cluster.client", "counts with `jobs_on: client` alone")
+            )
         if _share_bytes(workload, spec.nodes) == 0:
-            mistakes.append(Mistake("dataset.bytes", f"is no file for each of {spec.nodes} nodes"))
-        require_none(mistakes, f"{workload.name} cannot run on this cluster", "correct these")
+            mistakes.append(
+                Mistake("dataset.bytes", f"is no file for each of {spec.nodes} nodes")
+            )
+        require_none(
+            mistakes, f"{workload.name} cannot run on this cluster", "correct these"
+        )
 
-    def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
+    def load(
+        self, workload: Workload, cluster: Cluster, client: Node, world: World
+    ) -> None:
         """Runs, on the nodes, the jobs whose output the workload reads."""
         for script in _STEPS[_step(workload)]["after"]:
             world.progress.step(f"loading {workload.dataset.family}: {script}")
@@ -70,7 +78,11 @@ class Tera(InClient):
         workload, cluster, world = load.workload, load.cluster, load.world
         step = _step(workload)
         jobs = _Jobs(workload, step, cluster, world)
-        containers = [load.client] * len(jobs.nodes) if _place(workload) == "client" else jobs.nodes
+        containers = (
+            [load.client] * len(jobs.nodes)
+            if _place(workload) == "client"
+            else jobs.nodes
+        )
         copied, start_s = _copied_blocks(cluster), world.clock.now()
         done = jobs.run(containers, workload.measure_s + _GRACE_S, load.out)
         first_s, last_s = min(jobs.begun_s, default=0.0), max(jobs.ended_s, default=0.0)
@@ -86,14 +98,18 @@ class Tera(InClient):
         files.write_json(load.out / _FILE, {**facts, **checksums})
         return Phase("warm-up", start_s, first_s), Phase("measure", first_s, last_s)
 
-    def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
+    def verify(
+        self, workload: Workload, cluster: Cluster, world: World
+    ) -> Mapping[str, Any]:
         """Sorted rows are scanned: LoadError if their checksums are not those of the generator."""
         if _step(workload) != "sort":
             return {}
         jobs = _Jobs(workload, "scan", cluster, world)
         return _checksums(jobs.run(jobs.nodes, _SCAN_S))
 
-    def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
+    def read(
+        self, workload: Workload, out: Path, start_s: float, end_s: float
+    ) -> Result:
         noted = json.loads((out / _FILE).read_text())
         rate = noted["payload_bytes"] / (end_s - start_s)
         figures = {"throughput_per_s": rate / _MB, "payload_bytes_per_s": rate}
@@ -104,7 +120,9 @@ class Tera(InClient):
             ends_with_work=True,
             more={**noted, "latency": "not measured"},
         )
-        return Result(tuple(measured(*each) for each in figures.items()), None, None, facts)
+        return Result(
+            tuple(measured(*each) for each in figures.items()), None, None, facts
+        )
 
 
 # ------------------------------------------------------------------ the jobs of all shares
@@ -130,10 +148,15 @@ class _Jobs:
     ) -> list[Completed]:
         """Runs all at once, in the containers of `places`, keeping in `out` what they say.
         LoadError if a job fails, NodeError if a server dies meanwhile."""
-        container, given = self.world.platform.container, self.workload.dataset.parameters
+        container, given = (
+            self.world.platform.container,
+            self.workload.dataset.parameters,
+        )
         script = self.world.root / "workloads" / "hdfs" / f"{self.script}.sh"
         command = ("bash", "-c", script.read_text())
-        watch = [container(node.container) for node in self.cluster.nodes if node.container]
+        watch = [
+            container(node.container) for node in self.cluster.nodes if node.container
+        ]
         environment = {
             "FOLDER": "",
             **self.cluster.handle.environment,
@@ -144,13 +167,19 @@ class _Jobs:
 
         def run(pair: tuple[Node, Node]) -> Completed:
             share, place = pair[0].name, container(pair[1].container or "")
-            how: dict[str, Any] = {"timeout_s": timeout_s, "on_line": self._line, "watch": watch}
+            how: dict[str, Any] = {
+                "timeout_s": timeout_s,
+                "on_line": self._line,
+                "watch": watch,
+            }
             done = place.exec(command, env={**environment, "SHARE": share}, **how)
             if out:
                 files.keep(out / f"{self.script}-{share}.log", done.out + done.err)
             if done.exit_code != 0:
                 why = f": {complaint(done.out + done.err, 'Exception', 'ERROR')}"
-                raise ended_badly(f"{self.script} of {share}", done.exit_code, why, done.tail())
+                raise ended_badly(
+                    f"{self.script} of {share}", done.exit_code, why, done.tail()
+                )
             return done
 
         return at_once.each(run, zip(self.nodes, places, strict=True))
@@ -190,9 +219,13 @@ def _require_copies(cluster: Cluster, copied: int, world: World) -> None:
     if not cluster.handle.data_nodes:
         return
     lacking = partial(pages.lacking, cluster.handle.name_node)
-    state = clock.wait_while(lacking, deadline_s=_COPIES_S, clock=world.clock, every_s=0.5)
+    state = clock.wait_while(
+        lacking, deadline_s=_COPIES_S, clock=world.clock, every_s=0.5
+    )
     if again := _copied_blocks(cluster) - copied:
-        state = f"{again} blocks were copied again, {state or 'and now all have theirs'}"
+        state = (
+            f"{again} blocks were copied again, {state or 'and now all have theirs'}"
+        )
     if state:
         raise failure(LoadError, "copies were lacking", state=state)
 
@@ -204,7 +237,9 @@ def _checksums(every: Sequence[Completed]) -> dict[str, Any]:
     for done, (read, generated) in zip(every, sums, strict=True):
         if read != generated:
             what = f"their checksum is {read:x}, not {generated:x}"
-            raise failure(LoadError, "rows not as generated", what=what, evidence=done.tail())
+            raise failure(
+                LoadError, "rows not as generated", what=what, evidence=done.tail()
+            )
     return {"checksums": [f"{read:x}" for read, _ in sums]}
 
 

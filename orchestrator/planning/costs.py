@@ -50,7 +50,9 @@ def rented(plan: Plan) -> tuple[RentedItem, ...]:
     for profile in real:
         tier, disks = profile.tier, _disks(profile)
         logs = len(node_disks.log_disks(tier)) if tier.wal else 0
-        items.append(RentedItem(f"disk of {profile.name}", disks - logs, hours, tier.price))
+        items.append(
+            RentedItem(f"disk of {profile.name}", disks - logs, hours, tier.price)
+        )
         if tier.wal:
             name = f"WAL's disk of {profile.name}"
             items.append(RentedItem(name, logs, hours, tier.wal.price))
@@ -89,7 +91,9 @@ def monthly(profile: Profile, with_vms: bool) -> float | None:
     disks, vm = disks_monthly(profile), profile.cluster.vm_price
     if disks is None or (with_vms and vm is None):
         return None
-    return round(disks + (vm.monthly * profile.cluster.nodes if with_vms and vm else 0.0), 2)
+    return round(
+        disks + (vm.monthly * profile.cluster.nodes if with_vms and vm else 0.0), 2
+    )
 
 
 def _disks(profile: Profile) -> int:
@@ -109,7 +113,9 @@ def _machines(profiles: Sequence[Profile], hours: float) -> Iterator[RentedItem]
             continue  # no machine is said to be rented
         what = cluster.vm or "machine"
         if cluster.database == EXISTING:
-            yield RentedItem(f"{what} of {profile.name}", cluster.nodes, hours, cluster.vm_price)
+            yield RentedItem(
+                f"{what} of {profile.name}", cluster.nodes, hours, cluster.vm_price
+            )
         else:
             key = what, cluster.vm_price
             apart = profile.tier.disk.storage_class or machines.named(profile)
@@ -130,7 +136,9 @@ def total(things: Sequence[RentedItem]) -> dict[str, float]:
 
 def total_in_words(things: Sequence[RentedItem], share: float = 1.0) -> str:
     """A share of it; empty if nothing is known."""
-    return units.listed([f"{share * amount:,.2f} {name}" for name, amount in total(things).items()])
+    return units.listed(
+        [f"{share * amount:,.2f} {name}" for name, amount in total(things).items()]
+    )
 
 
 def compare_prices(profiles: Sequence[Profile]) -> tuple[bool, str, str]:
@@ -139,13 +147,24 @@ def compare_prices(profiles: Sequence[Profile]) -> tuple[bool, str, str]:
     compared; of unlike ones, such as larger ones whose caps let a tier through, they count."""
     disks = {profile.name: profile.tier.price for profile in profiles}
     disks |= {f"{p.name}'s WAL": p.tier.wal.price for p in profiles if p.tier.wal}
-    vms = {profile.cluster.vm or "machines": profile.cluster.vm_price for profile in profiles}
+    vms = {
+        profile.cluster.vm or "machines": profile.cluster.vm_price
+        for profile in profiles
+    }
     unlike_vms = len({profile.cluster.vm for profile in profiles}) > 1
-    unpriced = units.listed([name for name, price in vms.items() if unlike_vms and price is None])
+    unpriced = units.listed(
+        [name for name, price in vms.items() if unlike_vms and price is None]
+    )
     with_vms = unlike_vms and not unpriced
-    known = [price for price in (*disks.values(), *(vms.values() if with_vms else ())) if price]
+    known = [
+        price
+        for price in (*disks.values(), *(vms.values() if with_vms else ()))
+        if price
+    ]
     currencies = list(dict.fromkeys(price.currency for price in known))
-    obstacle = f"prices are in {units.listed(currencies)}" if len(currencies) > 1 else ""
+    obstacle = (
+        f"prices are in {units.listed(currencies)}" if len(currencies) > 1 else ""
+    )
     if unpriced:
         obstacle = f"tiers are on unlike machines, and no price is known for {unpriced}"
     if without := [name for name, price in disks.items() if price is None]:
@@ -156,7 +175,9 @@ def compare_prices(profiles: Sequence[Profile]) -> tuple[bool, str, str]:
 def notes(plan: Plan) -> tuple[Note, ...]:
     """What prices do to the campaign's answer, and what it costs itself."""
     every, (_, obstacle, doubt) = list[Note](), compare_prices(plan.tiers)
-    decides = any(load.database is None for load in plan.workloads)  # not of a disk alone
+    decides = any(
+        load.database is None for load in plan.workloads
+    )  # not of a disk alone
     if (obstacle or doubt) and decides and len(plan.tiers) > 1:
         every.append(Note("prices", message("prices", obstacle=obstacle, doubt=doubt)))
     if things := rented(plan):
@@ -176,7 +197,9 @@ def notes(plan: Plan) -> tuple[Note, ...]:
 
 def affordable_s(plan: Plan, limit: str | None) -> float | None:
     """How long the plan's things may be rented for `limit`, as `check` passed it; None: no end."""
-    hourly = sum(item.amount / item.hours for item in rented(plan) if item.amount and item.hours)
+    hourly = sum(
+        item.amount / item.hours for item in rented(plan) if item.amount and item.hours
+    )
     return None if limit is None or not hourly else limit_in(limit)[0] / hourly * 3600
 
 
@@ -194,7 +217,9 @@ def check(plan: Plan, limit: str | None) -> None:
         raise failure(UsageError, "other currency", currency=currency, others=listed)
     amount = sum(sums.values())
     if amount > most:
-        raise failure(UsageError, "too expensive", amount=amount, currency=currency, most=most)
+        raise failure(
+            UsageError, "too expensive", amount=amount, currency=currency, most=most
+        )
 
 
 def limit_in(limit: str) -> tuple[float, str]:

@@ -18,9 +18,15 @@ from orchestrator import model, units
 
 Pattern = Literal["random", "sequential"]
 
-SECTOR_BYTES = 4096  # of the disks and of their file system: direct I/O takes nothing smaller
+SECTOR_BYTES = (
+    4096  # of the disks and of their file system: direct I/O takes nothing smaller
+)
 MAX_DEPTH = 1024
-FIGURES = ("iops", "bytes_per_s", *(f"latency_{of}_s" for of in ("avg", "p50", "p95", "p99")))
+FIGURES = (
+    "iops",
+    "bytes_per_s",
+    *(f"latency_{of}_s" for of in ("avg", "p50", "p95", "p99")),
+)
 WAYS = ("all", "read", "write", "mixed")
 
 # Rates within this share of the highest are one plateau: a second's noise is about one percent.
@@ -79,7 +85,9 @@ def planned(options: Mapping[str, int | float | str]) -> tuple[MatrixCell, ...]:
     with every line that is not."""
     cells: dict[MatrixCell, None] = {}
     mistakes = []
-    for line in filter(None, map(str.strip, str(options.get("cells", "")).splitlines())):
+    for line in filter(
+        None, map(str.strip, str(options.get("cells", "")).splitlines())
+    ):
         try:
             cells |= dict.fromkeys(_product(line))
         except ValueError as error:
@@ -119,7 +127,9 @@ def _product(line: str) -> Iterator[MatrixCell]:
         raise ValueError(f"begin with `random` or `sequential`, not {pattern!r}")
     axes = {"threads": "1", **dict(_AXIS.findall(rest))}
     if axes.keys() != _AXES.keys() or _AXIS.sub("", rest).strip():
-        raise ValueError("give `read`, `block` and `depth` (and `threads`), each with its values")
+        raise ValueError(
+            "give `read`, `block` and `depth` (and `threads`), each with its values"
+        )
     reads, blocks, depths, threads = (_values(axis, axes[axis]) for axis in _AXES)
     for block, read, count, depth in product(blocks, reads, threads, depths):
         yield MatrixCell(cast(Pattern, pattern), read, block, depth, count)
@@ -138,7 +148,9 @@ def _values(axis: str, text: str) -> list[int]:
 _AXIS_COLUMNS = [field.name for field in fields(MatrixCell)]
 
 
-def table(cells: Sequence[MatrixCell], figures: Mapping[tuple[str, str], float]) -> pd.DataFrame:
+def table(
+    cells: Sequence[MatrixCell], figures: Mapping[tuple[str, str], float]
+) -> pd.DataFrame:
     """A row for each measured cell: name, its axes, in_flight, FIGURES and typical_s; NaN: absent.
     `figures`: (metric, scope) → value, a cell's name being the scope. `typical_s` is the median
     latency, or the mean where there is none. fio collects what is still in flight at the end all at
@@ -149,7 +161,9 @@ def table(cells: Sequence[MatrixCell], figures: Mapping[tuple[str, str], float])
         for cell in cells
         if ("iops", cell.name) in figures
     ]
-    measured = pd.DataFrame(rows, columns=["name", *_AXIS_COLUMNS, "in_flight", *FIGURES])
+    measured = pd.DataFrame(
+        rows, columns=["name", *_AXIS_COLUMNS, "in_flight", *FIGURES]
+    )
     typical_s = measured["latency_p50_s"].fillna(measured["latency_avg_s"])
     return measured.assign(typical_s=typical_s)
 
@@ -191,7 +205,9 @@ def ceilings(measured: pd.DataFrame, metric: str) -> dict[str, Ceiling]:
             unlimited = plateau[free.loc[plateau.index]].groupby(SERIES)["in_flight"]
             spans = unlimited.agg(["min", "max"])
             reached = bool((spans["max"] >= DEEPER * spans["min"]).any())
-            highest[name] = Ceiling(float(plateau[metric].median()), len(plateau), reached)
+            highest[name] = Ceiling(
+                float(plateau[metric].median()), len(plateau), reached
+            )
     return highest
 
 
@@ -199,7 +215,9 @@ def native_io_bytes(measured: pd.DataFrame) -> float | None:
     """The block at which the two ceilings meet; None where either was not reached. A smaller block
     costs the disk as much as one of this size, a larger one in proportion. That holds whether a
     provider counts large I/Os as several or limits bytes/s. Of one measured cell at least."""
-    iops, rate = (ceilings(measured, metric)["all"] for metric in ("iops", "bytes_per_s"))
+    iops, rate = (
+        ceilings(measured, metric)["all"] for metric in ("iops", "bytes_per_s")
+    )
     return rate.value / iops.value if iops.reached and rate.reached else None
 
 
@@ -218,7 +236,9 @@ def block_steps(measured: pd.DataFrame) -> tuple[BlockStep, ...]:
     blocks = sorted(int(block) for block in measured["block_bytes"].unique())
     loads = ["pattern", "read_pct", "depth", "threads"]
     busy = measured[_saturated(measured)]
-    of_block = {b: busy[busy["block_bytes"] == b].set_index(loads)["typical_s"] for b in blocks}
+    of_block = {
+        b: busy[busy["block_bytes"] == b].set_index(loads)["typical_s"] for b in blocks
+    }
     larger = []
     for small, large in pairwise(blocks):
         ratios = (of_block[large] / of_block[small]).dropna()

@@ -19,7 +19,10 @@ from orchestrator.units import format_number, listed
 # Measured on PostgreSQL 17: tables with their indexes, of 2,000,000 rows and of 4 warehouses.
 ROW_BYTES, WAREHOUSE_BYTES = 256, 105_000_000
 _RENT_S = 180.0  # at most, until a cloud has made and attached the disks of a claim
-_WRITTEN = 2, 3  # times that loaded bytes reach a disk: log and pages, and again when merged
+_WRITTEN = (
+    2,
+    3,
+)  # times that loaded bytes reach a disk: log and pages, and again when merged
 _WARM_MOST_S = 600.0
 _SLOW_DISK_BYTES_PER_S = 1e8  # of a tier that declares no limit, at its slowest
 # Checking the consistency of more warehouses than are all checked: 1.5 s for each of the sample,
@@ -68,7 +71,9 @@ def _pace(known: Mapping[str, Any]) -> Pace:
 
 
 LOADING = {
-    database: Pace(Span(1 / known["most_per_s"], 1 / known["least_per_s"]), known["source"])
+    database: Pace(
+        Span(1 / known["most_per_s"], 1 / known["least_per_s"]), known["source"]
+    )
     for database, known in _PACES["loading"].items()
 }
 AROUND = {database: _pace(known) for database, known in _PACES["around"].items()}
@@ -84,7 +89,9 @@ def load_of(workload: Workload) -> str:
     return f"load {workload.dataset.family}"
 
 
-def kept_as(what: str, tier: Tier, platform: str, cluster: ClusterSpec | None = None) -> str:
+def kept_as(
+    what: str, tier: Tier, platform: str, cluster: ClusterSpec | None = None
+) -> str:
     """The name under which it is kept how long `what` took here; of images one for all tiers."""
     alike = not tier.disk.is_real and what not in (AROUND_RUN, GATES)
     of = f"{cluster.database} {cluster.nodes}+{cluster.clients}, " if cluster else ""
@@ -135,10 +142,14 @@ def loads(plan: Plan, find: Find = lambda *_: None) -> tuple[Load, ...]:
         where = find(profile, load)
         shared = where is None and isinstance(profile.tier.disk, (Emulated, Cgroup))
         copies = f"{profile.cluster.nodes} {profile.cluster.replication_factor}"
-        name = where[0] if where else f"shared {load.dataset} {copies}" if shared else None
+        name = (
+            where[0] if where else f"shared {load.dataset} {copies}" if shared else None
+        )
         apart = f"{name or profile.name} {load.dataset}"
         kept = int(bool(where and where[1]))
-        before = known.get(apart) or Load(profile.name, load.name, load.dataset, 0, 0, kept)
+        before = known.get(apart) or Load(
+            profile.name, load.name, load.dataset, 0, 0, kept
+        )
         once = 0 if apart in known or kept else 1
         times, most_times, restores = once, once if name else most, most
         if where and name is None:
@@ -159,7 +170,9 @@ def spoken(load: Load) -> str:
     return {0: "not at all", 1: "once"}.get(load.times, f"{load.times} times")
 
 
-def timed(plan: Plan, of: Sequence[Load] | None = None, learnt: Learnt | None = None) -> Plan:
+def timed(
+    plan: Plan, of: Sequence[Load] | None = None, learnt: Learnt | None = None
+) -> Plan:
     """The plan with its times. `of`: its data sets; `learnt`: what was seen on this machine."""
     total = sum((step.total for step in steps(plan, of, learnt)), Span())
     return replace(plan, estimate_s=total.least_s, most_s=total.most_s)
@@ -181,7 +194,9 @@ def steps(
 def data_bytes(workload: Workload) -> int | None:
     """Of all rows once, with their indexes; None where its parameters do not tell."""
     given = workload.dataset.parameters
-    tables, rows, warehouses = (given.get(key) for key in ("tables", "table_size", "warehouses"))
+    tables, rows, warehouses = (
+        given.get(key) for key in ("tables", "table_size", "warehouses")
+    )
     rows = given.get("rows", rows)
     if isinstance(size := given.get("bytes"), int):
         return size
@@ -203,7 +218,9 @@ def _cells(plan: Plan) -> Iterator[tuple[Profile, Workload, int, int]]:
     for load in plan.measured:
         once = load in plan.probes
         for profile in plan.profiles:
-            runs = sum((r.profile, r.workload) == (profile.name, load.name) for r in plan.runs)
+            runs = sum(
+                (r.profile, r.workload) == (profile.name, load.name) for r in plan.runs
+            )
             if runs:
                 least = runs * (1 if once else stages)
                 most = least if once else round(least * most_repetitions(plan))
@@ -233,7 +250,9 @@ def _around(plan: Plan, profile: Profile, learnt: Learnt) -> Pace:
     default = AROUND.get(cluster.database, AROUND["postgresql"])
     nodes = 0 if cluster.database == EXISTING else cluster.nodes + cluster.clients - 2
     default = replace(default, each=default.each + FURTHER_NODE.times(nodes, nodes))
-    pace = pace_of(learnt, kept_as(AROUND_RUN, profile.tier, plan.platform, cluster), default)
+    pace = pace_of(
+        learnt, kept_as(AROUND_RUN, profile.tier, plan.platform, cluster), default
+    )
     rent = Span(0.0, _RENT_S if profile.tier.disk.storage_class else 0.0)
     return replace(pace, each=pace.each + rent)
 
@@ -243,7 +262,10 @@ def _rates(tier: Tier) -> tuple[float, float]:
     slowest. An emulated one has no limits then."""
     if isinstance(tier.disk, Emulated):
         return math.inf, _SLOW_DISK_BYTES_PER_S
-    return tier.limits.bytes_per_s or math.inf, tier.limits.bytes_per_s or _SLOW_DISK_BYTES_PER_S
+    return (
+        tier.limits.bytes_per_s or math.inf,
+        tier.limits.bytes_per_s or _SLOW_DISK_BYTES_PER_S,
+    )
 
 
 def _caches(profile: Profile, load: Workload) -> Span:
@@ -284,18 +306,29 @@ def _loading(plan: Plan, data: Load, learnt: Learnt) -> TimedStep:
     name = kept_as(load_of(load), profile.tier, plan.platform, profile.cluster)
     pace = pace_of(learnt, name, default, loaded)
     each = pace.each.times(0.0 if all_bytes is None else loaded, loaded)
-    if profile.tier.disk.is_real or database == EXISTING:  # images are loaded without limits
+    if (
+        profile.tier.disk.is_real or database == EXISTING
+    ):  # images are loaded without limits
         fast, slow = _rates(profile.tier)
         written = Span(_WRITTEN[0] * least / fast, _WRITTEN[1] * most / slow)
-        each = Span(max(each.least_s, written.least_s), max(each.most_s, written.most_s))
+        each = Span(
+            max(each.least_s, written.least_s), max(each.most_s, written.most_s)
+        )
     each += _around(plan, profile, learnt).each if load.database is None else Span()
-    what, source = f"loading {load.dataset.family}, {spoken(data)}", f"{loaded / 1e9:.3g} GB"
-    return TimedStep(what, each.times(data.times, data.most_times), f"{source}, {pace.rate}")
+    what, source = (
+        f"loading {load.dataset.family}, {spoken(data)}",
+        f"{loaded / 1e9:.3g} GB",
+    )
+    return TimedStep(
+        what, each.times(data.times, data.most_times), f"{source}, {pace.rate}"
+    )
 
 
 def restored_bytes(profile: Profile, load: Workload) -> float:
     """What a start from a copy copies at most: of real disks one node's, else all nodes'."""
-    return _sizes(profile, load)[1] * (1 if profile.tier.disk.is_real else profile.cluster.nodes)
+    return _sizes(profile, load)[1] * (
+        1 if profile.tier.disk.is_real else profile.cluster.nodes
+    )
 
 
 def _restoring(plan: Plan, data: Load, learnt: Learnt) -> TimedStep:
@@ -309,7 +342,9 @@ def _restoring(plan: Plan, data: Load, learnt: Learnt) -> TimedStep:
     kept = kept_as(RESTORE, profile.tier, plan.platform, profile.cluster)
     pace = pace_of(learnt, kept, default, copied)
     what = f"restoring {load.dataset.family}, {data.restores} times at most"
-    least_times = data.restores / most_repetitions(plan) if data.most_times <= data.times else 0
+    least_times = (
+        data.restores / most_repetitions(plan) if data.most_times <= data.times else 0
+    )
     total = pace.each.times(copied * least_times, copied * data.restores)
     return TimedStep(what, total, pace.rate)
 
@@ -326,9 +361,14 @@ def _gates(plan: Plan, learnt: Learnt) -> TimedStep:
         real = tier.disk.is_real
         # A rented volume is another in each run.
         drains = plan.drain and isinstance(tier.disk, RealDisks)
-        drained_s = tier.limits.burst.duration_s if drains and tier.limits.burst else 0.0
+        drained_s = (
+            tier.limits.burst.duration_s if drains and tier.limits.burst else 0.0
+        )
         runs = least_runs, round(least_runs * most_repetitions(plan))
-        before = [1 + ((n - 1) // plan.gate_every if plan.gate_every and real else 0) for n in runs]
+        before = [
+            1 + ((n - 1) // plan.gate_every if plan.gate_every and real else 0)
+            for n in runs
+        ]
         pace = pace_of(learnt, kept_as(GATES, tier, plan.platform), ONE_GATE)
         sources[pace.source] = None
         once = pace.each + Span(0.0, _RENT_S if tier.disk.storage_class else 0.0)
@@ -336,6 +376,10 @@ def _gates(plan: Plan, learnt: Learnt) -> TimedStep:
         of_tier = (once + drained).times(*before) + (once if real else Span())
         # Disks that are made are measured on each machine that runs nodes.
         apart = plan.platform == "kubernetes" or machines.named(profile)
-        disks = max(1, node_disks.count(tier)) if real or not apart else profile.cluster.nodes
+        disks = (
+            max(1, node_disks.count(tier))
+            if real or not apart
+            else profile.cluster.nodes
+        )
         total += of_tier.times(disks if real else 0, disks)
     return TimedStep("truth gates", total, f"of each disk: {listed(list(sources))}")

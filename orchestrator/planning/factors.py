@@ -27,7 +27,13 @@ THREADS, RATE_OPTION = "threads", "arrival_rate"
 MOST = 10_000  # of threads, and of all else that is counted
 OPEN_LOOP = "sysbench"  # the generator whose latency counts from the moment of arrival
 EXISTING = "existing"  # the database of a cluster that others run
-CACHE, DATA, NODES, COPIES, STRIPED = "cache", "data", "nodes", "replication_factor", "count"
+CACHE, DATA, NODES, COPIES, STRIPED = (
+    "cache",
+    "data",
+    "nodes",
+    "replication_factor",
+    "count",
+)
 WITHOUT, NOTHING = "without", "nothing"
 _COLD, _CACHES = "cold", ("cold", "warm")
 _PLACES, STAGES = get_args(ClientPlace), get_args(Stage)
@@ -36,7 +42,9 @@ _NO_VALUES = "is no factor with its values, two or more, each once"
 _OPTIONS = {"factor": "--vary", "load": "--sweep", "same rate": "--latency-at"}
 _RATE = re.compile(r"(\d+(?:\.\d+)?)(?:/s)?$")
 _WORDS: Mapping[str, str] = strict_yaml.shipped(__package__, "words.yaml")["factors"]
-_STAYS: Mapping[str, str] = strict_yaml.shipped(__package__, "words.yaml")["stages that stay"]
+_STAYS: Mapping[str, str] = strict_yaml.shipped(__package__, "words.yaml")[
+    "stages that stay"
+]
 
 
 def _whole(text: str) -> int:
@@ -57,7 +65,9 @@ def data_value(text: str) -> Varied:
     """One value of `data`: `12 tables`, `10GiB`, `4x`. ValueError for any other text."""
     every = [Varied("", *value) for value in _values(f"{DATA}={text}", "factor")]
     if len(every) != 1 or not (every[0].number is None or every[0].number % 1 == 0):
-        raise ValueError(f"{text} is not one size of data, such as 10GiB or `12 tables`")
+        raise ValueError(
+            f"{text} is not one size of data, such as 10GiB or `12 tables`"
+        )
     return every[0]
 
 
@@ -88,9 +98,15 @@ OF_CLUSTER: Mapping[str, OfCluster] = {
     NODES: OfCluster("nodes", "number of nodes", _whole),
     COPIES: OfCluster("replication_factor", "replication factor", _whole),
     "clients": OfCluster("clients", "number of load clients", _whole),
-    "client": OfCluster("client", "place of load clients", partial(_one_of, _PLACES, "client")),
-    "network": OfCluster("network_bytes_per_s", "network", parse_link_rate, format_link_rate),
-    WITHOUT: OfCluster("without", "stage taken away", partial(_one_of, STAGES, "stage")),
+    "client": OfCluster(
+        "client", "place of load clients", partial(_one_of, _PLACES, "client")
+    ),
+    "network": OfCluster(
+        "network_bytes_per_s", "network", parse_link_rate, format_link_rate
+    ),
+    WITHOUT: OfCluster(
+        "without", "stage taken away", partial(_one_of, STAGES, "stage")
+    ),
 }
 # What reads a value of what is no key of the workload.
 READERS = {name: of.read for name, of in OF_CLUSTER.items()}
@@ -114,7 +130,9 @@ def parse(text: str | None, question: Question = "factor") -> tuple[Varied, ...]
             raise failure(UsageError, "bad sweep", text=text, error=error) from error
         raise failure(UsageError, "no factor", text=text, error=error) from error
     numbers = [value.number for value in every]
-    return tuple(every if None in numbers else sorted(every, key=lambda each: each.number or 0))
+    return tuple(
+        every if None in numbers else sorted(every, key=lambda each: each.number or 0)
+    )
 
 
 def _values(text: str, question: Question) -> Iterator[tuple[str, str, float | None]]:
@@ -157,7 +175,9 @@ def parse_latency_at(text: str) -> tuple[float, bool]:
     value = float(match[1]) if match else 0.0
     share = words.endswith("%")
     if match and match[0] == match[1] == words and 0 < value < 1:
-        raise failure(UsageError, "share or rate", text=text, pct=value * 100, words=words)
+        raise failure(
+            UsageError, "share or rate", text=text, pct=value * 100, words=words
+        )
     if not value or (share and (value >= 100 or words.endswith("/s%"))):
         raise failure(UsageError, "neither share nor rate", text=text)
     return value, share
@@ -169,7 +189,9 @@ def in_words(value: Varied) -> str:
         return _WORDS[NOTHING]
     number = _number(value.value)
     text = value.value if number is None else f"{number:,.12g}"
-    words = _WORDS.get(value.factor, f"{value.factor.replace('_', ' ')} {{}}").format(text)
+    words = _WORDS.get(value.factor, f"{value.factor.replace('_', ' ')} {{}}").format(
+        text
+    )
     return words.removesuffix("s") if words.startswith("1 ") else words
 
 
@@ -217,7 +239,9 @@ def at_loads(
     strict_yaml.raise_all(wrong)
     if is_share or not loads:
         return tuple(workloads), rate
-    return tuple(at_load(workload, load) for workload in workloads for load in loads), None
+    return tuple(
+        at_load(workload, load) for workload in workloads for load in loads
+    ), None
 
 
 def _misfit_of_load(workload: Workload, factor: str) -> str:
@@ -263,7 +287,9 @@ def taken_away(profile: Profile, stage: Stage) -> Profile:
         cluster = replace(cluster, client="beside", network_bytes_per_s=None)
     elif stage == "disk":
         title = f"memory instead of {tier.title}"
-        tier = Tier(f"{tier.name}, without disk", title, Limits(), Emulated(in_memory=True))
+        tier = Tier(
+            f"{tier.name}, without disk", title, Limits(), Emulated(in_memory=True)
+        )
     return replace(profile, tier=tier, cluster=cluster)
 
 
@@ -278,7 +304,9 @@ def _stays(profile: Profile, stage: str, is_one_engine: bool) -> str:
     return _STAYS["beside"] if stage == "network" and beside else ""
 
 
-def misfit(profile: Profile, values: Sequence[Varied], is_one_engine: bool = True) -> str:
+def misfit(
+    profile: Profile, values: Sequence[Varied], is_one_engine: bool = True
+) -> str:
     """Why the factor cannot be varied on this cluster, with what to do; or an empty text.
     `is_one_engine`: whether all containers run on one engine for containers."""
     factor, disk, nodes = values[0].factor, profile.tier.disk, profile.cluster.nodes
@@ -290,7 +318,9 @@ def misfit(profile: Profile, values: Sequence[Varied], is_one_engine: bool = Tru
     if factor == COPIES and (most := int(values[-1].number or 0)) > nodes:
         return f"{most} copies on {counted(nodes, 'node')}: say --nodes {most}"
     if factor == CACHE and not kept:
-        return "each run loads its data, which are in the cache then: vary something else"
+        return (
+            "each run loads its data, which are in the cache then: vary something else"
+        )
     if factor in (NODES, COPIES) and profile.cluster.database == EXISTING:
         return "others run this cluster: vary the data or the load, or attach to two clusters"
     if factor == STRIPED and disk.is_real:
@@ -302,10 +332,14 @@ def misfit_of(workload: Workload) -> str:
     """Why a workload cannot be measured at its value, or an empty text."""
     if workload.database:
         return "measures a disk alone, by cells of its own"
-    return _STAYS["commit"] if lacks(workload) == "commit" and not workload.writes else ""
+    return (
+        _STAYS["commit"] if lacks(workload) == "commit" and not workload.writes else ""
+    )
 
 
-def with_common_copies(profile: Profile, values: Sequence[Varied]) -> tuple[Profile, str]:
+def with_common_copies(
+    profile: Profile, values: Sequence[Varied]
+) -> tuple[Profile, str]:
     """The profile with as many copies as each number of nodes can hold, so that nodes differ alone,
     and what must be said of it."""
     least, copies = int(values[0].number or 1), profile.cluster.replication_factor
@@ -313,4 +347,6 @@ def with_common_copies(profile: Profile, values: Sequence[Varied]) -> tuple[Prof
         return profile, ""
     text = f"replication factor {least} at each number of nodes, not {copies}: "
     text += f"{counted(least, 'node')} can hold no more copies"
-    return replace(profile, cluster=replace(profile.cluster, replication_factor=least)), text
+    return replace(
+        profile, cluster=replace(profile.cluster, replication_factor=least)
+    ), text

@@ -42,7 +42,9 @@ def mistakes(table: Quantiles) -> Iterator[str]:
 
 def quantile_s(table: Quantiles, probability: float) -> float:
     """The latency that requests do not exceed with this probability."""
-    high = min(bisect_right(table, probability, key=lambda point: point[0]), len(table) - 1)
+    high = min(
+        bisect_right(table, probability, key=lambda point: point[0]), len(table) - 1
+    )
     (left, low_s), (right, high_s) = table[high - 1], table[high]
     return low_s + (probability - left) / (right - left) * (high_s - low_s)
 
@@ -68,7 +70,9 @@ def of_histogram(counts: Mapping[float, int]) -> Quantiles:
     total = sum(counts.values())
     if not total:
         raise ValueError("no request was timed")
-    known = [p for p in _PROBABILITIES if p < 0.5 or total - math.ceil(p * total) >= _BEYOND]
+    known = [
+        p for p in _PROBABILITIES if p < 0.5 or total - math.ceil(p * total) >= _BEYOND
+    ]
     return (*((p, nearest_rank(counts, p)) for p in known), (1.0, max(counts)))
 
 

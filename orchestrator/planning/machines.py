@@ -15,7 +15,9 @@ _HOST = re.compile(r"\w+://(?:[^@/]*@)?([^:/]+)")  # of an address
 
 def placing(where: str, read: schema.NamedTierYaml, kind: DiskKind) -> Placing | None:
     """None if the profile names no machines. UsageError for what cannot run on those it names."""
-    strict_yaml.raise_all([Mistake(f"{where}: {key}", what) for key, what in _mistakes(read, kind)])
+    strict_yaml.raise_all(
+        [Mistake(f"{where}: {key}", what) for key, what in _mistakes(read, kind)]
+    )
     if read.machines:
         return Placing(machines=read.machines, client_machine=read.client_machine)
     return read.kubernetes
@@ -27,13 +29,19 @@ def _mistakes(read: schema.NamedTierYaml, kind: DiskKind) -> Iterator[tuple[str,
             yield "client_machine", "it goes with `machines`, the engines of the nodes"
         return
     if len(set(read.machines)) < len(read.machines):
-        yield "machines", "one is named twice: nodes use the machine's own ports, so one each"
+        yield (
+            "machines",
+            "one is named twice: nodes use the machine's own ports, so one each",
+        )
     if read.kubernetes:
         yield "machines", "they are engines: leave out `kubernetes`, which names others"
     if read.cluster.existing:
         yield "machines", "others run this cluster: there is no node to start on them"
     if read.cluster.port is not None:
-        yield "cluster.port", "on `machines` a node has its database's own port: leave it out"
+        yield (
+            "cluster.port",
+            "on `machines` a node has its database's own port: leave it out",
+        )
     if kind not in _KINDS:
         yield "tier.enforcement", message("disks of several machines")
 
@@ -58,7 +66,9 @@ def check_platform(profile: Profile, platform: str, has_engines: bool) -> None:
 def check_asked(profile: Profile, platform: str | None) -> None:
     """UsageError if it names machines of Kubernetes, and nobody says whether it is to run there."""
     if profile.placing and not named(profile) and platform is None:
-        raise UsageError(f"{profile.name} has `kubernetes`: add `platform: kubernetes`, or another")
+        raise UsageError(
+            f"{profile.name} has `kubernetes`: add `platform: kubernetes`, or another"
+        )
 
 
 def check(profiles: Sequence[Profile], platform: str, has_engines: bool) -> None:

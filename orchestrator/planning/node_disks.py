@@ -14,7 +14,10 @@ def mistakes(tier: Tier, nodes: int, shared: bool = True) -> Iterator[tuple[str,
     machine, and so a path is the same disk to each of them."""
     way = tier.disk.snapshots.way if tier.disk.snapshots else "none"
     if isinstance(tier.disk, ClassVolumes) and way not in ("copy", "none"):
-        yield "snapshots", "of a StorageClass is `copy` (of claims) or `none`, or left out"
+        yield (
+            "snapshots",
+            "of a StorageClass is `copy` (of claims) or `none`, or left out",
+        )
     if tier.disk.path and tier.disk.of_nodes:
         yield "disks", message("disk of all and of each")
     if tier.wal and not tier.disk.of_nodes:
@@ -22,14 +25,23 @@ def mistakes(tier: Tier, nodes: int, shared: bool = True) -> Iterator[tuple[str,
     data = {place.data for place in tier.disk.of_nodes.values()}
     for name, place in tier.disk.of_nodes.items():
         if place.wal == place.data:
-            yield f"disks.{name}.wal", "is the disk of the data: leave it out, or name another"
+            yield (
+                f"disks.{name}.wal",
+                "is the disk of the data: leave it out, or name another",
+            )
         if tier.wal and not place.wal:
-            yield f"disks.{name}.wal", "is missing: the tier's `wal` is of the disks named here"
+            yield (
+                f"disks.{name}.wal",
+                "is missing: the tier's `wal` is of the disks named here",
+            )
         if tier.wal and place.wal in data - {place.data}:
             yield f"disks.{name}.wal", message("log beside data")
         for key, path in (("data", place.data), ("wal", place.wal)):
             if name == PATTERN and path and NUMBER not in path and nodes > 1 and shared:
-                yield f"disks.{key}", message("disk of all nodes", path=path, number=NUMBER)
+                yield (
+                    f"disks.{key}",
+                    message("disk of all nodes", path=path, number=NUMBER),
+                )
     if tier.disk.of_nodes and PATTERN not in tier.disk.of_nodes:
         names = node_names(nodes)
         for name in tier.disk.of_nodes:
@@ -50,17 +62,26 @@ def of_each(tier: Tier) -> Tier:
 def of_nodes(tier: Tier, nodes: int, machines: Sequence[str] = ()) -> Tier:
     """The tier with a disk for each node, on its machine if named. UsageError if one has none."""
     if isinstance(tier.disk, ClassVolumes) and (wanted := tier.disk.storage_class):
-        return replace(tier, disk=replace(tier.disk, storage_class=replace(wanted, nodes=nodes)))
+        return replace(
+            tier, disk=replace(tier.disk, storage_class=replace(wanted, nodes=nodes))
+        )
     names, disks = node_names(nodes), tier.disk.of_nodes
     if not disks:
         return tier
     if pattern := disks.get(PATTERN):
-        disks = {name: _numbered(pattern, number) for number, name in enumerate(names, start=1)}
+        disks = {
+            name: _numbered(pattern, number)
+            for number, name in enumerate(names, start=1)
+        }
     if missing := [name for name in names if name not in disks]:
         nodes_without = ", ".join(missing)
-        raise failure(UsageError, "no disk", tier=tier, nodes=nodes_without, count=len(disks))
+        raise failure(
+            UsageError, "no disk", tier=tier, nodes=nodes_without, count=len(disks)
+        )
     placed = zip(names, machines or [""] * nodes, strict=False)
-    return _with_disks(tier, {name: replace(disks[name], machine=where) for name, where in placed})
+    return _with_disks(
+        tier, {name: replace(disks[name], machine=where) for name, where in placed}
+    )
 
 
 def _with_disks(tier: Tier, disks: Mapping[str, NodeDisks]) -> Tier:
@@ -84,7 +105,9 @@ def count(tier: Tier) -> int:
 
 def log_disks(tier: Tier) -> set[tuple[str, str]]:
     """Machine and path of each disk that the tier names for WAL."""
-    return {(disks.machine, disks.wal) for disks in tier.disk.of_nodes.values() if disks.wal}
+    return {
+        (disks.machine, disks.wal) for disks in tier.disk.of_nodes.values() if disks.wal
+    }
 
 
 def node_names(nodes: int) -> list[str]:

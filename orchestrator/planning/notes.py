@@ -18,7 +18,9 @@ def of_tiers(profiles: Sequence[Profile]) -> Iterator[Note]:
     for profile in profiles:
         tier = profile.tier
         if isinstance(tier.disk, Cgroup):
-            yield Note("approximate limits", message("approximate limits"), profile.name)
+            yield Note(
+                "approximate limits", message("approximate limits"), profile.name
+            )
         if tier.disk.burst_time_scale != 1:
             text = f"burst times are divided by {tier.disk.burst_time_scale:g}"
             yield Note("burst scaled", text, profile.name)
@@ -40,11 +42,15 @@ def of_scale(workloads: Sequence[Workload], scale: str) -> Iterator[Note]:
     """Workloads that have no sizes of their own at `scale`."""
     for workload in workloads:
         if workload.scale != scale:
-            text = f"{workload.name} runs at scale {workload.scale}, which is its {scale}"
+            text = (
+                f"{workload.name} runs at scale {workload.scale}, which is its {scale}"
+            )
             yield Note("other scale", text)
 
 
-def of_disks_alone(profiles: Sequence[Profile], workloads: Sequence[Workload]) -> Iterator[Note]:
+def of_disks_alone(
+    profiles: Sequence[Profile], workloads: Sequence[Workload]
+) -> Iterator[Note]:
     """Which disk a workload measures that measures a disk alone, where a tier has several real ones
     that may differ. `profiles`: with all their nodes."""
     alone = [workload.name for workload in workloads if workload.database is not None]
@@ -53,7 +59,11 @@ def of_disks_alone(profiles: Sequence[Profile], workloads: Sequence[Workload]) -
         others = node_disks.count(tier) - 1
         if tier.disk.is_real and others > 0:
             first = tier.disk.of_nodes.get("node-1")
-            where = f" ({':'.join(filter(None, (first.machine, first.data)))})" if first else ""
+            where = (
+                f" ({':'.join(filter(None, (first.machine, first.data)))})"
+                if first
+                else ""
+            )
             values = {"alone": listed(alone), "others": counted(others, "other disk")}
             text = message("one disk of several", **values, where=where)
             yield Note("one disk of several", text, profile.name)
@@ -78,23 +88,58 @@ def of_options(
         ("node_size", "--node-size", profiles, _of_others, True),
         ("node_size", "--node-size", workloads, _alone, False),
         ("data", "--data", workloads, _alone, False),
-        ("weights", "--weights", workloads, lambda _: only * (len(workloads) == 1), False),
+        (
+            "weights",
+            "--weights",
+            workloads,
+            lambda _: only * (len(workloads) == 1),
+            False,
+        ),
         ("clients", "--clients", workloads, _alone, False),
-        ("windows", "--windows", workloads, lambda w: _alone(w) or reads * (not w.writes), False),
-        (MANY_WINDOWS, "--windows many", workloads, lambda w: _alone(w) or windows.stays(w), False),
+        (
+            "windows",
+            "--windows",
+            workloads,
+            lambda w: _alone(w) or reads * (not w.writes),
+            False,
+        ),
+        (
+            MANY_WINDOWS,
+            "--windows many",
+            workloads,
+            lambda w: _alone(w) or windows.stays(w),
+            False,
+        ),
         ("gate_every", "--gate-every", profiles, _not_checked, True),
         ("drain", "--drain", profiles, _not_drained, True),
         ("confirm", "--confirm", profiles, _nothing_to_change, True),
-        ("price_list", "--prices", profiles, lambda p: same * (p.tier.price == own[p.name]), False),
-        ("max_cost", costs.MAX_COST, profiles, lambda p: owned * (not costs.is_rented(p)), False),
+        (
+            "price_list",
+            "--prices",
+            profiles,
+            lambda p: same * (p.tier.price == own[p.name]),
+            False,
+        ),
+        (
+            "max_cost",
+            costs.MAX_COST,
+            profiles,
+            lambda p: owned * (not costs.is_rented(p)),
+            False,
+        ),
     )
     for field, option, things, why, refused in rules:
         names = gathered((why(thing), thing.name) for thing in things if field in given)
         used = names.pop("", [])
-        texts = [f"{option} has no effect on {listed(of)}: {why}" for why, of in names.items()]
+        texts = [
+            f"{option} has no effect on {listed(of)}: {why}"
+            for why, of in names.items()
+        ]
         if texts and refused and not used:
             variable = option.strip("-").upper().replace("-", "_")  # of make
-            raise UsageError("; ".join(texts), advice=f"leave out {option} ({variable}=)")
+            raise UsageError(
+                "; ".join(texts), advice=f"leave out {option} ({variable}=)"
+            )
         yield from (Note("no effect", text) for text in texts)
 
 
@@ -103,7 +148,9 @@ def _alone(load: Workload) -> str:
 
 
 def _of_others(profile: Profile) -> str:
-    return "others run this cluster" if profile.cluster.database == plan.EXISTING else ""
+    return (
+        "others run this cluster" if profile.cluster.database == plan.EXISTING else ""
+    )
 
 
 def _not_checked(profile: Profile) -> str:
@@ -114,9 +161,13 @@ def _not_checked(profile: Profile) -> str:
 def _not_drained(profile: Profile) -> str:
     if isinstance(profile.tier.disk, ClassVolumes):
         return "each run rents volumes of its own, whose credit is not known"
-    return _not_checked(profile) or ("" if profile.tier.limits.burst else "it declares no `burst`")
+    return _not_checked(profile) or (
+        "" if profile.tier.limits.burst else "it declares no `burst`"
+    )
 
 
 def _nothing_to_change(profile: Profile) -> str:
     rented = isinstance(profile.tier.disk, ClassVolumes)
-    return _of_others(profile) or ("the limits of its volumes are the provider's" if rented else "")
+    return _of_others(profile) or (
+        "the limits of its volumes are the provider's" if rented else ""
+    )

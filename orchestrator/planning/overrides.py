@@ -21,7 +21,9 @@ from orchestrator.model import Note, Workload
 
 GROUPS = ("dataset", "options")
 OF_SCALE = tuple(
-    field.alias or name for name, field in ScaleYaml.model_fields.items() if name not in GROUPS
+    field.alias or name
+    for name, field in ScaleYaml.model_fields.items()
+    if name not in GROUPS
 )
 STATEMENTS = "statements_per_transaction"  # of a workload at all scales
 _SIZES = ("warehouses", "tables", "table_size")
@@ -53,11 +55,15 @@ class Overrides:
 
     def check(self, contents: Mapping[str, Mapping[str, Any]]) -> None:
         """UsageError with every override that fits none of the workloads (name → YAML)."""
-        at_scale = {n: of for n, of in contents.items() if facts.group(of, "scales", self.scale)}
+        at_scale = {
+            n: of for n, of in contents.items() if facts.group(of, "scales", self.scale)
+        }
         unfit = [
             Mistake(f"--set {each.text}", self._unknown(each, at_scale))
             for each in self.given
-            if not any(self._path(each, name, content) for name, content in at_scale.items())
+            if not any(
+                self._path(each, name, content) for name, content in at_scale.items()
+            )
         ]
         raise_all(unfit if at_scale else [])  # else the scale is the mistake
 
@@ -79,7 +85,9 @@ class Overrides:
             placed = dict.fromkeys(_placed(mistake, self) for mistake in error.mistakes)
             raise refused(placed, error.advice) from error
 
-    def _path(self, override: Override, workload: str, content: Mapping[str, Any]) -> Path | None:
+    def _path(
+        self, override: Override, workload: str, content: Mapping[str, Any]
+    ) -> Path | None:
         """Where the key belongs in this workload; None if it has none such."""
         size, key = ("scales", self.scale), override.key
         if override.workload not in (None, workload) or not facts.group(content, *size):
@@ -95,28 +103,46 @@ class Overrides:
         """Where each key belongs that the file has or the load generator knows."""
         taken = self.known(str(content.get("generator")), str(content.get("script")))
         size = ("scales", self.scale)
-        paths: dict[str, Path] = {key: (*size, key) for key in taken.get("scale", OF_SCALE)}
+        paths: dict[str, Path] = {
+            key: (*size, key) for key in taken.get("scale", OF_SCALE)
+        }
         for group in GROUPS:
-            in_file = {**facts.group(content, group), **facts.group(content, *size, group)}
+            in_file = {
+                **facts.group(content, group),
+                **facts.group(content, *size, group),
+            }
             for key in (*in_file, *taken.get(group, ())):
                 paths.setdefault(key, (*size, group, key))
         return paths
 
-    def _unknown(self, override: Override, contents: Mapping[str, Mapping[str, Any]]) -> str:
-        asked = {n: content for n, content in contents.items() if override.workload in (None, n)}
-        keys = dict.fromkeys(key for content in asked.values() for key in self._paths(content))
+    def _unknown(
+        self, override: Override, contents: Mapping[str, Mapping[str, Any]]
+    ) -> str:
+        asked = {
+            n: content
+            for n, content in contents.items()
+            if override.workload in (None, n)
+        }
+        keys = dict.fromkeys(
+            key for content in asked.values() for key in self._paths(content)
+        )
         kind, known = f"key of {', '.join(asked)}:", f"known: {', '.join(keys)}"
         return unknown(kind, override.key, [*keys, *contents], known)
 
 
-def read(texts: Sequence[str], workloads: Sequence[str], scale: str, known: Known) -> Overrides:
+def read(
+    texts: Sequence[str], workloads: Sequence[str], scale: str, known: Known
+) -> Overrides:
     """Reads what was given for `workloads`. UsageError with every mistake."""
     mistakes: list[Mistake] = []
     given: dict[tuple[str | None, str], Override] = {}
     for text in texts:
         with collecting(mistakes):
             override = _read(text, workloads)
-            if given.setdefault((override.workload, override.key), override) is not override:
+            if (
+                given.setdefault((override.workload, override.key), override)
+                is not override
+            ):
                 raise_all([Mistake(f"--set {text}", "this key is set twice")])
     raise_all(mistakes)
     # What names a workload wins.
@@ -129,10 +155,14 @@ def _read(text: str, workloads: Sequence[str]) -> Override:
     if not (equals and path.strip() and value.strip()):
         raise_all([Mistake(f"--set {text}", "is not key=value, such as `threads=32`")])
     # A value of several lines, such as the cells of a disk matrix, is taken as it is.
-    read = value if "\n" in value else parse(f"--set {path}", f"value: {value}")["value"]
+    read = (
+        value if "\n" in value else parse(f"--set {path}", f"value: {value}")["value"]
+    )
     named = [name for name in workloads if path.startswith(f"{name}.")]
     workload = max(named, key=len) if named else None
-    key = path.strip() if workload is None else path.strip().removeprefix(f"{workload}.")
+    key = (
+        path.strip() if workload is None else path.strip().removeprefix(f"{workload}.")
+    )
     if key in _OPTIONS or key == "options.seed":
         raise_all([Mistake(f"--set {text}", f"use --{key}")])
     return Override(text, workload, key, read)
@@ -152,7 +182,9 @@ def notes(given: Sequence[Workload], of_files: Sequence[Workload]) -> tuple[Note
     larger = []
     for load, own in zip(given, of_files, strict=True):
         if (times := _rows(load) / _rows(own)) > 1:
-            larger.append(Note("other", message("larger data", load=load, times=times, own=own)))
+            larger.append(
+                Note("other", message("larger data", load=load, times=times, own=own))
+            )
     return tuple(larger)
 
 

@@ -40,11 +40,17 @@ def fit_to_machines(
         if nodes is None and cores and sum(cores) < CORES_PER_NODE * wanted:
             wanted = 1
         if wanted != cluster.nodes:
-            have = "this machine has" if len(cores) == 1 else f"the {len(cores)} machines have"
+            have = (
+                "this machine has"
+                if len(cores) == 1
+                else f"the {len(cores)} machines have"
+            )
             why = "as asked" if nodes else f"{have} {sum(cores)} cores"
             text = f"{counted(wanted, 'database node')} instead of the profile's {cluster.nodes} "
             text += f"({why}): replication is not what the profile says"
-            notes.append(Note("nodes as asked" if nodes else "fewer nodes", text, profile.name))
+            notes.append(
+                Note("nodes as asked" if nodes else "fewer nodes", text, profile.name)
+            )
         factor = min(cluster.replication_factor, wanted)
         cluster = replace(cluster, nodes=wanted, replication_factor=factor)
         fitted.append(replace(on_nodes(profile, wanted), cluster=cluster))
@@ -101,14 +107,18 @@ def make_plan(
     taken as they are."""
     names = [profile.name for profile in profiles]
     if baseline is not None and baseline not in names:
-        raise failure(UsageError, "unknown baseline", baseline=baseline, names=", ".join(names))
+        raise failure(
+            UsageError, "unknown baseline", baseline=baseline, names=", ".join(names)
+        )
     baseline = baseline or names[0]
     twin = f"{baseline}-again"
     if aa and twin in names:
         raise failure(UsageError, "name of the second", name=twin, baseline=baseline)
     twins = [replace(p, name=twin) for p in profiles if aa and p.name == baseline]
     names += [twin] * aa
-    quiet = [Run(0, profile.name, probe.name, 1) for probe in probes for profile in profiles]
+    quiet = [
+        Run(0, profile.name, probe.name, 1) for probe in probes for profile in profiles
+    ]
     runs = [*quiet, *_runs(names, workloads, repetitions, seed)]
     return Plan(
         name=name,
@@ -128,7 +138,9 @@ def make_plan(
 def grown(plan: Plan, workloads: Sequence[str]) -> Plan:
     """The plan with one more repetition of these workloads on every tier behind its runs, in the
     order in which it would have been planned at once."""
-    done: dict[str, int] = {}  # runs that repeat a failed one come behind the last repetition
+    done: dict[
+        str, int
+    ] = {}  # runs that repeat a failed one come behind the last repetition
     for run in plan.runs:
         done[run.workload] = max(run.repetition, done.get(run.workload, 0))
     most = max(done.values(), default=0) + 1
@@ -143,10 +155,14 @@ def grown(plan: Plan, workloads: Sequence[str]) -> Plan:
 
 
 def followed_by(
-    plan: Plan, cells: Sequence[tuple[Workload, Sequence[Profile]]], notes: Sequence[Note] = ()
+    plan: Plan,
+    cells: Sequence[tuple[Workload, Sequence[Profile]]],
+    notes: Sequence[Note] = (),
 ) -> Plan:
     """The plan with more workloads behind its own, each on some of its tiers, in blocks as ever."""
-    tiers_of = {workload.name: {tier.name for tier in tiers} for workload, tiers in cells}
+    tiers_of = {
+        workload.name: {tier.name for tier in tiers} for workload, tiers in cells
+    }
     names = [profile.name for profile in plan.profiles]
     runs = _runs(names, [load for load, _ in cells], plan.repetitions, plan.seed)
     more = (run for run in runs if run.profile in tiers_of[run.workload])
@@ -158,23 +174,34 @@ def followed_by(
     )
 
 
-def check_owners(profiles: Sequence[Profile], workloads: Sequence[Workload], database: str) -> None:
+def check_owners(
+    profiles: Sequence[Profile], workloads: Sequence[Workload], database: str
+) -> None:
     """UsageError where something is asked of a cluster that others run which it cannot give, or of
     one of ours which only theirs can. `database`: as asked for, or auto."""
     for profile in profiles:
         is_others = profile.cluster.database == EXISTING
         if is_others and database not in ("auto", EXISTING):
-            raise failure(UsageError, "not started here", profile=profile.name, database=database)
+            raise failure(
+                UsageError, "not started here", profile=profile.name, database=database
+            )
         if database == EXISTING and not is_others:
             raise failure(UsageError, "no running cluster", profile=profile.name)
         alone = [load.name for load in workloads if load.database is not None]
         if is_others and alone:
-            raise failure(UsageError, "disks elsewhere", alone=", ".join(alone), profile=profile)
+            raise failure(
+                UsageError, "disks elsewhere", alone=", ".join(alone), profile=profile
+            )
         runs_on = profile.cluster.member if database in ("auto", EXISTING) else database
         of_sql = [load for load in workloads if load.database is None]
         of_files = runs_on in (HDFS, STORE)
         if unlike := [w.name for w in of_sql if (w.generator == TERA) != of_files]:
-            raise failure(UsageError, "not for this database", unlike=", ".join(unlike), on=runs_on)
+            raise failure(
+                UsageError,
+                "not for this database",
+                unlike=", ".join(unlike),
+                on=runs_on,
+            )
         if runs_on == HDFS and machines.named(profile):
             raise failure(UsageError, "not on several engines", profile=profile)
 
@@ -202,7 +229,9 @@ def _runs(
 
 def numbered(runs: Iterable[Run]) -> tuple[Run, ...]:
     """The runs of a plan, counted from 1 in their order."""
-    return tuple(replace(run, number=number) for number, run in enumerate(runs, start=1))
+    return tuple(
+        replace(run, number=number) for number, run in enumerate(runs, start=1)
+    )
 
 
 def interruptions(plan: Plan) -> int:
@@ -249,7 +278,9 @@ def balanced_orders(names: Sequence[str], rounds: int) -> list[list[str]]:
         return [[] for _ in range(rounds)]
     # 0, 1, −1, 2, −2, …: neighbours differ by each amount once.
     steps = [(place + 1) // 2 * (1 if place % 2 else -1) for place in range(count)]
-    shifts = range(count) if count % 2 else range(count // 2)  # even: turned, they are the others
+    shifts = (
+        range(count) if count % 2 else range(count // 2)
+    )  # even: turned, they are the others
     orders: list[list[str]] = []
     for shift in shifts:
         order = [names[(shift + step) % count] for step in steps]

@@ -16,7 +16,9 @@ def of(workloads: Sequence[Workload]) -> tuple[Workload, ...]:
     prediction can take from it what a transaction takes beside disk and CPU. Loads of a sweep have
     one together, and what lacks a stage none. UsageError for a workload that has no such load."""
     whole = [load for load in workloads if not factors.lacks(load)]
-    raise_all([Mistake(f"--probe: {of.name}", why) for of in whole if (why := _no_probe(of))])
+    raise_all(
+        [Mistake(f"--probe: {of.name}", why) for of in whole if (why := _no_probe(of))]
+    )
     quiet = [
         replace(
             load,
@@ -25,7 +27,11 @@ def of(workloads: Sequence[Workload]) -> tuple[Workload, ...]:
             threads=1,
             warmup_s=min(load.warmup_s, PROBE_S),
             measure_s=PROBE_S,
-            options={key: of for key, of in load.options.items() if key != factors.RATE_OPTION},
+            options={
+                key: of
+                for key, of in load.options.items()
+                if key != factors.RATE_OPTION
+            },
             slo=(),
             varied=factors.asks(load, "factor"),
             warmup_most_s=None,
@@ -38,7 +44,11 @@ def of(workloads: Sequence[Workload]) -> tuple[Workload, ...]:
 
 def _plain_name(load: Workload) -> str:
     """Of all loads of a sweep, and of the rate that all tiers are asked for, that of the file."""
-    return load.varied.of if load.varied and not factors.asks(load, "factor") else load.name
+    return (
+        load.varied.of
+        if load.varied and not factors.asks(load, "factor")
+        else load.name
+    )
 
 
 def _no_probe(load: Workload) -> str:
@@ -49,4 +59,8 @@ def _no_probe(load: Workload) -> str:
         return "its terminals think, so their number sets the pace: set `think: none`"
     if load.settle or load.lost_after_s is not None:
         return "goes on until its work is done, whatever the time"
-    return "has data by its number of sessions" if "threads" in load.dataset.parameters else ""
+    return (
+        "has data by its number of sessions"
+        if "threads" in load.dataset.parameters
+        else ""
+    )

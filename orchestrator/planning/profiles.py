@@ -8,8 +8,21 @@ from typing import Any
 from orchestrator import tier_catalog, units
 from orchestrator.errors import Mistake
 from orchestrator.keys import schema, tier_keys
-from orchestrator.keys.schema import KINDS, ClusterYaml, Kinds, NamedTierYaml, ProfileYaml
-from orchestrator.keys.strict_yaml import collecting, parse, raise_all, refused, unknown, validate
+from orchestrator.keys.schema import (
+    KINDS,
+    ClusterYaml,
+    Kinds,
+    NamedTierYaml,
+    ProfileYaml,
+)
+from orchestrator.keys.strict_yaml import (
+    collecting,
+    parse,
+    raise_all,
+    refused,
+    unknown,
+    validate,
+)
 from orchestrator.model import ClusterSpec, Dataset, Profile, Workload
 from orchestrator.planning import machines, node_disks, overrides, recorded_disk, slo
 from orchestrator.planning.recorded_disk import RecordedDisk
@@ -17,7 +30,9 @@ from orchestrator.tier import ClassVolumes, OthersDisks, RealDisks, Tier
 from orchestrator.tier_catalog import Catalog, Chosen, prices
 
 NO_CATALOG = Catalog({}, {})
-ANY_SCALE = ""  # the first that the cluster has: its machines and its tier are the same at each
+ANY_SCALE = (
+    ""  # the first that the cluster has: its machines and its tier are the same at each
+)
 Beside = Callable[[str], str]  # a path as a profile gives it → the text of that file
 
 
@@ -92,7 +107,10 @@ def priced(cluster: ClusterSpec, tier: Tier, catalog: Catalog) -> ClusterSpec:
     """With the list price of its virtual machines, unless it says one: of the disk's region."""
     if cluster.vm is None or cluster.vm_price is not None:
         return cluster
-    of_vm, region = catalog.vm(cluster.vm).prices, tier.price.region if tier.price else None
+    of_vm, region = (
+        catalog.vm(cluster.vm).prices,
+        tier.price.region if tier.price else None,
+    )
     row = prices.pick(of_vm, region)
     amount = prices.monthly(row) if row else None
     known = prices.stated(row, amount) if row and amount is not None else None
@@ -100,17 +118,26 @@ def priced(cluster: ClusterSpec, tier: Tier, catalog: Catalog) -> ClusterSpec:
 
 
 def _whole(
-    where: str, content: dict[str, Any], clusters: Mapping[str, str], changes: Mapping[str, object]
+    where: str,
+    content: dict[str, Any],
+    clusters: Mapping[str, str],
+    changes: Mapping[str, object],
 ) -> dict[str, Any]:
     """The content with the changes of its tier, and with the cluster that it names."""
     tier, cluster = content.get("tier"), content.get("cluster")
     if changes:
         changed = {**(tier if isinstance(tier, dict) else {"type": tier}), **changes}
-        content["tier"] = {key: value for key, value in changed.items() if value is not None}
+        content["tier"] = {
+            key: value for key, value in changed.items() if value is not None
+        }
     if isinstance(cluster, str):
         if cluster not in clusters:
-            raise refused([Mistake(f"{where}: cluster", unknown("cluster", cluster, clusters))])
-        content["cluster"] = parse(f"profiles/clusters/{cluster}.yaml", clusters[cluster])
+            raise refused(
+                [Mistake(f"{where}: cluster", unknown("cluster", cluster, clusters))]
+            )
+        content["cluster"] = parse(
+            f"profiles/clusters/{cluster}.yaml", clusters[cluster]
+        )
     return content
 
 
@@ -119,7 +146,9 @@ def _refuse(where: str, mistakes: Iterable[tuple[str, str]]) -> None:
     raise_all([Mistake(f"{where}: tier.{key}", what) for key, what in mistakes])
 
 
-def _recorded(where: str, content: dict[str, Any], beside: Beside) -> RecordedDisk | None:
+def _recorded(
+    where: str, content: dict[str, Any], beside: Beside
+) -> RecordedDisk | None:
     """The disk that the key `recorded` of the tier names, if it does. Limits that the tier does not
     give are put into `content`, unless it names a row, which has its own."""
     tier = content.get("tier")
@@ -127,14 +156,18 @@ def _recorded(where: str, content: dict[str, Any], beside: Beside) -> RecordedDi
     if not isinstance(tier, dict) or not isinstance(name, str):
         return None
     what = "the file of `recorded` has the latencies: leave it out"
-    _refuse(where, [(key, what) for key in ("read_latency", "write_latency") if key in tier])
+    _refuse(
+        where, [(key, what) for key in ("read_latency", "write_latency") if key in tier]
+    )
     disk = recorded_disk.read(f"{where}: tier.recorded: {name}", beside(name))
     if disk.limits and not tier_catalog.names_a_row(tier):
         content["tier"] = {**recorded_disk.own_limits(disk.limits), **tier}
     return disk
 
 
-def _with_log(where: str, tier: Tier, given: Mapping[str, Any], catalog: Catalog) -> Tier:
+def _with_log(
+    where: str, tier: Tier, given: Mapping[str, Any], catalog: Catalog
+) -> Tier:
     """The tier with that of its log's disks, if it has the key `wal`."""
     if (wal := given.get("wal")) is None:
         return tier
@@ -155,14 +188,22 @@ def read_row(
 ) -> Chosen:
     """A catalog row and the keys that a profile may give beside it. UsageError: every mistake."""
     asked = {"type": row, **changes}
-    chosen = tier_catalog.choose(catalog, asked, row.replace("/", "-"), "", row, mechanisms)
-    return replace(chosen, tier=tier_keys.as_held(_scaled(tier_catalog.striped(chosen), row)))
+    chosen = tier_catalog.choose(
+        catalog, asked, row.replace("/", "-"), "", row, mechanisms
+    )
+    return replace(
+        chosen, tier=tier_keys.as_held(_scaled(tier_catalog.striped(chosen), row))
+    )
 
 
-def _check_cluster(where: str, cluster: ClusterYaml, scale: str, catalog: Catalog) -> None:
+def _check_cluster(
+    where: str, cluster: ClusterYaml, scale: str, catalog: Catalog
+) -> None:
     needed = {} if cluster.existing else {"nodes": cluster.nodes, "node": cluster.node}
     missing = [key for key, value in needed.items() if not value]
-    raise_all([Mistake(f"{where}: cluster.{key}", "this key is missing") for key in missing])
+    raise_all(
+        [Mistake(f"{where}: cluster.{key}", "this key is missing") for key in missing]
+    )
     if cluster.node and scale not in cluster.node:
         what = unknown("scale", scale, cluster.node)
         raise refused([Mistake(f"{where}: cluster.node", what)])
@@ -170,12 +211,18 @@ def _check_cluster(where: str, cluster: ClusterYaml, scale: str, catalog: Catalo
         catalog.vm(cluster.vm, f"{where}: cluster.vm")
 
 
-def _check_space(where: str, cluster: ClusterYaml, scale: str, bought: int | None) -> None:
+def _check_space(
+    where: str, cluster: ClusterYaml, scale: str, bought: int | None
+) -> None:
     """Checks that a node's disk fits on the one that is bought; `bought` None: size unknown."""
     of_databases = {f"node_of.{name}": sizes for name, sizes in cluster.node_of.items()}
     mistakes = []
     for key, sizes in {"node": cluster.node, **of_databases}.items():
-        if bought is not None and scale in sizes and (wanted := sizes[scale].disk_bytes) > bought:
+        if (
+            bought is not None
+            and scale in sizes
+            and (wanted := sizes[scale].disk_bytes) > bought
+        ):
             what = f"{units.format_bytes(wanted)} do not fit on the tier's disk of "
             what += f"{units.format_bytes(bought)}: take a larger one"
             mistakes.append(Mistake(f"{where}: cluster.{key}.{scale}.disk", what))
@@ -186,7 +233,11 @@ def _claimed(tier: Tier, cluster: ClusterYaml, scale: str) -> Tier:
     """With the most that a node's disk needs, if the tier is a class that says no size."""
     disk = tier.disk
     wanted = disk.storage_class
-    if not isinstance(disk, ClassVolumes) or wanted is None or wanted.size_bytes is not None:
+    if (
+        not isinstance(disk, ClassVolumes)
+        or wanted is None
+        or wanted.size_bytes is not None
+    ):
         return tier
     of_databases = (cluster.node, *cluster.node_of.values())
     sizes = [sizes[scale].disk_bytes for sizes in of_databases if scale in sizes]
@@ -231,7 +282,11 @@ def _scaled(tier: Tier, where: str) -> Tier:
 
 
 def read_workload(
-    name: str, text: str, scale: str, where: str = "", given: overrides.Overrides | None = None
+    name: str,
+    text: str,
+    scale: str,
+    where: str = "",
+    given: overrides.Overrides | None = None,
 ) -> Workload:
     """`text` is workloads/<name>.yaml, or the file `where`; what is `given` holds over it. Raises
     UsageError with every mistake in it."""
@@ -240,7 +295,9 @@ def read_workload(
     changed = given.applied(name, content) if given else content
     read = validate(schema.WorkloadYaml, f"{where}: ", changed)
     if scale not in read.scales:
-        raise refused([Mistake(f"{where}: scales", unknown("scale", scale, read.scales))])
+        raise refused(
+            [Mistake(f"{where}: scales", unknown("scale", scale, read.scales))]
+        )
     size = read.scales[scale]
     of_scale = {
         **read.model_dump(exclude={"scales", "slo"}),
@@ -248,6 +305,8 @@ def read_workload(
         "dataset": Dataset(read.dataset, dict(size.dataset)),
         "options": {**read.options, **size.options},
         # One that only repeats another (`study-20: *study`) goes by the other's name.
-        "scale": next(n for n, of in content["scales"].items() if of == content["scales"][scale]),
+        "scale": next(
+            n for n, of in content["scales"].items() if of == content["scales"][scale]
+        ),
     }
     return slo.applied([Workload(name, **of_scale)], read.slo, f"{where}: slo")[0]

@@ -30,7 +30,9 @@ def titles(folder: Path) -> tuple[str, ...]:
         file.stem: strict_yaml.parse(str(file), _text(file, folder))
         for file in sorted(folder.glob("*.yaml"))
     }
-    return tuple(f"{name} ({content.get('title', '')})" for name, content in contents.items())
+    return tuple(
+        f"{name} ({content.get('title', '')})" for name, content in contents.items()
+    )
 
 
 def read(
@@ -88,13 +90,17 @@ def read(
         if given:
             given.check(contents)
     by_name = {_where(file, root): text for file, text in texts.items()}
-    raise_all(list(_once(strict_yaml.with_line(mistake, by_name) for mistake in mistakes)))
+    raise_all(
+        list(_once(strict_yaml.with_line(mistake, by_name) for mistake in mistakes))
+    )
     return tuple(profiles), tuple(workloads)
 
 
 def _once(mistakes: Iterable[Mistake]) -> Iterator[Mistake]:
     """A name that several files do not know is one mistake."""
-    for what, places in units.gathered((each.what, each.where) for each in mistakes).items():
+    for what, places in units.gathered(
+        (each.what, each.where) for each in mistakes
+    ).items():
         if what.startswith("unknown "):
             more = [f"{len(places) - 2} more"] if len(places) > 3 else places[2:]
             places = [units.listed([*places[:2], *more])]
@@ -115,7 +121,9 @@ def tier(
     lines = [": ".join(key_and_value(change)) for change in changes]
     changed = strict_yaml.parse("options", "\n".join(lines)) if changes else {}
     if name in names(root / "profiles") or name.endswith((".yaml", ".yml")):
-        _find(root / "profiles", "profile", name)  # says by itself what is wrong with the name
+        _find(
+            root / "profiles", "profile", name
+        )  # says by itself what is wrong with the name
         (profile,), _ = read(root, [name], [], scale, mechanisms, tier_changes=changed)
         return profile.tier, None
     rows = catalog(root)
@@ -151,7 +159,10 @@ def catalog(root: Path, price_list: Path | None = None) -> tier_catalog.Catalog:
     then of `price_list`. UsageError with every mistake."""
     files = sorted((root / "profiles/catalog").glob("*.yaml"))
     rows = _catalog(tuple(read_text(file, root) for file in files))
-    lists = [*sorted((root / PRICES).glob("*.yaml")), *([price_list] if price_list else [])]
+    lists = [
+        *sorted((root / PRICES).glob("*.yaml")),
+        *([price_list] if price_list else []),
+    ]
     return tier_catalog.with_prices(rows, dict(read_text(file, root) for file in lists))
 
 
@@ -161,7 +172,9 @@ def _catalog(texts: tuple[tuple[str, str], ...]) -> tier_catalog.Catalog:
     return tier_catalog.read(dict(texts))
 
 
-def _files(folder: Path, kind: str, names: Sequence[str], mistakes: list[Mistake]) -> list[Path]:
+def _files(
+    folder: Path, kind: str, names: Sequence[str], mistakes: list[Mistake]
+) -> list[Path]:
     """The file of each name; a missing one becomes a mistake. UsageError where two are called the
     same: runs are told apart by name, so one file would be measured in the place of both."""
     files: dict[str, Path] = {}
@@ -172,7 +185,9 @@ def _files(folder: Path, kind: str, names: Sequence[str], mistakes: list[Mistake
         if file is None:
             continue
         if names.count(name) > 1:
-            again = ", --aa measures the baseline under a second name" * (kind == "profile")
+            again = ", --aa measures the baseline under a second name" * (
+                kind == "profile"
+            )
             raise failure(UsageError, "twice", kind=kind, name=name, again=again)
         other = files.setdefault(file.stem, file)
         if other is not file:

@@ -16,7 +16,16 @@ from orchestrator.facts import DoubtKind
 from orchestrator.keys import schema
 from orchestrator.keys.strict_yaml import Strict, parse, raise_all, unknown, validate
 from orchestrator.metrics import measured
-from orchestrator.model import Dataset, Doubt, Note, Plan, Profile, Record, Run, Workload
+from orchestrator.model import (
+    Dataset,
+    Doubt,
+    Note,
+    Plan,
+    Profile,
+    Record,
+    Run,
+    Workload,
+)
 from orchestrator.tier import Limits, Origin, OthersDisks, Tier
 
 SCALE = "study"
@@ -36,16 +45,22 @@ class FiguresYaml(Strict):
     latency: Annotated[Duration | None, "latency_avg_s", "all"] = None
     latency_p95: Annotated[Duration | None, "latency_p95_s", "all"] = None
     latency_p99: Annotated[Duration | None, "latency_p99_s", "all"] = None
-    statement_latency: Annotated[Duration | None, "statement_latency_avg_s", "all"] = None
+    statement_latency: Annotated[Duration | None, "statement_latency_avg_s", "all"] = (
+        None
+    )
     new_order_latency: Annotated[Duration | None, "latency_avg_s", "new_order"] = None
-    new_order_latency_p99: Annotated[Duration | None, "latency_p99_s", "new_order"] = None
+    new_order_latency_p99: Annotated[Duration | None, "latency_p99_s", "new_order"] = (
+        None
+    )
     cpu: Annotated[schema.Percentage | None, "cpu_pct", "all"] = None
     iops: Annotated[schema.Rate | None, "disk_iops", ""] = None
     bandwidth: Annotated[schema.BytesPerS | None, "disk_bytes_per_s", ""] = None
 
 
 # Key of a cell → metric and scope.
-FIGURES = {key: tuple(field.metadata) for key, field in FiguresYaml.model_fields.items()}
+FIGURES = {
+    key: tuple(field.metadata) for key, field in FiguresYaml.model_fields.items()
+}
 
 
 class StudyTierYaml(Strict):
@@ -113,7 +128,9 @@ class Study:
 def read(where: str, name: str, text: str) -> Study:
     """`text` of the file `where`; `name`: of the campaign. UsageError: all mistakes, with paths."""
     study = validate(StudyYaml, f"{where}: ", parse(where, text))
-    raise_all([errors.Mistake(f"{where}: {path}", what) for path, what in _mistakes(study)])
+    raise_all(
+        [errors.Mistake(f"{where}: {path}", what) for path, what in _mistakes(study)]
+    )
     plan = _plan(study, name)
     deltas = {
         (workload, tier, *FIGURES[key]): printed
@@ -132,7 +149,10 @@ def _mistakes(study: StudyYaml) -> Iterator[tuple[str, str]]:
     for key, names in (("tiers", study.tiers), ("workloads", study.workloads)):
         for name in names:  # they become names of folders and files
             if not re.fullmatch(r"\w[\w.+-]*", name):
-                yield f"{key}.{name}", "a name has letters, digits, and . + - _ after the first"
+                yield (
+                    f"{key}.{name}",
+                    "a name has letters, digits, and . + - _ after the first",
+                )
     yield from _unknown("baseline", "tier", [study.baseline], study.tiers)
     if study.cluster.nodes is None:
         yield "cluster.nodes", "this key is missing"
@@ -142,7 +162,10 @@ def _mistakes(study: StudyYaml) -> Iterator[tuple[str, str]]:
         path = f"workloads.{name}.results"
         yield from _unknown(path, "tier", workload.results, study.tiers)
         for tier in study.tiers.keys() - workload.results.keys():
-            yield path, f"{tier} is missing; null says that its figures were not published"
+            yield (
+                path,
+                f"{tier} is missing; null says that its figures were not published",
+            )
     for name, metrics in study.deltas.items():
         yield from _unknown(f"deltas.{name}", "workload", [name], study.workloads)
         for key, tiers in metrics.items():
@@ -151,7 +174,9 @@ def _mistakes(study: StudyYaml) -> Iterator[tuple[str, str]]:
             yield from _unknown(path, "tier", tiers, study.tiers)
     for number, doubt in enumerate(study.doubts):
         path = f"doubts.{number}"
-        yield from _unknown(f"{path}.workload", "workload", [doubt.workload], study.workloads)
+        yield from _unknown(
+            f"{path}.workload", "workload", [doubt.workload], study.workloads
+        )
         yield from _unknown(f"{path}.tiers", "tier", doubt.tiers, study.tiers)
 
 
@@ -178,9 +203,14 @@ def _plan(study: StudyYaml, name: str) -> Plan:
         p99_margin_pct=MARGIN_PCT,
         profiles=tuple(_profile(study, tier, row) for tier, row in study.tiers.items()),
         workloads=tuple(_workload(load, row) for load, row in study.workloads.items()),
-        runs=tuple(Run(n, tier, load, 1) for n, (load, tier) in enumerate(cells, start=1)),
+        runs=tuple(
+            Run(n, tier, load, 1) for n, (load, tier) in enumerate(cells, start=1)
+        ),
         estimate_s=0.0,
-        notes=(Note("published figures", text), *(Note("reading", t) for t in study.readings)),
+        notes=(
+            Note("published figures", text),
+            *(Note("reading", t) for t in study.readings),
+        ),
     )
 
 
@@ -208,7 +238,13 @@ def _workload(name: str, load: StudyWorkloadYaml) -> Workload:
 
 def _records(study: StudyYaml, plan: Plan) -> Iterator[Record]:
     """Of the runs whose figures were published."""
-    facts = {"published": {"figures": STATEMENT, "source": study.source, "as_of": study.as_of}}
+    facts = {
+        "published": {
+            "figures": STATEMENT,
+            "source": study.source,
+            "as_of": study.as_of,
+        }
+    }
     of_disks = study.disk_figures if study.disk_figures == "each node" else "all"
     for run in plan.runs:
         figures = study.workloads[run.workload].results[run.profile]
@@ -233,6 +269,7 @@ def _records(study: StudyYaml, plan: Plan) -> Iterator[Record]:
             doubts=tuple(
                 Doubt(doubt.kind, doubt.text, doubt.advice, run.number)
                 for doubt in study.doubts
-                if doubt.workload == run.workload and run.profile in (doubt.tiers or (run.profile,))
+                if doubt.workload == run.workload
+                and run.profile in (doubt.tiers or (run.profile,))
             ),
         )

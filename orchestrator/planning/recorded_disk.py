@@ -14,7 +14,14 @@ from orchestrator.errors import Mistake
 from orchestrator.keys.schema import Rate
 from orchestrator.keys.strict_yaml import Strict, refused, validate
 from orchestrator.planning import latency_quantiles
-from orchestrator.tier import Burst, Latencies, LatencyModel, Quantiles, SlowEpochs, Tier
+from orchestrator.tier import (
+    Burst,
+    Latencies,
+    LatencyModel,
+    Quantiles,
+    SlowEpochs,
+    Tier,
+)
 
 _ALIKE = 0.05  # rates of one cap differ by less
 
@@ -26,7 +33,9 @@ def _table(value: object) -> Quantiles:
     if isinstance(value, tuple):
         value = dict(value)
     if not isinstance(value, Mapping):
-        raise ValueError("expected probabilities (0 to 1) with the latency of each in seconds")
+        raise ValueError(
+            "expected probabilities (0 to 1) with the latency of each in seconds"
+        )
     try:
         table = tuple((float(key), float(latency)) for key, latency in value.items())
     except (TypeError, ValueError, OverflowError) as error:
@@ -114,13 +123,22 @@ def applied(tier: Tier, disk: RecordedDisk) -> Tier:
     model = LatencyModel(*tables, disk.source, disk.as_of, slow_epochs=epochs)
     read_s, write_s = (latency_quantiles.quantile_s(table, 0.5) for table in tables)
     burst = tier.limits.burst
-    if burst is None and disk.burst and tier.limits.iops and disk.burst.iops > tier.limits.iops:
-        burst = Burst(round(disk.burst.iops), None, disk.burst.duration_s, start_pct=0.0)
+    if (
+        burst is None
+        and disk.burst
+        and tier.limits.iops
+        and disk.burst.iops > tier.limits.iops
+    ):
+        burst = Burst(
+            round(disk.burst.iops), None, disk.burst.duration_s, start_pct=0.0
+        )
     return replace(
         tier,
         limits=replace(tier.limits, burst=burst),
         latency=Latencies(read_s, write_s, model=model),
         origin=replace(
-            origin, source=origin.source or disk.source, as_of=origin.as_of or disk.as_of
+            origin,
+            source=origin.source or disk.source,
+            as_of=origin.as_of or disk.as_of,
         ),
     )

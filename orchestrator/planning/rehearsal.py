@@ -20,7 +20,9 @@ ADVICE = "for figures run `tierbench compare`; buy nothing by these"
 
 def rehearsed(plan: Plan) -> Plan:
     """The plan with parts that do nothing. UsageError where its workloads need a real disk."""
-    alone = [workload.name for workload in plan.workloads if workload.database is not None]
+    alone = [
+        workload.name for workload in plan.workloads if workload.database is not None
+    ]
     if alone:
         raise failure(UsageError, "no rehearsal", alone=", ".join(alone))
     profiles = tuple(
@@ -28,13 +30,20 @@ def rehearsed(plan: Plan) -> Plan:
             profile,
             tier=replace(profile.tier, disk=NoDisk()),
             cluster=replace(
-                profile.cluster, database=DRY, version=None, settings={}, existing={}, clients=1
+                profile.cluster,
+                database=DRY,
+                version=None,
+                settings={},
+                existing={},
+                clients=1,
             ),
         )
         for profile in plan.profiles
     )
     workloads = tuple(replace(load, generator=DRY) for load in plan.measured)
-    kept = (note for note in plan.notes if note.kind != "campaign cost")  # nothing is rented
+    kept = (
+        note for note in plan.notes if note.kind != "campaign cost"
+    )  # nothing is rented
     changed = replace(plan, profiles=profiles, notes=(NOTE, *kept))
     judged = len(plan.workloads)
     return replace(changed, workloads=workloads[:judged], probes=workloads[judged:])

@@ -13,10 +13,22 @@ from orchestrator.planning.durations import ROW_BYTES, WAREHOUSE_BYTES, data_byt
 from orchestrator.planning.plan import EXISTING
 from orchestrator.units import format_bytes, format_seconds, listed, parse_size
 
-DISK_PER_DATA = 3  # the data, their log, and what rewriting leaves until it is cleaned up
-KEYS = ("warehouses", "rows", "table_size", "bytes")  # of data sets, by which a size is set
-NODES_MEMORY = 0.8  # of a machine's: the rest is the kernel's, the collectors' and a client's
-REPETITIONS, MOST_REPETITIONS = 5, 20  # what a decision needs where runs vary by 3 %, and plenty
+DISK_PER_DATA = (
+    3  # the data, their log, and what rewriting leaves until it is cleaned up
+)
+KEYS = (
+    "warehouses",
+    "rows",
+    "table_size",
+    "bytes",
+)  # of data sets, by which a size is set
+NODES_MEMORY = (
+    0.8  # of a machine's: the rest is the kernel's, the collectors' and a client's
+)
+REPETITIONS, MOST_REPETITIONS = (
+    5,
+    20,
+)  # what a decision needs where runs vary by 3 %, and plenty
 LEAST_WARMUP_S, LEAST_WINDOW_S = 15.0, 60.0
 _SHARES = [1.0, *(share / 20 for share in range(19, 0, -1))]  # of the scale's windows
 
@@ -33,14 +45,19 @@ def node_size(text: str) -> NodeSize:
 
 
 def of_machines(
-    machines: Sequence[tuple[int, int]], nodes: int, disk_bytes: int, client_beside: bool
+    machines: Sequence[tuple[int, int]],
+    nodes: int,
+    disk_bytes: int,
+    client_beside: bool,
 ) -> NodeSize:
     """What each of `nodes` gets of the smallest of `machines` (processors, bytes of memory)."""
     on_each = math.ceil(nodes / len(machines))
     cpus = min(cpus for cpus, _ in machines)
     memory_bytes = NODES_MEMORY * min(memory for _, memory in machines) / on_each
     own = max(1, cpus - client_beside) / on_each
-    return NodeSize(max(0.5, math.floor(2 * own) / 2), int(memory_bytes) >> 20 << 20, disk_bytes)
+    return NodeSize(
+        max(0.5, math.floor(2 * own) / 2), int(memory_bytes) >> 20 << 20, disk_bytes
+    )
 
 
 def with_node(profile: Profile, size: NodeSize) -> Profile:
@@ -58,8 +75,12 @@ def with_data(
     are planned larger. UsageError if a node's size is not known, ValueError for another text."""
     wanted = max(_data_bytes(profile, text) for profile in profiles)
     loads = tuple(_of_bytes(load, wanted) for load in workloads)
-    largest = max((data_bytes(load) or 0 for load in loads if load.database is None), default=0)
-    changed = [load for load, before in zip(loads, workloads, strict=True) if load != before]
+    largest = max(
+        (data_bytes(load) or 0 for load in loads if load.database is None), default=0
+    )
+    changed = [
+        load for load, before in zip(loads, workloads, strict=True) if load != before
+    ]
     sizes = [f"{load.name}: {format_bytes(data_bytes(load) or 0)}" for load in changed]
     notes = tuple(Note("data as asked", f"{size} of data ({text})") for size in sizes)
     return with_room(profiles, largest), loads, notes
@@ -71,9 +92,13 @@ def at_data(profile: Profile, load: Workload, value: facts.Varied) -> Workload:
     if value.factor == factors.DATA:
         return _of_bytes(load, _data_bytes(profile, value.value))
     given = load.dataset.parameters
-    if value.factor not in (known := [key for key in ("tables", *KEYS) if key in given]):
+    if value.factor not in (
+        known := [key for key in ("tables", *KEYS) if key in given]
+    ):
         key, keys = value.factor, listed(known)
-        raise failure(errors.UsageError, "no such data", load=load.name, key=key, keys=keys)
+        raise failure(
+            errors.UsageError, "no such data", load=load.name, key=key, keys=keys
+        )
     parameters = {**given, value.factor: int(value.number or 0)}
     return replace(load, dataset=replace(load.dataset, parameters=parameters))
 
@@ -83,7 +108,9 @@ def _data_bytes(profile: Profile, text: str) -> float:
     if not text.strip().endswith("x"):
         return size
     if cluster.node is None:
-        raise failure(errors.UsageError, "memory unknown", profile=profile.name, text=text)
+        raise failure(
+            errors.UsageError, "memory unknown", profile=profile.name, text=text
+        )
     all_memory = cluster.node.memory_bytes * cluster.nodes
     return size * all_memory / max(1, cluster.replication_factor)
 
@@ -109,7 +136,12 @@ def with_room(profiles: Sequence[Profile], largest: float) -> tuple[Profile, ...
     for profile in profiles:
         cluster = profile.cluster
         if node := cluster.node:
-            own = DISK_PER_DATA * largest * cluster.replication_factor / max(1, cluster.nodes)
+            own = (
+                DISK_PER_DATA
+                * largest
+                * cluster.replication_factor
+                / max(1, cluster.nodes)
+            )
             disk_bytes = max(node.disk_bytes, math.ceil(own / 2**30) * 2**30)
             cluster = replace(cluster, node=replace(node, disk_bytes=disk_bytes))
         roomy.append(replace(profile, cluster=cluster))
@@ -117,19 +149,29 @@ def with_room(profiles: Sequence[Profile], largest: float) -> tuple[Profile, ...
 
 
 def in_time(
-    budget_s: float, workloads: Sequence[Workload], plans: Callable[[Sequence[Workload], int], Plan]
+    budget_s: float,
+    workloads: Sequence[Workload],
+    plans: Callable[[Sequence[Workload], int], Plan],
 ) -> Plan:
     """The plan with most repetitions that by its longest estimate ends in time, with windows as
     long as they are, or as much shorter as five repetitions need. UsageError if none does."""
     for share in _SHARES:
         loads = [_shorter(load, share) for load in workloads]
         if costs.most_s(plans(loads, REPETITIONS)) <= budget_s:
-            more = range(MOST_REPETITIONS, REPETITIONS - 1, -1) if share == 1 else [REPETITIONS]
-            return next(plan for n in more if costs.most_s(plan := plans(loads, n)) <= budget_s)
+            more = (
+                range(MOST_REPETITIONS, REPETITIONS - 1, -1)
+                if share == 1
+                else [REPETITIONS]
+            )
+            return next(
+                plan for n in more if costs.most_s(plan := plans(loads, n)) <= budget_s
+            )
     for repetitions in range(REPETITIONS - 1, 1, -1):
         if costs.most_s(plan := plans(loads, repetitions)) <= budget_s:
             return plan
-    time, least, most = map(format_seconds, (budget_s, plan.estimate_s, costs.most_s(plan)))
+    time, least, most = map(
+        format_seconds, (budget_s, plan.estimate_s, costs.most_s(plan))
+    )
     raise failure(errors.UsageError, "too short", time=time, least=least, most=most)
 
 

@@ -19,7 +19,9 @@ TYPES = ("new_order", "payment", "order_status", "delivery", "stock_level")
 WORDS: Mapping[str, str] = shipped(__package__, "words.yaml")["objectives"]
 _SHOWN = {metric: word for word, metric in WORDS.items() if word != "avg"}
 _METRICS = {**WORDS, **{metric: metric for metric in WORDS.values()}}
-_CLAUSE = re.compile(r"\s*(?P<words>[^<>=]+?)\s*(?P<sign><=|>=|<|>)\s*(?P<quantity>[^<>=]+?)\s*$")
+_CLAUSE = re.compile(
+    r"\s*(?P<words>[^<>=]+?)\s*(?P<sign><=|>=|<|>)\s*(?P<quantity>[^<>=]+?)\s*$"
+)
 _RATE = re.compile(r"([0-9][0-9_]*(?:\.[0-9]+)?)\s*(/s|/min)?$")
 _PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%$")
 _EXAMPLE = "such as `new_order p99 < 50 ms` or `nopm > 25000`"
@@ -32,7 +34,10 @@ def parse(text: str, where: str) -> tuple[Objective, ...]:
     for clause in text.split(","):
         try:
             objective = _parsed(clause)
-            if any((o.metric, o.scope) == (objective.metric, objective.scope) for o in objectives):
+            if any(
+                (o.metric, o.scope) == (objective.metric, objective.scope)
+                for o in objectives
+            ):
                 raise ValueError("this metric has a limit already")
             objectives.append(objective)
         except ValueError as error:
@@ -53,7 +58,10 @@ def _parsed(clause: str) -> Objective:
     if metric is None:
         known = f"metrics: {', '.join(WORDS)}; transaction types: {', '.join(TYPES)}"
         raise ValueError(f"unknown metric {' '.join(words)!r}; {known}")
-    unit, lower = metrics.METRICS[metric].unit, metrics.METRICS[metric].direction == "lower"
+    unit, lower = (
+        metrics.METRICS[metric].unit,
+        metrics.METRICS[metric].direction == "lower",
+    )
     if scope != "all" and unit != "s":
         raise ValueError(f"{metric} is not measured of one transaction type")
     if lower != match["sign"].startswith("<"):
@@ -87,22 +95,31 @@ def format_objective(objective: Objective) -> str:
         limit = f"< {objective.limit:.9g} %"
     elif metric.direction == "lower":
         short = objective.limit < 1
-        limit = f"< {objective.limit * (1e3 if short else 1):.9g} {'ms' if short else 's'}"
+        limit = (
+            f"< {objective.limit * (1e3 if short else 1):.9g} {'ms' if short else 's'}"
+        )
     else:
         limit = f"> {objective.limit:.12g}{'/s' if metric.unit == '1/s' else ''}"
     return f"{scope}{_SHOWN[objective.metric]} {limit}"
 
 
-def applied(workloads: Sequence[Workload], text: str | None, where: str) -> tuple[Workload, ...]:
+def applied(
+    workloads: Sequence[Workload], text: str | None, where: str
+) -> tuple[Workload, ...]:
     """Workloads with the SLO of `text` instead of their own, each with the clauses that fit it and
     those that begin with its name, which replace others of their metric. None leaves them as they
     are. UsageError for a clause that fits no workload."""
     if text is None:
         return tuple(workloads)
-    names, clauses = [load.name for load in workloads], defaultdict[str, list[str]](list)
+    names, clauses = (
+        [load.name for load in workloads],
+        defaultdict[str, list[str]](list),
+    )
     for clause in text.split(","):
         first, _, rest = clause.strip().partition(" ")
-        clauses[first if first in names else ""].append(rest if first in names else clause)
+        clauses[first if first in names else ""].append(
+            rest if first in names else clause
+        )
     read = {name: parse(",".join(texts), where) for name, texts in clauses.items()}
     unfit = [
         f"`{format_objective(clause)}` is not measured of {name or listed(names)}"
@@ -111,14 +128,19 @@ def applied(workloads: Sequence[Workload], text: str | None, where: str) -> tupl
         if not any(fits(clause, load) for load in workloads if name in ("", load.name))
     ]
     raise_all([errors.Mistake(where, what) for what in unfit])
-    return tuple(replace(w, slo=_of(w, read.get("", ()), read.get(w.name, ()))) for w in workloads)
+    return tuple(
+        replace(w, slo=_of(w, read.get("", ()), read.get(w.name, ())))
+        for w in workloads
+    )
 
 
 def _of(
     workload: Workload, of_all: Sequence[Objective], own: Sequence[Objective]
 ) -> tuple[Objective, ...]:
     replaced = {(clause.metric, clause.scope) for clause in own}
-    others = [c for c in of_all if fits(c, workload) and (c.metric, c.scope) not in replaced]
+    others = [
+        c for c in of_all if fits(c, workload) and (c.metric, c.scope) not in replaced
+    ]
     return *others, *own
 
 

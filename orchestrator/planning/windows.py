@@ -12,8 +12,13 @@ from orchestrator.model import Note, Workload
 from orchestrator.units import counted, format_seconds, listed
 
 INTERVALS = 2  # at least
-LEAST_S = 30.0  # of one of many windows: below, caches and background writes do not show
-_PER_WARM_UP, _PART = 2, 4  # it is no shorter than twice its warm-up, nor than a quarter
+LEAST_S = (
+    30.0  # of one of many windows: below, caches and background writes do not show
+)
+_PER_WARM_UP, _PART = (
+    2,
+    4,
+)  # it is no shorter than twice its warm-up, nor than a quarter
 _AROUND_S = 10.0  # starting and stopping, which each run takes besides
 
 
@@ -23,14 +28,18 @@ def of_whole_intervals(
     """Workloads that write, with windows and warm-ups no shorter than before; and what to say. Of
     one that settles, what it owes is counted in any case."""
     owing = {load.name for load in workloads if load.writes and not load.settle}
-    fitted = tuple(_fitted(load, interval_s) if load.name in owing else load for load in workloads)
+    fitted = tuple(
+        _fitted(load, interval_s) if load.name in owing else load for load in workloads
+    )
     longer = [
         f"{load.name} {format_seconds(load.warmup_s)} and {format_seconds(load.measure_s)}"
         for load, before in zip(fitted, workloads, strict=True)
         if load != before
     ]
     text = f"checkpoint intervals of {format_seconds(interval_s)} are measured whole: warm-up and "
-    return fitted, (Note("longer windows", f"{text}window of {listed(longer)}"),) if longer else ()
+    return fitted, (
+        Note("longer windows", f"{text}window of {listed(longer)}"),
+    ) if longer else ()
 
 
 def many(
@@ -38,7 +47,11 @@ def many(
 ) -> tuple[tuple[Workload, ...], Mapping[str, int], tuple[Note, ...]]:
     """Workloads that only read, with shorter windows, the others as they are (`stays` says why); in
     how many repetitions each takes as long as in `repetitions` of the scale's; and what to say."""
-    shorter, wanted, notes = tuple(map(_shorter, workloads)), dict[str, int](), list[Note]()
+    shorter, wanted, notes = (
+        tuple(map(_shorter, workloads)),
+        dict[str, int](),
+        list[Note](),
+    )
     for load, before in zip(shorter, workloads, strict=True):
         if load != before:
             wanted[load.name] = math.floor(repetitions * _run_s(before) / _run_s(load))
@@ -56,11 +69,17 @@ def stays(load: Workload) -> str:
         return "how long its warm-up takes is not known beforehand"
     if load.lost_after_s is not None:
         return "its end is the deadline of a rebuild"
-    return "" if _window_s(load) < load.measure_s else "its window is as short as may be"
+    return (
+        "" if _window_s(load) < load.measure_s else "its window is as short as may be"
+    )
 
 
 def _shorter(load: Workload) -> Workload:
-    return load if load.database or stays(load) else replace(load, measure_s=_window_s(load))
+    return (
+        load
+        if load.database or stays(load)
+        else replace(load, measure_s=_window_s(load))
+    )
 
 
 def _window_s(load: Workload) -> float:

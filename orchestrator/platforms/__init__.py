@@ -14,7 +14,11 @@ def platforms() -> dict[str, Callable[[Clock, model.Placing], Platform]]:
 
 
 def _docker(clock: Clock, placing: model.Placing) -> Platform:
-    return many.DockerMachines(clock, placing) if placing.machines else engine.DockerPlatform(clock)
+    return (
+        many.DockerMachines(clock, placing)
+        if placing.machines
+        else engine.DockerPlatform(clock)
+    )
 
 
 def _kubernetes(clock: Clock, placing: model.Placing) -> Platform:
@@ -22,5 +26,7 @@ def _kubernetes(clock: Clock, placing: model.Placing) -> Platform:
     try:
         from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
     except ModuleNotFoundError as error:
-        raise failure(errors.UnavailableError, "no client of Kubernetes", error=error) from error
+        raise failure(
+            errors.UnavailableError, "no client of Kubernetes", error=error
+        ) from error
     return KubernetesPlatform(clock, placing)

@@ -63,7 +63,9 @@ class DryPlatform(_OnThisComputer):
         self.guard = NobodyElse()
 
     @contextmanager
-    def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
+    def network(
+        self, name: str, nodes: int, addresses: Sequence[str] = ()
+    ) -> Iterator[Network]:
         """Yields host names that are reserved for documentation."""
         names = tuple(f"node-{number}.example" for number in range(1, nodes + 1))
         yield Network(name, tuple(addresses) or names)

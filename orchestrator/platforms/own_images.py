@@ -31,7 +31,9 @@ def content_hash(folder: Path, files: Iterable[Path] | None = None) -> str:
     that are below it."""
     digest, every = hashlib.sha256(), folder.rglob("*") if files is None else files
     for file in sorted(path for path in every if path.is_file()):
-        digest.update(str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes() + b"\0")
+        digest.update(
+            str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes() + b"\0"
+        )
     return digest.hexdigest()[:12]
 
 
@@ -72,8 +74,14 @@ def container(
     image: str, name: str, argv: Sequence[str], world: World, **more: Any
 ) -> ContainerSpec:
     """Returns the spec of a client that runs a program of our image; `more`: its other fields."""
-    spec: dict[str, Any] = {"role": "client", "entrypoint": (argv[0],), "command": tuple(argv[1:])}
-    return ContainerSpec(name, need(world.root, image, world.platform), **{**spec, **more})
+    spec: dict[str, Any] = {
+        "role": "client",
+        "entrypoint": (argv[0],),
+        "command": tuple(argv[1:]),
+    }
+    return ContainerSpec(
+        name, need(world.root, image, world.platform), **{**spec, **more}
+    )
 
 
 def registry() -> str:

@@ -91,7 +91,9 @@ def write(
     return write_document(arrange(campaign, verdict), folder, cache)
 
 
-def write_document(document: Document, folder: Path, cache: Path | None = None) -> ReportPaths:
+def write_document(
+    document: Document, folder: Path, cache: Path | None = None
+) -> ReportPaths:
     """The same of any document."""
     paths = ReportPaths(
         markdown=folder / "report.md",
@@ -106,7 +108,9 @@ def write_document(document: Document, folder: Path, cache: Path | None = None) 
     return paths
 
 
-def for_the_ticket(campaign: Results, verdict: Verdict, form: Literal["md", "txt"]) -> str:
+def for_the_ticket(
+    campaign: Results, verdict: Verdict, form: Literal["md", "txt"]
+) -> str:
     """The page's box for the ticket as Markdown without any HTML, or as plain text."""
     return markdown.section(ticket.section(ReportIndex(campaign, verdict)), form)
 
@@ -122,7 +126,9 @@ def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:
     parts += [Text(), terminal.answers(first, 1 + len(index.contenders)), Text()]
     parts.append(terminal.TableView(summary.verdict_table(index)))
     offered = [decision for decision in verdict.decisions if decision.offers]
-    below = [(decision.workload, decisions.table(index, decision)) for decision in offered]
+    below = [
+        (decision.workload, decisions.table(index, decision)) for decision in offered
+    ]
     below += [
         (f"{of.workload}, {tier.tier}", factors.table(index, of, tier))
         for of in (*verdict.sweeps, *verdict.varied)

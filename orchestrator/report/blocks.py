@@ -49,7 +49,12 @@ class Table:
 
 
 _LOST = Cell("missing", missing=True)
-_BARE = {"", Cell(""), _LOST, *(Cell(f"not {w}", missing=True) for w in ("measured", "published"))}
+_BARE = {
+    "",
+    Cell(""),
+    _LOST,
+    *(Cell(f"not {w}", missing=True) for w in ("measured", "published")),
+}
 Row = str | Cell | Mapping[str, Cell | str]
 
 
@@ -73,7 +78,9 @@ def table_of(
         if not isinstance(row, Mapping):
             return (Cell(row, strong=True) if isinstance(row, str) else row,)
         values = (row[title] for title in titles)
-        return tuple(Cell(value) if isinstance(value, str) else value for value in values)
+        return tuple(
+            Cell(value) if isinstance(value, str) else value for value in values
+        )
 
     columns = tuple(Column(title, numeric=title not in words) for title in titles)
     return Table(columns, tuple(map(drawn, every)), remarks)
@@ -124,7 +131,9 @@ class Chart:
     @property
     def path(self) -> str:
         name = self.name
-        if len(name.encode()) > 200:  # begins with a workload's name; what is drawn stands last
+        if (
+            len(name.encode()) > 200
+        ):  # begins with a workload's name; what is drawn stands last
             name = shortened(name, 150) + name[-24:]
         return f"charts/{name}.svg"
 
@@ -211,6 +220,9 @@ class Document:
 def charts_of(document: Document) -> Iterator[Chart]:
     """All charts, in the order of the page."""
     parts = (part for section in document.sections for part in section.parts)
-    for block in (*document.changes, *(block for part in parts for block in part.blocks)):
+    for block in (
+        *document.changes,
+        *(block for part in parts for block in part.blocks),
+    ):
         if isinstance(block, Charts):
             yield from block.rows

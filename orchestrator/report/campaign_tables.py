@@ -22,13 +22,19 @@ def campaign_list(entries: Sequence[Entry]) -> Table:
 
 def _listed(entry: Entry) -> Iterator[Row]:
     """The folder and its begin as a heading, for they are long, and then the rest."""
-    begin = units.format_moment(entry.began_s) if entry.began_s is not None else "time unknown"
+    begin = (
+        units.format_moment(entry.began_s)
+        if entry.began_s is not None
+        else "time unknown"
+    )
     saved = f", baseline {', '.join(entry.baselines)}" if entry.baselines else ""
     fault = "; ".join(filter(None, (entry.fault, *entry.left_out)))
     yield f"{entry.folder}  {begin}{saved}{f': {fault}' if fault else ''}"
     if entry.fault:
         return
-    decisions = "; ".join(f"{load}: {what}" for load, what in (entry.decisions or {}).items())
+    decisions = "; ".join(
+        f"{load}: {what}" for load, what in (entry.decisions or {}).items()
+    )
     times = "published" if entry.published else f"{entry.repetitions} times"
     yield {
         "Tiers": ", ".join(entry.profiles),
@@ -40,7 +46,9 @@ def _listed(entry: Entry) -> Iterator[Row]:
 
 
 def comparison(pair: over_time.CampaignComparison) -> Table:
-    of_cells = units.gathered((_title(change), _change_row(change)) for change in pair.deltas)
+    of_cells = units.gathered(
+        (_title(change), _change_row(change)) for change in pair.deltas
+    )
     rows = [row for title, changes in of_cells.items() for row in (title, *changes)]
     return table_of(rows, ("Metric", "Verdict"), tuple(_remarks(pair)))
 
@@ -56,8 +64,12 @@ def _change_row(change: over_time.ProfileDelta) -> Row:
     return {
         "Metric": f"{METRICS[delta.metric].title}{whose}",
         "Runs": f"{delta.n_baseline} → {delta.n_contender}",
-        "Change": Cell(units.format_change(delta.change_pct), detail=wording.interval(delta)),
-        "Verdict": Cell("changed since", missing=True) if since else Cell("", word=delta.verdict),
+        "Change": Cell(
+            units.format_change(delta.change_pct), detail=wording.interval(delta)
+        ),
+        "Verdict": Cell("changed since", missing=True)
+        if since
+        else Cell("", word=delta.verdict),
     }
 
 
@@ -67,11 +79,16 @@ def _remarks(pair: over_time.CampaignComparison) -> Iterator[str]:
     yield prose.said("comparison.changes", **names, days=_days(pair), margins=margins)
     titles = set(map(_title, pair.deltas))
     open_ = [of for of in pair.deltas if of.delta.verdict == "inconclusive"]
-    for reason, every in units.gathered((of.delta.reason, _title(of)) for of in open_).items():
+    for reason, every in units.gathered(
+        (of.delta.reason, _title(of)) for of in open_
+    ).items():
         whose = list(dict.fromkeys(every))
         where = "everywhere" if len(whose) == len(titles) else units.listed(whose)
         yield f"Inconclusive, {where}: {reason}."
-    for folder, only in ((pair.before, pair.only_before), (pair.after, pair.only_after)):
+    for folder, only in (
+        (pair.before, pair.only_before),
+        (pair.after, pair.only_after),
+    ):
         if only:
             yield f"Only in {folder}: {', '.join(only)}."
     for doubt in pair.doubts:
@@ -80,7 +97,9 @@ def _remarks(pair: over_time.CampaignComparison) -> Iterator[str]:
 
 def _days(pair: over_time.CampaignComparison) -> str:
     """What the intervals allow for."""
-    counts = sorted({c.history for c in pair.deltas if c.history >= over_time.FEWEST_HISTORY})
+    counts = sorted(
+        {c.history for c in pair.deltas if c.history >= over_time.FEWEST_HISTORY}
+    )
     if not counts:
         return " between runs of each side alone"
     other = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
@@ -96,12 +115,19 @@ def trend(history: over_time.Trend) -> Table:
         text = f"Level {number}: {mean} over {count} from {level.first} on"
         if level.change_pct is not None:
             text += f": {units.format_change(level.change_pct)}, {level.word}"
-        rows += [text, *(_point(point) for point in history.points if point.level == number)]
+        rows += [
+            text,
+            *(_point(point) for point in history.points if point.level == number),
+        ]
     return table_of(rows, ("Begin", "Code"), tuple(_about(history)))
 
 
 def _point(point: over_time.Point) -> Row:
-    ends = [units.format_number(end) for end in (point.ci_low, point.ci_high) if end is not None]
+    ends = [
+        units.format_number(end)
+        for end in (point.ci_low, point.ci_high)
+        if end is not None
+    ]
     return {
         "Begin": units.format_moment(point.began_s),
         "Runs": str(point.n),
@@ -141,7 +167,9 @@ def beside_changes(study: Verdict, campaign: Verdict) -> Table:
     """A row for each figure of the study and contender of the campaign: the change that follows
     from the study's figures, the campaign's, its interval and its word."""
     published = {(cell.workload, cell.metric, cell.scope) for cell in study.cells}
-    of_study = {_key(delta): units.format_change(delta.change_pct) for delta in study.deltas}
+    of_study = {
+        _key(delta): units.format_change(delta.change_pct) for delta in study.deltas
+    }
     rows = [
         {
             "workload": delta.workload,
@@ -174,7 +202,9 @@ def beside_used(study: Verdict, campaign: Verdict) -> Table:
             for metric, title in _USED.items()
             for whose, side in sides.items()
         }
-        for workload, profile in dict.fromkeys((c.workload, c.profile) for c in campaign.cells)
+        for workload, profile in dict.fromkeys(
+            (c.workload, c.profile) for c in campaign.cells
+        )
     ]
     return table_of(rows, ("workload", "tier"))
 

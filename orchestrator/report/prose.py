@@ -19,4 +19,6 @@ def words(name: str) -> Mapping[str, str]:
 
 def measures(name: str) -> tuple[Measure, ...]:
     """What the charts of that name draw, in order."""
-    return tuple(Measure(**each) for each in strict_yaml.shipped(__package__, "prose.yaml")[name])
+    return tuple(
+        Measure(**each) for each in strict_yaml.shipped(__package__, "prose.yaml")[name]
+    )

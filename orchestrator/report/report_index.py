@@ -27,7 +27,9 @@ class ReportIndex:
     def profiles(self) -> tuple[Profile, ...]:
         """The baseline first, then in the plan's order: the order of rows, legends and colours."""
         profiles = self.campaign.plan.profiles
-        return tuple(sorted(profiles, key=lambda profile: profile.name != self.verdict.baseline))
+        return tuple(
+            sorted(profiles, key=lambda profile: profile.name != self.verdict.baseline)
+        )
 
     @property
     def tiers(self) -> tuple[str, ...]:
@@ -54,17 +56,25 @@ class ReportIndex:
 
     def overloaded(self, profile: str, workload: str) -> bool:
         """Whether any of its runs served less than it was asked for."""
-        return any(overload.overloaded(run.record) for run in self.finished(profile, workload))
+        return any(
+            overload.overloaded(run.record) for run in self.finished(profile, workload)
+        )
 
     def opening(self, text: str) -> str:
         """A sentence with a capital at the start, unless a tier's name stands there."""
-        return closed(text) if text.split(" ", 1)[0].rstrip(":,") in self.tiers else sentence(text)
+        return (
+            closed(text)
+            if text.split(" ", 1)[0].rstrip(":,") in self.tiers
+            else sentence(text)
+        )
 
     # -------------------------------------------------------------- values
 
     @cached_property
     def _cells(self) -> Mapping[tuple[str, str, str, str], conclusions.CellSummary]:
-        return {(c.profile, c.workload, c.metric, c.scope): c for c in self.verdict.cells}
+        return {
+            (c.profile, c.workload, c.metric, c.scope): c for c in self.verdict.cells
+        }
 
     @cached_property
     def _deltas(self) -> Mapping[tuple[str, str, str, str], conclusions.Delta]:
@@ -74,10 +84,14 @@ class ReportIndex:
     def is_tpcc_derived(self, workload: str) -> bool:
         """Whether New-Orders were counted, or the data set is TPC-C's."""
         named = self.campaign.plan.workload(workload).dataset.family.startswith("tpcc")
-        return named or any((of, m) == (workload, "nopm") for _, of, m, _ in self._cells)
+        return named or any(
+            (of, m) == (workload, "nopm") for _, of, m, _ in self._cells
+        )
 
     def throughput_metric(self, workload: str) -> str:
-        of_rows = any(names[1:3] == (workload, "payload_bytes_per_s") for names in self._cells)
+        of_rows = any(
+            names[1:3] == (workload, "payload_bytes_per_s") for names in self._cells
+        )
         rate = "payload_bytes_per_s" if of_rows else "throughput_per_s"
         return "nopm" if self.is_tpcc_derived(workload) else rate
 
@@ -112,20 +126,30 @@ class ReportIndex:
     def transaction_types(self, workload: str) -> tuple[str, ...]:
         """Those that were counted apart; none if all transactions are of one type."""
         names = (workload, "transactions")
-        counted = (c.scope for c in self.verdict.cells if (c.workload, c.metric) == names)
+        counted = (
+            c.scope for c in self.verdict.cells if (c.workload, c.metric) == names
+        )
         return tuple(dict.fromkeys(scope for scope in counted if scope != "all"))
 
-    def busiest(self, profile: str, workload: str, metric: str) -> conclusions.CellSummary | None:
+    def busiest(
+        self, profile: str, workload: str, metric: str
+    ) -> conclusions.CellSummary | None:
         """The value of the node where it is highest; None if no node has its own."""
         names = (profile, workload, metric)
-        nodes = (cell for key, cell in self._cells.items() if key[:3] == names and key[3] != "all")
+        nodes = (
+            cell
+            for key, cell in self._cells.items()
+            if key[:3] == names and key[3] != "all"
+        )
         return max(nodes, key=lambda cell: cell.mean, default=None)
 
     def has(self, metric: str) -> bool:
         """Whether any cell of the campaign has the metric: else nothing need be said of it."""
         return any(cell.metric == metric for cell in self.verdict.cells)
 
-    def delta(self, contender: str, workload: str, metric: str) -> conclusions.Delta | None:
+    def delta(
+        self, contender: str, workload: str, metric: str
+    ) -> conclusions.Delta | None:
         return self._deltas.get((contender, workload, *self._key(workload, metric)))
 
     # -------------------------------------------------------------- cells of tables
@@ -153,7 +177,11 @@ class ReportIndex:
         return absent if self.finished(profile, workload) else "missing"
 
     def metric_cells(
-        self, profile: str, workload: str, titles: Mapping[str, str], transaction_type: str = ""
+        self,
+        profile: str,
+        workload: str,
+        titles: Mapping[str, str],
+        transaction_type: str = "",
     ) -> dict[str, blocks.Cell]:
         """Column's title → value, of metric → column's title."""
         of = profile, workload
@@ -166,7 +194,9 @@ class ReportIndex:
 
     @cached_property
     def _of_cell(self) -> Mapping[tuple[str, str], results.CellRuns]:
-        return {(c.profile.name, c.workload.name): c for c in results.cells(self.campaign)}
+        return {
+            (c.profile.name, c.workload.name): c for c in results.cells(self.campaign)
+        }
 
     def planned(self, profile: str, workload: str) -> tuple[Run, ...]:
         return self._of_cell[profile, workload].planned
@@ -176,12 +206,18 @@ class ReportIndex:
 
     def losses(self, runs: Iterable[Run]) -> tuple[str, ...]:
         """A sentence for each reason, with the runs that were lost by it."""
-        lost = gathered((loss, run) for run in runs if (loss := self.campaign.lost(run)))
+        lost = gathered(
+            (loss, run) for run in runs if (loss := self.campaign.lost(run))
+        )
         return tuple(_lost(of_it, loss) for loss, of_it in lost.items())
 
     @property
     def tiers_with_figures(self) -> tuple[str, ...]:
-        left = {run.profile for run in self.campaign.plan.runs if not self.campaign.lost(run)}
+        left = {
+            run.profile
+            for run in self.campaign.plan.runs
+            if not self.campaign.lost(run)
+        }
         return tuple(tier for tier in self.tiers if tier in left)
 
     # -------------------------------------------------------------- doubts
@@ -189,7 +225,9 @@ class ReportIndex:
     @cached_property
     def footnotes(self) -> tuple[blocks.Footnote, ...]:
         """Doubts of one kind and advice share a number, in order of first appearance."""
-        of_runs = [doubt for doubt in self.verdict.doubts if doubt.run is not None]  # else stamps
+        of_runs = [
+            doubt for doubt in self.verdict.doubts if doubt.run is not None
+        ]  # else stamps
         kinds = gathered(((doubt.kind, doubt.advice), doubt) for doubt in of_runs)
         numbered = enumerate(kinds.values(), start=1)
         return tuple(self._footnote(number, doubts) for number, doubts in numbered)
@@ -200,7 +238,9 @@ class ReportIndex:
         where = f"run {min(runs)}" if len(runs) == 1 else f"runs {ranges(runs)}"
         if runs >= self._finished and len(self._finished) > 1:
             where = "every finished run"
-        return blocks.Footnote(number, some(texts), sentence(doubts[0].advice.strip()), where, runs)
+        return blocks.Footnote(
+            number, some(texts), sentence(doubts[0].advice.strip()), where, runs
+        )
 
     @cached_property
     def _finished(self) -> frozenset[int]:
@@ -209,9 +249,13 @@ class ReportIndex:
     def notes(self, workload: str, *profiles: str) -> tuple[int, ...]:
         """Numbers of the footnotes that touch any run of these cells; not of those about every
         finished run, which are said once, below."""
-        numbers = {run.number for name in profiles for run in self.planned(name, workload)}
+        numbers = {
+            run.number for name in profiles for run in self.planned(name, workload)
+        }
         touching = (note for note in self.footnotes if note.runs & numbers)
-        return tuple(note.number for note in touching if not self._finished <= note.runs)
+        return tuple(
+            note.number for note in touching if not self._finished <= note.runs
+        )
 
 
 _CELLS_NAMED = 3

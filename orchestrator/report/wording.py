@@ -5,7 +5,13 @@ import re
 from collections.abc import Iterable, Sequence
 
 from orchestrator import units
-from orchestrator.analysis.conclusions import CellSummary, Change, ClusterDecision, Decision, Delta
+from orchestrator.analysis.conclusions import (
+    CellSummary,
+    Change,
+    ClusterDecision,
+    Decision,
+    Delta,
+)
 from orchestrator.report.prose import words
 from orchestrator.tier import Price
 
@@ -36,7 +42,9 @@ def spread(cell: CellSummary) -> str:
     half_pct = (cell.ci_high - cell.ci_low) / 2 / abs(cell.mean) * 100
     if not math.isfinite(half_pct):
         return ""
-    return f"± {half_pct:.0f} %" if half_pct >= 9.95 else f"± {max(half_pct, 0.1):.1f} %"
+    return (
+        f"± {half_pct:.0f} %" if half_pct >= 9.95 else f"± {max(half_pct, 0.1):.1f} %"
+    )
 
 
 def ends(cell: CellSummary) -> tuple[float, float]:
@@ -55,7 +63,9 @@ def interval(delta: Delta | Change) -> str:
 
 def margins(margin_pct: float, p99_margin_pct: float) -> str:
     """`±5 % (p99: ±20 %)`."""
-    usual, tail = (units.format_quantity(pct, "%") for pct in (margin_pct, p99_margin_pct))
+    usual, tail = (
+        units.format_quantity(pct, "%") for pct in (margin_pct, p99_margin_pct)
+    )
     return f"±{usual}" if usual == tail else f"±{usual} (p99: ±{tail})"
 
 
@@ -67,7 +77,11 @@ def confidence(levels_pct: Iterable[float]) -> str:
 
 def runs_on_each_side(delta: Delta) -> str:
     same = delta.n_baseline == delta.n_contender
-    return str(delta.n_contender) if same else f"{delta.n_contender} (baseline {delta.n_baseline})"
+    return (
+        str(delta.n_contender)
+        if same
+        else f"{delta.n_contender} (baseline {delta.n_baseline})"
+    )
 
 
 def money(amount: float, currency: str) -> str:
@@ -97,7 +111,9 @@ def price(stated: Price | None) -> str:
     return f"{money(stated.monthly, stated.currency)} a month {place(stated)}"
 
 
-_BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|(?:µs|ms|s|min|h|B|[KMGT]iB|MB/s|IOPS|NOPM)\b)")
+_BEFORE_UNIT = re.compile(
+    r"(?<=\d) (?=%|(?:µs|ms|s|min|h|B|[KMGT]iB|MB/s|IOPS|NOPM)\b)"
+)
 
 
 def unbroken(text: str) -> str:

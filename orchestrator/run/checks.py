@@ -25,12 +25,17 @@ def check(plan: Plan, parts: Parts, world: World) -> None:
         check_it()
 
 
-def every(plan: Plan, parts: Parts, world: World) -> Iterator[tuple[str, Callable[[], None]]]:
+def every(
+    plan: Plan, parts: Parts, world: World
+) -> Iterator[tuple[str, Callable[[], None]]]:
     """Each check, with what it checks; called, it raises as `check` does."""
     for profile in plan.profiles:
         used = (as_used(profile, workload).tier for workload in plan.workloads)
         for name, tier in {tier.disk.enforcement: tier for tier in used}.items():
-            yield f"{profile.name}: tier {name}", partial(parts.tiers[name].check, tier, world)
+            yield (
+                f"{profile.name}: tier {name}",
+                partial(parts.tiers[name].check, tier, world),
+            )
         checked: list[ClusterSpec] = []
         for workload in plan.measured:
             cluster = as_used(profile, workload).cluster
@@ -39,7 +44,10 @@ def every(plan: Plan, parts: Parts, world: World) -> Iterator[tuple[str, Callabl
                 name = f"{profile.name}: database {database.name}"
                 yield name, partial(database.check, cluster, world)
                 if cluster.network_bytes_per_s:
-                    yield f"{profile.name}: network", partial(links.check, profile, world)
+                    yield (
+                        f"{profile.name}: network",
+                        partial(links.check, profile, world),
+                    )
                 checked.append(cluster)
             generator = parts.load_generators[workload.generator]
             name = f"{profile.name}: {workload.name} by {generator.name}"
@@ -93,19 +101,29 @@ def check_space(plan: Plan, tiers: Mapping[str, TierMechanism], world: World) ->
     a machine has less memory than its nodes are given. Others' clusters need neither here."""
     for need in needs(plan, tiers, world):
         if not need.is_met:
-            elsewhere = ", or put the cache elsewhere (TIERBENCH_CACHE)" if need.place else ""
-            raise UnavailableError(str(need), f"take a smaller --scale or fewer --nodes{elsewhere}")
+            elsewhere = (
+                ", or put the cache elsewhere (TIERBENCH_CACHE)" if need.place else ""
+            )
+            raise UnavailableError(
+                str(need), f"take a smaller --scale or fewer --nodes{elsewhere}"
+            )
 
 
-def needs(plan: Plan, tiers: Mapping[str, TierMechanism], world: World) -> Iterator[Need]:
+def needs(
+    plan: Plan, tiers: Mapping[str, TierMechanism], world: World
+) -> Iterator[Need]:
     """Space and memory of each profile, as far as they can be seen from here."""
-    of_databases = [workload for workload in plan.workloads if workload.database is None]
+    of_databases = [
+        workload for workload in plan.workloads if workload.database is None
+    ]
     alone = [workload for workload in plan.workloads if workload.database is not None]
     for profile in plan.profiles:
         mechanism = tiers[profile.tier.disk.enforcement]
         if not isinstance(mechanism, TakesSpace):
             continue
-        for workload in of_databases[:1]:  # all of them alike: what counts is the disks' size
+        for workload in of_databases[
+            :1
+        ]:  # all of them alike: what counts is the disks' size
             yield from _disks(profile, workload, mechanism, world)
             yield from _memory(profile, world)
         for workload in of_databases:
@@ -115,8 +133,14 @@ def needs(plan: Plan, tiers: Mapping[str, TierMechanism], world: World) -> Itera
             yield from _disks(profile, workload, mechanism, world)
 
 
-def _disks(profile: Profile, load: Workload, mechanism: TakesSpace, world: World) -> Iterator[Need]:
-    tier, nodes, each_bytes = profile.tier, profile.cluster.nodes, profile.cluster.size.disk_bytes
+def _disks(
+    profile: Profile, load: Workload, mechanism: TakesSpace, world: World
+) -> Iterator[Need]:
+    tier, nodes, each_bytes = (
+        profile.tier,
+        profile.cluster.nodes,
+        profile.cluster.size.disk_bytes,
+    )
     what = f"for the disks of {counted(nodes, 'node')}"
     if load.database is not None:  # one disk with one file, however large the disk
         nodes, each_bytes = 1, disk_matrix.file_bytes(load) + _FILE_SYSTEM_BYTES
@@ -124,7 +148,12 @@ def _disks(profile: Profile, load: Workload, mechanism: TakesSpace, world: World
     shares = [(tier, nodes, world, what)]
     if is_apart := any(disks.machine for disks in tier.disk.of_nodes.values()):
         shares = [  # real disks on the machines of their nodes
-            (node_disks.alone(tier, node), 1, on(node, world), f"for the disk of {node}")
+            (
+                node_disks.alone(tier, node),
+                1,
+                on(node, world),
+                f"for the disk of {node}",
+            )
             for node in node_disks.node_names(nodes)
         ]
     for own, count, there, what in shares:
@@ -135,7 +164,9 @@ def _disks(profile: Profile, load: Workload, mechanism: TakesSpace, world: World
                 with suppress(OSError):  # it cannot be seen from here
                     free_bytes = machine.free_bytes(str(place))
                     name = machine.name if is_apart else _named(machine, machines)
-                    yield Need(profile.name, what, str(place), needed_bytes, free_bytes, name)
+                    yield Need(
+                        profile.name, what, str(place), needed_bytes, free_bytes, name
+                    )
 
 
 def _memory(profile: Profile, world: World) -> Iterator[Need]:
@@ -144,7 +175,10 @@ def _memory(profile: Profile, world: World) -> Iterator[Need]:
     for machine in machines:
         if (installed := machine.facts().memory_bytes) > 0:
             what = f"of memory for {counted(nodes, 'node')}"
-            name, needed_bytes = _named(machine, machines), nodes * cluster.size.memory_bytes
+            name, needed_bytes = (
+                _named(machine, machines),
+                nodes * cluster.size.memory_bytes,
+            )
             yield Need(profile.name, what, None, needed_bytes, installed, name)
 
 
@@ -153,7 +187,13 @@ def _in_memory(profile: Profile, workload: Workload, world: World) -> Iterator[N
     nodes, size_bytes = profile.cluster.nodes, durations.data_bytes(workload) or 0
     what = f"of memory, twice the data of {counted(nodes, 'node')} that --without disk keeps there"
     for machine in of_nodes(world.platform):
-        yield Need(profile.name, what, None, 2 * nodes * size_bytes, machine.facts().memory_bytes)
+        yield Need(
+            profile.name,
+            what,
+            None,
+            2 * nodes * size_bytes,
+            machine.facts().memory_bytes,
+        )
 
 
 def short_memory(plan: Plan, world: World) -> Iterator[str]:
@@ -165,10 +205,19 @@ def short_memory(plan: Plan, world: World) -> Iterator[str]:
     wanted_bytes = math.ceil(max(sizes, default=0) / len(machines))
     for machine in machines if wanted_bytes else ():
         with suppress(OSError, ValueError, IndexError):
-            kibibytes = machine.read("/proc/meminfo").split("MemAvailable:")[1].split()[0]
-            if wanted_bytes + BESIDE_NODES_BYTES > (available_bytes := int(kibibytes) * 1024):
-                name, wanted = machine.name or "this machine", format_bytes(wanted_bytes)
-                beside, available = map(format_bytes, (BESIDE_NODES_BYTES, available_bytes))
+            kibibytes = (
+                machine.read("/proc/meminfo").split("MemAvailable:")[1].split()[0]
+            )
+            if wanted_bytes + BESIDE_NODES_BYTES > (
+                available_bytes := int(kibibytes) * 1024
+            ):
+                name, wanted = (
+                    machine.name or "this machine",
+                    format_bytes(wanted_bytes),
+                )
+                beside, available = map(
+                    format_bytes, (BESIDE_NODES_BYTES, available_bytes)
+                )
                 text = f"the nodes on {name} may use {wanted} of memory, and what runs beside them "
                 yield f"{text}{beside}; available is {available}: a node may swap, or be stopped"
 
@@ -183,9 +232,13 @@ NETWORK = "tierbench-proving"
 def prove_start(clusters: Iterable[ClusterSpec], parts: Parts, world: World) -> None:
     """Starts each cluster once on this machine's own disk and stops it. Raises what that raises."""
     specs = list(clusters)
-    for spec in (spec for number, spec in enumerate(specs) if spec not in specs[:number]):
+    for spec in (
+        spec for number, spec in enumerate(specs) if spec not in specs[:number]
+    ):
         database = parts.databases[spec.member]
-        world.progress.step(f"seeing that {database.name} starts here, {spec.nodes} node(s)")
+        world.progress.step(
+            f"seeing that {database.name} starts here, {spec.nodes} node(s)"
+        )
         with ExitStack() as up:
             names = [f"{NETWORK}-{number}" for number in range(1, spec.nodes + 1)]
             volumes = [Volume(name, "", restored=False) for name in names]

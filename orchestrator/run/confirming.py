@@ -22,12 +22,19 @@ from orchestrator.run.recording import RunContext
 
 CHANGES = (1.25, 0.75)  # times what is declared
 LESS = (1.0, 0.75)
-_HELD = (0.25, 0.95)  # of each change's time: first what is in flight is of the limits before
+_HELD = (
+    0.25,
+    0.95,
+)  # of each change's time: first what is in flight is of the limits before
 
 
 @contextmanager
 def changing(
-    here: RunContext, disks: Disks, nodes: Sequence[Node], world: World, ended: Callable[[], None]
+    here: RunContext,
+    disks: Disks,
+    nodes: Sequence[Node],
+    world: World,
+    ended: Callable[[], None],
 ) -> Iterator[tuple[Workload, World]]:
     """Yields the workload as long as it now takes, and the world to give to its load generator;
     both as they were where none of its limits, nor those of `nodes` and clients, can be changed.
@@ -60,7 +67,9 @@ def _levers(here: RunContext, disks: Disks, nodes: Sequence[Node]) -> dict[str, 
     if isinstance(mechanism, LiftsLimits):
         of_tier = mechanism.levers(here.profile.tier, disks, world)
         levers = {name: Lever(lever) for name, lever in of_tier.items()}
-    watched = [node for node in here.draft.nodes if node.name in {own.name for own in nodes}]
+    watched = [
+        node for node in here.draft.nodes if node.name in {own.name for own in nodes}
+    ]
     clients = [node for node in watched if node.role == "client"]
     databases = _live([node for node in nodes if node.role == "database"], world)
     levers["node CPU"] = _cpus(
@@ -71,17 +80,23 @@ def _levers(here: RunContext, disks: Disks, nodes: Sequence[Node]) -> dict[str, 
     return {name: lever for name, lever in levers.items() if lever}
 
 
-_Limited = tuple[LiftsItsLimits, float | None, float]  # its own limit of processors, and the most
+_Limited = tuple[
+    LiftsItsLimits, float | None, float
+]  # its own limit of processors, and the most
 
 
-def cpus_of_clients(clients: Sequence[Node], watched: Sequence[Node], world: World) -> Lever | None:
+def cpus_of_clients(
+    clients: Sequence[Node], watched: Sequence[Node], world: World
+) -> Lever | None:
     """Of the processors that their containers may use; without a limit, of those of their machines,
     which the clients on one share."""
     cores = {host.machine: host.cpus or 0.0 for host in watched if host.role == "host"}
     machines = [client.machine for client in clients]
     shares = {name: cores.get(name, 0.0) / machines.count(name) for name in machines}
     each = [(client, own, own.find_cpus()) for client, own in _live(clients, world)]
-    return _cpus([(own, cpus, cpus or shares[client.machine]) for client, own, cpus in each])
+    return _cpus(
+        [(own, cpus, cpus or shares[client.machine]) for client, own, cpus in each]
+    )
 
 
 def _cpus(limited: Sequence[_Limited]) -> Lever | None:
@@ -90,7 +105,11 @@ def _cpus(limited: Sequence[_Limited]) -> Lever | None:
             container.limit_cpus(cpus if times == 1 else times * most)
 
     known = limited and all(most for _, _, most in limited)
-    return Lever(lever, CHANGES if all(cpus for _, cpus, _ in limited) else LESS) if known else None
+    return (
+        Lever(lever, CHANGES if all(cpus for _, cpus, _ in limited) else LESS)
+        if known
+        else None
+    )
 
 
 def sessions(
@@ -109,7 +128,9 @@ def sessions(
 
 def _live(nodes: Sequence[Node], world: World) -> list[tuple[Node, LiftsItsLimits]]:
     """Those of `nodes` whose limits can be changed."""
-    every = [(node, world.platform.container(node.container or node.name)) for node in nodes]
+    every = [
+        (node, world.platform.container(node.container or node.name)) for node in nodes
+    ]
     return [(node, own) for node, own in every if isinstance(own, LiftsItsLimits)]
 
 
@@ -126,7 +147,9 @@ class Changes:
 
     def follow(self, window_s: float) -> None:
         begin_s = window_s + self.workload.measure_s
-        each = [(name, times) for name, of in self.levers.items() for times in of.levels]
+        each = [
+            (name, times) for name, of in self.levers.items() for times in of.levels
+        ]
         order = [*each, *reversed(each)]
         if not self.follower.wait_until(begin_s):
             return
@@ -151,4 +174,6 @@ class Changes:
         finally:
             lever(1.0)
         if whole and in_time:
-            self.kept.append({"limit": name, "times": times, "start_s": held_s, "end_s": end_s})
+            self.kept.append(
+                {"limit": name, "times": times, "start_s": held_s, "end_s": end_s}
+            )

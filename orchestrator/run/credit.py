@@ -90,7 +90,9 @@ def unknown(tier: Tier) -> dict[str, Bucket]:
     }
 
 
-def by_gate(buckets: Buckets, gate: Gate, machine: str, device: str) -> dict[str, Bucket]:
+def by_gate(
+    buckets: Buckets, gate: Gate, machine: str, device: str
+) -> dict[str, Bucket]:
     """What the gate has found: a disk at its base rate under a load that would burst has no credit
     left, and by the end of the gate what it can have earned since; one above it has some."""
     known = dict(buckets)
@@ -100,25 +102,33 @@ def by_gate(buckets: Buckets, gate: Gate, machine: str, device: str) -> dict[str
         quantities = _OF_BUCKET[name]
         # A rate that another limit holds down says nothing of this bucket; the last check counts,
         # because those before it may have used the credit up.
-        judged = [c for c in of_device if c.quantity in quantities and c.declared is not None]
+        judged = [
+            c for c in of_device if c.quantity in quantities and c.declared is not None
+        ]
         if not judged:
             continue
         last = judged[-1]
         if last.verdict == "bursting":
             known[name] = replace(bucket, least=0.0, bursting=True)
         # One at the base rate of this bucket would have shown its credit.
-        elif last.verdict == "ok" and (last.declared or 0.0) >= 0.99 * bucket.base_per_s:
+        elif (
+            last.verdict == "ok" and (last.declared or 0.0) >= 0.99 * bucket.base_per_s
+        ):
             since_s = max(0.0, gate.taken_s - checked_s.get(last.quantity, 0.0))
             most = min(bucket.size, bucket.base_per_s * since_s)
             known[name] = replace(bucket, least=0.0, most=most, bursting=False)
     return known
 
 
-def _of(gate: Gate, machine: str, device: str) -> tuple[Mapping[str, Any], list[GateCheck]]:
+def _of(
+    gate: Gate, machine: str, device: str
+) -> tuple[Mapping[str, Any], list[GateCheck]]:
     """The facts and checks of one disk among those of the gate, which are known by their paths."""
     for path, facts in gate.device.get("disks", {}).items():
         if facts.get("device") == device and facts.get("machine", machine) == machine:
-            return facts, [check for check in gate.checks if check.disk.endswith(f"({path})")]
+            return facts, [
+                check for check in gate.checks if check.disk.endswith(f"({path})")
+            ]
     return gate.device, [check for check in gate.checks if not check.disk]
 
 
@@ -127,7 +137,10 @@ def since(buckets: Buckets, before: Seen | None, now: Seen) -> Buckets:
     if before is None or (seconds := now.time_s - before.time_s) <= 0:
         return buckets
     used = {"iops": now.ios - before.ios, "bytes": now.moved_bytes - before.moved_bytes}
-    return {name: bucket.after(max(0.0, used[name]), seconds) for name, bucket in buckets.items()}
+    return {
+        name: bucket.after(max(0.0, used[name]), seconds)
+        for name, bucket in buckets.items()
+    }
 
 
 def recorded(buckets: Buckets) -> dict[str, dict[str, float | str]]:
@@ -135,11 +148,17 @@ def recorded(buckets: Buckets) -> dict[str, dict[str, float | str]]:
     facts: dict[str, dict[str, float | str]] = {}
     for name, bucket in buckets.items():
         least_pct, most_pct = round(bucket.least_pct, 1), round(bucket.most_pct, 1)
-        facts[name] = {"state": bucket.state, "least_pct": least_pct, "most_pct": most_pct}
+        facts[name] = {
+            "state": bucket.state,
+            "least_pct": least_pct,
+            "most_pct": most_pct,
+        }
     return facts
 
 
-_Known = tuple[Buckets, Seen | None]  # of a disk, and since when its buckets are as they are
+_Known = tuple[
+    Buckets, Seen | None
+]  # of a disk, and since when its buckets are as they are
 
 
 class BurstCredit:
@@ -147,7 +166,9 @@ class BurstCredit:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._counters: dict[tuple[str, ...], Seen] = {}  # by machine, device, at the last gate
+        self._counters: dict[
+            tuple[str, ...], Seen
+        ] = {}  # by machine, device, at the last gate
         self._gates: dict[str, Gate] = {}  # of each tier, the last
         self._disks: dict[tuple[str, ...], _Known] = {}  # by tier, machine, device
 
@@ -168,7 +189,11 @@ class BurstCredit:
                 self._disks[key] = known, self._counters.get(key[1:])
 
     def of_run(
-        self, tier: Tier, nodes: Sequence[Node], samples: Iterable[Sample], start_s: float
+        self,
+        tier: Tier,
+        nodes: Sequence[Node],
+        samples: Iterable[Sample],
+        start_s: float,
     ) -> dict[str, dict[str, Any]]:
         """Database node → its disk's credit when the window began at `start_s`, by what `samples`
         of COUNTERS and earlier runs have shown. Empty if the tier is no real disk that bursts."""
@@ -189,7 +214,9 @@ class BurstCredit:
 
     def _known(self, tier: Tier, place: tuple[str, ...]) -> _Known:
         """What is known of a disk since the run before this one, or else since the gate."""
-        if isinstance(tier.disk, ClassVolumes):  # another volume for each run, and for the gate
+        if isinstance(
+            tier.disk, ClassVolumes
+        ):  # another volume for each run, and for the gate
             return unknown(tier), None
         if known := self._disks.get((tier.name, *place)):
             return known
@@ -207,7 +234,11 @@ def _series(samples: Iterable[Sample]) -> dict[str, list[Seen]]:
             of_node = rows.setdefault(sample.node, {})
             of_node.setdefault(sample.time_s, {})[sample.metric] = sample.value
     return {
-        node: [_seen(at_s, row) for at_s, row in sorted(own.items()) if len(row) == len(COUNTERS)]
+        node: [
+            _seen(at_s, row)
+            for at_s, row in sorted(own.items())
+            if len(row) == len(COUNTERS)
+        ]
         for node, own in rows.items()
     }
 

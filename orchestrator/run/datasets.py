@@ -15,10 +15,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-from orchestrator.errors import RunError, TierbenchError, UnavailableError, UnfinishedError
+from orchestrator.errors import (
+    RunError,
+    TierbenchError,
+    UnavailableError,
+    UnfinishedError,
+)
 from orchestrator.keys.messages import failure
 from orchestrator.model import ClusterSpec, NodeSize, Plan, Profile, Workload
-from orchestrator.parts import GoesOnLoading, LoadGenerator, NodesData, Parts, Rented, Restorable
+from orchestrator.parts import (
+    GoesOnLoading,
+    LoadGenerator,
+    NodesData,
+    Parts,
+    Rented,
+    Restorable,
+)
 from orchestrator.planning import durations
 from orchestrator.planning.plan import as_used
 from orchestrator.platforms.common import machines, marked
@@ -42,7 +54,9 @@ def ensure(
     if (planned := _planned(profile, workload, seed, parts, world)) is None:
         return None
     snapshots, mechanism, identity = planned
-    if "addresses" not in _kept(snapshots, world) or not _are_on_nodes(snapshots, mechanism, world):
+    if "addresses" not in _kept(snapshots, world) or not _are_on_nodes(
+        snapshots, mechanism, world
+    ):
         _load(snapshots, identity, profile, workload, mechanism, parts, world)
     with suppress(OSError):
         (_folder(snapshots, world) / DATASET).touch()  # used now, as `hold_to` reads it
@@ -71,7 +85,9 @@ def _planned(
     identity = {
         "family": workload.dataset.family,
         "parameters": dict(workload.dataset.parameters),
-        "loader": parts.load_generators[workload.generator].loader_version(workload, world),
+        "loader": parts.load_generators[workload.generator].loader_version(
+            workload, world
+        ),
         "database": spec.database,
         "image": database.image(spec, world),
         "nodes": spec.nodes,
@@ -86,7 +102,9 @@ def _planned(
 
 
 def _sizes(spec: ClusterSpec) -> list[int]:
-    return [spec.node.disk_bytes] * spec.nodes if spec.node else []  # others' may be unknown
+    return (
+        [spec.node.disk_bytes] * spec.nodes if spec.node else []
+    )  # others' may be unknown
 
 
 def _folder(snapshots: Sequence[Path], world: World) -> Path:
@@ -114,11 +132,15 @@ def _content(file: Path) -> dict[str, Any]:
     return {}
 
 
-def _are_on_nodes(snapshots: Sequence[Path], mechanism: Restorable, world: World) -> bool:
+def _are_on_nodes(
+    snapshots: Sequence[Path], mechanism: Restorable, world: World
+) -> bool:
     """Whether each machine has its node's snapshot, if they are elsewhere: this takes seconds."""
     if isinstance(mechanism, Rented):
         return mechanism.still_there(snapshots, world)
-    return not disk_files.are_far(snapshots, world) or disk_files.exist(snapshots, world)
+    return not disk_files.are_far(snapshots, world) or disk_files.exist(
+        snapshots, world
+    )
 
 
 def _are_there(snapshots: Sequence[Path], world: World) -> bool:
@@ -139,8 +161,15 @@ def _load(
     parts: Parts,
     world: World,
 ) -> None:
-    spec, family, folder = profile.cluster, workload.dataset.family, _folder(snapshots, world)
-    database, generator = parts.databases[spec.member], parts.load_generators[workload.generator]
+    spec, family, folder = (
+        profile.cluster,
+        workload.dataset.family,
+        _folder(snapshots, world),
+    )
+    database, generator = (
+        parts.databases[spec.member],
+        parts.load_generators[workload.generator],
+    )
     before = _Unfinished.prepared(folder, snapshots, mechanism, world)
     started_s = world.clock.monotonic()
     files.write_json(folder / _PLACES, [str(snapshot.parent) for snapshot in snapshots])
@@ -150,7 +179,9 @@ def _load(
     try:
         with (
             mechanism.loading(profile.tier, data, world) as volumes,
-            world.platform.network(f"{world.scope}-load", spec.nodes, before.addresses) as network,
+            world.platform.network(
+                f"{world.scope}-load", spec.nodes, before.addresses
+            ) as network,
             before.going_on(network.addresses),
             database.running(_roomy(spec, world), volumes, network, world) as cluster,
             generator.client(cluster.network, world, cluster.tls) as client,
@@ -174,7 +205,9 @@ def _load(
         before.discard(snapshots, world)
         if not damaged:
             raise
-        world.progress.warn(f"a load that was ended is damaged, so it begins anew: {error}")
+        world.progress.warn(
+            f"a load that was ended is damaged, so it begins anew: {error}"
+        )
         _load(snapshots, identity, profile, workload, mechanism, parts, world)
         return
     if failure is not None:
@@ -187,14 +220,21 @@ def _load(
         raise UnfinishedError(failure.what, failure.advice or advice, failure.evidence)
     took_s = world.clock.monotonic() - started_s
     times = {"loaded_s": world.clock.now(), "took_s": took_s}
-    known: dict[str, Any] = {**identity, "addresses": network.addresses, **times, "facts": facts}
+    known: dict[str, Any] = {
+        **identity,
+        "addresses": network.addresses,
+        **times,
+        "facts": facts,
+    }
     files.write_json(folder / DATASET, known)
     if not before.resumed:
         what = durations.load_of(workload)
         name = durations.kept_as(what, profile.tier, world.platform.name, spec)
         observed.note(name, load_s, world, durations.data_bytes(workload))
     parameters = dict(workload.dataset.parameters)
-    world.progress.note(f"loaded {family} {parameters} in {took_s:.0f} s; kept for later runs")
+    world.progress.note(
+        f"loaded {family} {parameters} in {took_s:.0f} s; kept for later runs"
+    )
 
 
 @dataclass(frozen=True)
@@ -207,13 +247,19 @@ class _Unfinished:
 
     @classmethod
     def prepared(
-        cls, folder: Path, snapshots: Sequence[Path], mechanism: Restorable, world: World
+        cls,
+        folder: Path,
+        snapshots: Sequence[Path],
+        mechanism: Restorable,
+        world: World,
     ) -> Self:
         """Reads what is there; an empty folder if a load cannot go on."""
         file = folder / _LOADING
         left = _content(file) if _are_there(snapshots, world) else {}
         if left and _are_on_nodes(snapshots, mechanism, world):
-            world.progress.note(f"a load goes on that did not end before: {left['failure']}")
+            world.progress.note(
+                f"a load goes on that did not end before: {left['failure']}"
+            )
             return cls(folder, tuple(left["addresses"]), left["failure"])
         list(removal.here([folder], world))
         removal.make(folder, world)
@@ -230,12 +276,16 @@ class _Unfinished:
         databases do not start."""
         if self.resumed and addresses != self.addresses:
             needed = ", ".join(self.addresses)
-            raise failure(UnavailableError, "addresses taken", needed=needed, folder=self.folder)
+            raise failure(
+                UnavailableError, "addresses taken", needed=needed, folder=self.folder
+            )
         (self.folder / _LOADING).unlink(missing_ok=True)
         yield
 
     @contextmanager
-    def at_work(self, generator: LoadGenerator, addresses: tuple[str, ...]) -> Iterator[None]:
+    def at_work(
+        self, generator: LoadGenerator, addresses: tuple[str, ...]
+    ) -> Iterator[None]:
         """In the block the loader works. If that is where this program is ended, it goes on."""
         if isinstance(generator, GoesOnLoading) and generator.loading_goes_on:
             self.keep(addresses, _ENDED)
@@ -247,7 +297,9 @@ class _Unfinished:
         (self.folder / _LOADING).unlink(missing_ok=True)
 
     def keep(self, addresses: tuple[str, ...], failure: str) -> None:
-        files.write_json(self.folder / _LOADING, {"addresses": addresses, "failure": failure})
+        files.write_json(
+            self.folder / _LOADING, {"addresses": addresses, "failure": failure}
+        )
 
     def discard(self, snapshots: Sequence[Path], world: World) -> None:
         """Removes what no later load can go on from."""
@@ -285,11 +337,17 @@ def forget(world: World, only_list: bool = False) -> Iterator[removal.MarkedFold
         try:
             for marked_folder in step():
                 yield marked_folder
-                failed += [f"{marked_folder.place} cannot be removed"] if marked_folder.kept else []
+                failed += (
+                    [f"{marked_folder.place} cannot be removed"]
+                    if marked_folder.kept
+                    else []
+                )
         except (TierbenchError, OSError) as error:
             failed.append(str(error))
     if failed:
-        raise RunError("; ".join(failed), advice="remove the cause, then `tierbench clean` again")
+        raise RunError(
+            "; ".join(failed), advice="remove the cause, then `tierbench clean` again"
+        )
 
 
 def _folders(cache: Path) -> list[Path]:
@@ -301,7 +359,8 @@ def _folders(cache: Path) -> list[Path]:
         folder
         for pattern, names in signs.items()
         for folder in sorted(cache.glob(pattern))
-        if folder.is_dir() and any(any(folder.glob(sign)) for sign in (marked.MARK, *names))
+        if folder.is_dir()
+        and any(any(folder.glob(sign)) for sign in (marked.MARK, *names))
     ]
 
 
@@ -311,7 +370,9 @@ def _places(world: World) -> set[Path]:
     for file in (world.cache / "datasets").glob(f"*/{_PLACES}"):
         with suppress(OSError, ValueError, TypeError):  # one that was cut says nothing
             folders |= {Path(place).parent for place in json.loads(file.read_text())}
-    usual = [home / "datasets" for home in (world.cache, world.platform.folder(world.cache))]
+    usual = [
+        home / "datasets" for home in (world.cache, world.platform.folder(world.cache))
+    ]
     return folders - set(usual)
 
 
@@ -325,7 +386,9 @@ def hold_to(most_bytes: int, plan: Plan, parts: Parts, world: World) -> None:
     }
     kept = list((world.cache / "datasets").glob(f"*/{DATASET}"))
     sizes = {  # of the disk: images have holes
-        file.parent: sum(of.stat().st_blocks * 512 for of in file.parent.rglob("*") if of.is_file())
+        file.parent: sum(
+            of.stat().st_blocks * 512 for of in file.parent.rglob("*") if of.is_file()
+        )
         for file in kept
     }
     for file in sorted(kept, key=lambda file: file.stat().st_mtime):

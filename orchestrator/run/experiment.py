@@ -30,7 +30,15 @@ from orchestrator.planning import disk_matrix, durations
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.platforms.common.machines import LiftsItsLimits
 from orchestrator.powers import NETWORK_OF, World
-from orchestrator.run import checks, confirming, datasets, observed, recording, status, window
+from orchestrator.run import (
+    checks,
+    confirming,
+    datasets,
+    observed,
+    recording,
+    status,
+    window,
+)
 from orchestrator.run.credit import COUNTERS
 from orchestrator.run.gates import Gates, require_passed
 from orchestrator.run.links import links_in_force
@@ -59,7 +67,9 @@ def execute(
     try:
         for line in world.platform.sweep():
             world.progress.note(f"removed a leftover: {line}")
-    except RunError as error:  # what is in the way is found by the checks, and by the runs
+    except (
+        RunError
+    ) as error:  # what is in the way is found by the checks, and by the runs
         left_behind = error
         world.progress.warn(f"{error.what}; the campaign goes on beside it")
     checks.check(plan, parts, world)
@@ -120,7 +130,9 @@ def _learn(here: RunContext, took_s: float) -> None:
     if draft.outcome != "done" or draft.trouble is not None:
         return
     under_load = ("warm-up", "measure", "confirm")
-    windows_s = sum(phase.duration_s for phase in draft.phases if phase.name in under_load)
+    windows_s = sum(
+        phase.duration_s for phase in draft.phases if phase.name in under_load
+    )
     around_s = took_s - windows_s - sum(draft.spent.values())
     restored = durations.restored_bytes(profile, here.workload)
     load = durations.load_of(here.workload)
@@ -129,7 +141,9 @@ def _learn(here: RunContext, took_s: float) -> None:
         (durations.RESTORE, draft.spent.get(durations.RESTORE, 0.0), restored),
         (load, draft.spent.get(load, 0.0), durations.data_bytes(here.workload)),
     ):
-        name = durations.kept_as(what, profile.tier, here.world.platform.name, profile.cluster)
+        name = durations.kept_as(
+            what, profile.tier, here.world.platform.name, profile.cluster
+        )
         observed.note(name, spent_s, here.world, amount)
 
 
@@ -139,7 +153,9 @@ def carry_out(here: RunContext) -> None:
     spec = profile.cluster
     here.begin_phase("load")
     with here.spending("data set"):
-        snapshots = datasets.ensure(profile, here.workload, here.plan.seed, here.parts, world)
+        snapshots = datasets.ensure(
+            profile, here.workload, here.plan.seed, here.parts, world
+        )
     here.begin_phase("prepare")
     with here.spending(durations.GATES):
         draft.gate = here.gates.of(profile.tier)
@@ -147,7 +163,12 @@ def carry_out(here: RunContext) -> None:
     with (
         _started(here, snapshots) as (disks, cluster, is_loaded),
         several.running(
-            here.generator, spec.clients, _place(here, cluster), here.raw, world, cluster.tls
+            here.generator,
+            spec.clients,
+            _place(here, cluster),
+            here.raw,
+            world,
+            cluster.tls,
         ) as clients,
         _sampled(here, disks, cluster, clients),
     ):
@@ -174,7 +195,9 @@ def _started(
     a copy, as of some releases, start on empty disks instead, and so do those of later runs."""
     place, world = snapshots[0].parent if snapshots else None, here.world
     tier, spec = here.profile.tier, here.profile.cluster
-    sizes = [spec.node.disk_bytes] * spec.nodes if spec.node else []  # others' are not attached
+    sizes = (
+        [spec.node.disk_bytes] * spec.nodes if spec.node else []
+    )  # others' are not attached
     with ExitStack() as up:
 
         def start(copies: Sequence[Path] | None) -> tuple[Disks, Cluster, bool]:
@@ -182,10 +205,16 @@ def _started(
                 world.progress.step(f"attaching {tier.title}")
                 data = NodesData(sizes, copies or ())
                 disks = up.enter_context(here.mechanism.attached(tier, data, world))
-            servers = [volume.server for volume in disks.volumes if volume.server is not None]
+            servers = [
+                volume.server for volume in disks.volumes if volume.server is not None
+            ]
             up.enter_context(recording.logs_kept(servers, here))
             _lift_limits(here, disks)
-            return disks, up.enter_context(_cluster(here, disks, copies)), copies is not None
+            return (
+                disks,
+                up.enter_context(_cluster(here, disks, copies)),
+                copies is not None,
+            )
 
         try:
             started = start(None if place in here.forgone else snapshots)
@@ -193,7 +222,9 @@ def _started(
             if place is None or place in here.forgone:
                 raise
             up.close()
-            world.progress.warn(f"nodes do not start from the copied data: {error.what}")
+            world.progress.warn(
+                f"nodes do not start from the copied data: {error.what}"
+            )
             files.keep(here.raw / "start-from-copy.txt", error.evidence)
             here.forgone[place] = error.what
             started = start(None)
@@ -206,7 +237,9 @@ def _started(
 def _place(here: RunContext, cluster: Cluster) -> str:
     """The network of the clients: the cluster's, or that of its first node with data."""
     beside = here.profile.cluster.client == "beside"
-    first = next((node.container for node in cluster.nodes if node.role == "database"), None)
+    first = next(
+        (node.container for node in cluster.nodes if node.role == "database"), None
+    )
     return f"{NETWORK_OF}{first}" if first and beside else cluster.network
 
 
@@ -223,7 +256,9 @@ def _lift_limits(here: RunContext, disks: Disks, nodes: Sequence[Node] = ()) -> 
 
 
 @contextmanager
-def _limits_in_force(here: RunContext, disks: Disks, nodes: Sequence[Node]) -> Iterator[None]:
+def _limits_in_force(
+    here: RunContext, disks: Disks, nodes: Sequence[Node]
+) -> Iterator[None]:
     """The limits are as the tier declares them, read back at both ends of the block, and lifted,
     with those of `nodes`, when it has ended well. What a person changed is a doubt of its own."""
     tier, world, mechanism = here.profile.tier, here.world, here.mechanism
@@ -236,13 +271,17 @@ def _limits_in_force(here: RunContext, disks: Disks, nodes: Sequence[Node]) -> I
 
 
 @contextmanager
-def _cluster(here: RunContext, disks: Disks, snapshots: Sequence[Path] | None) -> Iterator[Cluster]:
+def _cluster(
+    here: RunContext, disks: Disks, snapshots: Sequence[Path] | None
+) -> Iterator[Cluster]:
     spec, world = here.profile.cluster, here.world
     own = datasets.addresses_of(snapshots, world)
     with world.platform.network(world.scope, spec.nodes, own) as network:
         if own and own != network.addresses:
             taken, used = ", ".join(own), ", ".join(network.addresses)
-            world.progress.warn(f"the data set's own addresses {taken} are taken; {used} are used")
+            world.progress.warn(
+                f"the data set's own addresses {taken} are taken; {used} are used"
+            )
         world.progress.step(f"starting {here.database.name}, {spec.nodes} node(s)")
         declared = here.profile.tier.limits.bytes_per_s
         volumes = [replace(volume, bytes_per_s=declared) for volume in disks.volumes]
@@ -255,12 +294,18 @@ def _cluster(here: RunContext, disks: Disks, snapshots: Sequence[Path] | None) -
 def _sampled(
     here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence[Node]
 ) -> Iterator[None]:
-    platform, clock, folder = here.world.platform, here.world.clock, here.folder / ".samples"
+    platform, clock, folder = (
+        here.world.platform,
+        here.world.clock,
+        here.folder / ".samples",
+    )
     here.draft.nodes = nodes = [*watched(cluster, disks, clients, platform)]
     machines = machines_of(nodes, platform.machines())
     with here.parts.connected(cluster) as connected:
         collectors = (*here.parts.collectors, *connected)
-        with sampling(nodes, collectors, clock, machines, folder=folder) as here.draft.readings:
+        with sampling(
+            nodes, collectors, clock, machines, folder=folder
+        ) as here.draft.readings:
             yield
 
 
@@ -272,8 +317,15 @@ def _load(here: RunContext, cluster: Cluster, client: Node) -> None:
         here.database.settle(cluster, here.world)
 
 
-def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence[Node]) -> None:
-    draft, world, workload, generator = here.draft, here.world, here.workload, here.generator
+def _measure(
+    here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence[Node]
+) -> None:
+    draft, world, workload, generator = (
+        here.draft,
+        here.world,
+        here.workload,
+        here.generator,
+    )
     # Known before the run, so that a run that fails has it too.
     tier, facts = here.profile.tier, draft.facts
     facts |= {
@@ -286,15 +338,22 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
         facts["database"] = here.database.facts(cluster, world).recorded()
 
     # The points of a disk matrix are one window, whose end is known when it has come.
-    window_s = workload.measure_s if disk_matrix.stretches(workload.options) == 1 else None
-    with _limits_in_force(here, disks, cluster.nodes), links_in_force(here, cluster, clients):
+    window_s = (
+        workload.measure_s if disk_matrix.stretches(workload.options) == 1 else None
+    )
+    with (
+        _limits_in_force(here, disks, cluster.nodes),
+        links_in_force(here, cluster, clients),
+    ):
         here.begin_phase("warm-up")
         windows_s = workload.warmup_s + workload.measure_s + workload.confirm_s
         world.progress.step("warm-up, then measuring", windows_s)
         with (
             window.clock_watched(world.clock, here.run, draft.doubts),
             window.watched(tier, disks.volumes, window_s, world) as (watching, served),
-            confirming.changing(here, disks, (*cluster.nodes, *clients), watching, window_over) as (
+            confirming.changing(
+                here, disks, (*cluster.nodes, *clients), watching, window_over
+            ) as (
                 load,
                 telling,
             ),
@@ -312,11 +371,15 @@ def _measure(here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence
             here.database.begin_measuring(cluster, world)
             here.begin_phase("check")
         samples = draft.readings.samples(COUNTERS) if draft.readings is not None else ()
-        if credit := here.gates.credit.of_run(tier, draft.nodes, samples, measure.start_s):
+        if credit := here.gates.credit.of_run(
+            tier, draft.nodes, samples, measure.start_s
+        ):
             facts["burst_credit"] = credit
     with here.spending("check"):
         facts["checked"] = dict(generator.verify(workload, cluster, world))
     here.begin_phase("read")
     world.platform.guard.beats.renew()  # it may be lost since this machine slept
     recording.measured(here)
-    draft.result = several.read(generator, workload, here.raw, measure.start_s, measure.end_s)
+    draft.result = several.read(
+        generator, workload, here.raw, measure.start_s, measure.end_s
+    )

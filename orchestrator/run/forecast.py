@@ -67,7 +67,9 @@ class Forecast:
 def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
     """`world` has a platform that is not asked."""
     runs = Counter(run.workload for run in plan.runs)
-    cells = tuple(CellTime(load.name, run_s(load), runs[load.name]) for load in plan.measured)
+    cells = tuple(
+        CellTime(load.name, run_s(load), runs[load.name]) for load in plan.measured
+    )
     data_sets = loads(plan, parts, world)
     passed: list[str] = []
     problems: dict[str, TierbenchError] = {}  # of several tiers alike, once
@@ -99,7 +101,10 @@ def _later(plan: Plan, cells: Sequence[CellTime]) -> Iterator[tuple[str, float]]
     runs = sum(cell.runs for cell in cells)
     if plan.latency_at_pct is not None:
         at = f"at {plan.latency_at_pct:g} % of the slowest tier's capacity"
-        yield f"then as many runs again ({runs}), {at}", sum(cell.total_s for cell in cells)
+        yield (
+            f"then as many runs again ({runs}), {at}",
+            sum(cell.total_s for cell in cells),
+        )
     if plan.looks and (more := max(plan.looks) - plan.repetitions):
         each = f"one more repetition at a time of a workload whose decision is open, at most {more}"
         times = more / plan.repetitions
@@ -123,13 +128,17 @@ def loads(plan: Plan, parts: Parts, world: World) -> tuple[durations.Load, ...]:
 
 def timed(plan: Plan, parts: Parts, world: World) -> Plan:
     """The plan with how long it takes, by what is kept here and was measured here."""
-    return durations.timed(plan, loads(plan, parts, world), observed.learnt(world.cache))
+    return durations.timed(
+        plan, loads(plan, parts, world), observed.learnt(world.cache)
+    )
 
 
 def _needs(plan: Plan, parts: Parts, world: World) -> Iterator[checks.Need]:
     for profile in plan.profiles:
         with suppress(TierbenchError):
-            yield from checks.needs(replace(plan, profiles=(profile,)), parts.tiers, world)
+            yield from checks.needs(
+                replace(plan, profiles=(profile,)), parts.tiers, world
+            )
 
 
 def _costs(plan: Plan) -> Iterator[Cost]:

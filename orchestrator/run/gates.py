@@ -33,7 +33,14 @@ _RETRIES = 2
 # These fields of a tier change nothing on the device.
 _NAMES = (
     *("name", "title", "like", "price", "source", "as_of", "notes"),
-    *("burst", "burst_time_scale", "latency_assumed", "catalog_type", "snapshots", "storage_class"),
+    *(
+        "burst",
+        "burst_time_scale",
+        "latency_assumed",
+        "catalog_type",
+        "snapshots",
+        "storage_class",
+    ),
 )
 
 
@@ -53,7 +60,9 @@ def _as_one(gates: Sequence[tuple[GatePlace, Gate]]) -> Gate:
         return first
     devices = {place.machine.name: dict(gate.device) for place, gate in gates}
     checks = (
-        replace(check, disk=f"{place.nodes[0]} ({place.machine.name})", nodes=place.nodes)
+        replace(
+            check, disk=f"{place.nodes[0]} ({place.machine.name})", nodes=place.nodes
+        )
         for place, gate in gates
         for check in gate.checks
     )
@@ -108,7 +117,9 @@ class Gates:
         plan, is_last = schedule.plan, schedule.is_last(run)
         if is_last or (plan.gate_every and run.number % plan.gate_every == 0):
             for tier, before in list(self._in_force.values()):
-                self._retake(tier, before, f"run {run.number}", drain=plan.drain and not is_last)
+                self._retake(
+                    tier, before, f"run {run.number}", drain=plan.drain and not is_last
+                )
 
     def complete(self, ended_s: Mapping[str, float]) -> None:
         """Takes the last gate of real disks where it is missing, because the program was ended
@@ -132,7 +143,9 @@ class Gates:
             self._world.progress.warn(what)
             return
         if not gate.passed:
-            what = f"after {after} the disk of {tier.name} does not pass its gate any more"
+            what = (
+                f"after {after} the disk of {tier.name} does not pass its gate any more"
+            )
             self._world.progress.warn(what)
 
     def _add(self, tier: Tier, gate: Gate) -> Gate:
@@ -143,7 +156,11 @@ class Gates:
         return gate
 
     def measure(
-        self, tier: Tier, thorough: bool = False, drain: bool = False, may_be_kept: bool = False
+        self,
+        tier: Tier,
+        thorough: bool = False,
+        drain: bool = False,
+        may_be_kept: bool = False,
     ) -> Gate:
         """Takes the gate now; keeps it if it passed. `drain`: a real disk's burst credit is used up
         first, and it is then held to its base limits. `may_be_kept`: an earlier gate will do."""
@@ -157,12 +174,16 @@ class Gates:
         """Where the gate is taken: once, where the mechanism has its disks, or on each machine that
         runs some of the nodes. Of several machines the platform decides which: nodes are then
         started there for a moment, empty."""
-        if not isinstance(self._mechanisms[tier.disk.enforcement], parts.MadeOnMachines):
+        if not isinstance(
+            self._mechanisms[tier.disk.enforcement], parts.MadeOnMachines
+        ):
             return (GatePlace(self._world.machine),)
         nodes = self._nodes
         if self._schedule is not None:
             profiles = self._schedule.plan.profiles
-            nodes = max(p.cluster.nodes for p in profiles if tier.name.startswith(p.tier.name))
+            nodes = max(
+                p.cluster.nodes for p in profiles if tier.name.startswith(p.tier.name)
+            )
         machines, places = self._world.platform.machines(), dict[str, GatePlace]()
         if len(machines) == 1:
             return (GatePlace(machines[0]),)
@@ -192,7 +213,9 @@ class Gates:
             files.write_json(file, asdict(gate))
         return gate
 
-    def _measured(self, tier: Tier, place: GatePlace, thorough: bool, drain: bool) -> Gate:
+    def _measured(
+        self, tier: Tier, place: GatePlace, thorough: bool, drain: bool
+    ) -> Gate:
         mechanism, world = self._mechanisms[tier.disk.enforcement], self._scoped()
         bursts = tier.limits.burst or (tier.wal and tier.wal.limits.burst)
         if drain and bursts and isinstance(mechanism, parts.DrainsBurst):
@@ -234,7 +257,14 @@ class Gates:
             disk = mounts.disk_below(platform.folder(self._world.cache), machine)
         except (OSError, errors.TierbenchError):
             return None
-        on = (engine, machine.name, facts.kernel, facts.cpus, facts.cpu_model, facts.memory_bytes)
+        on = (
+            engine,
+            machine.name,
+            facts.kernel,
+            facts.cpus,
+            facts.cpu_model,
+            facts.memory_bytes,
+        )
         flat = asdict(tier, dict_factory=in_layout)
         content = {
             **identity,
@@ -244,7 +274,9 @@ class Gates:
             "machine": on,
             "disk": disk,
         }
-        key = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+        key = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[
+            :16
+        ]
         return self._world.cache / "truth-gates" / f"{key}.json"
 
 
@@ -254,7 +286,9 @@ def require_passed(gate: Gate) -> None:
         return
     misses, busy = "; ".join(_misses(gate)), " and ".join(host_load.reasons(gate))
     if busy:
-        raise failure(errors.GateError, "busy", tier=gate.tier, misses=misses, busy=busy)
+        raise failure(
+            errors.GateError, "busy", tier=gate.tier, misses=misses, busy=busy
+        )
     raise failure(errors.GateError, "other disk", tier=gate.tier, misses=misses)
 
 

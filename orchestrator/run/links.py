@@ -37,7 +37,9 @@ def check(profile: Profile, world: World) -> None:
 
 
 @contextmanager
-def links_in_force(here: RunContext, cluster: Cluster, clients: Sequence[Node]) -> Iterator[None]:
+def links_in_force(
+    here: RunContext, cluster: Cluster, clients: Sequence[Node]
+) -> Iterator[None]:
     """The links are as declared while the block runs; facts of the run say how they did. GateError
     if a transfer or what the kernel says shows other links."""
     spec, world = here.profile.cluster, here.world
@@ -52,7 +54,9 @@ def links_in_force(here: RunContext, cluster: Cluster, clients: Sequence[Node]) 
     require(rate, asked(ends, ("set", str(rate)), world))
     here.draft.facts["network"] = facts = dict[str, Any](bytes_per_s=rate)
     if len(ends) > 1 and cluster.endpoints:
-        facts["transfer"] = proven(rate, ends[0], ends[-1], cluster.endpoints[0].host, world)
+        facts["transfer"] = proven(
+            rate, ends[0], ends[-1], cluster.endpoints[0].host, world
+        )
     yield
     facts["links"] = after = asked(ends, ("free",), world)
     require(rate, after)
@@ -67,16 +71,23 @@ def asked(ends: Sequence[str], words: Sequence[str], world: World) -> dict[str, 
 def require(rate: int, links: Mapping[str, Told]) -> None:
     """GateError unless each device of each has a token bucket of this rate."""
     for end, devices in links.items():
-        limits = {name: of["bytes_per_s"] if of else None for name, of in devices.items()}
+        limits = {
+            name: of["bytes_per_s"] if of else None for name, of in devices.items()
+        }
         if not limits or {*limits.values()} != {rate}:
             others = {
-                name: format_link_rate(at) if at else "no limit" for name, at in limits.items()
+                name: format_link_rate(at) if at else "no limit"
+                for name, at in limits.items()
             }
             declared, told = format_link_rate(rate), named(others) or "that it has none"
-            raise failure(GateError, "other link", end=end, declared=declared, told=told)
+            raise failure(
+                GateError, "other link", end=end, declared=declared, told=told
+            )
 
 
-def proven(rate: int, server: str, client: str, host: str, world: World) -> dict[str, float]:
+def proven(
+    rate: int, server: str, client: str, host: str, world: World
+) -> dict[str, float]:
     """Bytes/s of frames between two containers, of which the first is reached as `host`, as a
     transfer each way shows them. GateError if one is not the rate."""
     words, shown = (_PORT, f"{TRANSFER_S:g}"), dict[str, float]()
@@ -86,7 +97,9 @@ def proven(rate: int, server: str, client: str, host: str, world: World) -> dict
         serving.result()
         if all(abs(value / rate - 1) <= TRUE_PCT / 100 for value in shown.values()):
             return shown
-    ways = ", ".join(f"{name.partition('_')[0]} {format_link_rate(v)}" for name, v in shown.items())
+    ways = ", ".join(
+        f"{name.partition('_')[0]} {format_link_rate(v)}" for name, v in shown.items()
+    )
     declared = f"{TRUE_PCT:g} % of the declared {format_link_rate(rate)}"
     ends = f"{client} and {server}"
     raise failure(GateError, "other rate", ends=ends, declared=declared, ways=ways)
@@ -94,9 +107,21 @@ def proven(rate: int, server: str, client: str, host: str, world: World) -> dict
 
 def _link(end: str, words: Sequence[str], world: World) -> dict[str, Any]:
     """What `link` says in the network of a container. GateError if it fails."""
-    place = {"network": f"{NETWORK_OF}{end}", "capabilities": ("NET_ADMIN",), "role": "network"}
-    helper = own_images.container("disk", f"{end}-link", ("link", *words), world, **place)
+    place = {
+        "network": f"{NETWORK_OF}{end}",
+        "capabilities": ("NET_ADMIN",),
+        "role": "network",
+    }
+    helper = own_images.container(
+        "disk", f"{end}-link", ("link", *words), world, **place
+    )
     done = world.platform.once(helper, _ASK_S)
     if done.exit_code != 0:
-        raise failure(GateError, "helper failed", end=end, words=" ".join(words), evidence=done.out)
+        raise failure(
+            GateError,
+            "helper failed",
+            end=end,
+            words=" ".join(words),
+            evidence=done.out,
+        )
     return dict(json.loads(done.out.splitlines()[-1]))

@@ -36,8 +36,14 @@ def learnt(cache: Path) -> dict[str, Pace]:
     paces = {}
     for name, times in _read(cache).items():
         most = max(seen.amount for seen in times)
-        each_s = [seen.took_s / seen.amount for seen in times if seen.amount >= most / _MUCH]
-        day = datetime.fromtimestamp(max(seen.time_s for seen in times), UTC).date().isoformat()
+        each_s = [
+            seen.took_s / seen.amount for seen in times if seen.amount >= most / _MUCH
+        ]
+        day = (
+            datetime.fromtimestamp(max(seen.time_s for seen in times), UTC)
+            .date()
+            .isoformat()
+        )
         span = Span(min(each_s) / _ROOM, max(each_s) * _ROOM)
         paces[name] = Pace(span, f"measured here, last on {day}", most)
     return paces

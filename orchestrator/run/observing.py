@@ -42,7 +42,16 @@ _SHARES = (
     *("with_less_pct", "with_more_pct"),
 )
 _TOLD = (
-    *("candidate", "monthly", "currency", "region", "iops", "bytes_per_s", "word", "why"),
+    *(
+        "candidate",
+        "monthly",
+        "currency",
+        "region",
+        "iops",
+        "bytes_per_s",
+        "word",
+        "why",
+    ),
     *("at_least", *_SHARES, "binding", "empty_least_s", "empty_most_s"),
 )
 
@@ -56,7 +65,10 @@ def of_disks(nodes: Iterable[Node], device: str) -> Iterator[Node]:
     for node in nodes:
         url = node.sources.get(NODE_EXPORTER, "").rstrip("/")
         name = _OTHERS.sub("", url or node.machine)
-        own = (*node.sources.get(DISK_DEVICE, "").split(), *filter(None, [node.wal_device]))
+        own = (
+            *node.sources.get(DISK_DEVICE, "").split(),
+            *filter(None, [node.wal_device]),
+        )
         if not (disks := device.split("|") if device else own):
             raise failure(errors.UsageError, "no device to read", node=name)
         for disk in disks:
@@ -82,10 +94,17 @@ def observe(
     exporter; `pieces`: all that is read every second, and the rest every COARSE_S; `look`: what is
     called meanwhile with what failed so far, and may end it."""
     begun = (float(file.parent.name.partition("-")[0]) for file in live(folder))
-    now_s, misses, at = clock.now(), Counter[str](), {each.name: each for each in machines}
+    now_s, misses, at = (
+        clock.now(),
+        Counter[str](),
+        {each.name: each for each in machines},
+    )
     if (end_s := (begun_s := min(begun, default=now_s)) + length_s) <= now_s:
         return {}
-    collectors = NodeExporterCollector(get, _PATH), DiskCollector(lambda node: at[node.machine])
+    collectors = (
+        NodeExporterCollector(get, _PATH),
+        DiskCollector(lambda node: at[node.machine]),
+    )
     if not live(folder):
         try:
             list(chain.from_iterable(each.read(disks, now_s) for each in collectors))
@@ -110,7 +129,11 @@ def observe(
     # Drawn, and the same each time: at equal distances all would miss one minute of each hour.
     drawn_s = np.random.default_rng(1).random(number) * (part_s - piece_s)
     begins_s = (begun_s + np.arange(number) * part_s + drawn_s).tolist()
-    reads = [(t + by, how) for t in begins_s for by, how in ((0, nullcontext), (piece_s, sampled))]
+    reads = [
+        (t + by, how)
+        for t in begins_s
+        for by, how in ((0, nullcontext), (piece_s, sampled))
+    ]
     with sampled(COARSE_S) if pieces else nullcontext():
         for until_s, read in (*reads, (end_s, nullcontext)):
             if until_s > clock.now():
@@ -121,19 +144,29 @@ def observe(
     return misses
 
 
-def write(folder: Path, read: pd.DataFrame, observed: Observed, options: Mapping[str, Any]) -> None:
+def write(
+    folder: Path, read: pd.DataFrame, observed: Observed, options: Mapping[str, Any]
+) -> None:
     """All but profiles and report. read: INTERVALS; options: what was asked for."""
     folder.mkdir(parents=True, exist_ok=True)
     parquet.write(folder / DEMAND, [read])
-    pd.DataFrame(map(row, observed.answers)).to_csv(folder / "candidates.csv", index=False)
-    hours = [each.on.hours.assign(candidate=each.purchase.name) for each in observed.answers]
+    pd.DataFrame(map(row, observed.answers)).to_csv(
+        folder / "candidates.csv", index=False
+    )
+    hours = [
+        each.on.hours.assign(candidate=each.purchase.name) for each in observed.answers
+    ]
     parquet.write(folder / "hours.parquet", [pd.concat(hours)])
     hour = busiest_hour(observed.demands)
     facts = {
         "schema_version": 1,
         "options": dict(options),
-        "read": [{name: getattr(each, name) for name in _READ} for each in observed.demands],
-        "busiest_hour": {name: None if np.isnan(rate) else rate for name, rate in hour.items()},
+        "read": [
+            {name: getattr(each, name) for name in _READ} for each in observed.demands
+        ],
+        "busiest_hour": {
+            name: None if np.isnan(rate) else rate for name, rate in hour.items()
+        },
         "refused": observed.refused,
         "reached": {cap.name: cap.base for cap in observed.source},
     }
@@ -153,17 +186,28 @@ def busiest_hour(demands: Sequence[Demand]) -> dict[str, float]:
     busiest = float(ios.index.to_numpy()[ios.argmax()])
     hour = of_disks.loc[[busiest]]
     rates = hour[list(QUANTITIES)].div(hour["s"], axis=0).sum(skipna=False)
-    return {"begin_s": busiest, **{f"{name}_per_s": float(rates[name]) for name in QUANTITIES}}
+    return {
+        "begin_s": busiest,
+        **{f"{name}_per_s": float(rates[name]) for name in QUANTITIES},
+    }
 
 
 def row(answer: CandidateAnswer) -> dict[str, Any]:
     """What is told of a candidate, flat."""
     tier, on = answer.purchase.tier, answer.on
     own: dict[str, Any] = {"candidate": answer.purchase.name}
-    shares = [None if np.isnan(share) else 100 * share for of in on.shares for share in of]
+    shares = [
+        None if np.isnan(share) else 100 * share for of in on.shares for share in of
+    ]
     own |= zip(_SHARES, shares, strict=True)
     own["empty_least_s"], own["empty_most_s"] = on.empty_s or (None, None)
-    told = own | vars(tier.limits) | vars(tier.price or tier.limits) | vars(on) | vars(answer)
+    told = (
+        own
+        | vars(tier.limits)
+        | vars(tier.price or tier.limits)
+        | vars(on)
+        | vars(answer)
+    )
     return {name: told.get(name) for name in _TOLD}
 
 
@@ -172,12 +216,25 @@ def measure(folder: Path, observed: Observed, cluster_of: Mapping[str, str]) -> 
     which is returned; empty without any. cluster_of: provider → one of profiles/clusters."""
     own, names = folder / "profiles", list[str]()
     own.mkdir(exist_ok=True)
-    for purchase in (answer.purchase for pair in observed.worth.values() for answer in pair):
-        file = own / f"{re.sub('[^a-z0-9]+', '-', purchase.name.lower()).strip('-')}.yaml"
+    for purchase in (
+        answer.purchase for pair in observed.worth.values() for answer in pair
+    ):
+        file = (
+            own / f"{re.sub('[^a-z0-9]+', '-', purchase.name.lower()).strip('-')}.yaml"
+        )
         content = {"question": _QUESTION, "cluster": cluster_of[purchase.provider]}
-        files.write_text(file, strict_yaml.written(content | {"tier": dict(purchase.keys)}))
+        files.write_text(
+            file, strict_yaml.written(content | {"tier": dict(purchase.keys)})
+        )
         names.append(str(file))
-    words = ["tierbench", "compare", "--profiles", ",".join(names), "--workloads", "tpcc"]
+    words = [
+        "tierbench",
+        "compare",
+        "--profiles",
+        ",".join(names),
+        "--workloads",
+        "tpcc",
+    ]
     command = shlex.join(words) if names else ""
     files.write_text(own / "compare.sh", f"{command}\n")
     return command

@@ -25,13 +25,21 @@ from orchestrator.system import files
 def check(workload: Workload, profile: Profile, parts: Parts, world: World) -> None:
     """UsageError if no node of this cluster can be lost and rebuilt under this load."""
     spec, after_s = profile.cluster, workload.lost_after_s or 0.0
-    database, generator = parts.databases[spec.member], parts.load_generators[workload.generator]
+    database, generator = (
+        parts.databases[spec.member],
+        parts.load_generators[workload.generator],
+    )
     problems = {
-        f"`database: {database.name}` cannot rebuild one": not isinstance(database, Rebuilds),
+        f"`database: {database.name}` cannot rebuild one": not isinstance(
+            database, Rebuilds
+        ),
         "of fewer than 3 nodes those left could not commit": spec.nodes < 3,
         "that needs nodes in containers of this computer": not is_here(world),
-        "`network` shapes links, which end with a node": spec.network_bytes_per_s is not None,
-        "its load keeps no record of each transaction": not isinstance(generator, Splits),
+        "`network` shapes links, which end with a node": spec.network_bytes_per_s
+        is not None,
+        "its load keeps no record of each transaction": not isinstance(
+            generator, Splits
+        ),
         "`--confirm` changes limits meanwhile": workload.confirm_s > 0,
         "it is to come within `measure`": not 0 < after_s < workload.measure_s,
     }
@@ -40,7 +48,9 @@ def check(workload: Workload, profile: Profile, parts: Parts, world: World) -> N
 
 
 @contextmanager
-def losing(here: RunContext, cluster: Cluster, world: World) -> Iterator[tuple[Cluster, World]]:
+def losing(
+    here: RunContext, cluster: Cluster, world: World
+) -> Iterator[tuple[Cluster, World]]:
     """Yields what to give to the load generator: the nodes that stay, and the world. VoidError at
     the end of the block if the node that was lost was not back by the window's end."""
     load = here.workload
@@ -62,7 +72,9 @@ def losing(here: RunContext, cluster: Cluster, world: World) -> Iterator[tuple[C
         why = errors[0] if errors else RunError("its rebuild was not over")
         evidence = why.evidence if isinstance(why, TierbenchError) else ""
         node = cluster.nodes[-1].name
-        raise failure(VoidError, "not rebuilt", evidence=evidence, node=node, why=why) from why
+        raise failure(
+            VoidError, "not rebuilt", evidence=evidence, node=node, why=why
+        ) from why
 
 
 def _rebuild(here: RunContext, cluster: Cluster, deadline_s: float) -> None:

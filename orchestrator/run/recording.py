@@ -15,11 +15,26 @@ from typing import Any
 
 from orchestrator.analysis.doubts.validity import doubt
 from orchestrator.collectors.common import local
-from orchestrator.errors import InterruptedByUser, TierbenchError, UnavailableError, VoidError
+from orchestrator.errors import (
+    InterruptedByUser,
+    TierbenchError,
+    UnavailableError,
+    VoidError,
+)
 from orchestrator.facts import IdentityFacts, PhaseName
 from orchestrator.kernel import containers, mounts
 from orchestrator.keys.messages import failure
-from orchestrator.model import Doubt, Node, Outcome, Phase, Plan, Profile, Record, Run, Workload
+from orchestrator.model import (
+    Doubt,
+    Node,
+    Outcome,
+    Phase,
+    Plan,
+    Profile,
+    Record,
+    Run,
+    Workload,
+)
 from orchestrator.parts import Database, LoadGenerator, Parts, Result, TierMechanism
 from orchestrator.planning.plan import as_used
 from orchestrator.platforms.common.machines import ToldOf
@@ -141,7 +156,9 @@ def recorded(here: RunContext) -> Iterator[None]:
             yield
     except (KeyboardInterrupt, InterruptedByUser, SystemExit):
         if here.draft.outcome != "done":
-            with contextlib.suppress(Exception):  # the interrupt is passed on whatever else fails
+            with contextlib.suppress(
+                Exception
+            ):  # the interrupt is passed on whatever else fails
                 _save(here)
         raise
     except Exception as error:
@@ -218,7 +235,9 @@ def _of_disks(here: RunContext) -> str:
 def _doubt_teardown(here: RunContext, error: Exception) -> None:
     """Adds a doubt to a run whose measurement stands: it was read and saved before."""
     message, run = _message(error), here.run
-    here.world.progress.warn(f"{run.slug} was measured, but could not be taken down: {message}")
+    here.world.progress.warn(
+        f"{run.slug} was measured, but could not be taken down: {message}"
+    )
     here.draft.doubts.append(doubt("teardown", run=run.number, why=message))
     files.keep(here.raw / "teardown.txt", "".join(traceback.format_exception(error)))
     store.save_record(here.folder, _record(here))
@@ -235,15 +254,23 @@ def _writing(here: RunContext) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise failure(UnavailableError, "not written", here=here, error=error) from error
+        raise failure(
+            UnavailableError, "not written", here=here, error=error
+        ) from error
 
 
 def _save(here: RunContext) -> None:
     result, readings = here.draft.result, here.draft.readings
     record = _record(here)
     # What is read has been measured, and so has its table already.
-    samples = readings.tables(record.phases) if readings is not None and result is None else None
-    intervals, latencies = (result.intervals, result.latencies) if result else (None, None)
+    samples = (
+        readings.tables(record.phases)
+        if readings is not None and result is None
+        else None
+    )
+    intervals, latencies = (
+        (result.intervals, result.latencies) if result else (None, None)
+    )
     store.save_run(here.folder, record, intervals, latencies, samples)
 
 
@@ -298,8 +325,12 @@ def identity_of(here: RunContext) -> IdentityFacts:
 def _machine_types(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
     """Database node → the type of its machine, where the platform says it."""
     told = {m.name: m.told for m in platform.machines() if isinstance(m, ToldOf)}
-    of_nodes = {node.name: told.get(node.machine) for node in nodes if node.role == "database"}
-    return {name: m.instance_type for name, m in of_nodes.items() if m and m.instance_type}
+    of_nodes = {
+        node.name: told.get(node.machine) for node in nodes if node.role == "database"
+    }
+    return {
+        name: m.instance_type for name, m in of_nodes.items() if m and m.instance_type
+    }
 
 
 def _images(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
@@ -322,7 +353,9 @@ def _file_systems(nodes: Sequence[Node], world: World) -> Iterator[tuple[str, st
             continue
         with contextlib.suppress(OSError, ValueError):
             machine = local.on(world.platform)(node)
-            table = machine.read(f"/proc/{containers.process_of(machine, node)}/mountinfo")
+            table = machine.read(
+                f"/proc/{containers.process_of(machine, node)}/mountinfo"
+            )
             for mount in mounts.parsed(table):
                 if mounts.device_name(mount, machine) == node.device:
                     yield node.name, f"{mount.kind} {mount.options}"

@@ -63,7 +63,9 @@ class Resumption:
     @property
     def finished(self) -> frozenset[int]:
         """Numbers of the runs that are not made again, as the folder has them now."""
-        return frozenset(r.run.number for r in self._records() if r.outcome != "interrupted")
+        return frozenset(
+            r.run.number for r in self._records() if r.outcome != "interrupted"
+        )
 
     def _records(self) -> Iterator[Record]:
         return (data.record for data in store.load(self.folder, tables=False).runs)
@@ -73,20 +75,32 @@ class Resumption:
         of this program and place. UsageError if they differ from those of the runs before."""
         differences = dict(self._differences(replace(self.before, fingerprint=now)))
         if unknown := [name for name in self.despite if name not in ASPECTS]:
-            raise failure(UsageError, "unknown aspect", name=unknown[0], known=", ".join(ASPECTS))
-        if refused := {k: text for k, text in differences.items() if k not in self.despite}:
+            raise failure(
+                UsageError, "unknown aspect", name=unknown[0], known=", ".join(ASPECTS)
+            )
+        if refused := {
+            k: text for k, text in differences.items() if k not in self.despite
+        }:
             words = "; ".join(f"{aspect}: {text}" for aspect, text in refused.items())
             options = " ".join(f"--despite {aspect}" for aspect in refused)
             name = self.folder.name
-            raise failure(UsageError, "other place", name=name, words=words, options=options)
+            raise failure(
+                UsageError, "other place", name=name, words=words, options=options
+            )
         number = 1 + interruptions(self.plan)
         last_s = max(file.stat().st_mtime for file in self.folder.rglob("*"))
         count = f"{len(self.finished)} of {len(self.plan.runs)} runs were finished"
         when = f"the last file is of {format_moment(last_s)}; it went on at {format_moment(now_s)}"
-        said = "; ".join((f"interruption {number}: {count}, {when}", *self._read(parts)))
+        said = "; ".join(
+            (f"interruption {number}: {count}, {when}", *self._read(parts))
+        )
         notes = [Note("interrupted", said)]
         for aspect, text in differences.items():
-            notes.append(Note("gone on despite", f"from interruption {number} on {aspect}: {text}"))
+            notes.append(
+                Note(
+                    "gone on despite", f"from interruption {number} on {aspect}: {text}"
+                )
+            )
         plan = replace(self.plan, notes=(*self.plan.notes, *notes))
         store.save_plan(self.folder, plan)
         return plan
@@ -124,16 +138,26 @@ class Resumption:
         codes = comparability.revision(self.before), comparability.revision(now)
         if all(codes) and codes[0] != codes[1]:
             yield "code", f"tierbench {' against '.join(codes)}"
-        known, new = (facts.group(c.fingerprint.get("images")) for c in (self.before, now))
+        known, new = (
+            facts.group(c.fingerprint.get("images")) for c in (self.before, now)
+        )
         others = ", ".join(new.keys() - known.keys())
-        unlike = [f"{tag} against {others or 'none'}" for tag in known if tag not in new]
-        both = [(tag, was, new[tag]) for tag, was in known.items() if was and new.get(tag)]
-        unlike += [f"{tag} {was} against {here}" for tag, was, here in both if was != here]
+        unlike = [
+            f"{tag} against {others or 'none'}" for tag in known if tag not in new
+        ]
+        both = [
+            (tag, was, new[tag]) for tag, was in known.items() if was and new.get(tag)
+        ]
+        unlike += [
+            f"{tag} {was} against {here}" for tag, was, here in both if was != here
+        ]
         if unlike:
             yield "image", ", ".join(unlike)
         of_machines = list(comparability.unlike_machines(self.before, now))
         for aspect, of_kernel in (("machine", False), ("kernel", True)):
-            if texts := [text for text in of_machines if text.startswith("kernel ") == of_kernel]:
+            if texts := [
+                text for text in of_machines if text.startswith("kernel ") == of_kernel
+            ]:
                 yield aspect, ", ".join(texts)
         yield from self._of_plan()
 
@@ -143,14 +167,20 @@ class Resumption:
         loads = {load.name: load for load in self.plan.measured}
         unlike: dict[str, set[str]] = {"profile": set(), "workload": set()}
         for record in (data.record for data in self.before.runs):
-            profile, load = profiles.get(record.run.profile), loads.get(record.run.workload)
+            profile, load = (
+                profiles.get(record.run.profile),
+                loads.get(record.run.workload),
+            )
             if load != record.workload:
                 unlike["workload"].add(record.run.workload)
             elif profile is None or as_used(profile, load) != record.profile:
                 unlike["profile"].add(record.run.profile)
         for aspect, names in unlike.items():
             if names:
-                yield aspect, f"{', '.join(sorted(names))} as measured against plan.json"
+                yield (
+                    aspect,
+                    f"{', '.join(sorted(names))} as measured against plan.json",
+                )
 
 
 def _read_afterwards(folder: Path, record: Record | None, parts: Parts) -> None:

@@ -63,7 +63,9 @@ class Schedule:
         try:
             plans = (following(self.folder) for following in self.following)
             grown = next((plan for plan in plans if plan), None)
-        except Exception as error:  # what was measured gets its last gate and report all the same
+        except (
+            Exception
+        ) as error:  # what was measured gets its last gate and report all the same
             what = error.what if isinstance(error, TierbenchError) else repr(error)
             text = f"whether more runs are wanted could not be told: {what}"
             self.warn(text)
@@ -80,10 +82,14 @@ class Schedule:
 class Setbacks:
     """What went wrong in the runs so far."""
 
-    def __init__(self, schedule: Schedule, world: World, left: RunError | None = None) -> None:
+    def __init__(
+        self, schedule: Schedule, world: World, left: RunError | None = None
+    ) -> None:
         """`left`: why what an earlier campaign left could not be removed."""
         self._schedule, self._world = schedule, world
-        self._row: list[tuple[Run, str]] = []  # failed runs in a row, each with its cause
+        self._row: list[
+            tuple[Run, str]
+        ] = []  # failed runs in a row, each with its cause
         self._left = left
 
     def doubts(self, run: Run) -> list[Doubt]:
@@ -95,7 +101,9 @@ class Setbacks:
         for first in self._schedule.plan.runs[: run.number - 1]:
             if replace(first, number=run.number) == run:
                 number, slug = first.number, first.slug
-                doubts.append(doubt("out of order", run=run.number, first=number, slug=slug))
+                doubts.append(
+                    doubt("out of order", run=run.number, first=number, slug=slug)
+                )
         return doubts
 
     def after(self, run: Run, failure: str | None, trouble: Exception | None) -> None:
@@ -103,14 +111,18 @@ class Setbacks:
         the exception raised, even if only taking down failed. UnavailableError if the engine stays
         away or another campaign has it; that or RunError after three runs with one cause."""
         self._world.platform.guard.beats.require()
-        cause = re.sub(r"\d+(\.\d+)?", "#", failure or "")  # names of containers, times, sizes
+        cause = re.sub(
+            r"\d+(\.\d+)?", "#", failure or ""
+        )  # names of containers, times, sizes
         if failure is None or (self._row and self._row[-1][1] != cause):
             self._row.clear()
         if failure is not None:
             self._row.append((run, cause))
         if trouble is not None:
             self._stop_after_three(failure, trouble)
-        if not self._schedule.is_last(run) and (trouble is not None or self._left is not None):
+        if not self._schedule.is_last(run) and (
+            trouble is not None or self._left is not None
+        ):
             self._clean_up()
 
     def _stop_after_three(self, why: str | None, trouble: Exception) -> None:
@@ -124,7 +136,10 @@ class Setbacks:
             return
         kind = UnavailableError if isinstance(trouble, UnavailableError) else RunError
         mend, number = getattr(trouble, "advice", "") or "mend that", last.number
-        run, folder = f"{number} of {len(self._schedule.plan.runs)}", self._schedule.folder
+        run, folder = (
+            f"{number} of {len(self._schedule.plan.runs)}",
+            self._schedule.folder,
+        )
         values = {"run": run, "failure": why, "mend": mend, "folder": folder}
         evidence = getattr(trouble, "evidence", "")
         raise failure(kind, "three failed", **values, evidence=evidence) from trouble
@@ -132,10 +147,15 @@ class Setbacks:
     def _clean_up(self) -> None:
         world = self._world
         if not clock.wait_until(
-            world.platform.answers, deadline_s=ENGINE_BACK_S, clock=world.clock, every_s=2.0
+            world.platform.answers,
+            deadline_s=ENGINE_BACK_S,
+            clock=world.clock,
+            every_s=2.0,
         ):
             folder, longest = self._schedule.folder, format_seconds(ENGINE_BACK_S)
-            raise failure(UnavailableError, "engine stays away", longest=longest, folder=folder)
+            raise failure(
+                UnavailableError, "engine stays away", longest=longest, folder=folder
+            )
         world.platform.guard.beats.renew()  # it may have lapsed while the engine was away
         try:
             platform = world.platform
@@ -157,7 +177,11 @@ def retried(folder: Path) -> Plan | None:
     be mended by then."""
     campaign = store.load(folder, tables=False)
     plan = campaign.plan
-    failed = {data.record.run.number for data in campaign.runs if data.record.outcome == "failed"}
+    failed = {
+        data.record.run.number
+        for data in campaign.runs
+        if data.record.outcome == "failed"
+    }
     attempts = gathered((replace(run, number=0), run) for run in plan.runs)
     most = plan.retry_failed * (1 + interruptions(plan))
     left = [tries[-1] for tries in attempts.values() if len(tries) <= most]

@@ -16,7 +16,11 @@ from orchestrator.planning.plan import TimeLeft
 from orchestrator.system import clock, store
 from orchestrator.units import counted, format_moment, format_quantity, format_seconds
 
-_SHOWN = (("throughput_per_s", "{}/s"), ("nopm", "{} NOPM"), ("latency_p99_s", "p99 {}"))
+_SHOWN = (
+    ("throughput_per_s", "{}/s"),
+    ("nopm", "{} NOPM"),
+    ("latency_p99_s", "p99 {}"),
+)
 SILENT_S = 900.0
 
 
@@ -24,7 +28,9 @@ def announce(campaign: Path, run: model.Run, world: powers.World) -> None:
     """Says what `run` gave and how its campaign stands. What fails here fails no campaign."""
     try:
         stored = store.load(campaign, tables=False)
-        world.progress.note(of_run(store.load_run(store.run_folder(campaign, run)), stored))
+        world.progress.note(
+            of_run(store.load_run(store.run_folder(campaign, run)), stored)
+        )
         for line in standing(stored, world.clock.now()):
             world.progress.note(f"  {line}")
     except Exception as error:
@@ -58,7 +64,9 @@ def standing(campaign: results.Results, now_s: float) -> Iterator[str]:
     elapsed_s, left_s = max(0.0, now_s - began_s), _left_s(campaign, began_s, now_s)
     said = [f"{format_seconds(elapsed_s)} so far"]
     if left_s is not None:
-        said.append(f"about {format_seconds(left_s)} left, until {format_moment(now_s + left_s)}")
+        said.append(
+            f"about {format_seconds(left_s)} left, until {format_moment(now_s + left_s)}"
+        )
     share = elapsed_s / max(costs.most_s(plan), 1.0)
     if amount := costs.total_in_words(costs.rented(plan), share):
         said.append(f"about {amount} so far")
@@ -70,7 +78,11 @@ def standing(campaign: results.Results, now_s: float) -> Iterator[str]:
         none = "open" if any(decision.is_open for decision in of_each) else "no answer"
         yield f"all {len(of_each)} workloads, by the runs so far: {cluster.tier or none}"
     for decision in of_each:
-        named = "open" if decision.is_open else campaign_list.phrase(decision, len(plan.profiles))
+        named = (
+            "open"
+            if decision.is_open
+            else campaign_list.phrase(decision, len(plan.profiles))
+        )
         yield f"{decision.workload}, by the runs so far: {named}"
 
 
@@ -83,7 +95,11 @@ def _left_s(campaign: results.Results, began_s: float, now_s: float) -> float | 
             ended_s = phases[-1].end_s
             left.took(run.record.workload, ended_s - phases[0].start_s)
     ahead = [run for run in campaign.plan.runs if run.number not in recorded]
-    return max(0.0, left.before(ahead, campaign.plan) - (now_s - ended_s)) if ahead else None
+    return (
+        max(0.0, left.before(ahead, campaign.plan) - (now_s - ended_s))
+        if ahead
+        else None
+    )
 
 
 def described(folder: Path, now_s: float) -> Iterator[str]:
@@ -103,7 +119,9 @@ def described(folder: Path, now_s: float) -> Iterator[str]:
         yield f"in progress: {going.name}"
     for record in (run.record for run in campaign.runs if _is_read(run.record)):
         yield f"in progress: {record.run.slug}, which is measured and is being read"
-    silent_s = now_s - max((_changed_s(file) for file in folder.rglob("*")), default=now_s)
+    silent_s = now_s - max(
+        (_changed_s(file) for file in folder.rglob("*")), default=now_s
+    )
     words = f"last written {format_seconds(max(silent_s, 0.0))} ago"
     yield f"{words}: is it still running?" if silent_s > SILENT_S else words
 
@@ -111,7 +129,9 @@ def described(folder: Path, now_s: float) -> Iterator[str]:
 def _is_read(record: model.Record) -> bool:
     """Whether its raw files are being read: `recording` saves it before. An interrupt ends that
     phase; after a kill its folder is no longer written to."""
-    return record.outcome == "interrupted" and [p.name for p in record.phases][-1:] == ["read"]
+    return record.outcome == "interrupted" and [p.name for p in record.phases][-1:] == [
+        "read"
+    ]
 
 
 def _changed_s(file: Path) -> float:

@@ -56,7 +56,9 @@ class Readings:
         series = (sample.node, sample.metric, sample.unit)
         with self._lock:
             full = len(self._series) >= self._part
-            if full and sample.time_s == self._refused_s:  # one attempt for all of a tick
+            if (
+                full and sample.time_s == self._refused_s
+            ):  # one attempt for all of a tick
                 raise OSError("the disk has no room for samples")
             if self._folder and full:
                 self._refused_s = sample.time_s
@@ -77,7 +79,9 @@ class Readings:
     def _spill(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / f"{len(self._files) + 1:05}.parquet"
-        parquet.write(file, [self._in_memory()], lasting=False)  # a sync would delay the next tick
+        parquet.write(
+            file, [self._in_memory()], lasting=False
+        )  # a sync would delay the next tick
         self._files.append(file)
         self._times_s, self._values, self._series = array("d"), array("d"), array("I")
 
@@ -85,7 +89,9 @@ class Readings:
         numbers = np.array(self._series, dtype=np.intp)
         node, metric, unit = (
             pd.Series(column, dtype=str).take(numbers).array
-            for column in (zip(*self._numbers, strict=True) if self._numbers else ((), (), ()))
+            for column in (
+                zip(*self._numbers, strict=True) if self._numbers else ((), (), ())
+            )
         )
         values = {"metric": metric, "unit": unit, "value": np.array(self._values)}
         return pd.DataFrame({"time_s": np.array(self._times_s), "node": node, **values})
@@ -101,7 +107,9 @@ class Readings:
     def samples(self, metrics: Collection[str] | None = None) -> Iterator[Sample]:
         """In the order in which they were added; without `metrics` those of all."""
         for table in self._parts():
-            kept = table if metrics is None else table[table["metric"].isin(list(metrics))]
+            kept = (
+                table if metrics is None else table[table["metric"].isin(list(metrics))]
+            )
             yield from (Sample(*row) for row in kept.itertuples(index=False, name=None))
 
     def tables(self, phases: Sequence[Phase]) -> Iterator[pd.DataFrame]:
@@ -125,7 +133,9 @@ class Readings:
         clocks = {name: asdict(offset) for name, offset in self.clocks.items()}
         return {
             "ticks": self.ticks,
-            "cost_s_per_tick": round(self.cost_s / self.ticks, 6) if self.ticks else None,
+            "cost_s_per_tick": round(self.cost_s / self.ticks, 6)
+            if self.ticks
+            else None,
             "misses": dict(self.misses),
             **({"clocks": clocks} if clocks else {}),
         }
@@ -147,20 +157,28 @@ def _placed(node: Node, platform: Platform) -> Node:
     """A machine that cannot be told is "": telemetry is then missing, and no other's is taken."""
     if node.container is not None:
         with suppress(errors.TierbenchError, OSError):
-            return replace(node, machine=platform.container(node.container).find_machine().name)
+            return replace(
+                node, machine=platform.container(node.container).find_machine().name
+            )
     return node
 
 
-def machines_of(nodes: Iterable[Node], machines: Iterable[Machine]) -> tuple[Machine, ...]:
+def machines_of(
+    nodes: Iterable[Node], machines: Iterable[Machine]
+) -> tuple[Machine, ...]:
     names = {node.machine for node in nodes}
     return tuple(machine for machine in machines if machine.name in names)
 
 
 def _host(machine: Machine, alone: bool) -> Node:
-    node = Node("host" if alone else f"host-{machine.name}", "host", machine=machine.name)
+    node = Node(
+        "host" if alone else f"host-{machine.name}", "host", machine=machine.name
+    )
     with suppress(OSError):
         facts = machine.facts()
-        return replace(node, cpus=float(facts.cpus), memory_bytes=facts.memory_bytes or None)
+        return replace(
+            node, cpus=float(facts.cpus), memory_bytes=facts.memory_bytes or None
+        )
     return node
 
 
@@ -215,7 +233,10 @@ def _refresh(machines: Sequence[Machine], readings: Readings) -> None:
 
 
 def read_once(
-    nodes: Sequence[Node], collectors: Sequence[parts.Collector], readings: Readings, clock: Clock
+    nodes: Sequence[Node],
+    collectors: Sequence[parts.Collector],
+    readings: Readings,
+    clock: Clock,
 ) -> None:
     """Does one tick of all collectors. What a collector gave before it failed is kept."""
     now_s = clock.now()

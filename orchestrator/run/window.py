@@ -64,7 +64,9 @@ class _EmulatedDisk:
     volume: Volume
     server: Node
     world: World
-    first: tuple[float, host_load.Reading] | None = None  # with the moment at which it was read
+    first: tuple[float, host_load.Reading] | None = (
+        None  # with the moment at which it was read
+    )
     last: tuple[float, host_load.Reading] | None = None
     more: dict[str, Any] = field(default_factory=dict)
 
@@ -103,8 +105,12 @@ def _shown(time_s: float, reading: host_load.Reading) -> dict[str, Any]:
     own: Mapping[str, Any] = reading.disk
     if not own:
         return {}
-    credits = {f"{name}_pct": 100 * own[name] for name in _CREDITS if own.get(name) is not None}
-    counters = {name: value for name, value in own.items() if name not in (*_CREDITS, "time_s")}
+    credits = {
+        f"{name}_pct": 100 * own[name] for name in _CREDITS if own.get(name) is not None
+    }
+    counters = {
+        name: value for name, value in own.items() if name not in (*_CREDITS, "time_s")
+    }
     return {"time_s": time_s, **counters, **credits}
 
 
@@ -134,7 +140,9 @@ def followed(
     def begins(time_s: float) -> None:
         world.window_begins(time_s)
         if not threads:  # only the first call counts
-            threads.append(threading.Thread(target=follow, args=(time_s,), name=name, daemon=True))
+            threads.append(
+                threading.Thread(target=follow, args=(time_s,), name=name, daemon=True)
+            )
             threads[0].start()
 
     try:
@@ -150,7 +158,11 @@ def statements_counted(
 ) -> AbstractContextManager[World]:
     """As `followed`. Servers' counts of statements when the window begins, and at its end, go to
     `raw/statements.json`, what they say, or why there are none, to the facts "statements"."""
-    follower, times_s, readings = Follower(world.clock), list[float](), list[list[Any]]()
+    follower, times_s, readings = (
+        Follower(world.clock),
+        list[float](),
+        list[list[Any]](),
+    )
 
     def follow(begin_s: float) -> None:
         try:
@@ -178,4 +190,6 @@ def clock_watched(clock: Clock, run: Run, doubts: list[Doubt]) -> Iterator[None]
     off_s = clock.now() - began_s - passed_s
     if abs(off_s) > CLOCK_STEP_S + CLOCK_SLEW * passed_s:
         direction = "forward (or this machine slept)" if off_s > 0 else "back"
-        doubts.append(doubt("clock set", run=run.number, direction=direction, off=abs(off_s)))
+        doubts.append(
+            doubt("clock set", run=run.number, direction=direction, off=abs(off_s))
+        )

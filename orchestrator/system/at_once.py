@@ -35,7 +35,9 @@ def begun(call: Callable[[], Answer], name: str | None = None) -> Future[Answer]
             future.set_exception(error)
 
     try:
-        signal.pthread_sigmask(signal.SIG_BLOCK, _OF_MAIN)  # raises what a handler raises
+        signal.pthread_sigmask(
+            signal.SIG_BLOCK, _OF_MAIN
+        )  # raises what a handler raises
         threading.Thread(target=run, name=name, daemon=True).start()
     finally:
         if threading.current_thread() is threading.main_thread():
@@ -93,7 +95,9 @@ def pieces(
         yield cast(Thing, piece)
 
 
-def each(do: Callable[[Thing], Answer], things: Iterable[Thing], most: int = MOST) -> list[Answer]:
+def each(
+    do: Callable[[Thing], Answer], things: Iterable[Thing], most: int = MOST
+) -> list[Answer]:
     """The answers in the order of `things`, of which `most` are asked at once. If some raise, all
     are done all the same; then the error of the first of them is raised, and has those of the
     others as notes."""
@@ -110,7 +114,9 @@ def each(do: Callable[[Thing], Answer], things: Iterable[Thing], most: int = MOS
     try:
         wait(futures)
     finally:
-        wait(futures)  # also after an interrupt: what they begin must be there to be taken down
+        wait(
+            futures
+        )  # also after an interrupt: what they begin must be there to be taken down
     errors = [error for future in futures if (error := future.exception())]
     for other in errors[1:]:
         errors[0].add_note(f"also: {type(other).__name__}: {other}")

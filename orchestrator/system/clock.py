@@ -37,7 +37,11 @@ class MadeUpClock:
 
 
 def wait_until(
-    ready: Callable[[], Answer], *, deadline_s: float, clock: Clock, every_s: float = 0.1
+    ready: Callable[[], Answer],
+    *,
+    deadline_s: float,
+    clock: Clock,
+    every_s: float = 0.1,
 ) -> Answer:
     """Polls `ready` until its answer is true, for at most `deadline_s`; returns the last one."""
     end = clock.monotonic() + deadline_s
@@ -47,7 +51,11 @@ def wait_until(
 
 
 def wait_while(
-    lacking: Callable[[], Answer], *, deadline_s: float, clock: Clock, every_s: float = 0.1
+    lacking: Callable[[], Answer],
+    *,
+    deadline_s: float,
+    clock: Clock,
+    every_s: float = 0.1,
 ) -> Answer:
     """As `wait_until`, of an answer that says what is lacking: until there is none."""
     end = clock.monotonic() + deadline_s
@@ -64,6 +72,10 @@ def stamp(unix_s: float) -> str:
 def from_stamp(text: str) -> float | None:
     """Reads what `stamp` wrote at the begin of a name; None if that is no time."""
     try:
-        return datetime.strptime(text[:_STAMP_LENGTH], _STAMP).replace(tzinfo=UTC).timestamp()
+        return (
+            datetime.strptime(text[:_STAMP_LENGTH], _STAMP)
+            .replace(tzinfo=UTC)
+            .timestamp()
+        )
     except ValueError:
         return None

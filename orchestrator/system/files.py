@@ -56,7 +56,9 @@ def sync(path: Path) -> None:
     systems refuse that for folders: then their names are as safe as these make them."""
     number = os.open(path, os.O_RDONLY)
     try:
-        with contextlib.suppress(OSError) if path.is_dir() else contextlib.nullcontext():
+        with (
+            contextlib.suppress(OSError) if path.is_dir() else contextlib.nullcontext()
+        ):
             os.fsync(number)
     finally:
         os.close(number)
@@ -73,7 +75,10 @@ def checksums(folder: Path, record: Path) -> dict[str, dict[str, Any]]:
         if not file.is_file() or file == record or name.startswith("."):
             continue
         status = file.stat()
-        same = status.st_mtime_ns < since_ns and known.get(name, {}).get("bytes") == status.st_size
+        same = (
+            status.st_mtime_ns < since_ns
+            and known.get(name, {}).get("bytes") == status.st_size
+        )
         sums[name] = dict(known[name]) if same else _checksum(file)
     return sums
 

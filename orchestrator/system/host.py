@@ -124,7 +124,12 @@ def _opened(lock: Path) -> int:
     use it on another user's file. One that may only be read can be locked as well."""
     safe = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     reason: OSError | None = None
-    for flags in (os.O_RDWR, os.O_RDWR | os.O_CREAT | os.O_EXCL, os.O_RDWR, os.O_RDONLY):
+    for flags in (
+        os.O_RDWR,
+        os.O_RDWR | os.O_CREAT | os.O_EXCL,
+        os.O_RDWR,
+        os.O_RDONLY,
+    ):
         try:
             descriptor = os.open(lock, flags | safe, 0o666)
         except OSError as error:
@@ -135,7 +140,9 @@ def _opened(lock: Path) -> int:
         os.close(descriptor)
         reason = OSError(f"{lock} is not a file")
         break
-    raise failure(UnavailableError, "lock not opened", lock=lock, reason=reason) from reason
+    raise failure(
+        UnavailableError, "lock not opened", lock=lock, reason=reason
+    ) from reason
 
 
 def _sign(lock: int) -> None:
@@ -144,7 +151,11 @@ def _sign(lock: int) -> None:
     if status.st_uid == os.geteuid() and status.st_nlink == 1:
         os.fchmod(lock, 0o666)
     content = os.pread(lock, 21, 0)
-    if status.st_nlink == 1 and len(content) <= 20 and (not content or content.strip().isdigit()):
+    if (
+        status.st_nlink == 1
+        and len(content) <= 20
+        and (not content or content.strip().isdigit())
+    ):
         with suppress(OSError):  # a lock that may only be read still locks
             os.ftruncate(lock, 0)
             os.pwrite(lock, str(os.getpid()).encode(), 0)

@@ -48,7 +48,10 @@ def get(
 ) -> str:
     """Returns the body. OSError if it is not whole in time, or the status is not 200. User and
     password in the address are sent (RFC 7617, Basic), and are in no message."""
-    request, end_s = _request(url, headers or {}, method), _clock.monotonic() + timeout_s
+    request, end_s = (
+        _request(url, headers or {}, method),
+        _clock.monotonic() + timeout_s,
+    )
 
     def read() -> bytes:
         body = bytearray()
@@ -65,7 +68,10 @@ def get(
 
 def public_lines(url: str) -> Iterator[str]:
     """The lines of a public service's large file. OSError as of `get`, or if it ends early."""
-    with _blamed(url), _public.open(_request(url, {}, "GET"), timeout=PUBLIC_TIMEOUT_S) as file:
+    with (
+        _blamed(url),
+        _public.open(_request(url, {}, "GET"), timeout=PUBLIC_TIMEOUT_S) as file,
+    ):
         yield from io.TextIOWrapper(file, encoding="utf-8", newline="")
         if file.length:
             raise OSError(f"it ended {file.length:,} bytes early")
@@ -78,14 +84,18 @@ def _blamed(url: str) -> Iterator[None]:
     try:
         yield
     except (http.client.HTTPException, ValueError) as error:
-        raise OSError(f"{shown}: {type(error).__name__}: {hidden(str(error))}") from error
+        raise OSError(
+            f"{shown}: {type(error).__name__}: {hidden(str(error))}"
+        ) from error
     except OSError as error:
         if isinstance(error, urllib.error.HTTPError):
             error.close()  # its connection is still open, to read the page that explains
         raise OSError(f"{shown}: {hidden(str(error))}") from error
 
 
-def _request(url: str, headers: Mapping[str, str], method: str) -> urllib.request.Request:
+def _request(
+    url: str, headers: Mapping[str, str], method: str
+) -> urllib.request.Request:
     parts = urllib.parse.urlsplit(url)
     user_info, at, host = parts.netloc.rpartition("@")
     address = parts._replace(netloc=host).geturl()
@@ -121,7 +131,9 @@ def understood(page: str) -> Iterator[None]:
         yield
     except UNREADABLE as error:
         kind = type(error).__name__
-        raise OSError(f"{hidden(page)} has another form than is known: {kind}: {error}") from error
+        raise OSError(
+            f"{hidden(page)} has another form than is known: {kind}: {error}"
+        ) from error
 
 
 def get_public_json(url: str, question: Mapping[str, str] | None = None) -> Any:

@@ -23,7 +23,9 @@ def write(file: Path, parts: Iterable[pd.DataFrame], lasting: bool = True) -> No
             if writer is None:
                 schema = pa.Schema.from_pandas(part, preserve_index=False)
                 writer = pq.ParquetWriter(new_file, schema, write_page_checksum=True)
-            writer.write_table(pa.Table.from_pandas(part, writer.schema, preserve_index=False))
+            writer.write_table(
+                pa.Table.from_pandas(part, writer.schema, preserve_index=False)
+            )
     finally:
         if writer is not None:
             writer.close()
@@ -54,4 +56,6 @@ def parts(file: Path, categories: Sequence[str] = ()) -> Iterator[pd.DataFrame]:
             for batch in table.iter_batches(batch_size=_ROWS):
                 yield batch.to_pandas()
         except (OSError, ValueError) as error:
-            raise failure(files.CutError, "file damaged", file=file, error=error) from error
+            raise failure(
+                files.CutError, "file damaged", file=file, error=error
+            ) from error

@@ -12,7 +12,8 @@ from typing import Any
 HIDDEN = "***"
 _SHORTEST = 8  # of a secret that is known by itself
 _NAMED = (
-    r"(?:password|passwd|passphrase|secret|token|(?:api|access|account|private|secret)[-_]?key)"
+    r"(?:password|passwd|passphrase|secret|token"
+    r"|(?:api|access|account|private|secret)[-_]?key)"
 )
 _VALUE = r"""\\["'].*?\\["']|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s&'",;}]+"""
 _RULES = (

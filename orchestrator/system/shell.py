@@ -21,11 +21,17 @@ class SystemShell:
     """The `Shell` protocol on this machine."""
 
     def run(
-        self, argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        env: Mapping[str, str] | None = None,
     ) -> Completed:
         started = time.monotonic()
         try:
-            with _begun(argv, stderr=subprocess.PIPE, env={**os.environ, **(env or {})}) as process:
+            with _begun(
+                argv, stderr=subprocess.PIPE, env={**os.environ, **(env or {})}
+            ) as process:
                 try:
                     out, err = process.communicate(timeout=timeout_s)
                 except BaseException:
@@ -42,10 +48,16 @@ class SystemShell:
 def _begun(argv: Sequence[str], **more: Any) -> subprocess.Popen[str]:
     """Begins a process, which signals reach whatever thread it is of. UnavailableError if the
     command is not installed."""
-    texts: dict[str, Any] = {"stdout": subprocess.PIPE, "text": True, "errors": "replace"}
+    texts: dict[str, Any] = {
+        "stdout": subprocess.PIPE,
+        "text": True,
+        "errors": "replace",
+    }
     try:
         with at_once.hearing_signals():
-            return subprocess.Popen(list(argv), **{"stdin": subprocess.DEVNULL, **texts, **more})
+            return subprocess.Popen(
+                list(argv), **{"stdin": subprocess.DEVNULL, **texts, **more}
+            )
     except FileNotFoundError as error:
         raise UnavailableError(f"the command {argv[0]} is not installed") from error
 
@@ -56,7 +68,10 @@ class Beside:
 
     def __init__(self, argv: Sequence[str]) -> None:
         """UnavailableError if the command is not installed."""
-        streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        streams: dict[str, Any] = {
+            "stdin": subprocess.PIPE,
+            "stderr": subprocess.STDOUT,
+        }
         self._process = _begun(argv, start_new_session=True, **streams)
 
     def lines(self) -> Iterator[str]:
@@ -77,7 +92,9 @@ class Beside:
             self._process.wait()
 
 
-def script(package: str, name: str, *arguments: str, shell: str = "sh") -> tuple[str, ...]:
+def script(
+    package: str, name: str, *arguments: str, shell: str = "sh"
+) -> tuple[str, ...]:
     """The command that runs a script of the package's scripts.yaml; the first argument is $0."""
     from orchestrator.keys.strict_yaml import shipped  # not needed to say --help
 
@@ -85,7 +102,12 @@ def script(package: str, name: str, *arguments: str, shell: str = "sh") -> tuple
 
 
 def run_of_profile(
-    verb: str, command: str, target: str, env: Mapping[str, str], docs: str, world: World
+    verb: str,
+    command: str,
+    target: str,
+    env: Mapping[str, str],
+    docs: str,
+    world: World,
 ) -> Completed:
     """Runs the profile's `save` or `restore` for a target in a shell here. RunError if it fails.
     Values are in its environment alone (`docs` names them), so that none is read as a command."""
@@ -101,7 +123,9 @@ def git_revision(root: Path, code: tuple[str, ...], shell: Shell) -> dict[str, A
     """`revision`, and `revision_changed`: whether files in the folders `code` differ from it. Empty
     if `root` is no checkout of its own, or git is not there to say."""
     try:
-        top, revision = _git(["rev-parse", "--show-toplevel", "HEAD"], root, shell).splitlines()
+        top, revision = _git(
+            ["rev-parse", "--show-toplevel", "HEAD"], root, shell
+        ).splitlines()
         if Path(top).resolve() != root.resolve():
             return {}
         changed = _git(["status", "--porcelain", "--", *code], root, shell)
@@ -112,7 +136,9 @@ def git_revision(root: Path, code: tuple[str, ...], shell: Shell) -> dict[str, A
 
 def _git(argv: list[str], root: Path, shell: Shell) -> str:
     """ValueError if git says no."""
-    done = shell.run(["git", "-C", str(root), *argv], timeout_s=_DEADLINE_S, env=_READ_ONLY)
+    done = shell.run(
+        ["git", "-C", str(root), *argv], timeout_s=_DEADLINE_S, env=_READ_ONLY
+    )
     if done.exit_code != 0:
         raise ValueError(done.err)
     return done.out

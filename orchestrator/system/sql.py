@@ -73,7 +73,9 @@ def keywords(address: Address) -> dict[str, Any]:
 def password_of_libpq(host: str, port: int, user: str, database: str) -> str:
     """PGPASSWORD, or that of the line for this server in ~/.pgpass, as libpq reads it; "" if there
     is none. Nothing is asked: `hostaddr` is no address, so libpq goes no further."""
-    at = conninfo.make_conninfo(host=host, hostaddr="none", port=port, user=user, dbname=database)
+    at = conninfo.make_conninfo(
+        host=host, hostaddr="none", port=port, user=user, dbname=database
+    )
     begun = pq.PGconn.connect_start(at.encode())
     try:
         return (begun.password or b"").decode()
@@ -108,7 +110,11 @@ class _Psycopg:
     def __init__(
         self, connection: psycopg.Connection[Row], address: Address, timeout_s: float
     ) -> None:
-        self._connection, self._address, self._timeout_s = connection, address, timeout_s
+        self._connection, self._address, self._timeout_s = (
+            connection,
+            address,
+            timeout_s,
+        )
 
     def rows(self, sql: str) -> list[Row]:
         with _given_up(self._connection, self._address, self._timeout_s):
@@ -147,7 +153,9 @@ def session(address: Address, statement_timeout_s: float = 60.0) -> Iterator[Ses
 
 
 @contextmanager
-def _connected(address: Address, statement_timeout_s: float) -> Iterator[psycopg.Connection[Row]]:
+def _connected(
+    address: Address, statement_timeout_s: float
+) -> Iterator[psycopg.Connection[Row]]:
     peer = keywords(address)
     if address.certified_as and address.tls.mode == "verify-full":
         peer |= {"host": address.certified_as, "hostaddr": address.host}

@@ -35,10 +35,14 @@ SCHEMA_VERSION = 1
 
 
 _Read = TypeVar("_Read")
-_form: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)  # slower to make than to use
+_form: Callable[[Any], TypeAdapter[Any]] = cache(
+    TypeAdapter
+)  # slower to make than to use
 
 
-def create(results: Path, plan: Plan, fingerprint: Mapping[str, Any], now_s: float) -> Path:
+def create(
+    results: Path, plan: Plan, fingerprint: Mapping[str, Any], now_s: float
+) -> Path:
     """Makes `results/<UTC time>-<name>/` with the plan and points `results/latest` at it."""
     folder = _fresh_folder(results, f"{clock.stamp(now_s)}-{plan.name}")
     (folder / "runs").mkdir()
@@ -139,7 +143,11 @@ def limit_changes(run: Path) -> list[Any]:
     return changes
 
 
-_INTERVALS, _TRANSACTIONS, _SAMPLES = "intervals.csv", "latencies.parquet", "samples.parquet"
+_INTERVALS, _TRANSACTIONS, _SAMPLES = (
+    "intervals.csv",
+    "latencies.parquet",
+    "samples.parquet",
+)
 _TEXTS = ("node", "metric", "unit", "phase")  # columns of samples.parquet
 
 
@@ -178,14 +186,20 @@ _PREDICTIONS = "predictions.json"
 
 def save_gates(campaign: Path, gates: Sequence[Gate]) -> None:
     """Saves the truth gates of a campaign in the order in which they were taken."""
-    content = {"schema_version": SCHEMA_VERSION, "gates": [asdict(gate) for gate in gates]}
+    content = {
+        "schema_version": SCHEMA_VERSION,
+        "gates": [asdict(gate) for gate in gates],
+    }
     write_json(campaign / _GATES, content)
 
 
 def save_predictions(campaign: Path, predictions: Sequence[Prediction]) -> None:
     """Saves what was predicted of other tiers, over what was before."""
     content = [asdict(prediction) for prediction in predictions]
-    write_json(campaign / _PREDICTIONS, {"schema_version": SCHEMA_VERSION, "predictions": content})
+    write_json(
+        campaign / _PREDICTIONS,
+        {"schema_version": SCHEMA_VERSION, "predictions": content},
+    )
 
 
 def save_verdict(campaign: Path, verdict: Verdict) -> None:
@@ -210,15 +224,24 @@ def load(campaign: Path, tables: bool = True) -> Results:
     read_gates = partial(read_json, campaign / _GATES, tuple[Gate, ...], part="gates")
     gates = _whole(read_gates, tuple[Gate, ...](), cut)
     file, known = campaign / _PREDICTIONS, tuple[Prediction, ...]
-    predictions = _whole(partial(read_json, file, known, part="predictions"), known(), cut)
+    predictions = _whole(
+        partial(read_json, file, known, part="predictions"), known(), cut
+    )
     runs = []
     for file in sorted((campaign / "runs").glob("*/record.json")):
         if record := _whole(partial(read_json, file, Record), None, cut):
             runs.append(_run_data(record, file.parent, tables, cut))
     notes = [Note("other", text.replace(f"{campaign}/", "")) for text in cut]
-    plan = replace(plan, notes=(*plan.notes, *(note for note in notes if note not in plan.notes)))
+    plan = replace(
+        plan, notes=(*plan.notes, *(note for note in notes if note not in plan.notes))
+    )
     return Results(
-        campaign.resolve().name, plan, fingerprint, tuple(runs), gates, predictions=predictions
+        campaign.resolve().name,
+        plan,
+        fingerprint,
+        tuple(runs),
+        gates,
+        predictions=predictions,
     )
 
 
@@ -249,7 +272,9 @@ def _fingerprint(file: Path) -> dict[str, Any]:
 
 
 def _run_data(record: Record, folder: Path, tables: bool, cut: list[str]) -> RunData:
-    def table(name: str, columns: Sequence[str] = ()) -> Callable[[], Iterator[pd.DataFrame]]:
+    def table(
+        name: str, columns: Sequence[str] = ()
+    ) -> Callable[[], Iterator[pd.DataFrame]]:
         file = folder / name
         there = _whole(lambda: _is_table(file), False, cut)
         return partial(parquet.parts, file, columns) if there else lambda: iter(())
@@ -275,14 +300,19 @@ def _intervals(file: Path) -> pd.DataFrame:
     """Its last line ends like every other unless it was cut, and all have as many fields."""
     with _in_form(file):
         text = file.read_text()
-        if not text.endswith("\n") or len({line.count(",") for line in text.splitlines()}) > 1:
+        if (
+            not text.endswith("\n")
+            or len({line.count(",") for line in text.splitlines()}) > 1
+        ):
             raise ValueError("a line is not whole")
         table = pd.read_csv(io.StringIO(text))
         table[list(INTERVAL_COLUMNS)].drop(columns="phase").astype(float)
         return table
 
 
-def read_json(file: Path, noun: type[_Read], known: int = SCHEMA_VERSION, part: str = "") -> _Read:
+def read_json(
+    file: Path, noun: type[_Read], known: int = SCHEMA_VERSION, part: str = ""
+) -> _Read:
     """All of it, or its `part`, of which there is none without the file: older campaigns have no
     such, nor those that ended before. UsageError for another version than the `known` one."""
     if part and not file.is_file():
@@ -292,10 +322,14 @@ def read_json(file: Path, noun: type[_Read], known: int = SCHEMA_VERSION, part: 
         version = content.get("schema_version", 1)
         if isinstance(version, int) and version != known:
             which: dict[str, Any] = {"file": file, "version": version, "known": known}
-            raise failure(UsageError, "newer file" if version > known else "older file", **which)
+            raise failure(
+                UsageError, "newer file" if version > known else "older file", **which
+            )
         for load in (*content.get("workloads", ()), content.get("workload")):
             _with_its_load(load)
-        return cast(_Read, _form(noun).validate_python(content[part] if part else content))
+        return cast(
+            _Read, _form(noun).validate_python(content[part] if part else content)
+        )
 
 
 def _with_its_load(workload: Any) -> None:
@@ -314,7 +348,13 @@ def _with_its_load(workload: Any) -> None:
 @contextlib.contextmanager
 def _in_form(file: Path, *also: type[Exception]) -> Iterator[None]:
     """CutError if the block, which reads `file`, finds it in another form, or fails with `also`."""
-    wrong: tuple[type[Exception], ...] = (ValueError, KeyError, TypeError, AttributeError, *also)
+    wrong: tuple[type[Exception], ...] = (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        *also,
+    )
     try:
         yield
     except wrong as error:

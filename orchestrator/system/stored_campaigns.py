@@ -23,7 +23,11 @@ def folders(results: Path) -> tuple[Path, ...]:
     """The folders of all campaigns, the newest first; also those that are broken: with a time in
     their name but no plan. Links such as `latest` are left out."""
     every = (path for path in results.glob("*/") if not path.is_symlink())
-    campaigns = [p for p in every if (p / "plan.json").is_file() or from_stamp(p.name) is not None]
+    campaigns = [
+        p
+        for p in every
+        if (p / "plan.json").is_file() or from_stamp(p.name) is not None
+    ]
     return tuple(sorted(campaigns, key=lambda folder: folder.name, reverse=True))
 
 
@@ -39,7 +43,9 @@ def entry(folder: Path, baselines: Mapping[str, str]) -> campaign_list.Entry:
     except TierbenchError as error:
         return campaign_list.Entry(folder.name, stamp_s, fault=error.what)
     except Exception as error:  # whatever is in a folder: the others are still listed
-        return campaign_list.Entry(folder.name, stamp_s, fault=f"{type(error).__name__}: {error}")
+        return campaign_list.Entry(
+            folder.name, stamp_s, fault=f"{type(error).__name__}: {error}"
+        )
 
 
 def resolve(results: Path, text: str) -> Path:
@@ -104,5 +110,8 @@ def remove_baseline(results: Path, name: str) -> None:
 
 
 def _write(results: Path, names: Mapping[str, str]) -> None:
-    content = {"schema_version": _SCHEMA_VERSION, "baselines": dict(sorted(names.items()))}
+    content = {
+        "schema_version": _SCHEMA_VERSION,
+        "baselines": dict(sorted(names.items())),
+    }
     files.write_json(results / _BASELINES, content)

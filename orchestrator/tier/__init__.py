@@ -57,7 +57,10 @@ class Limits:
 
     def plus(self, other: Limits) -> Limits:
         """The base limits of both disks together; not limited where either is not."""
-        pairs = ((self.total_iops, other.total_iops), (self.bytes_per_s, other.bytes_per_s))
+        pairs = (
+            (self.total_iops, other.total_iops),
+            (self.bytes_per_s, other.bytes_per_s),
+        )
         iops, rate = (None if a is None or b is None else a + b for a, b in pairs)
         return Limits(iops, rate, io_unit_bytes=self.io_unit_bytes)
 
@@ -81,7 +84,9 @@ class Limits:
         )
 
 
-Quantiles = tuple[tuple[float, float], ...]  # (probability, s), from 0 to 1; straight between
+Quantiles = tuple[
+    tuple[float, float], ...
+]  # (probability, s), from 0 to 1; straight between
 
 
 @dataclass(frozen=True)
@@ -110,8 +115,12 @@ class Latencies:
 
     read_s: float | None = None
     write_s: float | None = None
-    assumed: tuple[str, ...] = ()  # directions ("read", "write") of which nobody promises one
-    model: LatencyModel | None = None  # what they are drawn from, its medians above; None: constant
+    assumed: tuple[
+        str, ...
+    ] = ()  # directions ("read", "write") of which nobody promises one
+    model: LatencyModel | None = (
+        None  # what they are drawn from, its medians above; None: constant
+    )
 
 
 @dataclass(frozen=True)
@@ -133,7 +142,9 @@ class Origin:
     source: str = ""
     as_of: str = ""
     notes: str = ""
-    vm_caps: tuple[str, ...] = ()  # a sentence for each limit that the machine sets, not the disk
+    vm_caps: tuple[
+        str, ...
+    ] = ()  # a sentence for each limit that the machine sets, not the disk
 
 
 @dataclass(frozen=True)
@@ -163,7 +174,9 @@ class Tier:
         from pydantic_core import core_schema
 
         inner = handler.resolve_ref_schema(handler(source))
-        ref = inner.pop("ref", None)  # else a second tier beside the first would be read as it is
+        ref = inner.pop(
+            "ref", None
+        )  # else a second tier beside the first would be read as it is
         return core_schema.no_info_before_validator_function(_of_layout, inner, ref=ref)
 
 
@@ -207,7 +220,11 @@ def in_layout(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     more = {"wal": content["wal"]} if content["wal"] else {}
     more |= {"count": content["count"]} if content["count"] > 1 else {}
     more |= {"shared": content["shared"]} if content["shared"] else {}
-    return {**flat, "like": None if flat["like"] == flat["enforcement"] else flat["like"], **more}
+    return {
+        **flat,
+        "like": None if flat["like"] == flat["enforcement"] else flat["like"],
+        **more,
+    }
 
 
 def _of_layout(content: Any) -> Any:
@@ -242,7 +259,11 @@ class GateCheck:
 
     @property
     def passed(self) -> bool:
-        return self.verdict not in ("slow", "faster than declared (cache or burst)", "failed")
+        return self.verdict not in (
+            "slow",
+            "faster than declared (cache or burst)",
+            "failed",
+        )
 
 
 @dataclass(frozen=True)

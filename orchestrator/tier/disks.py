@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args
 
-DiskKind = Literal["emulated", "cgroup", "mounted", "storage-class", "existing", "none", "dry"]
+DiskKind = Literal[
+    "emulated", "cgroup", "mounted", "storage-class", "existing", "none", "dry"
+]
 
 
 # `reflink` is read of campaigns of earlier releases.
@@ -95,7 +97,9 @@ class Emulated(Disk):
 
     kind: Literal["emulated"] = "emulated"
     enforcement: str = "emulated"
-    burst_time_scale: float = 1.0  # by which the provider's minutes of burst are divided
+    burst_time_scale: float = (
+        1.0  # by which the provider's minutes of burst are divided
+    )
     in_memory: bool = False  # its file is in the memory of the machine that serves it
 
 
@@ -168,5 +172,9 @@ class NoDisk(Disk):
     has_gate: ClassVar[bool] = False
 
 
-AnyDisk = Emulated | Cgroup | RealDisks | ClassVolumes | OthersDisks | Unlimited | NoDisk
-DISKS: Mapping[DiskKind, type[AnyDisk]] = {kind.kind: kind for kind in get_args(AnyDisk)}
+AnyDisk = (
+    Emulated | Cgroup | RealDisks | ClassVolumes | OthersDisks | Unlimited | NoDisk
+)
+DISKS: Mapping[DiskKind, type[AnyDisk]] = {
+    kind.kind: kind for kind in get_args(AnyDisk)
+}

@@ -8,5 +8,14 @@ from orchestrator.tier_catalog.choosing import Chosen, choose, names_a_row, own
 from orchestrator.tier_catalog.effective import bound, effective, striped
 from orchestrator.tier_catalog.prices import with_prices
 
-__all__ = ["Catalog", "Chosen", "bound", "choose", "effective", "names_a_row", "own", "read"]
+__all__ = [
+    "Catalog",
+    "Chosen",
+    "bound",
+    "choose",
+    "effective",
+    "names_a_row",
+    "own",
+    "read",
+]
 __all__ += ["striped", "tiers", "vms", "with_prices"]

@@ -15,11 +15,24 @@ REGION = "us-east-1"
 SOURCE = f"AWS Price List of AmazonEC2 ({URL})"
 _METERS = shipped(__package__, "meters.yaml")["aws"]
 _LINUX = _METERS["linux"]
-_OF_DISKS, _OF_MACHINES = "EBS", "BoxUsage"  # ends of usage types before `:`, after the region
-_COLUMNS = {"TermType", "Location Type", "Currency", "Unit", "PricePerUnit", "usageType", *_LINUX}
+_OF_DISKS, _OF_MACHINES = (
+    "EBS",
+    "BoxUsage",
+)  # ends of usage types before `:`, after the region
+_COLUMNS = {
+    "TermType",
+    "Location Type",
+    "Currency",
+    "Unit",
+    "PricePerUnit",
+    "usageType",
+    *_LINUX,
+}
 
 
-def components(lines: Iterable[str], currency: str, catalog: Catalog) -> dict[str, dict[str, Any]]:
+def components(
+    lines: Iterable[str], currency: str, catalog: Catalog
+) -> dict[str, dict[str, Any]]:
     """Prices by catalog row, where all parts are there. ValueError without the columns read."""
     machines = catalog.vms_of("aws")
     prices = _prices(lines, currency, machines)
@@ -29,7 +42,11 @@ def components(lines: Iterable[str], currency: str, catalog: Catalog) -> dict[st
     for name, usage in _METERS["types"].items():
         parts: dict[str, Any] = {"per_gib": prices.get(f"VolumeUsage.{usage}")}
         if rule := catalog.types[f"aws/{name}"].provisioned:
-            free = {usage: rule.iops.included or 0} if name != "io2" else _METERS["io2_steps"]
+            free = (
+                {usage: rule.iops.included or 0}
+                if name != "io2"
+                else _METERS["io2_steps"]
+            )
             parts["per_iops"] = _steps(prices, "VolumeP-IOPS", free)
             if included := rule.throughput.included:
                 steps = _steps(prices, "VolumeP-Throughput", {usage: included})
@@ -49,18 +66,27 @@ def _steps(
     return [{"above": start, "price": prices[key]} for key, start in keys.items()]
 
 
-def _prices(lines: Iterable[str], currency: str, machines: Collection[str]) -> dict[str, float]:
+def _prices(
+    lines: Iterable[str], currency: str, machines: Collection[str]
+) -> dict[str, float]:
     """`VolumeUsage.gp2` or `m5.large`, usage types without region and kind → price of a unit, in
     the catalog's units. One that is given two prices is left out."""
     prices: dict[str, set[float]] = {}
     for row in _rows(lines, machines):
         own = row["TermType"] == "OnDemand" and row["Location Type"] == "AWS Region"
         unit, price = _METERS["units"].get(row["Unit"]), float(row["PricePerUnit"] or 0)
-        meant = row["Product Family"] in _METERS["families"] or _LINUX.items() <= row.items()
+        meant = (
+            row["Product Family"] in _METERS["families"]
+            or _LINUX.items() <= row.items()
+        )
         if own and meant and row["Currency"] == currency and unit and price:
             usage = row["usageType"].rpartition(":")[2]
             prices.setdefault(usage, set()).add(round(price / unit, 10))
-    return {usage: of_usage.pop() for usage, of_usage in prices.items() if len(of_usage) == 1}
+    return {
+        usage: of_usage.pop()
+        for usage, of_usage in prices.items()
+        if len(of_usage) == 1
+    }
 
 
 def _rows(lines: Iterable[str], machines: Collection[str]) -> Iterator[dict[str, str]]:
@@ -74,5 +100,7 @@ def _rows(lines: Iterable[str], machines: Collection[str]) -> Iterator[dict[str,
         if len(row) != len(columns):
             continue
         kind, _, what = row[usage].rpartition(":")
-        if kind.endswith(_OF_DISKS) or (kind.endswith(_OF_MACHINES) and what in machines):
+        if kind.endswith(_OF_DISKS) or (
+            kind.endswith(_OF_MACHINES) and what in machines
+        ):
             yield dict(zip(columns, row, strict=True))

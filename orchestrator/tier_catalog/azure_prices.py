@@ -25,7 +25,9 @@ Components = dict[str, Any]
 def questions(region: str, currency: str, catalog: Catalog) -> Iterator[dict[str, str]]:
     """The parameters of one request for each kind of disk, and for each virtual machine."""
     disks = (*_OF_SIZES.values(), *(product for product, _ in _PROVISIONED.values()))
-    wanted = [f"serviceName eq 'Storage' and productName eq '{product}'" for product in disks]
+    wanted = [
+        f"serviceName eq 'Storage' and productName eq '{product}'" for product in disks
+    ]
     wanted += [
         f"serviceName eq 'Virtual Machines' and armSkuName eq '{name}'"
         for name in catalog.vms_of("azure")
@@ -44,12 +46,17 @@ def components(items: Iterable[Item], catalog: Catalog) -> dict[str, Components]
             if disk := meters.get((product, f"{size} LRS Disk", "1/Month")):
                 name = f"{provider_of(full)}/{size}"
                 of_rows[name] = {"per_disk": disk[0.0]}
-                if full in _METERS["bills_operations"]:  # null where their price is not told
+                if (
+                    full in _METERS["bills_operations"]
+                ):  # null where their price is not told
                     price = meters.get((product, f"{size} LRS Disk Operations", "10K"))
                     of_rows[name]["per_10k_operations"] = price[0.0] if price else None
     for full, (product, sku) in _PROVISIONED.items():
         kinds = _METERS["of_provisioned"].items()
-        parts = {name: meters.get((product, f"{sku} {of}", unit)) for name, (of, unit) in kinds}
+        parts = {
+            name: meters.get((product, f"{sku} {of}", unit))
+            for name, (of, unit) in kinds
+        }
         if all(parts.values()):
             of_rows[full] = _provisioned(parts)
     for size in catalog.vms_of("azure"):
@@ -73,10 +80,16 @@ def _meters(items: Iterable[Item]) -> dict[tuple[str, str, str], Steps]:
     """The newest price of each step of each meter that is paid as used."""
     used = [item for item in items if item.get("type") == "Consumption"]
     meters: dict[tuple[str, str, str], Steps] = {}
-    for item in sorted(used, key=lambda item: str(item["effectiveStartDate"]), reverse=True):
-        product, meter, unit = (item[key] for key in ("productName", "meterName", "unitOfMeasure"))
+    for item in sorted(
+        used, key=lambda item: str(item["effectiveStartDate"]), reverse=True
+    ):
+        product, meter, unit = (
+            item[key] for key in ("productName", "meterName", "unitOfMeasure")
+        )
         steps = meters.setdefault((str(product), str(meter), str(unit)), {})
-        steps.setdefault(float(item.get("tierMinimumUnits") or 0.0), float(item["retailPrice"]))
+        steps.setdefault(
+            float(item.get("tierMinimumUnits") or 0.0), float(item["retailPrice"])
+        )
     return {meter: dict(sorted(steps.items())) for meter, steps in meters.items()}
 
 
@@ -88,5 +101,7 @@ def _provisioned(parts: Mapping[str, Steps | None]) -> Components:
         if name == "per_gib":
             priced[name] = monthly[0.0]
         else:
-            priced[name] = [{"above": a, "price": p} for a, p in monthly.items() if a or p]
+            priced[name] = [
+                {"above": a, "price": p} for a, p in monthly.items() if a or p
+            ]
     return {**priced, "unit": "MB/s"}

@@ -19,7 +19,9 @@ STEPS = (1, 4, 16)  # times the least IOPS and throughput, or the size needed
 COUNTS = (1, 2, 4)  # of a node's disks, striped, where smaller ones are sold
 _COUNTED = {count: {"count": count} if count > 1 else {} for count in COUNTS}
 _IOPS_STEP = 100  # to which a need is rounded
-IO_BYTES = 256 * 2**10  # that count as one I/O where IOPS are provisioned and a unit is documented
+IO_BYTES = (
+    256 * 2**10
+)  # that count as one I/O where IOPS are provisioned and a unit is documented
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,11 @@ class Purchase:
 
 
 def purchases(
-    catalog: Catalog, size_bytes: int, needs: Sequence[float], region: str | None, vm: str | None
+    catalog: Catalog,
+    size_bytes: int,
+    needs: Sequence[float],
+    region: str | None,
+    vm: str | None,
 ) -> list[Purchase]:
     """From cheap to dear, those of unknown price last. needs: IOPS and bytes/s; vm: a VM size: only
     disks of its provider. UsageError for one, or a region, that the catalog does not have."""
@@ -60,20 +66,30 @@ def purchases(
             chosen = choose(catalog, disk, text(keys))
             tier = striped(replace(chosen, tier=replace(chosen.tier, count=count)))
             passed = through(vm_size, full, count) if vm_size else Limits()
-            lacks = "" if tier.limits.iops and tier.limits.bytes_per_s else "limits not known"
+            lacks = (
+                ""
+                if tier.limits.iops and tier.limits.bytes_per_s
+                else "limits not known"
+            )
             if vm_size and passed == Limits():
                 lacks = f"what {vm} lets through to it is not known"
-            bought.append(Purchase(keys | placed, tier, passed, kind.io_unit_bytes, lacks))
+            bought.append(
+                Purchase(keys | placed, tier, passed, kind.io_unit_bytes, lacks)
+            )
     if region and not any(each.tier.price for each in bought):
         every = purchases(catalog, size_bytes, needs, None, vm)
         known = sorted({each.tier.price.region for each in every if each.tier.price})
         raise failure(UsageError, "no such region", region=region, known=known)
-    return sorted(bought, key=lambda each: getattr(each.tier.price, "monthly", math.inf))
+    return sorted(
+        bought, key=lambda each: getattr(each.tier.price, "monthly", math.inf)
+    )
 
 
 def text(keys: Mapping[str, Any]) -> str:
     """As an option names it: `azure/premium-v2:size=64GiB,iops=4200,throughput=125MB/s`."""
-    given = [f"{key}={value}" for key, value in keys.items() if key not in ("type", "region")]
+    given = [
+        f"{key}={value}" for key, value in keys.items() if key not in ("type", "region")
+    ]
     return ":".join(filter(None, [keys["type"], ",".join(given)]))
 
 
@@ -83,7 +99,11 @@ def points(
     """The `tier` of profiles: each size that holds the data, alone or as several disks; of other
     types STEPS, several where IOPS are included, and the least that they sell of what is needed."""
     for row in tiers(catalog):
-        least, rule, own = row.size_bytes[0] or 0, row.kind.provisioned, {"type": row.name}
+        least, rule, own = (
+            row.size_bytes[0] or 0,
+            row.kind.provisioned,
+            {"type": row.name},
+        )
         gib = math.ceil(max(needed_bytes, least) / GIB)
         if row.kind.sizes:
             counts = COUNTS if least <= STEPS[-1] * needed_bytes else COUNTS[:1]
@@ -91,7 +111,9 @@ def points(
         elif rule is None:
             yield from (own | {"size": f"{step * gib}GiB"} for step in STEPS)
         else:
-            yield from (own | keys for keys in _provisioned(rule, needed_bytes, least, needs))
+            yield from (
+                own | keys for keys in _provisioned(rule, needed_bytes, least, needs)
+            )
 
 
 def _provisioned(
@@ -100,7 +122,9 @@ def _provisioned(
     """Throughput comes with the IOPS that it takes, and IOPS with the size."""
     sold, given, bought = rule.iops, rule.throughput, list[dict[str, Any]]()
     first = sold.included or sold.min, given.included or given.min or 0
-    wanted: list[tuple[int, float, float]] = [(1, s * first[0], s * first[1]) for s in STEPS]
+    wanted: list[tuple[int, float, float]] = [
+        (1, s * first[0], s * first[1]) for s in STEPS
+    ]
     wanted += [(count, *first) for count in COUNTS[1:] if sold.included]
     if needs:
         least = max(needs[0], needs[1] / IO_BYTES if given.follows else 0.0)
@@ -110,7 +134,9 @@ def _provisioned(
     for count, iops, rate in wanted:
         gib = math.ceil(max(needed_bytes / count, least_bytes) / GIB)
         rate = min(given.max, max(given.min or 0, rate))
-        iops = max(iops, (sold.min_per_gib or 0) * gib, rate / (given.max_per_iops or math.inf))
+        iops = max(
+            iops, (sold.min_per_gib or 0) * gib, rate / (given.max_per_iops or math.inf)
+        )
         size = max(gib, math.ceil(iops / (sold.max_per_gib or math.inf)))
         keys = {"size": f"{size}GiB", **_COUNTED[count], "iops": math.ceil(iops)}
         keys |= {} if given.follows else {"throughput": f"{rate:g}{given.unit}"}

@@ -6,7 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from orchestrator.errors import Mistake, UsageError
-from orchestrator.keys.strict_yaml import collecting, parse, raise_all, refused, unknown, validate
+from orchestrator.keys.strict_yaml import (
+    collecting,
+    parse,
+    raise_all,
+    refused,
+    unknown,
+    validate,
+)
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog import rows
@@ -46,10 +53,14 @@ class Catalog:
 
     def vms_of(self, provider: str) -> tuple[str, ...]:
         """Names of its VM sizes, without the provider's."""
-        return tuple(n.partition("/")[2] for n in self.vms if provider_of(n) == provider)
+        return tuple(
+            n.partition("/")[2] for n in self.vms if provider_of(n) == provider
+        )
 
     def _sizes(self, full: str) -> tuple[str, ...]:
-        return tuple(f"{provider_of(full)}/{size}" for size in self.types[full].sizes or {})
+        return tuple(
+            f"{provider_of(full)}/{size}" for size in self.types[full].sizes or {}
+        )
 
 
 def provider_of(full_name: str) -> str:
@@ -69,8 +80,14 @@ def read(texts: Mapping[str, str]) -> Catalog:
     mistakes.extend(_named_twice(files))
     raise_all(mistakes)
     return Catalog(
-        types={f"{f.provider}/{k}": kind for f in files.values() for k, kind in f.types.items()},
-        vms={f"{f.provider}/{k}": vm for f in files.values() for k, vm in f.vms.items()},
+        types={
+            f"{f.provider}/{k}": kind
+            for f in files.values()
+            for k, kind in f.types.items()
+        },
+        vms={
+            f"{f.provider}/{k}": vm for f in files.values() for k, vm in f.vms.items()
+        },
     )
 
 
@@ -147,7 +164,8 @@ def tiers(
         and _reaches(row.most.bytes_per_s, min_bytes_per_s)
         and (
             max_latency_s is None
-            or ((row.kind.latency and row.kind.latency.below_s) or math.inf) <= max_latency_s
+            or ((row.kind.latency and row.kind.latency.below_s) or math.inf)
+            <= max_latency_s
         )
         and burst in (None, row.burst is not None)
         and text.lower() in f"{row.name} {row.title}".lower()
@@ -155,13 +173,18 @@ def tiers(
 
 
 def vms(
-    catalog: Catalog, provider: str | None = None, min_iops: int | None = None, text: str = ""
+    catalog: Catalog,
+    provider: str | None = None,
+    min_iops: int | None = None,
+    text: str = "",
 ) -> tuple[VmRow, ...]:
     """VM sizes that meet every filter given, each with as many disks as it takes."""
     return tuple(
         VmRow(name, disk_type, vm, limits, next(iter(vm.prices), None))
         for name, vm in catalog.vms.items()
-        for disk_type, caps in ([(None, vm.uncached)] if vm.uncached else vm.by_type.items())
+        for disk_type, caps in (
+            [(None, vm.uncached)] if vm.uncached else vm.by_type.items()
+        )
         for limits in [caps.limits(vm.max_disks)]
         if provider in (None, provider_of(name))
         and _reaches(limits.total_iops, min_iops)
@@ -194,7 +217,10 @@ def _bounds(full: str, kind: DiskType, catalog: Catalog) -> tuple[Span, Limits, 
     assert rule is not None  # a type has one of the three forms
     span = (rule.size.min_bytes, rule.size.max_bytes) if rule.size else (None, None)
     if isinstance(rule, rows.Provisioned):
-        ends = (rule.iops.min, rule.throughput.min), (rule.iops.max, rule.throughput.max)
+        ends = (
+            (rule.iops.min, rule.throughput.min),
+            (rule.iops.max, rule.throughput.max),
+        )
         least, most = (limits_of.provisioned(rule, *end) for end in ends)
     elif isinstance(rule, rows.LinearRule):
         base = limits_of.linear(rule, 0)
@@ -202,7 +228,9 @@ def _bounds(full: str, kind: DiskType, catalog: Catalog) -> tuple[Span, Limits, 
         most = _most(full, rule, catalog)
     else:
         sizes = rule.size.min_bytes, rule.size.max_bytes
-        least, most = (limits_of.by_size(kind, limits_of.whole_gib(size)) for size in sizes)
+        least, most = (
+            limits_of.by_size(kind, limits_of.whole_gib(size)) for size in sizes
+        )
     return span, least, most
 
 
@@ -211,5 +239,9 @@ def _most(full: str, rule: rows.LinearRule, catalog: Catalog) -> Limits:
     name = full.partition("/")[2]
     caps = [vm.by_type[name] for vm in catalog.vms.values() if name in vm.by_type]
     rates = [cap.bytes_per_s for cap in caps if cap.bytes_per_s is not None]
-    iops = [cap.iops for cap in caps if cap.iops] if rule.iops.max is None else [rule.iops.max]
+    iops = (
+        [cap.iops for cap in caps if cap.iops]
+        if rule.iops.max is None
+        else [rule.iops.max]
+    )
     return Limits(max(map(round, iops), default=None), max(rates, default=None))

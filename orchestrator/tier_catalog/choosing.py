@@ -22,14 +22,20 @@ from orchestrator.tier_catalog.catalog import Catalog, provider_of
 from orchestrator.tier_catalog.limits import Refusal
 from orchestrator.tier_catalog.rows import GIB, DiskType, PriceRow, Seconds, SizeRow
 
-_MAX_EMULATED_IO_UNIT = 2**20  # what the emulated device takes; larger I/Os do not reach it
+_MAX_EMULATED_IO_UNIT = (
+    2**20
+)  # what the emulated device takes; larger I/Os do not reach it
 _Size = Annotated[int, BeforeValidator(units.parse_size), Field(gt=0)]
 
 
 def _burst_word(value: object) -> object:
     """`off`, `on-demand`, or how full the bucket is."""
     bare_off = value is False  # as YAML reads it
-    return value if value is None else bucket_pct("off" if bare_off else value, "off", "on-demand")
+    return (
+        value
+        if value is None
+        else bucket_pct("off" if bare_off else value, "off", "on-demand")
+    )
 
 
 class Reference(AnyTierYaml):
@@ -87,7 +93,9 @@ def choose(
         size_name = limits_of.next_size(kind, size_bytes)
         size_bytes = None
         if size_name is None:
-            raise refused([errors.Mistake(f"{where}.size", f"no size of {full} is that large")])
+            raise refused(
+                [errors.Mistake(f"{where}.size", f"no size of {full} is that large")]
+            )
     size = (kind.sizes or {}).get(size_name or "")
     keys, way = given if isinstance(given, dict) else {}, asked.enforcement
     mistakes = list(tier_keys.mistakes(keys, way.kind, way.name))
@@ -102,7 +110,9 @@ def choose(
     return _chosen(asked, full, kind, size_name, name, title)
 
 
-def _conflicts(asked: Reference, kind: DiskType, size: SizeRow | None) -> Iterator[Refusal]:
+def _conflicts(
+    asked: Reference, kind: DiskType, size: SizeRow | None
+) -> Iterator[Refusal]:
     """Collects what was asked for and the row does not offer: a burst, emulation, an option."""
     model = _burst_model(asked, kind, size)
     if asked.burst == "on-demand" and model != "on-demand":
@@ -112,15 +122,24 @@ def _conflicts(asked: Reference, kind: DiskType, size: SizeRow | None) -> Iterat
     if asked.performance_plus and not (size and size.performance_plus):
         yield "performance_plus", f"{asked.type} does not offer it"
     if asked.performance_plus and asked.burst not in (None, "off"):
-        yield "performance_plus", "its limits together with burst are not in the catalog"
+        yield (
+            "performance_plus",
+            "its limits together with burst are not in the catalog",
+        )
     if asked.enforcement.kind == "emulated" and not kind.emulate:
         what = "cannot be emulated: use `enforcement: mounted` with `disks`"
         yield "enforcement", f"{asked.type} {what}"
     if asked.enforcement.kind == "mounted" and not asked.on_real_disks:
-        yield "disks", "is missing (or one `path`): the directories where the disks are mounted"
+        yield (
+            "disks",
+            "is missing (or one `path`): the directories where the disks are mounted",
+        )
     unmade = not (kind.volume_type or asked.storage_class)
     if asked.enforcement.kind == "storage-class" and unmade:
-        yield "storage_class", f"is missing: no Kubernetes driver makes volumes of {asked.type}"
+        yield (
+            "storage_class",
+            f"is missing: no Kubernetes driver makes volumes of {asked.type}",
+        )
     rows, operations = _price_rows(kind, size), asked.operations_per_month
     yield from prices.conflicts(rows, bool(asked.price), asked.region, operations)
 
@@ -137,7 +156,12 @@ def _burst_model(asked: Reference, kind: DiskType, size: SizeRow | None) -> str 
 
 
 def _chosen(
-    asked: Reference, full: str, kind: DiskType, size_name: str | None, name: str, title: str
+    asked: Reference,
+    full: str,
+    kind: DiskType,
+    size_name: str | None,
+    name: str,
+    title: str,
 ) -> Chosen:
     size = (kind.sizes or {}).get(size_name or "")
     size_bytes, limits = _bought(asked, kind, size)
@@ -160,7 +184,9 @@ def _chosen(
         latency=Latencies(
             asked.read_latency_s or (latency.read_s if latency else None),
             asked.write_latency_s or (latency.write_s if latency else None),
-            assumed=tuple(way for way, given_s in given if not given_s),  # none is promised
+            assumed=tuple(
+                way for way, given_s in given if not given_s
+            ),  # none is promised
         ),
         price=price,
         count=asked.count,
@@ -171,7 +197,12 @@ def _chosen(
 
 
 def _storage_class(
-    asked: Reference, full: str, kind: DiskType, name: str, size_bytes: int | None, limits: Limits
+    asked: Reference,
+    full: str,
+    kind: DiskType,
+    name: str,
+    size_bytes: int | None,
+    limits: Limits,
 ) -> ClassWanted | None:
     """The class of the tier's volumes: the one that it names, or one made from the row."""
     if asked.enforcement.kind != "storage-class":
@@ -183,13 +214,17 @@ def _storage_class(
     return storage_classes.of(name, full, kind, size_bytes or 0, limits, options)
 
 
-def _bought(asked: Reference, kind: DiskType, size: SizeRow | None) -> tuple[int | None, Limits]:
+def _bought(
+    asked: Reference, kind: DiskType, size: SizeRow | None
+) -> tuple[int | None, Limits]:
     """Capacity and limits as bought; the parameters have been checked."""
     if size:
         limits = size.limits
         if asked.performance_plus and size.performance_plus:
             plus = size.performance_plus
-            limits = replace(limits, iops=plus.iops, bytes_per_s=plus.bytes_per_s, burst=None)
+            limits = replace(
+                limits, iops=plus.iops, bytes_per_s=plus.bytes_per_s, burst=None
+            )
         if limits.burst and limits.burst.duration_s == math.inf:
             peak = limits.burst if asked.burst == "on-demand" else limits
             limits = Limits(peak.iops, peak.bytes_per_s)
@@ -200,14 +235,18 @@ def _bought(asked: Reference, kind: DiskType, size: SizeRow | None) -> tuple[int
     rule = kind.provisioned
     iops = asked.iops or rule.iops.included or 0
     limits = limits_of.provisioned(rule, iops, rule.throughput.included or 0)
-    return gib * GIB, replace(limits, bytes_per_s=asked.throughput or limits.bytes_per_s)
+    return gib * GIB, replace(
+        limits, bytes_per_s=asked.throughput or limits.bytes_per_s
+    )
 
 
 def _burst(asked: Reference, limits: Limits) -> Burst | None:
     burst = limits.burst
     if burst is None or burst.duration_s == math.inf:
         return None
-    return replace(burst, start_pct=asked.burst if isinstance(asked.burst, float) else 0.0)
+    return replace(
+        burst, start_pct=asked.burst if isinstance(asked.burst, float) else 0.0
+    )
 
 
 def _price_rows(kind: DiskType, size: SizeRow | None) -> tuple[PriceRow, ...]:
@@ -230,13 +269,20 @@ def _price(
         of = f" for {asked.region}" if asked.region else ""
         return None, f"No price{of} in the catalog."
     gib = limits_of.whole_gib((size.size_bytes if size else asked.size_bytes) or 0)
-    amount = prices.monthly(row, gib, limits.iops, limits.bytes_per_s, asked.operations_per_month)
+    amount = prices.monthly(
+        row, gib, limits.iops, limits.bytes_per_s, asked.operations_per_month
+    )
     if amount is None:
-        return None, f"No price: of {prices.describe(row)} not every component is known."
+        return (
+            None,
+            f"No price: of {prices.describe(row)} not every component is known.",
+        )
     return prices.stated(row, amount), ""
 
 
-def _title(kind: DiskType, size_name: str | None, asked: Reference, limits: Limits) -> str:
+def _title(
+    kind: DiskType, size_name: str | None, asked: Reference, limits: Limits
+) -> str:
     if size_name:
         extra = " with on-demand burst" if asked.burst == "on-demand" else ""
         extra += " with performance plus" if asked.performance_plus else ""
@@ -249,7 +295,11 @@ def _title(kind: DiskType, size_name: str | None, asked: Reference, limits: Limi
 
 
 def _notes(
-    asked: Reference, kind: DiskType, size: SizeRow | None, limits: Limits, no_price: str
+    asked: Reference,
+    kind: DiskType,
+    size: SizeRow | None,
+    limits: Limits,
+    no_price: str,
 ) -> Iterator[str]:
     if kind.latency:
         yield f"Documented latency: {kind.latency.documented}."
@@ -258,4 +308,6 @@ def _notes(
         yield "The latency emulated is our assumption."
     if limits.write_iops and limits.write_iops != limits.iops:
         yield f"Reads {limits.iops or 0:,} and writes {limits.write_iops:,} IOPS; one total here."
-    yield from (note for note in (kind.notes, size.notes if size else "", no_price) if note)
+    yield from (
+        note for note in (kind.notes, size.notes if size else "", no_price) if note
+    )

@@ -54,8 +54,15 @@ class Effective:
             ("burst throughput", self.burst_bytes_per_s),
         ):
             if cap.binds == "vm" and cap.disks is not None and cap.vm is not None:
-                show = units.format_bytes_per_s if "throughput" in what else units.format_number
-                through, could = show(cap.vm), f"{show(cap.disks)} that the disks could give"
+                show = (
+                    units.format_bytes_per_s
+                    if "throughput" in what
+                    else units.format_number
+                )
+                through, could = (
+                    show(cap.vm),
+                    f"{show(cap.disks)} that the disks could give",
+                )
                 yield f"{what}: {self.vm} lets through {through} of the {could}"
 
 
@@ -65,8 +72,16 @@ def effective(
     """`disks` disks attached to one VM, without host cache: equal ones, or the last with the limits
     of `other`. Raises UsageError where the VM takes fewer disks."""
     if vm.max_disks is not None and disks > vm.max_disks:
-        raise refused([Mistake("cluster.vm", f"{vm_name} takes {vm.max_disks} disks, not {disks}")])
-    bought = together(chosen, disks - 1).plus(other) if other else together(chosen, disks)
+        raise refused(
+            [
+                Mistake(
+                    "cluster.vm", f"{vm_name} takes {vm.max_disks} disks, not {disks}"
+                )
+            ]
+        )
+    bought = (
+        together(chosen, disks - 1).plus(other) if other else together(chosen, disks)
+    )
     passed = through(vm, chosen.type, disks)
     iops = Cap(bought.total_iops, passed.total_iops)
     rate = Cap(bought.bytes_per_s, passed.bytes_per_s)
@@ -95,7 +110,9 @@ def striped(chosen: Chosen) -> Tier:
         tier,
         title=f"{count} × {tier.title}",
         limits=together(chosen, count) if shared else tier.limits.times(count),
-        price=replace(price, monthly=round(price.monthly * count, 2)) if price else None,
+        price=replace(price, monthly=round(price.monthly * count, 2))
+        if price
+        else None,
     )
 
 
@@ -114,7 +131,9 @@ def bound(tier: Tier, on_vm: Effective) -> Tier:
         values[name] = base.value if known else None
         if known and peak.value != base.value:
             peaks[name] = peak
-    durations = [peak.duration_s for peak in peaks.values() if peak.duration_s is not None]
+    durations = [
+        peak.duration_s for peak in peaks.values() if peak.duration_s is not None
+    ]
     burst = None
     if durations:
         start_pct = tier.limits.burst.start_pct if tier.limits.burst else 0.0
@@ -135,7 +154,9 @@ def through(vm: VmSize, disk_type: str | None, disks: int) -> Limits:
 
 def _burst(base: Cap, disks: Burst | None, vm: Burst | None, rate: str) -> Cap:
     """The lower of both peaks, held until the first bucket that it drains is empty."""
-    disk_peak, vm_peak = (getattr(burst, rate) if burst else None for burst in (disks, vm))
+    disk_peak, vm_peak = (
+        getattr(burst, rate) if burst else None for burst in (disks, vm)
+    )
     disk_value, vm_value = disk_peak or base.disks, vm_peak or base.vm
     value = lower(disk_value, vm_value)
     durations = [

@@ -40,7 +40,9 @@ def linear(rule: rows.LinearRule, gib: int) -> Limits:
     throughput = rule.throughput
     return Limits(
         iops=round(_on(rule.iops, gib)),
-        bytes_per_s=round(_on(throughput, gib) * UNIT_BYTES[rule.unit]) if throughput else None,
+        bytes_per_s=round(_on(throughput, gib) * UNIT_BYTES[rule.unit])
+        if throughput
+        else None,
         write_iops=round(_on(rule.write_iops, gib)) if rule.write_iops else None,
     )
 
@@ -92,7 +94,11 @@ def io1_bytes_per_s(iops: int) -> int:
 
 def max_throughput(rule: rows.ThroughputRule, iops: int) -> float:
     """The most throughput one may provision with these IOPS, in the rule's unit."""
-    return rule.max if rule.max_per_iops is None else min(rule.max, rule.max_per_iops * iops)
+    return (
+        rule.max
+        if rule.max_per_iops is None
+        else min(rule.max, rule.max_per_iops * iops)
+    )
 
 
 def bucket(base: float, peak: float, duration_s: float) -> float:
@@ -110,13 +116,19 @@ def next_size(kind: DiskType, size_bytes: int) -> str | None:
     return min(fitting)[1] if fitting else None
 
 
-def refusals(name: str, kind: DiskType, size_bytes: int | None, asked: Limits) -> Iterator[Refusal]:
+def refusals(
+    name: str, kind: DiskType, size_bytes: int | None, asked: Limits
+) -> Iterator[Refusal]:
     """What the type does not let one buy: a fixed size takes no parameters, limits that follow from
     the size take that alone, provisioned ones have rules. None, also in `asked`: not given."""
     if kind.provisioned:
         yield from _provisioned(name, kind, kind.provisioned, size_bytes, asked)
         return
-    why = f"{name} has fixed limits" if kind.sizes else f"the limits of {name} follow from its size"
+    why = (
+        f"{name} has fixed limits"
+        if kind.sizes
+        else f"the limits of {name} follow from its size"
+    )
     given = {"iops": asked.iops, "throughput": asked.bytes_per_s}
     for key, value in ({"size": size_bytes, **given} if kind.sizes else given).items():
         if value is not None:
@@ -143,13 +155,21 @@ def _size(
     name: str, kind: DiskType, span: rows.SizeRange | None, size_bytes: int | None
 ) -> Iterator[Refusal]:
     if size_bytes is None:
-        yield "size", f"is missing: say how large the {name} is: 1TiB, in a command size=1TiB"
+        yield (
+            "size",
+            f"is missing: say how large the {name} is: 1TiB, in a command size=1TiB",
+        )
     elif span and not span.min_bytes <= whole_gib(size_bytes) * GIB <= span.max_bytes:
-        low, high = units.format_bytes(span.min_bytes), units.format_bytes(span.max_bytes)
+        low, high = (
+            units.format_bytes(span.min_bytes),
+            units.format_bytes(span.max_bytes),
+        )
         yield "size", f"must be {low} to {high} for {name} ({kind.source})"
 
 
-def _iops(name: str, kind: DiskType, rule: rows.IopsRule, gib: int, iops: int) -> Iterator[Refusal]:
+def _iops(
+    name: str, kind: DiskType, rule: rows.IopsRule, gib: int, iops: int
+) -> Iterator[Refusal]:
     per_gib = math.inf if rule.max_per_gib is None else rule.max_per_gib
     low = max(rule.min, math.ceil((rule.min_per_gib or 0) * gib))
     high = rule.max
@@ -157,15 +177,27 @@ def _iops(name: str, kind: DiskType, rule: rows.IopsRule, gib: int, iops: int) -
         high = max(rule.min, math.floor(per_gib * gib))
     if iops > high:
         bound = high == rule.max or per_gib * gib < high
-        why = f"at most {high:,} IOPS" if bound else f"at most {per_gib:,g} IOPS per GiB"
+        why = (
+            f"at most {high:,} IOPS" if bound else f"at most {per_gib:,g} IOPS per GiB"
+        )
         so = "" if bound else f", so {high:,}"
-        yield "iops", f"{iops:,} is too many for {name} of {gib:,} GiB: {why}{so} ({kind.source})"
+        yield (
+            "iops",
+            f"{iops:,} is too many for {name} of {gib:,} GiB: {why}{so} ({kind.source})",
+        )
     if iops < low:
-        yield "iops", f"{iops:,} is below the {low:,} IOPS that {name} has at least ({kind.source})"
+        yield (
+            "iops",
+            f"{iops:,} is below the {low:,} IOPS that {name} has at least ({kind.source})",
+        )
 
 
 def _throughput(
-    name: str, kind: DiskType, rule: Provisioned, iops: int | None, bytes_per_s: int | None
+    name: str,
+    kind: DiskType,
+    rule: Provisioned,
+    iops: int | None,
+    bytes_per_s: int | None,
 ) -> Iterator[Refusal]:
     given = rule.throughput
     if given.follows:
@@ -179,7 +211,9 @@ def _throughput(
     asked, unit = bytes_per_s / UNIT_BYTES[given.unit], given.unit
     high = given.max if iops is None else max_throughput(given, iops)
     if asked > high:
-        ratio = "" if high == given.max else f"{given.max_per_iops:g} {unit} per IOPS, so "
+        ratio = (
+            "" if high == given.max else f"{given.max_per_iops:g} {unit} per IOPS, so "
+        )
         what = f"{asked:,.6g} {unit} is too much for {name}"
         yield "throughput", f"{what}: at most {ratio}{high:,g} {unit} ({kind.source})"
     if given.min is not None and asked < given.min:

@@ -59,9 +59,17 @@ def conflicts(
 ) -> Iterator[tuple[str, str]]:
     """Parameters of the price that would change nothing. `own`: the profile gives its own price."""
     if own and (region or operations is not None):
-        yield "price", "holds instead of the catalog's: leave out what chooses among those"
-    elif operations is not None and not any(row.per_10k_operations != 0 for row in rows):
-        yield "operations_per_month", "of this row none are billed, as far as the catalog knows"
+        yield (
+            "price",
+            "holds instead of the catalog's: leave out what chooses among those",
+        )
+    elif operations is not None and not any(
+        row.per_10k_operations != 0 for row in rows
+    ):
+        yield (
+            "operations_per_month",
+            "of this row none are billed, as far as the catalog knows",
+        )
 
 
 def pick(rows: Sequence[PriceRow], region: str | None) -> PriceRow | None:
@@ -72,7 +80,9 @@ def pick(rows: Sequence[PriceRow], region: str | None) -> PriceRow | None:
 def unlike(stated: Sequence[tier.Price]) -> str:
     """Explains why a comparison of prices may be off; an empty text if it is not: all are of one
     region, each with its date, or all without a date but from one and the same source."""
-    lists = {(p.currency, p.region, "" if read_on(p.as_of) else p.source) for p in stated}
+    lists = {
+        (p.currency, p.region, "" if read_on(p.as_of) else p.source) for p in stated
+    }
     placed = all(price.region not in UNPLACED for price in stated)
     if len(stated) < 2 or (len(lists) == 1 and placed):
         return ""
@@ -93,7 +103,9 @@ def read_on(as_of: str) -> date | None:
 
 def stated(row: PriceRow, amount: float) -> tier.Price:
     """The amount with where and when its components were read."""
-    return tier.Price(round(amount, 2), row.currency, row.region, row.date, row.source.text)
+    return tier.Price(
+        round(amount, 2), row.currency, row.region, row.date, row.source.text
+    )
 
 
 def describe(row: PriceRow) -> str:
@@ -147,14 +159,18 @@ def with_prices(catalog: Catalog, lists: Mapping[str, str]) -> Catalog:
     strict_yaml.raise_all(mistakes)
     types = {name: _priced(name, kind, of_rows) for name, kind in catalog.types.items()}
     vms = {
-        name: vm.model_copy(update={"prices": (of_rows[name],)}) if name in of_rows else vm
+        name: vm.model_copy(update={"prices": (of_rows[name],)})
+        if name in of_rows
+        else vm
         for name, vm in catalog.vms.items()
     }
     return replace(catalog, types=types, vms=vms) if of_rows else catalog
 
 
 def _read(where: str, text: str, catalog: Catalog) -> dict[str, PriceRow]:
-    given = strict_yaml.validate(PriceList, f"{where}: ", strict_yaml.parse(where, text))
+    given = strict_yaml.validate(
+        PriceList, f"{where}: ", strict_yaml.parse(where, text)
+    )
     source = {_CITED: {"text": given.source, "as_of": given.as_of}}
     common = {"currency": given.currency, "region": given.region, "source": _CITED}
     mistakes: list[errors.Mistake] = []
@@ -167,14 +183,18 @@ def _read(where: str, text: str, catalog: Catalog) -> dict[str, PriceRow]:
             if (name in catalog.vms) != ("per_hour" in components):
                 what = "`per_hour` is the price of a virtual machine, and the only one it has"
                 raise strict_yaml.refused([errors.Mistake(place, what)])
-            rows[name] = strict_yaml.validate(PriceRow, place, {**common, **components}, source)
+            rows[name] = strict_yaml.validate(
+                PriceRow, place, {**common, **components}, source
+            )
     strict_yaml.raise_all(mistakes)
     return rows
 
 
 def _priced(full: str, kind: DiskType, of_rows: Mapping[str, PriceRow]) -> DiskType:
     sizes = {
-        name: size.model_copy(update={"prices": (of_rows[row],)}) if row in of_rows else size
+        name: size.model_copy(update={"prices": (of_rows[row],)})
+        if row in of_rows
+        else size
         for name, size in (kind.sizes or {}).items()
         if (row := f"{provider_of(full)}/{name}")
     }
@@ -183,7 +203,11 @@ def _priced(full: str, kind: DiskType, of_rows: Mapping[str, PriceRow]) -> DiskT
 
 
 def format_list(
-    prices: Mapping[str, Mapping[str, Any]], currency: str, region: str, as_of: str, source: str
+    prices: Mapping[str, Mapping[str, Any]],
+    currency: str,
+    region: str,
+    as_of: str,
+    source: str,
 ) -> str:
     """The text of a list, which `with_prices` reads."""
     head = {"currency": currency, "region": region, "as_of": as_of, "source": source}

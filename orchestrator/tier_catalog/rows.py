@@ -9,9 +9,22 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
-from orchestrator.keys.schema import AsSeconds, AsText, Bytes, BytesPerS, Positive, RatesYaml
+from orchestrator.keys.schema import (
+    AsSeconds,
+    AsText,
+    Bytes,
+    BytesPerS,
+    Positive,
+    RatesYaml,
+)
 from orchestrator.keys.strict_yaml import Strict
 from orchestrator.tier import Burst, Limits, lower, times
 
@@ -43,7 +56,9 @@ def _cited(value: object, info: ValidationInfo) -> object:
         names = ", ".join(sorted(map(str, known))) or "none"
         raise ValueError(f"unknown source; `sources` has {names}")
     keys = known[value] if isinstance(known[value], Mapping) else {}
-    return Source.model_construct(text=str(keys.get("text")), as_of=str(keys.get("as_of")))
+    return Source.model_construct(
+        text=str(keys.get("text")), as_of=str(keys.get("as_of"))
+    )
 
 
 Cited = Annotated[Source, BeforeValidator(_cited)]
@@ -249,9 +264,13 @@ class DiskType(Strict):
     def _whole(self) -> Self:
         forms = (self.sizes, self.by_size, self.provisioned)
         if sum(form is not None for form in forms) != 1:
-            raise ValueError("a type has exactly one of `sizes`, `by_size` and `provisioned`")
+            raise ValueError(
+                "a type has exactly one of `sizes`, `by_size` and `provisioned`"
+            )
         if self.emulate and not (self.emulated_latency and self.unit_bytes):
-            raise ValueError("an emulated type needs `emulated_latency` and an I/O unit")
+            raise ValueError(
+                "an emulated type needs `emulated_latency` and an I/O unit"
+            )
         return self
 
     @property

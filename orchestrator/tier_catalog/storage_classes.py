@@ -20,7 +20,12 @@ ON_DEMAND_BURST, PERFORMANCE_PLUS = "enableBursting", "enablePerformancePlus"
 
 
 def of(
-    name: str, full: str, kind: DiskType, size_bytes: int, limits: Limits, options: Sequence[str]
+    name: str,
+    full: str,
+    kind: DiskType,
+    size_bytes: int,
+    limits: Limits,
+    options: Sequence[str],
 ) -> ClassWanted:
     """The class `name` of the catalog's type `full`, with `options` of Azure's driver. ValueError
     if no driver makes such disks. A claim must ask for the `size_bytes` that are bought: providers
@@ -35,7 +40,9 @@ def of(
         **dict.fromkeys(options, "true"),
         driver["file_system"]: FILE_SYSTEM,
     }
-    return ClassWanted(object_name(name), driver["name"], parameters, whole_gib_bytes(size_bytes))
+    return ClassWanted(
+        object_name(name), driver["name"], parameters, whole_gib_bytes(size_bytes)
+    )
 
 
 def _provisioned(

@@ -37,27 +37,45 @@ class CgroupTier(disk_server.OnFiles):
         own_images.need(world.root, "disk", world.platform)
         if not tier.limits.iops and not tier.limits.bytes_per_s:
             raise failure(UsageError, "no rate", tier=tier.name)
-        disk_server.need_kernel((("/dev/loop-control", "loop"),), of_nodes(world.platform))
-        versions = {machine.name: version(machine) for machine in world.platform.machines()}
+        disk_server.need_kernel(
+            (("/dev/loop-control", "loop"),), of_nodes(world.platform)
+        )
+        versions = {
+            machine.name: version(machine) for machine in world.platform.machines()
+        }
         if len(set(versions.values())) > 1:  # another machine would not limit the same
             told = ", ".join(f"{name}: {number}" for name, number in versions.items())
-            raise failure(UnavailableError, "unlike control groups", tier=tier, told=told)
+            raise failure(
+                UnavailableError, "unlike control groups", tier=tier, told=told
+            )
 
     def gate_identity(self, world: World) -> Mapping[str, Any]:
         image = own_images.tag(world.root, "disk")
-        return {"mechanism": self.name, "image": image, "version": version(world.machine)}
+        return {
+            "mechanism": self.name,
+            "image": image,
+            "version": version(world.machine),
+        }
 
-    def attached(self, tier: Tier, data: NodesData, world: World) -> AbstractContextManager[Disks]:
+    def attached(
+        self, tier: Tier, data: NodesData, world: World
+    ) -> AbstractContextManager[Disks]:
         return _on_files(tier, disk_files.of_run(data, world), world)
 
-    def gate_on(self, placement: str, tier: Tier, world: World, thorough: bool = False) -> Gate:
+    def gate_on(
+        self, placement: str, tier: Tier, world: World, thorough: bool = False
+    ) -> Gate:
         """Judges the rates only: what a control group does not hold is just measured."""
         with _on_files(tier, disk_files.of_gate(placement, world), world) as disks:
-            return truth_gate.take(as_held(tier), disks, world, thorough=thorough, quick=_QUICK)
+            return truth_gate.take(
+                as_held(tier), disks, world, thorough=thorough, quick=_QUICK
+            )
 
 
 @contextmanager
-def _on_files(tier: Tier, files: Sequence[disk_files.DiskFile], world: World) -> Iterator[Disks]:
+def _on_files(
+    tier: Tier, files: Sequence[disk_files.DiskFile], world: World
+) -> Iterator[Disks]:
     with disk_server.devices("raw", files, {}, world) as disks:
         for volume in disks.volumes:
             _bypass_cache(volume, world)
@@ -68,7 +86,10 @@ def _on_files(tier: Tier, files: Sequence[disk_files.DiskFile], world: World) ->
             "write_cache": "write through",
             "kernel": disks.facts["kernel"],
         }
-        volumes = (replace(volume, caps=(cap(tier, volume.device),)) for volume in disks.volumes)
+        volumes = (
+            replace(volume, caps=(cap(tier, volume.device),))
+            for volume in disks.volumes
+        )
         yield Disks(tuple(volumes), facts)
 
 
@@ -86,7 +107,11 @@ def described(machine: Machine) -> dict[str, Any]:
 def cap(tier: Tier, device: str) -> DeviceCap:
     """The tier's base limits, in full for reads and again for writes: no cap holds their total."""
     return DeviceCap(
-        device, tier.limits.iops, tier.limits.iops, tier.limits.bytes_per_s, tier.limits.bytes_per_s
+        device,
+        tier.limits.iops,
+        tier.limits.iops,
+        tier.limits.bytes_per_s,
+        tier.limits.bytes_per_s,
     )
 
 
@@ -102,12 +127,20 @@ def version(machine: Machine) -> int:
 
 def _bypass_cache(volume: Volume, world: World) -> None:
     """Direct I/O from the loop device to its file: the host's page cache is not the disk."""
-    server = world.platform.container((volume.server.container if volume.server else None) or "")
-    switched = server.exec(("losetup", "--direct-io=on", volume.device), timeout_s=_LOSETUP_S)
+    server = world.platform.container(
+        (volume.server.container if volume.server else None) or ""
+    )
+    switched = server.exec(
+        ("losetup", "--direct-io=on", volume.device), timeout_s=_LOSETUP_S
+    )
     state = f"/sys/block/{Path(volume.device).name}/loop/dio"
     machine = server.find_machine()
-    if switched.exit_code != 0 or (machine.exists(state) and machine.read(state).strip() != "1"):
+    if switched.exit_code != 0 or (
+        machine.exists(state) and machine.read(state).strip() != "1"
+    ):
         raise failure(RunError, "page cache", volume=volume, why=switched.err.strip())
     switched = server.exec(("device", "through", volume.device), timeout_s=_LOSETUP_S)
     if switched.exit_code != 0:
-        raise RunError(f"flushes of {volume.device} would count as writes: {switched.err.strip()}")
+        raise RunError(
+            f"flushes of {volume.device} would count as writes: {switched.err.strip()}"
+        )

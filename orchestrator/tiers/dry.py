@@ -26,7 +26,11 @@ class DryTier(TierMechanism):
         yield Disks((volume,) * len(data.sizes_bytes), {"mechanism": WARNING})
 
     @contextmanager
-    def loading(self, tier: Tier, data: NodesData, world: World) -> Iterator[tuple[Volume, ...]]:
+    def loading(
+        self, tier: Tier, data: NodesData, world: World
+    ) -> Iterator[tuple[Volume, ...]]:
         for snapshot in data.snapshots:
             snapshot.write_text(f"{WARNING}\n")
-        yield (Volume(str(Model(1e6, 1e-6)), "", restored=data.resumed),) * len(data.sizes_bytes)
+        yield (Volume(str(Model(1e6, 1e-6)), "", restored=data.resumed),) * len(
+            data.sizes_bytes
+        )

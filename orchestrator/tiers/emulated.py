@@ -28,7 +28,13 @@ _MICRO = 1e6
 _BASES, _PEAKS = ("iops", "bytes_per_s"), ("iops_burst", "bytes_burst")
 _SHARED = ("shared_iops", "shared_bytes_per_s")
 _LATENCIES, _CREDIT = ("read_latency_us", "write_latency_us"), "burst_start"
-CHANGEABLE = (*_BASES, *_LATENCIES, *_PEAKS, *(f"{peak}_length" for peak in _PEAKS), _CREDIT)
+CHANGEABLE = (
+    *_BASES,
+    *_LATENCIES,
+    *_PEAKS,
+    *(f"{peak}_length" for peak in _PEAKS),
+    _CREDIT,
+)
 _LEVERS = {
     "IOPS": _BASES[:1] + _PEAKS[:1],
     "bandwidth": _BASES[1:] + _PEAKS[1:],
@@ -36,7 +42,9 @@ _LEVERS = {
     "shared IOPS": _SHARED[:1],
     "shared bandwidth": _SHARED[1:],
 }
-Keep = Callable[[str, str, Mapping[str, float]], None]  # container, what was done, limits
+Keep = Callable[
+    [str, str, Mapping[str, float]], None
+]  # container, what was done, limits
 
 
 class EmulatedTier(disk_server.OnFiles):
@@ -53,7 +61,9 @@ class EmulatedTier(disk_server.OnFiles):
     def gate_identity(self, world: World) -> Mapping[str, Any]:
         return {"mechanism": self.name, "image": own_images.tag(world.root, "disk")}
 
-    def attached(self, tier: Tier, data: NodesData, world: World) -> AbstractContextManager[Disks]:
+    def attached(
+        self, tier: Tier, data: NodesData, world: World
+    ) -> AbstractContextManager[Disks]:
         return _on_files(tier, disk_files.of_run(data, world), world)
 
     def lift(self, tier: Tier, disks: Disks, world: World) -> None:
@@ -62,7 +72,11 @@ class EmulatedTier(disk_server.OnFiles):
     def enforce(self, tier: Tier, disks: Disks, world: World) -> None:
         limits = limits_of(tier)
         credit = {name: limits[name] for name in limits if name == _CREDIT}
-        _set(disks, {name: limits.get(name, 0) for name in _liftable(tier)} | credit, world)
+        _set(
+            disks,
+            {name: limits.get(name, 0) for name in _liftable(tier)} | credit,
+            world,
+        )
         self.require_enforced(tier, disks, world)
 
     def require_enforced(self, tier: Tier, disks: Disks, world: World) -> None:
@@ -71,16 +85,22 @@ class EmulatedTier(disk_server.OnFiles):
 
     def levers(self, tier: Tier, disks: Disks, world: World) -> Levers:
         own = limits_of(tier)
-        of_levers = {name: [n for n in names if own.get(n)] for name, names in _LEVERS.items()}
+        of_levers = {
+            name: [n for n in names if own.get(n)] for name, names in _LEVERS.items()
+        }
         if tier.latency.model:  # drawn: it cannot be changed on a running disk
             del of_levers["disk latency"]
 
         def lever(names: Sequence[str], times: float) -> None:
             _set(disks, {name: round(times * own[name]) for name in names}, world)
 
-        return {name: partial(lever, names) for name, names in of_levers.items() if names}
+        return {
+            name: partial(lever, names) for name, names in of_levers.items() if names
+        }
 
-    def gate_on(self, placement: str, tier: Tier, world: World, thorough: bool = False) -> Gate:
+    def gate_on(
+        self, placement: str, tier: Tier, world: World, thorough: bool = False
+    ) -> Gate:
         """Without burst and slow epochs: a gate is shorter than the one and the others."""
         model = tier.latency.model
         model = replace(model, slow_epochs=None) if model else None
@@ -90,19 +110,26 @@ class EmulatedTier(disk_server.OnFiles):
             gate = truth_gate.take(tier, disks, world, thorough=thorough)
         if tier.shared is None:
             return gate
-        pair = [replace(file, path=file.path.with_stem(f"gate-{number}")) for number in (1, 2)]
+        pair = [
+            replace(file, path=file.path.with_stem(f"gate-{number}"))
+            for number in (1, 2)
+        ]
         with _on_files(calm, pair, world) as disks:
             together = shared_limit.checks(tier, disks, world)
             return replace(gate, checks=(*gate.checks, *together))
 
 
 @contextmanager
-def _on_files(tier: Tier, files: Sequence[disk_files.DiskFile], world: World) -> Iterator[Disks]:
+def _on_files(
+    tier: Tier, files: Sequence[disk_files.DiskFile], world: World
+) -> Iterator[Disks]:
     model, limits = tier.latency.model, limits_of(tier)
     held, shares = tier.disk.in_memory, tier.shared is not None
     files = [replace(file, in_memory=held, shares=shares) for file in files]
     with disk_server.devices("serve", files, limits, world, model) as disks:
-        seed = {"draws_seed": world.seed} if model else {}  # from which each disk's own follows
+        seed = (
+            {"draws_seed": world.seed} if model else {}
+        )  # from which each disk's own follows
         facts = {**disks.facts, "latency": latency_quantiles.described(tier), **seed}
         yield replace(disks, facts=facts)
 
@@ -119,17 +146,23 @@ def _servers(disks: Disks) -> list[str]:
 
 
 def _set(disks: Disks, limits: disk_server.Limits, world: World) -> None:
-    at_once.each(lambda server: disk_server.change(server, limits, world), _servers(disks))
+    at_once.each(
+        lambda server: disk_server.change(server, limits, world), _servers(disks)
+    )
 
 
 def _enforced(servers: Sequence[str], world: World) -> list[tuple[str, dict[str, Any]]]:
-    return at_once.each(lambda name: (name, disk_server.ask(name, ("limits",), world)), servers)
+    return at_once.each(
+        lambda name: (name, disk_server.ask(name, ("limits",), world)), servers
+    )
 
 
 def any_lifted(containers: Sequence[str], world: World) -> bool:
     """Whether one of these running devices enforces no limit that lifting would set to none."""
     names = (*_BASES, *_LATENCIES)
-    return any(not any(map(limits.get, names)) for _, limits in _enforced(containers, world))
+    return any(
+        not any(map(limits.get, names)) for _, limits in _enforced(containers, world)
+    )
 
 
 def limits_of(tier: Tier) -> dict[str, int | float]:
@@ -142,13 +175,19 @@ def limits_of(tier: Tier) -> dict[str, int | float]:
         "write_latency_us": round((tier.latency.write_s or 0) * _MICRO),
     }
     if (shared := tier.shared) is not None:
-        limits |= {"shared_iops": shared.iops or 0, "shared_bytes_per_s": shared.bytes_per_s or 0}
+        limits |= {
+            "shared_iops": shared.iops or 0,
+            "shared_bytes_per_s": shared.bytes_per_s or 0,
+        }
     burst = tier.limits.burst
     # A bucket that starts empty is kept empty: it would fill while the database starts, and a
     # short run would then measure credit that a busy disk never has.
     if burst is not None and burst.start_pct > 0:
         limits["burst_start"] = burst.start_pct
-        for name, peak in (("iops_burst", burst.iops), ("bytes_burst", burst.bytes_per_s)):
+        for name, peak in (
+            ("iops_burst", burst.iops),
+            ("bytes_burst", burst.bytes_per_s),
+        ):
             if peak:
                 limits |= {name: peak, f"{name}_length": burst.duration_s}
     epochs = tier.latency.model.slow_epochs if tier.latency.model else None
@@ -187,14 +226,18 @@ def change_all(
     return enforced
 
 
-def _undo(changed: Sequence[tuple[str, dict[str, float]]], keep: Keep, world: World) -> None:
+def _undo(
+    changed: Sequence[tuple[str, dict[str, float]]], keep: Keep, world: World
+) -> None:
     for container, had in changed:
         with suppress(TierbenchError):  # it stays "set" in what was kept
             change(container, had, world)
             keep(container, "undone", had)
 
 
-def change(container: str, limits: Mapping[str, float], world: World) -> Mapping[str, float]:
+def change(
+    container: str, limits: Mapping[str, float], world: World
+) -> Mapping[str, float]:
     """Changes limits of the running device that `container` serves; returns all it now enforces.
     Names as in CHANGEABLE, rates in 1/s and bytes/s, latencies in µs, 0 for no limit. All or
     nothing. UsageError for a name that cannot be changed or a number that is none; RunError if the
@@ -213,6 +256,8 @@ def _check_changes(limits: Mapping[str, float]) -> None:
         raise failure(UsageError, "no limit")
     for name, value in limits.items():
         if name not in CHANGEABLE:
-            raise failure(UsageError, "unknown limit", name=name, known=", ".join(CHANGEABLE))
+            raise failure(
+                UsageError, "unknown limit", name=name, known=", ".join(CHANGEABLE)
+            )
         if not math.isfinite(value) or value < 0:
             raise UsageError(f"{name}={value}: a limit is a number of 0 (none) or more")

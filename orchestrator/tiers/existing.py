@@ -13,7 +13,9 @@ from orchestrator.parts import Disks, NodesData, TierMechanism
 from orchestrator.powers import World
 from orchestrator.tier import DiskKind, Tier
 
-_SAVED = "cluster.saved"  # a file that says that the owner's command has made the snapshot
+_SAVED = (
+    "cluster.saved"  # a file that says that the owner's command has made the snapshot
+)
 
 
 class ExistingTier(TierMechanism):
@@ -27,11 +29,18 @@ class ExistingTier(TierMechanism):
         return (world.cache / "datasets" / name / _SAVED,)
 
     @contextmanager
-    def loading(self, tier: Tier, data: NodesData, world: World) -> Iterator[tuple[Volume, ...]]:
+    def loading(
+        self, tier: Tier, data: NodesData, world: World
+    ) -> Iterator[tuple[Volume, ...]]:
         yield (Volume(str(data.snapshots[0]), "", restored=False),)
 
     @contextmanager
     def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
-        facts = {"mechanism": "existing: the cluster's own disks, as declared, not verified here"}
-        told = (Volume(str(path), "", restored=True, kept=False) for path in data.snapshots[:1])
+        facts = {
+            "mechanism": "existing: the cluster's own disks, as declared, not verified here"
+        }
+        told = (
+            Volume(str(path), "", restored=True, kept=False)
+            for path in data.snapshots[:1]
+        )
         yield Disks(tuple(told), facts)

@@ -17,7 +17,12 @@ from orchestrator.platforms.common.machines import is_here
 from orchestrator.powers import World
 from orchestrator.tier import DiskKind, Gate, Limits, RealDisks, Tier
 from orchestrator.tiers.common.gate import drain, expected, fio_jobs, truth_gate
-from orchestrator.tiers.common.real import cloud_metadata, node_places, real_disk, restoring
+from orchestrator.tiers.common.real import (
+    cloud_metadata,
+    node_places,
+    real_disk,
+    restoring,
+)
 from orchestrator.tiers.common.real import snapshots as kept_copies
 
 GATE_BYTES = 2**30 + 2**28
@@ -49,7 +54,9 @@ class MountedTier:
                 on = f" on {share.machine}" if share.machine else ""
                 world.progress.warn(f"{tier.name}{on}: {line}")
 
-    def _about(self, tier: Tier, world: World, disks: _AtPaths) -> cloud_metadata.MetadataAnswer:
+    def _about(
+        self, tier: Tier, world: World, disks: _AtPaths
+    ) -> cloud_metadata.MetadataAnswer:
         """Of the disks of another machine, the service that answers here knows nothing."""
         asking = self._ask if is_here(world) else cloud_metadata.asked_there(world)
         return cloud_metadata.about(tier, disks, world.machine, asking)
@@ -60,7 +67,9 @@ class MountedTier:
     loading = staticmethod(restoring.loading)
 
     @contextmanager
-    def attached(self, tier: Tier, data: parts.NodesData, world: World) -> Iterator[parts.Disks]:
+    def attached(
+        self, tier: Tier, data: parts.NodesData, world: World
+    ) -> Iterator[parts.Disks]:
         with restoring.attached(tier, data, world) as disks:
             if not (isinstance(tier.disk, RealDisks) and tier.disk.cloud):
                 yield disks
@@ -77,7 +86,9 @@ class MountedTier:
         world.progress.note(drain.announcement(tier))
         return self.gate(tier, world, thorough, drained=True)
 
-    def gate(self, tier: Tier, world: World, thorough: bool = False, drained: bool = False) -> Gate:
+    def gate(
+        self, tier: Tier, world: World, thorough: bool = False, drained: bool = False
+    ) -> Gate:
         """On every disk that a tier names, each once, under its name, one after another. The limits
         are those of the data disks. A disk that holds only WAL is held to the tier's `wal`; without
         one it may be of any kind, so it is measured and not judged."""
@@ -85,15 +96,25 @@ class MountedTier:
         for share in node_places.shares(tier, list(tier.disk.of_nodes), world):
             with share.naming():
                 for place, disk in _each_once(_disks(tier, share, needed_bytes)):
-                    world.progress.note(f"truth gate of {tier.name}: the disk of {place.title}")
+                    world.progress.note(
+                        f"truth gate of {tier.name}: the disk of {place.title}"
+                    )
                     judged = (tier.wal or _not_judged(tier)) if place.only_wal else tier
                     shown = real_disk.facts(place, disk, share.world.machine)
-                    gate = self._gate_of(judged, disk, shown, share.world, thorough, drained)
+                    gate = self._gate_of(
+                        judged, disk, shown, share.world, thorough, drained
+                    )
                     taken.append((place.key, place.title, place.nodes, gate))
         return truth_gate.of_disks(tier, real_disk.MECHANISM, taken, world)
 
     def _gate_of(
-        self, tier: Tier, disk: RealDisk, shown: Any, world: World, thorough: bool, drained: bool
+        self,
+        tier: Tier,
+        disk: RealDisk,
+        shown: Any,
+        world: World,
+        thorough: bool,
+        drained: bool,
     ) -> Gate:
         folders = real_disk.folders(disk.path, ["gate"], world)
         with real_disk.watched(disk, world.machine), folders as (folder,):
@@ -120,7 +141,9 @@ def _each_once(disks: _AtPaths) -> list[tuple[node_places.DiskPath, RealDisk]]:
 
 def _not_judged(tier: Tier) -> Tier:
     unlimited = Limits(io_unit_bytes=tier.limits.io_unit_bytes)
-    return replace(tier, limits=unlimited, latency=replace(tier.latency, read_s=None, write_s=None))
+    return replace(
+        tier, limits=unlimited, latency=replace(tier.latency, read_s=None, write_s=None)
+    )
 
 
 _CACHE_NOT_TRIED: Mapping[str, Any] = {"host_cache": "not tried"}
@@ -129,7 +152,10 @@ _REGION = "256m"
 
 
 def host_cache(
-    tier: Tier, volume: model.Volume, world: World, start: fio_jobs.StartFio = fio_jobs.fio_on
+    tier: Tier,
+    volume: model.Volume,
+    world: World,
+    start: fio_jobs.StartFio = fio_jobs.fio_on,
 ) -> Mapping[str, Any]:
     """Whether reads come from a cache in front of the disk, such as a cloud host's: a guest does
     not see one, and direct I/O does not pass it by, but a region that was just read comes from it

@@ -18,7 +18,12 @@ from orchestrator.model import Volume
 from orchestrator.parts import Disks, NodesData
 from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.claims import Claims, RentedVolume, StorageClass, VolumeSource
+from orchestrator.platforms.common.claims import (
+    Claims,
+    RentedVolume,
+    StorageClass,
+    VolumeSource,
+)
 from orchestrator.powers import World
 from orchestrator.system import at_once, files
 from orchestrator.tier import ClassVolumes, ClassWanted, DiskKind, Gate, Tier
@@ -47,12 +52,16 @@ class StorageClassTier:
         known = {each.name: each for each in platform.storage_classes()}
         if not wanted.provisioner and wanted.name not in known:
             there = listed(list(known)) or "none"
-            raise failure(UnavailableError, "unknown class", tier=tier, wanted=wanted, known=there)
+            raise failure(
+                UnavailableError, "unknown class", tier=tier, wanted=wanted, known=there
+            )
         if isinstance(tier.disk, ClassVolumes) and tier.disk.allow_retained_volumes:
             return
         named = None if wanted.provisioner else known[wanted.name]
         if named and named.retains:
-            raise _retained(tier, f"StorageClass {named.name!r} keeps its volumes", "reclaimPolicy")
+            raise _retained(
+                tier, f"StorageClass {named.name!r} keeps its volumes", "reclaimPolicy"
+            )
         driver = named.provisioner if named else wanted.provisioner
         shots = platform.snapshot_class(driver) if tier.disk.snapshots is None else None
         if shots and shots.retains:
@@ -67,7 +76,10 @@ class StorageClassTier:
         wanted, asked = _wanted(tier), tier.disk.snapshots
         if asked is None:
             with _class(tier, world) as its:
-                restores = _claims(tier.name, world).snapshot_class(its.provisioner) is not None
+                restores = (
+                    _claims(tier.name, world).snapshot_class(its.provisioner)
+                    is not None
+                )
         else:
             restores = asked.way == "copy"
         if not restores:
@@ -83,11 +95,19 @@ class StorageClassTier:
         return all(at_once.each(lambda note: claims.holds(_source(note)), snapshots))
 
     @contextmanager
-    def loading(self, tier: Tier, data: NodesData, world: World) -> Iterator[tuple[Volume, ...]]:
+    def loading(
+        self, tier: Tier, data: NodesData, world: World
+    ) -> Iterator[tuple[Volume, ...]]:
         platform, copies = _claims(tier.name, world), tier.disk.snapshots is not None
         before = [_source(note) if data.resumed else None for note in data.snapshots]
-        names = [_next_name(note, number) for number, note in enumerate(data.snapshots, start=1)]
-        with _rented(tier, names, before, world, stays=copies, kept=True) as (_, volumes):
+        names = [
+            _next_name(note, number)
+            for number, note in enumerate(data.snapshots, start=1)
+        ]
+        with _rented(tier, names, before, world, stays=copies, kept=True) as (
+            _,
+            volumes,
+        ):
             yield volumes
             for name in () if copies else names:
                 world.progress.step(f"keeping a snapshot of {name}")
@@ -103,11 +123,18 @@ class StorageClassTier:
         sources = sources or [None] * len(data.sizes_bytes)
         names = [f"{world.scope}-{node}" for node in node_names(len(sources))]
         with _rented(tier, names, sources, world) as (of, volumes):
-            given = at_once.each(lambda volume: _given(tier, volume, of, world), volumes)
-            of_nodes = {volume.placement: its for volume, its in zip(volumes, given, strict=True)}
+            given = at_once.each(
+                lambda volume: _given(tier, volume, of, world), volumes
+            )
+            of_nodes = {
+                volume.placement: its
+                for volume, its in zip(volumes, given, strict=True)
+            }
             shown = {node: _about(node, its) for node, its in of_nodes.items()}
             facts = {**_mechanism(of), "disks": shown}
-            if unlike := [text for n, its in of_nodes.items() for text in _differences(n, of, its)]:
+            if unlike := [
+                text for n, its in of_nodes.items() for text in _differences(n, of, its)
+            ]:
                 facts["cloud"] = {"differences": unlike}
             if first := sources[0]:
                 facts["restored"] = {"way": first.kind}
@@ -121,8 +148,12 @@ class StorageClassTier:
                 world.progress.note(f"truth gate of {tier.name}: a volume for {node}")
                 name = f"{world.scope}-gate-{number}"
                 with platform.claim(name, of.name, _size(tier)) as claim:
-                    volume = Volume(claim, "", restored=False, kept=False, placement=node)
-                    disks = Disks((volume,), _about(node, _given(tier, volume, of, world)))
+                    volume = Volume(
+                        claim, "", restored=False, kept=False, placement=node
+                    )
+                    disks = Disks(
+                        (volume,), _about(node, _given(tier, volume, of, world))
+                    )
                     taken = self._take(tier, disks, world, thorough=thorough)
                 gates.append((node, f"{node} ({of.name})", (node,), taken))
             return truth_gate.of_disks(tier, _mechanism(of), gates, world)
@@ -137,7 +168,9 @@ def _claims(needed_by: str, world: World) -> Claims:
 
 
 def _retained(tier: Tier, what: str, policy: str) -> UnavailableError:
-    return failure(UnavailableError, "volumes kept", tier=tier.name, what=what, policy=policy)
+    return failure(
+        UnavailableError, "volumes kept", tier=tier.name, what=what, policy=policy
+    )
 
 
 def _wanted(tier: Tier) -> ClassWanted:
@@ -158,10 +191,14 @@ def _class(tier: Tier, world: World) -> Iterator[StorageClass]:
     if not wanted.provisioner:
         known = {each.name: each for each in platform.storage_classes()}
         if wanted.name not in known:
-            raise UnavailableError(f"{tier.name}: the StorageClass {wanted.name!r} is gone")
+            raise UnavailableError(
+                f"{tier.name}: the StorageClass {wanted.name!r} is gone"
+            )
         yield known[wanted.name]
         return
-    name = storage_classes.object_name(f"tierbench-{world.platform.campaign}-{wanted.name}")
+    name = storage_classes.object_name(
+        f"tierbench-{world.platform.campaign}-{wanted.name}"
+    )
     content = storage_classes.content(replace(wanted, name=name))
     with platform.storage_class(content) as of:
         yield of
@@ -179,11 +216,16 @@ def _rented(
     """The class, and of it a volume for each node, which is a copy of its source."""
     with _class(tier, world) as of:
         claims = [
-            _claims(tier.name, world).claim(name, of.name, _size(tier), source, stays=stays)
+            _claims(tier.name, world).claim(
+                name, of.name, _size(tier), source, stays=stays
+            )
             for name, source in zip(names, sources, strict=True)
         ]
         with at_once.entered(claims) as claimed:
-            copies, nodes = (source is not None for source in sources), node_names(len(sources))
+            copies, nodes = (
+                (source is not None for source in sources),
+                node_names(len(sources)),
+            )
             volumes = (
                 Volume(claim, "", restored=restored, kept=kept, placement=node)
                 for claim, restored, node in zip(claimed, copies, nodes, strict=True)
@@ -213,7 +255,9 @@ def _given(tier: Tier, volume: Volume, of: StorageClass, world: World) -> Rented
     page cache goes when the container does, as the volume is then unmounted."""
     platform = _claims(tier.name, world)
     if of.waits or volume.restored:
-        spec = disk_server.fio_container(f"{volume.name}-first", "client", volume, world)
+        spec = disk_server.fio_container(
+            f"{volume.name}-first", "client", volume, world
+        )
         with world.platform.running(spec) as container:
             given = platform.rented(volume.name, _RENT_S)
             if volume.restored:
@@ -222,7 +266,9 @@ def _given(tier: Tier, volume: Volume, of: StorageClass, world: World) -> Rented
     else:
         given = platform.rented(volume.name, _RENT_S)
     if wrong := listed(list(_wrong(tier, of, given))):
-        raise failure(GateError, "other volume", tier=tier.name, volume=volume.name, wrong=wrong)
+        raise failure(
+            GateError, "other volume", tier=tier.name, volume=volume.name, wrong=wrong
+        )
     return given
 
 

@@ -16,10 +16,14 @@ class UnlimitedTier(TierMechanism):
     kind: DiskKind = "none"
 
     @contextmanager
-    def attached(self, tier: Tier, data: NodesData, world: powers.World) -> Iterator[Disks]:
+    def attached(
+        self, tier: Tier, data: NodesData, world: powers.World
+    ) -> Iterator[Disks]:
         nodes = node_names(len(data.sizes_bytes))
         names = [f"{world.scope}-{node}" for node in nodes]
-        volumes = tuple(model.Volume(name, "", restored=False, kept=False) for name in names)
+        volumes = tuple(
+            model.Volume(name, "", restored=False, kept=False) for name in names
+        )
         with ExitStack() as up:
             for name, node in zip(names, nodes, strict=True):
                 up.enter_context(world.platform.volume(name, "", "", node))

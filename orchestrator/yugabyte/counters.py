@@ -24,13 +24,21 @@ from orchestrator.yugabyte import pages
 _MICRO = 1e-6
 
 _NAMES = strict_yaml.shipped(__package__, "counters.yaml")
-_PLAIN, _TICKERS, _LATENCIES = (_NAMES[kind] for kind in ("plain", "tickers", "latencies"))
+_PLAIN, _TICKERS, _LATENCIES = (
+    _NAMES[kind] for kind in ("plain", "tickers", "latencies")
+)
 _VALUES: Mapping[str, tuple[str, str]] = _PLAIN | {
-    f"{store}_{name}": ours for store in _NAMES["stores"] for name, ours in _TICKERS.items()
+    f"{store}_{name}": ours
+    for store in _NAMES["stores"]
+    for name, ours in _TICKERS.items()
 }
 _SHARED = ("wal_bytes_total", "block_cache_hits_total", "block_cache_misses_total")
 _OWN = "system"  # begins the names of the cluster's own databases: all transactions are noted there
-_ENTITIES = ("tablet", "table", "server")  # the last repeats the others, beside what is its own
+_ENTITIES = (
+    "tablet",
+    "table",
+    "server",
+)  # the last repeats the others, beside what is its own
 # The server matches parts of names: these match all of the above, in both stores.
 _LATENT = tuple(name.removeprefix("rocksdb_") for name in _LATENCIES)
 _PARTS = (*_PLAIN, *_LATENT, *_TICKERS)
@@ -74,13 +82,18 @@ def statements(body: str) -> dict[str, float]:
         metric
         for entity in _entities(body)
         for metric in entity.get("metrics", ())
-        if str(metric.get("name", "")).endswith(tuple(f"_SQLProcessor_{kind}" for kind in kinds))
+        if str(metric.get("name", "")).endswith(
+            tuple(f"_SQLProcessor_{kind}" for kind in kinds)
+        )
     ]
     if not timers:
         return {}
     return {
         "sql_statements_total": sum(float(timer.get("count", 0)) for timer in timers),
-        "sql_statement_seconds_total": sum(float(timer.get("sum", 0)) for timer in timers) * _MICRO,
+        "sql_statement_seconds_total": sum(
+            float(timer.get("sum", 0)) for timer in timers
+        )
+        * _MICRO,
     }
 
 
@@ -98,7 +111,11 @@ def _readings(metric: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         yield number, float(metric["total_count"])
         yield time, float(metric.get("total_sum", 0)) * _MICRO
     value = metric.get("value")
-    if name in _VALUES and isinstance(value, (int, float)) and not isinstance(value, bool):
+    if (
+        name in _VALUES
+        and isinstance(value, (int, float))
+        and not isinstance(value, bool)
+    ):
         yield _VALUES[name][0], value * (_MICRO if name.endswith("_micros") else 1.0)
 
 
@@ -112,14 +129,18 @@ ByNode = Mapping[str, Counters]
 
 
 @http_client.understood("/metrics")
-def read(nodes: Sequence[Node], ours: Collection[str] = ()) -> dict[str, dict[str, float]]:
+def read(
+    nodes: Sequence[Node], ours: Collection[str] = ()
+) -> dict[str, dict[str, float]]:
     """Node → its tablet server's counters, as `storage`. OSError if one does not answer so."""
     urls = sources(nodes, pages.TSERVER)
     texts = at_once.each(lambda url: http_client.get(f"{url}{PATH}"), urls.values())
     return {name: storage(text, ours) for name, text in zip(urls, texts, strict=True)}
 
 
-def await_quiet(nodes: Sequence[Node], world: World, deadline_s: float = _QUIET_DEADLINE_S) -> None:
+def await_quiet(
+    nodes: Sequence[Node], world: World, deadline_s: float = _QUIET_DEADLINE_S
+) -> None:
     """Waits until no node has flushed or merged anything for `QUIET_S`. RunError past the
     deadline. Counters that stay unreadable are only warned of: they may have another form."""
     last: list[list[float | None]] | None = None
@@ -134,14 +155,18 @@ def await_quiet(nodes: Sequence[Node], world: World, deadline_s: float = _QUIET_
             last, since_s = None, now_s
             if now_s - read_s < _UNREADABLE_S:
                 return False
-            world.progress.warn(f"whether files are still merged could not be read: {error}")
+            world.progress.warn(
+                f"whether files are still merged could not be read: {error}"
+            )
             return True
         read_s = now_s
         if work != last:
             last, since_s = work, now_s
         return now_s - since_s >= QUIET_S
 
-    if not clock.wait_until(quiet, deadline_s=deadline_s, clock=world.clock, every_s=POLL_S):
+    if not clock.wait_until(
+        quiet, deadline_s=deadline_s, clock=world.clock, every_s=POLL_S
+    ):
         raise messages.failure(RunError, "still flushing", minutes=deadline_s / 60)
 
 
@@ -156,7 +181,10 @@ def since(begun: ByNode, now: ByNode) -> dict[str, Any]:
             if counter.endswith("_total") and value >= before.get(counter, math.inf):
                 name = _fact(counter)
                 total[name] = total.get(name, 0.0) + (value - before[counter])
-    hits, misses = total.get("block_cache_hits", 0.0), total.get("block_cache_misses", 0.0)
+    hits, misses = (
+        total.get("block_cache_hits", 0.0),
+        total.get("block_cache_misses", 0.0),
+    )
     return {
         **total,
         WAL_SYNC_AVG_S: _ratio(total.get(WAL_SYNC_S), total.get(WAL_SYNCS)),

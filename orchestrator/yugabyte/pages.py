@@ -91,13 +91,18 @@ def leaders(masters: Sequence[str]) -> dict[str, int]:
 def tablet_leaders(masters: Sequence[str], database: str) -> dict[str, tuple[str, str]]:
     """Tablet of a database → its table or index, and the host that leads it ("": none now)."""
     content = ask_leader(masters, "/dump-entities")
-    spaces = {r["keyspace_id"] for r in content["keyspaces"] if r["keyspace_name"] == database}
+    spaces = {
+        r["keyspace_id"] for r in content["keyspaces"] if r["keyspace_name"] == database
+    }
     tables = {r["table_id"]: r["table_name"] for r in content["tables"]
               if r["keyspace_id"] in spaces}  # fmt: skip
     tablets: dict[str, tuple[str, str]] = {}
     for tablet in content["tablets"]:
         if tablet["table_id"] in tables:
-            hosts = {r["server_uuid"]: r["addr"].rsplit(":", 1)[0] for r in tablet["replicas"]}
+            hosts = {
+                r["server_uuid"]: r["addr"].rsplit(":", 1)[0]
+                for r in tablet["replicas"]
+            }
             leader = hosts.get(tablet.get("leader", ""), "")
             tablets[tablet["tablet_id"]] = str(tables[tablet["table_id"]]), leader
     return tablets

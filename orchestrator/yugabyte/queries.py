@@ -16,7 +16,11 @@ def banner(session: Session) -> str:
 
 def servers(session: Session) -> tuple[str, ...]:
     """The hosts of the cluster that this node knows."""
-    return tuple(sorted(str(row["host"]) for row in session.rows("SELECT host FROM yb_servers()")))
+    return tuple(
+        sorted(
+            str(row["host"]) for row in session.rows("SELECT host FROM yb_servers()")
+        )
+    )
 
 
 def effective_isolation(session: Session) -> str | None:
@@ -32,7 +36,9 @@ def session_settings(session: Session, names: Sequence[str]) -> dict[str, str]:
     """The values of settings in a new session; what the release lacks is left out."""
     listed = ", ".join(f"('{name}')" for name in names)
     rows = session.rows(query(__package__, "settings", names=listed))
-    return {str(row["name"]): str(row["value"]) for row in rows if row["value"] is not None}
+    return {
+        str(row["name"]): str(row["value"]) for row in rows if row["value"] is not None
+    }
 
 
 def create_own(session: Session, own: model.Endpoint) -> None:
@@ -49,7 +55,9 @@ WARM_S = 600.0
 _TIMED_OUT = "statement timeout"
 
 
-def fill_caches(connect: Connect, addresses: Sequence[sql.Address], world: powers.World) -> None:
+def fill_caches(
+    connect: Connect, addresses: Sequence[sql.Address], world: powers.World
+) -> None:
     """Reads all tables, the largest first so that small ones stay cached, over all nodes, for at
     most ten minutes. Indexes are left to the warm-up."""
     end_s = world.clock.monotonic() + WARM_S

@@ -34,12 +34,16 @@ def picked(servers: Mapping[str, Flags], names: Sequence[str]) -> dict[str, str]
         name: dict.fromkeys(flags[name] for flags in servers.values() if name in flags)
         for name in names
     }
-    return {name: ", ".join(different) for name, different in values.items() if different}
+    return {
+        name: ", ".join(different) for name, different in values.items() if different
+    }
 
 
 def settings(kind: str, servers: Mapping[str, Flags]) -> dict[str, str]:
     """`tserver.memstore_size_mb: 128`: what is compared of servers of one kind."""
-    explanatory = [name for name in names_of("explanatory") if not name.startswith("fs_")]
+    explanatory = [
+        name for name in names_of("explanatory") if not name.startswith("fs_")
+    ]
     flags = picked(servers, (*explanatory, *names_of("compared")))
     return {f"{kind}.{name}": value for name, value in flags.items()}
 

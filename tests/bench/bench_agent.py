@@ -47,7 +47,8 @@ class Bench:
         with ExitStack() as up:
             idle = [up.enter_context(self._idle(number)) for number in range(count)]
             nodes = [
-                Node(c.name, "database", c.name, c.process_id, container_id=c.id) for c in idle
+                Node(c.name, "database", c.name, c.process_id, container_id=c.id)
+                for c in idle
             ]
             talks: list[Container] = []
 
@@ -94,26 +95,39 @@ class Bench:
             yield container
 
     def _used(self, container: Container) -> dict[str, float]:
-        node = Node("agent", "client", process_id=container.process_id, container_id=container.id)
+        node = Node(
+            "agent",
+            "client",
+            process_id=container.process_id,
+            container_id=container.id,
+        )
         samples = CgroupCollector(lambda _: self.world.machine).read([node], 0.0)
         return {sample.metric: sample.value for sample in samples}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=int, default=30, help="for each number of containers")
+    parser.add_argument(
+        "--seconds", type=int, default=30, help="for each number of containers"
+    )
     parser.add_argument("--cache", type=Path, default=ROOT / ".cache")
     arguments = parser.parse_args()
     met = True
     with App(cache=arguments.cache).at_work() as world:
-        bench = Bench(world, own_images.need(ROOT, agent.IMAGE, world.platform), arguments.seconds)
+        bench = Bench(
+            world, own_images.need(ROOT, agent.IMAGE, world.platform), arguments.seconds
+        )
         print("| containers | CPU, % of a core | memory, MB | a tick here, ms |")
         print("|---:|---:|---:|---:|")
         for count in CONTAINERS:
             cpu_pct, memory, tick_s = bench.row(count)
             met = met and cpu_pct < GOAL_CPU_PCT and memory < GOAL_BYTES
-            print(f"| {count} | {cpu_pct:.2f} | {memory / 1e6:.1f} | {1e3 * tick_s:.1f} |")
-    print(f"goal (< {GOAL_CPU_PCT:g} %, < {GOAL_BYTES / 1e6:g} MB): {'met' if met else 'missed'}")
+            print(
+                f"| {count} | {cpu_pct:.2f} | {memory / 1e6:.1f} | {1e3 * tick_s:.1f} |"
+            )
+    print(
+        f"goal (< {GOAL_CPU_PCT:g} %, < {GOAL_BYTES / 1e6:g} MB): {'met' if met else 'missed'}"
+    )
     return 0 if met else 1
 
 

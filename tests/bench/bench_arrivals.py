@@ -41,18 +41,33 @@ def main() -> None:
     ):
         generator.load(open_loop.READS, cluster, client, world)
         open_loop.slow_down(cluster)
-        print("| of capacity | average, measured ÷ one queue | p99, measured ÷ one queue |")
+        print(
+            "| of capacity | average, measured ÷ one queue | p99, measured ÷ one queue |"
+        )
         print("|---:|---:|---:|")
         for share in SHARES:
             ratios = []
             for _ in range(repeats):
                 generator.run(
-                    ClientLoad(open_loop.at(share, SECONDS), cluster, client, Path(folder), world)
+                    ClientLoad(
+                        open_loop.at(share, SECONDS),
+                        cluster,
+                        client,
+                        Path(folder),
+                        world,
+                    )
                 )
                 table = pd.concat(Records.of_folder(Path(folder)))
-                found, expected = open_loop.measured(table), open_loop.of_one_queue(table)
-                ratios.append((found.average_s / expected.average_s, found.p99_s / expected.p99_s))
-            average, p99 = (statistics.median(each) for each in zip(*ratios, strict=True))
+                found, expected = (
+                    open_loop.measured(table),
+                    open_loop.of_one_queue(table),
+                )
+                ratios.append(
+                    (found.average_s / expected.average_s, found.p99_s / expected.p99_s)
+                )
+            average, p99 = (
+                statistics.median(each) for each in zip(*ratios, strict=True)
+            )
             print(f"| {100 * share:.0f} % | {average:.3f} | {p99:.3f} |")
 
 

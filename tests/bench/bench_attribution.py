@@ -126,12 +126,19 @@ class Judged:
             ("More IOPS or bandwidth would not help", "iops", False),
             ("More IOPS or bandwidth would not help", "bandwidth", False),
         )
-        gains_pct = {**self.gains_pct, "disk": max(self.gains_pct[thing] for thing in DISK)}
+        gains_pct = {
+            **self.gains_pct,
+            "disk": max(self.gains_pct[thing] for thing in DISK),
+        }
         return [
             sentence
             for sentence, thing, helps in said
             if sentence in self.text
-            and (gains_pct[thing] < NOTHING_PCT if helps else gains_pct[thing] > NOISE_PCT)
+            and (
+                gains_pct[thing] < NOTHING_PCT
+                if helps
+                else gains_pct[thing] > NOISE_PCT
+            )
         ]
 
 
@@ -150,13 +157,20 @@ def simulated_systems(systems: int, seed: int, verbose: bool) -> None:
         named[found.cause] += 1
         unnamed = found.cause == "unattributed" and found.dominated
         if verbose and (found.wrong or unnamed or found.false_sentences):
-            gains = ", ".join(f"{thing} {gain:+.0f}" for thing, gain in found.gains_pct.items())
-            print(f"{number}: {found.cause}: {found.text}\n  {gains}\n  {system}", flush=True)
+            gains = ", ".join(
+                f"{thing} {gain:+.0f}" for thing, gain in found.gains_pct.items()
+            )
+            print(
+                f"{number}: {found.cause}: {found.text}\n  {gains}\n  {system}",
+                flush=True,
+            )
     dominated = [found for found in every if found.dominated]
     silent = sum(found.cause == "unattributed" for found in dominated)
     wrong = sum(found.wrong for found in every)
     false = sum(len(found.false_sentences) for found in every)
-    print(f"{len(every)} systems: {', '.join(f'{name} {n}' for name, n in named.most_common())}")
+    print(
+        f"{len(every)} systems: {', '.join(f'{name} {n}' for name, n in named.most_common())}"
+    )
     print(f"wrong: {wrong} ({100 * wrong / len(every):.1f} %; goal <= 3 %)")
     share = 100 * silent / len(dominated) if dominated else 0.0
     print(
@@ -182,7 +196,10 @@ def real_limits(folder: Path, names: Sequence[str], again: bool, confirm: bool) 
                 known_limits.measure(_capped(limit, place / "first"), place)
             judged_so = _judged(place)
             print(row(name, LIMITS[name], judged_so), flush=True)
-            if "host" in name or judged_so.evidence.get("other_cpu_pct", 0.0) <= OTHERS_PCT:
+            if (
+                "host" in name
+                or judged_so.evidence.get("other_cpu_pct", 0.0) <= OTHERS_PCT
+            ):
                 break
             anew = True
 
@@ -195,7 +212,9 @@ def _capped(limit: Limit, place: Path) -> Limit:
         known_limits.measure(replace(limit, lever=""), place)
     found = _judged(place).evidence
     if limit.of_cap is not None:
-        return replace(limit, tier={**limit.tier, "iops": round(found["disk_iops"] / limit.of_cap)})
+        return replace(
+            limit, tier={**limit.tier, "iops": round(found["disk_iops"] / limit.of_cap)}
+        )
     moved = f"{found['disk_bytes_per_s'] / 1e3:.0f}kB/s"
     return replace(limit, tier={**limit.tier, "throughput": moved})
 
@@ -211,10 +230,17 @@ def _judged(place: Path) -> Bottleneck:
 
 def row(name: str, known: Limit, limit: Bottleneck) -> str:
     told = limit.cause
-    right = "right" if told in known.causes else "silent" if told == "unattributed" else "WRONG"
+    right = (
+        "right"
+        if told in known.causes
+        else "silent"
+        if told == "unattributed"
+        else "WRONG"
+    )
     held = limit.evidence.get("held_pct")
     tried = ", ".join(
-        f"{e.limit} {e.value:.2f} ({e.low:.2f} to {e.high:.2f})" for e in limit.elasticities
+        f"{e.limit} {e.value:.2f} ({e.low:.2f} to {e.high:.2f})"
+        for e in limit.elasticities
     )
     return f"| {name} | {told} | {'' if held is None else f'{held:.0f}'} | {right} | {tried} |"
 
@@ -224,11 +250,17 @@ def main() -> None:
     parser.add_argument("--simulated", action="store_true")
     parser.add_argument("--systems", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--verbose", action="store_true", help="print each wrong or silent one")
+    parser.add_argument(
+        "--verbose", action="store_true", help="print each wrong or silent one"
+    )
     parser.add_argument("--folder", type=Path, default=ROOT / ".cache" / "attribution")
     parser.add_argument("--only", nargs="*", choices=list(LIMITS), default=list(LIMITS))
-    parser.add_argument("--again", action="store_true", help="measure what was measured already")
-    parser.add_argument("--no-confirm", action="store_true", help="half as long: counters alone")
+    parser.add_argument(
+        "--again", action="store_true", help="measure what was measured already"
+    )
+    parser.add_argument(
+        "--no-confirm", action="store_true", help="half as long: counters alone"
+    )
     options = parser.parse_args()
     if options.simulated:
         simulated_systems(options.systems, options.seed, options.verbose)

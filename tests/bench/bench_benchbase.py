@@ -90,7 +90,9 @@ def show(out: Path) -> None:
     stages.end()
     held = table.memory_usage(deep=True).sum() / len(table)
     Console().print(
-        stages.table(f"{len(table):,} transactions of BenchBase; a table of {held:.0f} bytes each")
+        stages.table(
+            f"{len(table):,} transactions of BenchBase; a table of {held:.0f} bytes each"
+        )
     )
 
 

@@ -34,10 +34,14 @@ TIERS, WORKLOADS = ("one", "two", "three"), ("point-select", "insert", "tpcc")
 MOST_MISSED_PCT = 5.0
 
 Interval = tuple[float, float]  # of logarithms
-Rule = Callable[[np.ndarray], Interval]  # from tiers × repetitions, the first two compared
+Rule = Callable[
+    [np.ndarray], Interval
+]  # from tiers × repetitions, the first two compared
 
 
-Movement = Callable[[Any, Any, int], Any]  # of time and phase, which are arrays, and rounds
+Movement = Callable[
+    [Any, Any, int], Any
+]  # of time and phase, which are arrays, and rounds
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,11 @@ def slow_place(time: Any, phase: Any, rounds: int) -> Any:
     return np.where(place == np.floor(phase * len(TIERS)), -0.06, 0.0)
 
 
-ALIKE, UNLIKE, THIRD_QUIET = (0.02, 0.02, 0.02), (0.005, 0.05, 0.02), (0.05, 0.05, 0.005)
+ALIKE, UNLIKE, THIRD_QUIET = (
+    (0.02, 0.02, 0.02),
+    (0.005, 0.05, 0.02),
+    (0.05, 0.05, 0.005),
+)
 CASES: Mapping[str, Case] = {
     "steady": Case(ALIKE, steady),
     "drift of 10 % over the campaign": Case(ALIKE, drift),
@@ -97,7 +105,9 @@ def draw(case: Case, n: int, campaigns: int, random: np.random.Generator) -> np.
     for run in runs:
         if run.workload == WORKLOADS[0]:
             time[TIERS.index(run.profile), run.repetition - 1] = run.number / len(runs)
-    noise = random.normal(size=(campaigns, *time.shape)) * np.asarray(case.noise)[:, None]
+    noise = (
+        random.normal(size=(campaigns, *time.shape)) * np.asarray(case.noise)[:, None]
+    )
     moved: np.ndarray = noise + case.movement(time, random.random((campaigns, 1, 1)), n)
     return moved
 
@@ -132,7 +142,9 @@ def _interval(logs: np.ndarray, error: float, freedom: float) -> Interval:
 RULES: Mapping[str, Rule] = {"paired": paired, "Welch": welch, "pooled": pooled}
 
 
-def shares(case: Case, n: int, campaigns: int, seed: int = 1) -> dict[str, tuple[float, float]]:
+def shares(
+    case: Case, n: int, campaigns: int, seed: int = 1
+) -> dict[str, tuple[float, float]]:
     """By rule: percent of intervals that miss no change, and that show a difference of 10 %."""
     drawn = draw(case, n, campaigns, np.random.default_rng(seed))
     found: dict[str, tuple[float, float]] = {}
@@ -146,23 +158,38 @@ def shares(case: Case, n: int, campaigns: int, seed: int = 1) -> dict[str, tuple
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=4000, help="campaigns of each cell")
+    parser.add_argument(
+        "--repeats", type=int, default=4000, help="campaigns of each cell"
+    )
     campaigns = parser.parse_args().repeats
     out, worst = Console(width=160), 0.0
     found = {
-        name: [shares(case, n, campaigns) for n in REPETITIONS] for name, case in CASES.items()
+        name: [shares(case, n, campaigns) for n in REPETITIONS]
+        for name, case in CASES.items()
     }
-    for which, title in enumerate(("intervals that miss the truth", "10 % differences seen")):
+    for which, title in enumerate(
+        ("intervals that miss the truth", "10 % differences seen")
+    ):
         cells = ["", *(f"n={n}" for n in REPETITIONS)]
         table = Table(*cells, title=f"% {title}: {' / '.join(RULES)}", box=None)
         for name, row in found.items():
-            words = (" / ".join(f"{one[rule][which]:.1f}" for rule in RULES) for one in row)
+            words = (
+                " / ".join(f"{one[rule][which]:.1f}" for rule in RULES) for one in row
+            )
             table.add_row(name, *words)
         out.print(table)
     for name, case in CASES.items():
-        worst = max(worst, *(one["paired"][0] for one in found[name])) if case.slow else worst
-    error = 2 * math.sqrt(MOST_MISSED_PCT * (100 - MOST_MISSED_PCT) / campaigns)  # of a share here
-    out.print(f"paired: misses at most {worst:.1f} %; 5 % may seem {5 + error:.1f} % by chance")
+        worst = (
+            max(worst, *(one["paired"][0] for one in found[name]))
+            if case.slow
+            else worst
+        )
+    error = 2 * math.sqrt(
+        MOST_MISSED_PCT * (100 - MOST_MISSED_PCT) / campaigns
+    )  # of a share here
+    out.print(
+        f"paired: misses at most {worst:.1f} %; 5 % may seem {5 + error:.1f} % by chance"
+    )
     return int(worst > MOST_MISSED_PCT + error)
 
 

@@ -57,7 +57,10 @@ WORST: Mapping[str, Truth] = {
     "two at the margin": (((EDGE,), (EDGE,), (1.0,)), frozenset({0, 1})),
     "10 % below, next at the margin": (((0.9,), (EDGE,), (1.0,)), frozenset({0, 1})),
     "three of four at the margin": (((EDGE,),) * 3 + ((1.0,),), frozenset({0, 1, 2})),
-    "two, each at the margin in another": (((EDGE, 1.0), (1.0, EDGE)), frozenset({0, 1})),
+    "two, each at the margin in another": (
+        ((EDGE, 1.0), (1.0, EDGE)),
+        frozenset({0, 1}),
+    ),
     "three, each at the margin in another": (
         ((EDGE, 1.0, 1.0), (1.0, EDGE, 1.0), (1.0, 1.0, EDGE)),
         frozenset({0, 1, 2}),
@@ -77,7 +80,9 @@ USUAL: Mapping[str, Truth] = {
     "dearest 4 % below": same(1.0, 1.0, 0.96),
 }
 _PROFILES = [build_profile(name) for name in ("premium", "premium-v2", "ultra")]
-_LARGE = replace(_PROFILES[-1].tier, price=Price(300.0, "USD", "westus2", "2026-01-01", "a list"))
+_LARGE = replace(
+    _PROFILES[-1].tier, price=Price(300.0, "USD", "westus2", "2026-01-01", "a list")
+)
 _PROFILES.append(replace(_PROFILES[-1], name="ultra-large", tier=_LARGE))
 
 
@@ -100,10 +105,18 @@ def draw(
                 values[criterion] = tuple(1 / value for value in values[THROUGHPUT])
                 continue
             # A latency 5 % above is as far at its margin as a rate 5 % below.
-            mean = rate if not criterion.is_latency else 2 - rate if rate >= EDGE else 1 / rate
+            mean = (
+                rate
+                if not criterion.is_latency
+                else 2 - rate
+                if rate >= EDGE
+                else 1 / rate
+            )
             values[criterion] = tuple((mean * noise).tolist())
         candidates.append(Candidate(profile, values, "", {SLO: values[THROUGHPUT]}))
-    closed_loop = all(len(rates) == len(CRITERIA) and len(set(rates)) == 1 for rates in tiers)
+    closed_loop = all(
+        len(rates) == len(CRITERIA) and len(set(rates)) == 1 for rates in tiers
+    )
     once = each_once(THROUGHPUT, criteria[1:], closed_loop=closed_loop)
     contest = make_contest("simulated", candidates, [], MARGIN_PCT, once)
     return replace(contest, slo=slo)
@@ -140,7 +153,9 @@ def _within(latency: bool, ratio: stats.Ratio) -> bool:
 
 
 def _outside(latency: bool, ratio: stats.Ratio) -> bool:
-    assert ratio.low is not None and ratio.high is not None and ratio.p_value is not None
+    assert (
+        ratio.low is not None and ratio.high is not None and ratio.p_value is not None
+    )
     beyond = ratio.low > 2 - EDGE if latency else ratio.high < EDGE
     return beyond and ratio.p_value <= ONE_SIDED
 
@@ -154,7 +169,10 @@ def shares(
     seed: int = 1,
 ) -> dict[str, tuple[float, float]]:
     """By rule: percent of campaigns that name a wrong tier, and that name one at all."""
-    rules: dict[str, Callable[[Contest], int | None]] = {"now": named, "before": named_before}
+    rules: dict[str, Callable[[Contest], int | None]] = {
+        "now": named,
+        "before": named_before,
+    }
     random = np.random.default_rng(seed)
     found: dict[str, list[int | None]] = {name: [] for name in rules}
     for _ in range(campaigns):
@@ -170,7 +188,9 @@ def shares(
     }
 
 
-def _figures(one: Mapping[str, tuple[float, float]], which: int, *, with_before: bool) -> str:
+def _figures(
+    one: Mapping[str, tuple[float, float]], which: int, *, with_before: bool
+) -> str:
     before = f" ({one['before'][which]:.1f})" if with_before else ""
     return f"{one['now'][which]:.1f}{before}"
 
@@ -194,7 +214,9 @@ def many_windows(campaigns: int) -> Table:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=2000, help="campaigns of each row and cell")
+    parser.add_argument(
+        "--repeats", type=int, default=2000, help="campaigns of each row and cell"
+    )
     campaigns = parser.parse_args().repeats
     worst, out = 0.0, Console(width=150)
     asked: tuple[tuple[str, Mapping[str, Truth], int, tuple[Objective, ...]], ...] = (
@@ -205,16 +227,24 @@ def main() -> int:
     for title, truths, which, slo in asked:
         cells = [(n, noise) for n in REPETITIONS for noise in NOISE_PCT]
         table = Table(
-            f"% {title}: now (before)", *(f"n={n}, {noise:g} %" for n, noise in cells), box=None
+            f"% {title}: now (before)",
+            *(f"n={n}, {noise:g} %" for n, noise in cells),
+            box=None,
         )
         for name, truth in truths.items():
             row = [shares(truth, n, noise, campaigns, slo) for n, noise in cells]
             worst = max(worst, *(one["now"][0] for one in row))
-            table.add_row(name, *(_figures(one, which, with_before=not slo) for one in row))
+            table.add_row(
+                name, *(_figures(one, which, with_before=not slo) for one in row)
+            )
         out.print(table)
     out.print(many_windows(campaigns))
-    error = 2 * math.sqrt(MOST_WRONG_PCT * (100 - MOST_WRONG_PCT) / campaigns)  # of a share here
-    out.print(f"wrong at most: {worst:.1f} %; a share of 5 % may seem {5 + error:.1f} % by chance")
+    error = 2 * math.sqrt(
+        MOST_WRONG_PCT * (100 - MOST_WRONG_PCT) / campaigns
+    )  # of a share here
+    out.print(
+        f"wrong at most: {worst:.1f} %; a share of 5 % may seem {5 + error:.1f} % by chance"
+    )
     return int(worst > MOST_WRONG_PCT + error)
 
 

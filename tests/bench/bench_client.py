@@ -64,14 +64,18 @@ def main() -> int:
     repeats = arguments.parse_args().repeats
     progress = ConsoleProgress(LastingConsole(stderr=True))
     columns = ("transactions/s here", "client CPU, ms each", "per client core, 1/s")
-    table = Table("workload", *columns, "the same, held", title="medians (least to most)")
+    table = Table(
+        "workload", *columns, "the same, held", title="medians (least to most)"
+    )
     began_s = time.monotonic()
     app = App(cache=CACHE, progress=progress)
     world = app.world()
     with app.alone(world.platform):
         world.platform.sweep()
         for name, asked in workloads(world).items():
-            free, held = on_fresh_server(functools.partial(measured, asked, repeats), world)
+            free, held = on_fresh_server(
+                functools.partial(measured, asked, repeats), world
+            )
             bound = [one for one in held if one.cores >= USED_PCT / 100 * HELD_CORES]
             table.add_row(
                 name,
@@ -81,14 +85,18 @@ def main() -> int:
                 middle([one.per_s / HELD_CORES for one in bound], ",.0f"),
             )
     progress.done()
-    table.caption = f"{repeats} windows of each kind; {time.monotonic() - began_s:.0f} s in all"
+    table.caption = (
+        f"{repeats} windows of each kind; {time.monotonic() - began_s:.0f} s in all"
+    )
     Console().print(table)
     return 0
 
 
 def workloads(world: World) -> dict[str, Workload]:
     """By the names that are shown."""
-    _, (select, insert) = project_files.read(ROOT, [], ["point-select", "insert"], "smoke")
+    _, (select, insert) = project_files.read(
+        ROOT, [], ["point-select", "insert"], "smoke"
+    )
     found = {"point-select": select, "insert": insert, "TPC-C-derived": tpcc(None)}
     try:
         load_generators()["benchbase"].check(tpcc("benchbase"), SERVER, world)
@@ -102,7 +110,12 @@ def workloads(world: World) -> dict[str, Workload]:
 
 
 def measured(
-    asked: Workload, repeats: int, cluster: Cluster, network: str, out: Path, world: World
+    asked: Workload,
+    repeats: int,
+    cluster: Cluster,
+    network: str,
+    out: Path,
+    world: World,
 ) -> tuple[list[Window], list[Window]]:
     """The free windows and the held ones."""
     made = load_generators()[asked.generator]
@@ -119,7 +132,12 @@ def measured(
 
 
 def window(
-    made: LoadGenerator, asked: Workload, cluster: Cluster, client: Node, out: Path, world: World
+    made: LoadGenerator,
+    asked: Workload,
+    cluster: Cluster,
+    client: Node,
+    out: Path,
+    world: World,
 ) -> Window:
     before_s, began_s = cpu_seconds(client), time.monotonic()
     _, measure = made.run(ClientLoad(asked, cluster, client, out, world))

@@ -41,7 +41,11 @@ CRITERIA = (THROUGHPUT, LATENCIES[1])
 # Rates of the tiers in each workload.
 TRUTHS: Mapping[str, tuple[tuple[float, ...], ...]] = {
     "all alike": ((1, 1, 1),) * 3,
-    "each cheaper one just below in another": ((JUST_BELOW, 1, 1), (1, JUST_BELOW, 1), (1, 1, 1)),
+    "each cheaper one just below in another": (
+        (JUST_BELOW, 1, 1),
+        (1, JUST_BELOW, 1),
+        (1, 1, 1),
+    ),
     "both just below in all": ((JUST_BELOW, JUST_BELOW, 1),) * 3,
     "cheapest just below in one": ((1, 1, 1), (1, 1, 1), (JUST_BELOW, 1, 1)),
     "cheapest 10 % below in one": ((1, 1, 1), (1, 1, 1), (0.9, 1, 1)),
@@ -49,7 +53,11 @@ TRUTHS: Mapping[str, tuple[tuple[float, ...], ...]] = {
 }
 WEIGHED = {  # the same for the weighted mean, which one workload or all may move
     "all alike": TRUTHS["all alike"],
-    "both just below by one workload": ((1, 1, 1), (1, 1, 1), (JUST_BELOW**3, JUST_BELOW**3, 1)),
+    "both just below by one workload": (
+        (1, 1, 1),
+        (1, 1, 1),
+        (JUST_BELOW**3, JUST_BELOW**3, 1),
+    ),
     "both just below in all": TRUTHS["both just below in all"],
     "one lost, another gained": ((1.1, 1.1, 1), (1, 1, 1), (0.9, 0.9, 1)),
     "cheapest 10 % below in one": TRUTHS["cheapest 10 % below in one"],
@@ -73,14 +81,22 @@ def contests(rates: np.ndarray, p99: np.ndarray) -> list[Contest]:
         candidates = [
             Candidate(
                 profile,
-                {CRITERIA[0]: tuple(rates[number, k]), CRITERIA[1]: tuple(p99[number, k])},
+                {
+                    CRITERIA[0]: tuple(rates[number, k]),
+                    CRITERIA[1]: tuple(p99[number, k]),
+                },
                 "unattributed",
             )
             for k, profile in enumerate(PROFILES)
         ]
         made.append(
             make_contest(
-                workload, candidates, TIERS, MARGIN_PCT, CRITERIA, p99_margin_pct=P99_MARGIN_PCT
+                workload,
+                candidates,
+                TIERS,
+                MARGIN_PCT,
+                CRITERIA,
+                p99_margin_pct=P99_MARGIN_PCT,
             )
         )
     return made
@@ -90,7 +106,9 @@ def in_order(n: int) -> np.ndarray:
     """The place of each run in a campaign, workloads × tiers × repetitions, as plans have them."""
     orders = balanced_orders(TIERS, n)
     blocks = (
-        (repetition, workload) for repetition in range(n) for workload in range(len(WORKLOADS))
+        (repetition, workload)
+        for repetition in range(n)
+        for workload in range(len(WORKLOADS))
     )
     places = np.empty((len(WORKLOADS), len(TIERS), n), dtype=int)
     for block, (repetition, workload) in enumerate(blocks):
@@ -119,11 +137,15 @@ def simulate(
         made = decision.decide_cluster(compared, weights)
         assert made is not None
         standings = [contest.proof.standings for contest in compared]
-        alone = next((t for t in TIERS if all(s[t] == "enough" for s in standings)), None)
+        alone = next(
+            (t for t in TIERS if all(s[t] == "enough" for s in standings)), None
+        )
         counts["none"] += made.tier is None
         counts["wrong"] += made.tier is not None and not enough[TIERS.index(made.tier)]
         counts["each"] += alone is not None and not enough[TIERS.index(alone)]
-        counts["dearer"] += made.tier is not None and TIERS.index(made.tier) > TIERS.index(needed)
+        counts["dearer"] += made.tier is not None and TIERS.index(
+            made.tier
+        ) > TIERS.index(needed)
         counts["refused"] += any(
             made.standings[tier] == "not enough"
             for tier, kept in zip(TIERS, enough, strict=True)
@@ -136,27 +158,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--campaigns", type=int, default=400, help="of each cell")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--shapes", default=",".join(SHAPES), help="of noise, by commas")
-    parser.add_argument("--weights", action="store_true", help="all count alike, in one mean")
+    parser.add_argument(
+        "--shapes", default=",".join(SHAPES), help="of noise, by commas"
+    )
+    parser.add_argument(
+        "--weights", action="store_true", help="all count alike, in one mean"
+    )
     parser.add_argument("--repetitions", default="3,5,10", help="by commas")
     asked = parser.parse_args(arguments)
-    shapes, sizes = asked.shapes.split(","), [int(n) for n in asked.repetitions.split(",")]
+    shapes, sizes = (
+        asked.shapes.split(","),
+        [int(n) for n in asked.repetitions.split(",")],
+    )
     print(f"{asked.campaigns} campaigns a cell, seed {asked.seed}; % of campaigns.")
     print("Of the shapes of noise the worst in wrong, each and refused, the mean else.")
-    print("\n| truth | n | wrong | each | refused | dearer | none |\n|---|" + "---:|" * 6)
+    print(
+        "\n| truth | n | wrong | each | refused | dearer | none |\n|---|" + "---:|" * 6
+    )
     wrong, pct = [], 100 / asked.campaigns
     for truth in WEIGHED if asked.weights else TRUTHS:
         for n in sizes:
             cells = [
-                simulate(s, truth, n, asked.campaigns, asked.seed, asked.weights) for s in shapes
+                simulate(s, truth, n, asked.campaigns, asked.seed, asked.weights)
+                for s in shapes
             ]
             wrong += [cell.wrong for cell in cells]
-            worst = [max(getattr(c, name) for c in cells) for name in ("wrong", "each", "refused")]
-            mean = [np.mean([getattr(c, name) for c in cells]) for name in ("dearer", "none")]
-            figures = " | ".join(f"{pct * float(value):.1f}" for value in (*worst, *mean))
+            worst = [
+                max(getattr(c, name) for c in cells)
+                for name in ("wrong", "each", "refused")
+            ]
+            mean = [
+                np.mean([getattr(c, name) for c in cells])
+                for name in ("dearer", "none")
+            ]
+            figures = " | ".join(
+                f"{pct * float(value):.1f}" for value in (*worst, *mean)
+            )
             print(f"| {truth} | {n} | {figures} |", flush=True)
     most = int(distributions.binom.ppf(1 - 0.05 / len(wrong), asked.campaigns, 0.05))
-    print(f"\nA true 5 % may seem {pct * most:.1f} % in the worst of {len(wrong)} cells.")
+    print(
+        f"\nA true 5 % may seem {pct * most:.1f} % in the worst of {len(wrong)} cells."
+    )
     return int(max(wrong) > most)
 
 

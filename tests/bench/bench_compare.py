@@ -69,15 +69,26 @@ def main() -> int:
     return 0
 
 
-def carried_out(profile: str, way: str, folder: Path, asked: argparse.Namespace) -> Results:
+def carried_out(
+    profile: str, way: str, folder: Path, asked: argparse.Namespace
+) -> Results:
     """A campaign as a person starts it; its output goes to standard error."""
     results = folder / f"results-{way}"
-    repeats = asked.repeats if way != "none" else max(1, asked.repeats - 1)  # which are all alike
+    repeats = (
+        asked.repeats if way != "none" else max(1, asked.repeats - 1)
+    )  # which are all alike
     subprocess.run(
         [
             *(sys.executable, "-m", "orchestrator", "run", "--profile", profile),
             *("--workload", asked.workload, "--scale", asked.scale, "--nodes", "1"),
-            *("--db", "postgresql", "--repeats", str(repeats), "--results", str(results)),
+            *(
+                "--db",
+                "postgresql",
+                "--repeats",
+                str(repeats),
+                "--results",
+                str(results),
+            ),
         ],
         cwd=ROOT,
         stdout=sys.stderr,
@@ -106,10 +117,16 @@ def spent(records: Sequence[Record]) -> list[dict[str, float]]:
 def shown(found: Mapping[str, Results]) -> Table:
     """The median of the runs that did not load first of all, by phase; shares of the campaign."""
     table = Table("seconds", *found)
-    runs = {way: spent([run.record for run in result.runs]) for way, result in found.items()}
+    runs = {
+        way: spent([run.record for run in result.runs]) for way, result in found.items()
+    }
     first = {way: {**median(each), **each[0]} for way, each in runs.items()}
-    later = {way: {**median(each), **median(each[1:] or each)} for way, each in runs.items()}
-    table.add_row("load of the first run", *(f"{one['load']:.1f}" for one in first.values()))
+    later = {
+        way: {**median(each), **median(each[1:] or each)} for way, each in runs.items()
+    }
+    table.add_row(
+        "load of the first run", *(f"{one['load']:.1f}" for one in first.values())
+    )
     for name in (*PARTS, RESTORING, WAITING, *RESTORED):
         known = (f"{one[name]:.1f}" if name in one else "" for one in later.values())
         table.add_row(f"later runs: {name}", *known)
@@ -126,7 +143,10 @@ def shown(found: Mapping[str, Results]) -> Table:
 def median(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Of each part over the runs of which it is known."""
     names = dict.fromkeys(name for run in runs for name in run)
-    return {name: statistics.median(run[name] for run in runs if name in run) for name in names}
+    return {
+        name: statistics.median(run[name] for run in runs if name in run)
+        for name in names
+    }
 
 
 def share(runs: Sequence[Mapping[str, float]]) -> float:

@@ -71,7 +71,10 @@ class Truth:
     @property
     def latencies(self) -> dict[str, np.ndarray]:
         average = 1 / np.asarray(self.rates)
-        return {"latency_avg_s": average, "latency_p99_s": average * self.p99[: len(average)]}
+        return {
+            "latency_avg_s": average,
+            "latency_p99_s": average * self.p99[: len(average)],
+        }
 
     def enough(self) -> list[bool]:
         """Of each tier, whether it is within the margin of the best in everything."""
@@ -133,7 +136,9 @@ class Judge:
             frames=False,
         )
         ends = ((0.0, 5e-4), (1.0, 5e-3))
-        model = LatencyModel(ends, ends, "a table", "2026")  # with a tail, so p99 is comparable
+        model = LatencyModel(
+            ends, ends, "a table", "2026"
+        )  # with a tail, so p99 is comparable
         profiles = tuple(
             replace(profile, tier=changed(profile.tier, latency_model=model))
             for profile in made.plan.profiles
@@ -141,12 +146,16 @@ class Judge:
         shares = looks.shares(first, most) if most > first else {}
         self._looks = range(first, most + 1)
         # Without facts: comparing those of runs would be half of the time.
-        bare = tuple(replace(run, record=replace(run.record, facts={})) for run in made.runs)
+        bare = tuple(
+            replace(run, record=replace(run.record, facts={})) for run in made.runs
+        )
         self._campaign = replace(
             made, runs=bare, plan=replace(made.plan, profiles=profiles, looks=shares)
         )
 
-    def outcome(self, rates: np.ndarray, p99: np.ndarray) -> tuple[Decision, tuple[Delta, ...]]:
+    def outcome(
+        self, rates: np.ndarray, p99: np.ndarray
+    ) -> tuple[Decision, tuple[Delta, ...]]:
         """The decision and the words of a campaign; tiers × repetitions. With several looks, those
         of the first that leaves nothing open."""
         for n in self._looks:
@@ -157,7 +166,10 @@ class Judge:
         return made, verdicts.deltas(campaign)
 
     def _filled(self, rates: np.ndarray, p99: np.ndarray) -> Results:
-        template, tiers = self._campaign, [one.name for one in self._campaign.plan.profiles]
+        template, tiers = (
+            self._campaign,
+            [one.name for one in self._campaign.plan.profiles],
+        )
         runs: list[RunData] = []
         for run in template.runs:
             place = tiers.index(run.record.run.profile), run.record.run.repetition - 1
@@ -171,7 +183,9 @@ class Judge:
                 measured("latency_avg_s", THREADS / rate),
                 measured("latency_p99_s", float(p99[place])),
             )
-            runs.append(replace(run, record=replace(run.record, measurements=measurements)))
+            runs.append(
+                replace(run, record=replace(run.record, measurements=measurements))
+            )
         numbers = {run.record.run.number for run in runs}
         planned = tuple(run for run in template.plan.runs if run.number in numbers)
         plan = replace(template.plan, runs=planned, repetitions=rates.shape[1])
@@ -217,7 +231,9 @@ def simulate(shape: str, truth: str, sizes: str, campaigns: int, seed: int) -> C
     )
     more: list[float] = []
     used = 0
-    for rates, p99 in zip(*draw(SHAPES[shape], true, most, campaigns, random), strict=True):
+    for rates, p99 in zip(
+        *draw(SHAPES[shape], true, most, campaigns, random), strict=True
+    ):
         made, deltas = judge.outcome(rates, p99)
         used += deltas[0].n_baseline
         costs = {offer.tier: offer.monthly_cost or 0.0 for offer in made.offers}
@@ -234,12 +250,22 @@ def simulate(shape: str, truth: str, sizes: str, campaigns: int, seed: int) -> C
             more.append(max(0.0, costs[made.tier] - costs[needed]))
             counts["dearer"] += more[-1] > 0
             # Older trees, on which this bench can be run, lack the field: all was conclusive.
-            counts["not_said"] += more[-1] > 0 and needed not in getattr(made, "cheaper_open", ())
+            counts["not_said"] += more[-1] > 0 and needed not in getattr(
+                made, "cheaper_open", ()
+            )
         words = [_judged(delta, true) for delta in deltas]
         counts["false_word"] += "false" in words
         counts["direction"] += "direction" in words
     mean = float(np.mean(more)) if more else 0.0
-    return Cell(shape, truth, sizes, campaigns, **counts, more_a_month=mean, used=used / campaigns)
+    return Cell(
+        shape,
+        truth,
+        sizes,
+        campaigns,
+        **counts,
+        more_a_month=mean,
+        used=used / campaigns,
+    )
 
 
 def _judged(delta: Delta, truth: Truth) -> str:
@@ -288,7 +314,12 @@ def _row(title: Sequence[str], cells: Sequence[Cell]) -> str:
         return f"{100 * float(np.mean(counts)):.0f}"
 
     cost = sum(cell.more_a_month for cell in cells) / len(cells)
-    figures = [worst("wrong"), worst("refused", False), worst("false_word"), worst("direction")]
+    figures = [
+        worst("wrong"),
+        worst("refused", False),
+        worst("false_word"),
+        worst("direction"),
+    ]
     figures += [mean("dearer"), mean("not_said"), f"{cost:.0f}", mean("none")]
     used = sum(cell.used for cell in cells) / len(cells)
     return "| " + " | ".join([*title, *figures, f"{used:.1f}"]) + " |"
@@ -325,13 +356,21 @@ def scenarios() -> Iterator[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("--repeats", type=int, default=40, help="campaigns of each cell")
+    parser = argparse.ArgumentParser(
+        description=__doc__.partition("\n")[0] if __doc__ else ""
+    )
+    parser.add_argument(
+        "--repeats", type=int, default=40, help="campaigns of each cell"
+    )
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--shapes", default=",".join(SHAPES), help="of noise, by commas")
+    parser.add_argument(
+        "--shapes", default=",".join(SHAPES), help="of noise, by commas"
+    )
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument(
-        "--scenarios", action="store_true", help="only the answers to tests/decision_scenarios.py"
+        "--scenarios",
+        action="store_true",
+        help="only the answers to tests/decision_scenarios.py",
     )
     asked = parser.parse_args()
     if asked.scenarios:
@@ -339,11 +378,17 @@ def main() -> int:
         return 0
     shapes = [name.strip() for name in asked.shapes.split(",")]
     if unknown := set(shapes) - set(SHAPES):
-        parser.error(f"--shapes: no {', '.join(unknown)}; there are {', '.join(SHAPES)}")
+        parser.error(
+            f"--shapes: no {', '.join(unknown)}; there are {', '.join(SHAPES)}"
+        )
     began_s = time.monotonic()
-    grid = [(shape, truth, sizes) for shape in shapes for truth in TRUTHS for sizes in LOOKS]
+    grid = [
+        (shape, truth, sizes) for shape in shapes for truth in TRUTHS for sizes in LOOKS
+    ]
     with ProcessPoolExecutor(asked.processes) as pool:
-        jobs = [pool.submit(simulate, *cell, asked.repeats, asked.seed) for cell in grid]
+        jobs = [
+            pool.submit(simulate, *cell, asked.repeats, asked.seed) for cell in grid
+        ]
         cells = [job.result() for job in jobs]
     print(f"{asked.repeats} campaigns a cell, seed {asked.seed}; % of campaigns.")
     print(*report(cells), sep="\n")
@@ -353,7 +398,9 @@ def main() -> int:
     print(
         f"\nA true 5 % may seem {pct * bound(asked.repeats, CHANCE):.0f} % in one cell (above: *)"
     )
-    print(f"and {pct * every:.0f} % in the worst of {3 * len(cells)} figures; above: {len(above)}.")
+    print(
+        f"and {pct * every:.0f} % in the worst of {3 * len(cells)} figures; above: {len(above)}."
+    )
     for cell in above:
         errors = ", ".join(f"{pct * count:.0f} %" for count in cell.errors)
         print(f"- {cell.truth}, {cell.shape}, {cell.looks}: {errors}")

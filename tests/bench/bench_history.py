@@ -65,7 +65,9 @@ DAYS: Mapping[str, Draw] = {  # deviation 1
 def false_alarms_pct(draw: Draw, n: int, trials: int, seed: int = 1) -> float:
     """Percent of series without a change in which one is found."""
     random = np.random.default_rng(seed)
-    found = sum(bool(across_days.change_points(NOISE * draw(random, n))) for _ in range(trials))
+    found = sum(
+        bool(across_days.change_points(NOISE * draw(random, n))) for _ in range(trials)
+    )
     return 100 * found / trials
 
 
@@ -88,14 +90,18 @@ def _fell(values: np.ndarray, places: tuple[int, ...]) -> bool:
     return float(last.mean() - before.mean()) < math.log1p(-MARGIN_PCT / 100)
 
 
-def seen_pct(shift: float, before: int, after: int, trials: int, seed: int = 1) -> float:
+def seen_pct(
+    shift: float, before: int, after: int, trials: int, seed: int = 1
+) -> float:
     """Percent of series with a shift of the last `after` campaigns in which their level is found
     to begin there, or one campaign beside it."""
     random, seen = np.random.default_rng(seed), 0
     for _ in range(trials):
         values = random.normal(0.0, NOISE, before + after)
         values[before:] += math.log1p(shift)
-        seen += any(abs(place - before) <= 1 for place in across_days.change_points(values))
+        seen += any(
+            abs(place - before) <= 1 for place in across_days.change_points(values)
+        )
     return 100 * seen / trials
 
 
@@ -142,10 +148,14 @@ def _pair(values: np.ndarray) -> Pair:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=400, help="series of each row and column")
+    parser.add_argument(
+        "--repeats", type=int, default=400, help="series of each row and column"
+    )
     trials = parser.parse_args().repeats
     out, worst = Console(width=120), 0.0
-    table = Table("% with a false change", *(f"{n} campaigns" for n in LENGTHS), box=None)
+    table = Table(
+        "% with a false change", *(f"{n} campaigns" for n in LENGTHS), box=None
+    )
     for name, draw in STEADY.items():
         row = [false_alarms_pct(draw, n, trials) for n in LENGTHS]
         worst = max(worst, *row)
@@ -159,10 +169,23 @@ def main() -> int:
         f"change, {worse:.1f} % one to a level that is 5 % worse"
     )
     shifts = (0.03, 0.05, 0.1, 0.2)
-    table = Table("% of shifts seen at 2 % noise", *(f"{100 * s:g} %" for s in shifts), box=None)
-    for before, after in ((8, 2), (12, 2), (20, 2), (12, 3), (20, 3), (12, 5), (20, 5), (20, 10)):
+    table = Table(
+        "% of shifts seen at 2 % noise", *(f"{100 * s:g} %" for s in shifts), box=None
+    )
+    for before, after in (
+        (8, 2),
+        (12, 2),
+        (20, 2),
+        (12, 3),
+        (20, 3),
+        (12, 5),
+        (20, 5),
+        (20, 10),
+    ):
         row = [seen_pct(shift, before, after, max(1, trials // 2)) for shift in shifts]
-        table.add_row(f"{before} before, {after} after", *(f"{share:.0f}" for share in row))
+        table.add_row(
+            f"{before} before, {after} after", *(f"{share:.0f}" for share in row)
+        )
     for before in (5, 12, 20):
         row = [open_pct(shift, before, 20 * trials) for shift in (0.0, *shifts)]
         first = f"{before} before, 1 after: open (without a shift {row[0]:.1f})"
@@ -175,7 +198,9 @@ def main() -> int:
     failed = worst > MOST_FALSE_PCT + error
     error = 3 * math.sqrt(MOST_FALSE_PCT * (100 - MOST_FALSE_PCT) / (2 * trials))
     chance = f"of so many shares of 5 % one may seem {MOST_FALSE_PCT + error:.1f} % by chance"
-    out.print(f"equal campaigns called different, normal days: {worst_pair:.1f} %; {chance}")
+    out.print(
+        f"equal campaigns called different, normal days: {worst_pair:.1f} %; {chance}"
+    )
     return int(failed or worst_pair > MOST_FALSE_PCT + error)
 
 
@@ -197,13 +222,20 @@ def _show_pairs(out: Console, trials: int) -> float:
             table.add_row(first, *(f"{share:.1f}" for share in row))
     for days in list(DAYS)[1:]:
         row = [differ_pct(3, spread, 8, trials, days) for spread in SPREADS]
-        table.add_row(f"n = 3, 8 campaigns, days: {days}", *(f"{share:.1f}" for share in row))
+        table.add_row(
+            f"n = 3, 8 campaigns, days: {days}", *(f"{share:.1f}" for share in row)
+        )
     out.print(table)
     changes = (-0.05, -0.1, -0.2, -0.3)
-    table = Table("% of falls seen, n = 3", *(f"{100 * c:g} %" for c in changes), box=None)
+    table = Table(
+        "% of falls seen, n = 3", *(f"{100 * c:g} %" for c in changes), box=None
+    )
     for spread in (0.01, 0.02, 0.05):
         for history in (over_time.FEWEST_HISTORY, 8, 20):
-            row = [differ_pct(3, spread, history, trials // 2, change=change) for change in changes]
+            row = [
+                differ_pct(3, spread, history, trials // 2, change=change)
+                for change in changes
+            ]
             first = f"days spread by {100 * spread:g} %, {history} campaigns"
             table.add_row(first, *(f"{share:.0f}" for share in row))
     out.print(table)

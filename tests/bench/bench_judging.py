@@ -73,7 +73,9 @@ PART = 2**18  # rows, as `run/telemetry.py` leaves them
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--nodes", type=int, default=100)
-    arguments.add_argument("--hours", type=float, default=1.0, help="of each measured window")
+    arguments.add_argument(
+        "--hours", type=float, default=1.0, help="of each measured window"
+    )
     arguments.add_argument("--repeats", type=int, default=2, help="runs of each tier")
     arguments.add_argument("--make", help="only write the results folder into this one")
     asked = arguments.parse_args()
@@ -81,7 +83,14 @@ def main() -> int:
         print(make(asked, Path(asked.make)))
         return 0
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
-        own = [sys.executable, "-m", "tests.bench.bench_judging", *sys.argv[1:], "--make", folder]
+        own = [
+            sys.executable,
+            "-m",
+            "tests.bench.bench_judging",
+            *sys.argv[1:],
+            "--make",
+            folder,
+        ]
         made = subprocess.run(own, check=True, stdout=subprocess.PIPE, text=True)
         show(asked, Path(made.stdout.strip()))
     return 0
@@ -98,7 +107,8 @@ def make(asked: argparse.Namespace, folder: Path) -> Path:
         measure_s=asked.hours * 3600,
         frames=False,
         change=lambda record: replace(
-            record, nodes=(*record.nodes, *(_server(node) for node in record.nodes[:-2]))
+            record,
+            nodes=(*record.nodes, *(_server(node) for node in record.nodes[:-2])),
         ),
     )
     made = stored(campaign, folder)
@@ -132,9 +142,13 @@ def _samples(run: RunData) -> Iterator[pd.DataFrame]:
     at_once = max(1, PART // len(series))
     for begin in range(0, len(seconds), at_once):
         time_s = seconds[begin : begin + at_once]
-        grown = np.cumsum(per_s * dice.normal(1.0, 0.05, (len(time_s), len(series))), axis=0)
+        grown = np.cumsum(
+            per_s * dice.normal(1.0, 0.05, (len(time_s), len(series))), axis=0
+        )
         places = np.tile(np.arange(len(series)), len(time_s))
-        phase = pd.Series(np.where(time_s < measure.start_s, "warm-up", "measure"), dtype=str)
+        phase = pd.Series(
+            np.where(time_s < measure.start_s, "warm-up", "measure"), dtype=str
+        )
         yield pd.DataFrame(
             {
                 "time_s": np.repeat(time_s, len(series)),
@@ -142,7 +156,9 @@ def _samples(run: RunData) -> Iterator[pd.DataFrame]:
                 "metric": metric.take(places).array,
                 "unit": unit.take(places).array,
                 "value": (values + grown).ravel(),
-                "phase": phase.take(np.repeat(np.arange(len(time_s)), len(series))).array,
+                "phase": phase.take(
+                    np.repeat(np.arange(len(time_s)), len(series))
+                ).array,
             }
         )
         values = values + grown[-1]
@@ -167,7 +183,9 @@ def show(asked: argparse.Namespace, folder: Path) -> None:
     report.write(campaign, verdict, folder)
     stages.end()
     Console().print(
-        stages.table(f"{asked.nodes} nodes, {len(campaign.runs)} runs of {asked.hours:g} h")
+        stages.table(
+            f"{asked.nodes} nodes, {len(campaign.runs)} runs of {asked.hours:g} h"
+        )
     )
 
 

@@ -40,25 +40,38 @@ def served(
     rate_per_s: float, capacity_per_s: float, end_s: float, dice: np.random.Generator
 ) -> tuple[pd.DataFrame, int]:
     """The records of a run, and how many transactions were due and had not begun."""
-    due_s = np.cumsum(dice.exponential(1 / rate_per_s, int(rate_per_s * end_s * 1.5) + 100))
+    due_s = np.cumsum(
+        dice.exponential(1 / rate_per_s, int(rate_per_s * end_s * 1.5) + 100)
+    )
     due_s = due_s[due_s < end_s]
     takes_s = dice.exponential(1 / capacity_per_s, due_s.size)
     busy_s = np.cumsum(takes_s)
-    ended_s = busy_s + np.maximum.accumulate(due_s - (busy_s - takes_s))  # Lindley's recursion
+    ended_s = busy_s + np.maximum.accumulate(
+        due_s - (busy_s - takes_s)
+    )  # Lindley's recursion
     begun = ended_s - takes_s < end_s
-    columns = {"start_s": due_s, "latency_s": ended_s - due_s, "outcome": COMMITTED, "retries": 0}
+    columns = {
+        "start_s": due_s,
+        "latency_s": ended_s - due_s,
+        "outcome": COMMITTED,
+        "retries": 0,
+    }
     table = pd.DataFrame(columns).assign(type=pd.Categorical(["x"] * len(due_s)))[begun]
     return table, int((~begun).sum())
 
 
 def a_record(rate_per_s: float, measure_s: float) -> Record:
-    campaign = loads.build([loads.at_rate(rate_per_s)], lambda run, load: [], repetitions=1)
+    campaign = loads.build(
+        [loads.at_rate(rate_per_s)], lambda run, load: [], repetitions=1
+    )
     record = campaign.runs[0].record
     workload = replace(record.workload, threads=THREADS, measure_s=measure_s)
     return replace(record, workload=workload)
 
 
-def overloaded_pct(scale: str, capacity: float, load: float, repeats: int) -> tuple[float, float]:
+def overloaded_pct(
+    scale: str, capacity: float, load: float, repeats: int
+) -> tuple[float, float]:
     """Of runs, and of tiers with three repetitions."""
     warmup_s, measure_s = WINDOWS[scale]
     rate, end_s = load * capacity, warmup_s + measure_s
@@ -66,11 +79,15 @@ def overloaded_pct(scale: str, capacity: float, load: float, repeats: int) -> tu
     behind = []
     for _ in range(repeats * REPETITIONS):
         table, unstarted = served(rate, capacity, end_s, dice)
-        facts = {"generator": {"unstarted": unstarted, "recorded_transactions": len(table)}}
+        facts = {
+            "generator": {"unstarted": unstarted, "recorded_transactions": len(table)}
+        }
         window = Window(warmup_s, end_s)
         window.add(table)
         figures = window.flow(rate, unstarted)
-        behind.append(overload.overloaded(replace(like, measurements=figures, facts=facts)))
+        behind.append(
+            overload.overloaded(replace(like, measurements=figures, facts=facts))
+        )
     tiers = np.asarray(behind).reshape(repeats, REPETITIONS)
     return 100 * float(tiers.mean()), 100 * float(tiers.all(axis=1).mean())
 
@@ -108,7 +125,9 @@ def proofs(campaigns: int) -> tuple[Table, bool]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0] if __doc__ else ""
+    )
     parser.add_argument("--repeats", type=int, default=40)
     repeats = parser.parse_args().repeats
     table = Table("scale, capacity", *(f"{load:.0%}" for load in LOADS))
@@ -118,10 +137,13 @@ def main() -> int:
         for capacity in CAPACITIES_PER_S:
             row = [overloaded_pct(scale, capacity, load, repeats) for load in LOADS]
             table.add_row(
-                f"{scale}, {capacity:g}/s", *(f"{runs:.1f} ({tiers:.1f})" for runs, tiers in row)
+                f"{scale}, {capacity:g}/s",
+                *(f"{runs:.1f} ({tiers:.1f})" for runs, tiers in row),
             )
             by_load = dict(zip(LOADS, row, strict=True))
-            wrong |= any(tiers > 0 for load, (_, tiers) in by_load.items() if load <= 0.9)
+            wrong |= any(
+                tiers > 0 for load, (_, tiers) in by_load.items() if load <= 0.9
+            )
             wrong |= by_load[1.3][1] < 100
     proven, too_often = proofs(25 * repeats)
     for one in (table, proven):

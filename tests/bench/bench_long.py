@@ -51,7 +51,13 @@ from tests.fakes import QuietProgress
 from tests.plans import a_profile, a_workload
 from tests.tiers import a_tier
 
-TIERS = {"hdd": 500, "standard": 2_000, "premium": 5_000, "premium-v2": 10_000, "ultra": 20_000}
+TIERS = {
+    "hdd": 500,
+    "standard": 2_000,
+    "premium": 5_000,
+    "premium-v2": 10_000,
+    "ultra": 20_000,
+}
 WORKLOADS = ("point-select", "point-select-20", "insert", "tpcc")
 WARMUP_S, MEASURE_S, START_S = 45.6, 300.0, 1_750_000_000.0
 MOST_MB, MOST_REPORT_MB, MOST_REPORT_S = 300.0, 1000.0, 60.0
@@ -60,11 +66,19 @@ EVERY = 50  # runs
 
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--repeats", type=int, default=25, help="of each of 20 cells")
+    arguments.add_argument(
+        "--repeats", type=int, default=25, help="of each of 20 cells"
+    )
     arguments.add_argument("--nodes", type=int, default=3)
-    arguments.add_argument("--threads", type=int, default=1, help="some 100 transactions/s each")
-    arguments.add_argument("--make", type=Path, help="only make the runs, in this folder")
-    arguments.add_argument("--campaign", type=Path, help="only report this one, already made")
+    arguments.add_argument(
+        "--threads", type=int, default=1, help="some 100 transactions/s each"
+    )
+    arguments.add_argument(
+        "--make", type=Path, help="only make the runs, in this folder"
+    )
+    arguments.add_argument(
+        "--campaign", type=Path, help="only report this one, already made"
+    )
     asked = arguments.parse_args()
     if asked.make:
         carry_out(asked, asked.make)
@@ -72,9 +86,18 @@ def main() -> int:
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
         made = asked.campaign or Path(folder) / "results" / "latest"
         if not asked.campaign:
-            own = [sys.executable, "-m", "tests.bench.bench_long", *sys.argv[1:], "--make", folder]
+            own = [
+                sys.executable,
+                "-m",
+                "tests.bench.bench_long",
+                *sys.argv[1:],
+                "--make",
+                folder,
+            ]
             subprocess.run(own, check=True, cwd=ROOT)
-        table = Table("", "memory, MB", "of 1 GB", "time, s", "of 60 s", "CPU, s", "of 60 s")
+        table = Table(
+            "", "memory, MB", "of 1 GB", "time, s", "of 60 s", "CPU, s", "of 60 s"
+        )
         for command in ("analyze", "report"):
             mb, took_s, cpu_s = reported(command, made)
             row = [f"{mb:.0f}", f"{mb / MOST_REPORT_MB:.2f}"]
@@ -92,7 +115,9 @@ def reported(command: str, folder: Path) -> tuple[float, float, float]:
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.DEVNULL) as process:
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0, f"`tierbench {command}` ended with {process.returncode}"
+    assert process.returncode == 0, (
+        f"`tierbench {command}` ended with {process.returncode}"
+    )
     cpu_s = used.ru_utime + used.ru_stime
     return used.ru_maxrss / 1024, time.monotonic() - began_s, cpu_s
 
@@ -137,7 +162,9 @@ class Told(QuietProgress):
         self._collector.given.clear()
         if number % EVERY == 1:
             took_s = time.monotonic() - self._began_s
-            print(f"before run {number} of {total}: {resident_mb():.0f} MB, {took_s:.0f} s")
+            print(
+                f"before run {number} of {total}: {resident_mb():.0f} MB, {took_s:.0f} s"
+            )
             self.said.clear()
 
 
@@ -155,7 +182,9 @@ def carry_out(asked: argparse.Namespace, folder: Path) -> None:
         (collector,),
     )
     following = schedule.retried, partial(schedule.decided, progress)
-    experiment.execute(a_long_plan(asked), parts, world, folder / "results", {}, following)
+    experiment.execute(
+        a_long_plan(asked), parts, world, folder / "results", {}, following
+    )
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
         f"at the end: {resident_mb():.0f} MB; peak {peak_mb:.0f}, {peak_mb / MOST_MB:.2f} of 300 MB"
@@ -171,7 +200,12 @@ def a_long_plan(asked: argparse.Namespace) -> Plan:
         for name, iops in TIERS.items()
     ]
     workloads = [
-        replace(a_workload(name), warmup_s=WARMUP_S, measure_s=MEASURE_S, threads=asked.threads)
+        replace(
+            a_workload(name),
+            warmup_s=WARMUP_S,
+            measure_s=MEASURE_S,
+            threads=asked.threads,
+        )
         for name in WORKLOADS
     ]
     plan = make_plan(
@@ -188,7 +222,9 @@ def a_long_plan(asked: argparse.Namespace) -> Plan:
 
 def resident_mb() -> float:
     lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
+    return next(
+        int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS")
+    )
 
 
 if __name__ == "__main__":

@@ -58,7 +58,11 @@ scales:
     {{dataset: {{tables: {tables}, table_size: {rows}}}, threads: 8, loader_threads: 4,
      warmup: {warmup}, measure: {measure}}}
 """
-WARM_UPS = {"uniform": "60s", "pareto": "90s", "gaussian": "60s"}  # until the largest cache is full
+WARM_UPS = {
+    "uniform": "60s",
+    "pareto": "90s",
+    "gaussian": "60s",
+}  # until the largest cache is full
 OF_TABLES = {"uniform": "45s", "pareto": "60s", "gaussian": "45s"}  # and with 512 MiB
 
 
@@ -82,11 +86,12 @@ def measured(folder: Path, load: str, tables: int = 0, less: bool = False) -> Re
             file.write_text(PROFILE.format(mib=mib))
         words = f"run --profile {files[0]} --workload {workload}"
         if len(files) > 1:
-            words = (
-                f"compare --repeats 1 --profiles {','.join(map(str, files))} --workloads {workload}"
-            )
+            names = ",".join(map(str, files))
+            words = f"compare --repeats 1 --profiles {names} --workloads {workload}"
         argv = (sys.executable, "-m", "orchestrator", *words.split())
-        subprocess.run([*argv, "--scale", "laptop", "--results", str(results)], check=False)
+        subprocess.run(
+            [*argv, "--scale", "laptop", "--results", str(results)], check=False
+        )
     newest = store.newest(results)
     assert newest is not None, f"no campaign was measured in {results}"
     return store.load(newest)
@@ -101,7 +106,12 @@ Row = tuple[float, float, bool]
 
 def show(load: str, campaign: Results) -> Iterator[Row]:
     """A line for each prediction of less memory."""
-    pairs = ((a, b) for a in campaign.done for b in campaign.done if memory_of(a) > memory_of(b))
+    pairs = (
+        (a, b)
+        for a in campaign.done
+        for b in campaign.done
+        if memory_of(a) > memory_of(b)
+    )
     for source, truth in pairs:
         memory_bytes = memory_of(truth)
         name = f"{load:8s} {memory_of(source) // MIB:5d} → {memory_bytes // MIB:5d} MiB"
@@ -113,20 +123,30 @@ def show_data(load: str, folder: Path, every: Sequence[int]) -> Iterator[Row]:
     campaigns = {tables: measured(folder, load, tables) for tables in sorted(every)}
     truths = [(tables, of.done[0]) for tables, of in campaigns.items()]
     if LESS_TABLES in campaigns:
-        truths += [(LESS_TABLES, run) for run in measured(folder, load, LESS_TABLES, True).done]
+        truths += [
+            (LESS_TABLES, run) for run in measured(folder, load, LESS_TABLES, True).done
+        ]
     for tables, campaign in campaigns.items():
         (source,) = campaign.done
         for more, truth in truths:
             less_bytes = memory_of(truth) if memory_of(truth) < memory_of(source) else 0
             if more > tables or (more == tables and less_bytes):
                 mib = [memory_of(run) // MIB for run in (source, truth)]
-                data = Varied("", "tables", str(more), float(more)) if more > tables else None
+                data = (
+                    Varied("", "tables", str(more), float(more))
+                    if more > tables
+                    else None
+                )
                 name = f"{load:8s} {tables} → {more} tables, {mib[0]} → {mib[1]} MiB"
                 yield from compared(name, (campaign, source), truth, less_bytes, data)
 
 
 def compared(
-    name: str, of: tuple[Results, RunData], truth: RunData, memory_bytes: int, data: Any = None
+    name: str,
+    of: tuple[Results, RunData],
+    truth: RunData,
+    memory_bytes: int,
+    data: Any = None,
 ) -> Iterator[Row]:
     """Prints what is predicted from a run beside what the other did. The errors of reads and
     throughput, as logarithms, and whether the interval of throughput holds."""
@@ -155,11 +175,19 @@ def compared(
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--campaigns", type=Path, default=Path("results/memory"), metavar="DIR")
-    parser.add_argument("--loads", nargs="+", default=list(WARM_UPS), choices=list(WARM_UPS))
-    parser.add_argument("--tables", nargs="+", type=int, help="predict more data: of so many")
+    parser.add_argument(
+        "--campaigns", type=Path, default=Path("results/memory"), metavar="DIR"
+    )
+    parser.add_argument(
+        "--loads", nargs="+", default=list(WARM_UPS), choices=list(WARM_UPS)
+    )
+    parser.add_argument(
+        "--tables", nargs="+", type=int, help="predict more data: of so many"
+    )
     given = parser.parse_args()
-    print("predicted, measured, error: reads of a transaction, throughput, average, p99")
+    print(
+        "predicted, measured, error: reads of a transaction, throughput, average, p99"
+    )
     rows = list[Row]()
     for load in given.loads:
         if given.tables:
@@ -169,7 +197,9 @@ def main() -> int:
     errors = 100 * np.expm1(np.abs([row[:2] for row in rows]))
     medians, most = np.median(errors, axis=0), np.percentile(errors, 90, axis=0)
     held = sum(row[2] for row in rows)
-    print(f"{len(rows)} predictions: median, nine in ten below, of reads and throughput")
+    print(
+        f"{len(rows)} predictions: median, nine in ten below, of reads and throughput"
+    )
     print(f"{medians.round(1)} {most.round(1)} %; {held} intervals hold")
     return 0 if (most <= 10).all() and held == len(rows) else 1
 

@@ -103,17 +103,26 @@ def _held(name: str, told: Sequence[tuple[float, Band]]) -> tuple[str, float]:
 def _told(name: str, told: Sequence[tuple[Case, OnDisk]]) -> tuple[float, int]:
     """Prints the lines of one kind of band; how many bands of S, and of D, hold (the fewer), and
     how many words are wrong."""
-    of_s, holds = _held(f"{name}, S", [(case.truth, disk.queues) for case, disk in told])
+    of_s, holds = _held(
+        f"{name}, S", [(case.truth, disk.queues) for case, disk in told]
+    )
     print(of_s)
     if not np.isnan(told[0][1].waits[0]):
-        of_d, holds_d = _held(f"{name}, D", [(case.asks, disk.waits) for case, disk in told])
+        of_d, holds_d = _held(
+            f"{name}, D", [(case.asks, disk.waits) for case, disk in told]
+        )
         print(of_d)
         holds = min(holds, holds_d)
     words = [(case.truth, _word(disk)) for case, disk in told]
     given = [(truth, word) for truth, word in words if word is not None]
     wrong = sum((truth <= TOLERANCE) != word for truth, word in given)
-    slack, _ = _held(f"{name}, with slack", [(c.truth, (disk.less, disk.more)) for c, disk in told])
-    print(f"{slack}  words {100 * len(given) / len(told):5.1f} %  wrong {wrong}", flush=True)
+    slack, _ = _held(
+        f"{name}, with slack", [(c.truth, (disk.less, disk.more)) for c, disk in told]
+    )
+    print(
+        f"{slack}  words {100 * len(given) / len(told):5.1f} %  wrong {wrong}",
+        flush=True,
+    )
     return holds, wrong
 
 
@@ -136,7 +145,9 @@ def bands(seeds: range, count: int, each_s: int, workers: int, reads: bool) -> b
         fit = [case for case in every if not case.refused]
         print(f"  refused: {len(every) - len(fit)} of {len(every)}")
         if fit:
-            holds, wrong = _told("calibrated", [(case, case.calibrated) for case in fit])
+            holds, wrong = _told(
+                "calibrated", [(case, case.calibrated) for case in fit]
+            )
             sound &= holds >= 0.9 and wrong <= len(fit) / 60
     return sound
 
@@ -203,8 +214,13 @@ def named(seeds: int, step_s: int) -> tuple[int, int]:
         vm = "azure/Standard_D8s_v5"
         offers = purchases(catalog, 256 * 2**30, observed.needs, None, vm)
         pair = observed.against(offers).worth["azure"]
-        truly = (o for o in offers if o.tier.price and not o.lacks and _carries(fine, o))
-        of, hits = of + 1, hits + (next(truly).name in [answer.purchase.name for answer in pair])
+        truly = (
+            o for o in offers if o.tier.price and not o.lacks and _carries(fine, o)
+        )
+        of, hits = (
+            of + 1,
+            hits + (next(truly).name in [answer.purchase.name for answer in pair]),
+        )
     return hits, of
 
 
@@ -219,26 +235,34 @@ def week() -> bool:
     root = Path(__file__).parents[2]
     catalog = project_files.catalog(root)
     days = 7 * DAY_S
-    several = [replace(seconds_of("mixed", n, days, 900.0), node=f"db-{n}") for n in range(3)]
+    several = [
+        replace(seconds_of("mixed", n, days, 900.0), node=f"db-{n}") for n in range(3)
+    ]
     begun_s = time.process_time()
     observed = Observed.of(several, TOLERANCE)
     offers = purchases(catalog, 256 * 2**30, observed.needs, None, None)
     observed.against(offers)
     spent_s = time.process_time() - begun_s
     gib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"a week of 3 nodes in seconds, {len(offers)} disks: {spent_s:.0f} s CPU, {gib:.2f} GiB")
+    print(
+        f"a week of 3 nodes in seconds, {len(offers)} disks: {spent_s:.0f} s CPU, {gib:.2f} GiB"
+    )
     return spent_s <= 60 and gib <= 1
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--simulated", action="store_true", help="the trial that needs no disk")
+    parser.add_argument(
+        "--simulated", action="store_true", help="the trial that needs no disk"
+    )
     parser.add_argument("--seeds", type=int, default=6)
     parser.add_argument("--first", type=int, default=0, help="seed of the bands")
     parser.add_argument("--pieces", type=int, default=24)
     parser.add_argument("--each", type=int, default=300, metavar="SECONDS")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--reads", action="store_true", help="bands alone, of reads: no commits")
+    parser.add_argument(
+        "--reads", action="store_true", help="bands alone, of reads: no commits"
+    )
     asked = parser.parse_args()
     if not asked.simulated:
         parser.error("say --simulated")
@@ -260,9 +284,13 @@ def main() -> int:
     )
     for step_s in (1, 60):
         hits, of = named(asked.seeds, step_s)
-        print(f"T = {step_s} s: the two named include the cheapest that carries: {hits} of {of}")
+        print(
+            f"T = {step_s} s: the two named include the cheapest that carries: {hits} of {of}"
+        )
     covered = unseen(2000, asked.pieces, asked.each)
-    print(f"regimes at random that are seen or within that share: {100 * covered:.1f} %")
+    print(
+        f"regimes at random that are seen or within that share: {100 * covered:.1f} %"
+    )
     return 0 if sound and covered >= 0.95 else 1
 
 

@@ -42,7 +42,10 @@ Size = tuple[int, str]  # scale of pgbench, 15 MB each, and memory, which holds 
 
 Part = Literal["open", "credit", "closed"]
 PARTS: tuple[Part, ...] = "open", "credit", "closed"
-SHARES: dict[Load, tuple[float, ...]] = {"open": (0.005, 0.05, 0.3), "closed": (0.05, 0.3)}
+SHARES: dict[Load, tuple[float, ...]] = {
+    "open": (0.005, 0.05, 0.3),
+    "closed": (0.05, 0.3),
+}
 SIZE: Size = 50, "320m"
 UNIT_BYTES = 2**18
 POINT, RATIO, TENTHS = 0.01, 0.15, 0.9
@@ -86,7 +89,11 @@ class Said:
 
     @property
     def of_d(self) -> float:
-        return fmean(self.seen) / fmean(self.on.waits) if min(self.on.waits) >= POINT else np.nan
+        return (
+            fmean(self.seen) / fmean(self.on.waits)
+            if min(self.on.waits) >= POINT
+            else np.nan
+        )
 
     def __str__(self) -> str:
         bands = (self.on.waits, self.on.queues, (self.on.less, self.on.more), self.seen)
@@ -124,7 +131,9 @@ class Gone:
         return self._beyond(1)
 
     def __str__(self) -> str:
-        said = (f"{at:.0f} s, none {100 * of:.1f} %" for at, of in (*self.told, self.seen))
+        said = (
+            f"{at:.0f} s, none {100 * of:.1f} %" for at, of in (*self.told, self.seen)
+        )
         of = f"credit, seed {self.seed}, bucket of {self.length_s} s, from {self.source} counters"
         soonest, latest, seen = said
         told = f"told {soonest} to {latest}; seen {seen}"
@@ -153,10 +162,14 @@ def gone(demand: Demand, cap: RateCap, end: End = "low") -> When:
     return float(after_s[empty][0]) if empty.any() else np.inf, float(empty.mean())
 
 
-def _unsure_s(demand: Demand, base: int, top: int, length_s: float, seconds: float) -> float:
+def _unsure_s(
+    demand: Demand, base: int, top: int, length_s: float, seconds: float
+) -> float:
     """By how much later a bucket that is a fifth larger is empty; infinite: not in mid-time."""
     own = as_it_came(demand)
-    sooner, later = (gone(own, burst(base, top, times * length_s))[0] for times in (0.9, 1.1))
+    sooner, later = (
+        gone(own, burst(base, top, times * length_s))[0] for times in (0.9, 1.1)
+    )
     is_amid = GONE_AT[0] * seconds < sooner and later < GONE_AT[1] * seconds
     return later - sooner if is_amid else np.inf
 
@@ -181,22 +194,30 @@ class Trial:
         time_s, waited_s, credit = np.reshape(said, (-1, 3)).T
         waits = np.diff(waited_s) >= 0.5 * np.diff(time_s)
         waiting = float(waits.mean()) if len(waits) else np.nan
-        return Reading(demand, list(zip(time_s - demand.begin_s[0], credit, strict=True)), waiting)
+        return Reading(
+            demand, list(zip(time_s - demand.begin_s[0], credit, strict=True)), waiting
+        )
 
     def _measured(
         self, load: Load, limits: Mapping[str, int]
     ) -> tuple[list[list[float]], list[list[float]]]:
         scale, memory = self.size
         loading = Server(self.folder, "observe-trial-loading", memory)
-        server = Server(self.folder, f"observe-trial-{self.seed}", memory, self.settings)
+        server = Server(
+            self.folder, f"observe-trial-{self.seed}", memory, self.settings
+        )
         loaded = self.folder / f"scale-{scale}"
         server.image.parent.mkdir(exist_ok=True)
         with _LOADING:
             if not loaded.exists():
                 with loading.disk(), loading.database():
-                    loading.shell(f"pgbench -h /tmp -i -q -s {scale} postgres >/dev/null 2>&1")
+                    loading.shell(
+                        f"pgbench -h /tmp -i -q -s {scale} postgres >/dev/null 2>&1"
+                    )
                     # It ends the container too, and with it this command.
-                    loading.shell("pg_ctl -D /data/pg/d -m fast stop >/dev/null", check=False)
+                    loading.shell(
+                        "pg_ctl -D /data/pg/d -m fast stop >/dev/null", check=False
+                    )
                 loading.image.rename(loaded)
         run("cp", "--sparse=always", str(loaded), str(server.image))
         rows, said, stop = list[list[float]](), list[list[float]](), threading.Event()
@@ -205,7 +226,9 @@ class Trial:
                 threading.Thread(target=server.counted, args=(device, stop, rows)),
                 threading.Thread(target=server.asked, args=(stop, said)),
             ]
-            tierbench("disk", "set", server.name, *(f"{k}={v}" for k, v in limits.items()))
+            tierbench(
+                "disk", "set", server.name, *(f"{k}={v}" for k, v in limits.items())
+            )
             for reader in readers:
                 reader.start()
             try:
@@ -238,7 +261,8 @@ class Trial:
         on = judged(observed, (cap,), UNIT_BYTES)
         # It serves what it can and cannot ask for more: the share of seconds that it served so.
         least, most = (
-            float(replay.together(there.demand, [cap], UNIT_BYTES, end).asks.mean()) for end in ENDS
+            float(replay.together(there.demand, [cap], UNIT_BYTES, end).asks.mean())
+            for end in ENDS
         )
         times = there.demand.ios.sum() / observed.ios.sum()
         return Said(figure, self.seed, iops, on, (least, most), there.waiting, times)
@@ -250,12 +274,17 @@ class Trial:
         mean = float(fast.ios.mean())
         base, top = round(BASE * mean), round(TOP * mean)
         lengths = range(SHORTEST_S, round(self.seconds / 4))
-        length = min(lengths, key=lambda length: _unsure_s(fast, base, top, length, self.seconds))
+        length = min(
+            lengths, key=lambda length: _unsure_s(fast, base, top, length, self.seconds)
+        )
         limits = {"iops_burst": top, "iops_burst_length": length, "burst_start": 100}
         there = self.reading("open", iops=base, **limits)
         low = base / ((top - base) * length)
         empty = [(time_s, left <= low) for time_s, left in there.credit]
-        seen = next((s for s, is_empty in empty if is_empty), np.inf), fmean(e for _, e in empty)
+        seen = (
+            next((s for s, is_empty in empty if is_empty), np.inf),
+            fmean(e for _, e in empty),
+        )
         cap, own = burst(base, top, length), as_it_came(there.demand)
         soonest, latest = (gone(fast, cap, end) for end in ("high", "low"))
         yield Gone("fast", self.seed, length, (soonest, latest), seen)
@@ -273,17 +302,39 @@ def goals(every: Sequence[Said | Gone]) -> Iterator[tuple[str, Sequence[bool], f
     said = [each for each in every if isinstance(each, Said)]
     for figure in ("open", "capped"):
         own = [each for each in said if each.figure == figure]
-        yield f"{figure}: S within a point or 15 %", [each.is_near for each in own], TENTHS
-        yield f"{figure}: with 30 % less or 10 % more", [each.in_band for each in own], TENTHS
+        yield (
+            f"{figure}: S within a point or 15 %",
+            [each.is_near for each in own],
+            TENTHS,
+        )
+        yield (
+            f"{figure}: with 30 % less or 10 % more",
+            [each.in_band for each in own],
+            TENTHS,
+        )
     closed = [each for each in said if each.figure == "closed"]
-    yield "closed: no more than S", [each.seen[0] <= each.on.queues[1] for each in closed], 1.0
+    yield (
+        "closed: no more than S",
+        [each.seen[0] <= each.on.queues[1] for each in closed],
+        1.0,
+    )
     ratios = [each.of_d for each in closed if np.isfinite(each.of_d)]
     yield "closed: 0.5 to 1.5 of D", [0.5 <= ratio <= 1.5 for ratio in ratios], TENTHS
     for source in ("own", "fast"):
-        of = [each for each in every if isinstance(each, Gone) and each.source == source]
+        of = [
+            each for each in every if isinstance(each, Gone) and each.source == source
+        ]
         name = f"credit, by {source} counters"
-        yield f"{name}: gone within 5 % of the bucket", [each.off <= 0.05 for each in of], TENTHS
-        yield f"{name}: none within a point", [each.share_off <= POINT for each in of], TENTHS
+        yield (
+            f"{name}: gone within 5 % of the bucket",
+            [each.off <= 0.05 for each in of],
+            TENTHS,
+        )
+        yield (
+            f"{name}: none within a point",
+            [each.share_off <= POINT for each in of],
+            TENTHS,
+        )
 
 
 def main() -> int:
@@ -292,13 +343,16 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--seeds", type=int, default=6)
     parser.add_argument("--minutes", type=float, default=4)
-    parser.add_argument("--settings", default="", help="of PostgreSQL; in a folder of its own")
+    parser.add_argument(
+        "--settings", default="", help="of PostgreSQL; in a folder of its own"
+    )
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
     seeds = range(asked.first, asked.first + asked.seeds)
     trials = [
-        Trial(asked.folder, seed, 60 * asked.minutes, settings=asked.settings) for seed in seeds
+        Trial(asked.folder, seed, 60 * asked.minutes, settings=asked.settings)
+        for seed in seeds
     ]
     with ThreadPoolExecutor(len(trials)) as pool:
         found = pool.map(lambda trial: list(trial.all(asked.only)), trials)

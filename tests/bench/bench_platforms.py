@@ -43,7 +43,9 @@ def main() -> int:
         rounds = [one_round(number, cluster, asked) for number in range(asked.rounds)]
     finally:
         cluster.down()
-    table = Table("figure", *PLATFORMS, "kubernetes against docker, median of rounds and interval")
+    table = Table(
+        "figure", *PLATFORMS, "kubernetes against docker, median of rounds and interval"
+    )
     for metric, name in FIGURES.items():
         series = {at: [one[at][metric] for one in rounds] for at in PLATFORMS}
         middle = (f"{median(series[at]):.4g}" for at in PLATFORMS)
@@ -63,11 +65,20 @@ def one_round(
     return {platform: measured(platform, cluster, asked) for platform in order}
 
 
-def measured(platform: str, cluster: Cluster, asked: argparse.Namespace) -> dict[str, float]:
+def measured(
+    platform: str, cluster: Cluster, asked: argparse.Namespace
+) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as results:
         subprocess.run(
             [
-                *(sys.executable, "-m", "orchestrator", "run", "--profile", asked.profile),
+                *(
+                    sys.executable,
+                    "-m",
+                    "orchestrator",
+                    "run",
+                    "--profile",
+                    asked.profile,
+                ),
                 *("--workload", asked.workload, "--scale", "smoke", "--nodes", "1"),
                 *("--db", "postgresql", "--platform", platform, "--results", results),
             ],

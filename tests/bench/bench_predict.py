@@ -71,7 +71,10 @@ LOADS = {
     "quiet": "--repeats 1 --set measure=10s --set threads=1",
 }
 SHIPPED = ("premium", "premium-v2", "ultra")
-LEAST, LEAST_EACH = 100, 10  # transactions, and of a session: with fewer a tier is left out
+LEAST, LEAST_EACH = (
+    100,
+    10,
+)  # transactions, and of a session: with fewer a tier is left out
 
 
 @dataclass(frozen=True)
@@ -115,18 +118,30 @@ def window_s(system: Reference, disk: ReferenceDisk) -> float:
     return min(60.0, max(LEAST_S, EVENTS / events_per_s))
 
 
-def run_of(system: Reference, tier: int, seconds: float, number: int, seed: int) -> RunData | None:
+def run_of(
+    system: Reference, tier: int, seconds: float, number: int, seed: int
+) -> RunData | None:
     """A run of so many seconds behind a sixth as many, as the package keeps one; its seconds are
     longer or shorter than true ones. None if too little was done."""
-    seen = observe(system, TIERS[tier], seed, seconds / 6, seconds, WARMUP_S + MEASURE_S)
+    seen = observe(
+        system, TIERS[tier], seed, seconds / 6, seconds, WARMUP_S + MEASURE_S
+    )
     if len(seen.latencies_s) < max(LEAST, LEAST_EACH * system.threads):
         return None
     rate, lapse = len(seen.latencies_s) / seconds, MEASURE_S / seconds
-    load = build_workload("insert", warmup_s=float(WARMUP_S), measure_s=float(MEASURE_S))
-    load = replace(load, threads=system.threads, writes=system.commits or system.writes > 0)
-    profile = replace(build_profile("premium", nodes=1, cpus=float(system.cpus)), name=str(tier))
+    load = build_workload(
+        "insert", warmup_s=float(WARMUP_S), measure_s=float(MEASURE_S)
+    )
+    load = replace(
+        load, threads=system.threads, writes=system.commits or system.writes > 0
+    )
+    profile = replace(
+        build_profile("premium", nodes=1, cpus=float(system.cpus)), name=str(tier)
+    )
     profile = replace(profile, tier=tier_of(tier))
-    run = build_run(Run(number, profile.name, load.name, 1), profile, load, Shape(rate, 0, 0, 0, 0))
+    run = build_run(
+        Run(number, profile.name, load.name, 1), profile, load, Shape(rate, 0, 0, 0, 0)
+    )
     latencies_s = np.array(seen.latencies_s)
     figures = {
         "throughput_per_s": rate,
@@ -142,18 +157,26 @@ def run_of(system: Reference, tier: int, seconds: float, number: int, seed: int)
         "wal_sync_avg_s": last.sync_s / last.syncs if last.syncs else 0.0,
     }
     facts = dict(run.record.facts)
-    facts["database"] = {**facts["database"], "since_reset": counted, "durable": system.commits}
+    facts["database"] = {
+        **facts["database"],
+        "since_reset": counted,
+        "durable": system.commits,
+    }
     measurements = tuple(measured(name, value) for name, value in figures.items())
     done = lapse * np.diff([of.done for of, _ in seen.ticks])
     return replace(
         run,
         record=replace(run.record, facts=facts, measurements=measurements),
         intervals=run.intervals.assign(throughput_per_s=done),
-        sampled=held(_sampled(seen, run.intervals["time_s"].iloc[0], lapse, system.threads)),
+        sampled=held(
+            _sampled(seen, run.intervals["time_s"].iloc[0], lapse, system.threads)
+        ),
     )
 
 
-def _sampled(seen: Outcome, start_s: float, lapse: float, sessions: int) -> pd.DataFrame:
+def _sampled(
+    seen: Outcome, start_s: float, lapse: float, sessions: int
+) -> pd.DataFrame:
     """What was counted, and what sessions waited for, once a second of the run as it is told."""
     counted, states = (list(each) for each in zip(*seen.ticks, strict=True))
     columns = {
@@ -199,7 +222,9 @@ def of_system(number: int) -> tuple[list[Row], list[str]]:
     system = a_system(number)
     nuisance = ("none", "hot row", "cold cache")[number % 3]
     runs = dict[int, RunData]()
-    seconds = window_s(system, TIERS[FASTEST])  # the same for all tiers, as in a campaign
+    seconds = window_s(
+        system, TIERS[FASTEST]
+    )  # the same for all tiers, as in a campaign
     for tier in range(len(TIERS)):
         if run := run_of(system, tier, seconds, tier + 1, number):
             runs[tier] = run
@@ -228,10 +253,17 @@ def _plan() -> Plan:
 
 
 def _rows(
-    way: str, nuisance: str, predictor: Predictor, source: RunData, truth: RunData, tier: int
+    way: str,
+    nuisance: str,
+    predictor: Predictor,
+    source: RunData,
+    truth: RunData,
+    tier: int,
 ) -> Iterator[Row]:
     predicted = predictor.predict(tier_of(tier)).figures
-    here, there = ({m.metric: m.value for m in run.record.measurements} for run in (source, truth))
+    here, there = (
+        {m.metric: m.value for m in run.record.measurements} for run in (source, truth)
+    )
     for metric, _ in FIGURES:
         if metric not in predicted or metric not in there:
             continue
@@ -239,7 +271,9 @@ def _rows(
         change, told = true / here[metric], estimate.value / here[metric]
         wrong = (change > SIDE and told < 1) or (change < 1 / SIDE and told > 1)
         held = estimate.low <= true <= estimate.high
-        yield Row(way, nuisance, metric, float(np.log(estimate.value / true)), held, wrong)
+        yield Row(
+            way, nuisance, metric, float(np.log(estimate.value / true)), held, wrong
+        )
 
 
 def show(rows: Sequence[Row], title: str) -> None:
@@ -268,7 +302,9 @@ def measured_campaign(folder: Path, workload: str, kind: str) -> Results:
         tiers = ",".join((*SHIPPED[:1], str(_p30(folder)), *SHIPPED[1:]))
         words = f"compare --profiles {tiers} --workloads {workload} --results {results}"
         words += f" --db postgresql --nodes 1 --scale smoke {LOADS[kind]}"
-        subprocess.run([sys.executable, "-m", "orchestrator", *words.split()], check=False)
+        subprocess.run(
+            [sys.executable, "-m", "orchestrator", *words.split()], check=False
+        )
     newest = store.newest(results)
     assert newest is not None, f"no campaign was measured in {results}"
     return store.load(newest)
@@ -277,7 +313,9 @@ def measured_campaign(folder: Path, workload: str, kind: str) -> Results:
 def _p30(folder: Path) -> Path:
     file = folder.resolve() / "p30.yaml"
     title = "title: Azure Premium SSD P30\n"
-    file.write_text(f"question: A fourth tier?\n{title}cluster: azure-d8s-v5\ntier: azure/P30\n")
+    file.write_text(
+        f"question: A fourth tier?\n{title}cluster: azure-d8s-v5\ntier: azure/P30\n"
+    )
     return file
 
 
@@ -328,7 +366,14 @@ def _compared(
         if agree:
             change, guess = true / fmean(here), estimate.value / fmean(here)
             wrong = (change > SIDE and guess < 1) or (change < 1 / SIDE and guess > 1)
-            yield Row(way, workload, metric, error, estimate.low <= true <= estimate.high, wrong)
+            yield Row(
+                way,
+                workload,
+                metric,
+                error,
+                estimate.low <= true <= estimate.high,
+                wrong,
+            )
     names = f"{source[0].record.run.profile} → {tier.name}"
     print(f"{workload:12s} {names:24s} {way:9s} {told} {predicted.limit}")
 
@@ -338,21 +383,30 @@ def main() -> None:
     parser.add_argument(
         "--simulated", action="store_true", help="by the reference alone, no database"
     )
-    parser.add_argument("--campaigns", type=Path, default=Path("results/predict"), metavar="DIR")
-    parser.add_argument("--workloads", nargs="+", default=["tpcc", "point-select", "insert"])
+    parser.add_argument(
+        "--campaigns", type=Path, default=Path("results/predict"), metavar="DIR"
+    )
+    parser.add_argument(
+        "--workloads", nargs="+", default=["tpcc", "point-select", "insert"]
+    )
     parser.add_argument("--systems", type=int, default=100)
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     given = parser.parse_args()
     if given.simulated:
         simulated(given.systems, given.workers)
         return
-    print("predicted, measured, error of throughput, average, p99 (*: its runs differ by > 10 %)")
+    print(
+        "predicted, measured, error of throughput, average, p99 (*: its runs differ by > 10 %)"
+    )
     rows = list(real(given.campaigns, given.workloads))
     print(f"\n{'':34s} {'figure':17s}    n  median    p90   held  wrong side")
     for way in ("downwards", "upwards"):
         show([row for row in rows if row.way == way], way)
         for workload in given.workloads:
-            show([r for r in rows if (r.way, r.nuisance) == (way, workload)], f"{way}, {workload}")
+            show(
+                [r for r in rows if (r.way, r.nuisance) == (way, workload)],
+                f"{way}, {workload}",
+            )
 
 
 def simulated(systems: int, workers: int) -> None:
@@ -365,7 +419,10 @@ def simulated(systems: int, workers: int) -> None:
         of_way = [row for row in rows if row.way == way]
         show(of_way, way)
         for nuisance in ("none", "hot row", "cold cache"):
-            show([row for row in of_way if row.nuisance == nuisance], f"{way}, {nuisance}")
+            show(
+                [row for row in of_way if row.nuisance == nuisance],
+                f"{way}, {nuisance}",
+            )
     refused = [why for _, whys in answers for why in whys]
     for why in sorted(set(refused)):
         print(f"refused {refused.count(why)} times: {why}")

@@ -37,10 +37,26 @@ from orchestrator.tiers.emulated import EmulatedTier
 from tests import ROOT
 from tests.tiers import a_tier, changed
 
-READS = ((0.0, 4e-4), (0.5, 6e-4), (0.9, 9e-4), (0.97, 15e-4), (0.99, 3e-3), (1.0, 8e-3))
-WRITES = ((0.0, 6e-4), (0.5, 9e-4), (0.9, 13e-4), (0.97, 2e-3), (0.99, 4e-3), (1.0, 9e-3))
+READS = (
+    (0.0, 4e-4),
+    (0.5, 6e-4),
+    (0.9, 9e-4),
+    (0.97, 15e-4),
+    (0.99, 3e-3),
+    (1.0, 8e-3),
+)
+WRITES = (
+    (0.0, 6e-4),
+    (0.5, 9e-4),
+    (0.9, 13e-4),
+    (0.97, 2e-3),
+    (0.99, 4e-3),
+    (1.0, 9e-3),
+)
 MODEL = LatencyModel(READS, WRITES, "this bench", "2026-01-01")
-RENTED = a_tier(*("rented", "", "emulated", 5000, 200_000_000, 6e-4, 9e-4), latency_model=MODEL)
+RENTED = a_tier(
+    *("rented", "", "emulated", 5000, 200_000_000, 6e-4, 9e-4), latency_model=MODEL
+)
 DISK_BYTES = 2**30
 FILE_BYTES = 2**28
 SHORT_EPOCHS = SlowEpochs(factor=4.0, slow_dwell_s=0.5, good_dwell_s=1.5)
@@ -59,7 +75,9 @@ class Ratio:
         return abs(statistics.median(self.values) - 1) * 100 <= self.target_pct
 
     def line(self) -> str:
-        shown = f"{min(self.values):7.4f} … {max(self.values):7.4f}  ±{self.target_pct:g} %"
+        shown = (
+            f"{min(self.values):7.4f} … {max(self.values):7.4f}  ±{self.target_pct:g} %"
+        )
         word = "ok" if self.holds() else "OUTSIDE"
         return f"{self.name:28} {statistics.median(self.values):7.4f}  {shown} {word}"
 
@@ -81,7 +99,9 @@ def record_rented(seconds: float, world: World) -> recorded_disk.RecordedDisk:
         )
         with world.platform.running(keeper):
             argv = ["docker", "volume", "inspect", "-f", "{{.Mountpoint}}", volume.name]
-            place = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.strip()
+            place = subprocess.run(
+                argv, capture_output=True, text=True, check=True
+            ).stdout.strip()
             return recording.record(Path(place), effort, world)
 
 
@@ -89,7 +109,9 @@ def rehearsed(disk: recorded_disk.RecordedDisk) -> Tier:
     assert disk.limits is not None
     iops, throughput = recorded_disk.own_limits(disk.limits).values()
     rate = units.parse_bytes_per_s(throughput)
-    return recorded_disk.applied(a_tier("rehearsed", "", "emulated", int(iops), rate), disk)
+    return recorded_disk.applied(
+        a_tier("rehearsed", "", "emulated", int(iops), rate), disk
+    )
 
 
 def measure(
@@ -98,7 +120,12 @@ def measure(
     """Ratio of each figure on a device that plays the file; cores of the server at its cap."""
     limits, found = disk.limits, dict[str, float]()
     assert limits is not None and volume.server is not None and volume.server.container
-    settings = {"SIZE": str(FILE_BYTES), "RAMP": "500ms", "IODEPTH": "128", "PAUSE_US": "0"}
+    settings = {
+        "SIZE": str(FILE_BYTES),
+        "RAMP": "500ms",
+        "IODEPTH": "128",
+        "PAUSE_US": "0",
+    }
     with fio_jobs.fio_on(volume, world) as fio:
         fio.run("prepare", settings)
         before = disk_server.ask(volume.server.container, ("stats",), world)
@@ -109,13 +136,17 @@ def measure(
         rates = (limits.iops_read, limits.iops_write, limits.iops_mixed)
         for job, was in zip(jobs, rates, strict=True):
             found[f"IOPS, {job['jobname']}"] = fio_jobs.bytes_per_s(job) / 4096 / was
-        (alone,) = fio.run("latency", {**settings, "RUNTIME": f"{round(seconds * 1000)}ms"})
+        (alone,) = fio.run(
+            "latency", {**settings, "RUNTIME": f"{round(seconds * 1000)}ms"}
+        )
     for way, table in (
         ("read", disk.latency.read_quantiles_s),
         ("write", disk.latency.write_quantiles_s),
     ):
         percentiles: Any = alone[way]["lat_ns"]["percentile"]
-        found[f"median, {way}"] = percentiles["50.000000"] * 1e-9 / quantile_s(table, 0.5)
+        found[f"median, {way}"] = (
+            percentiles["50.000000"] * 1e-9 / quantile_s(table, 0.5)
+        )
         found[f"p99, {way}"] = percentiles["99.000000"] * 1e-9 / quantile_s(table, 0.99)
     return found, (after["cpu_s"] - before["cpu_s"]) / took_s
 
@@ -131,19 +162,25 @@ def slow_share(world: World) -> float:
         return float(stats["slow_s"] / stats["drawing_s"])
 
 
-def run(repeats: int, seconds: float, world: World) -> tuple[list[Ratio], list[float], float]:
+def run(
+    repeats: int, seconds: float, world: World
+) -> tuple[list[Ratio], list[float], float]:
     disk = record_rented(seconds, world)
     ratios: dict[str, Ratio] = {}
     cores: list[float] = []
     for repeat in range(repeats):
         own = replace(world, seed=repeat)
         before = host_load.cpu_ticks(world.machine)
-        with EmulatedTier().attached(rehearsed(disk), NodesData([DISK_BYTES]), own) as disks:
+        with EmulatedTier().attached(
+            rehearsed(disk), NodesData([DISK_BYTES]), own
+        ) as disks:
             found, used = measure(disk, disks.volumes[0], seconds, own)
         cores.append(used)
         after = host_load.cpu_ticks(world.machine)
         busy_pct = 100 * (after[0] - before[0]) / max(1.0, after[1] - before[1])
-        world.progress.note(f"repeat {repeat + 1}: this machine was {busy_pct:.0f} % busy")
+        world.progress.note(
+            f"repeat {repeat + 1}: this machine was {busy_pct:.0f} % busy"
+        )
         for name, value in found.items():
             target = {"IOPS": IOPS, "medi": MEDIAN, "p99,": P99}[name[:4]]
             ratios.setdefault(name, Ratio(name, target)).values.append(value)
@@ -152,8 +189,12 @@ def run(repeats: int, seconds: float, world: World) -> tuple[list[Ratio], list[f
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=4, help="devices that play the file")
-    parser.add_argument("--seconds", type=float, default=20.0, help="of single requests")
+    parser.add_argument(
+        "--repeats", type=int, default=4, help="devices that play the file"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=20.0, help="of single requests"
+    )
     asked = parser.parse_args()
     progress = ConsoleProgress(LastingConsole(stderr=True))
     cache = ROOT / ".cache" / "bench"
@@ -165,9 +206,15 @@ def main() -> int:
     print(f"{'rehearsed / recorded':28} median   least     most")
     for ratio in ratios:
         print(ratio.line())
-    print(f"CPU of the server, drawing at the cap of 5,000 IOPS: {json.dumps(cores)} cores")
-    expected = SHORT_EPOCHS.slow_dwell_s / (SHORT_EPOCHS.slow_dwell_s + SHORT_EPOCHS.good_dwell_s)
-    print(f"share of time in slow epochs: {share:.3f} of 20 s, {expected:.3f} in the long run")
+    print(
+        f"CPU of the server, drawing at the cap of 5,000 IOPS: {json.dumps(cores)} cores"
+    )
+    expected = SHORT_EPOCHS.slow_dwell_s / (
+        SHORT_EPOCHS.slow_dwell_s + SHORT_EPOCHS.good_dwell_s
+    )
+    print(
+        f"share of time in slow epochs: {share:.3f} of 20 s, {expected:.3f} in the long run"
+    )
     return 0 if all(ratio.holds() for ratio in ratios) else 1
 
 

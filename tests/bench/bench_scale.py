@@ -44,7 +44,15 @@ from orchestrator.databases.postgresql import PostgreSQL
 from orchestrator.facts import DatabaseFacts
 from orchestrator.load_generators.sysbench import Sysbench
 from orchestrator.load_generators.sysbench.records import RECORD
-from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Sample, Volume, Workload
+from orchestrator.model import (
+    Cluster,
+    ClusterSpec,
+    Node,
+    Phase,
+    Sample,
+    Volume,
+    Workload,
+)
 from orchestrator.parts import ClientLoad, Disks, NodesData, Parts
 from orchestrator.planning.plan import make_plan
 from orchestrator.powers import Completed, ContainerSpec, World
@@ -79,7 +87,9 @@ def main() -> int:
     arguments.add_argument("--nodes", type=int, default=100)
     arguments.add_argument("--clients", type=int, default=50)
     arguments.add_argument("--transactions", type=float, default=1e8)
-    arguments.add_argument("--hours", type=float, default=0.2, help="of the measured window")
+    arguments.add_argument(
+        "--hours", type=float, default=0.2, help="of the measured window"
+    )
     arguments.add_argument("--make", help="only write records to this folder")
     asked = arguments.parse_args()
     if asked.make:
@@ -89,7 +99,14 @@ def main() -> int:
         raw = Path(folder) / "records"
         raw.mkdir()
         subprocess.run(
-            [sys.executable, "-m", "tests.bench.bench_scale", *sys.argv[1:], "--make", str(raw)],
+            [
+                sys.executable,
+                "-m",
+                "tests.bench.bench_scale",
+                *sys.argv[1:],
+                "--make",
+                str(raw),
+            ],
             check=True,
         )
         Console().print(carried_out(asked, raw, Path(folder)))
@@ -107,12 +124,17 @@ def make_records(out: Path, asked: argparse.Namespace) -> None:
     kinds = RECORDED["transactions"]
     shares = np.array([kind["share"] for kind in kinds.values()])
     latencies_us = np.array([kind["latency_us"] for kind in kinds.values()])
-    for client, thread in itertools.product(range(1, asked.clients + 1), range(THREADS)):
+    for client, thread in itertools.product(
+        range(1, asked.clients + 1), range(THREADS)
+    ):
         rows = np.zeros(count, RECORD)
         rows["type"] = dice.choice(len(kinds), count, p=shares / shares.sum())
         place = dice.random(count) * (latencies_us.shape[1] - 1)
         low = place.astype(np.intp)
-        below, above = latencies_us[rows["type"], low], latencies_us[rows["type"], low + 1]
+        below, above = (
+            latencies_us[rows["type"], low],
+            latencies_us[rows["type"], low + 1],
+        )
         latency_us = below + (place - low) * (above - below)
         latency_us *= duration_us / latency_us.sum()
         rows["latency_us"] = latency_us
@@ -205,8 +227,13 @@ class SimulatedTier(DryTier):
     @contextmanager
     def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
         numbers = range(len(data.sizes_bytes))
-        servers = [Node(f"disk-{number}", "disk", f"disk-{number}") for number in numbers]
-        volumes = (Volume(one.name, "", restored=True, server=one, kept=False) for one in servers)
+        servers = [
+            Node(f"disk-{number}", "disk", f"disk-{number}") for number in numbers
+        ]
+        volumes = (
+            Volume(one.name, "", restored=True, server=one, kept=False)
+            for one in servers
+        )
         yield Disks(tuple(volumes), {})
 
 
@@ -228,7 +255,9 @@ class SimulatedCollector:
 class SimulatedClients(Sysbench):
     """Clients that have left `raw` when their window is over, which is at once."""
 
-    def __init__(self, raw: Path, collector: SimulatedCollector, stages: Stages) -> None:
+    def __init__(
+        self, raw: Path, collector: SimulatedCollector, stages: Stages
+    ) -> None:
         self._raw, self._collector, self._stages = raw, collector, stages
 
     @contextmanager
@@ -238,7 +267,9 @@ class SimulatedClients(Sysbench):
             if client.name == "client-1":
                 self._stages.begin("take all down, keep the nodes' logs")
 
-    def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
+    def load(
+        self, workload: Workload, cluster: Cluster, client: Node, world: World
+    ) -> None:
         self._stages.begin("checkpoints before the run")
 
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
@@ -256,7 +287,9 @@ class SimulatedClients(Sysbench):
         warmup = Phase("warm-up", START_S, middle_s)
         return warmup, Phase("measure", middle_s, middle_s + load.workload.measure_s)
 
-    def verify(self, workload: Workload, cluster: Cluster, world: World) -> dict[str, Any]:
+    def verify(
+        self, workload: Workload, cluster: Cluster, world: World
+    ) -> dict[str, Any]:
         self._stages.begin("merge records, compute figures")
         return {}
 
@@ -277,7 +310,10 @@ class Told(QuietProgress):
         self._stages = stages
 
     def step(self, text: str, expected_s: float | None = None) -> None:
-        names = {"starting": "start nodes and clients", "warm-up,": "disks' counters at the begin"}
+        names = {
+            "starting": "start nodes and clients",
+            "warm-up,": "disks' counters at the begin",
+        }
         if name := names.get(text.split()[0]):
             self._stages.begin(name)
 
@@ -286,7 +322,14 @@ def carried_out(asked: argparse.Namespace, raw: Path, folder: Path) -> Table:
     stages, collector = Stages(), SimulatedCollector(round(asked.hours * 3600))
     stages.begin("check and plan")
     platform = SimulatedPlatform()
-    world = World(SystemClock(), None, platform, Told(stages), folder, Path(__file__).parents[2])  # type: ignore[arg-type]
+    world = World(
+        SystemClock(),
+        None,  # type: ignore[arg-type]
+        platform,
+        Told(stages),
+        folder,
+        Path(__file__).parents[2],
+    )
     workload = replace(
         a_workload("tpcc"),
         script="tpcc/tpcc.lua",
@@ -306,7 +349,11 @@ def carried_out(asked: argparse.Namespace, raw: Path, folder: Path) -> Table:
         margin_pct=5.0,
     )
     parts = Parts(
-        {"postgresql": SimulatedPostgreSQL(lambda *_: nullcontext(Answers(asked.nodes - 1)))},
+        {
+            "postgresql": SimulatedPostgreSQL(
+                lambda *_: nullcontext(Answers(asked.nodes - 1))
+            )
+        },
         {"sysbench": SimulatedClients(raw, collector, stages)},
         {"emulated": SimulatedTier()},
         (collector,),

@@ -52,7 +52,10 @@ def main() -> int:
     world = app.world()
     with app.alone(world.platform):
         rates, costs = measured(2 * given.pairs, given.seconds, world)
-    for name, values in (("transactions/s", rates), ("server CPU per transaction", costs)):
+    for name, values in (
+        ("transactions/s", rates),
+        ("server CPU per transaction", costs),
+    ):
         print(f"{name}: on ÷ off {ratio(values)}")
     return 0
 
@@ -61,10 +64,14 @@ def is_on(window: int) -> bool:
     return window % 4 in (0, 3)
 
 
-def measured(windows: int, window_s: float, world: World) -> tuple[list[float], list[float]]:
+def measured(
+    windows: int, window_s: float, world: World
+) -> tuple[list[float], list[float]]:
     """Of each window the transactions/s, and the server's CPU seconds for one."""
     (load, _), _ = pairs()
-    load = replace(load, threads=THREADS, warmup_s=WARMUP_S, measure_s=windows * window_s + 5)
+    load = replace(
+        load, threads=THREADS, warmup_s=WARMUP_S, measure_s=windows * window_s + 5
+    )
     generator, database = load_generators()[load.generator], PostgreSQL()
     assert SERVER.node is not None
     spec = replace(SERVER, settings=STATEMENTS)
@@ -73,7 +80,9 @@ def measured(windows: int, window_s: float, world: World) -> tuple[list[float], 
         data = NodesData([SERVER.node.disk_bytes])
         disks = up.enter_context(UnlimitedTier().attached(NO_TIER, data, world))
         network = up.enter_context(world.platform.network(NETWORK, 1))
-        cluster = up.enter_context(database.running(spec, disks.volumes, network, world))
+        cluster = up.enter_context(
+            database.running(spec, disks.volumes, network, world)
+        )
         client = up.enter_context(generator.client(NETWORK, world))
         for sql_text in ("CREATE EXTENSION IF NOT EXISTS pg_stat_statements", GRANT):
             argv = (*PSQL, "--username=postgres", f"--command={sql_text}")
@@ -81,14 +90,18 @@ def measured(windows: int, window_s: float, world: World) -> tuple[list[float], 
         generator.load(load, cluster, client, world)
         database.settle(cluster, world)
         ends: Ends = []
-        thread = threading.Thread(target=turned, args=(windows, window_s, cluster, ends, world))
+        thread = threading.Thread(
+            target=turned, args=(windows, window_s, cluster, ends, world)
+        )
         begins = replace(world, window_begins=lambda _: thread.start())
         _, measure = generator.run(ClientLoad(load, cluster, client, out, begins))
         thread.join()
         return counted(load, out, (measure.start_s, measure.end_s), ends)
 
 
-def turned(windows: int, window_s: float, cluster: Cluster, ends: Ends, world: World) -> None:
+def turned(
+    windows: int, window_s: float, cluster: Cluster, ends: Ends, world: World
+) -> None:
     with sql.session(sql.local(cluster.endpoints[0]), 60.0) as session:
         for window in range(windows):
             began_s = world.clock.now()
@@ -110,7 +123,9 @@ def counted(
 ) -> tuple[list[float], list[float]]:
     result = load_generators()[load.generator].read(load, out, *window)
     assert result.latencies is not None
-    parts = [(part["start_s"] + part["latency_s"]).to_numpy() for part in result.latencies]
+    parts = [
+        (part["start_s"] + part["latency_s"]).to_numpy() for part in result.latencies
+    ]
     over_s = np.sort(np.concatenate(parts))
     rates, costs = list[float](), list[float]()
     for (first_s, cpu_before), (last_s, cpu_after) in ends:

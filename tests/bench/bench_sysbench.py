@@ -69,7 +69,11 @@ def pairs() -> Iterator[tuple[Workload, Workload]]:
 
 def sized(workload: Workload) -> Workload:
     return replace(
-        workload, dataset=DATASET, threads=THREADS, warmup_s=WARMUP_S, measure_s=MEASURE_S
+        workload,
+        dataset=DATASET,
+        threads=THREADS,
+        warmup_s=WARMUP_S,
+        measure_s=MEASURE_S,
     )
 
 
@@ -94,10 +98,14 @@ def measured(repeats: int, world: World) -> Iterator[Costs]:
     spec = replace(SERVER, settings=STATEMENTS)
     with ExitStack() as up:
         disks = up.enter_context(
-            UnlimitedTier().attached(NO_TIER, NodesData([SERVER.node.disk_bytes]), world)
+            UnlimitedTier().attached(
+                NO_TIER, NodesData([SERVER.node.disk_bytes]), world
+            )
         )
         network = up.enter_context(world.platform.network(NETWORK, 1))
-        cluster = up.enter_context(PostgreSQL().running(spec, disks.volumes, network, world))
+        cluster = up.enter_context(
+            PostgreSQL().running(spec, disks.volumes, network, world)
+        )
         extension = "--command=CREATE EXTENSION pg_stat_statements"
         argv = (*PSQL, "--dbname=bench", "--username=postgres", extension)
         container_nodes.run(cluster.nodes[0], argv, 60, world, cluster.nodes)
@@ -111,7 +119,9 @@ def measured(repeats: int, world: World) -> Iterator[Costs]:
             yield costs
 
 
-def once(workload: Workload, load: bool, cluster: Cluster, world: World) -> Mapping[str, float]:
+def once(
+    workload: Workload, load: bool, cluster: Cluster, world: World
+) -> Mapping[str, float]:
     generator = load_generators()[workload.generator]
     with ExitStack() as up:
         out = Path(up.enter_context(tempfile.TemporaryDirectory()))
@@ -124,7 +134,9 @@ def once(workload: Workload, load: bool, cluster: Cluster, world: World) -> Mapp
         after = counted(cluster, client)
         result = generator.read(workload, out, measure.start_s, measure.end_s)
     grown = {name: after[name] - before[name] for name in after}
-    figures = {one.metric: one.value for one in result.measurements if one.scope == "all"}
+    figures = {
+        one.metric: one.value for one in result.measurements if one.scope == "all"
+    }
     commits = grown.pop("commits")
     return {
         "transactions/s": figures["throughput_per_s"],

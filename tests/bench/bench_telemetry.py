@@ -84,7 +84,9 @@ class Used:
             before_s = time.process_time()
             if self.over.wait(begin_s + 0.98 * block_s - time.time()):
                 return
-            self.blocks.append((begin_s, (time.process_time() - before_s) / (0.98 * block_s)))
+            self.blocks.append(
+                (begin_s, (time.process_time() - before_s) / (0.98 * block_s))
+            )
 
     def pct(self, sampling: bool, window: tuple[float, float]) -> list[float]:
         return [
@@ -117,7 +119,11 @@ def switched_app(switch: Switch) -> CampaignApp:
 
 def interval(values: Sequence[float]) -> tuple[float, float, float]:
     """Mean, and the two ends of its interval of 90 %."""
-    half = float(student.ppf(0.95, len(values) - 1)) * stdev(values) / math.sqrt(len(values))
+    half = (
+        float(student.ppf(0.95, len(values) - 1))
+        * stdev(values)
+        / math.sqrt(len(values))
+    )
     return fmean(values), fmean(values) - half, fmean(values) + half
 
 
@@ -144,7 +150,9 @@ def beside(command: Sequence[str], server: str = "") -> float | None:
         before_s = [cpu_s(process) for process in servers]
         time.sleep(BESIDE_S)
         used_s = cpu_s(program.pid) + _of_children_s(program.pid)
-        used_s += sum(cpu_s(process) - s for process, s in zip(servers, before_s, strict=True))
+        used_s += sum(
+            cpu_s(process) - s for process, s in zip(servers, before_s, strict=True)
+        )
         program.kill()
     return 100 * (used_s - sum(alone_s)) / BESIDE_S
 
@@ -154,7 +162,10 @@ def _of_children_s(process: int) -> float:
     return sum(cpu_s(int(child)) for child in children)
 
 
-PROGRAMS = {"docker stats": (["docker", "stats"], "dockerd"), "sar 1": (["sar", "1"], "")}
+PROGRAMS = {
+    "docker stats": (["docker", "stats"], "dockerd"),
+    "sar 1": (["sar", "1"], ""),
+}
 
 
 def campaign(app: CampaignApp, results: str, workload: str, seconds: float) -> RunData:
@@ -173,7 +184,11 @@ def ratios(run: RunData, switch: Switch, window: tuple[float, float]) -> list[fl
     for time_s, rate in intervals.itertuples(index=False, name=None):
         if window[0] <= time_s <= window[1] - 1:
             rates.setdefault(int(time_s // switch.block_s), []).append(float(rate))
-    whole = {number: fmean(own) for number, own in rates.items() if len(own) >= switch.block_s - 1}
+    whole = {
+        number: fmean(own)
+        for number, own in rates.items()
+        if len(own) >= switch.block_s - 1
+    }
     return [
         rate / fmean([whole[number - 1], whole[number + 1]])
         for number, rate in whole.items()
@@ -181,7 +196,9 @@ def ratios(run: RunData, switch: Switch, window: tuple[float, float]) -> list[fl
     ]
 
 
-def others_beside_a_load(app: CampaignApp, results: str, workload: str) -> dict[str, float | None]:
+def others_beside_a_load(
+    app: CampaignApp, results: str, workload: str
+) -> dict[str, float | None]:
     """What other programs that watch use, each on the same load."""
     found: dict[str, float | None] = {}
 
@@ -218,7 +235,10 @@ def main() -> int:
 
 
 def told(
-    each: Sequence[float], used: Used, window: tuple[float, float], others: dict[str, float | None]
+    each: Sequence[float],
+    used: Used,
+    window: tuple[float, float],
+    others: dict[str, float | None],
 ) -> int:
     ratio, low, high = interval(each)
     sampling, without = used.pct(True, window), used.pct(False, window)
@@ -231,7 +251,9 @@ def told(
     what = "throughput with sampling ÷ without"
     print(f"{what}: {ratio:.3f} ({low:.3f} to {high:.3f}), {len(each)} pairs")
     met = cpu_pct < GOAL_CPU_PCT and low >= GOAL_RATIO
-    print(f"goals (< {GOAL_CPU_PCT} % of a core, ≥ {GOAL_RATIO}): {'met' if met else 'missed'}")
+    print(
+        f"goals (< {GOAL_CPU_PCT} % of a core, ≥ {GOAL_RATIO}): {'met' if met else 'missed'}"
+    )
     return 0 if met else 1
 
 

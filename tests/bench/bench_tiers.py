@@ -87,11 +87,25 @@ class Bench:
     def limits(self, **wanted: float) -> None:
         emulated.change(self.disk, {**NO_LIMITS, **wanted}, self.world)
 
-    def job(self, runtime_s: float, name: str = "depth", **settings: object) -> Mapping[str, Any]:
+    def job(
+        self, runtime_s: float, name: str = "depth", **settings: object
+    ) -> Mapping[str, Any]:
         """One cell of depth.fio, or a job of its own: `jobs[0]` of fio's JSON."""
-        base = {"SIZE": "512m", "RAMP": "250ms", "READ_PCT": "100", "NUMJOBS": "1", "PAUSE_US": "0"}
-        base |= {"RW": "randread", "BS": "4k", "RUNTIME": f"{round(runtime_s * 1000)}ms"}
-        (found,) = self.fio.run(name, {**base, **{k: str(v) for k, v in settings.items()}})
+        base = {
+            "SIZE": "512m",
+            "RAMP": "250ms",
+            "READ_PCT": "100",
+            "NUMJOBS": "1",
+            "PAUSE_US": "0",
+        }
+        base |= {
+            "RW": "randread",
+            "BS": "4k",
+            "RUNTIME": f"{round(runtime_s * 1000)}ms",
+        }
+        (found,) = self.fio.run(
+            name, {**base, **{k: str(v) for k, v in settings.items()}}
+        )
         return found
 
     def stats(self) -> dict[str, Any]:
@@ -109,7 +123,9 @@ class Bench:
 @contextmanager
 def bench(world: World) -> Iterator[Bench]:
     tier = a_tier("bench", "bench", "emulated", None, None)
-    with emulated.EmulatedTier().attached(tier, NodesData([DISK_BYTES]), world) as disks:
+    with emulated.EmulatedTier().attached(
+        tier, NodesData([DISK_BYTES]), world
+    ) as disks:
         (volume,) = disks.volumes
         assert volume.server is not None and volume.server.container is not None
         with fio_jobs.fio_on(volume, world) as fio:
@@ -154,7 +170,11 @@ def catalogue_tiers(count: int) -> list[Tier]:
         _, kind, size = rows.find(name)
         if size and kind.emulate:
             tier = choose(rows, name, name, name).tier
-            if tier.limits.iops and tier.limits.bytes_per_s and tier.limits.iops <= 20_000:
+            if (
+                tier.limits.iops
+                and tier.limits.bytes_per_s
+                and tier.limits.iops <= 20_000
+            ):
                 found.setdefault((tier.limits.iops, tier.limits.bytes_per_s), tier)
     tiers = [found[key] for key in sorted(found)]
     if count >= len(tiers) or count < 2:
@@ -171,7 +191,10 @@ def mix(disk: Bench) -> Iterator[Step]:
             done = disk.job(1.0, RW="randrw", READ_PCT=50, IODEPTH=32)
             return fio_jobs.bytes_per_s(done) / truth_gate.IOPS_BLOCK_BYTES
 
-        yield Figure(f"50/50 mix against {iops:,} IOPS in total", iops, "1/s", RATE), measure
+        yield (
+            Figure(f"50/50 mix against {iops:,} IOPS in total", iops, "1/s", RATE),
+            measure,
+        )
 
 
 def latency(disk: Bench) -> Iterator[Step]:
@@ -205,7 +228,12 @@ def burst(disk: Bench) -> Iterator[Step]:
         disk.limits(**BURST, burst_start=100)
         return burst_length_s(timeline(disk, length_s + 2.5))
 
-    yield Figure(f"burst of 3,500 over 500 IOPS for {length_s:g} s", length_s, "s", LENGTH), measure
+    yield (
+        Figure(
+            f"burst of 3,500 over 500 IOPS for {length_s:g} s", length_s, "s", LENGTH
+        ),
+        measure,
+    )
 
 
 def timeline(disk: Bench, seconds: float) -> list[tuple[float, float]]:
@@ -227,7 +255,9 @@ def timeline(disk: Bench, seconds: float) -> list[tuple[float, float]]:
 
 def burst_length_s(points: list[tuple[float, float]]) -> float:
     """Where the line through the burst meets the line through what follows it."""
-    begun = next(k for k in range(1, len(points)) if points[k][1] - points[k - 1][1] > 20)
+    begun = next(
+        k for k in range(1, len(points)) if points[k][1] - points[k - 1][1] > 20
+    )
     start_s, first = points[begun - 1]
     (a, b), (c, d) = (
         statistics.linear_regression(
@@ -299,7 +329,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=10, help="of every figure")
     parser.add_argument("--rows", type=int, default=6, help="of the catalogue")
-    parser.add_argument("--only", default=" ".join(ALL), help=f"some of: {' '.join(ALL)}")
+    parser.add_argument(
+        "--only", default=" ".join(ALL), help=f"some of: {' '.join(ALL)}"
+    )
     parser.add_argument("--json", type=Path, help="also write all values here")
     asked = parser.parse_args()
     only = tuple(asked.only.split())
@@ -322,7 +354,9 @@ def main() -> int:
         f"kernel {machine.kernel}, {time.monotonic() - started:.0f} s"
     )
     if asked.json:
-        asked.json.write_text(json.dumps([asdict(figure) for figure in figures], indent=1))
+        asked.json.write_text(
+            json.dumps([asdict(figure) for figure in figures], indent=1)
+        )
     return 0 if all(figure.holds() for figure in figures) else 1
 
 

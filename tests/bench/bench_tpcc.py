@@ -52,7 +52,9 @@ from tests.bench.fresh_servers import SERVER, cpu_seconds, on_fresh_server
 RECORDING_S = 12.0
 WAREHOUSES, TERMINALS, WARMUP_S, MEASURE_S = 4, 8, 5.0, 25.0
 _SYSBENCH_RATE = re.compile(r"transactions: +\d+ +\(([\d.]+) per sec")
-_GO_TPC_COUNT = re.compile(r"^\[Summary\] (\w+) - Takes\(s\): ([\d.]+), Count: (\d+)", re.MULTILINE)
+_GO_TPC_COUNT = re.compile(
+    r"^\[Summary\] (\w+) - Takes\(s\): ([\d.]+), Count: (\d+)", re.MULTILINE
+)
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,9 @@ def main() -> int:
         if asked.recording:
             ratios = on_fresh_server(functools.partial(recording, asked.repeats), world)
             found = beside(ratios, [1.0], "")
-            shown: Table | str = f"throughput, kept / not kept: {found}, n = {asked.repeats}"
+            shown: Table | str = (
+                f"throughput, kept / not kept: {found}, n = {asked.repeats}"
+            )
         elif asked.loads is not None:
             kinds = asked.loads or list(restores.KINDS)
             shown = restores.table(restores.side_by_side(kinds, asked.repeats, world))
@@ -112,7 +116,9 @@ def installed(world: World, console: Console) -> dict[str, Program]:
     return found
 
 
-def costs(programs: Mapping[str, Program], repeats: int, world: World) -> dict[str, list[Cost]]:
+def costs(
+    programs: Mapping[str, Program], repeats: int, world: World
+) -> dict[str, list[Cost]]:
     found: dict[str, list[Cost]] = {name: [] for name in programs}
     for number in range(1, repeats + 1):
         for name, program in programs.items():
@@ -151,7 +157,9 @@ def generator(asked: Workload) -> Program:
             _, measure = made.run(ClientLoad(asked, cluster, client, out, world))
             spent_s = cpu_seconds(client) - before_s
         result = made.read(asked, out, measure.start_s, measure.end_s)
-        figures = {one.metric: one.value for one in result.measurements if one.scope == "all"}
+        figures = {
+            one.metric: one.value for one in result.measurements if one.scope == "all"
+        }
         # BenchBase keeps nothing of the warm-up, so its transactions are the window's, scaled.
         counted = figures["throughput_per_s"] * (WARMUP_S + MEASURE_S)
         return Cost(load_s, spent_s / counted * 1000, figures["nopm"])
@@ -173,7 +181,11 @@ def recording(
             per_s = {}
             for record in ("on", "off") if number % 2 else ("off", "on"):
                 options = {**asked.options, "record": record}
-                made.run(ClientLoad(replace(asked, options=options), cluster, client, out, world))
+                made.run(
+                    ClientLoad(
+                        replace(asked, options=options), cluster, client, out, world
+                    )
+                )
                 found = _SYSBENCH_RATE.search((out / "sysbench.out").read_text())
                 assert found is not None
                 per_s[record] = float(found[1])
@@ -181,12 +193,16 @@ def recording(
     return ratios
 
 
-def go_tpc(foreign_keys: bool, cluster: Cluster, _network: str, _out: Path, world: World) -> Cost:
+def go_tpc(
+    foreign_keys: bool, cluster: Cluster, _network: str, _out: Path, world: World
+) -> Cost:
     """On this machine, straight to the container's address as the others go, not by a proxy. Its
     driver (lib/pq) takes the password from PGPASSWORD if the command line has none."""
     endpoint = cluster.endpoints[0]
     env = {**os.environ, "PGPASSWORD": endpoint.password}
-    start = functools.partial(subprocess.run, check=True, capture_output=True, text=True, env=env)
+    start = functools.partial(
+        subprocess.run, check=True, capture_output=True, text=True, env=env
+    )
     common = [
         *["-d", "postgres", "-H", endpoint.host, "-P", str(endpoint.port)],
         *["-U", endpoint.user, "-D", endpoint.database],
@@ -202,7 +218,10 @@ def go_tpc(foreign_keys: bool, cluster: Cluster, _network: str, _out: Path, worl
     length = f"{WARMUP_S + MEASURE_S:g}s"
     done = start(["go-tpc", "tpcc", "run", *common, "--time", length, "--wait=false"])
     spent_s = children_cpu_seconds() - before_s
-    counts = {name: (float(took), int(n)) for name, took, n in _GO_TPC_COUNT.findall(done.stdout)}
+    counts = {
+        name: (float(took), int(n))
+        for name, took, n in _GO_TPC_COUNT.findall(done.stdout)
+    }
     all_of_them = sum(n for name, (_, n) in counts.items() if not name.endswith("_ERR"))
     took_s, orders = counts["NEW_ORDER"]
     return Cost(load_s, spent_s / all_of_them * 1000, orders / took_s * 60)
@@ -215,7 +234,9 @@ def children_cpu_seconds() -> float:
 
 def table(costs: Mapping[str, Sequence[Cost]]) -> Table:
     """Medians, and each as a multiple of the built-in's."""
-    shown = Table(title=f"{WAREHOUSES} warehouses, {TERMINALS} terminals, no think time: medians")
+    shown = Table(
+        title=f"{WAREHOUSES} warehouses, {TERMINALS} terminals, no think time: medians"
+    )
     for column in ("program", "n", "load", "client CPU per transaction", "NOPM"):
         shown.add_column(column)
     base = costs["built-in"]

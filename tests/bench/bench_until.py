@@ -23,14 +23,21 @@ from rich.console import Console
 from rich.table import Table
 
 from orchestrator.analysis.decisions import decision
-from orchestrator.analysis.decisions.candidates import LATENCIES, THROUGHPUT, Candidate, each_once
+from orchestrator.analysis.decisions.candidates import (
+    LATENCIES,
+    THROUGHPUT,
+    Candidate,
+    each_once,
+)
 from orchestrator.analysis.decisions.contests import Contest, make_contest
 from orchestrator.analysis.statistics import looks
 from tests.bench.bench_blocks import Case, draw, drift, steady
 from tests.campaigns import build_profile
 
 MARGIN_PCT = 5.0
-EDGE = 1 / (1 + MARGIN_PCT / 100)  # a rate at which the average latency is at its margin
+EDGE = 1 / (
+    1 + MARGIN_PCT / 100
+)  # a rate at which the average latency is at its margin
 LOOKS = ((3, 10), (2, 6))  # a campaign's first and last; those of `make demo`
 MOST_WRONG_PCT = 5.0
 CRITERIA = (THROUGHPUT, *LATENCIES)
@@ -80,7 +87,9 @@ def contest(logs: np.ndarray, p99_logs: np.ndarray, n: int, share: float) -> Con
     for profile, rates, p99s in zip(PROFILES, logs, p99_logs, strict=False):
         rate, p99 = np.exp(rates[:n]), np.exp(-p99s[:n])
         values = (rate.tolist(), (1 / rate).tolist(), p99.tolist())
-        mapped = {criterion: tuple(v) for criterion, v in zip(CRITERIA, values, strict=True)}
+        mapped = {
+            criterion: tuple(v) for criterion, v in zip(CRITERIA, values, strict=True)
+        }
         candidates.append(Candidate(profile, mapped, ""))
     made = make_contest("simulated", candidates, [], MARGIN_PCT, ONCE)
     return replace(made, share=share)
@@ -109,7 +118,9 @@ def simulate(truth: Truth, case: Case, first: int, most: int, campaigns: int) ->
         for fixed in range(first, most + 1) if not any(at_edge) else ():
             fixed_open[fixed] += decision.is_open(contest(logs, p99_logs, fixed, 1.0))
     as_many = open_ + campaigns / 100
-    as_often = [n for n in range(first, most + 1) if fixed_open[n] <= as_many <= campaigns / 2]
+    as_often = [
+        n for n in range(first, most + 1) if fixed_open[n] <= as_many <= campaigns / 2
+    ]
     named = [truth[one.index("enough")] for one in words if "enough" in one]
     best = [place for place, tier in enumerate(truth) if min(tier) == 1]
     refused = sum(any(one[place] == "not enough" for place in best) for one in words)
@@ -125,7 +136,9 @@ def simulate(truth: Truth, case: Case, first: int, most: int, campaigns: int) ->
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=300, help="campaigns of each case")
+    parser.add_argument(
+        "--repeats", type=int, default=300, help="campaigns of each case"
+    )
     campaigns = parser.parse_args().repeats
     worst, out = 0.0, Console(width=150)
     for first, most in LOOKS:
@@ -144,8 +157,12 @@ def main() -> int:
                 str(one.at_once or ""),
             )
         out.print(table)
-    error = 2 * math.sqrt(MOST_WRONG_PCT * (100 - MOST_WRONG_PCT) / campaigns)  # of a share here
-    out.print(f"wrong at most: {worst:.1f} %; a share of 5 % may seem {5 + error:.1f} % by chance")
+    error = 2 * math.sqrt(
+        MOST_WRONG_PCT * (100 - MOST_WRONG_PCT) / campaigns
+    )  # of a share here
+    out.print(
+        f"wrong at most: {worst:.1f} %; a share of 5 % may seem {5 + error:.1f} % by chance"
+    )
     return int(worst > MOST_WRONG_PCT + error)
 
 

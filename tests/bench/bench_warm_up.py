@@ -12,10 +12,17 @@ from orchestrator.load_generators.sysbench.warm_up import SteadyRule
 
 FIXED_S, MOST_S, WINDOW_S, TRIALS = 15, 150, 60, 60
 RISES_S = (1, 30, 60, 120)
-NOISES = ((0.02, 0.0), (0.05, 0.0), (0.10, 0.0), (0.05, 0.8))  # size, tie to the second before
+NOISES = (
+    (0.02, 0.0),
+    (0.05, 0.0),
+    (0.10, 0.0),
+    (0.05, 0.8),
+)  # size, tie to the second before
 
 
-def series(level: np.ndarray, noise: float, tie: float, dice: np.random.Generator) -> np.ndarray:
+def series(
+    level: np.ndarray, noise: float, tie: float, dice: np.random.Generator
+) -> np.ndarray:
     drawn = dice.normal(0.0, 1.0, level.size)
     for second in range(1, level.size):
         drawn[second] = tie * drawn[second - 1] + drawn[second] * np.sqrt(1 - tie**2)
@@ -24,7 +31,9 @@ def series(level: np.ndarray, noise: float, tie: float, dice: np.random.Generato
 
 def warmed_s(rates: np.ndarray) -> int:
     rule = SteadyRule()
-    return next((s for s, rate in enumerate(rates[:MOST_S], 1) if rule.add(float(rate))), MOST_S)
+    return next(
+        (s for s, rate in enumerate(rates[:MOST_S], 1) if rule.add(float(rate))), MOST_S
+    )
 
 
 def below_pct(level: np.ndarray, warmup_s: int) -> float:
@@ -34,7 +43,9 @@ def below_pct(level: np.ndarray, warmup_s: int) -> float:
 
 def main() -> None:
     dice = np.random.default_rng(1)
-    print("| rise, s | noise | warm-up, s (90th percentile) | window below, % | fixed, % |")
+    print(
+        "| rise, s | noise | warm-up, s (90th percentile) | window below, % | fixed, % |"
+    )
     print("|---:|---|---:|---:|---:|")
     for rise_s in RISES_S:
         level = 1 - 0.5 * np.exp(-3 * np.arange(MOST_S + WINDOW_S) / rise_s)

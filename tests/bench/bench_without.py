@@ -75,7 +75,10 @@ def measure(limit: Limit, stages: Sequence[str], folder: Path, repeats: int) -> 
             *("--without", ",".join(stages), "--results", str(results)),
         ]
     code = subprocess.run(command, cwd=ROOT, stdout=sys.stderr).returncode
-    if code not in (EXIT_DONE, EXIT_INCONCLUSIVE):  # a run that failed and was repeated is no end
+    if code not in (
+        EXIT_DONE,
+        EXIT_INCONCLUSIVE,
+    ):  # a run that failed and was repeated is no end
         raise SystemExit(code)
 
 
@@ -87,13 +90,18 @@ def rows(
     (factor,) = verdict.varied
     full, *others = factor.workloads
     cell = next(of for of in verdict.bottlenecks if of.workload == full)
-    helps = ("disk", "commit") if HELD_BY_SYNCS in cell.text else STAGES.get(cell.cause, ())
+    helps = (
+        ("disk", "commit") if HELD_BY_SYNCS in cell.text else STAGES.get(cell.cause, ())
+    )
     for stage, load in zip(stages, others, strict=True):
         word, change = faster(factor.tiers[0], load)
         agrees = (word == "better") == (stage in helps)
         right = "right" if cell.cause in limit.causes else cell.cause
         told = "agrees" if agrees else "DIFFERS"
-        yield agrees, f"| {name} | {cell.cause} ({right}) | {stage} | {change} {word} | {told} |"
+        yield (
+            agrees,
+            f"| {name} | {cell.cause} ({right}) | {stage} | {change} {word} | {told} |",
+        )
 
 
 def faster(tier: TierValues, load: str) -> tuple[str, str]:
@@ -121,7 +129,9 @@ def main() -> None:
         told = list(rows(name, limit, stages, place))
         agreed[name] = all(agrees for agrees, _ in told)
         print("\n".join(row for _, row in told), flush=True)
-    print(f"the stage agrees with the cause in {sum(agreed.values())} of {len(agreed)} limits")
+    print(
+        f"the stage agrees with the cause in {sum(agreed.values())} of {len(agreed)} limits"
+    )
 
 
 if __name__ == "__main__":

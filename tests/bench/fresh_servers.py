@@ -18,7 +18,10 @@ from orchestrator.tiers.unlimited import UnlimitedTier
 from tests.tiers import a_tier
 
 SERVER = ClusterSpec(
-    "postgresql", 1, 1, NodeSize(float(LocalMachine().facts().cpus), 4 * 2**30, 20 * 2**30)
+    "postgresql",
+    1,
+    1,
+    NodeSize(float(LocalMachine().facts().cpus), 4 * 2**30, 20 * 2**30),
 )
 NO_TIER = a_tier("none", "no tier", "none", None, None)
 NETWORK = "tierbench-bench"
@@ -26,12 +29,16 @@ NETWORK = "tierbench-bench"
 T = TypeVar("T")
 
 
-def on_fresh_server(program: Callable[[Cluster, str, Path, World], T], world: World) -> T:
+def on_fresh_server(
+    program: Callable[[Cluster, str, Path, World], T], world: World
+) -> T:
     """What `program` returns, given a new server, its network and an empty folder."""
     assert SERVER.node is not None
     with ExitStack() as up:
         sizes = [SERVER.node.disk_bytes]
-        disks = up.enter_context(UnlimitedTier().attached(NO_TIER, NodesData(sizes), world))
+        disks = up.enter_context(
+            UnlimitedTier().attached(NO_TIER, NodesData(sizes), world)
+        )
         network = up.enter_context(world.platform.network(NETWORK, 1))
         running = PostgreSQL().running(SERVER, disks.volumes, network, world)
         cluster = up.enter_context(running)

@@ -23,15 +23,20 @@ from tests import ROOT
 # As much data as four times the memory of a small node; and as little as fits into any.
 BIG = {"tables": 4, "table_size": 500_000}
 SMALL = {"tables": 2, "table_size": 20_000}
-FAST = {"iops": 20_000, "throughput": "500MB/s", "read_latency": "0.5ms", "write_latency": "0.5ms"}
+FAST = {
+    "iops": 20_000,
+    "throughput": "500MB/s",
+    "read_latency": "0.5ms",
+    "write_latency": "0.5ms",
+}
 FAR = {**FAST, "read_latency": "10ms", "write_latency": "10ms"}
 POLL_S, MEASURE_S = 0.5, 15
 
 
 def reads(data: Mapping[str, int], threads: int, **options: Any) -> dict[str, Any]:
-    return _workload("sysbench/point_select.lua", "sysbench-tables", data, threads, options) | {
-        "writes": False
-    }
+    return _workload(
+        "sysbench/point_select.lua", "sysbench-tables", data, threads, options
+    ) | {"writes": False}
 
 
 def inserts(threads: int, **options: Any) -> dict[str, Any]:
@@ -55,7 +60,11 @@ def sums(threads: int) -> dict[str, Any]:
 
 
 def _workload(
-    script: str, data: str, sizes: Mapping[str, int], threads: int, options: Mapping[str, Any]
+    script: str,
+    data: str,
+    sizes: Mapping[str, int],
+    threads: int,
+    options: Mapping[str, Any],
 ) -> dict[str, Any]:
     smoke = {"dataset": dict(sizes), "threads": threads, "loader_threads": 2}
     smoke |= {"warmup": "4s"}
@@ -99,14 +108,21 @@ class Limit:
             "database": "postgresql",
             "nodes": self.nodes,
             "replication_factor": self.nodes,
-            "node": {"smoke": {"cpus": self.cpus, "memory": self.memory, "disk": "2GiB"}},
+            "node": {
+                "smoke": {"cpus": self.cpus, "memory": self.memory, "disk": "2GiB"}
+            },
         }
         cluster |= {"network": self.network} if self.network else {}
         profile = {"question": "Which limit has it?", "title": "known", "tier": tier}
         folder.mkdir(parents=True, exist_ok=True)
         files = folder / "known.yaml", folder / "load.yaml"
         files[0].write_text(yaml.safe_dump({**profile, "cluster": cluster}))
-        scales = {"smoke": {**self.workload["scales"]["smoke"], "measure": f"{self.measure_s}s"}}
+        scales = {
+            "smoke": {
+                **self.workload["scales"]["smoke"],
+                "measure": f"{self.measure_s}s",
+            }
+        }
         files[1].write_text(yaml.safe_dump({**self.workload, "scales": scales}))
         return files
 
@@ -119,9 +135,13 @@ LIMITS: Mapping[str, Limit] = {
         ["bandwidth_cap"], reads(BIG, 16), {"throughput": "8MB/s"}, lever="bandwidth"
     ),
     "high latency": Limit(["latency_bound"], reads(BIG, 8), FAR, lever="disk latency"),
-    "burst emptied in mid-run": Limit(["burst_exhausted"], reads(BIG, 16), BURST, lever="IOPS"),
+    "burst emptied in mid-run": Limit(
+        ["burst_exhausted"], reads(BIG, 16), BURST, lever="IOPS"
+    ),
     "burst emptied before it": Limit(["iops_cap"], reads(BIG, 16), EMPTY, lever="IOPS"),
-    "node CPU (quota)": Limit(["cpu_bound"], reads(SMALL, 8), cpus=0.3, lever="node CPU"),
+    "node CPU (quota)": Limit(
+        ["cpu_bound"], reads(SMALL, 8), cpus=0.3, lever="node CPU"
+    ),
     "client CPU": Limit(
         ["client_bound"], reads(SMALL, 16), beside="slow client", lever="client CPU"
     ),
@@ -133,13 +153,23 @@ LIMITS: Mapping[str, Limit] = {
         ["latency_bound"], inserts(4), FAR, memory="512MiB", lever="disk latency"
     ),
     "one slow node of three": Limit(
-        ["slow_node"], inserts(6), cpus=0.5, memory="256MiB", nodes=3, beside="slow disk"
+        ["slow_node"],
+        inserts(6),
+        cpus=0.5,
+        memory="256MiB",
+        nodes=3,
+        beside="slow disk",
     ),
     # Two sessions that read: more of them would help, and so would a shorter read.
     "few sessions": Limit(
-        ["few_sessions", "latency_bound"], reads(BIG, 2), memory="416MiB", lever="disk latency"
+        ["few_sessions", "latency_bound"],
+        reads(BIG, 2),
+        memory="416MiB",
+        lever="disk latency",
     ),
-    "two within 5 %": Limit(["unattributed"], reads(BIG, 16), {"iops": 1_000}, both_caps=True),
+    "two within 5 %": Limit(
+        ["unattributed"], reads(BIG, 16), {"iops": 1_000}, both_caps=True
+    ),
     "cap at 87 % beside a full CPU": Limit(
         ["cpu_bound"], reads(BIG, 16), cpus=0.15, lever="node CPU", of_cap=0.87
     ),
@@ -158,20 +188,26 @@ LIMITS: Mapping[str, Limit] = {
 
 
 def _docker(*words: str) -> str:
-    done = subprocess.run(["docker", *words], stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(
+        ["docker", *words], stdout=subprocess.PIPE, text=True, check=True
+    )
     return done.stdout.strip()
 
 
 def running(name: str) -> str:
     """The one of the run that ends with this name, not of a gate or of what loads; "" if it is not
     there."""
-    names = _docker("ps", "--filter", "label=tierbench", "--format", "{{.Names}}").split()
+    names = _docker(
+        "ps", "--filter", "label=tierbench", "--format", "{{.Names}}"
+    ).split()
     return next((full for full in names if full.endswith(f"-1-{name}")), "")
 
 
 def _limit_client(stop: threading.Event) -> None:
     # As `--confirm` sets it: the engine refuses one form of a limit where it was given the other.
-    _docker("update", "--cpu-period", "100000", "--cpu-quota", "20000", running("client"))
+    _docker(
+        "update", "--cpu-period", "100000", "--cpu-quota", "20000", running("client")
+    )
     stop.wait()
 
 
@@ -253,7 +289,11 @@ def measure(limit: Limit, folder: Path) -> None:
     command = [
         *(sys.executable, "-m", "orchestrator", "run", "--profile", str(profile)),
         *("--workload", str(workload), "--scale", "smoke", "--db", "postgresql"),
-        *("--results", str(folder / "results"), *(["--confirm"] if limit.lever else [])),
+        *(
+            "--results",
+            str(folder / "results"),
+            *(["--confirm"] if limit.lever else []),
+        ),
         *("--nodes", str(limit.nodes)),  # however few cores this machine has
     ]
     with beside(limit.beside):

@@ -9,8 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 Random = np.random.Generator
-Runs = NDArray[np.int_]  # tiers × repetitions: the place of each run in the campaign, from 0
-Logs = Any  # an array, campaigns × tiers × repetitions: to be added to logarithms of rates
+Runs = NDArray[
+    np.int_
+]  # tiers × repetitions: the place of each run in the campaign, from 0
+Logs = (
+    Any  # an array, campaigns × tiers × repetitions: to be added to logarithms of rates
+)
 Shape = Callable[[Runs, int, Random], Logs]
 
 

@@ -59,7 +59,10 @@ class Server:
     @contextmanager
     def disk(self) -> Iterator[str]:
         """Put up fast, because a database starts first; its device, as in /proc/diskstats."""
-        profile, at = self.folder / f"{self.name}.yaml", self.folder / f"{self.name}.mnt"
+        profile, at = (
+            self.folder / f"{self.name}.yaml",
+            self.folder / f"{self.name}.mnt",
+        )
         profile.write_text(PROFILE)
         at.mkdir(exist_ok=True)
         of = ("--at", str(at), "--name", self.name, "--data", str(self.image))
@@ -67,7 +70,9 @@ class Server:
         tierbench("disk", "up", str(profile), *of, *size)
         try:
             mounts = Path("/proc/self/mounts").read_text().splitlines()
-            (source,) = (line.split()[0] for line in mounts if line.split()[1] == str(at))
+            (source,) = (
+                line.split()[0] for line in mounts if line.split()[1] == str(at)
+            )
             (at / "pg").mkdir(exist_ok=True)
             (at / "pg").chmod(0o777)
             yield Path(source).name
@@ -83,7 +88,11 @@ class Server:
             " -c unix_socket_directories=/tmp -c max_wal_size=256MB -c checkpoint_timeout=60s"
             f" -c max_connections=300 {self.settings}"
         )
-        limits = (f"--memory={self.memory}", f"--memory-swap={self.memory}", "--network=none")
+        limits = (
+            f"--memory={self.memory}",
+            f"--memory-swap={self.memory}",
+            "--network=none",
+        )
         data = ("-v", f"{self.folder / self.name}.mnt:/data", "--entrypoint", "sh")
         image = own_images.tag(root(), "postgres")
         whose = ("--rm", "--user", "postgres", "--name", self.name)
@@ -91,24 +100,39 @@ class Server:
         try:
             for _ in range(60):
                 time.sleep(1)
-                if self.shell("psql -h /tmp -Atc 'select 1' postgres 2>/dev/null", False) == "1\n":
+                if (
+                    self.shell(
+                        "psql -h /tmp -Atc 'select 1' postgres 2>/dev/null", False
+                    )
+                    == "1\n"
+                ):
                     break
             yield
         finally:
-            subprocess.run(["docker", "rm", "-f", self.name], check=False, capture_output=True)
+            subprocess.run(
+                ["docker", "rm", "-f", self.name], check=False, capture_output=True
+            )
 
     def shell(self, words: str, check: bool = True) -> str:
         command = ("docker", "exec", self.name, "sh", "-c", f"{_PROGRAMS}; {words}")
-        return subprocess.run(command, check=check, text=True, stdout=subprocess.PIPE).stdout
+        return subprocess.run(
+            command, check=check, text=True, stdout=subprocess.PIPE
+        ).stdout
 
-    def counted(self, device: str, stop: threading.Event, rows: list[list[float]]) -> None:
+    def counted(
+        self, device: str, stop: threading.Event, rows: list[list[float]]
+    ) -> None:
         """Counters of the device every second, with the time of the reading."""
         while not stop.wait(1 - time.time() % 1):
             for line in Path("/proc/diskstats").read_text().splitlines():
                 words = line.split()
                 if words[2] == device:
-                    reads, read_sectors, writes, written = (float(words[n]) for n in (3, 5, 7, 9))
-                    rows.append([time.time(), reads, writes, 512 * read_sectors, 512 * written])
+                    reads, read_sectors, writes, written = (
+                        float(words[n]) for n in (3, 5, 7, 9)
+                    )
+                    rows.append(
+                        [time.time(), reads, writes, 512 * read_sectors, 512 * written]
+                    )
 
     def asked(self, stop: threading.Event, said: list[list[float]]) -> None:
         """Each second what the disk itself says: the time, how long I/Os have waited for its
@@ -125,7 +149,9 @@ class Server:
                 (own[way]["waited_s"] for way in ("read", "write")),
                 own["iops_credit"],
             )
-            said.append([time.time(), sum(waited_s), np.nan if credit is None else credit])
+            said.append(
+                [time.time(), sum(waited_s), np.nan if credit is None else credit]
+            )
 
 
 def schedule(load: Load, seed: int, seconds: float) -> Iterator[tuple[float, str]]:
@@ -140,7 +166,9 @@ def schedule(load: Load, seed: int, seconds: float) -> Iterator[tuple[float, str
         if load == "open":
             yield at_s, f"{own} -c8 -R{rate:.1f} -t{max(1, round(rate * length_s / 8))}"
         else:
-            think = f"-D think={1000 * sessions / rate:.0f} -f /tmp/think.sql -b tpcb-like"
+            think = (
+                f"-D think={1000 * sessions / rate:.0f} -f /tmp/think.sql -b tpcb-like"
+            )
             yield at_s, f"{own} -c{sessions} -T{length_s} {think}"
         at_s += length_s
 

@@ -15,7 +15,9 @@ def samples(nodes: Sequence[Node], second: int, time_s: float) -> Iterator[Sampl
     """Those of all nodes in one second; each node begins at another second of what was recorded."""
     for number, node in enumerate(nodes):
         for metric, series in RECORDED["counters"][node.role].items():
-            value = _at(series["values"], second + 7 * number, metric.endswith("_total"))
+            value = _at(
+                series["values"], second + 7 * number, metric.endswith("_total")
+            )
             yield Sample(time_s, node.name, metric, series["unit"], value)
 
 

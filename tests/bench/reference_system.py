@@ -315,7 +315,12 @@ class _World:
 
 
 def observe(
-    system: Reference, disk: ReferenceDisk, seed: int, warmup_s: float, window_s: float, ticks: int
+    system: Reference,
+    disk: ReferenceDisk,
+    seed: int,
+    warmup_s: float,
+    window_s: float,
+    ticks: int,
 ) -> Outcome:
     """What the system does on the disk in a window after a warm-up."""
     return _World(system, disk, seed).run(warmup_s, window_s, ticks)

@@ -50,38 +50,68 @@ class Cost:
 def asked_for(kind: str) -> Workload:
     name, parameters = KINDS[kind]
     _, (workload,) = project_files.read(ROOT, [], [name], "smoke")
-    return bind(replace(workload, dataset=replace(workload.dataset, parameters=parameters)), None)
+    return bind(
+        replace(workload, dataset=replace(workload.dataset, parameters=parameters)),
+        None,
+    )
 
 
 def load(
-    asked: Workload, dump: Path | None, cluster: Cluster, network: str, _out: Path, world: World
+    asked: Workload,
+    dump: Path | None,
+    cluster: Cluster,
+    network: str,
+    _out: Path,
+    world: World,
 ) -> Cost:
     """Our load. Then leaves a dump in `dump`, if given."""
     made = load_generators()[asked.generator]
     with made.client(network, world) as client:
-        load_s, cpu_s = taken(lambda: made.load(asked, cluster, client, world), cluster, client)
+        load_s, cpu_s = taken(
+            lambda: made.load(asked, cluster, client, world), cluster, client
+        )
         again_s, _ = taken(lambda: made.verify(asked, cluster, world), cluster)
     if dump is not None:
-        what = ("--format=directory", "--compress=none", "--table=public.*", f"--file={DUMP}")
+        what = (
+            "--format=directory",
+            "--compress=none",
+            "--table=public.*",
+            f"--file={DUMP}",
+        )
         run(
-            ("pg_dump", _AS_BENCH, f"--jobs={asked.loader_threads}", *what, "bench"), cluster, world
+            ("pg_dump", _AS_BENCH, f"--jobs={asked.loader_threads}", *what, "bench"),
+            cluster,
+            world,
         )
         container(cluster, world).fetch(DUMP, dump)
     return Cost(load_s, cpu_s, again_s)
 
 
 def restore(
-    asked: Workload, dump: Path, cluster: Cluster, _network: str, _out: Path, world: World
+    asked: Workload,
+    dump: Path,
+    cluster: Cluster,
+    _network: str,
+    _out: Path,
+    world: World,
 ) -> Cost:
     """By PostgreSQL's own tool."""
     run(("mkdir", DUMP), cluster, world)
     container(cluster, world).put(dump, DUMP)
     run(("sync",), cluster, world)
-    command = ("pg_restore", _AS_BENCH, f"--jobs={asked.loader_threads}", "--dbname=bench", DUMP)
+    command = (
+        "pg_restore",
+        _AS_BENCH,
+        f"--jobs={asked.loader_threads}",
+        "--dbname=bench",
+        DUMP,
+    )
     return Cost(*taken(lambda: run(command, cluster, world), cluster))
 
 
-def taken(work: Callable[[], object], cluster: Cluster, *clients: Node) -> tuple[float, float]:
+def taken(
+    work: Callable[[], object], cluster: Cluster, *clients: Node
+) -> tuple[float, float]:
     """Seconds that pass, and seconds of CPU in the server and those clients."""
     nodes = (*cluster.nodes, *clients)
     before_s, started_s = sum(map(cpu_seconds, nodes)), time.monotonic()
@@ -117,19 +147,36 @@ def side_by_side(
                     functools.partial(restore, asked, dump),
                 ]
                 turn = 1 if number % 2 else -1
-                ours, theirs = [on_fresh_server(one, world) for one in both[::turn]][::turn]
+                ours, theirs = [on_fresh_server(one, world) for one in both[::turn]][
+                    ::turn
+                ]
                 found[kind].append((ours, theirs))
     return found
 
 
 def table(found: Mapping[str, Sequence[tuple[Cost, Cost]]]) -> Table:
     """Medians, with the least and the greatest; ratios are of the medians, their spans of pairs."""
-    shown = Table(title="loads of 2 to 4 million rows, two workers: medians, least to greatest")
-    for column in ("", "ours, s", "pg_restore, s", "ratio", "ratio of CPU", "checks again, s"):
+    shown = Table(
+        title="loads of 2 to 4 million rows, two workers: medians, least to greatest"
+    )
+    for column in (
+        "",
+        "ours, s",
+        "pg_restore, s",
+        "ratio",
+        "ratio of CPU",
+        "checks again, s",
+    ):
         shown.add_column(column)
     for kind, pairs in found.items():
-        ours, theirs = [one.load_s for one, _ in pairs], [other.load_s for _, other in pairs]
-        cpu, their_cpu = [one.cpu_s for one, _ in pairs], [other.cpu_s for _, other in pairs]
+        ours, theirs = (
+            [one.load_s for one, _ in pairs],
+            [other.load_s for _, other in pairs],
+        )
+        cpu, their_cpu = (
+            [one.cpu_s for one, _ in pairs],
+            [other.cpu_s for _, other in pairs],
+        )
         shown.add_row(
             f"{kind}, n = {len(pairs)}",
             spread(ours),

@@ -26,7 +26,9 @@ from tests.tiers import changed
 BETTER = 1.25
 WARMUP_S = 5.0
 
-State = str  # idle, running, reading, syncing, locked: what a server says of its sessions
+State = (
+    str  # idle, running, reading, syncing, locked: what a server says of its sessions
+)
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,9 @@ def improved(system: System) -> dict[str, System]:
     """Thing → the system in which it is a quarter better."""
 
     def faster(*names: str) -> System:
-        return replace(system, **{name: getattr(system, name) / BETTER for name in names})
+        return replace(
+            system, **{name: getattr(system, name) / BETTER for name in names}
+        )
 
     def more(name: str) -> System:
         return replace(system, **{name: getattr(system, name) * BETTER})
@@ -92,7 +96,9 @@ def improved(system: System) -> dict[str, System]:
     }
 
 
-Work = Generator[float | None, None, None]  # for how long it does nothing; None: until it is woken
+Work = Generator[
+    float | None, None, None
+]  # for how long it does nothing; None: until it is woken
 
 
 class _Server:
@@ -129,7 +135,9 @@ class _Disk:
     def io(self, way: str, latency_s: float) -> Work:
         sim, system = self.sim, self.sim.system
         begin_s = max(sim.now, self.next_s)
-        self.next_s = begin_s + max(1 / system.iops, system.io_bytes / system.bytes_per_s)
+        self.next_s = begin_s + max(
+            1 / system.iops, system.io_bytes / system.bytes_per_s
+        )
         took_s = begin_s + latency_s - sim.now
         end_s = sim.now + took_s
         self.counts["busy"] += max(0.0, end_s - max(sim.now, self.busy_until_s))
@@ -265,7 +273,9 @@ class Simulation:
         self._syncing = True
         together, self._committing = self._committing, []
         begun_s = self.now
-        yield from self.disk.io("written", times * self._drawn(self.system.latency_s, 0.5))
+        yield from self.disk.io(
+            "written", times * self._drawn(self.system.latency_s, 0.5)
+        )
         self.sync_s += self.now - begun_s
         for other in together:
             if other is not own:
@@ -335,7 +345,9 @@ def simulated(system: System, seed: int = 1) -> tuple[float, RunData]:
 def gains_pct(system: System, seed: int = 1) -> dict[str, float]:
     """Thing → by how much throughput changes when that is a quarter better."""
     base = Simulation(system, seed).run().ended
-    better = {name: Simulation(of, seed).run().ended for name, of in improved(system).items()}
+    better = {
+        name: Simulation(of, seed).run().ended for name, of in improved(system).items()
+    }
     return {name: 100 * (ended / base - 1) for name, ended in better.items()}
 
 
@@ -349,7 +361,11 @@ def _run(system: System, done: Simulation, throughput_per_s: float) -> RunData:
     workload = replace(workload, threads=system.sessions, options=options)
     shape = Shape(max(1.0, throughput_per_s), 1.0, 1.0, 0.001, 1.0)
     run = build_run(
-        Run(1, "ultra", "insert", 1), profile, workload, shape, start_s=START_S - WARMUP_S
+        Run(1, "ultra", "insert", 1),
+        profile,
+        workload,
+        shape,
+        start_s=START_S - WARMUP_S,
     )
     samples = pd.DataFrame(list(_rows(done)))
     facts = {
@@ -357,7 +373,11 @@ def _run(system: System, done: Simulation, throughput_per_s: float) -> RunData:
         "database_before": {"since_reset": {"blks_read_s": 0.0}},
         "database": {
             "durable": True,
-            "since_reset": {"blks_read_s": done.read_s, "wal_sync_s": done.sync_s, "wal_nodes": 1},
+            "since_reset": {
+                "blks_read_s": done.read_s,
+                "wal_sync_s": done.sync_s,
+                "wal_nodes": 1,
+            },
         },
     }
     flow: tuple[Measurement, ...] = ()
@@ -372,9 +392,14 @@ def _run(system: System, done: Simulation, throughput_per_s: float) -> RunData:
             nodes += [replace(node, cpus=2.0 * system.cores, machine="here")]
             nodes += [replace(node, name="away", cpus=8.0, machine="away")]
         else:
-            nodes.append(replace(node, machine="here" if node.role == "database" else "away"))
+            nodes.append(
+                replace(node, machine="here" if node.role == "database" else "away")
+            )
     record = replace(
-        run.record, nodes=tuple(nodes), facts=facts, measurements=(*run.record.measurements, *flow)
+        run.record,
+        nodes=tuple(nodes),
+        facts=facts,
+        measurements=(*run.record.measurements, *flow),
     )
     return RunData(record, run.intervals, held(samples))
 

@@ -23,7 +23,10 @@ class Stages:
 
     def end(self) -> None:
         if self._name:
-            wall_s, cpu_s = time.monotonic() - self._wall_s, time.process_time() - self._cpu_s
+            wall_s, cpu_s = (
+                time.monotonic() - self._wall_s,
+                time.process_time() - self._cpu_s,
+            )
             self.rows.append((self._name, wall_s, cpu_s, _peak_mb()))
         self._name = ""
 
@@ -33,10 +36,14 @@ class Stages:
         for name, wall_s, cpu_s, mb in self.rows:
             table.add_row(name, f"{wall_s:.1f}", f"{cpu_s:.1f}", f"{mb:.0f}")
         walls, cpus, peaks = zip(*(row[1:] for row in self.rows), strict=True)
-        table.add_row("all", f"{sum(walls):.1f}", f"{sum(cpus):.1f}", f"{max(peaks):.0f}")
+        table.add_row(
+            "all", f"{sum(walls):.1f}", f"{sum(cpus):.1f}", f"{max(peaks):.0f}"
+        )
         return table
 
 
 def _peak_mb() -> float:
     lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
+    return next(
+        int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")
+    )

@@ -46,7 +46,9 @@ class Served:
     service_s: float
 
 
-def served(terminals: int, connections: int, new_order_s: float, seed: int) -> Iterator[Served]:
+def served(
+    terminals: int, connections: int, new_order_s: float, seed: int
+) -> Iterator[Served]:
     """New-Orders of terminals that share connections, first due first served."""
     dice = random.Random(seed)
     cycle_s = sum(w * (keying + think) for w, keying, think, _ in TYPES) / sum(WEIGHTS)
@@ -72,7 +74,9 @@ def _card(dice: random.Random) -> int:
 
 def bound(new_order_s: float) -> list[Served]:
     each = TERMINALS // CONNECTIONS
-    return [one for seed in range(CONNECTIONS) for one in served(each, 1, new_order_s, seed)]
+    return [
+        one for seed in range(CONNECTIONS) for one in served(each, 1, new_order_s, seed)
+    ]
 
 
 def shared(new_order_s: float) -> list[Served]:
@@ -81,13 +85,21 @@ def shared(new_order_s: float) -> list[Served]:
 
 def main() -> int:
     console = Console()
-    table = Table(title=f"New-Order, {TERMINALS} terminals on {CONNECTIONS} connections, mean ms")
+    table = Table(
+        title=f"New-Order, {TERMINALS} terminals on {CONNECTIONS} connections, mean ms"
+    )
     for column in ("terminals", "true", "reported", "error", "wait for a connection"):
         table.add_column(column)
-    for name, orders, wait_in_latency in (("bound", bound, True), ("shared", shared, False)):
+    for name, orders, wait_in_latency in (
+        ("bound", bound, True),
+        ("shared", shared, False),
+    ):
         for new_order_s in NEW_ORDER_S:
             found = orders(new_order_s)
-            true_s, wait_s = fmean(o.service_s for o in found), fmean(o.wait_s for o in found)
+            true_s, wait_s = (
+                fmean(o.service_s for o in found),
+                fmean(o.wait_s for o in found),
+            )
             reported_s = true_s + (wait_s if wait_in_latency else 0.0)
             table.add_row(
                 name,

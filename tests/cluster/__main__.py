@@ -11,12 +11,20 @@ from tests.cluster import cluster, leftovers, programs
 
 def main() -> int:
     """Exit code 69 where this machine lacks something, with what it is."""
-    parser = argparse.ArgumentParser(prog="python -m tests.cluster", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.cluster", description=__doc__
+    )
     verbs = parser.add_subparsers(dest="verb", required=True)
-    verbs.add_parser("setup", help="install and build what is missing (10 minutes at first)")
-    up = verbs.add_parser("up", help="start a cluster; prints the path of its kubeconfig")
+    verbs.add_parser(
+        "setup", help="install and build what is missing (10 minutes at first)"
+    )
+    up = verbs.add_parser(
+        "up", help="start a cluster; prints the path of its kubeconfig"
+    )
     up.add_argument("--nodes", type=int, default=1)
-    up.add_argument("--image", action="append", default=[], help="of Docker, for every node")
+    up.add_argument(
+        "--image", action="append", default=[], help="of Docker, for every node"
+    )
     verbs.add_parser("down", help="end the cluster, whoever started it")
     options = parser.parse_args()
     began = time.monotonic()

@@ -65,7 +65,9 @@ class Cluster:
 
     def again(self, node: Node) -> None:
         """Starts a node that was killed; returns before Kubernetes has seen that."""
-        _in_namespaces("control", "--net", "ip", "link", "delete", _port(node), check=False)
+        _in_namespaces(
+            "control", "--net", "ip", "link", "delete", _port(node), check=False
+        )
         self._start_node(node)
 
     def ready(self) -> list[str]:
@@ -75,7 +77,10 @@ class Cluster:
         return [
             str(node.metadata.name)
             for node in listed
-            if any(one.type == "Ready" and one.status == "True" for one in node.status.conditions)
+            if any(
+                one.type == "Ready" and one.status == "True"
+                for one in node.status.conditions
+            )
         ]
 
     def down(self) -> None:
@@ -106,10 +111,16 @@ class Cluster:
         first = str(leftovers.first_process(node.name))
         _attach(_port(node), first, "eth0")
 
-    def start_namespaces(self, name: str, script: str, environment: dict[str, str]) -> None:
+    def start_namespaces(
+        self, name: str, script: str, environment: dict[str, str]
+    ) -> None:
         """Starts `script` as the first process of new namespaces, and waits until it is there."""
         path = f"{self.binaries}:{os.environ['PATH']}"
-        env = {"PATH": path, leftovers.MARK: name, "ROUTES": settings.routes(self.nodes)}
+        env = {
+            "PATH": path,
+            leftovers.MARK: name,
+            "ROUTES": settings.routes(self.nodes),
+        }
         log = (FOLDER / "log" / f"{name}.log").open("ab")
         with log:
             subprocess.run(
@@ -120,16 +131,28 @@ class Cluster:
                 stderr=log,
                 check=True,
             )
-        _until(lambda: leftovers.first_process(name) is not None, f"{name} does not start")
+        _until(
+            lambda: leftovers.first_process(name) is not None, f"{name} does not start"
+        )
 
     def _start_provisioner(self, by_hand: bool) -> None:
         """By hand, the lock is the provisioner's: it is what runs until the cluster is down."""
         places = (str(self.kubeconfig), str(FOLDER / "disks"))
         with (FOLDER / "log" / "provisioner.log").open("ab") as log:
             subprocess.run(
-                [*_DETACHED, sys.executable, "-m", "tests.cluster.provisioner", *places],
+                [
+                    *_DETACHED,
+                    sys.executable,
+                    "-m",
+                    "tests.cluster.provisioner",
+                    *places,
+                ],
                 cwd=ROOT,
-                env={**os.environ, "PYTHONPATH": str(ROOT), leftovers.MARK: "provisioner"},
+                env={
+                    **os.environ,
+                    "PYTHONPATH": str(ROOT),
+                    leftovers.MARK: "provisioner",
+                },
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -139,10 +162,23 @@ class Cluster:
 
     def _import(self, archive: Path) -> None:
         """All nodes at once: each has a store of its own."""
-        command = (*_NAMESPACES, "ctr", "--namespace", "k8s.io", "images", "import", str(archive))
+        command = (
+            *_NAMESPACES,
+            "ctr",
+            "--namespace",
+            "k8s.io",
+            "images",
+            "import",
+            str(archive),
+        )
         running = [
             subprocess.Popen(
-                ["nsenter", "--target", str(leftovers.first_process(node.name)), *command],
+                [
+                    "nsenter",
+                    "--target",
+                    str(leftovers.first_process(node.name)),
+                    *command,
+                ],
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 text=True,
@@ -199,7 +235,9 @@ def _network_of_nodes(cluster: Cluster) -> None:
     cluster.start_namespaces("control", "control.sh", where)
 
     def there() -> bool:
-        return _in_namespaces("control", "--net", "ip", "link", "show", "nodes", check=False)
+        return _in_namespaces(
+            "control", "--net", "ip", "link", "show", "nodes", check=False
+        )
 
     _until(there, "the control plane makes no network")
     own = leftovers.INTERFACE
@@ -221,14 +259,18 @@ def _attach(port: str, process: str, name: str) -> None:
     control = str(leftovers.first_process("control"))
     peer = ("type", "veth", "peer", "name", name, "netns", process)
     subprocess.run(["ip", "link", "add", port, "netns", control, *peer], check=True)
-    _in_namespaces("control", "--net", "ip", "link", "set", port, "master", "nodes", "up")
+    _in_namespaces(
+        "control", "--net", "ip", "link", "set", port, "master", "nodes", "up"
+    )
 
 
 def _in_namespaces(name: str, which: str, *command: str, check: bool = True) -> bool:
     """Runs a command in namespaces of `name`; whether it succeeded."""
     target = str(leftovers.first_process(name))
     done = subprocess.run(
-        ["nsenter", "--target", target, which, *command], capture_output=not check, check=check
+        ["nsenter", "--target", target, which, *command],
+        capture_output=not check,
+        check=check,
     )
     return done.returncode == 0
 

@@ -48,7 +48,9 @@ def first_process(name: str) -> int | None:
     for process, mark in processes():
         with contextlib.suppress(OSError):
             status = Path(f"/proc/{process}/status").read_text()
-            inside = next(line.split()[1:] for line in status.splitlines() if "NSpid" in line)
+            inside = next(
+                line.split()[1:] for line in status.splitlines() if "NSpid" in line
+            )
             if mark == name and len(inside) == 2 and inside[1] == "1":
                 return process
     return None
@@ -73,7 +75,9 @@ def remove() -> None:
     """Removes everything of a cluster from this machine, whoever started it."""
     end()
     subprocess.run(["ip", "link", "delete", INTERFACE], capture_output=True)
-    _until(lambda: not _remove_cgroups(), "there are processes in the cluster's cgroups")
+    _until(
+        lambda: not _remove_cgroups(), "there are processes in the cluster's cgroups"
+    )
     _until(lambda: not _detach_loops(), "a loop device stays on a file of the cluster")
     shutil.rmtree(FOLDER, ignore_errors=True)
 
@@ -107,7 +111,9 @@ def _loops() -> list[str]:
     """
     columns = "NAME,BACK-INO,BACK-MAJ:MIN,BACK-FILE"
     listed = subprocess.run(
-        ["losetup", "--json", "--list", "--output", columns], capture_output=True, text=True
+        ["losetup", "--json", "--list", "--output", columns],
+        capture_output=True,
+        text=True,
     ).stdout
     devices = json.loads(listed)["loopdevices"] if listed.strip() else []
     files = _files() if devices else set()
@@ -115,7 +121,8 @@ def _loops() -> list[str]:
         str(one["name"])
         for one in devices
         if str(one["back-file"]).startswith(f"{FOLDER}/")
-        or (one["back-maj:min"].strip(), int(one["back-ino"])) in files  # losetup pads a column
+        or (one["back-maj:min"].strip(), int(one["back-ino"]))
+        in files  # losetup pads a column
     ]
 
 
@@ -123,7 +130,9 @@ def _files() -> set[tuple[str, int]]:
     """Device and inode of each file in the cluster's folder."""
     files = (Path(place, name) for place, _, names in os.walk(FOLDER) for name in names)
     states = [file.stat(follow_symlinks=False) for file in files]
-    return {(f"{os.major(one.st_dev)}:{os.minor(one.st_dev)}", one.st_ino) for one in states}
+    return {
+        (f"{os.major(one.st_dev)}:{os.minor(one.st_dev)}", one.st_ino) for one in states
+    }
 
 
 def _detach_loops() -> list[str]:

@@ -34,7 +34,9 @@ class Authority:
         name = _name("test-cluster-ca")
         certificate = (
             _draft(name, name, key)
-            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+            .add_extension(
+                x509.BasicConstraints(ca=True, path_length=None), critical=True
+            )
             .sign(key, hashes.SHA256())
         )
         _write(folder / "ca.crt", certificate.public_bytes(serialization.Encoding.PEM))
@@ -55,11 +57,13 @@ class Authority:
         """
         key = ec.generate_private_key(ec.SECP256R1())
         uses = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
-        draft = _draft(_name(common, group), self.certificate.subject, key).add_extension(
-            x509.ExtendedKeyUsage(uses), critical=False
-        )
+        draft = _draft(
+            _name(common, group), self.certificate.subject, key
+        ).add_extension(x509.ExtendedKeyUsage(uses), critical=False)
         if names:
-            alternative = x509.SubjectAlternativeName([_general(name) for name in names])
+            alternative = x509.SubjectAlternativeName(
+                [_general(name) for name in names]
+            )
             draft = draft.add_extension(alternative, critical=False)
         signed = draft.sign(self.key, hashes.SHA256())
         certificate = signed.public_bytes(serialization.Encoding.PEM)
@@ -67,7 +71,9 @@ class Authority:
         _write(self.folder / f"{file}.key", _private(key))
         return certificate.decode(), _private(key).decode()
 
-    def user(self, file: str, common: str, group: str = "", names: tuple[str, ...] = ()) -> None:
+    def user(
+        self, file: str, common: str, group: str = "", names: tuple[str, ...] = ()
+    ) -> None:
         """The same with a kubeconfig, `file`.kubeconfig (JSON, which is YAML too)."""
         certificate, key = self.sign(file, common, group, names)
         authority = self.certificate.public_bytes(serialization.Encoding.PEM).decode()
@@ -84,7 +90,9 @@ class Authority:
                     },
                 }
             ],
-            "contexts": [{"name": "test", "context": {"cluster": "test", "user": common}}],
+            "contexts": [
+                {"name": "test", "context": {"cluster": "test", "user": common}}
+            ],
             "users": [
                 {
                     "name": common,
@@ -95,7 +103,9 @@ class Authority:
                 }
             ],
         }
-        _write(self.folder / f"{file}.kubeconfig", json.dumps(content, indent=1).encode())
+        _write(
+            self.folder / f"{file}.kubeconfig", json.dumps(content, indent=1).encode()
+        )
 
 
 def _name(common: str, group: str = "") -> x509.Name:

@@ -26,7 +26,13 @@ CACHE = (
     / "kubernetes"
 )
 MODULES = ("kubernetes", "coredns", "pause")
-PARTS = ("kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler", "kubelet")
+PARTS = (
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-proxy",
+    "kube-scheduler",
+    "kubelet",
+)
 # The VolumeSnapshot kinds that a snapshot controller installs; the checksum is Go's own.
 SNAPSHOTS = "github.com/kubernetes-csi/external-snapshotter/client/v8@v8.2.0"
 SNAPSHOTS_SUM = "h1:Q3jQ1NkFqv5o+F8dMmHd8SfEmlcwNeo1immFApntEwE="
@@ -53,7 +59,9 @@ class Unavailable(Exception):
 
 def version() -> str:
     """Of Kubernetes, as its go.mod pins it: "v1.31.4"."""
-    found = re.search(r"k8s.io/kubernetes (v\S+)", (HERE / "kubernetes/go.mod").read_text())
+    found = re.search(
+        r"k8s.io/kubernetes (v\S+)", (HERE / "kubernetes/go.mod").read_text()
+    )
     assert found
     return found[1]
 
@@ -63,7 +71,9 @@ def folder() -> Path:
     digest = hashlib.sha256()
     for module in MODULES:
         for file in sorted((HERE / module).glob("*.*")):
-            digest.update(f"{module}/{file.name}\0".encode() + file.read_bytes() + b"\0")
+            digest.update(
+                f"{module}/{file.name}\0".encode() + file.read_bytes() + b"\0"
+            )
     return CACHE / digest.hexdigest()[:12]
 
 
@@ -83,7 +93,11 @@ def provide() -> Path:
     """Installs and builds what is missing; returns the folder of the programs."""
     if not missing():
         return folder()
-    lacking = {package for command, package in PACKAGES.items() if shutil.which(command) is None}
+    lacking = {
+        package
+        for command, package in PACKAGES.items()
+        if shutil.which(command) is None
+    }
     if lacking:
         _say(f"installing {' '.join(sorted(lacking))}")
         _apt("install", "-y", "--no-install-recommends", *sorted(lacking))
@@ -146,12 +160,16 @@ def _debian(bin_folder: Path) -> None:
 
 def _definitions(target: Path) -> None:
     """The definitions of the VolumeSnapshot kinds, out of the module that publishes them."""
-    downloaded = json.loads(_run(["go", "mod", "download", "-json", SNAPSHOTS], cwd=Path("/")))
+    downloaded = json.loads(
+        _run(["go", "mod", "download", "-json", SNAPSHOTS], cwd=Path("/"))
+    )
     if downloaded["Sum"] != SNAPSHOTS_SUM:
         raise Unavailable(
             f"{SNAPSHOTS} has the checksum {downloaded['Sum']}: {SNAPSHOTS_SUM} is ours"
         )
-    shutil.copytree(Path(downloaded["Dir"]) / "config/crd", target, copy_function=shutil.copyfile)
+    shutil.copytree(
+        Path(downloaded["Dir"]) / "config/crd", target, copy_function=shutil.copyfile
+    )
     target.chmod(0o755)  # Go's folders of modules may not be written to
 
 
@@ -171,7 +189,9 @@ def versions(binaries: Path) -> dict[str, str]:
 
 def _apt(*arguments: str, cwd: Path | None = None) -> None:
     if shutil.which("apt-get") is None:
-        raise Unavailable(f"no apt-get here: `apt-get {' '.join(arguments)}` is what is wanted")
+        raise Unavailable(
+            f"no apt-get here: `apt-get {' '.join(arguments)}` is what is wanted"
+        )
     env = {"DEBIAN_FRONTEND": "noninteractive"}
     try:
         _run(["apt-get", *arguments], cwd=cwd, env=env)
@@ -180,12 +200,20 @@ def _apt(*arguments: str, cwd: Path | None = None) -> None:
         _run(["apt-get", *arguments], cwd=cwd, env=env)
 
 
-def _run(command: list[str], cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
+def _run(
+    command: list[str], cwd: Path | None = None, env: dict[str, str] | None = None
+) -> str:
     done = subprocess.run(
-        command, cwd=cwd, env={**os.environ, **(env or {})}, capture_output=True, text=True
+        command,
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
     )
     if done.returncode != 0:
-        raise Unavailable(f"`{' '.join(command)}` failed:\n{(done.stderr or done.stdout)[-3000:]}")
+        raise Unavailable(
+            f"`{' '.join(command)}` failed:\n{(done.stderr or done.stdout)[-3000:]}"
+        )
     return done.stdout
 
 

@@ -49,10 +49,16 @@ class Provisioner:
             for one in self.storage.list_storage_class().items
             if one.provisioner == NAME
         }
-        volumes = {one.metadata.name: one for one in self.core.list_persistent_volume().items}
+        volumes = {
+            one.metadata.name: one for one in self.core.list_persistent_volume().items
+        }
         for claim in self.core.list_persistent_volume_claim_for_all_namespaces().items:
             its_class = classes.get(claim.spec.storage_class_name)
-            if claim.status.phase == "Pending" and its_class and _volume(claim) not in volumes:
+            if (
+                claim.status.phase == "Pending"
+                and its_class
+                and _volume(claim) not in volumes
+            ):
                 self._provision(claim, its_class)
         self._snapshots()
         for volume in volumes.values():
@@ -89,7 +95,9 @@ class Provisioner:
             return True
         space = claim.metadata.namespace
         if source.kind == "PersistentVolumeClaim":
-            other = self.core.read_namespaced_persistent_volume_claim(source.name, space)
+            other = self.core.read_namespaced_persistent_volume_claim(
+                source.name, space
+            )
             if other.status.phase != "Bound":
                 return False
             _copy(self.folder / other.spec.volume_name, image)
@@ -104,9 +112,15 @@ class Provisioner:
 
     def _snapshots(self) -> None:
         """Takes those that are asked for, removes those whose VolumeSnapshot is gone."""
-        listed = self.custom.list_cluster_custom_object(*SNAPSHOTS, "volumesnapshotclasses")
-        classes = {one["metadata"]["name"] for one in listed["items"] if one["driver"] == NAME}
-        snapshots = self.custom.list_cluster_custom_object(*SNAPSHOTS, "volumesnapshots")["items"]
+        listed = self.custom.list_cluster_custom_object(
+            *SNAPSHOTS, "volumesnapshotclasses"
+        )
+        classes = {
+            one["metadata"]["name"] for one in listed["items"] if one["driver"] == NAME
+        }
+        snapshots = self.custom.list_cluster_custom_object(
+            *SNAPSHOTS, "volumesnapshots"
+        )["items"]
         for snapshot in snapshots:
             ready = snapshot.get("status", {}).get("readyToUse")
             if snapshot["spec"].get("volumeSnapshotClassName") in classes and not ready:
@@ -150,7 +164,10 @@ def _persistent_volume(
 ) -> dict[str, object]:
     """As a driver writes it. XFS: a copy bears the UUID of its source, so that is not looked at."""
     file_system = (its_class.parameters or {}).get("csi.storage.k8s.io/fstype", "ext4")
-    options = [*(its_class.mount_options or []), *(["nouuid"] if file_system == "xfs" else [])]
+    options = [
+        *(its_class.mount_options or []),
+        *(["nouuid"] if file_system == "xfs" else []),
+    ]
     spec: dict[str, object] = {
         "capacity": {"storage": str(size)},
         "accessModes": claim.spec.access_modes,
@@ -168,7 +185,12 @@ def _persistent_volume(
         "nodeAffinity": {"required": {"nodeSelectorTerms": [_only_on(node)]}},
     }
     metadata = {"name": _volume(claim), "annotations": {_BY: NAME, _DEVICE: device}}
-    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": metadata, "spec": spec}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": metadata,
+        "spec": spec,
+    }
 
 
 def _only_on(node: str | None) -> dict[str, object]:
@@ -189,12 +211,16 @@ def _content(snapshot: Any) -> str:
 def _copy(source: Path, target: Path) -> None:
     """A whole copy or none: a round that fails half-way is done again."""
     part = target.with_suffix(".part")
-    subprocess.run(["cp", "--sparse=always", "--reflink=auto", source, part], check=True)
+    subprocess.run(
+        ["cp", "--sparse=always", "--reflink=auto", source, part], check=True
+    )
     shutil.move(part, target)
 
 
 def _losetup(*arguments: str) -> str:
-    done = subprocess.run(["losetup", *arguments], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        ["losetup", *arguments], check=True, capture_output=True, text=True
+    )
     return done.stdout.strip()
 
 

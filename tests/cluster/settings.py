@@ -84,7 +84,15 @@ def write_control(nodes: list[Node]) -> Path:
 
 def write_node(node: Node, binaries: Path) -> None:
     """Writes what the programs of a node read."""
-    for name in ("log", "kubelet", "containerd", "cni", "podlogs", "machine", "settings"):
+    for name in (
+        "log",
+        "kubelet",
+        "containerd",
+        "cni",
+        "podlogs",
+        "machine",
+        "settings",
+    ):
         (node.folder / name).mkdir(parents=True, exist_ok=True)
     (node.folder / "resolv.conf").write_text("options ndots:1\n")
     (node.folder / "containerd.toml").write_text(_containerd(node, binaries))
@@ -100,7 +108,10 @@ def _containerd(node: Node, binaries: Path) -> str:
     """Without restrict_oom_score_adj no pod starts where CAP_SYS_RESOURCE is missing."""
     unused = ("aufs", "btrfs", "devmapper", "zfs")
     disabled = [f"io.containerd.snapshotter.v1.{name}" for name in unused]
-    disabled += ["io.containerd.internal.v1.opt", "io.containerd.tracing.processor.v1.otlp"]
+    disabled += [
+        "io.containerd.internal.v1.opt",
+        "io.containerd.tracing.processor.v1.otlp",
+    ]
     plugin = 'plugins."io.containerd.grpc.v1.cri"'
     return f"""version = 2
 root = "{node.folder}/containerd"

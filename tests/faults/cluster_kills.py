@@ -53,7 +53,8 @@ OWN_LOCK = (
     'mount -t tmpfs -o mode=1777 tmpfs /run/lock && exec "$0" "$@"',
 )
 WORKLOADS = " ".join(
-    str(ROOT / f"tests/integration/workloads/{name}.yaml") for name in ("short-insert", "short")
+    str(ROOT / f"tests/integration/workloads/{name}.yaml")
+    for name in ("short-insert", "short")
 )
 PROFILE = """\
 question: does all that was rented go?
@@ -194,7 +195,9 @@ class Kills:
         finally:
             for name in GIVEN:
                 self._core.delete_namespace(name)
-            while {one.metadata.name for one in self._core.list_namespace().items} & {*GIVEN}:
+            while {one.metadata.name for one in self._core.list_namespace().items} & {
+                *GIVEN
+            }:
                 time.sleep(0.5)
             self._custom.delete_cluster_custom_object(*group, "rented")
             storage.delete_storage_class("rented")
@@ -238,7 +241,14 @@ class Kills:
         profile.write_text(text)
         return Campaign(
             [
-                *("compare", "--profiles", str(profile), "--workloads", WORKLOADS, "--verbose"),
+                *(
+                    "compare",
+                    "--profiles",
+                    str(profile),
+                    "--workloads",
+                    WORKLOADS,
+                    "--verbose",
+                ),
                 *("--scale", "smoke", "--repeats", "1", "--accept-inconclusive"),
                 *("--results", str(folder / "results")),
             ],
@@ -280,7 +290,9 @@ class Kills:
             snapshots = self._custom.list_namespaced_custom_object(
                 *_SNAPSHOT_GROUP, name, "volumesnapshots"
             )
-            found += [f"snapshot {one['metadata']['name']}" for one in snapshots["items"]]
+            found += [
+                f"snapshot {one['metadata']['name']}" for one in snapshots["items"]
+            ]
         for volume in self._core.list_persistent_volume().items:
             if volume.spec.claim_ref and volume.spec.claim_ref.namespace in namespaces:
                 found.append(f"volume {volume.metadata.name}")
@@ -290,13 +302,19 @@ class Kills:
         """What is still on the cluster or of its disks after `tierbench clean`."""
         words = ("clean", "--yes", "--platform", "kubernetes")
         with tempfile.TemporaryDirectory() as cache:
-            environment = {"KUBECONFIG": str(self._cluster.kubeconfig), "TIERBENCH_CACHE": cache}
+            environment = {
+                "KUBECONFIG": str(self._cluster.kubeconfig),
+                "TIERBENCH_CACHE": cache,
+            }
             cleaning = Campaign(words, environment)
             cleaning.end(600)
         code = cleaning.process.returncode
         left = [] if code == 0 else [f"clean: exit {code}: {cleaning.text[-1000:]}"]
         left += [f"namespace {name}" for name in self._namespaces("")]
-        left += [f"volume {v.metadata.name}" for v in self._core.list_persistent_volume().items]
+        left += [
+            f"volume {v.metadata.name}"
+            for v in self._core.list_persistent_volume().items
+        ]
         return left + [f"disk {file.name}" for file in (FOLDER / "disks").glob("*")]
 
 
@@ -305,7 +323,9 @@ def on_a_cluster(rent_s: int) -> Iterator[Kills]:
     provision.provide(App(cache=CACHE))
     cluster = up(len(PLACES))
     try:
-        cluster.load(own_images.BASE, *(own_images.tag(ROOT, one) for one in own_images.OURS))
+        cluster.load(
+            own_images.BASE, *(own_images.tag(ROOT, one) for one in own_images.OURS)
+        )
         kills = Kills(cluster, rent_s)
         with kills.classes():
             yield kills
@@ -345,7 +365,10 @@ def main(of: int, rent_s: int = 60) -> int:
     if not todo.empty():
         with on_a_cluster(rent_s) as kills:
             whole = kills.whole()
-            print(f"a campaign that is left alone lives for {whole.lived_s:.0f} s", flush=True)
+            print(
+                f"a campaign that is left alone lives for {whole.lived_s:.0f} s",
+                flush=True,
+            )
             with ThreadPoolExecutor(len(PLACES)) as slots:
                 for turn in [slots.submit(take_turns, one) for one in PLACES]:
                     turn.result()

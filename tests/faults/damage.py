@@ -8,8 +8,32 @@ from collections.abc import Callable
 from hypothesis import strategies as st
 
 ODD_NUMBERS = (
-    *("0", "-0", "-1", "1e999", "-1e999", "nan", "NaN", ".inf", ".nan", "Infinity", "1_0", "0x10"),
-    *("007", "1e-999", "9" * 400, "4294967296", "18446744073709551616", "1,5", "٣", "½", "1e3", ""),
+    *(
+        "0",
+        "-0",
+        "-1",
+        "1e999",
+        "-1e999",
+        "nan",
+        "NaN",
+        ".inf",
+        ".nan",
+        "Infinity",
+        "1_0",
+        "0x10",
+    ),
+    *(
+        "007",
+        "1e-999",
+        "9" * 400,
+        "4294967296",
+        "18446744073709551616",
+        "1,5",
+        "٣",
+        "½",
+        "1e3",
+        "",
+    ),
 )
 ODD_WORDS = (
     *(
@@ -74,7 +98,9 @@ def _odd_word(draw: st.DrawFn, text: str) -> str:
     return _replaced(draw, text, _WORD, (*ODD_WORDS, *ODD_NUMBERS))
 
 
-def _replaced(draw: st.DrawFn, text: str, pattern: re.Pattern[str], values: tuple[str, ...]) -> str:
+def _replaced(
+    draw: st.DrawFn, text: str, pattern: re.Pattern[str], values: tuple[str, ...]
+) -> str:
     places = [match.span() for match in pattern.finditer(text)]
     if not places:
         return text + draw(st.sampled_from(values))

@@ -27,7 +27,14 @@ from orchestrator.load_generators.benchbase import results as benchbase
 from orchestrator.load_generators.common import merging
 from orchestrator.load_generators.sysbench_stock import results as stock
 from orchestrator.model import Node
-from orchestrator.planning import factors, overrides, profiles, published_study, recorded_disk, slo
+from orchestrator.planning import (
+    factors,
+    overrides,
+    profiles,
+    published_study,
+    recorded_disk,
+    slo,
+)
 from orchestrator.planning.disk_matrix import MatrixCell
 from orchestrator.tier_catalog import aws_prices, azure_prices, prices
 from orchestrator.yugabyte import counters
@@ -41,7 +48,13 @@ POINT = MatrixCell("random", 50, 4096, 8)
 _LATENCY = {"mean": 1000.0, "N": 9, "bins": {"900": 4, "1080": 5}}
 _WAYS = {way: {"bw_bytes": 4096, "lat_ns": _LATENCY} for way in ("read", "write")}
 FIO = {"fio version": "fio-3.39", "jobs": [{"error": 0, **_WAYS}]}
-_RATES = ("iops_read", "iops_write", "iops_mixed", "bytes_per_s_read", "bytes_per_s_write")
+_RATES = (
+    "iops_read",
+    "iops_write",
+    "iops_mixed",
+    "bytes_per_s_read",
+    "bytes_per_s_write",
+)
 RECORDED = {
     "schema_version": 1,
     "source": "fio on a P15 in westeurope",
@@ -55,7 +68,10 @@ RECORDED = {
 FIXTURES = ROOT / "tests/fixtures"
 CLUSTERS = {
     "small": CLUSTER,
-    **{file.stem: file.read_text() for file in (ROOT / "profiles/clusters").glob("*.yaml")},
+    **{
+        file.stem: file.read_text()
+        for file in (ROOT / "profiles/clusters").glob("*.yaml")
+    },
 }
 PROFILE = profile_text()
 WORKLOAD = (ROOT / "workloads/insert.yaml").read_text()
@@ -128,7 +144,9 @@ def _benchbase(name: str) -> Callable[[str], object]:
 
 
 def _listed(components: Mapping[str, Any]) -> str:
-    return prices.format_list(components, "USD", "westeurope", "2026-11-01", "the provider")
+    return prices.format_list(
+        components, "USD", "westeurope", "2026-11-01", "the provider"
+    )
 
 
 def _price_list(text: str) -> object:
@@ -149,7 +167,9 @@ def _azure(text: str) -> object:
 
 
 def _aws(text: str) -> object:
-    return _price_list(_listed(aws_prices.components(text.splitlines(), "USD", CATALOG)))
+    return _price_list(
+        _listed(aws_prices.components(text.splitlines(), "USD", CATALOG))
+    )
 
 
 def _override(text: str) -> object:
@@ -158,10 +178,14 @@ def _override(text: str) -> object:
     return profiles.read_workload("x", WORKLOAD, "smoke", "x.yaml", given).title
 
 
-def _telemetry(read: Callable[[str], Iterable[local.Reading]]) -> Callable[[str], object]:
+def _telemetry(
+    read: Callable[[str], Iterable[local.Reading]],
+) -> Callable[[str], object]:
     """As the sampler reads it."""
     node = Node("node-1", "database")
-    return lambda text: list(local.each([node], lambda _: ((0.0, each) for each in read(text))))
+    return lambda text: list(
+        local.each([node], lambda _: ((0.0, each) for each in read(text)))
+    )
 
 
 def _mounts(text: str) -> object:
@@ -179,14 +203,21 @@ def _texts(folder: str, pattern: str) -> tuple[str, ...]:
 
 def _metrics() -> str:
     metric = {"name": "rocksdb_block_cache_hit", "value": 12}
-    timer = {"name": "handler_latency_yb_ysqlserver_SQLProcessor_SelectStmt", "count": 3, "sum": 9}
+    timer = {
+        "name": "handler_latency_yb_ysqlserver_SQLProcessor_SelectStmt",
+        "count": 3,
+        "sum": 9,
+    }
     latency = {"name": "log_sync_latency", "total_count": 4, "total_sum": 900}
-    return json.dumps([{"type": "tablet", "id": "a", "metrics": [metric, timer, latency]}])
+    return json.dumps(
+        [{"type": "tablet", "id": "a", "metrics": [metric, timer, latency]}]
+    )
 
 
 MOUNTS = (
     "24 30 0:22 / /proc rw,nosuid shared:13 - proc proc rw\n"
-    r"30 1 259:1 / /mnt/my\040disk rw,noatime shared:1 - ext4 /dev/nvme0n1p1 rw,discard" + "\n"
+    r"30 1 259:1 / /mnt/my\040disk rw,noatime shared:1 - ext4 /dev/nvme0n1p1 rw,discard"
+    + "\n"
 )
 DISKSTATS = (
     "   8       0 sda 4410 1217 409154 1743 1921 2341 98170 2213 0 2484 3957 0 0 0 0 12 1\n"
@@ -198,7 +229,10 @@ def doors() -> Iterator[Door]:
     yield Door("profile", (PROFILE, *_texts("profiles", "*.yaml")), _profile)
     yield Door(
         "tier",
-        ("type: azure/P30", "type: aws/gp3, size: 500GiB, iops: 6000, throughput: 200MiB/s"),
+        (
+            "type: azure/P30",
+            "type: aws/gp3, size: 500GiB, iops: 6000, throughput: 200MiB/s",
+        ),
         _tier,
     )
     yield Door("workload", _texts("workloads", "*.yaml"), _workload)
@@ -218,7 +252,11 @@ def doors() -> Iterator[Door]:
         _texts("results", "*/study*.yaml"),
         lambda text: published_study.read("x.yaml", "x", text),
     )
-    yield Door("recorded disk", (json.dumps(RECORDED),), lambda text: recorded_disk.read("x", text))
+    yield Door(
+        "recorded disk",
+        (json.dumps(RECORDED),),
+        lambda text: recorded_disk.read("x", text),
+    )
     yield Door(
         "objective",
         ("p99 < 50 ms", "failures < 0.1 %, throughput > 100/s"),
@@ -228,7 +266,9 @@ def doors() -> Iterator[Door]:
     yield Door("sweep", ("rate=100,200,400", "threads=1,2,4"), of_loads)
     yield Door("latency at", ("70%",), factors.parse_latency_at)
     yield Door("change", ("x.threads=8", "dataset.tables=3"), _override)
-    yield Door("addresses", ("db-1:5433,db-2 user=a", "postgresql://a@b:1/c"), addresses.read)
+    yield Door(
+        "addresses", ("db-1:5433,db-2 user=a", "postgresql://a@b:1/c"), addresses.read
+    )
     yield Door("bytes", ("4KiB", "1_000"), units.parse_bytes, (ValueError,))
     yield Door("bytes per second", ("125MB/s",), units.parse_bytes_per_s, (ValueError,))
     yield Door("seconds", ("1.5ms", "2 h"), units.parse_seconds, (ValueError,))
@@ -237,14 +277,19 @@ def doors() -> Iterator[Door]:
     yield Door("sysbench", stock_outputs, stock.parse)
     for file in sorted((FIXTURES / "benchbase/with-attempts").iterdir()):
         if file.suffix in (".csv", ".json") or "attempts" in file.name:
-            yield Door(f"BenchBase {file.name}", (file.read_text(),), _benchbase(file.name))
+            yield Door(
+                f"BenchBase {file.name}", (file.read_text(),), _benchbase(file.name)
+            )
     yield Door(
         "node_exporter",
         _texts("tests/fixtures/node-exporter-1.5.0", "page.txt"),
         _telemetry(lambda text: node_exporter.readings(text, ["vda"])),
         (OSError,),
     )
-    for name, parse in (("storage", counters.storage), ("statements", counters.statements)):
+    for name, parse in (
+        ("storage", counters.storage),
+        ("statements", counters.statements),
+    ):
         read = _telemetry(partial(yugabytedb._readings, parse))
         yield Door(f"YugabyteDB's {name}", (_metrics(),), read, (OSError,))
     yield Door("diskstats", (DISKSTATS,), _telemetry(_diskstats), (OSError,))

@@ -95,8 +95,12 @@ def _silent(role: str, seconds: float) -> Hit:
     """Stops all processes of these containers, of which the engine is not told."""
 
     def hit(scene: Scene) -> bool:
-        listed = [scene.asked("top", name, "-eo", "pid") for name in scene.containers(role)]
-        processes = [int(word) for one in listed for word in one.split() if word.isdigit()]
+        listed = [
+            scene.asked("top", name, "-eo", "pid") for name in scene.containers(role)
+        ]
+        processes = [
+            int(word) for one in listed for word in one.split() if word.isdigit()
+        ]
         return _stopped(processes, scene, seconds)
 
     return hit
@@ -139,7 +143,11 @@ def _taken_over(scene: Scene) -> bool:
     """While the program is suspended, a campaign on another machine takes its guard, as one does
     after minutes of silence; it is over before the program is gone on with."""
     names = [campaigns.NAME, f"{campaigns.NAME}-beat-feed00"]
-    labels = {CAMPAIGN: "feed00", "tierbench.host": "there", "tierbench.process": "a b 1 1"}
+    labels = {
+        CAMPAIGN: "feed00",
+        "tierbench.host": "there",
+        "tierbench.process": "a b 1 1",
+    }
     said = [word for item in labels.items() for word in ("--label", "=".join(item))]
     process = _program(scene).process
     process.send_signal(signal.SIGSTOP)
@@ -196,8 +204,13 @@ def _files_cut(folder: Callable[[Scene], Path], spared: Callable[[Path], bool]) 
     that lost its power."""
 
     def hit(scene: Scene) -> bool:
-        files = [file for file in sorted(folder(scene).rglob("*")) if not file.is_symlink()]
-        if not any(file.is_file() and file.stat().st_size and not spared(file) for file in files):
+        files = [
+            file for file in sorted(folder(scene).rglob("*")) if not file.is_symlink()
+        ]
+        if not any(
+            file.is_file() and file.stat().st_size and not spared(file)
+            for file in files
+        ):
             return False
         _program(scene).process.kill()
         _program(scene).end()
@@ -228,7 +241,9 @@ FAULTS: Mapping[str, Fault] = {
     "unfinished results cut": Fault(
         _files_cut(lambda s: s.results, _is_finished), code=-signal.SIGKILL
     ),
-    "existing: kill -9": Fault(_signal(signal.SIGKILL), scenes.existing, -signal.SIGKILL),
+    "existing: kill -9": Fault(
+        _signal(signal.SIGKILL), scenes.existing, -signal.SIGKILL
+    ),
     "existing: sessions ended": Fault(_sessions_ended, scenes.existing),
     "engine killed": Fault(_engine_killed, scenes.own_engine),
     "temporary files full": Fault(_full, scenes.small("temporary")),

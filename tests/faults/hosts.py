@@ -36,7 +36,9 @@ class FilesOfAMachine:
 
     def read(self, path: str) -> str:
         found = [
-            line.removeprefix(f"{path}:") for line in self._lines if line.startswith(f"{path}:")
+            line.removeprefix(f"{path}:")
+            for line in self._lines
+            if line.startswith(f"{path}:")
         ]
         if not found:
             raise FileNotFoundError(path)
@@ -44,7 +46,9 @@ class FilesOfAMachine:
 
 
 def _printed(files: Iterable[tuple[str, str]]) -> str:
-    return "\n".join(f"{path}:{line}" for path, text in files for line in text.splitlines())
+    return "\n".join(
+        f"{path}:{line}" for path, text in files for line in text.splitlines()
+    )
 
 
 _NET = """\
@@ -62,7 +66,8 @@ Udp: InDatagrams NoPorts
 Udp: 4 0
 """
 _DISKSTATS = (
-    "   8       0 sda 4410 1217 409154 1743 1921 2341 98170 2213 0 2484 3957 0 0 0 0 12 1\n"
+    "   8       0 sda 4410 1217 409154 1743 1921 2341 98170 2213 0 2484 3957 "
+    "0 0 0 0 12 1\n"
 )
 _UNIFIED = f"/sys/fs/cgroup/docker/{ID}"
 UNIFIED = _printed((
@@ -102,7 +107,9 @@ def counted(kind: type[OnItsMachine], node: Node) -> Callable[[str], Iterable[Re
     return read
 
 
-def of_a_kernel() -> Iterator[tuple[str, tuple[str, ...], Callable[[str], Iterable[Reading]]]]:
+def of_a_kernel() -> Iterator[
+    tuple[str, tuple[str, ...], Callable[[str], Iterable[Reading]]]
+]:
     for kind in (cgroup.CgroupCollector, network.NetworkCollector, disk.DiskCollector):
         yield f"files for {kind.name}", (UNIFIED, SEPARATE), counted(kind, NODE)
     yield "files for machine", (WHOLE,), counted(machine.MachineCollector, _WHOLE)
@@ -144,7 +151,11 @@ PAGES: dict[str, tuple[object, Callable[[str], object]]] = {
         lambda url: pages.replication_factor([url]),
     ),
     "health": (
-        {"dead_nodes": ["s2"], "under_replicated_tablets": [], "most_recent_uptime": 31},
+        {
+            "dead_nodes": ["s2"],
+            "under_replicated_tablets": [],
+            "most_recent_uptime": 31,
+        },
         lambda url: pages.health([url]),
     ),
 }
@@ -202,7 +213,9 @@ def note() -> str:
     with tempfile.TemporaryDirectory() as folder:
         declared = Existing(addresses("db-1:5433,db-2"), tls_root="ca.pem")
         owned_database.remember(
-            Path(folder), declared, owned_database.owner_here(Path(folder), "feed00", 9.0)
+            Path(folder),
+            declared,
+            owned_database.owner_here(Path(folder), "feed00", 9.0),
         )
         (file,) = Path(folder).rglob("*.json")
         return file.read_text()

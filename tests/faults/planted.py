@@ -5,11 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 NAMES = (
-    *("tierbench-of-others", "tierbench-test", "tierbenches", "my-tierbench-data", "tierbench-1"),
-    *("tierbench-campaign-archive", "tierbench-standing-mine", "tierbench_1", "data", "node-1"),
+    *(
+        "tierbench-of-others",
+        "tierbench-test",
+        "tierbenches",
+        "my-tierbench-data",
+        "tierbench-1",
+    ),
+    *(
+        "tierbench-campaign-archive",
+        "tierbench-standing-mine",
+        "tierbench_1",
+        "data",
+        "node-1",
+    ),
 )
 LABELS: tuple[dict[str, str], ...] = (
-    *({}, {"tierbench-test": "1"}, {"tierbench.campaign": "feed00"}, {"tierbench.role": "disk"}),
+    *(
+        {},
+        {"tierbench-test": "1"},
+        {"tierbench.campaign": "feed00"},
+        {"tierbench.role": "disk"},
+    ),
     *({"com.docker.compose.project": "tierbench"}, {"app": "tierbench"}),
 )
 

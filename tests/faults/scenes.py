@@ -49,7 +49,13 @@ class Scene:
 
     folder: Path
     results: Path
-    words: tuple[str, ...] = ("--profiles", "premium,ultra", "--db", "postgresql", *ONE_NODE)
+    words: tuple[str, ...] = (
+        "--profiles",
+        "premium,ultra",
+        "--db",
+        "postgresql",
+        *ONE_NODE,
+    )
     environment: Mapping[str, str] = field(default_factory=dict)
     docker: Mapping[str, str] = field(default_factory=dict)
     small: Path | None = None
@@ -61,7 +67,9 @@ class Scene:
 
     def containers(self, role: str) -> list[str]:
         """Ids of ours of a role that run now."""
-        return self.asked("ps", "-q", "--filter", f"label=tierbench.role={role}").split()
+        return self.asked(
+            "ps", "-q", "--filter", f"label=tierbench.role={role}"
+        ).split()
 
     def asked(self, *words: str) -> str:
         """What `docker` says; nothing where it fails, as it may while the engine is being hit."""
@@ -78,7 +86,10 @@ class Scene:
     def own_cache(self) -> Scene:
         return replace(
             self,
-            environment={**self.environment, "TIERBENCH_CACHE": str(self.folder / "cache")},
+            environment={
+                **self.environment,
+                "TIERBENCH_CACHE": str(self.folder / "cache"),
+            },
             lasts_s=(12.0, 16.0),
         )
 
@@ -111,14 +122,22 @@ def small(what: str) -> Place:
 
     @contextmanager
     def place(folder: Path) -> Iterator[Scene]:
-        size = 3 * 2**30 if what in ("cache", "tier") else 2**30  # of which 512 MiB must be free
+        size = (
+            3 * 2**30 if what in ("cache", "tier") else 2**30
+        )  # of which 512 MiB must be free
         image = made(folder / "image", "ext4", size)
         with mounted_at(folder / "small", str(image), "loop") as disk:
-            scene = Scene(folder, disk / "results" if what == "results" else folder / "results")
+            scene = Scene(
+                folder, disk / "results" if what == "results" else folder / "results"
+            )
             scene = replace(scene, small=disk)
-            if what == "cache":  # what it holds at most must have room, or nothing begins
+            if (
+                what == "cache"
+            ):  # what it holds at most must have room, or nothing begins
                 scene = replace(scene, words=_on(folder, "azure/P15")).own_cache()
-                scene = replace(scene, environment={"TIERBENCH_CACHE": str(disk / "cache")})
+                scene = replace(
+                    scene, environment={"TIERBENCH_CACHE": str(disk / "cache")}
+                )
             if what == "temporary":
                 scene = replace(scene, environment={"TMPDIR": str(disk)})
             if what == "tier":
@@ -126,7 +145,9 @@ def small(what: str) -> Place:
                 scene = replace(scene, words=_on(folder, tier), lasts_s=(30.0, 8.0))
             yield scene
             if what == "tier":
-                subprocess.run(["find", str(disk), "-mindepth", "1", "-delete"], check=True)
+                subprocess.run(
+                    ["find", str(disk), "-mindepth", "1", "-delete"], check=True
+                )
 
     return place
 

@@ -63,7 +63,9 @@ def tried(seed: int, folder: Path, repetitions: int) -> Outcome:
     fault = FAULTS[name]
     with fault.place(folder) as scene:
         start_s, repetition_s = scene.lasts_s
-        moment_s = random.Random(seed).uniform(0.5, start_s + repetitions * repetition_s)
+        moment_s = random.Random(seed).uniform(
+            0.5, start_s + repetitions * repetition_s
+        )
         words = ("compare", *scene.words, "--repeats", str(repetitions))
         campaign = (*words, "--results", str(scene.results))
         scene.program = Program.start(*campaign, **scene.environment)
@@ -80,10 +82,14 @@ def tried(seed: int, folder: Path, repetitions: int) -> Outcome:
             scene.program.process.kill()
             scene.program.end()
         finished = _finished(scene.results)
-        ended = _expected(scene.results, scene.program.text, fault.code if struck else None)
+        ended = _expected(
+            scene.results, scene.program.text, fault.code if struck else None
+        )
         wrong = list(_gone_on(scene, campaign))
         if is_endless:
-            wrong.insert(0, f"did not end within {WITHIN_S:g} s: {scene.program.text[-1500:]}")
+            wrong.insert(
+                0, f"did not end within {WITHIN_S:g} s: {scene.program.text[-1500:]}"
+            )
         elif code != ended or "Traceback" in scene.program.text:
             wrong.insert(0, f"exit {code}, not {ended}: {scene.program.text[-1500:]}")
         now = _finished(scene.results)
@@ -128,16 +134,26 @@ def _expected(results: Path, text: str, code: int | None = None) -> int | None:
 
 def _finished(results: Path) -> dict[str, str]:
     """Folder of a run → the text of its record, if the run is done."""
-    records = {file.parent.name: file.read_text() for file in results.glob("*/runs/*/record.json")}
-    return {name: text for name, text in records.items() if json.loads(text)["outcome"] == "done"}
+    records = {
+        file.parent.name: file.read_text()
+        for file in results.glob("*/runs/*/record.json")
+    }
+    return {
+        name: text
+        for name, text in records.items()
+        if json.loads(text)["outcome"] == "done"
+    }
 
 
 def _has_failed(results: Path) -> bool:
     """Whether a run failed, or does not count: the clock was set in its window, or what an earlier
     one left may have disturbed it."""
-    records = (json.loads(file.read_text()) for file in results.glob("*/runs/*/record.json"))
+    records = (
+        json.loads(file.read_text()) for file in results.glob("*/runs/*/record.json")
+    )
     return any(
-        record["outcome"] == "failed" or any(doubt["kind"] in NOTED for doubt in record["doubts"])
+        record["outcome"] == "failed"
+        or any(doubt["kind"] in NOTED for doubt in record["doubts"])
         for record in records
     )
 
@@ -185,7 +201,10 @@ def main(count: int = 100, repetitions: int = 2) -> int:
     kept, outcomes = KEPT / f"{revision}-{repetitions}.jsonl", []
     known = {}
     if kept.is_file():
-        known = {line["seed"]: line for line in map(json.loads, kept.read_text().splitlines())}
+        known = {
+            line["seed"]: line
+            for line in map(json.loads, kept.read_text().splitlines())
+        }
     for seed in range(1, count + 1):
         if seed in known:
             outcome = Outcome(**known[seed])
@@ -197,7 +216,8 @@ def main(count: int = 100, repetitions: int = 2) -> int:
         if not outcome.is_well:
             print(json.dumps(asdict(outcome), indent=2))
         lost, wrong, left = (
-            sum(len(getattr(one, name)) for one in outcomes) for name in ("lost", "wrong", "left")
+            sum(len(getattr(one, name)) for one in outcomes)
+            for name in ("lost", "wrong", "left")
         )
         print(
             f"{len(outcomes)} of {count} tried, {sum(one.has_struck for one in outcomes)} struck "

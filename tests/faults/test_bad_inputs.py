@@ -92,7 +92,9 @@ def commands(draw: st.DrawFn) -> list[str]:
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CampaignApp]:
     """In a folder of its own, with a stored campaign."""
     folder, before = tmp_path_factory.mktemp("commands"), Path.cwd()
-    made = build_campaign(profiles=["premium", "ultra"], workloads=["insert"], measure_s=20.0)
+    made = build_campaign(
+        profiles=["premium", "ultra"], workloads=["insert"], measure_s=20.0
+    )
     stored(made, folder / "results")
     quiet = LastingConsole(file=io.StringIO())
     os.chdir(folder)

@@ -55,7 +55,9 @@ def test_thirty_things_on_an_engine_stay(engine: Engine, tmp_path: Path) -> None
         platform = engine.platform()
         with platform.guard.held():
             platform.sweep()
-            spec = ContainerSpec(f"tierbench-{number}-node", "image", ("true",), "database")
+            spec = ContainerSpec(
+                f"tierbench-{number}-node", "image", ("true",), "database"
+            )
             with platform.network(f"tierbench-{number}-net", 1), platform.running(spec):
                 assert len(engine.things) > 30
         if number % 2:
@@ -67,14 +69,22 @@ def test_thirty_things_on_an_engine_stay(engine: Engine, tmp_path: Path) -> None
 
 def left_by_a_killed_campaign(engine: Engine, campaign: str) -> None:
     """Its guard, and one thing of each kind."""
-    labels = {"tierbench": "1", "tierbench.campaign": campaign, "tierbench.host": "there"}
+    labels = {
+        "tierbench": "1",
+        "tierbench.campaign": campaign,
+        "tierbench.host": "there",
+    }
     process = {"tierbench.process": "another-boot pid:[1] 4194304 1"}
     engine.ahead_s = 0
     for name in (campaigns.NAME, f"{campaigns.NAME}-beat-{campaign}"):
         guard = {name: word for name, word in labels.items() if name != "tierbench"}
-        engine.add("volume", name, {"Labels": guard | process, "CreatedAt": engine.now()})
+        engine.add(
+            "volume", name, {"Labels": guard | process, "CreatedAt": engine.now()}
+        )
     engine.ahead_s = 1800
-    engine.add("container", f"tierbench-{campaign}-node", {"Config": {"Labels": labels}})
+    engine.add(
+        "container", f"tierbench-{campaign}-node", {"Config": {"Labels": labels}}
+    )
     engine.add("volume", f"tierbench-{campaign}-data", {"Labels": labels})
     engine.add("network", f"tierbench-{campaign}", {"Labels": labels})
 
@@ -120,7 +130,9 @@ def test_thirty_things_on_a_cluster_stay(cluster: FakeCluster) -> None:
             named = {"name": space.namespace_of(f"dead{number:02}"), "labels": dead}
             cluster.made("/api/v1/namespaces", {"metadata": named})
             cluster.made("/api/v1/persistentvolumes", {"metadata": named})
-        KubernetesPlatform(SystemClock()).sweep()  # what `clean --yes` calls, before its agents
+        KubernetesPlatform(
+            SystemClock()
+        ).sweep()  # what `clean --yes` calls, before its agents
     # What was in a namespace goes with it, by the cluster's controllers: none plays here.
     assert {path: cluster.things[path] for path in others} == others
     assert len(cluster.names("namespaces")) == 5
@@ -139,7 +151,9 @@ def test_the_credentials_expire_in_a_campaign(cluster: FakeCluster) -> None:
         platform.sweep()
     assert "sign in again as for kubectl" in ended.value.advice
     cluster.refusals.clear()
-    for path in [path for path in cluster.things if path.endswith("/leases/tierbench-campaign")]:
+    for path in [
+        path for path in cluster.things if path.endswith("/leases/tierbench-campaign")
+    ]:
         del cluster.things[path]  # as its owner does, or minutes do
     again = KubernetesPlatform(SystemClock())
     with again.guard.held():
@@ -152,7 +166,9 @@ def test_the_credentials_expire_in_a_campaign(cluster: FakeCluster) -> None:
 
 def test_thirty_databases_of_a_server_stay() -> None:
     server = Server()
-    for number, name in enumerate((*NAMES, *(f"{name}_2" for name in NAMES), *map(str, range(9)))):
+    for number, name in enumerate(
+        (*NAMES, *(f"{name}_2" for name in NAMES), *map(str, range(9)))
+    ):
         server.databases[name] = {"orders", f"lease{number}"}
         server.comments[name] = ("made by somebody", "tierbench", "")[number % 3]
     others = copy.deepcopy((server.databases, server.comments))
@@ -161,7 +177,10 @@ def test_thirty_databases_of_a_server_stay() -> None:
             assert len(server.databases) > len(others[0])
             interrupted = SimpleNamespace(**vars(copy.deepcopy(server)))
         if number % 2:  # what one that was killed has left
-            server.databases, server.comments = interrupted.databases, interrupted.comments
+            server.databases, server.comments = (
+                interrupted.databases,
+                interrupted.comments,
+            )
     with running(server, of_others(may_drop="tierbench")):
         pass
     assert (server.databases, server.comments) == others
@@ -170,7 +189,9 @@ def test_thirty_databases_of_a_server_stay() -> None:
 def test_folders_beside_ours_stay(engine: Engine, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     kept = [tmp_path / f"{name}/file" for name in NAMES]
-    kept += [cache / f"{name}/file" for name in ("tierbench-of-others", "mine", "images")]
+    kept += [
+        cache / f"{name}/file" for name in ("tierbench-of-others", "mine", "images")
+    ]
     for file in kept:
         file.parent.mkdir(parents=True)
         file.write_text("of somebody else")

@@ -88,13 +88,22 @@ def leftovers(**environment: str) -> list[str]:
         ("volume", ["docker", "volume", "ls", "-q", "--filter", "label=tierbench"]),
     ):
         listed = subprocess.run(
-            command, capture_output=True, text=True, check=True, env={**os.environ, **environment}
+            command,
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, **environment},
         ).stdout
         found += [f"{kind} {name}" for name in listed.split()]
     loops = subprocess.run(
-        ["losetup", "-l", "-n", "-O", "NAME,BACK-FILE"], capture_output=True, text=True, check=True
+        ["losetup", "-l", "-n", "-O", "NAME,BACK-FILE"],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
-    found += [f"loop {line}" for line in loops.splitlines() if "/run/tierbench/" in line]
+    found += [
+        f"loop {line}" for line in loops.splitlines() if "/run/tierbench/" in line
+    ]
     mounts = Path("/proc/mounts").read_text().splitlines()
     found += [f"mount {line}" for line in mounts if "tierbench" in line]
     return found

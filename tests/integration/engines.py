@@ -119,7 +119,10 @@ def remote_engine() -> Iterator[RemoteEngine]:
 
 def left_on(engines: Sequence[RemoteEngine]) -> str:
     """Identifiers of containers and of campaigns' volumes that are there; or empty."""
-    listing = ("ps --all --quiet", "volume ls --quiet --filter label=tierbench.campaign")
+    listing = (
+        "ps --all --quiet",
+        "volume ls --quiet --filter label=tierbench.campaign",
+    )
     return "".join(one.docker(*words.split()) for one in engines for words in listing)
 
 
@@ -136,14 +139,27 @@ def remote_engines(count: int) -> Iterator[tuple[RemoteEngine, ...]]:
         _run([*switch, "ip", "link", "add", "switch", "type", "bridge"])
         _run([*switch, "ip", "link", "set", "switch", "up"])
         _run(
-            ["ip", "link", "add", _NAME, "type", "veth", "peer", "here", "netns", f"{_NAME}-switch"]
+            [
+                "ip",
+                "link",
+                "add",
+                _NAME,
+                "type",
+                "veth",
+                "peer",
+                "here",
+                "netns",
+                f"{_NAME}-switch",
+            ]
         )
         down.callback(_run, ["ip", "link", "delete", _NAME])
         _run([*switch, "ip", "link", "set", "here", "master", "switch", "up"])
         _run(["ip", "address", "add", f"{_SUBNET}.1/24", "dev", _NAME])
         _run(["ip", "link", "set", _NAME, "up"])
         yield tuple(
-            _engine(folder / str(number), f"{_SUBNET}.{10 + number}", number, switch, down)
+            _engine(
+                folder / str(number), f"{_SUBNET}.{10 + number}", number, switch, down
+            )
             for number in range(1, count + 1)
         )
 
@@ -163,7 +179,21 @@ def _engine(
     _certificates(certificates, address)
     inside = _space(name, down)
     port = f"port{number}"
-    _run([*switch, "ip", "link", "add", port, "type", "veth", "peer", "eth0", "netns", name])
+    _run(
+        [
+            *switch,
+            "ip",
+            "link",
+            "add",
+            port,
+            "type",
+            "veth",
+            "peer",
+            "eth0",
+            "netns",
+            name,
+        ]
+    )
     _run([*switch, "ip", "link", "set", port, "master", "switch", "up"])
     _run([*inside, "ip", "address", "add", f"{address}/24", "dev", "eth0"])
     for device in ("lo", "eth0"):
@@ -213,7 +243,9 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _run(argv: Sequence[str], environment: dict[str, str] | None = None) -> str:
-    done = subprocess.run(argv, capture_output=True, text=True, check=False, env=environment)
+    done = subprocess.run(
+        argv, capture_output=True, text=True, check=False, env=environment
+    )
     assert done.returncode == 0, f"{' '.join(argv)}: {done.stderr}"
     return done.stdout
 
@@ -225,7 +257,9 @@ def _certificates(folder: Path, address: str) -> None:
     issuer = _name("test authority")
     now = datetime.datetime.now(datetime.UTC)
 
-    def signed(name: str, key: ec.EllipticCurvePrivateKey, of_authority: bool = False) -> bytes:
+    def signed(
+        name: str, key: ec.EllipticCurvePrivateKey, of_authority: bool = False
+    ) -> bytes:
         names = [x509.IPAddress(ipaddress.ip_address(address))]
         certificate = (
             x509.CertificateBuilder()
@@ -241,7 +275,9 @@ def _certificates(folder: Path, address: str) -> None:
         )
         return certificate.public_bytes(serialization.Encoding.PEM)
 
-    (folder / "ca.pem").write_bytes(signed("test authority", authority, of_authority=True))
+    (folder / "ca.pem").write_bytes(
+        signed("test authority", authority, of_authority=True)
+    )
     for name, certificate, key_file in (
         ("client", "cert.pem", "key.pem"),
         ("server", "server.pem", "server-key.pem"),

@@ -33,4 +33,14 @@ def profile(server: Server, folder: Path, *changes: tuple[str, str]) -> Path:
 
 def arguments(file: Path, folder: Path) -> list[str]:
     results = str(folder / "results")
-    return ["run", "-p", str(file), "-w", SHORT, "--scale", "smoke", "--results", results]
+    return [
+        "run",
+        "-p",
+        str(file),
+        "-w",
+        SHORT,
+        "--scale",
+        "smoke",
+        "--results",
+        results,
+    ]

@@ -25,7 +25,10 @@ USER = "bench"  # may do what the documents ask for, and see where the data are
 def program(*names: str) -> str:
     """The first that is installed. Skips the test if none is."""
     for name in names:
-        for path in (shutil.which(name), *sorted(Path("/").glob(name.lstrip("/")), reverse=True)):
+        for path in (
+            shutil.which(name),
+            *sorted(Path("/").glob(name.lstrip("/")), reverse=True),
+        ):
             if path:
                 return str(path)
     pytest.skip(f"{' or '.join(names)} is not installed")
@@ -40,7 +43,10 @@ def free_port() -> int:
 
 @contextmanager
 def _up(command: Sequence[str], port: int, log: Path) -> Iterator[None]:
-    with log.open("w") as out, subprocess.Popen(command, stdout=out, stderr=out) as process:
+    with (
+        log.open("w") as out,
+        subprocess.Popen(command, stdout=out, stderr=out) as process,
+    ):
         try:
             end = time.monotonic() + 60
             while True:
@@ -48,7 +54,9 @@ def _up(command: Sequence[str], port: int, log: Path) -> Iterator[None]:
                     socket.create_connection(("127.0.0.1", port), 1).close()
                     break
                 except OSError:
-                    assert process.poll() is None and time.monotonic() < end, log.read_text()
+                    assert process.poll() is None and time.monotonic() < end, (
+                        log.read_text()
+                    )
                     time.sleep(0.1)
             yield
         finally:
@@ -64,14 +72,28 @@ def postgresql(folder: Path, *settings: str) -> Iterator[int]:
     data = str(folder / "data")
     initdb = [str(tools / "initdb"), "-D", data, "-U", "postgres", "--auth=trust"]
     subprocess.run([*_AS_OTHER, *initdb], check=True, capture_output=True)
-    own = [f"port={port}", "listen_addresses=127.0.0.1", f"unix_socket_directories={folder}"]
+    own = [
+        f"port={port}",
+        "listen_addresses=127.0.0.1",
+        f"unix_socket_directories={folder}",
+    ]
     options = [part for setting in (*own, *settings) for part in ("-c", setting)]
-    with _up([*_AS_OTHER, postgres, "-D", data, *options], port, folder / "postgres.log"):
+    with _up(
+        [*_AS_OTHER, postgres, "-D", data, *options], port, folder / "postgres.log"
+    ):
         for statement in (
             f"CREATE ROLE {USER} LOGIN CREATEDB",
             f"GRANT pg_read_all_settings TO {USER}",
         ):
-            psql = [str(tools / "psql"), "-h", "127.0.0.1", "-p", str(port), "-U", "postgres"]
+            psql = [
+                str(tools / "psql"),
+                "-h",
+                "127.0.0.1",
+                "-p",
+                str(port),
+                "-U",
+                "postgres",
+            ]
             subprocess.run([*psql, "-c", statement], check=True, capture_output=True)
         yield port
 
@@ -81,7 +103,11 @@ def node_exporter(folder: Path) -> Iterator[str]:
     """Yields its URL."""
     port = free_port()
     command = [program("prometheus-node-exporter", "node_exporter")]
-    with _up([*command, f"--web.listen-address=127.0.0.1:{port}"], port, folder / "exporter.log"):
+    with _up(
+        [*command, f"--web.listen-address=127.0.0.1:{port}"],
+        port,
+        folder / "exporter.log",
+    ):
         yield f"http://127.0.0.1:{port}"
 
 
@@ -91,7 +117,12 @@ def pgbouncer(folder: Path, server: int, *settings: str) -> Iterator[int]:
     command, port = program("pgbouncer", "/usr/sbin/pgbouncer"), free_port()
     users, file = folder / "users.txt", folder / "pgbouncer.ini"
     users.write_text(f'"{USER}" ""\n')
-    own = [f"listen_port={port}", "listen_addr=127.0.0.1", "auth_type=trust", "unix_socket_dir="]
+    own = [
+        f"listen_port={port}",
+        "listen_addr=127.0.0.1",
+        "auth_type=trust",
+        "unix_socket_dir=",
+    ]
     own += [f"auth_file={users}", "pool_mode=transaction", *settings]
     databases = f"[databases]\n* = host=127.0.0.1 port={server}\n[pgbouncer]\n"
     file.write_text(databases + "\n".join(own) + "\n")

@@ -22,10 +22,25 @@ def made(image: Path, kind: str, size_bytes: int = 3 * 2**30) -> Path:
         file.truncate(size_bytes)
     if kind == "ext4":
         # Else the kernel goes on to make it in the background, on the disk that is measured.
-        sh("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", str(image))
+        sh(
+            "mkfs.ext4",
+            "-q",
+            "-F",
+            "-E",
+            "lazy_itable_init=0,lazy_journal_init=0",
+            str(image),
+        )
         return image
     sh(
-        *["docker", "run", "--rm", "-v", f"{image.parent}:/images", "--entrypoint", f"mkfs.{kind}"],
+        *[
+            "docker",
+            "run",
+            "--rm",
+            "-v",
+            f"{image.parent}:/images",
+            "--entrypoint",
+            f"mkfs.{kind}",
+        ],
         *[own_images.tag(ROOT, "disk"), "-q", f"/images/{image.name}"],
     )
     return image

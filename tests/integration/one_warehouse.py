@@ -29,13 +29,17 @@ def loaded(world: World) -> Iterator[OneWarehouse]:
     """Loaded by the built-in workload's own loader."""
     generator = Sysbench()
     _, (workload,) = project_files.read(ROOT, [], ["tpcc"], "smoke")
-    workload = replace(workload, dataset=replace(workload.dataset, parameters={"warehouses": 1}))
+    workload = replace(
+        workload, dataset=replace(workload.dataset, parameters={"warehouses": 1})
+    )
     with (
         servers.postgresql(own_images.need(ROOT, "postgres", world.platform)) as server,
         generator.client(HOST_NETWORK, world) as client,
     ):
         host, port = server.hosts[0], server.port
-        at = Endpoint(host, port, port, server.user, server.password, server.database, host)
+        at = Endpoint(
+            host, port, port, server.user, server.password, server.database, host
+        )
         cluster = Cluster("postgresql", "17", (), (at,), HOST_NETWORK)
         generator.load(workload, cluster, client, world)
         yield OneWarehouse(cluster, workload, client, server)

@@ -34,7 +34,9 @@ def plain_volumes(count: int, world: World) -> Iterator[tuple[Volume, ...]]:
 
 
 @contextmanager
-def running(volumes: tuple[Volume, ...], world: World, **settings: str) -> Iterator[Cluster]:
+def running(
+    volumes: tuple[Volume, ...], world: World, **settings: str
+) -> Iterator[Cluster]:
     shape = spec(len(volumes), **settings)
     with (
         world.platform.network(NETWORK, shape.nodes) as network,

@@ -59,7 +59,9 @@ class Server:
     authority: Path | None = None  # who signed its certificate
     inside: str = ""
 
-    def ask(self, statement: str, database: str | None = None) -> list[tuple[object, ...]]:
+    def ask(
+        self, statement: str, database: str | None = None
+    ) -> list[tuple[object, ...]]:
         with psycopg.connect(
             host=self.hosts[0],
             port=self.port,
@@ -87,7 +89,9 @@ def certified(folder: Path, host: str) -> tuple[Path, str, str]:
         "-CAcreateserial -extfile names",
     ):
         subprocess.run(command.split(), cwd=folder, capture_output=True, check=True)
-    root, certificate, key = (folder / name for name in ("root.crt", "server.crt", "server.key"))
+    root, certificate, key = (
+        folder / name for name in ("root.crt", "server.crt", "server.key")
+    )
     return root, certificate.read_text(), key.read_text()
 
 
@@ -111,7 +115,9 @@ def postgresql(image: str) -> Iterator[Server]:
     with folder, started as container:
         port = int(container.get_exposed_port(5432))
         inside = _address(container)
-        server = Server(("localhost",), port, "owner", password, "postgres", authority, inside)
+        server = Server(
+            ("localhost",), port, "owner", password, "postgres", authority, inside
+        )
         server.ask("CREATE EXTENSION pg_stat_statements")
         yield server
 
@@ -145,7 +151,9 @@ def azurite(image: str, port: int) -> Iterator[str]:
     """Where it listens: at the engine's own address in its networks, which all containers reach."""
     gateway = "{{(index .IPAM.Config 0).Gateway}}"
     asked = ["docker", "network", "inspect", "bridge", "--format", gateway]
-    host = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    host = subprocess.run(
+        asked, capture_output=True, text=True, check=True
+    ).stdout.strip()
     started = (
         DockerContainer(image)
         .with_command(["--blobHost", host, "--blobPort", str(port)])
@@ -176,7 +184,9 @@ def leftovers() -> list[tuple[str, ...]]:
         (("docker", "network", "ls", "-q"), ("docker", "network", "rm")),
     ):
         command = [*listing, "--filter", label]
-        listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        listed = subprocess.run(
+            command, capture_output=True, text=True, check=True
+        ).stdout
         found += [(*removal, name) for name in listed.split()]
     return found
 

@@ -51,7 +51,10 @@ class SshServer:
 
 def _children(process: int) -> list[int]:
     own = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    return [*map(int, own), *(below for child in own for below in _children(int(child)))]
+    return [
+        *map(int, own),
+        *(below for child in own for below in _children(int(child))),
+    ]
 
 
 @contextmanager
@@ -92,15 +95,32 @@ def ssh_server(engine: RemoteEngine, folder: Path) -> Iterator[SshServer]:
     programs = folder / "bin"
     programs.mkdir()
     wrapper = programs / "ssh"
-    wrapper.write_text(f'#!/bin/sh\nexec {shutil.which("ssh")} -F {folder / "ssh_config"} "$@"\n')
+    wrapper.write_text(
+        f'#!/bin/sh\nexec {shutil.which("ssh")} -F {folder / "ssh_config"} "$@"\n'
+    )
     wrapper.chmod(0o755)
     users = Path("/etc/passwd").read_text().rstrip("\n")
-    (folder / "passwd").write_text(f"{users}\nsshd:x:64999:65534::/run/sshd:/usr/sbin/nologin\n")
+    (folder / "passwd").write_text(
+        f"{users}\nsshd:x:64999:65534::/run/sshd:/usr/sbin/nologin\n"
+    )
     # It wants a user and a folder of its own, which only it sees.
     mounts = f"mount --bind {folder / 'passwd'} /etc/passwd && mount -t tmpfs none /run"
-    private = ["unshare", "--mount", "sh", "-c", f'{mounts} && mkdir /run/sshd && exec "$@"', "sh"]
+    private = [
+        "unshare",
+        "--mount",
+        "sh",
+        "-c",
+        f'{mounts} && mkdir /run/sshd && exec "$@"',
+        "sh",
+    ]
     libraries = ":".join(str(one.parent) for one in root.rglob("libwrap.so.0"))
-    program = ["env", f"LD_LIBRARY_PATH={libraries}", str(root / "usr/sbin/sshd"), "-D", "-e"]
+    program = [
+        "env",
+        f"LD_LIBRARY_PATH={libraries}",
+        str(root / "usr/sbin/sshd"),
+        "-D",
+        "-e",
+    ]
     command = (*engine.inside, *private, *program, "-f", str(folder / "sshd_config"))
     environment = {"PATH": f"{programs}:/usr/sbin:/usr/bin:/sbin:/bin"}
     server = SshServer(f"ssh://vm1{engine.socket}", environment, folder, command)
@@ -122,7 +142,9 @@ def _unpacked(folder: Path) -> Path:
 def _await(ssh: Path, process: subprocess.Popen[bytes], log: Path) -> None:
     for _ in range(50):
         assert process.poll() is None, log.read_text()[-2000:]
-        done = subprocess.run([ssh, "-o", "BatchMode=yes", "vm1", "true"], capture_output=True)
+        done = subprocess.run(
+            [ssh, "-o", "BatchMode=yes", "vm1", "true"], capture_output=True
+        )
         if done.returncode == 0:
             return
         time.sleep(0.2)

@@ -37,14 +37,20 @@ class Switched:
         return running
 
 
-def spec(image: str, count: int = 3, copies: int | None = None, **settings: str) -> ClusterSpec:
+def spec(
+    image: str, count: int = 3, copies: int | None = None, **settings: str
+) -> ClusterSpec:
     factor = count if copies is None else copies
     node = NodeSize(1.0, 3 * GIB // 2, 2 * GIB)
-    return ClusterSpec("yugabytedb", count, factor, node, settings={"image": image, **settings})
+    return ClusterSpec(
+        "yugabytedb", count, factor, node, settings={"image": image, **settings}
+    )
 
 
 @contextmanager
-def volumes(count: int, world: World, restored: bool = False) -> Iterator[tuple[Volume, ...]]:
+def volumes(
+    count: int, world: World, restored: bool = False
+) -> Iterator[tuple[Volume, ...]]:
     with ExitStack() as up:
         names = [f"{NETWORK}-{number}" for number in range(1, count + 1)]
         for name in names:
@@ -68,7 +74,9 @@ def up(
         yield cluster
 
 
-def ask(cluster: Cluster, number: int, statement: str, **options: Any) -> list[tuple[Any, ...]]:
+def ask(
+    cluster: Cluster, number: int, statement: str, **options: Any
+) -> list[tuple[Any, ...]]:
     """Through node `number`, as the load generator's user."""
     at = cluster.endpoints[number - 1]
     with psycopg.connect(

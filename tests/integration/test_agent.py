@@ -53,7 +53,9 @@ class Far(DockerPlatform):
 
 @pytest.fixture
 def far(engine: DockerPlatform) -> Iterator[AgentMachine]:
-    machine = AgentMachine("far", partial(agent.conversation, engine, NAME), SystemClock())
+    machine = AgentMachine(
+        "far", partial(agent.conversation, engine, NAME), SystemClock()
+    )
     yield machine
     machine.close()
 
@@ -75,16 +77,22 @@ def busy(engine: DockerPlatform) -> Iterator[Container]:
         yield container
 
 
-def values(machine: LocalMachine | AgentMachine, nodes: list[Node]) -> dict[tuple[str, str], float]:
+def values(
+    machine: LocalMachine | AgentMachine, nodes: list[Node]
+) -> dict[tuple[str, str], float]:
     collectors = [kind(lambda _: machine) for kind in KINDS]
-    samples = (s for collector in collectors for s in collector.read(nodes, time.time()))
+    samples = (
+        s for collector in collectors for s in collector.read(nodes, time.time())
+    )
     return {(sample.node, sample.metric): sample.value for sample in samples}
 
 
 KINDS = (CgroupCollector, MachineCollector, NetworkCollector)
 
 
-@pytest.mark.parametrize("known", [True, False], ids=["process known", "process unknown"])
+@pytest.mark.parametrize(
+    "known", [True, False], ids=["process known", "process unknown"]
+)
 def test_its_samples_lie_between_two_of_this_computer(
     far: AgentMachine, busy: Container, known: bool
 ) -> None:
@@ -92,7 +100,9 @@ def test_its_samples_lie_between_two_of_this_computer(
     process = busy.process_id if known else None
     node = Node("node-1", "database", busy.name, process, container_id=busy.id)
     host = Node("host", "host")
-    at_home = Node("node-1", "database", busy.name, busy.process_id, container_id=busy.id)
+    at_home = Node(
+        "node-1", "database", busy.name, busy.process_id, container_id=busy.id
+    )
     values(far, [node, host])  # learns what is asked for
     before = values(LocalMachine(), [at_home, host])
     far.refresh()
@@ -151,11 +161,24 @@ def test_a_campaign_reads_nothing_of_this_computer_where_its_machine_is_another(
 
     monkeypatch.setattr(LocalMachine, "read", remembered)
     app = CampaignApp(platforms=lambda: {"docker": lambda clock, _: Far(clock)})
-    words = ["run", "--profile", "premium", "--workload", "point-select", "--scale", "smoke"]
+    words = [
+        "run",
+        "--profile",
+        "premium",
+        "--workload",
+        "point-select",
+        "--scale",
+        "smoke",
+    ]
     more = ["--nodes", "1", "--db", "postgresql", "--results", str(tmp_path)]
     done = CliRunner().invoke(program, [*words, *more], obj=app, catch_exceptions=False)
     assert done.exit_code == 0, done.output
-    of_plan = {"/proc/meminfo", "/proc/cpuinfo", "/etc/os-release", "/proc/sys/kernel/osrelease"}
+    of_plan = {
+        "/proc/meminfo",
+        "/proc/cpuinfo",
+        "/etc/os-release",
+        "/proc/sys/kernel/osrelease",
+    }
     assert read_here <= of_plan
     (run,) = store.load(tmp_path / "latest").runs
     telemetry = run.record.facts["telemetry"]
@@ -164,4 +187,6 @@ def test_a_campaign_reads_nothing_of_this_computer_where_its_machine_is_another(
     figures = {measurement.metric for measurement in resources.telemetry_of(run)}
     assert figures >= {"cpu_pct", "disk_iops", "host_cpu_pct", "client_cpu_pct"}
     (disk,) = run.record.facts["disks"].values()
-    assert disk["read"]["apart_pct"] < 1, "the kernel's counts are those of this very moment"
+    assert disk["read"]["apart_pct"] < 1, (
+        "the kernel's counts are those of this very moment"
+    )

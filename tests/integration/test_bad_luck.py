@@ -25,7 +25,9 @@ FIXED_PORT = str(HERE / "profiles" / "fixed-port.yaml")
 UNLIMITED = str(HERE / "profiles" / "unlimited.yaml")
 
 
-def run_arguments(results: Path, workload: str = TINY, profile: str = "ultra") -> list[str]:
+def run_arguments(
+    results: Path, workload: str = TINY, profile: str = "ultra"
+) -> list[str]:
     options = ["--scale", "smoke", "--nodes", "1", "--results", str(results)]
     return ["run", "--profile", profile, "--workload", workload, *options]
 
@@ -42,9 +44,18 @@ def fresh_workload(folder: Path) -> str:
     ("arguments", "said"),
     [
         (["run", "--profile", "ulta", "--workload", "tpcc"], "unknown profile 'ulta'"),
-        (["run", "--profile", "ultra", "--workload", "tcpp"], "unknown workload 'tcpp'"),
-        (["run", "--profile", "ultra", "--workload", "tpcc", "--scale", "big"], "unknown scale"),
-        (["run", "--profile", "ultra", "--workload", "tpcc", "--db", "oracle"], "unknown database"),
+        (
+            ["run", "--profile", "ultra", "--workload", "tcpp"],
+            "unknown workload 'tcpp'",
+        ),
+        (
+            ["run", "--profile", "ultra", "--workload", "tpcc", "--scale", "big"],
+            "unknown scale",
+        ),
+        (
+            ["run", "--profile", "ultra", "--workload", "tpcc", "--db", "oracle"],
+            "unknown database",
+        ),
         (["run", "--profile", "ultra"], "workload"),
         (["run", "--profile", "ultra", "--workload", "tpcc", "--nodes", "0"], "nodes"),
         (["analyze", "/tmp"], "not a results folder"),
@@ -100,7 +111,9 @@ def test_interrupt(tmp_path: Path, moment: str) -> None:
     program.process.send_signal(signal.SIGINT)
     assert program.end() == 130, program.text
     assert "interrupted" in program.text
-    assert "9" not in signals_to_disks(began_s), "a disk that starts heeds the polite one too"
+    assert "9" not in signals_to_disks(began_s), (
+        "a disk that starts heeds the polite one too"
+    )
     (data,) = store.load(tmp_path / "latest").runs
     assert data.record.outcome == "interrupted"
 
@@ -109,8 +122,17 @@ def signals_to_disks(since_s: int) -> list[str]:
     """The numbers of those that the engine has sent: 9 to what does not heed the polite one."""
     of_these = ("--filter", "event=kill", "--filter", "label=tierbench.role=disk")
     until = ("--since", str(since_s), "--until", str(int(time.time()) + 1))
-    argv = ["docker", "events", *until, *of_these, "--format", "{{.Actor.Attributes.signal}}"]
-    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split()
+    argv = [
+        "docker",
+        "events",
+        *until,
+        *of_these,
+        "--format",
+        "{{.Actor.Attributes.signal}}",
+    ]
+    return subprocess.run(
+        argv, capture_output=True, text=True, check=True
+    ).stdout.split()
 
 
 def test_a_polite_kill_is_an_interrupt(tmp_path: Path) -> None:
@@ -124,7 +146,14 @@ def test_a_polite_kill_is_an_interrupt(tmp_path: Path) -> None:
 
 def kill_the_only(role: str) -> None:
     (name,) = subprocess.run(
-        ["docker", "ps", "--filter", f"label=tierbench.role={role}", "--format", "{{.Names}}"],
+        [
+            "docker",
+            "ps",
+            "--filter",
+            f"label=tierbench.role={role}",
+            "--format",
+            "{{.Names}}",
+        ],
         capture_output=True,
         text=True,
         check=True,
@@ -133,7 +162,9 @@ def kill_the_only(role: str) -> None:
 
 
 def test_a_database_node_dies(tmp_path: Path) -> None:
-    program = Program.start(*run_arguments(tmp_path, profile=UNLIMITED), "--db", "postgresql")
+    program = Program.start(
+        *run_arguments(tmp_path, profile=UNLIMITED), "--db", "postgresql"
+    )
     program.until("measuring")
     kill_the_only("database")
     assert program.end() == 2, program.text
@@ -162,7 +193,9 @@ def test_leftovers_of_a_killed_program_are_removed_by_the_next(
     program.until("measuring")
     os.kill(program.process.pid, signal.SIGKILL)
     program.end()
-    assert leftovers(), "a killed program cannot have cleaned up: this test would test nothing"
+    assert leftovers(), (
+        "a killed program cannot have cleaned up: this test would test nothing"
+    )
     code, text = tierbench(*run_arguments(tmp_path, SHORT))
     assert code == 0, text
     assert "removed a leftover" in text
@@ -170,7 +203,9 @@ def test_leftovers_of_a_killed_program_are_removed_by_the_next(
 
 @pytest.mark.slow
 def test_no_hangup_ends_what_was_started_with_nohup(tmp_path: Path) -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # inherited by what is started now
+    before = signal.signal(
+        signal.SIGHUP, signal.SIG_IGN
+    )  # inherited by what is started now
     try:
         program = Program.start(*run_arguments(tmp_path))
     finally:
@@ -183,7 +218,9 @@ def test_no_hangup_ends_what_was_started_with_nohup(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_what_holds_a_volume_of_one_run_does_not_cost_the_next(tmp_path: Path) -> None:
     """Somebody looks into the disk of run 1, and stays there: run 1 is kept, with a doubt."""
-    program = Program.start(*run_arguments(tmp_path, profile=UNLIMITED), "--repeats", "2")
+    program = Program.start(
+        *run_arguments(tmp_path, profile=UNLIMITED), "--repeats", "2"
+    )
     program.until("measuring")
     (volume,) = subprocess.run(
         ["docker", "volume", "ls", "-q", "--filter", "label=tierbench=1"],
@@ -191,12 +228,24 @@ def test_what_holds_a_volume_of_one_run_does_not_cost_the_next(tmp_path: Path) -
         text=True,
         check=True,
     ).stdout.split()
-    looking = ["docker", "run", "-d", "--rm", "-v", f"{volume}:/v", BASE, "sleep", "600"]
+    looking = [
+        "docker",
+        "run",
+        "-d",
+        "--rm",
+        "-v",
+        f"{volume}:/v",
+        BASE,
+        "sleep",
+        "600",
+    ]
     done = subprocess.run(looking, capture_output=True, text=True, check=True)
     try:
         program.until("[2/2]")
     finally:
-        subprocess.run(["docker", "rm", "-f", done.stdout.strip()], check=True, capture_output=True)
+        subprocess.run(
+            ["docker", "rm", "-f", done.stdout.strip()], check=True, capture_output=True
+        )
     program.end()
     runs = [data.record for data in store.load(tmp_path / "latest").runs]
     assert [record.outcome for record in runs] == ["done"] * 2, program.text

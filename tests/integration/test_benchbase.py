@@ -31,7 +31,8 @@ pytestmark = [
     pytest.mark.docker,
     pytest.mark.usefixtures("nothing_left"),
     pytest.mark.skipif(
-        not HOME, reason="BENCHBASE_HOME names no directory with BenchBase's distribution"
+        not HOME,
+        reason="BENCHBASE_HOME names no directory with BenchBase's distribution",
     ),
 ]
 
@@ -78,7 +79,11 @@ def ask(cluster: Cluster, question: str) -> list[sql.Row]:
 
 
 def loaded_and_run(
-    generator: LoadGenerator, workload: Workload, cluster: Cluster, out: Path, world: World
+    generator: LoadGenerator,
+    workload: Workload,
+    cluster: Cluster,
+    out: Path,
+    world: World,
 ) -> Result:
     generator.check(workload, SPEC, world)
     out.mkdir()
@@ -90,7 +95,9 @@ def loaded_and_run(
 
 
 def figure(result: Result, metric: str, scope: str = "all") -> float:
-    (value,) = [m.value for m in result.measurements if (m.metric, m.scope) == (metric, scope)]
+    (value,) = [
+        m.value for m in result.measurements if (m.metric, m.scope) == (metric, scope)
+    ]
     return value
 
 
@@ -106,13 +113,17 @@ def columns_of(ddl: str) -> dict[str, list[str]]:
     }
 
 
-def test_a_run_is_read_as_the_database_has_seen_it(world: World, tmp_path: Path) -> None:
+def test_a_run_is_read_as_the_database_has_seen_it(
+    world: World, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     generator = BenchBase(Path(HOME or ""))
     with database(world) as cluster:
         result = loaded_and_run(generator, WITH_BENCHBASE, cluster, out, world)
         held = generator.verify(WITH_BENCHBASE, cluster, world)["consistency"]
-        (seen,) = ask(cluster, "SELECT sum(d_next_o_id - 3001)::int AS orders FROM district")
+        (seen,) = ask(
+            cluster, "SELECT sum(d_next_o_id - 3001)::int AS orders FROM district"
+        )
         theirs = ask(
             cluster,
             "SELECT table_name AS name, array_agg(column_name::text ORDER BY ordinal_position)"
@@ -138,14 +149,18 @@ def test_a_run_is_read_as_the_database_has_seen_it(world: World, tmp_path: Path)
     assert set(given_up["retries"]) <= {2}
     assert figure(result, "retries") > 0
 
-    assert "<password>${env:PGPASSWORD}</password>" in (out / "benchbase.xml").read_text()
+    assert (
+        "<password>${env:PGPASSWORD}</password>" in (out / "benchbase.xml").read_text()
+    )
     (kept,) = out.glob("*.config.xml")
     assert "password" not in kept.read_text()
 
     # BenchBase inserts by position, so our tables for YugabyteDB must have its columns.
     ours = columns_of((ROOT / "workloads/benchbase/yugabytedb.sql").read_text())
     assert len(ours) == 9
-    assert {row["name"]: row["columns"] for row in theirs if row["name"] in ours} == ours
+    assert {
+        row["name"]: row["columns"] for row in theirs if row["name"] in ours
+    } == ours
 
 
 def test_both_generators_deal_the_same_mix(world: World, tmp_path: Path) -> None:
@@ -154,13 +169,20 @@ def test_both_generators_deal_the_same_mix(world: World, tmp_path: Path) -> None
     shares, counts = [], []
     with database(world) as cluster:
         for generator, workload in (
-            (Sysbench(), BUILT_IN),  # first: BenchBase drops tables of the names it needs
+            (
+                Sysbench(),
+                BUILT_IN,
+            ),  # first: BenchBase drops tables of the names it needs
             (BenchBase(Path(HOME or "")), WITH_BENCHBASE),
         ):
             asked = replace(workload, options=options, measure_s=20.0)
-            result = loaded_and_run(generator, asked, cluster, tmp_path / asked.generator, world)
+            result = loaded_and_run(
+                generator, asked, cluster, tmp_path / asked.generator, world
+            )
             total = figure(result, "transactions")
-            shares.append({t: 100 * figure(result, "transactions", t) / total for t in TYPES})
+            shares.append(
+                {t: 100 * figure(result, "transactions", t) / total for t in TYPES}
+            )
             counts.append(total)
     for name in TYPES:
         share = shares[0][name]

@@ -28,29 +28,62 @@ from tests import ROOT
 from tests.integration import standin_nodes
 from tests.integration.conftest import measured, tierbench
 from tests.integration.existing_profile import profile
-from tests.integration.postgresql_nodes import DATABASE, NETWORK, plain_volumes, session, spec
+from tests.integration.postgresql_nodes import (
+    DATABASE,
+    NETWORK,
+    plain_volumes,
+    session,
+    spec,
+)
 from tests.integration.servers import Server
 from tests.tiers import a_tier
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.usefixtures("nothing_left")]
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.slow,
+    pytest.mark.usefixtures("nothing_left"),
+]
 
 NAMES = ("bulk-load", "bulk-index", "bulk-scan")
 TIER = a_tier("here", "This machine", "none", None, None)
 
 
 def small(name: str, rows: int = 20_000, measure_s: float = 4.0) -> Workload:
-    load = profiles.read_workload(name, (ROOT / "workloads" / f"{name}.yaml").read_text(), "smoke")
+    load = profiles.read_workload(
+        name, (ROOT / "workloads" / f"{name}.yaml").read_text(), "smoke"
+    )
     begins_empty = name in ("bulk-load", "bulk-restore")
     own = Dataset("bulk", {"tables": 2, "rows": 0 if begins_empty else rows})
-    options = {**load.options, "table_rows": rows} if name == "bulk-restore" else load.options
+    options = (
+        {**load.options, "table_rows": rows} if name == "bulk-restore" else load.options
+    )
     return replace(load, dataset=own, options=options, threads=3, measure_s=measure_s)
 
 
 @measured
-def test_three_nodes_of_postgresql_to_a_report_whose_counts_add_up(tmp_path: Path) -> None:
+def test_three_nodes_of_postgresql_to_a_report_whose_counts_add_up(
+    tmp_path: Path,
+) -> None:
     code, text = tierbench(
-        *["compare", "--profiles", "ultra", "--workloads", " ".join(NAMES), "--scale", "smoke"],
-        *["--nodes", "3", "--repeats", "1", "--db", "postgresql", "--set", "bulk-load.measure=12s"],
+        *[
+            "compare",
+            "--profiles",
+            "ultra",
+            "--workloads",
+            " ".join(NAMES),
+            "--scale",
+            "smoke",
+        ],
+        *[
+            "--nodes",
+            "3",
+            "--repeats",
+            "1",
+            "--db",
+            "postgresql",
+            "--set",
+            "bulk-load.measure=12s",
+        ],
         *["--set", "bulk-index.rows=200_000", "--set", "bulk-scan.rows=200_000"],
         *["--accept-inconclusive", "--results", str(tmp_path)],
     )
@@ -62,7 +95,9 @@ def test_three_nodes_of_postgresql_to_a_report_whose_counts_add_up(tmp_path: Pat
         assert record.outcome == "done", record.failure
         held = record.facts["checked"]["consistency"]
         assert [of["violations"] for of in held] == [0, 0], held
-        figures[record.run.workload] = {m.metric: m.value for m in conservation.figures(run)}
+        figures[record.run.workload] = {
+            m.metric: m.value for m in conservation.figures(run)
+        }
     # Each of three nodes writes log and rows; pages and records of the log add to them.
     assert 3 * 2 <= figures["bulk-load"]["written_per_payload"] <= 3 * 5
     assert 95 <= figures["bulk-load"]["log_sent_pct"] <= 115
@@ -79,8 +114,25 @@ def test_three_nodes_of_postgresql_to_a_report_whose_counts_add_up(tmp_path: Pat
 
 def test_a_restore_on_three_nodes_to_a_report(tmp_path: Path) -> None:
     code, text = tierbench(
-        *["run", "--profile", "ultra", "--workload", "bulk-restore", "--scale", "smoke"],
-        *["--nodes", "3", "--repeats", "1", "--db", "postgresql", "--results", str(tmp_path)],
+        *[
+            "run",
+            "--profile",
+            "ultra",
+            "--workload",
+            "bulk-restore",
+            "--scale",
+            "smoke",
+        ],
+        *[
+            "--nodes",
+            "3",
+            "--repeats",
+            "1",
+            "--db",
+            "postgresql",
+            "--results",
+            str(tmp_path),
+        ],
         *["--set", "bulk-restore.table_rows=400_000"],
     )
     assert code == 0, text
@@ -118,15 +170,31 @@ def test_on_the_stand_in_of_yugabytedb(
     for run in store.load(folder).runs:
         record = run.record
         assert record.outcome == "done", record.failure
-        assert [of["violations"] for of in record.facts["checked"]["consistency"]] == [0, 0]
+        assert [of["violations"] for of in record.facts["checked"]["consistency"]] == [
+            0,
+            0,
+        ]
         assert any(m.metric == "payload_bytes_per_s" for m in record.measurements)
 
 
 def test_on_a_postgresql_that_others_run(postgresql: Server, tmp_path: Path) -> None:
     before = postgresql.databases()
     code, text = tierbench(
-        *["compare", "--profiles", str(profile(postgresql, tmp_path)), "--repeats", "1"],
-        *["--workloads", " ".join(NAMES), "--scale", "smoke", "--set", "bulk-load.measure=3s"],
+        *[
+            "compare",
+            "--profiles",
+            str(profile(postgresql, tmp_path)),
+            "--repeats",
+            "1",
+        ],
+        *[
+            "--workloads",
+            " ".join(NAMES),
+            "--scale",
+            "smoke",
+            "--set",
+            "bulk-load.measure=3s",
+        ],
         *["--set", "bulk-index.rows=20_000", "--set", "bulk-scan.rows=20_000"],
         *["--accept-inconclusive", "--results", str(tmp_path / "results")],
         PG_PASSWORD=postgresql.password,
@@ -152,7 +220,9 @@ def test_a_deadline_is_no_rate_and_a_row_that_differs_ends_the_scan(
         late = small("bulk-index", rows=1_500_000, measure_s=1.0)
         generator.load(late, cluster, client, world)
         task = ClientLoad(late, cluster, client, tmp_path, world)
-        with pytest.raises(LoadError, match="of 2 indexes were built when the time was over"):
+        with pytest.raises(
+            LoadError, match="of 2 indexes were built when the time was over"
+        ):
             generator.run(task)
         scan = small("bulk-scan", rows=1_500_000, measure_s=60.0)
         _, window = generator.run(replace(task, workload=scan))

@@ -40,7 +40,13 @@ tier: {{enforcement: mounted, path: {place}, iops: 500, throughput: 100MB/s,
   burst: {{iops: 2000, duration: 3s}}}}
 cluster: azure-d8s-v5
 """
-CELL = {"RW": "randread", "BS": "4k", "READ_PCT": "100", "NUMJOBS": "1", "IODEPTH": "32"}
+CELL = {
+    "RW": "randread",
+    "BS": "4k",
+    "READ_PCT": "100",
+    "NUMJOBS": "1",
+    "IODEPTH": "32",
+}
 
 
 @pytest.fixture
@@ -94,7 +100,15 @@ def test_a_burst_disk_is_drained_before_the_runs_and_not_after(
     inserts = str(HERE / "workloads" / "short-insert.yaml")
     code, text = tierbench(
         *["run", "--profile", str(profile), "--workload", inserts, "--scale", "smoke"],
-        *["--nodes", "1", "--db", "postgresql", "--results", str(tmp_path / "results"), "--drain"],
+        *[
+            "--nodes",
+            "1",
+            "--db",
+            "postgresql",
+            "--results",
+            str(tmp_path / "results"),
+            "--drain",
+        ],
     )
     assert code == 0, text
     assert "for 3 s at most" in " ".join(text.split())
@@ -108,13 +122,21 @@ def test_a_burst_disk_is_drained_before_the_runs_and_not_after(
     (run,) = campaign.runs
     assert run.record.gate == first
     (credit,) = run.record.facts["burst_credit"].values()
-    assert set(credit) == {"iops"} and credit["iops"]["state"] in ("at base", "bursting")
+    assert set(credit) == {"iops"} and credit["iops"]["state"] in (
+        "at base",
+        "bursting",
+    )
 
 
 @measured
 def test_credit_is_what_the_profile_says_when_the_window_begins(world: World) -> None:
     tier = a_tier(
-        "half", "Half", "emulated", 500, 100_000_000, burst=Burst(2_000, None, 30.0, 50.0)
+        "half",
+        "Half",
+        "emulated",
+        500,
+        100_000_000,
+        burst=Burst(2_000, None, 30.0, 50.0),
     )
     with (
         EmulatedTier().attached(tier, NodesData([400 * 2**20]), world) as disks,
@@ -132,5 +154,7 @@ def test_credit_is_what_the_profile_says_when_the_window_begins(world: World) ->
     used = end["read"]["ops"] - begin["read"]["ops"]
     earned = 500 * (end["time_s"] - begin["time_s"])
     spent_pct = 100 * (used - earned) / (1_500 * 30.0)
-    assert begin["iops_credit_pct"] - end["iops_credit_pct"] == pytest.approx(spent_pct, abs=0.5)
+    assert begin["iops_credit_pct"] - end["iops_credit_pct"] == pytest.approx(
+        spent_pct, abs=0.5
+    )
     assert disk["read"]["apart_pct"] < 2

@@ -50,7 +50,9 @@ class Loaded:
 
 
 @pytest.fixture(scope="module")
-def loaded(engine: DockerPlatform, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loaded]:
+def loaded(
+    engine: DockerPlatform, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Loaded]:
     world = make_world(engine)
     with one_warehouse.loaded(world) as made:
         yield Loaded(made.cluster.endpoints[0], made.workload)
@@ -73,7 +75,9 @@ def test_every_condition_of_the_specification_is_there() -> None:
 
 def test_a_loaded_database_is_sound(loaded: Loaded) -> None:
     found = consistency.check(TEXT, loaded.endpoint, fresh=True).conditions
-    assert {one.name: one.violations for one in found} == dict.fromkeys(sorted(BREAKAGES), 0)
+    assert {one.name: one.violations for one in found} == dict.fromkeys(
+        sorted(BREAKAGES), 0
+    )
 
 
 def test_a_sample_of_a_sound_database_is_sound(
@@ -94,7 +98,9 @@ def test_a_sample_of_a_sound_database_is_sound(
         assert (outcome.warehouses_checked, outcome.warehouses) == (1, 2)
         assert all(condition.violations == 0 for condition in outcome.conditions)
         monkeypatch.undo()
-        assert "c08" in consistency.check(TEXT, loaded.endpoint).broken, "the other one is broken"
+        assert "c08" in consistency.check(TEXT, loaded.endpoint).broken, (
+            "the other one is broken"
+        )
     finally:
         with connection(loaded) as session:
             session.execute(b"DELETE FROM warehouse WHERE w_id = 2")

@@ -62,15 +62,21 @@ def test_two_networks_never_overlap(world: World) -> None:
 
 def test_a_volume_of_somebody_else_survives(world: World) -> None:
     name = "tierbench-node-1"
-    subprocess.run(["docker", "volume", "create", name], check=True, capture_output=True)
+    subprocess.run(
+        ["docker", "volume", "create", name], check=True, capture_output=True
+    )
     try:
         refused = pytest.raises(UnavailableError, match="tierbench did not make")
         with refused, world.platform.volume(name, "", ""):
             pass
         world.platform.sweep()
-        subprocess.run(["docker", "volume", "inspect", name], check=True, capture_output=True)
+        subprocess.run(
+            ["docker", "volume", "inspect", name], check=True, capture_output=True
+        )
     finally:
-        subprocess.run(["docker", "volume", "rm", name], check=True, capture_output=True)
+        subprocess.run(
+            ["docker", "volume", "rm", name], check=True, capture_output=True
+        )
 
 
 def test_a_campaign_of_another_program_is_guarded(tmp_path: Path) -> None:
@@ -87,13 +93,19 @@ def test_a_campaign_of_another_program_is_guarded(tmp_path: Path) -> None:
         DockerPlatform(SystemClock()).sweep()
         assert other.container(theirs.name).state() == "running"
     volumes = ["docker", "volume", "ls", "-q", "--filter", "name=tierbench-campaign"]
-    assert subprocess.run(volumes, capture_output=True, text=True, check=True).stdout == ""
+    assert (
+        subprocess.run(volumes, capture_output=True, text=True, check=True).stdout == ""
+    )
 
 
 def test_sweep_removes_everything_of_ours(world: World) -> None:
-    with ExitStack() as up:  # what is left open ends in whatever thread collects garbage
+    with (
+        ExitStack() as up
+    ):  # what is left open ends in whatever thread collects garbage
         up.enter_context(world.platform.network("tierbench-left", 1))
-        up.enter_context(world.platform.running(replace(SLEEPER, network="tierbench-left")))
+        up.enter_context(
+            world.platform.running(replace(SLEEPER, network="tierbench-left"))
+        )
         removed = world.platform.sweep()
         assert {"container tierbench-test", "network tierbench-left"} <= set(removed)
         assert world.platform.container("tierbench-test").state() == "gone"
@@ -108,7 +120,9 @@ def test_an_image_and_an_engine_say_who_they_are(engine: DockerPlatform) -> None
     assert engine.facts()["ID"] == engine.facts()["ID"] is not None
 
 
-def test_counters_are_read_of_the_very_container_and_of_no_other_process(world: World) -> None:
+def test_counters_are_read_of_the_very_container_and_of_no_other_process(
+    world: World,
+) -> None:
     """The container's id stands in its process's control group as engines really write it."""
     spec = replace(SLEEPER, command=("sh", "-c", "while :; do :; done"), cpus=0.2)
     with world.platform.running(spec) as container:
@@ -129,7 +143,9 @@ def test_counters_are_read_of_the_very_container_and_of_no_other_process(world: 
             time.sleep(0.5)
             read_once([stranger, node], collectors, readings, world.clock)
     assert {sample.node for sample in readings.samples()} == {"node-1"}
-    cpu_s = [one.value for one in readings.samples() if one.metric == "cpu_seconds_total"]
+    cpu_s = [
+        one.value for one in readings.samples() if one.metric == "cpu_seconds_total"
+    ]
     assert cpu_s[1] > cpu_s[0] > 0
     assert {one.metric for one in readings.samples()} >= {
         "memory_used_bytes",
@@ -137,7 +153,9 @@ def test_counters_are_read_of_the_very_container_and_of_no_other_process(world: 
     }
     misses = readings.facts()["misses"]
     assert len(misses) == 2
-    assert all(f"stranger: process {os.getpid()} is in no group" in miss for miss in misses)
+    assert all(
+        f"stranger: process {os.getpid()} is in no group" in miss for miss in misses
+    )
 
 
 def test_limits_of_a_running_container_are_lifted(engine: DockerPlatform) -> None:

@@ -26,7 +26,9 @@ IOPS, BYTES_PER_S, READ_LATENCY_S = 500, 60_000_000, 0.0125
 
 @pytest.mark.slow
 @measured
-def test_a_hard_disk_is_found_as_it_was_declared(engine: DockerPlatform, tmp_path: Path) -> None:
+def test_a_hard_disk_is_found_as_it_was_declared(
+    engine: DockerPlatform, tmp_path: Path
+) -> None:
     """Ceilings within 3 %, latency linear in depth beyond saturation and in size beyond native."""
     code, text = tierbench(
         *["run", "--profile", "standard-hdd", "--workload", "disk-matrix"],
@@ -42,11 +44,15 @@ def test_a_hard_disk_is_found_as_it_was_declared(engine: DockerPlatform, tmp_pat
 
 def ceilings_are_found(record: Record) -> None:
     for direction in ("all", "read"):
-        assert value_of(record, "iops_ceiling", direction) == pytest.approx(IOPS, rel=0.03)
+        assert value_of(record, "iops_ceiling", direction) == pytest.approx(
+            IOPS, rel=0.03
+        )
     for direction in ("all", "read", "write"):
         ceiling = value_of(record, "bytes_per_s_ceiling", direction)
         assert ceiling == pytest.approx(BYTES_PER_S, rel=0.03), direction
-    assert value_of(record, "native_io_bytes") == pytest.approx(BYTES_PER_S / IOPS, rel=0.06)
+    assert value_of(record, "native_io_bytes") == pytest.approx(
+        BYTES_PER_S / IOPS, rel=0.06
+    )
 
 
 def latency_follows_depth_and_size(record: Record) -> None:
@@ -75,8 +81,13 @@ def output_is_kept_and_the_report_made(results: Path, record: Record) -> None:
     raw = next((results / "runs").iterdir()) / "raw" / "fio"
     cells = disk_matrix.planned(record.workload.options)
     for cell in cells:
-        options = json.loads((raw / f"{cell.name}.json").read_text())["jobs"][0]["job options"]
-        assert (int(options["bs"]), int(options["iodepth"])) == (cell.block_bytes, cell.depth)
+        options = json.loads((raw / f"{cell.name}.json").read_text())["jobs"][0][
+            "job options"
+        ]
+        assert (int(options["bs"]), int(options["iodepth"])) == (
+            cell.block_bytes,
+            cell.depth,
+        )
         assert options["rw"].startswith("rand") == (cell.pattern == "random")
     assert (raw / "commands.txt").read_text().count("depth.fio") == len(cells)
     report = (results / "report.md").read_text()

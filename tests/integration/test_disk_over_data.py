@@ -94,7 +94,9 @@ def test_no_read_waits_for_the_hosts_disk(below: Path, world: World) -> None:
 def _lacks_more_than(most_bytes: int, file: Path) -> bool:
     """Whether more of it is not in the host's memory."""
     asked = ["fincore", "--bytes", "--noheadings", "--output", "RES", str(file)]
-    there = int(subprocess.run(asked, capture_output=True, text=True, check=True).stdout)
+    there = int(
+        subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    )
     return BYTES - there > most_bytes
 
 
@@ -141,9 +143,13 @@ def test_writers_of_one_page_do_not_undo_each_other(below: Path, world: World) -
         assert device.read(0, BYTES) == model
 
 
-def test_scattered_writes_leave_a_file_of_few_extents(below: Path, world: World) -> None:
+def test_scattered_writes_leave_a_file_of_few_extents(
+    below: Path, world: World
+) -> None:
     """It is removed after each run, and some hosts discard what is removed extent by extent."""
-    pages = random.Random(3).sample(range(0, BYTES // PAGE, 2), 2000)  # no two are neighbours
+    pages = random.Random(3).sample(
+        range(0, BYTES // PAGE, 2), 2000
+    )  # no two are neighbours
     with served_over(below, world) as device:
         for page in pages:
             device.write(page * PAGE, bytes([page % 251]) * PAGE)

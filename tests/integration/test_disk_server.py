@@ -31,7 +31,9 @@ def test_a_device_that_a_killed_disk_left_is_detached_by_the_next(world: World) 
         with (place / "disk.img").open("wb") as image:
             image.truncate(2**20)
         argv = ["losetup", "--find", "--show", str(place / "disk.img")]
-        left = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.strip()
+        left = subprocess.run(
+            argv, capture_output=True, text=True, check=True
+        ).stdout.strip()
         backing = Path("/sys/block") / Path(left).name / "loop/backing_file"
         assert backing.exists()
         with device(SMALL, world) as volume:
@@ -40,7 +42,9 @@ def test_a_device_that_a_killed_disk_left_is_detached_by_the_next(world: World) 
         shutil.rmtree(place)
 
 
-def test_what_the_host_cannot_store_is_refused_and_counted(world: World, tmp_path: Path) -> None:
+def test_what_the_host_cannot_store_is_refused_and_counted(
+    world: World, tmp_path: Path
+) -> None:
     """The image is larger than the file system that holds it."""
     small = mount_points.made(tmp_path / "small.img", "ext4", 256 * 2**20)
     with (
@@ -57,11 +61,25 @@ def test_what_the_host_cannot_store_is_refused_and_counted(world: World, tmp_pat
 
 
 SYNCING = (
-    *("fio", "--name=sync", "--directory=/tier", "--size=16m", "--ioengine=psync", "--bs=8k"),
+    *(
+        "fio",
+        "--name=sync",
+        "--directory=/tier",
+        "--size=16m",
+        "--ioengine=psync",
+        "--bs=8k",
+    ),
     *("--rw=randwrite", "--fdatasync=1", "--numjobs=4", "--time_based", "--runtime=5"),
 )
 LARGE = (
-    *("fio", "--name=large", "--directory=/tier", "--size=64m", "--ioengine=psync", "--bs=1m"),
+    *(
+        "fio",
+        "--name=large",
+        "--directory=/tier",
+        "--size=64m",
+        "--ioengine=psync",
+        "--bs=1m",
+    ),
     *("--rw=write", "--direct=1", "--time_based", "--runtime=3"),
 )
 
@@ -101,10 +119,14 @@ ONE_AT_A_TIME = (
 
 
 @measured
-def test_the_overhead_in_a_window_is_between_what_kernel_and_server_saw(world: World) -> None:
+def test_the_overhead_in_a_window_is_between_what_kernel_and_server_saw(
+    world: World,
+) -> None:
     """With one request at a time nothing queues, so fio sees what the kernel sees, and on a busy
     machine also how long it waits for a CPU."""
-    tier = changed(SMALL, iops=None, bytes_per_s=None, read_latency_s=5e-4, write_latency_s=5e-4)
+    tier = changed(
+        SMALL, iops=None, bytes_per_s=None, read_latency_s=5e-4, write_latency_s=5e-4
+    )
     with device(tier, world) as volume, fio_jobs.fio_on(volume, world) as fio:
         assert fio.container.exec(FILLING, timeout_s=60).exit_code == 0
         before = host_load.read(volume, world)
@@ -122,7 +144,13 @@ def test_the_overhead_in_a_window_is_between_what_kernel_and_server_saw(world: W
 def test_the_disks_container_has_no_right_that_it_does_not_need(world: World) -> None:
     with device(SMALL, world) as volume:
         assert volume.server is not None and volume.server.container
-        argv = ["docker", "inspect", "-f", "{{json .HostConfig}}", volume.server.container]
+        argv = [
+            "docker",
+            "inspect",
+            "-f",
+            "{{json .HostConfig}}",
+            volume.server.container,
+        ]
         said = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
         given = json.loads(said)
         queue = Path("/sys/block") / Path(volume.device).name / "queue"

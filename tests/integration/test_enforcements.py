@@ -22,7 +22,9 @@ from tests.integration.conftest import HERE, measured, tierbench
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
-PROFILE = "question: does it hold?\ntitle: {title}\ntier: {tier}\ncluster: azure-d8s-v5\n"
+PROFILE = (
+    "question: does it hold?\ntitle: {title}\ntier: {tier}\ncluster: azure-d8s-v5\n"
+)
 CAP_IOPS = 1_000
 
 
@@ -43,7 +45,9 @@ def run_on(
 
 
 def figure(verdict: Verdict, metric: str) -> float:
-    (cell,) = [one for one in verdict.cells if (one.metric, one.scope) == (metric, "all")]
+    (cell,) = [
+        one for one in verdict.cells if (one.metric, one.scope) == (metric, "all")
+    ]
     return cell.mean
 
 
@@ -90,9 +94,14 @@ def test_runs_on_a_real_disk_start_from_one_loaded_snapshot(
         for record in records:
             facts = record.facts["tier"]
             (disk,) = facts["disks"].values()
-            assert disk["file_system"] == kind and str(disk["device"]).startswith("loop")
+            assert disk["file_system"] == kind and str(disk["device"]).startswith(
+                "loop"
+            )
             restored = facts["restored"]
-            assert restored["way"] == way and restored["caches_dropped"] == "of the machine"
+            assert (
+                restored["way"] == way
+                and restored["caches_dropped"] == "of the machine"
+            )
         assert figure(verdict, "disk_iops") > 0
         (snapshot,) = (place / snapshots.FOLDER).glob("*/node-1")
         changed_s = max(file.lstat().st_ctime for file in snapshot.rglob("*"))
@@ -106,5 +115,7 @@ def test_runs_on_a_real_disk_start_from_one_loaded_snapshot(
         assert second["written_bytes"] < first["written_bytes"] / 2
         folders = [node_places.FOLDER, snapshots.FOLDER]
         removed = removal.forget((), world)
-        assert {Path(one.place).relative_to(place).parts[0] for one in removed} == set(folders)
+        assert {Path(one.place).relative_to(place).parts[0] for one in removed} == set(
+            folders
+        )
         assert {child.name for child in place.iterdir()} == before

@@ -35,14 +35,22 @@ from tests.documented import documented_commands
 from tests.fakes import FakePlatform, fake_world
 from tests.integration import servers
 from tests.integration.conftest import Program, tierbench
-from tests.integration.existing_profile import SHORT, STOCK, YUGABYTEDB, arguments, profile
+from tests.integration.existing_profile import (
+    SHORT,
+    STOCK,
+    YUGABYTEDB,
+    arguments,
+    profile,
+)
 from tests.integration.servers import Server
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
 # Of the documented profile, what the stand-in's nodes have not: certificates, and node_exporter.
 NOT_HERE = ("tls_root:", "node_exporters:")
-SESSIONS = "FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE datname = 'tierbench'"
+SESSIONS = (
+    "FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE datname = 'tierbench'"
+)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +82,9 @@ def watched(server: Server) -> Iterator[set[tuple[object, ...]]]:
         thread.join()
 
 
-def test_a_postgresql_of_others_to_its_report(postgresql: Server, tmp_path: Path) -> None:
+def test_a_postgresql_of_others_to_its_report(
+    postgresql: Server, tmp_path: Path
+) -> None:
     before = postgresql.databases()
     with watched(postgresql) as sessions:
         campaign_to_its_report(postgresql, tmp_path)
@@ -86,7 +96,13 @@ def test_a_postgresql_of_others_to_its_report(postgresql: Server, tmp_path: Path
 
 def campaign_to_its_report(postgresql: Server, tmp_path: Path) -> None:
     code, text = tierbench(
-        *["compare", "--profiles", str(profile(postgresql, tmp_path)), "--repeats", "1"],
+        *[
+            "compare",
+            "--profiles",
+            str(profile(postgresql, tmp_path)),
+            "--repeats",
+            "1",
+        ],
         *["--workloads", f"{STOCK} tpcc", "--scale", "smoke", "--set", "warehouses=1"],
         *["--accept-inconclusive", "--results", str(tmp_path / "results")],
         PG_PASSWORD=postgresql.password,
@@ -101,8 +117,12 @@ def campaign_to_its_report(postgresql: Server, tmp_path: Path) -> None:
         assert record.facts["database"]["durable"] is True
         assert record.facts["database"]["tls"] == "verify-full"
         most = record.facts["statements"]["most"]
-        assert all(of["calls"] > 0 for of in most) and any(of["wal_bytes"] for of in most)
-        assert any(of["query"].startswith("SELECT") and "$1" in of["query"] for of in most)
+        assert all(of["calls"] > 0 for of in most) and any(
+            of["wal_bytes"] for of in most
+        )
+        assert any(
+            of["query"].startswith("SELECT") and "$1" in of["query"] for of in most
+        )
     verdict = json.loads((folder / "verdict.json").read_text())
     rates = [cell for cell in verdict["cells"] if cell["metric"] == "throughput_per_s"]
     assert len({cell["workload"] for cell in rates}) == 2
@@ -122,13 +142,19 @@ def campaign_to_its_report(postgresql: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_cluster_of_the_stand_in_to_its_report(standin: Server, tmp_path: Path) -> None:
+def test_a_cluster_of_the_stand_in_to_its_report(
+    standin: Server, tmp_path: Path
+) -> None:
     text = "\n".join(
-        line for line in YUGABYTEDB.splitlines() if not line.strip().startswith(NOT_HERE)
+        line
+        for line in YUGABYTEDB.splitlines()
+        if not line.strip().startswith(NOT_HERE)
     )
     text = text.replace("    user: yugabyte", "    user: yugabyte\n    tls: off")
     # Ports may stand with the hosts, and credentials in URLs.
-    text = text.replace("    port: 5433\n", "").replace("hosts: 10.0.0.11", "hosts: 10.0.0.11:5433")
+    text = text.replace("    port: 5433\n", "").replace(
+        "hosts: 10.0.0.11", "hosts: 10.0.0.11:5433"
+    )
     text = text.replace("10.0.0.12 10.0.0.13\n", "10.0.0.12:5433 10.0.0.13:5433\n", 1)
     text = text.replace("ysql: http://", "ysql: http://watcher:pl4nted@", 1)
     for number, host in enumerate(standin.hosts, start=11):
@@ -158,14 +184,20 @@ def test_a_cluster_of_the_stand_in_to_its_report(standin: Server, tmp_path: Path
         assert data.record.outcome == "done", data.record.failure
         assert facts["stand_in"] is facts["existing"] is True
         assert (facts["flavour"], facts["replication_factor"]) == ("yugabytedb", 3)
-        assert {"wal_sync_seconds_total", "sql_statements_total"} <= set(sampled_in(data)["metric"])
+        assert {"wal_sync_seconds_total", "sql_statements_total"} <= set(
+            sampled_in(data)["metric"]
+        )
         # Every node took a share of the connections.
         rows = sampled_in(data)[sampled_in(data)["metric"] == "sql_statements_total"]
-        grown = rows.groupby("node")["value"].agg(lambda values: values.max() - values.min())
+        grown = rows.groupby("node")["value"].agg(
+            lambda values: values.max() - values.min()
+        )
         assert set(grown.index) == {"node-1", "node-2", "node-3"}
         assert (grown > 0).all(), grown
     texts = [file for file in folder.rglob("*") if file.is_file()]
-    assert "pl4nted" not in said + "".join(file.read_text(errors="replace") for file in texts)
+    assert "pl4nted" not in said + "".join(
+        file.read_text(errors="replace") for file in texts
+    )
     report = (folder / "report.md").read_text()
     assert "my-cluster: not verified" in report and "`tls: off`" in report
     assert "my-cluster: not measured; its limits are only declared" in report
@@ -197,9 +229,13 @@ def test_a_running_cluster_of_others_is_used_and_left_as_it_was(
     before = standin.databases()
     database = ExistingCluster()
     database.check(asked, world)
-    with database.running(asked, (), Network("tierbench-test-yb", ()), world) as cluster:
+    with database.running(
+        asked, (), Network("tierbench-test-yb", ()), world
+    ) as cluster:
         host = cluster.endpoints[2].host
-        with sql.session(sql.Address(host, 5433, "yugabyte", "", "tierbench")) as session:
+        with sql.session(
+            sql.Address(host, 5433, "yugabyte", "", "tierbench")
+        ) as session:
             session.rows("CREATE TABLE stock (id int PRIMARY KEY) SPLIT INTO 3 TABLETS")
         database.settle(cluster, world)
         database.begin_measuring(cluster, world)
@@ -207,10 +243,16 @@ def test_a_running_cluster_of_others_is_used_and_left_as_it_was(
         with sql.session(sql.Address(host, 5433, "yugabyte", "", "yugabyte")) as others:
             others.rows("SELECT 1")
         facts = database.facts(cluster, world).recorded()
-        sampled = {sample.metric for sample in YugabyteDBCollector().read(cluster.nodes, 100.0)}
+        sampled = {
+            sample.metric for sample in YugabyteDBCollector().read(cluster.nodes, 100.0)
+        }
     assert facts["stand_in"] is facts["existing"] is True
     assert (facts["version"], facts["replication_factor"]) == ("2.18.1.0-b84", 3)
-    assert {"wal_bytes_total", "sql_statements_total", "master_wal_bytes_total"} <= sampled
+    assert {
+        "wal_bytes_total",
+        "sql_statements_total",
+        "master_wal_bytes_total",
+    } <= sampled
     hits = facts["since_reset"]["block_cache_hits"]
     assert 0 < facts["since_reset"]["others_block_cache_hits"] < hits
     assert standin.databases() == before
@@ -221,7 +263,9 @@ def test_data_are_loaded_once_where_the_owner_keeps_them(
 ) -> None:
     """Two runs: one load, kept and brought back by PostgreSQL's own programs in its container."""
     found = ["docker", "ps", "-q", "--filter", f"publish={postgresql.port}"]
-    server = subprocess.run(found, capture_output=True, text=True, check=True).stdout.strip()
+    server = subprocess.run(
+        found, capture_output=True, text=True, check=True
+    ).stdout.strip()
     inside = f"docker exec -i -e PGUSER -e PGPASSWORD -e PGDATABASE {server}"
     kept = f'"{tmp_path}/$TIERBENCH_SNAPSHOT"'
     text = f"""maintenance_database: postgres
@@ -239,7 +283,9 @@ def test_data_are_loaded_once_where_the_owner_keeps_them(
     assert [record.outcome for record in records] == ["done"] * 2
     assert all(record.facts["database"]["restore_took_s"] > 0 for record in records)
     assert said.count("kept for later runs") == 1, said
-    sizes = {record.facts["database_before"]["data_bytes"] // 2**20 for record in records}
+    sizes = {
+        record.facts["database_before"]["data_bytes"] // 2**20 for record in records
+    }
     assert len(sizes) == 1 and postgresql.databases() == before
 
 
@@ -252,9 +298,13 @@ def test_load_ends_with_its_program_and_its_database_can_be_cleaned_away(
     cache = {"TIERBENCH_CACHE": str(tmp_path / "cache"), "TIERBENCH_LEASE_S": "3"}
     file = profile(postgresql, tmp_path)
     before = postgresql.databases()
-    program = Program.start(*arguments(file, tmp_path), PG_PASSWORD=postgresql.password, **cache)
+    program = Program.start(
+        *arguments(file, tmp_path), PG_PASSWORD=postgresql.password, **cache
+    )
     await_true(
-        lambda: postgresql.ask(f"SELECT 1 {SESSIONS} AND application_name LIKE 'tierbench%'")
+        lambda: postgresql.ask(
+            f"SELECT 1 {SESSIONS} AND application_name LIKE 'tierbench%'"
+        )
     )
     await_true(lambda: running_clients() == 1)
     program.process.kill()
@@ -265,7 +315,10 @@ def test_load_ends_with_its_program_and_its_database_can_be_cleaned_away(
     assert code == 0 and f"port={postgresql.port} user={postgresql.user}" in text, text
     assert "DROP DATABASE" in text and postgresql.password not in text
     code, text = tierbench("clean", "--yes", PG_PASSWORD=postgresql.password, **cache)
-    assert code == 0 and f"database tierbench at localhost:{postgresql.port}, of campaign" in text
+    assert (
+        code == 0
+        and f"database tierbench at localhost:{postgresql.port}, of campaign" in text
+    )
     assert postgresql.databases() == before
 
 
@@ -279,20 +332,28 @@ def test_two_testers_on_one_cluster_are_refused_but_a_dead_one_is_not_in_the_way
     ((first,), _) = project_files.read(ROOT, [str(file)], [], "smoke")
     own = {"user": "guest", "database": "theirs"}
     second = replace(first.cluster, existing={**first.cluster.existing, **own})
-    there, elsewhere = (replace(world, cache=tmp_path / name) for name in ("first", "second"))
+    there, elsewhere = (
+        replace(world, cache=tmp_path / name) for name in ("first", "second")
+    )
     elsewhere = replace(elsewhere, platform=fake_world().platform)  # another campaign
     both = ExistingCluster()
     postgresql.ask(f"CREATE ROLE guest LOGIN CREATEDB PASSWORD '{postgresql.password}'")
     try:
         with both.reserved(first.cluster, there):
             with (
-                pytest.raises(UnavailableError, match="is measuring the cluster at localhost"),
+                pytest.raises(
+                    UnavailableError, match="is measuring the cluster at localhost"
+                ),
                 both.reserved(second, elsewhere),
             ):
                 pass
-            postgresql.ask("UPDATE lease SET beat = beat - interval '3 min'", "tierbench_campaign")
+            postgresql.ask(
+                "UPDATE lease SET beat = beat - interval '3 min'", "tierbench_campaign"
+            )
             with both.reserved(second, elsewhere):
-                code, said = tierbench(*arguments(file, tmp_path), PG_PASSWORD=postgresql.password)
+                code, said = tierbench(
+                    *arguments(file, tmp_path), PG_PASSWORD=postgresql.password
+                )
                 assert code == 69 and "campaign c1 on" in said, said
         assert postgresql.databases() == before
     finally:
@@ -335,7 +396,15 @@ def test_of_two_testers_who_come_at_the_same_moment_one_is_let_in(
 
 
 def running_clients() -> int:
-    command = ["docker", "ps", "-q", "--filter", "label=tierbench", "--filter", "name=client"]
+    command = [
+        "docker",
+        "ps",
+        "-q",
+        "--filter",
+        "label=tierbench",
+        "--filter",
+        "name=client",
+    ]
     return len(subprocess.run(command, capture_output=True, check=True).stdout.split())
 
 

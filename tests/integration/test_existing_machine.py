@@ -89,10 +89,16 @@ def test_the_load_of_its_disk_is_in_the_report(
     assert node.sources["disk-device"] == disk_of(folder / "data")
     verdict = json.loads((results / "verdict.json").read_text())
     means = {cell["metric"]: cell["mean"] for cell in verdict["cells"]}
-    assert means["disk_iops"] > 0 and means["disk_bytes_per_s"] > 0 and means["cpu_pct"] > 0
+    assert (
+        means["disk_iops"] > 0
+        and means["disk_bytes_per_s"] > 0
+        and means["cpu_pct"] > 0
+    )
     facts = run.record.facts["database"]
     assert facts["settings"]["track_io_timing"] == "on" and "pooler" not in facts
-    assert facts["since_reset"]["wal_bytes"] > 0 and facts["since_reset"]["wal_syncs"] > 0
+    assert (
+        facts["since_reset"]["wal_bytes"] > 0 and facts["since_reset"]["wal_syncs"] > 0
+    )
     assert facts["cache_bytes"] == node.memory_bytes
     kinds = {doubt["kind"] for doubt in verdict["doubts"]}
     assert {"data fits in the cache", "few checkpoints"} <= kinds
@@ -106,7 +112,13 @@ def test_its_disk_is_observed_with_the_same_profile_and_nothing_but_read(
     log = folder / "postgres.log"
     before = len(log.read_text())
     code, said = tierbench(
-        *["observe", "--profile", str(profile(tmp_path, port, exporter)), "--last", "5s"],
+        *[
+            "observe",
+            "--profile",
+            str(profile(tmp_path, port, exporter)),
+            "--last",
+            "5s",
+        ],
         *["--vm", "azure/Standard_D8s_v5", "--results", str(tmp_path / "results")],
     )
     assert code == 0, said
@@ -114,7 +126,9 @@ def test_its_disk_is_observed_with_the_same_profile_and_nothing_but_read(
     (read,) = json.loads((results / "observed.json").read_text())["read"]
     assert read["device"] == disk_of(folder / "data")
     assert read["node"] == exporter.removeprefix("http://")
-    statements = re.findall(r"(?:statement|execute [^:]*): +(\w+)", log.read_text()[before:])
+    statements = re.findall(
+        r"(?:statement|execute [^:]*): +(\w+)", log.read_text()[before:]
+    )
     assert statements and set(statements) == {"SELECT"}
 
 
@@ -130,7 +144,9 @@ def test_a_pgbouncer_in_front_is_refused_with_what_to_do_or_noticed(
             world = replace(fake_world(), progress=progress, cache=tmp_path / "cache")
             if settings:
                 ExistingCluster().check(declared.cluster, world)
-                assert any("a connection pooler answers" in text for text in progress.said)
+                assert any(
+                    "a connection pooler answers" in text for text in progress.said
+                )
             else:
                 with pytest.raises(UnavailableError) as raised:
                     ExistingCluster().check(declared.cluster, world)

@@ -31,9 +31,13 @@ CANCEL = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE '
 
 
 @pytest.fixture
-def asked(postgresql: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClusterSpec:
+def asked(
+    postgresql: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> ClusterSpec:
     monkeypatch.setenv("PG_PASSWORD", postgresql.password)
-    ((own,), _) = project_files.read(ROOT, [str(profile(postgresql, tmp_path))], [], "smoke")
+    ((own,), _) = project_files.read(
+        ROOT, [str(profile(postgresql, tmp_path))], [], "smoke"
+    )
     return own.cluster
 
 

@@ -40,7 +40,10 @@ def test_a_load_generator_does_not_trust_another_authority(
         trusted = replace(at, host=host, tls=Tls("verify-full", str(root)))
         cluster = Cluster("postgresql", "17", (), (trusted,), HOST_NETWORK)
         with Sysbench().client(HOST_NETWORK, world, cluster.tls) as client:
-            for generator, load in ((Sysbench(), "insert"), (SysbenchStock(), "oltp_insert")):
+            for generator, load in (
+                (Sysbench(), "insert"),
+                (SysbenchStock(), "oltp_insert"),
+            ):
                 (_, (workload,)) = project_files.read(ROOT, [], [load], "smoke")
                 with pytest.raises(LoadError, match=said):
                     generator.load(workload, cluster, client, world)
@@ -114,7 +117,9 @@ def test_a_user_who_may_not_make_a_database_is_told_so(
 ) -> None:
     postgresql.ask("CREATE ROLE guest LOGIN PASSWORD 'guest'")
     try:
-        file = profile(postgresql, tmp_path, (f"user: {postgresql.user}", "user: guest"))
+        file = profile(
+            postgresql, tmp_path, (f"user: {postgresql.user}", "user: guest")
+        )
         code, text = told(*arguments(file, tmp_path), PG_PASSWORD="guest")
         assert code == 64, text
         assert "guest may not create a database" in text

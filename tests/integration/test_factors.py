@@ -30,7 +30,13 @@ def test_the_growth_horizon_lies_where_data_leave_the_cache(tmp_path: Path) -> N
     (factor,) = judge(store.load(tmp_path / "latest")).varied
     horizon = {line.partition(" ")[0]: line for line in factor.horizons}["premium"]
     assert horizon.startswith("premium is enough up to 80MB of data ("), text
-    assert "at 400MB of data it is not" in horizon and "reads leave the cache" in horizon, horizon
+    assert (
+        "at 400MB of data it is not" in horizon and "reads leave the cache" in horizon
+    ), horizon
     premium = next(tier for tier in factor.tiers if tier.tier == "premium")
-    rates = {step.contender: step for step in premium.steps if step.metric == "throughput_per_s"}
+    rates = {
+        step.contender: step
+        for step in premium.steps
+        if step.metric == "throughput_per_s"
+    }
     assert rates["point-select-at-400MB-of-data"].verdict == "worse", text

@@ -48,7 +48,9 @@ def running(world: World) -> Iterator[Cluster]:
 
 
 def figures(campaign: Results) -> dict[str, dict[str, float]]:
-    assert [run.record.outcome for run in campaign.runs] == ["done"] * len(campaign.runs)
+    assert [run.record.outcome for run in campaign.runs] == ["done"] * len(
+        campaign.runs
+    )
     return {
         run.record.run.workload: {
             **{m.metric: m.value for m in run.record.measurements},
@@ -74,7 +76,9 @@ def test_the_documented_command_to_a_report_whose_bytes_are_those_of_all_copies(
     (own,) = figures(campaign).values()
     assert own["written_of_copies_pct"] == pytest.approx(100, abs=1)
     assert own["node_payload_bytes_per_s"] > 1e6
-    assert not [doubt for doubt in kinds.find(campaign) if doubt.kind == "copies differ"]
+    assert not [
+        doubt for doubt in kinds.find(campaign) if doubt.kind == "copies differ"
+    ]
     (run,) = campaign.runs
     assert [n.role for n in run.record.nodes].count("coordinator") == 1
     report = (tmp_path / "latest" / "report.md").read_text()
@@ -85,7 +89,15 @@ def test_the_documented_command_to_a_report_whose_bytes_are_those_of_all_copies(
 @measured
 def test_rows_are_sorted_and_scanned_cold(tmp_path: Path) -> None:
     code, text = tierbench(
-        *["compare", "--profiles", "ultra", "--workloads", "hdfs-sort hdfs-scan", "--db", "hdfs"],
+        *[
+            "compare",
+            "--profiles",
+            "ultra",
+            "--workloads",
+            "hdfs-sort hdfs-scan",
+            "--db",
+            "hdfs",
+        ],
         *["--nodes", "3", "--scale", "smoke", "--repeats", "1"],
         *["--accept-inconclusive", "--results", str(tmp_path)],
     )
@@ -100,7 +112,9 @@ def test_rows_are_sorted_and_scanned_cold(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_files_are_written_and_read_on_nodes_and_by_a_client(world: World, tmp_path: Path) -> None:
+def test_files_are_written_and_read_on_nodes_and_by_a_client(
+    world: World, tmp_path: Path
+) -> None:
     files = {"bytes": 96_000_000, "file_size": 8_000_000}
     generator = Tera()
     with running(world) as cluster, generator.client(NETWORK, world) as client:
@@ -120,7 +134,11 @@ def test_a_data_node_that_is_killed_in_mid_write_voids_the_run(
 ) -> None:
     with running(world) as cluster:
         load = ClientLoad(
-            small("gen", bytes=1_200_000_000), cluster, Node(CLIENT, "client"), tmp_path, world
+            small("gen", bytes=1_200_000_000),
+            cluster,
+            Node(CLIENT, "client"),
+            tmp_path,
+            world,
         )
         ran = at_once.begun(lambda: Tera().run(load))
         world.clock.sleep(5.0)

@@ -33,8 +33,13 @@ from tests.integration import servers
 
 pytestmark = pytest.mark.docker
 
-COPYING = "FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'COPY%'"
-TABLES = {"tpcc": ("warehouse", "customer", "order_line"), "insert": ("sbtest1", "sbtest2")}
+COPYING = (
+    "FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'COPY%'"
+)
+TABLES = {
+    "tpcc": ("warehouse", "customer", "order_line"),
+    "insert": ("sbtest1", "sbtest2"),
+}
 SMALLEST = {"tpcc": {"warehouses": 1}, "insert": {"tables": 1, "table_size": 1000}}
 PARAMETERS = {"tpcc": {"warehouses": 2}, "insert": {"tables": 2, "table_size": 600_000}}
 
@@ -65,7 +70,9 @@ def disturbed(endpoint: Endpoint, statement: str) -> Iterator[None]:
         thread.join()
 
 
-@pytest.mark.parametrize("name", [pytest.param("insert", marks=pytest.mark.slow), "tpcc"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("insert", marks=pytest.mark.slow), "tpcc"]
+)
 def test_lost_connections_leave_the_same_rows(
     name: str, engine: DockerPlatform, world: World
 ) -> None:
@@ -78,20 +85,26 @@ def test_lost_connections_leave_the_same_rows(
         for database in ("calm", "disturbed"):
             server.ask(f"CREATE DATABASE {database}")
             host, port = server.hosts[0], server.port
-            at = Endpoint(host, port, port, server.user, server.password, database, host)
+            at = Endpoint(
+                host, port, port, server.user, server.password, database, host
+            )
             cluster = Cluster("postgresql", "17", (), (at,), HOST_NETWORK)
             ending = f"SELECT pg_terminate_backend(pid) {COPYING}"
             with disturbed(at, ending if database == "disturbed" else "SELECT 1"):
                 generator.load(workload, cluster, client, world)
             rows += [
-                server.ask(f"SELECT count(*), sum(hashtext(t::text)) FROM {table} t", database)
+                server.ask(
+                    f"SELECT count(*), sum(hashtext(t::text)) FROM {table} t", database
+                )
                 for table in TABLES[name]
             ]
     middle = len(rows) // 2
     assert rows[:middle] == rows[middle:]
 
 
-@pytest.mark.parametrize("name", [pytest.param("insert", marks=pytest.mark.slow), "tpcc"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("insert", marks=pytest.mark.slow), "tpcc"]
+)
 def test_an_index_that_is_left_invalid_is_named(
     name: str, engine: DockerPlatform, world: World
 ) -> None:
@@ -102,7 +115,9 @@ def test_an_index_that_is_left_invalid_is_named(
         generator.client(HOST_NETWORK, world) as client,
     ):
         host, port = server.hosts[0], server.port
-        at = Endpoint(host, port, port, server.user, server.password, server.database, host)
+        at = Endpoint(
+            host, port, port, server.user, server.password, server.database, host
+        )
         cluster = Cluster("postgresql", "17", (), (at,), HOST_NETWORK)
         server.ask("CREATE TABLE twice AS SELECT 1 AS a FROM generate_series(1, 2)")
         with pytest.raises(psycopg.errors.UniqueViolation):
@@ -119,12 +134,16 @@ class Disturbed(Sysbench):
 
     complete: list[int] = field(default_factory=list)
 
-    def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
+    def load(
+        self, workload: Workload, cluster: Cluster, client: Node, world: World
+    ) -> None:
         complete = "(SELECT count(*) FROM tpcc_loaded WHERE complete)"
         cancel = f"SELECT pg_cancel_backend(pid) {COPYING} AND {complete} >= 2"
         if self.complete:
             with sql.session(sql.local(cluster.endpoints[0])) as session:
-                self.complete.append(int(session.rows(f"SELECT {complete} AS n")[0]["n"]))
+                self.complete.append(
+                    int(session.rows(f"SELECT {complete} AS n")[0]["n"])
+                )
             cancel = "SELECT 1"
         else:
             self.complete.append(0)
@@ -135,15 +154,22 @@ class Disturbed(Sysbench):
 @pytest.mark.slow
 def test_a_failed_load_goes_on_from_its_own_disks(world: World, tmp_path: Path) -> None:
     (profile,), _ = project_files.read(ROOT, ["premium"], ["tpcc"], "smoke")
-    cluster = replace(profile.cluster, database="postgresql", nodes=1, replication_factor=1)
+    cluster = replace(
+        profile.cluster, database="postgresql", nodes=1, replication_factor=1
+    )
     profile, generator = replace(profile, cluster=cluster), Disturbed()
     parts = Parts(
-        {"postgresql": PostgreSQL()}, {"sysbench": generator}, {"emulated": EmulatedTier()}, ()
+        {"postgresql": PostgreSQL()},
+        {"sysbench": generator},
+        {"emulated": EmulatedTier()},
+        (),
     )
     own, workload = replace(world, cache=tmp_path), workload_of("tpcc", warehouses=4)
     with pytest.raises(UnfinishedError, match="canceling statement"):
         datasets.ensure(profile, workload, 1, parts, own)
-    assert not list(tmp_path.rglob("dataset.json")) and list(tmp_path.rglob("loading.json"))
+    assert not list(tmp_path.rglob("dataset.json")) and list(
+        tmp_path.rglob("loading.json")
+    )
     snapshots = datasets.ensure(profile, workload, 1, parts, own)
     assert snapshots and snapshots[0].with_name("dataset.json").is_file()
     assert not list(tmp_path.rglob("loading.json"))

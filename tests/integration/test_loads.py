@@ -18,7 +18,11 @@ from orchestrator.model import Record
 from orchestrator.system import store
 from tests.integration.conftest import HERE, measured, tierbench
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.usefixtures("nothing_left")]
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.slow,
+    pytest.mark.usefixtures("nothing_left"),
+]
 
 SHORT = str(HERE / "workloads" / "short.yaml")
 UNLIMITED = str(HERE / "profiles" / "unlimited.yaml")
@@ -34,7 +38,9 @@ def run(folder: Path, *options: str) -> Results:
 
 
 def flow(record: Record) -> tuple[float, float]:
-    values = [results.value_of(record, name) for name in ("offered_per_s", "served_per_s")]
+    values = [
+        results.value_of(record, name) for name in ("offered_per_s", "served_per_s")
+    ]
     offered, served = (value for value in values if value is not None)
     return offered, served
 
@@ -45,7 +51,9 @@ def by_chance(rate_per_s: float, record: Record) -> float:
 
 
 @measured
-def test_a_rate_found_by_capacity_is_served_and_one_far_beyond_is_not(tmp_path: Path) -> None:
+def test_a_rate_found_by_capacity_is_served_and_one_far_beyond_is_not(
+    tmp_path: Path,
+) -> None:
     campaign = run(tmp_path / "first", "--latency-at", "33%")
     closed, at_rate = (data.record for data in campaign.runs)
     capacity = results.value_of(closed, "throughput_per_s") or 0.0
@@ -54,15 +62,21 @@ def test_a_rate_found_by_capacity_is_served_and_one_far_beyond_is_not(tmp_path: 
     assert at_rate.run.workload == f"short-at-{rate:.12g}-per-s"
     offered, served = flow(at_rate)
     assert abs(offered - rate) < by_chance(rate, at_rate)
-    assert served == pytest.approx(offered, rel=0.02) and not overload.overloaded(at_rate)
+    assert served == pytest.approx(offered, rel=0.02) and not overload.overloaded(
+        at_rate
+    )
 
     swept = run(tmp_path / "second", "--sweep", f"rate={rate:.12g},{3 * capacity:.0f}")
     records = {data.record.run.workload: data.record for data in swept.runs}
-    low, high = (records[load.name] for load in swept.plan.workloads)  # runs are balanced
+    low, high = (
+        records[load.name] for load in swept.plan.workloads
+    )  # runs are balanced
     assert not overload.overloaded(low)
     offered, served = flow(high)
     assert abs(offered - 3 * capacity) < by_chance(3 * capacity, high)
     assert overload.overloaded(high) and served < offered / 2
     (sweep,) = judge(swept).sweeps
     assert sweep.numbers == (rate, float(f"{3 * capacity:.0f}"))
-    assert (tmp_path / "second" / "latest" / "charts" / "short-load-throughput.svg").is_file()
+    assert (
+        tmp_path / "second" / "latest" / "charts" / "short-load-throughput.svg"
+    ).is_file()

@@ -31,7 +31,13 @@ def two_ends(world: World) -> Iterator[tuple[list[str], str]]:
         names = [f"{NETWORK}-{number}" for number in (1, 2)]
         for name, own in zip(names, (address, None), strict=True):
             idle = own_images.container(
-                "disk", name, ("sleep", "infinity"), world, network=NETWORK, address=own, init=True
+                "disk",
+                name,
+                ("sleep", "infinity"),
+                world,
+                network=NETWORK,
+                address=own,
+                init=True,
             )
             up.enter_context(world.platform.running(idle))
         yield names, address
@@ -64,11 +70,15 @@ def test_a_link_whose_limit_was_taken_away_is_refused_by_the_kernel_and_by_a_tra
     with two_ends(world) as (ends, address):
         shaped(ends, rate, world)
         links.asked(ends[:1], ("free",), world)
-        with pytest.raises(GateError, match="is not within 2 % of the declared 50 Mbit/s"):
+        with pytest.raises(
+            GateError, match="is not within 2 % of the declared 50 Mbit/s"
+        ):
             links.proven(rate, ends[0], ends[1], address, world)
         with pytest.raises(GateError, match=r"is not limited to 50 Mbit/s: .*no limit"):
             links.require(rate, links.asked(ends, ("show",), world))
-        with pytest.raises(GateError, match=r"is not limited to 100 Mbit/s: .*50 Mbit/s"):
+        with pytest.raises(
+            GateError, match=r"is not limited to 100 Mbit/s: .*50 Mbit/s"
+        ):
             links.require(2 * rate, links.asked(ends[1:], ("show",), world))
 
 

@@ -26,7 +26,12 @@ from orchestrator.system.clock import SystemClock, wait_until
 from tests import ROOT
 from tests.documented import examples
 from tests.integration.conftest import Program, tierbench
-from tests.integration.engines import NEEDS_ENGINES, RemoteEngine, left_on, remote_engines
+from tests.integration.engines import (
+    NEEDS_ENGINES,
+    RemoteEngine,
+    left_on,
+    remote_engines,
+)
 from tests.integration.ssh_server import SshServer, ssh_server
 from tests.observed_writes import Writes, writing
 
@@ -73,11 +78,19 @@ class Line:
 
     @classmethod
     def of(cls, machines: Machines, device: str, folder: Path, last: str) -> Line:
-        profile = yaml.safe_load(examples("OBSERVE.md", "Machines without node_exporter")[0])
+        profile = yaml.safe_load(
+            examples("OBSERVE.md", "Machines without node_exporter")[0]
+        )
         profile["machines"] = [machines.ssh.address, "vm2"]
         (folder / "machines.yaml").write_text(yaml.safe_dump(profile))
         environment = {**machines.environment, "TIERBENCH_CACHE": str(folder / "cache")}
-        words = ("observe", "--profile", str(folder / "machines.yaml"), "--device", device)
+        words = (
+            "observe",
+            "--profile",
+            str(folder / "machines.yaml"),
+            "--device",
+            device,
+        )
         more = ("--last", last, "--results", str(folder / "results"))
         return cls((*words, *more), folder / "results", environment)
 
@@ -106,11 +119,15 @@ def test_disks_of_machines_are_read_to_a_report_and_nothing_stays(
     line = Line.of(machines, writes.device, tmp_path, "15s")
     program = line.begun()
     for one in machines.engines:
-        (agent,) = json.loads(one.docker("inspect", *one.docker("ps", "--quiet").split()))
+        (agent,) = json.loads(
+            one.docker("inspect", *one.docker("ps", "--quiet").split())
+        )
         assert [(m["Source"], m["RW"]) for m in agent["Mounts"]] == [("/", False)]
         assert agent["Config"]["Labels"]["tierbench.role"] == "agent"
         tags = one.docker("images", "--format", "{{.Repository}}:{{.Tag}}").split()
-        assert tags == [own_images.tag(ROOT, "disk")], "and nothing else is brought there"
+        assert tags == [own_images.tag(ROOT, "disk")], (
+            "and nothing else is brought there"
+        )
     code, text = tierbench(*line.words, **line.environment)
     assert code == EXIT_UNAVAILABLE and "vm1: another campaign is running" in text, text
     assert program.end() == 0, program.text
@@ -122,7 +139,9 @@ def test_disks_of_machines_are_read_to_a_report_and_nothing_stays(
     assert machines.left() == ""
 
 
-def test_it_goes_on_after_ctrl_c(machines: Machines, writes: Writes, tmp_path: Path) -> None:
+def test_it_goes_on_after_ctrl_c(
+    machines: Machines, writes: Writes, tmp_path: Path
+) -> None:
     line = Line.of(machines, writes.device, tmp_path, "30s")
     program = line.begun()
     time.sleep(6)
@@ -155,7 +174,10 @@ def test_a_machine_that_is_cut_off_is_a_gap_and_the_others_are_read_on(
     assert program.end() == 0, program.text
     of_first, of_second = (line.read()[name] for name in ("vm1", "vm2"))
     (gap,) = of_first.starts[1:]
-    assert of_first.end_s[gap - 1] < cut_s + 2 and back_s < of_first.begin_s[gap] < back_s + 15
+    assert (
+        of_first.end_s[gap - 1] < cut_s + 2
+        and back_s < of_first.begin_s[gap] < back_s + 15
+    )
     assert of_second.is_fine and of_second.coverage > 0.9 > of_first.coverage
     for demand in (of_first, of_second):
         writes.hold(demand)

@@ -19,14 +19,24 @@ from orchestrator.platforms.own_images import BASE
 from tests.faults.planted import planted
 from tests.integration.conftest import HERE, Program, tierbench
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.usefixtures("nothing_left")]
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.slow,
+    pytest.mark.usefixtures("nothing_left"),
+]
 
 # What others do to it meanwhile, if they do; a network's time is that of its last change.
-TELLING = {"container": "{{json .State.StartedAt}}", "volume": "{{json .}}", "network": "{{.Id}}"}
+TELLING = {
+    "container": "{{json .State.StartedAt}}",
+    "volume": "{{json .}}",
+    "network": "{{.Id}}",
+}
 
 
 def docker(*words: str) -> str:
-    done = subprocess.run(["docker", *words], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["docker", *words], capture_output=True, text=True, check=True
+    )
     return done.stdout.strip()
 
 
@@ -37,7 +47,9 @@ def others() -> Iterator[dict[str, list[str]]]:
     try:
         for name, labels in planted():
             words = [
-                word for key, value in labels.items() for word in ("--label", f"{key}={value}")
+                word
+                for key, value in labels.items()
+                for word in ("--label", f"{key}={value}")
             ]
             docker("run", "--detach", "--name", name, *words, BASE, "sleep", "infinity")
             made["container"].append(name)

@@ -35,11 +35,15 @@ def log(cluster: Cluster, number: int, world: World) -> str:
 
 
 @pytest.mark.parametrize("copies", [1, 3])
-def test_data_survive_a_clean_stop_and_all_copies_are_in_sync(copies: int, world: World) -> None:
+def test_data_survive_a_clean_stop_and_all_copies_are_in_sync(
+    copies: int, world: World
+) -> None:
     with plain_volumes(copies, world) as volumes:
         with running(volumes, world) as cluster:
             with session(cluster) as connection:
-                connection.execute("CREATE TABLE t AS SELECT generate_series(1, 5000) AS id")
+                connection.execute(
+                    "CREATE TABLE t AS SELECT generate_series(1, 5000) AS id"
+                )
                 connection.execute("CREATE INDEX ON t (id)")
             assert superuser_is_kept_out(cluster)
             DATABASE.settle(cluster, world)
@@ -51,7 +55,9 @@ def test_data_survive_a_clean_stop_and_all_copies_are_in_sync(copies: int, world
             DATABASE.begin_measuring(cluster, world)
             # In sync says that commits wait for a copy, not that it has replayed all by now.
             with session(cluster) as connection:
-                connection.execute("CREATE TABLE later AS SELECT generate_series(1, 200000)")
+                connection.execute(
+                    "CREATE TABLE later AS SELECT generate_series(1, 200000)"
+                )
                 facts = DATABASE.facts(cluster, world).recorded()
             assert facts["replicas"] == facts["replicas_in_sync"] == copies - 1
             assert facts["durable"] is True
@@ -72,11 +78,15 @@ def test_data_survive_a_clean_stop_and_all_copies_are_in_sync(copies: int, world
 def superuser_is_kept_out(cluster: Cluster) -> bool:
     at = cluster.endpoints[0]
     with pytest.raises(psycopg.OperationalError) as caught:
-        psycopg.connect(f"host=127.0.0.1 port={at.local_port} user=postgres dbname=bench")
+        psycopg.connect(
+            f"host=127.0.0.1 port={at.local_port} user=postgres dbname=bench"
+        )
     return "no pg_hba.conf entry" in str(caught.value)
 
 
-def test_passwords_are_of_one_start_and_stand_in_no_command_line_or_log(world: World) -> None:
+def test_passwords_are_of_one_start_and_stand_in_no_command_line_or_log(
+    world: World,
+) -> None:
     """Also on disks that were loaded under others; and the old constants open nothing."""
     secrets: list[str] = []
     with plain_volumes(2, world) as volumes:
@@ -85,7 +95,9 @@ def test_passwords_are_of_one_start_and_stand_in_no_command_line_or_log(world: W
                 at = cluster.endpoints[0]
                 secrets.append(at.password)
                 for user in ("bench", "standby"):
-                    address = f"host=127.0.0.1 port={at.local_port} user={user} dbname=bench"
+                    address = (
+                        f"host=127.0.0.1 port={at.local_port} user={user} dbname=bench"
+                    )
                     with pytest.raises(psycopg.OperationalError):
                         psycopg.connect(f"{address} password={user}")
                 assert count(cluster, "SELECT count(*) FROM pg_stat_replication") == 1
@@ -95,7 +107,9 @@ def test_passwords_are_of_one_start_and_stand_in_no_command_line_or_log(world: W
                     done = world.platform.container(name).exec(lines, timeout_s=10)
                     said = done.out + log(cluster, number, world)
                     assert "postgres -D" in said
-                    assert not [one for one in (*secrets, "password=") if one in done.out]
+                    assert not [
+                        one for one in (*secrets, "password=") if one in done.out
+                    ]
                     assert not [one for one in secrets if one in said]
     assert len(set(secrets)) == 2
 
@@ -106,7 +120,9 @@ def commit_waits(cluster: Cluster, world: World) -> bool:
     address = f"host=127.0.0.1 port={at.local_port} user={at.user} dbname={at.database}"
     committing = psycopg.pq.PGconn.connect(f"{address} password={at.password}".encode())
     try:
-        committing.send_query(b"CREATE TABLE IF NOT EXISTS waited (); DROP TABLE waited")
+        committing.send_query(
+            b"CREATE TABLE IF NOT EXISTS waited (); DROP TABLE waited"
+        )
         world.clock.sleep(1)
         waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND pid = "
         return count(cluster, f"{waiting}{committing.backend_pid}") == 1
@@ -124,7 +140,9 @@ def test_a_commit_waits_for_a_majority_of_the_copies(world: World) -> None:
             DATABASE.settle(cluster, world)
 
 
-def test_a_killed_process_ends_its_node_which_is_named_with_its_last_words(world: World) -> None:
+def test_a_killed_process_ends_its_node_which_is_named_with_its_last_words(
+    world: World,
+) -> None:
     """The server would otherwise recover by itself, and a run would go on as if nothing were."""
     with plain_volumes(1, world) as volumes, pytest.raises(NodeError) as caught:  # noqa: SIM117
         with running(volumes, world) as cluster, session(cluster) as victim:
@@ -141,7 +159,10 @@ def test_a_killed_process_ends_its_node_which_is_named_with_its_last_words(world
 def test_the_page_cache_counts_against_the_memory_of_a_node(world: World) -> None:
     """Or data "four times the memory" would be read from the memory of the whole machine."""
     hasty = {"fsync": "off", "accept_data_loss": "fsync"}
-    with plain_volumes(1, world) as volumes, running(volumes, world, **hasty) as cluster:
+    with (
+        plain_volumes(1, world) as volumes,
+        running(volumes, world, **hasty) as cluster,
+    ):
         with session(cluster) as connection:
             connection.execute(
                 "CREATE TABLE t AS SELECT i, repeat('x', 1000) FROM generate_series(1, 200000) i"
@@ -172,16 +193,23 @@ def test_settings_are_refused_by_the_server_before_it_is_started(world: World) -
     found = {one.where: one.what for one in caught.value.mistakes}
     assert set(found) == {"cluster.settings.work_mem", "cluster.settings.fooo"}
     assert "Valid units" in found["cluster.settings.work_mem"]
-    assert found["cluster.settings.fooo"] == 'unrecognized configuration parameter "fooo"'
+    assert (
+        found["cluster.settings.fooo"] == 'unrecognized configuration parameter "fooo"'
+    )
 
 
 def test_tells_what_the_load_s_sessions_wait_for(world: World) -> None:
     """One idle in its transaction, one locked out by it, one that computes; no other counts. And
     which statements they sent, where these are counted."""
     library = {"shared_preload_libraries": "pg_stat_statements"}
-    with plain_volumes(1, world) as volumes, running(volumes, world, **library) as cluster:
+    with (
+        plain_volumes(1, world) as volumes,
+        running(volumes, world, **library) as cluster,
+    ):
         at = cluster.endpoints[0]
-        address = f"host=127.0.0.1 port={at.local_port} user={at.user} dbname={at.database}"
+        address = (
+            f"host=127.0.0.1 port={at.local_port} user={at.user} dbname={at.database}"
+        )
         busy = [
             psycopg.pq.PGconn.connect(f"{address} password={at.password}".encode())
             for _ in range(2)
@@ -206,7 +234,9 @@ def test_tells_what_the_load_s_sessions_wait_for(world: World) -> None:
             for connection in busy:
                 connection.get_cancel().cancel()
                 connection.finish()
-            (table,) = (of for of in statement_counts(cluster) if "CREATE TABLE" in of["query"])
+            (table,) = (
+                of for of in statement_counts(cluster) if "CREATE TABLE" in of["query"]
+            )
             assert table["calls"] == 1 and table["wal_bytes"] > 0 < table["ms"]
             settings = DATABASE.facts(cluster, world).settings or {}
             assert settings["pg_stat_statements.track"] == "top"

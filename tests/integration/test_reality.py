@@ -53,7 +53,9 @@ def test_data_beyond_memory_feel_the_disk(tmp_path: Path) -> None:
     iops = cell(verdict, "premium", "disk_iops")
     assert iops == pytest.approx(PREMIUM_IOPS, rel=0.10), text
     (delta,) = [
-        one for one in verdict.deltas if (one.metric, one.scope) == ("throughput_per_s", "all")
+        one
+        for one in verdict.deltas
+        if (one.metric, one.scope) == ("throughput_per_s", "all")
     ]
     assert delta.verdict == "better", delta.reason
     limits = {one.profile: one.verdict for one in verdict.bottlenecks}
@@ -68,7 +70,9 @@ def test_data_in_memory_do_not(tmp_path: Path) -> None:
     workload = str(HERE / "workloads" / "in-memory.yaml")
     _, verdict, text = compare(tmp_path, workload, repeats=3)
     (delta,) = [
-        one for one in verdict.deltas if (one.metric, one.scope) == ("throughput_per_s", "all")
+        one
+        for one in verdict.deltas
+        if (one.metric, one.scope) == ("throughput_per_s", "all")
     ]
     assert delta.verdict == "same", f"{delta.reason}\n{text}"
     served = cell(verdict, "premium", "throughput_per_s")

@@ -16,7 +16,11 @@ from orchestrator.analysis.results import Results
 from orchestrator.system import store
 from tests.integration.conftest import tierbench
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.usefixtures("nothing_left")]
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.slow,
+    pytest.mark.usefixtures("nothing_left"),
+]
 
 
 def lost_node(results: Path, load: str, *sets: str) -> tuple[int, str, Results]:
@@ -24,7 +28,16 @@ def lost_node(results: Path, load: str, *sets: str) -> tuple[int, str, Results]:
     changed = ("table_size=100_000", "warmup=2s", *sets)
     code, text = tierbench(
         *["run", "--profile", "ultra", "--workload", load, "--scale", "smoke"],
-        *["--nodes", "3", "--repeats", "1", "--db", "postgresql", "--results", str(results)],
+        *[
+            "--nodes",
+            "3",
+            "--repeats",
+            "1",
+            "--db",
+            "postgresql",
+            "--results",
+            str(results),
+        ],
         *["--retry-failed", "0"],
         *(word for each in changed for word in ("--set", f"{load}.{each}")),
     )
@@ -54,7 +67,9 @@ def test_a_lost_node_of_three_to_a_report(tmp_path: Path) -> None:
     assert record.facts["database"]["replicas_in_sync"] == 2
     # The new node is sampled as the old one was, and its absence is no gap.
     seconds = run.telemetry.by_second
-    sampled = seconds[(seconds["node"] == "node-3") & (seconds["time_s"] > times["back_s"])]
+    sampled = seconds[
+        (seconds["node"] == "node-3") & (seconds["time_s"] > times["back_s"])
+    ]
     assert len(sampled["cpus"].dropna()) >= window.end_s - times["back_s"] - 4
     assert "telemetry gaps" not in {doubt.kind for doubt in kinds.find(campaign)}
     report = (tmp_path / "latest" / "report.md").read_text()
@@ -67,10 +82,14 @@ def test_a_lost_node_of_three_to_a_report(tmp_path: Path) -> None:
 def test_a_node_that_is_not_back_in_time_makes_the_run_void(tmp_path: Path) -> None:
     """Under a load that only reads: a session of the lost node that the primary still had would
     lack nothing."""
-    code, _, campaign = lost_node(tmp_path, "point-select", "measure=6s", "lost_after=5.5s")
+    code, _, campaign = lost_node(
+        tmp_path, "point-select", "measure=6s", "lost_after=5.5s"
+    )
     (run,) = campaign.runs
     assert code != 0
     assert run.record.outcome == "failed" and not run.record.measurements
-    assert "node-3 was lost and not back by the window's end" in (run.record.failure or "")
+    assert "node-3 was lost and not back by the window's end" in (
+        run.record.failure or ""
+    )
     raw = tmp_path / "latest" / "runs" / run.record.run.slug / "raw"
     assert "copying the primary" in (raw / "node-3.log").read_text()

@@ -25,10 +25,19 @@ from tests.campaign_tables import sampled_in
 from tests.contract import Containers
 from tests.fakes import fake_world
 from tests.integration.conftest import Program, tierbench
-from tests.integration.engines import NEEDS_NAME_SPACES, RemoteEngine, disks_kept, remote_engine
+from tests.integration.engines import (
+    NEEDS_NAME_SPACES,
+    RemoteEngine,
+    disks_kept,
+    remote_engine,
+)
 from tests.integration.servers import Server
 
-pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left"), NEEDS_NAME_SPACES]
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.usefixtures("nothing_left"),
+    NEEDS_NAME_SPACES,
+]
 
 PLAIN = """\
 question: does a plain volume on another machine do?
@@ -54,7 +63,9 @@ def remote(
 
 
 @pytest.fixture
-def platform(remote: RemoteEngine, monkeypatch: pytest.MonkeyPatch) -> Iterator[DockerPlatform]:
+def platform(
+    remote: RemoteEngine, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[DockerPlatform]:
     for name, value in remote.environment.items():
         monkeypatch.setenv(name, value)
     connected = DockerPlatform(SystemClock())
@@ -75,7 +86,9 @@ def idle() -> ContainerSpec:
     )
 
 
-def test_ports_are_at_the_engine(platform: DockerPlatform, remote: RemoteEngine) -> None:
+def test_ports_are_at_the_engine(
+    platform: DockerPlatform, remote: RemoteEngine
+) -> None:
     with platform.running(idle()) as container:
         assert container.host == remote.address and container.ports[80] > 0
 
@@ -104,7 +117,9 @@ def test_a_container_without_a_file_system_to_write_to_gets_its_files(
     assert (done.out, done.exit_code) == ("0 100\n", 0)
 
 
-def test_the_machine_is_read_where_it_is(platform: DockerPlatform, tmp_path: Path) -> None:
+def test_the_machine_is_read_where_it_is(
+    platform: DockerPlatform, tmp_path: Path
+) -> None:
     (machine,) = platform.machines()
     assert isinstance(machine, AgentMachine)
     assert machine.facts().memory_bytes > 0 and machine.exists("/proc/stat")
@@ -118,7 +133,9 @@ def test_a_file_is_put_into_a_client_while_a_command_runs_in_it(
 ) -> None:
     """It is there at once, and what the command has written so far is not fetched for it."""
     world = replace(fake_world(platform=platform), clock=SystemClock())
-    script = "echo row > /out/rows; echo ready; until [ -f /out/ends ]; do sleep 0.1; done"
+    script = (
+        "echo row > /out/rows; echo ready; until [ -f /out/ends ]; do sleep 0.1; done"
+    )
     fetched: list[list[str]] = []
     with platform.running(replace(idle(), folders={"/out": {}})) as container:
         client = Node("client", "client", container=container.name)
@@ -176,7 +193,9 @@ def test_a_cluster_of_others_is_measured_from_another_machine(
     code, text = run(f"localhost:{postgresql.port}")
     assert code == 64 and "is this computer, but the load client runs on" in text, text
     code, text = run(f"{postgresql.inside}:5432")
-    assert code == 64 and f"{postgresql.inside}:5432 answers here, but the load" in text, text
+    assert (
+        code == 64 and f"{postgresql.inside}:5432 answers here, but the load" in text
+    ), text
     assert postgresql.password not in text and postgresql.databases() == before
     code, text = run(f"{remote.from_there}:{postgresql.port}")
     assert code == 0, text
@@ -196,7 +215,16 @@ def test_a_load_on_another_machine_to_a_report(
     environment = {**remote.environment, "TIERBENCH_CACHE": str(tmp_path / "cache")}
     code, text = tierbench(
         *["run", "--profile", str(profile) if tier == "none" else tier],
-        *["--workload", "point-select", "--scale", "smoke", "--nodes", "1", "--db", "postgresql"],
+        *[
+            "--workload",
+            "point-select",
+            "--scale",
+            "smoke",
+            "--nodes",
+            "1",
+            "--db",
+            "postgresql",
+        ],
         *["--set", "table_size=5000", "--results", str(tmp_path / "results")],
         **environment,
     )
@@ -205,9 +233,13 @@ def test_a_load_on_another_machine_to_a_report(
     assert run.record.outcome == "done", run.record.failure
     assert (tmp_path / "results/latest/report.html").is_file()
     assert {"host", "node-1"} <= set(sampled_in(run)["node"])
-    assert not list((tmp_path / "cache").rglob("*.img")), "disks are on the other machine"
+    assert not list((tmp_path / "cache").rglob("*.img")), (
+        "disks are on the other machine"
+    )
     code, text = tierbench("clean", "--yes", **environment)
-    assert code == 0 and (tier == "none" or "/var/lib/tierbench/datasets/" in text), text
+    assert code == 0 and (tier == "none" or "/var/lib/tierbench/datasets/" in text), (
+        text
+    )
     assert disks_kept() <= before
     assert remote.docker("ps", "--all", "--quiet") == ""
 
@@ -219,8 +251,25 @@ def test_databases_and_disks_end_after_a_program_that_was_killed(
     """Within the time for which they are rented; the next start removes what is left of them."""
     environment = {**remote.environment, "TIERBENCH_CACHE": str(tmp_path / "cache")}
     program = Program.start(
-        *["compare", "--profiles", "ultra", "--workloads", "point-select", "--scale", "smoke"],
-        *["--nodes", "1", "--db", "postgresql", "--repeats", "9", "--set", "table_size=5000"],
+        *[
+            "compare",
+            "--profiles",
+            "ultra",
+            "--workloads",
+            "point-select",
+            "--scale",
+            "smoke",
+        ],
+        *[
+            "--nodes",
+            "1",
+            "--db",
+            "postgresql",
+            "--repeats",
+            "9",
+            "--set",
+            "table_size=5000",
+        ],
         *["--results", str(tmp_path / "results")],
         TIERBENCH_RENT_S="60",
         **environment,

@@ -28,7 +28,9 @@ WITHIN_S = 120.0  # a watch counts by itself, and a busy machine counts late
 def postgresql() -> ContainerSpec:
     """As a node of ours runs it: the server is the first process, by another user."""
     image = own_images.tag(ROOT, "postgres")
-    return ContainerSpec("tierbench-rent", image, ("primary",), "database", folders={"/data": {}})
+    return ContainerSpec(
+        "tierbench-rent", image, ("primary",), "database", folders={"/data": {}}
+    )
 
 
 def deaf() -> ContainerSpec:
@@ -36,15 +38,21 @@ def deaf() -> ContainerSpec:
     does not heed them."""
     argv = ("-c", "trap '' TERM; while :; do sleep 1000; done")
     image = own_images.tag(ROOT, "disk")
-    return ContainerSpec("tierbench-rent", image, argv, "database", entrypoint=("sh",), init=True)
+    return ContainerSpec(
+        "tierbench-rent", image, argv, "database", entrypoint=("sh",), init=True
+    )
 
 
 def ended(state: Callable[[], str]) -> bool:
-    return wait_until(lambda: state() != "running", deadline_s=WITHIN_S, clock=SystemClock())
+    return wait_until(
+        lambda: state() != "running", deadline_s=WITHIN_S, clock=SystemClock()
+    )
 
 
 @pytest.mark.slow
-def test_a_database_lives_while_it_is_told_and_then_ends(engine: DockerPlatform) -> None:
+def test_a_database_lives_while_it_is_told_and_then_ends(
+    engine: DockerPlatform,
+) -> None:
     own_images.need(ROOT, "postgres", engine)
     signs, clock = SignsOfLife(engine._engine, RENT_S), SystemClock()
     with engine.running(postgresql()) as container, signs.paid(container.name):
@@ -71,6 +79,8 @@ def test_a_disk_ends_and_takes_its_device_and_its_file_along(world: World) -> No
         server = (volume.server and volume.server.container) or ""
         with signs.paid(server):
             assert ended(world.platform.container(server).state)
-        loops = subprocess.run(["losetup", "-a"], capture_output=True, text=True, check=True)
+        loops = subprocess.run(
+            ["losetup", "-a"], capture_output=True, text=True, check=True
+        )
         assert f"/{server}/" not in loops.stdout
         assert not list(world.cache.glob("disks/node-1.img"))

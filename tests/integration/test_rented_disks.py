@@ -72,7 +72,9 @@ def served(image: Path, iops: int = IOPS) -> Iterator[tuple[str, str]]:
         )
         for _ in range(100):
             ready = [
-                line for line in sh("docker", "logs", name).splitlines() if line.startswith("{")
+                line
+                for line in sh("docker", "logs", name).splitlines()
+                if line.startswith("{")
             ]
             if ready:
                 break
@@ -100,12 +102,19 @@ def rented(tmp_path: Path, world: World) -> Iterator[dict[str, str]]:
 
 @pytest.mark.slow
 @measured
-def test_three_nodes_on_rented_disks(rented: dict[str, str], tmp_path: Path, world: World) -> None:
+def test_three_nodes_on_rented_disks(
+    rented: dict[str, str], tmp_path: Path, world: World
+) -> None:
     profile = tmp_path / "rented.yaml"
     profile.write_text(PROFILE.replace("PLACE", str(tmp_path)))
     code, text = tierbench(
         *["run", "--profile", str(profile), "--scale", "smoke", "--nodes", "3"],
-        *["--workload", str(HERE / "workloads" / "short-insert.yaml"), "--db", "postgresql"],
+        *[
+            "--workload",
+            str(HERE / "workloads" / "short-insert.yaml"),
+            "--db",
+            "postgresql",
+        ],
         *["--results", str(tmp_path / "results")],
     )
     assert code == 0, text
@@ -115,23 +124,37 @@ def test_three_nodes_on_rented_disks(rented: dict[str, str], tmp_path: Path, wor
 
     assert record.gate is not None
     verdicts = {
-        c.disk: (c.verdict, c.declared) for c in record.gate.checks if c.quantity == "iops_read"
+        c.disk: (c.verdict, c.declared)
+        for c in record.gate.checks
+        if c.quantity == "iops_read"
     }
     assert verdicts == {
         **{f"{name} ({tmp_path}/p15-{name[-1]})": ("ok", IOPS) for name in NODES},
-        **{f"{name}'s WAL ({tmp_path}/wal-{name[-1]})": ("ok", WAL_IOPS) for name in NODES},
+        **{
+            f"{name}'s WAL ({tmp_path}/wal-{name[-1]})": ("ok", WAL_IOPS)
+            for name in NODES
+        },
     }
     found = record.facts["tier"]["disks"]
-    kinds = {number: found[f"{tmp_path}/p15-{number}"]["file_system"] for number in FILE_SYSTEMS}
+    kinds = {
+        number: found[f"{tmp_path}/p15-{number}"]["file_system"]
+        for number in FILE_SYSTEMS
+    }
     assert kinds == FILE_SYSTEMS
 
     nodes = {node.name: node for node in record.nodes if node.role == "database"}
-    devices = {node.device for node in nodes.values()} | {n.wal_device for n in nodes.values()}
+    devices = {node.device for node in nodes.values()} | {
+        n.wal_device for n in nodes.values()
+    }
     assert len(devices) == 6 and None not in devices
-    assert record.facts["database"]["wal_devices"] == {n: nodes[n].wal_device for n in NODES}
+    assert record.facts["database"]["wal_devices"] == {
+        n: nodes[n].wal_device for n in NODES
+    }
     for metric in ("disk_written_bytes_total", "wal_disk_written_bytes_total"):
         rows = sampled_in(run)[sampled_in(run)["metric"] == metric]
-        grown = rows.groupby("node")["value"].agg(lambda values: values.max() - values.min())
+        grown = rows.groupby("node")["value"].agg(
+            lambda values: values.max() - values.min()
+        )
         assert set(grown.index) == set(NODES)
         if metric.startswith("wal"):  # every commit is in the logs of a majority
             assert (grown > 0).all(), grown
@@ -140,18 +163,26 @@ def test_three_nodes_on_rented_disks(rented: dict[str, str], tmp_path: Path, wor
     values = {(cell.metric, cell.scope): cell.mean for cell in verdict.cells}
     of_nodes = sum(values["wal_disk_iops", name] for name in NODES)
     assert values["wal_disk_iops", "all"] == pytest.approx(of_nodes)
-    report = (tmp_path / "results" / "latest" / "report.md").read_text().replace("\\_", "_")
+    report = (
+        (tmp_path / "results" / "latest" / "report.md").read_text().replace("\\_", "_")
+    )
     assert "As found" in report and f"{tmp_path}/wal-2" in report
 
-    (read,), _ = project_files.read(ROOT, [str(profile)], [], "smoke", {"mounted": "mounted"})
+    (read,), _ = project_files.read(
+        ROOT, [str(profile)], [], "smoke", {"mounted": "mounted"}
+    )
     tier = node_disks.of_nodes(read.tier, 2)
-    only_data = {name: NodeDisks(disk.data) for name, disk in tier.disk.of_nodes.items()}
+    only_data = {
+        name: NodeDisks(disk.data) for name, disk in tier.disk.of_nodes.items()
+    }
     sh("docker", "exec", rented["node-2"], "device", "set", f"iops={SLOW_IOPS}")
     try:
         gate = MountedTier().gate(changed(tier, disks=only_data), world)
     finally:
         sh("docker", "exec", rented["node-2"], "device", "set", f"iops={IOPS}")
-    with pytest.raises(GateError, match=rf"node-2 \({tmp_path}/p15-2\) is slow") as slow:
+    with pytest.raises(
+        GateError, match=rf"node-2 \({tmp_path}/p15-2\) is slow"
+    ) as slow:
         require_passed(gate)
     assert "node-1" not in slow.value.what
     for place in ("p15-1", "wal-1"):

@@ -37,10 +37,16 @@ def test_three_nodes_of_postgresql_to_a_report(tmp_path: Path) -> None:
         assert record.gate is not None
         assert database["durable"] is True
         assert database["replicas"] == database["replicas_in_sync"] == 2
-        throughput = {m.metric: m.value for m in record.measurements if m.scope == "all"}
+        throughput = {
+            m.metric: m.value for m in record.measurements if m.scope == "all"
+        }
         assert throughput["throughput_per_s"] > 0
-        written = sampled_in(data)[sampled_in(data)["metric"] == "disk_written_bytes_total"]
-        grown = written.groupby("node")["value"].agg(lambda values: values.max() - values.min())
+        written = sampled_in(data)[
+            sampled_in(data)["metric"] == "disk_written_bytes_total"
+        ]
+        grown = written.groupby("node")["value"].agg(
+            lambda values: values.max() - values.min()
+        )
         assert set(grown.index) == NODES
         if record.run.workload != "point-select":
             # A commit is on the disks of a majority: the standbys write what the primary does.

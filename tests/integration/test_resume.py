@@ -19,23 +19,41 @@ SHORT = str(HERE / "workloads" / "short.yaml")
 
 
 def test_killed_in_its_second_run_it_makes_the_rest(tmp_path: Path) -> None:
-    options = ["--scale", "smoke", "--nodes", "1", "--db", "postgresql", "--repeats", "2"]
+    options = [
+        "--scale",
+        "smoke",
+        "--nodes",
+        "1",
+        "--db",
+        "postgresql",
+        "--repeats",
+        "2",
+    ]
     kept = ["--results", str(tmp_path)]
-    program = Program.start("run", "--profile", UNLIMITED, "--workload", SHORT, *options, *kept)
+    program = Program.start(
+        "run", "--profile", UNLIMITED, "--workload", SHORT, *options, *kept
+    )
     program.until("[2/2]")
     program.until("measuring")
     os.kill(program.process.pid, signal.SIGKILL)
     program.end()
-    assert leftovers(), "a killed program cannot have cleaned up: this test would test nothing"
+    assert leftovers(), (
+        "a killed program cannot have cleaned up: this test would test nothing"
+    )
     folder = (tmp_path / "latest").resolve()
     (first,) = folder.glob("runs/*/record.json")
     before = first.read_bytes()
     # Whoever works on this program may change it while its tests run.
-    code, text = tierbench("resume", "latest", *kept, "--accept-inconclusive", "--despite", "code")
+    code, text = tierbench(
+        "resume", "latest", *kept, "--accept-inconclusive", "--despite", "code"
+    )
     assert code == 0, text
     runs = store.load(folder).runs
     assert [one.record.run.number for one in runs] == [1, 2]
     assert [one.record.outcome for one in runs] == ["done", "done"]
     assert first.read_bytes() == before
-    assert "Interruption 1: 1 of 2 runs were finished" in (folder / "report.md").read_text()
+    assert (
+        "Interruption 1: 1 of 2 runs were finished"
+        in (folder / "report.md").read_text()
+    )
     assert list(folder.glob("interrupted/02-*-1/raw"))

@@ -65,7 +65,11 @@ def test_a_copy_has_owner_mode_and_content(theirs: Path, world: World) -> None:
     done = run(script, theirs, world)
     assert done.exit_code == 0, done.out
     status = (theirs / "made" / "again").stat()
-    assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (OWNER, GROUP, 0o600)
+    assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (
+        OWNER,
+        GROUP,
+        0o600,
+    )
 
 
 def test_restored_directories_have_the_owner_and_mode_of_the_snapshot(
@@ -80,7 +84,11 @@ def test_restored_directories_have_the_owner_and_mode_of_the_snapshot(
     done = removal.in_container(("restore", *inside), [theirs], world)
     assert done.exit_code == 0, done.out
     status = (target / "inner").stat()
-    assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (OWNER, GROUP, 0o2750)
+    assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (
+        OWNER,
+        GROUP,
+        0o2750,
+    )
 
 
 def test_a_copying_container_has_no_network(theirs: Path, world: World) -> None:
@@ -107,7 +115,9 @@ def test_the_agent_follows_links_and_looks_into_closed_folders(
 
 
 def test_the_agent_can_write_nothing_and_has_no_network(engine: DockerPlatform) -> None:
-    plan = agent.container("tierbench-test-agent-wall", own_images.need(ROOT, "disk", engine))
+    plan = agent.container(
+        "tierbench-test-agent-wall", own_images.need(ROOT, "disk", engine)
+    )
     script = "ls /sys/class/net; touch /host/written 2>&1 || echo refused"
     done = engine.once(replace(plan, entrypoint=("sh", "-c"), command=(script,)), 60)
     assert done.out.splitlines()[0] == "lo" and done.out.splitlines()[-1] == "refused"

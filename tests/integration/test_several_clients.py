@@ -114,7 +114,9 @@ def test_what_all_clients_recorded_is_what_the_database_committed(two: Bench) ->
 
 
 @pytest.mark.slow
-def test_a_window_of_all_begins_when_throughput_is_steady_and_ends_as_told(two: Bench) -> None:
+def test_a_window_of_all_begins_when_throughput_is_steady_and_ends_as_told(
+    two: Bench,
+) -> None:
     """Each client hears of the window's end while its program runs, and no later than that it is
     over."""
     steady = replace(INSERT, warmup_s=1.0, warmup_most_s=45.0)
@@ -148,7 +150,9 @@ def test_each_transaction_of_the_tpcc_derived_mix_is_counted_once(
     assert committed["new_order"] == int(after[0]) - int(before[0]) > 0
     assert committed["payment"] == int(after[1]) - int(before[1]) > 0
     each = [one["recorded_transactions"] for one in result.facts.clients.values()]
-    assert sum(each) == result.facts.recorded_transactions == len(table) and min(each) > 0
+    assert (
+        sum(each) == result.facts.recorded_transactions == len(table) and min(each) > 0
+    )
 
 
 def test_a_client_that_dies_ends_the_run_and_the_other_clients(two: Bench) -> None:
@@ -162,6 +166,7 @@ def test_a_client_that_dies_ends_the_run_and_the_other_clients(two: Bench) -> No
         several.run(GENERATOR, two.load(long, world), two.clients)
     assert world.clock.monotonic() - began_s < long.measure_s
     states = [
-        two.world.platform.container(client.container or "").state() for client in two.clients
+        two.world.platform.container(client.container or "").state()
+        for client in two.clients
     ]
     assert all(state != "running" for state in states)

@@ -49,7 +49,9 @@ cluster:
   node: {{smoke: {{cpus: 1, memory: 192MiB, disk: 2GiB}}}}
 machines: [{machines}]
 """
-EMULATED = "{iops: 3000, throughput: 150MB/s, read_latency: 500us, write_latency: 800us}"
+EMULATED = (
+    "{iops: 3000, throughput: 150MB/s, read_latency: 500us, write_latency: 800us}"
+)
 REAL = "{enforcement: mounted, disks: 'PLACE/p15-{node}', snapshots: copy}"
 
 
@@ -105,7 +107,9 @@ def idle(name: str, placement: str, network: str | None = None) -> ContainerSpec
 def test_a_container_runs_on_the_machine_of_its_placement(
     placing: Placing, machines: Machines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(own_images, "OURS", ("disk",))  # bringing the others takes a minute
+    monkeypatch.setattr(
+        own_images, "OURS", ("disk",)
+    )  # bringing the others takes a minute
     platform = platforms()["docker"](SystemClock(), placing)
     with (
         platform.guard.held(),
@@ -115,7 +119,10 @@ def test_a_container_runs_on_the_machine_of_its_placement(
         platform.running(idle("client", "client-1", network.name)) as client,
     ):
         assert network.addresses == tuple(one.address for one in machines.engines)
-        assert (second.host, dict(second.ports)) == (machines.engines[1].address, {5432: 5432})
+        assert (second.host, dict(second.ports)) == (
+            machines.engines[1].address,
+            {5432: 5432},
+        )
         assert [one.docker("ps", "--quiet") != "" for one in machines.engines] == [
             False,
             True,
@@ -124,11 +131,18 @@ def test_a_container_runs_on_the_machine_of_its_placement(
         assert [one.name for one in platform.machines()][:3] == ["vm1", "vm2", "vm3"]
         assert platform.container("tierbench-two").find_machine().name == "vm2"
         assert platform.container("tierbench-two").find_machine().read("/proc/uptime")
-        assert platform.container(client.name).exec(("hostname",), timeout_s=20).exit_code == 0
+        assert (
+            platform.container(client.name).exec(("hostname",), timeout_s=20).exit_code
+            == 0
+        )
         machines.engines[2].docker("kill", "tierbench-three")
         with pytest.raises(NodeError, match="tierbench-three died"):
-            platform.container(client.name).exec(("sleep", "30"), timeout_s=60, watch=[third])
-        assert "tierbench-two" in [one.name for one in platform.find_containers("client")]
+            platform.container(client.name).exec(
+                ("sleep", "30"), timeout_s=60, watch=[third]
+            )
+        assert "tierbench-two" in [
+            one.name for one in platform.find_containers("client")
+        ]
     first, second_campaign = (DockerMachines(SystemClock(), placing) for _ in range(2))
     with (
         first.guard.held(),
@@ -164,7 +178,9 @@ def test_what_cannot_be_one_cluster_is_refused_by_name(
     placing: Placing, machines: Machines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, two, _ = machines.names
-    with pytest.raises(UnavailableError, match=r"tcp://127\.0\.0\.1:9: .*does not answer"):
+    with pytest.raises(
+        UnavailableError, match=r"tcp://127\.0\.0\.1:9: .*does not answer"
+    ):
         DockerMachines(SystemClock(), Placing(machines=(two, "tcp://127.0.0.1:9")))
     with pytest.raises(UnavailableError, match="ssh://vm9: ssh does not connect"):
         DockerMachines(SystemClock(), Placing(machines=("ssh://vm9",)))
@@ -183,7 +199,9 @@ def disks(tmp_path: Path) -> Iterator[Path]:
     with ExitStack() as up:
         for number in (1, 2, 3):
             image = made(tmp_path / f"p15-{number}.img", "ext4", 6 * 2**30)
-            up.enter_context(mounted_at(tmp_path / f"p15-{number}", str(image), "loop,noatime"))
+            up.enter_context(
+                mounted_at(tmp_path / f"p15-{number}", str(image), "loop,noatime")
+            )
         yield tmp_path
 
 
@@ -193,10 +211,20 @@ def test_a_cluster_on_three_machines_to_a_report(
 ) -> None:
     profile, before = tmp_path / "three.yaml", disks_kept()
     tier = tier.replace("PLACE", str(disks))
-    profile.write_text(PROFILE.format(tier=tier, nodes=3, machines=", ".join(machines.names)))
+    profile.write_text(
+        PROFILE.format(tier=tier, nodes=3, machines=", ".join(machines.names))
+    )
     environment = {**machines.environment, "TIERBENCH_CACHE": str(tmp_path / "cache")}
     code, text = tierbench(
-        *["run", "--profile", str(profile), "--workload", "point-select", "--scale", "smoke"],
+        *[
+            "run",
+            "--profile",
+            str(profile),
+            "--workload",
+            "point-select",
+            "--scale",
+            "smoke",
+        ],
         *["--set", "table_size=5000", "--results", str(tmp_path / "results")],
         **environment,
     )
@@ -210,7 +238,10 @@ def test_a_cluster_on_three_machines_to_a_report(
         found = run.record.facts["tier"]
         assert list(found["disks"]) == [f"vm{n}:{disks}/p15-{n}" for n in (1, 2, 3)]
         assert set(found["restored"]["machines"]) == {"vm1", "vm2", "vm3"}
-        assert len({node.device for node in run.record.nodes if node.role == "database"}) == 3
+        assert (
+            len({node.device for node in run.record.nodes if node.role == "database"})
+            == 3
+        )
         assert run.record.gate is not None
         of_gate = {check.nodes: check.disk for check in run.record.gate.checks}
         assert of_gate["node-2",] == f"node-2 (vm2:{disks}/p15-2)"
@@ -220,6 +251,8 @@ def test_a_cluster_on_three_machines_to_a_report(
     for place in disks.glob("p15-?"):
         assert {child.name for child in place.iterdir()} == {"lost+found"}
     # The three machines share one folder here, so the first of them finds all there is.
-    assert tier != EMULATED or re.search(r"/var/lib/tierbench/datasets/\S+ of vm1", text), text
+    assert tier != EMULATED or re.search(
+        r"/var/lib/tierbench/datasets/\S+ of vm1", text
+    ), text
     assert disks_kept() <= before
     assert machines.left() == ""

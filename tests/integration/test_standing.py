@@ -67,7 +67,9 @@ def test_any_program_gets_a_disk_of_a_tier(
     assert disk(*up) == 64, "it is up already"
     capsys.readouterr()
     world.platform.sweep()
-    world.platform.container(f"tierbench-standing-{NAME}").stop(0)  # as a killed engine leaves it
+    world.platform.container(f"tierbench-standing-{NAME}").stop(
+        0
+    )  # as a killed engine leaves it
     assert disk("list") == 0
     assert "not running" in capsys.readouterr().out
     assert disk(*up) == 0, "it comes up again, with its data"

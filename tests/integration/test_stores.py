@@ -59,7 +59,11 @@ def profile(endpoint: str) -> str:
 def listed(endpoint: str, world: World) -> str:
     """What the driver lists in the store."""
     argv = (
-        *("job", "org.apache.hadoop.fs.FsShell", f"-Dfs.azure.abfs.endpoint={endpoint}"),
+        *(
+            "job",
+            "org.apache.hadoop.fs.FsShell",
+            f"-Dfs.azure.abfs.endpoint={endpoint}",
+        ),
         *("-Dfs.azure.always.use.https=false", "-Dfs.azure.account.hns.enabled=false"),
         *("-Dfs.azure.fns.account.service.type=BLOB", "-ls", "-R", "/"),
     )
@@ -95,7 +99,9 @@ def test_the_documented_command_to_a_report_without_the_key_and_nothing_stays(
     page = (tmp_path / "results" / "latest" / "report.md").read_text()
     assert "others run it" in page and "Nothing was read of the store" in page
     kept = [path for path in (tmp_path / "results").rglob("*") if path.is_file()]
-    assert len(kept) > 10 and not [path for path in kept if KEY.encode() in path.read_bytes()]
+    assert len(kept) > 10 and not [
+        path for path in kept if KEY.encode() in path.read_bytes()
+    ]
     assert KEY not in text and "may still be there" not in text
     assert "tierbench" not in listed(endpoint, world)
 

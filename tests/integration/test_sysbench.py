@@ -29,7 +29,13 @@ from orchestrator.planning.profiles import read_workload
 from orchestrator.powers import World
 from tests import ROOT, open_loop
 from tests.documented import examples
-from tests.integration.postgresql_nodes import NETWORK, count, plain_volumes, running, session
+from tests.integration.postgresql_nodes import (
+    NETWORK,
+    count,
+    plain_volumes,
+    running,
+    session,
+)
 from tests.plans import a_workload
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
@@ -54,13 +60,17 @@ class Bench:
     world: World
 
     def run(self, workload: Workload) -> None:
-        GENERATOR.run(ClientLoad(workload, self.cluster, self.client, self.out, self.world))
+        GENERATOR.run(
+            ClientLoad(workload, self.cluster, self.client, self.out, self.world)
+        )
 
     def inserted(self, seed: int, **options: str | int) -> set[Row]:
         """What one run of the insert workload wrote; the tables are as loaded before it."""
         with session(self.cluster) as connection:
             for table in (1, 2):
-                connection.execute(f"DELETE FROM sbtest{table} WHERE id > {ROWS}".encode())
+                connection.execute(
+                    f"DELETE FROM sbtest{table} WHERE id > {ROWS}".encode()
+                )
             self.run(replace(INSERT, options={**options, "seed": seed}))
             rows: set[Row] = set()
             for table in (1, 2):
@@ -113,15 +123,23 @@ def left_by_threads(out: Path) -> list[dict[str, Any]]:
     return [json.loads(file.read_text()) for file in out.glob("errors-*.json")]
 
 
-def test_connections_share_one_queue_of_what_is_due(world: World, tmp_path: Path) -> None:
+def test_connections_share_one_queue_of_what_is_due(
+    world: World, tmp_path: Path
+) -> None:
     """At 70 % of capacity; with a queue for each connection it was two to three times as long. How
     near it is, `make bench NAME=arrivals` prints: this machine may be late."""
     with bench(open_loop.READS, world, tmp_path) as made:
         open_loop.slow_down(made.cluster)
         made.run(open_loop.at(0.7, 10.0))
-        table, threads = pd.concat(Records.of_folder(tmp_path)), left_by_threads(tmp_path)
+        table, threads = (
+            pd.concat(Records.of_folder(tmp_path)),
+            left_by_threads(tmp_path),
+        )
         made.run(open_loop.at(2.0, 2.0))
-        behind, waited_s = left_by_threads(tmp_path), Records.of_folder(tmp_path).unstarted_s
+        behind, waited_s = (
+            left_by_threads(tmp_path),
+            Records.of_folder(tmp_path).unstarted_s,
+        )
     assert len(table) > 0.5 * 0.7 * open_loop.CAPACITY_PER_S * 10.0
     found, expected = open_loop.measured(table), open_loop.of_one_queue(table)
     assert 0.98 < found.average_s / expected.average_s < 1.4
@@ -131,20 +149,30 @@ def test_connections_share_one_queue_of_what_is_due(world: World, tmp_path: Path
     assert 0 <= waits_s.min() < waits_s.max() < 2.5
 
 
-def test_arrivals_follow_the_seed_whichever_thread_takes_them(world: World, tmp_path: Path) -> None:
+def test_arrivals_follow_the_seed_whichever_thread_takes_them(
+    world: World, tmp_path: Path
+) -> None:
     """By their gaps, of which those between the first thousand are compared. Two clocks are read
     for each instant, so what is put off in between is off."""
     with bench(open_loop.READS, world, tmp_path) as made:
         gaps = []
         for _ in range(2):
             made.run(open_loop.at(2.0, 2.0))
-            due_s = pd.concat(Records.of_folder(tmp_path))["start_s"].sort_values().to_numpy()
+            due_s = (
+                pd.concat(Records.of_folder(tmp_path))["start_s"]
+                .sort_values()
+                .to_numpy()
+            )
             gaps.append(np.diff(due_s[:1000]))
     assert np.mean(np.abs(gaps[0] - gaps[1]) < 2e-4) > 0.8
-    assert gaps[0].mean() == pytest.approx(1 / (2.0 * open_loop.CAPACITY_PER_S), rel=0.15)
+    assert gaps[0].mean() == pytest.approx(
+        1 / (2.0 * open_loop.CAPACITY_PER_S), rel=0.15
+    )
 
 
-def test_what_only_the_loader_knows_reaches_the_loader_alone(world: World, tmp_path: Path) -> None:
+def test_what_only_the_loader_knows_reaches_the_loader_alone(
+    world: World, tmp_path: Path
+) -> None:
     parameters = {"warehouses": 1, "foreign_keys": 1}
     tpcc = replace(
         a_workload("tpcc"),
@@ -156,7 +184,12 @@ def test_what_only_the_loader_knows_reaches_the_loader_alone(world: World, tmp_p
         options={"seed": 1},
     )
     with bench(tpcc, world, tmp_path) as made:
-        assert count(made.cluster, "SELECT count(*) FROM pg_constraint WHERE contype = 'f'") > 5
+        assert (
+            count(
+                made.cluster, "SELECT count(*) FROM pg_constraint WHERE contype = 'f'"
+            )
+            > 5
+        )
         made.run(tpcc)
 
 
@@ -167,12 +200,23 @@ def test_every_known_option_is_one_of_the_script_and_the_script_has_no_other(
     """Held against what sysbench itself says that the script understands."""
     with world.platform.network(NETWORK, 1), GENERATOR.client(NETWORK, world) as client:
         ask = ["sysbench", f"/workloads/{script}", "--verbosity=0", "help"]
-        said = world.platform.container(client.container or "").exec(ask, timeout_s=20).out
-    own = {line.split("[")[0].split("=")[0].strip() for line in said.splitlines() if " --" in line}
+        said = (
+            world.platform.container(client.container or "").exec(ask, timeout_s=20).out
+        )
+    own = {
+        line.split("[")[0].split("=")[0].strip()
+        for line in said.splitlines()
+        if " --" in line
+    }
     names = shipped("orchestrator.load_generators.sysbench", "options.yaml")
-    own = {name.removeprefix("--") for name in own} - {*options.SET_FOR_ALL, *names["set_here"]}
+    own = {name.removeprefix("--") for name in own} - {
+        *options.SET_FOR_ALL,
+        *names["set_here"],
+    }
     if script in command_lines.ENDS_WITH_WORK:
-        own.remove("arrival_rate")  # of what all scripts share, refused for a piece of work
+        own.remove(
+            "arrival_rate"
+        )  # of what all scripts share, refused for a piece of work
     of_sysbench = {options.PREPARED, *names["groups"]["random"]}
     assert own == set(command_lines.KNOWN[script]) - of_sysbench
 
@@ -185,7 +229,9 @@ def test_the_documented_workload_runs(world: World, tmp_path: Path) -> None:
     (tmp_path / "workloads/sysbench/update.lua").write_text(script)
     (text,) = examples("ADDING.md", "A workload")
     shipped = read_workload("update", text, "smoke")
-    small = replace(shipped, dataset=INSERT.dataset, threads=2, warmup_s=0.0, measure_s=1.0)
+    small = replace(
+        shipped, dataset=INSERT.dataset, threads=2, warmup_s=0.0, measure_s=1.0
+    )
     out = tmp_path / "out"
     out.mkdir()
     with bench(small, replace(world, root=tmp_path), out) as here:

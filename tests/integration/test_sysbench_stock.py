@@ -22,7 +22,13 @@ from orchestrator.powers import World
 from orchestrator.system import store
 from tests import ROOT
 from tests.integration.conftest import HERE, measured, tierbench
-from tests.integration.postgresql_nodes import NETWORK, count, plain_volumes, running, session
+from tests.integration.postgresql_nodes import (
+    NETWORK,
+    count,
+    plain_volumes,
+    running,
+    session,
+)
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
@@ -35,7 +41,11 @@ def workload(name: str, **dataset: int) -> Workload:
     _, (shipped,) = project_files.read(ROOT, [], [name], "smoke")
     parameters = dataset or {"tables": 1, "table_size": 2000}
     return replace(
-        shipped, dataset=Dataset("x", parameters), threads=2, warmup_s=0.0, measure_s=1.0
+        shipped,
+        dataset=Dataset("x", parameters),
+        threads=2,
+        warmup_s=0.0,
+        measure_s=1.0,
     )
 
 
@@ -44,7 +54,13 @@ def workload(name: str, **dataset: int) -> Workload:
 @pytest.mark.parametrize("name", ["stock", "own-script"])
 def test_a_workload_becomes_a_report(name: str, tmp_path: Path) -> None:
     code, text = tierbench(
-        *["run", "--profile", UNLIMITED, "--workload", str(HERE / "workloads" / f"{name}.yaml")],
+        *[
+            "run",
+            "--profile",
+            UNLIMITED,
+            "--workload",
+            str(HERE / "workloads" / f"{name}.yaml"),
+        ],
         *["--scale", "smoke", "--results", str(tmp_path)],
     )
     assert code == 0, text
@@ -52,7 +68,10 @@ def test_a_workload_becomes_a_report(name: str, tmp_path: Path) -> None:
     record = run.record
     transactions = value_of(record, "transactions")
     assert transactions and transactions > 20
-    rate, average_s = value_of(record, "throughput_per_s"), value_of(record, "latency_avg_s")
+    rate, average_s = (
+        value_of(record, "throughput_per_s"),
+        value_of(record, "latency_avg_s"),
+    )
     assert rate and average_s
     assert rate * average_s == pytest.approx(2, rel=0.15)  # Little's law, two threads
     facts = record.facts["generator"]
@@ -83,7 +102,9 @@ def test_every_shipped_workload_loads_and_runs(world: World, tmp_path: Path) -> 
                 file.unlink()
 
 
-def loads_and_runs(name: str, cluster: Cluster, client: Node, out: Path, world: World) -> None:
+def loads_and_runs(
+    name: str, cluster: Cluster, client: Node, out: Path, world: World
+) -> None:
     """Two nodes that take SQL, both the same server: their processes' counts add up to its own."""
     small = workload(name, threads=2) if name == "bulk_insert" else workload(name)
     twice = replace(cluster, endpoints=cluster.endpoints * 2)

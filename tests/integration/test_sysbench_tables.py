@@ -78,23 +78,37 @@ def test_the_layout_is_said_where_the_database_shards(world: World) -> None:
             "ALTER SEQUENCE sbtest1_id_seq CACHE 1000",
         ),
     }
-    with world.platform.network(NETWORK, 1), Sysbench().client(NETWORK, world) as client:
+    with (
+        world.platform.network(NETWORK, 1),
+        Sysbench().client(NETWORK, world) as client,
+    ):
         for case, ends in expected.items():
             argv = ("luajit", "-e", SCRIPT % case)
-            done = world.platform.container(str(client.container)).exec(argv, timeout_s=20)
+            done = world.platform.container(str(client.container)).exec(
+                argv, timeout_s=20
+            )
             assert done.exit_code == 0, done.err
             lines = done.out.splitlines()
-            assert [line.endswith(end) for line, end in zip(lines, ends, strict=True)] == [True] * 3
+            assert [
+                line.endswith(end) for line, end in zip(lines, ends, strict=True)
+            ] == [True] * 3
 
 
 @pytest.mark.usefixtures("nothing_left")
-def test_counts_in_slices_are_exact_and_one_statement_has_the_last_word(world: World) -> None:
-    with world.platform.network(NETWORK, 1), Sysbench().client(NETWORK, world) as client:
+def test_counts_in_slices_are_exact_and_one_statement_has_the_last_word(
+    world: World,
+) -> None:
+    with (
+        world.platform.network(NETWORK, 1),
+        Sysbench().client(NETWORK, world) as client,
+    ):
         argv = ("luajit", "-e", SLICES)
         done = world.platform.container(str(client.container)).exec(argv, timeout_s=20)
     assert done.exit_code == 0, done.err
     stock = "yb_hash_code(s_w_id, s_i_id)"
-    said = [json.loads(line)["message"] for line in done.out.splitlines() if line[0] == "{"]
+    said = [
+        json.loads(line)["message"] for line in done.out.splitlines() if line[0] == "{"
+    ]
     assert said == ["wrong", "wrong"]
     assert [line for line in done.out.splitlines() if line[0] != "{"] == [
         f"{stock} < 32768; {stock} >= 32768",
@@ -112,7 +126,10 @@ def test_counts_in_slices_are_exact_and_one_statement_has_the_last_word(world: W
 @pytest.mark.usefixtures("nothing_left")
 def test_rows_of_a_part_are_found_by_their_key(world: World) -> None:
     """Before a part is loaded again: a range of hashed ids would read the whole table."""
-    with world.platform.network(NETWORK, 1), Sysbench().client(NETWORK, world) as client:
+    with (
+        world.platform.network(NETWORK, 1),
+        Sysbench().client(NETWORK, world) as client,
+    ):
         done = world.platform.container(str(client.container)).exec(
             ("luajit", "-e", IDS), timeout_s=20
         )
@@ -137,9 +154,14 @@ end
 
 
 @pytest.mark.usefixtures("nothing_left")
-def test_a_warehouse_is_found_by_its_keys_and_not_by_reading_tables(world: World) -> None:
+def test_a_warehouse_is_found_by_its_keys_and_not_by_reading_tables(
+    world: World,
+) -> None:
     """Only history has no key: nothing else finds its rows. The layout is that of yugabyte/tpcc."""
-    with world.platform.network(NETWORK, 1), Sysbench().client(NETWORK, world) as client:
+    with (
+        world.platform.network(NETWORK, 1),
+        Sysbench().client(NETWORK, world) as client,
+    ):
         argv = ("luajit", "-e", TPCC % "yugabytedb")
         done = world.platform.container(str(client.container)).exec(argv, timeout_s=20)
     assert done.exit_code == 0, done.err

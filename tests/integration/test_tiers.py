@@ -126,13 +126,22 @@ def test_a_drained_disk_whose_burst_is_taken_away_goes_on(world: World) -> None:
         assert answers(volume, name, world)
         emulated.change(name, {"iops_burst": 3500, "burst_start": 0}, world)
         enforced = emulated.change(name, {"iops": 4000}, world)
-        assert (enforced["iops"], enforced["iops_burst"]) == (4000, 0), "nothing to burst to"
+        assert (enforced["iops"], enforced["iops_burst"]) == (4000, 0), (
+            "nothing to burst to"
+        )
         assert answers(volume, name, world)
 
 
 def answers(volume: Volume, container: str, world: World) -> bool:
     """Whether single reads of the device end at once, and not after seconds."""
-    argv = ("dd", f"if={volume.device}", "of=/dev/null", "iflag=direct", "bs=4096", "count=3")
+    argv = (
+        "dd",
+        f"if={volume.device}",
+        "of=/dev/null",
+        "iflag=direct",
+        "bs=4096",
+        "count=3",
+    )
     return world.platform.container(container).exec(argv, timeout_s=5).exit_code == 0
 
 
@@ -191,13 +200,17 @@ def test_a_limit_that_hides_behind_another_does_not_fail_the_gate(
 @pytest.mark.slow
 @measured
 def test_control_group_holds_the_rates_each_way(world: World) -> None:
-    tier = changed(SMALL, enforcement="cgroup", read_latency_s=None, write_latency_s=None)
+    tier = changed(
+        SMALL, enforcement="cgroup", read_latency_s=None, write_latency_s=None
+    )
     mechanism = CgroupTier()
     mechanism.check(tier, world)
     taken = calm(lambda: mechanism.gate(tier, world))
     assert taken.passed, taken
     for way in ("read", "write"):
-        assert of(taken, f"IOPS, 4 KiB random {way}").measured == pytest.approx(800, rel=0.05)
+        assert of(taken, f"IOPS, 4 KiB random {way}").measured == pytest.approx(
+            800, rel=0.05
+        )
     mixed = of(taken, "IOPS, 4 KiB random mixed")
     assert mixed.verdict == "not declared"
     assert mixed.measured > 1200, "if one total held, this blind spot would be gone"
@@ -216,7 +229,9 @@ def test_limits_that_the_kernel_does_not_hold_are_refused(world: World) -> None:
             pid = _process(fio.container.name)
             limits.read_back(volume.caps, pid, fio.container.name, world.machine)
             more = replace(held, read_iops=600)
-            with pytest.raises(GateError, match=r"limits read_iops of .* to 500, expected 600"):
+            with pytest.raises(
+                GateError, match=r"limits read_iops of .* to 500, expected 600"
+            ):
                 limits.read_back([more], pid, fio.container.name, world.machine)
         assert fio.container.state() == "gone"
 
@@ -231,7 +246,9 @@ def mounted_disk(world: World, tier: Tier = SMALL) -> Iterator[Path]:
     """An emulated disk that the engine keeps mounted, as a stand-in for a real one."""
     with device(tier, world) as volume:
         argv = ["docker", "volume", "inspect", "-f", "{{.Mountpoint}}", volume.name]
-        place = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.strip()
+        place = subprocess.run(
+            argv, capture_output=True, text=True, check=True
+        ).stdout.strip()
         keeper = ContainerSpec(
             name="tierbench-keeper",
             image=own_images.need(world.root, "disk", world.platform),
@@ -252,19 +269,27 @@ def mounted_disk(world: World, tier: Tier = SMALL) -> Iterator[Path]:
 def test_a_real_disk_is_found_measured_and_left_clean(world: World) -> None:
     with mounted_disk(world) as place:
         wrong = changed(
-            SMALL, enforcement="mounted", path=str(place), iops=400, bytes_per_s=160_000_000
+            SMALL,
+            enforcement="mounted",
+            path=str(place),
+            iops=400,
+            bytes_per_s=160_000_000,
         )
         mechanism = MountedTier()
         mechanism.check(wrong, world)
         taken = mechanism.gate(wrong, world)
         assert (
-            of(taken, "IOPS, 4 KiB random read").verdict == "faster than declared (cache or burst)"
+            of(taken, "IOPS, 4 KiB random read").verdict
+            == "faster than declared (cache or burst)"
         )
         assert of(taken, "bandwidth, 256 KiB sequential write").verdict == "slow"
         assert of(taken, "median latency at queue depth 1, write").verdict == "ok"
         with mechanism.attached(wrong, NodesData([2**20, 2**20]), world) as disks:
             volumes, (facts,) = disks.volumes, disks.facts["disks"].values()
-            assert str(facts["device"]).startswith("loop") and facts["file_system"] == "xfs"
+            assert (
+                str(facts["device"]).startswith("loop")
+                and facts["file_system"] == "xfs"
+            )
             assert [one.device for one in volumes] == [f"/dev/{facts['device']}"] * 2
             (Path(volumes[0].name) / "left").write_text("behind")
         assert list(place.iterdir()) == []
@@ -277,8 +302,22 @@ def test_a_real_disk_is_found_measured_and_left_clean(world: World) -> None:
         shutil.rmtree(place / node_places.FOLDER)
 
 
-READS = ((0.0, 4e-4), (0.5, 6e-4), (0.9, 9e-4), (0.97, 15e-4), (0.99, 3e-3), (1.0, 8e-3))
-WRITES = ((0.0, 6e-4), (0.5, 9e-4), (0.9, 13e-4), (0.97, 2e-3), (0.99, 4e-3), (1.0, 9e-3))
+READS = (
+    (0.0, 4e-4),
+    (0.5, 6e-4),
+    (0.9, 9e-4),
+    (0.97, 15e-4),
+    (0.99, 3e-3),
+    (1.0, 8e-3),
+)
+WRITES = (
+    (0.0, 6e-4),
+    (0.5, 9e-4),
+    (0.9, 13e-4),
+    (0.97, 2e-3),
+    (0.99, 4e-3),
+    (1.0, 9e-3),
+)
 TAILED = a_tier(
     *("tailed", "A disk with a tail", "emulated", 3000, 120_000_000, 6e-4, 9e-4),
     latency_model=LatencyModel(READS, WRITES, "this test", "2026-01-01"),
@@ -298,7 +337,9 @@ def test_a_recorded_disk_is_rehearsed(world: World) -> None:
     disk = recorded_disk.read("disk.json", json.dumps(found.model_dump()))
     limits = found.limits
     iops, throughput = recorded_disk.own_limits(limits).values()
-    tier = a_tier("rehearsed", "", "emulated", int(iops), units.parse_bytes_per_s(throughput))
+    tier = a_tier(
+        "rehearsed", "", "emulated", int(iops), units.parse_bytes_per_s(throughput)
+    )
     tier = recorded_disk.applied(tier, disk)
     with device(tier, world) as volume, fio_jobs.fio_on(volume, world) as fio:
         assert volume.server is not None and volume.server.container
@@ -314,7 +355,10 @@ def test_a_recorded_disk_is_rehearsed(world: World) -> None:
     ways = (("read", latency.read_quantiles_s), ("write", latency.write_quantiles_s))
     for way, table in ways:
         percentiles_ns = alone[way]["lat_ns"]["percentile"]
-        median_s, p99_s = percentiles_ns["50.000000"] * 1e-9, percentiles_ns["99.000000"] * 1e-9
+        median_s, p99_s = (
+            percentiles_ns["50.000000"] * 1e-9,
+            percentiles_ns["99.000000"] * 1e-9,
+        )
         assert median_s == pytest.approx(quantile_s(table, 0.5), rel=0.10)
         assert p99_s == pytest.approx(quantile_s(table, 0.99), rel=0.20)
         assert stats[way]["table_points"] == len(table) and stats[way]["draws"] > 3000

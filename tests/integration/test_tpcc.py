@@ -184,9 +184,16 @@ class Bench:
     def lua(self, program: str) -> dict[str, Any]:
         """What a program prints as JSON."""
         at = self.cluster.endpoints[0]
-        known = {"host": at.host, "port": at.port, "user": at.user, "password": at.password}
+        known = {
+            "host": at.host,
+            "port": at.port,
+            "user": at.user,
+            "password": at.password,
+        }
         known["db"] = at.database
-        address = ", ".join(f"{key} = {json.dumps(value)}" for key, value in known.items())
+        address = ", ".join(
+            f"{key} = {json.dumps(value)}" for key, value in known.items()
+        )
         text = f"{PRELUDE}local ADDRESS = {{{address}}}\n{program}"
         (self.out / "program.lua").write_text(text)
         client = self.world.platform.container(self.client.container or "")
@@ -201,7 +208,9 @@ class Bench:
         for old in self.out.glob("latency-*.bin"):
             old.unlink()
         clear = ("sh", "-c", "rm -f /out/latency-*")
-        self.world.platform.container(self.client.container or "").exec(clear, timeout_s=20)
+        self.world.platform.container(self.client.container or "").exec(
+            clear, timeout_s=20
+        )
         workload = replace(
             self.workload,
             options={"seed": 1, **options},
@@ -209,7 +218,9 @@ class Bench:
             warmup_s=0.0,
             measure_s=measure_s,
         )
-        GENERATOR.run(ClientLoad(workload, self.cluster, self.client, self.out, self.world))
+        GENERATOR.run(
+            ClientLoad(workload, self.cluster, self.client, self.out, self.world)
+        )
         return pd.concat(Records.of_folder(self.out))
 
     def count(self, question: str) -> int:
@@ -223,7 +234,9 @@ class Bench:
 
 
 @pytest.fixture(scope="module")
-def bench(engine: DockerPlatform, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+def bench(
+    engine: DockerPlatform, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Bench]:
     world = make_world(engine)
     out = tmp_path_factory.mktemp("out")
     with one_warehouse.loaded(world) as made:
@@ -251,7 +264,9 @@ def test_a_terminal_that_is_overdue_at_the_end_is_counted_once(bench: Bench) -> 
     assert bench.lua(OVERDUE) == {"two": 9, "one": 1, "left": True}
 
 
-def test_several_programs_share_the_terminals_and_play_what_one_would(bench: Bench) -> None:
+def test_several_programs_share_the_terminals_and_play_what_one_would(
+    bench: Bench,
+) -> None:
     found = bench.lua(PARTS)
     assert len(found["alone"]) == 10 and found["first"] == 4
     assert sorted(found["shared"]) == sorted(found["alone"])
@@ -271,7 +286,9 @@ def test_the_threads_of_sysbench_share_the_terminals(bench: Bench) -> None:
 def test_every_transaction_draws_its_district_but_a_stock_level_has_its_terminals(
     bench: Bench,
 ) -> None:
-    new_order, payment, order_status, delivery, stock_level = bench.lua(DRAWS)["districts"]
+    new_order, payment, order_status, delivery, stock_level = bench.lua(DRAWS)[
+        "districts"
+    ]
     for drawn in (new_order, payment, order_status):
         assert min(drawn) > 100  # of 2,000 over ten districts
     assert delivery == [0] * 10  # works on all districts
@@ -284,7 +301,9 @@ def test_a_rolled_back_new_order_has_processed_its_valid_lines(bench: Bench) -> 
     before = bench.count(lines)
     bench.server.ask("SELECT pg_stat_reset()")
     table = bench.run(5.0, 2, weights="1,0,0,0,0")
-    inserted = bench.count("SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'order_line'")
+    inserted = bench.count(
+        "SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'order_line'"
+    )
     rolled_back = int((table["outcome"] == transactions.ROLLED_BACK).sum())
     assert (table["outcome"] != transactions.FAILED).all() and rolled_back > 0
     assert table["retries"].sum() == 0
@@ -296,7 +315,9 @@ def test_a_rolled_back_new_order_has_processed_its_valid_lines(bench: Bench) -> 
 # ------------------------------------------------------------------ statements on their way
 
 
-def test_a_statement_by_itself_does_not_share_the_fate_of_the_next(bench: Bench) -> None:
+def test_a_statement_by_itself_does_not_share_the_fate_of_the_next(
+    bench: Bench,
+) -> None:
     """Before one Sync both are undone; a Sync each, and the first one stays."""
     assert bench.lua(SENT) == {"together": 0, "alone": 1}
 
@@ -314,7 +335,9 @@ def test_statements_travel_as_the_database_needs_it_unless_asked(
     dialect: str, options: dict[str, Any], batched: bool, bench: Bench
 ) -> None:
     """The data set says which database it was loaded for."""
-    bench.server.ask(f"UPDATE tpcc_facts SET value = '{dialect}' WHERE name = 'dialect'")
+    bench.server.ask(
+        f"UPDATE tpcc_facts SET value = '{dialect}' WHERE name = 'dialect'"
+    )
     table = bench.run(2.0, 2, **options)
     assert (table["outcome"] != transactions.FAILED).all() and len(table) > 20
     result = GENERATOR.read(bench.workload, bench.out, 0.0, 1.0)

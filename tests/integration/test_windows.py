@@ -14,13 +14,28 @@ from orchestrator.analysis.doubts import kinds
 from orchestrator.system import store
 from tests.integration.conftest import HERE, tierbench
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.usefixtures("nothing_left")]
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.slow,
+    pytest.mark.usefixtures("nothing_left"),
+]
 
 
 def test_a_steady_window_of_two_checkpoint_intervals(tmp_path: Path) -> None:
     code, text = tierbench(
-        *["run", "--profile", str(HERE / "profiles" / "checkpoints.yaml"), "--db", "postgresql"],
-        *["--workload", str(HERE / "workloads" / "short-insert.yaml"), "--scale", "smoke"],
+        *[
+            "run",
+            "--profile",
+            str(HERE / "profiles" / "checkpoints.yaml"),
+            "--db",
+            "postgresql",
+        ],
+        *[
+            "--workload",
+            str(HERE / "workloads" / "short-insert.yaml"),
+            "--scale",
+            "smoke",
+        ],
         *["--warmup", "steady", "--windows", "checkpoints", "--results", str(tmp_path)],
     )
     assert code == 0, text

@@ -48,7 +48,9 @@ def node(asked: ClusterSpec, engine: DockerPlatform) -> Iterator[DockerContainer
     read, _ = settings.read(asked)
     started = (
         DockerContainer(image.need(read, engine))
-        .with_exposed_ports(flags.YSQL, flags.MASTER_WEB, flags.TSERVER_WEB, flags.YSQL_WEB)
+        .with_exposed_ports(
+            flags.YSQL, flags.MASTER_WEB, flags.TSERVER_WEB, flags.YSQL_WEB
+        )
         .with_command(
             "bin/yugabyted start --background=false --ui=false --callhome=false "
             f"--base_dir={flags.BASE_DIR} "
@@ -78,14 +80,18 @@ def test_one_node_takes_sql_and_says_what_it_runs_with(
     ) as connection:
         row = connection.execute("SELECT version()").fetchone()
     assert row is not None
-    assert versions.banner_number(str(row[0])) == versions.parse(str(asked.version)).number
+    assert (
+        versions.banner_number(str(row[0])) == versions.parse(str(asked.version)).number
+    )
     tserver = url(node, flags.TSERVER_WEB)
     assert pages.version(tserver) == asked.version
     found = pages.flags(tserver)
     read, _ = settings.read(asked)
     for name, value in flags.tserver_flags(asked, read).items():
         assert found[name] == value, name
-    assert "wal_bytes_total" in counters.storage(http_client.get(f"{tserver}{counters.PATH}"))
+    assert "wal_bytes_total" in counters.storage(
+        http_client.get(f"{tserver}{counters.PATH}")
+    )
 
 
 @pytest.mark.usefixtures("nothing_left")

@@ -38,16 +38,22 @@ pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left", "impat
 RUNNING = YugabyteDB.running
 
 
-def test_three_nodes_take_sql_and_start_again_from_their_disks(image: str, world: World) -> None:
+def test_three_nodes_take_sql_and_start_again_from_their_disks(
+    image: str, world: World
+) -> None:
     """Loaded, settled, stopped; then all at once from the same disks at the same addresses."""
     asked, database = spec(image), YugabyteDB()
     with volumes(3, world) as disks, world.platform.network(NETWORK, 3) as network:
         with database.running(asked, disks, network, world) as cluster:
             ask(cluster, 1, TABLE)
-            ask(cluster, 2, "INSERT INTO stock SELECT g % 9, g, 'x' FROM generate_series(1, 900) g")
-            assert [ask(cluster, n, "SELECT count(*) FROM stock") for n in (1, 2, 3)] == [
-                [(900,)]
-            ] * 3
+            ask(
+                cluster,
+                2,
+                "INSERT INTO stock SELECT g % 9, g, 'x' FROM generate_series(1, 900) g",
+            )
+            assert [
+                ask(cluster, n, "SELECT count(*) FROM stock") for n in (1, 2, 3)
+            ] == [[(900,)]] * 3
             database.settle(cluster, world)
             database.begin_measuring(cluster, world)
             database.warm(cluster, world)
@@ -61,7 +67,10 @@ def test_three_nodes_take_sql_and_start_again_from_their_disks(image: str, world
     assert (facts["replication_factor"], facts["replicas_in_sync"]) == (3, 2)
     assert list(facts["leaders"].values()) == [1, 1, 1]
     assert len(set(facts["zones"].values())) == 3
-    assert facts["durable"] is False and facts["durability"]["durable_wal_write"] == "false"
+    assert (
+        facts["durable"] is False
+        and facts["durability"]["durable_wal_write"] == "false"
+    )
     assert facts["since_reset"]["block_cache_hit_ratio"] == 0.75
     assert set(facts["since_reset"]) >= OF_LOG
     assert facts["since_reset"][counted.WAL_NODES] == 3
@@ -73,9 +82,13 @@ def test_tls_is_between_nodes_and_to_clients_and_durable_is_read_back(
 ) -> None:
     here = replace(world, cache=tmp_path)
     database = YugabyteDB()
-    with up(spec(image, tls="on", durability="durable"), here, database=database) as cluster:
+    with up(
+        spec(image, tls="on", durability="durable"), here, database=database
+    ) as cluster:
         assert len(cluster.endpoints[0].password) >= 20
-        with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+        with pytest.raises(
+            psycopg.OperationalError, match="password authentication failed"
+        ):
             psycopg.connect(
                 f"host=127.0.0.1 port={cluster.endpoints[0].local_port} user=bench dbname=bench",
                 password="bench",
@@ -98,14 +111,19 @@ def psql(cluster: Cluster, world: World) -> str:
     at = cluster.endpoints[2]
     words = f"psql -h {at.host} -p {at.port} -U {at.user} -d {at.database} -c".split()
     with Sysbench().client(cluster.network, world, cluster.tls) as client:
-        done = run_in_client(client, [*words, "\\conninfo"], cluster, world, timeout_s=60)
+        done = run_in_client(
+            client, [*words, "\\conninfo"], cluster, world, timeout_s=60
+        )
     assert done.exit_code == 0, done.tail()
     return done.out
 
 
 @pytest.mark.parametrize(
     ("count", "copies", "slow_s"),
-    [pytest.param(5, 5, "0", marks=pytest.mark.slow, id="five"), pytest.param(3, 1, "4", id="one")],
+    [
+        pytest.param(5, 5, "0", marks=pytest.mark.slow, id="five"),
+        pytest.param(3, 1, "4", id="one"),
+    ],
 )
 def test_other_copies_than_three_are_placed_once_all_nodes_are_up(
     count: int, copies: int, slow_s: str, image: str, world: World
@@ -125,15 +143,22 @@ def test_counters_move_with_what_clients_write(image: str, world: World) -> None
         at = cluster.endpoints[0]
         with (
             psycopg.connect(
-                f"host=127.0.0.1 port={at.local_port} user=bench dbname=bench", password=at.password
+                f"host=127.0.0.1 port={at.local_port} user=bench dbname=bench",
+                password=at.password,
             ) as connection,
             connection.cursor() as cursor,
-            cursor.copy("COPY stock FROM STDIN WITH (ROWS_PER_TRANSACTION 20000)") as copy,
+            cursor.copy(
+                "COPY stock FROM STDIN WITH (ROWS_PER_TRANSACTION 20000)"
+            ) as copy,
         ):
             for number in range(20_000):
                 copy.write(f"{number}\t{number}\t{'x' * 50}\n")
         after = _counters(cluster)
-    for counter in ("wal_bytes_total", "flush_written_bytes_total", "sql_statements_total"):
+    for counter in (
+        "wal_bytes_total",
+        "flush_written_bytes_total",
+        "sql_statements_total",
+    ):
         assert after[counter] > before[counter], counter
 
 
@@ -142,11 +167,15 @@ def _counters(cluster: Cluster) -> dict[str, float]:
     return {sample.metric: sample.value for sample in samples}
 
 
-def test_a_cluster_is_started_once_to_see_that_it_does(image: str, world: World) -> None:
+def test_a_cluster_is_started_once_to_see_that_it_does(
+    image: str, world: World
+) -> None:
     """What `DB=auto` does before a plan is written: each different cluster, and nothing is left."""
     parts = Parts({"yugabytedb": YugabyteDB()}, {}, {}, ())
     single, broken = spec(image, count=1), spec(image, count=1, no_such_flag="1")
-    with mock.patch.object(YugabyteDB, "running", autospec=True, side_effect=RUNNING) as running:
+    with mock.patch.object(
+        YugabyteDB, "running", autospec=True, side_effect=RUNNING
+    ) as running:
         run_checks.prove_start([single, single], parts, world)
         assert running.call_count == 1
         with pytest.raises(NodeError, match="is exited"):
@@ -157,7 +186,9 @@ def test_a_cluster_is_started_once_to_see_that_it_does(image: str, world: World)
 
 TIER = a_tier("here", "This machine", "none", None, None)
 SMALL = {  # counted in several slices
-    "insert": Dataset("sysbench-tables", {"tables": 2, "table_size": 2000, "slice_rows": 700}),
+    "insert": Dataset(
+        "sysbench-tables", {"tables": 2, "table_size": 2000, "slice_rows": 700}
+    ),
     "tpcc": Dataset("tpcc", {"warehouses": 1, "slice_rows": 40_000}),
 }
 
@@ -180,7 +211,9 @@ def workload(name: str) -> Workload:
     )
 
 
-@pytest.mark.parametrize("name", [pytest.param("insert", marks=pytest.mark.slow), "tpcc"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("insert", marks=pytest.mark.slow), "tpcc"]
+)
 def test_the_main_job_runs_and_its_result_is_marked(
     name: str, image: str, world: World, tmp_path: Path
 ) -> None:
@@ -205,10 +238,14 @@ def test_the_main_job_runs_and_its_result_is_marked(
         (YugabyteDBCollector(),),
     )
     progress = QuietProgress()
-    folder = experiment.execute(plan, parts, replace(world, progress=progress), tmp_path, {})
+    folder = experiment.execute(
+        plan, parts, replace(world, progress=progress), tmp_path, {}
+    )
     record = load(folder).runs[0].record
     assert record.outcome == "done", record.failure
-    assert not [line for line in progress.said if "tried again" in line], "counted right in slices"
+    assert not [line for line in progress.said if "tried again" in line], (
+        "counted right in slices"
+    )
     assert record.facts["database"]["stand_in"] is True
     throughput = {m.metric: m.value for m in record.measurements if m.scope == "all"}
     assert throughput["throughput_per_s"] > 0

@@ -20,11 +20,15 @@ from tests.integration.standin_nodes import NETWORK, Switched, spec, up, volumes
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left", "impatient")]
 
 
-def test_a_start_that_takes_too_long_says_what_was_missing(image: str, world: World) -> None:
+def test_a_start_that_takes_too_long_says_what_was_missing(
+    image: str, world: World
+) -> None:
     slow, here = {2: {"STANDIN_SLOW_S": "60"}}, replace(world, clock=HastyClock(37.5))
     with pytest.raises(NodeError) as raised, up(spec(image), here, slow):
         pass
-    assert raised.value.what.startswith("YugabyteDB's node-2 was not ready within 300 s")
+    assert raised.value.what.startswith(
+        "YugabyteDB's node-2 was not ready within 300 s"
+    )
     assert f"{NETWORK}-node-1" in raised.value.evidence
 
 
@@ -51,7 +55,11 @@ def test_with_tls_a_first_start_that_ends_itself_is_made_once_more(
 @pytest.mark.parametrize(
     ("settings", "switches", "part"),
     [
-        ({}, {2: {"STANDIN_REFUSE_JOIN": "1"}}, "master at the join ip provided is not reachable"),
+        (
+            {},
+            {2: {"STANDIN_REFUSE_JOIN": "1"}},
+            "master at the join ip provided is not reachable",
+        ),
         ({"no_such_flag": "1"}, {}, "unknown command line flag 'no_such_flag'"),
     ],
 )
@@ -74,7 +82,9 @@ def test_another_release_than_asked_is_refused(image: str, world: World) -> None
     other = {number: {"STANDIN_VERSION": "2.20.10.0-b29"} for number in (1, 2, 3)}
     with pytest.raises(NodeError) as raised, up(spec(image), world, other):
         pass
-    assert raised.value.what == ("the image runs YugabyteDB 2.20.10.0-b29, expected 2.18.1.0-b84")
+    assert raised.value.what == (
+        "the image runs YugabyteDB 2.20.10.0-b29, expected 2.18.1.0-b84"
+    )
 
 
 def test_a_killed_node_is_named(image: str, world: World) -> None:
@@ -87,7 +97,9 @@ def test_a_killed_node_is_named(image: str, world: World) -> None:
             database.facts(cluster, world)
 
 
-def test_a_disk_loaded_at_another_address_is_not_started(image: str, world: World) -> None:
+def test_a_disk_loaded_at_another_address_is_not_started(
+    image: str, world: World
+) -> None:
     """What would be a cluster waiting forever for peers that are elsewhere."""
     asked, database = spec(image, count=1), YugabyteDB()
     with volumes(1, world) as disks, world.platform.network(NETWORK, 1) as network:
@@ -118,9 +130,14 @@ def test_another_build_runs_and_is_recorded(image: str, world: World) -> None:
     """The page that says it is not one to refuse a run by."""
     database = YugabyteDB()
     asked = spec(image, count=1)
-    with up(asked, world, {1: {"STANDIN_VERSION": "2.18.1.0-b85"}}, database) as cluster:
+    with up(
+        asked, world, {1: {"STANDIN_VERSION": "2.18.1.0-b85"}}, database
+    ) as cluster:
         facts = database.facts(cluster, world).recorded()
-    assert (facts["version"], facts["version_asked"]) == ("2.18.1.0-b85", "2.18.1.0-b84")
+    assert (facts["version"], facts["version_asked"]) == (
+        "2.18.1.0-b85",
+        "2.18.1.0-b84",
+    )
     assert "-b0" in facts["banner"]
 
 
@@ -154,12 +171,18 @@ def test_the_first_run_checklist_says_what_is_not_so(image: str, world: World) -
         "statements": lambda _: dict[str, Any]()["no such page"],
     }
     facts = [replace(one, look=other.get(one.name, one.look)) for one in checks.FACTS]
-    here, asked = of_version("2.18.1.0-b85", world), checklist.spec(own={"image": image})
+    here, asked = (
+        of_version("2.18.1.0-b85", world),
+        checklist.spec(own={"image": image}),
+    )
     found = {
-        one.name: (one.state, one.seen) for one in checklist.first_run(asked, here, facts=facts)
+        one.name: (one.state, one.seen)
+        for one in checklist.first_run(asked, here, facts=facts)
     }
     state, seen = found["banner"]
-    assert state == "not confirmed" and "page: 2.18.1.0-b85; asked: 2.18.1.0-b84" in seen
+    assert (
+        state == "not confirmed" and "page: 2.18.1.0-b85; asked: 2.18.1.0-b84" in seen
+    )
     assert found["counters"] == ("not confirmed", "missing: no_such_counter")
     assert found["statements"][0] == "could not be looked at"
     assert found["pages"][0] == found["cold-copy"][0] == "confirmed"

@@ -27,7 +27,11 @@ def ours(cluster: Cluster) -> list[str]:
     """The names of all things on the cluster that have our label and are in no namespace."""
     core: Any = client.CoreV1Api(cluster.api)
     storage: Any = client.StorageV1Api(cluster.api)
-    listings = (core.list_namespace, core.list_persistent_volume, storage.list_storage_class)
+    listings = (
+        core.list_namespace,
+        core.list_persistent_volume,
+        storage.list_storage_class,
+    )
     return [
         thing.metadata.name
         for listing in listings
@@ -48,7 +52,9 @@ def cluster() -> Iterator[Cluster]:
 def loaded(cluster: Cluster) -> Cluster:
     """With the base image and ours on every node: brought once, since they share layers."""
     provision.provide(App(cache=CACHE))
-    cluster.load(own_images.BASE, *(own_images.tag(ROOT, name) for name in own_images.OURS))
+    cluster.load(
+        own_images.BASE, *(own_images.tag(ROOT, name) for name in own_images.OURS)
+    )
     return cluster
 
 
@@ -80,7 +86,9 @@ def path_of(thing: Mapping[str, Any]) -> str:
     group = thing["apiVersion"]
     of_group = f"/api/{group}" if group == "v1" else f"/apis/{group}"
     space = thing["metadata"].get("namespace")
-    return f"{of_group}{f'/namespaces/{space}' if space else ''}/{thing['kind'].lower()}s"
+    return (
+        f"{of_group}{f'/namespaces/{space}' if space else ''}/{thing['kind'].lower()}s"
+    )
 
 
 @pytest.fixture

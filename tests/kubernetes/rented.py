@@ -34,11 +34,17 @@ def world(campaign: KubernetesPlatform, tmp_path: Path) -> Iterator[World]:
     disk = own_images.tag(ROOT, "disk")
     # Machines report their images only now and then.
     assert wait_until(
-        lambda: campaign.images.present(disk), deadline_s=60, clock=SystemClock(), every_s=1
+        lambda: campaign.images.present(disk),
+        deadline_s=60,
+        clock=SystemClock(),
+        every_s=1,
     )
     platform: Any = campaign
     made = fake_world(None, tmp_path, SystemClock(), platform)  # type: ignore[arg-type]
     yield replace(made, root=ROOT, scope="tierbench-1")
     platform.sweep()
-    left = [one["metadata"]["name"] for one in platform._api.listed("/api/v1/persistentvolumes")]
+    left = [
+        one["metadata"]["name"]
+        for one in platform._api.listed("/api/v1/persistentvolumes")
+    ]
     assert not left and not platform.claims.storage_classes()

@@ -99,15 +99,26 @@ def nothing_left(loaded: Cluster) -> Iterator[None]:
 
 
 def command(cluster: Cluster, *words: str) -> subprocess.Popen[str]:
-    env = {**os.environ, "KUBECONFIG": str(cluster.kubeconfig), "TIERBENCH_LEASE_S": "20"}
+    env = {
+        **os.environ,
+        "KUBECONFIG": str(cluster.kubeconfig),
+        "TIERBENCH_LEASE_S": "20",
+    }
     env |= {"TIERBENCH_CACHE": str(CACHE), "TIERBENCH_UNPROTECTED": "no-password"}
     argv = [sys.executable, "-m", "orchestrator", *words]
     return subprocess.Popen(
-        argv, cwd=ROOT, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        argv,
+        cwd=ROOT,
+        env=env,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )
 
 
-def finished(process: subprocess.Popen[str], exit_code: int = 0, within_s: float = 900) -> str:
+def finished(
+    process: subprocess.Popen[str], exit_code: int = 0, within_s: float = 900
+) -> str:
     out, _ = process.communicate(timeout=within_s)
     assert process.returncode == exit_code, out[-6000:]
     return out
@@ -119,13 +130,18 @@ def run(cluster: Cluster, results: Path, *words: str) -> Results:
     return store.load(results / "latest")
 
 
-@pytest.mark.flaky(reruns=1, only_rerun=["AssertionError"])  # two cores play three machines
+@pytest.mark.flaky(
+    reruns=1, only_rerun=["AssertionError"]
+)  # two cores play three machines
 @pytest.mark.parametrize(
     ("workloads", "sizes"),
     [
         pytest.param(str(INSERTS), "table_size=5000", id="insert"),
         pytest.param(
-            "point-select tpcc", "table_size=5000 warehouses=1", id="all", marks=pytest.mark.slow
+            "point-select tpcc",
+            "table_size=5000 warehouses=1",
+            id="all",
+            marks=pytest.mark.slow,
         ),
     ],
 )
@@ -133,20 +149,43 @@ def test_three_nodes_carry_workloads_from_two_clients(
     loaded: Cluster, tmp_path: Path, workloads: str, sizes: str
 ) -> None:
     """The main job: three copies on three emulated disks, one on each machine, loaded once."""
-    where = ("--platform", "kubernetes", "--db", "postgresql", "--nodes", "3", "--clients", "2")
+    where = (
+        "--platform",
+        "kubernetes",
+        "--db",
+        "postgresql",
+        "--nodes",
+        "3",
+        "--clients",
+        "2",
+    )
     settings = [word for size in sizes.split() for word in ("--set", size)]
-    tiers = ("--profiles", SLOW_TIER, "--workloads", workloads, *settings, "--repeats", "1")
+    tiers = (
+        "--profiles",
+        SLOW_TIER,
+        "--workloads",
+        workloads,
+        *settings,
+        "--repeats",
+        "1",
+    )
     campaign = run(loaded, tmp_path, "compare", *tiers, "--accept-inconclusive", *where)
     assert campaign.plan.platform == "kubernetes"
-    assert [data.record.outcome for data in campaign.runs] == ["done"] * len(workloads.split())
+    assert [data.record.outcome for data in campaign.runs] == ["done"] * len(
+        workloads.split()
+    )
     for data in campaign.runs:
         record = data.record
         databases = [node for node in record.nodes if node.role == "database"]
         assert tuple(node.name for node in databases) == NODES
         assert len({node.machine for node in databases}) == 3
         assert record.gate is not None
-        assert {check.nodes for check in record.gate.checks} == {(node,) for node in NODES}
-        assert set(record.gate.device["machines"]) == {node.machine for node in databases}
+        assert {check.nodes for check in record.gate.checks} == {
+            (node,) for node in NODES
+        }
+        assert set(record.gate.device["machines"]) == {
+            node.machine for node in databases
+        }
         assert set(record.facts["generator"]["clients"]) == {"client-1", "client-2"}
         measured = {(m.metric, m.scope): m.value for m in record.measurements}
         assert measured["throughput_per_s", "all"] > 0
@@ -176,36 +215,73 @@ def test_three_nodes_of_the_stand_in_find_each_other_by_name(
     assert tuple(node.name for node in databases) == NODES
     assert len({node.machine for node in databases}) == 3
     assert sampled_in(data) is not None
-    assert {"sql_statements_total", "wal_sync_seconds_total"} <= set(sampled_in(data)["metric"])
+    assert {"sql_statements_total", "wal_sync_seconds_total"} <= set(
+        sampled_in(data)["metric"]
+    )
     report = (tmp_path / "results" / "latest" / "report.md").read_text()
     assert "stand-in" in report
 
 
 @pytest.mark.slow
-def test_a_faster_tier_is_better_on_any_platform(loaded: Cluster, tmp_path: Path) -> None:
+def test_a_faster_tier_is_better_on_any_platform(
+    loaded: Cluster, tmp_path: Path
+) -> None:
     """Two tiers far apart: which is better in what is as on any platform, whatever the figures
     are."""
     tiers = ("--profiles", f"standard-hdd {TIER}", "--workloads", str(INSERTS))
-    where = ("--platform", "kubernetes", "--db", "postgresql", "--nodes", "1", "--repeats", "3")
+    where = (
+        "--platform",
+        "kubernetes",
+        "--db",
+        "postgresql",
+        "--nodes",
+        "1",
+        "--repeats",
+        "3",
+    )
     campaign = run(loaded, tmp_path, "compare", *tiers, *where, "--accept-inconclusive")
     assert {data.record.outcome for data in campaign.runs} == {"done"}
     found = {
         (delta.contender, delta.metric): delta.verdict
         for delta in judge(campaign).deltas
-        if delta.scope == "all" and delta.metric in ("throughput_per_s", "latency_avg_s")
+        if delta.scope == "all"
+        and delta.metric in ("throughput_per_s", "latency_avg_s")
     }
-    assert found == {(TIER, "throughput_per_s"): "better", (TIER, "latency_avg_s"): "better"}
+    assert found == {
+        (TIER, "throughput_per_s"): "better",
+        (TIER, "latency_avg_s"): "better",
+    }
 
 
-@pytest.mark.flaky(reruns=1, only_rerun=["AssertionError"])  # two cores play three machines
+@pytest.mark.flaky(
+    reruns=1, only_rerun=["AssertionError"]
+)  # two cores play three machines
 @pytest.mark.slow
-def test_the_limits_of_disks_in_pods_are_tried_out(loaded: Cluster, tmp_path: Path) -> None:
+def test_the_limits_of_disks_in_pods_are_tried_out(
+    loaded: Cluster, tmp_path: Path
+) -> None:
     """Commits wait for the log on a disk of 10 ms: less latency gives more, IOPS and bandwidth give
     nothing. A pod's processors cannot be changed while it runs."""
-    where = ("--platform", "kubernetes", "--db", "postgresql", "--nodes", "1", "--confirm")
+    where = (
+        "--platform",
+        "kubernetes",
+        "--db",
+        "postgresql",
+        "--nodes",
+        "1",
+        "--confirm",
+    )
     sizes = ("--set", "table_size=5000", "--set", "threads=4", "--set", "measure=15s")
     campaign = run(
-        loaded, tmp_path, "run", "--profile", SLOW_TIER, "--workload", "insert", *sizes, *where
+        loaded,
+        tmp_path,
+        "run",
+        "--profile",
+        SLOW_TIER,
+        "--workload",
+        "insert",
+        *sizes,
+        *where,
     )
     (bottleneck,) = judge(campaign).bottlenecks
     tried = {elasticity.limit: elasticity for elasticity in bottleneck.elasticities}
@@ -249,7 +325,9 @@ def test_a_killed_pod_fails_its_run_and_leaves_nothing(
 
 
 @pytest.mark.slow
-def test_what_a_killed_program_left_is_removed(loaded: Cluster, core: Any, tmp_path: Path) -> None:
+def test_what_a_killed_program_left_is_removed(
+    loaded: Cluster, core: Any, tmp_path: Path
+) -> None:
     started = begun(loaded, core, tmp_path)
     started.send_signal(signal.SIGKILL)
     started.communicate()
@@ -262,7 +340,16 @@ def begun(cluster: Cluster, core: Any, results: Path) -> subprocess.Popen[str]:
     workload = results / "long.yaml"
     workload.write_text(LONG)
     started = command(
-        *(cluster, "run", "--profile", TIER, "--workload", str(workload), "--scale", "smoke"),
+        *(
+            cluster,
+            "run",
+            "--profile",
+            TIER,
+            "--workload",
+            str(workload),
+            "--scale",
+            "smoke",
+        ),
         *("--platform", "kubernetes", "--db", "postgresql", "--nodes", "1"),
         *("--results", str(results), "--retry-failed", "0"),
     )
@@ -287,14 +374,27 @@ def running(core: Any, role: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.slow
-def test_a_load_in_pods_that_fills_its_network_names_it(loaded: Cluster, tmp_path: Path) -> None:
+def test_a_load_in_pods_that_fills_its_network_names_it(
+    loaded: Cluster, tmp_path: Path
+) -> None:
     """Each transaction of `oltp_read_only` brings 400 rows to the client, all from memory."""
     profile = tmp_path / "slow.yaml"
     profile.write_text(SLOW_LINK)
-    words = ("--workload", "oltp_read_only", "--set", "table_size=5000", "--platform", "kubernetes")
+    words = (
+        "--workload",
+        "oltp_read_only",
+        "--set",
+        "table_size=5000",
+        "--platform",
+        "kubernetes",
+    )
     campaign = run(loaded, tmp_path, "run", "--profile", str(profile), *words)
     (done,) = campaign.done
     facts = done.record.facts["network"]
-    assert facts["bytes_per_s"] == 1_250_000 and set(facts["transfer"]) and len(facts["links"]) == 2
+    assert (
+        facts["bytes_per_s"] == 1_250_000
+        and set(facts["transfer"])
+        and len(facts["links"]) == 2
+    )
     (cell,) = judge(campaign).bottlenecks
     assert cell.cause == "network_bound", cell.text

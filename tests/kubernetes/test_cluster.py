@@ -19,7 +19,9 @@ def test_every_node_is_ready_in_a_zone_of_its_own(cluster: Cluster) -> None:
     nodes = core.list_node().items
     zones = {node.metadata.labels["topology.kubernetes.io/zone"] for node in nodes}
     assert len(zones) == len(cluster.nodes)
-    assert {node.status.node_info.kubelet_version for node in nodes} == {programs.version()}
+    assert {node.status.node_info.kubelet_version for node in nodes} == {
+        programs.version()
+    }
 
 
 def test_a_cluster_in_use_is_not_taken_away(cluster: Cluster) -> None:

@@ -30,13 +30,17 @@ pytestmark = pytest.mark.kubernetes
 
 
 @pytest.fixture
-def connected(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[KubernetesPlatform]:
+def connected(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[KubernetesPlatform]:
     monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig))
     yield KubernetesPlatform(SystemClock())
 
 
 @pytest.fixture
-def platform(cluster: Cluster, connected: KubernetesPlatform) -> Iterator[KubernetesPlatform]:
+def platform(
+    cluster: Cluster, connected: KubernetesPlatform
+) -> Iterator[KubernetesPlatform]:
     """Alone on the cluster; nothing of its campaign stays."""
     with connected.guard.held():
         yield connected
@@ -44,13 +48,18 @@ def platform(cluster: Cluster, connected: KubernetesPlatform) -> Iterator[Kubern
 
 
 def test_no_right_to_take_the_lease(
-    cluster: Cluster, connected: KubernetesPlatform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster,
+    connected: KubernetesPlatform,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     api, roles = connected._api, "/apis/rbac.authorization.k8s.io/v1"
     accounts = "/api/v1/namespaces/default/serviceaccounts"
     name = {"metadata": {"name": "reader"}}
     api.make(accounts, name)
-    rules = [{"apiGroups": [""], "resources": ["nodes", "namespaces"], "verbs": ["list"]}]
+    rules = [
+        {"apiGroups": [""], "resources": ["nodes", "namespaces"], "verbs": ["list"]}
+    ]
     api.make(f"{roles}/clusterroles", {**name, "rules": rules})
     binding = {
         "roleRef": {
@@ -58,7 +67,9 @@ def test_no_right_to_take_the_lease(
             "kind": "ClusterRole",
             "name": "reader",
         },
-        "subjects": [{"kind": "ServiceAccount", "namespace": "default", "name": "reader"}],
+        "subjects": [
+            {"kind": "ServiceAccount", "namespace": "default", "name": "reader"}
+        ],
     }
     api.make(f"{roles}/clusterrolebindings", {**name, **binding})
     token = api.make(f"{accounts}/reader/token", {"spec": {}})["status"]["token"]
@@ -67,12 +78,17 @@ def test_no_right_to_take_the_lease(
     (tmp_path / "config").write_text(yaml.safe_dump(config))
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
     reading = KubernetesPlatform(SystemClock())
-    with pytest.raises(UnavailableError, match="not allowed") as caught, reading.guard.held():
+    with (
+        pytest.raises(UnavailableError, match="not allowed") as caught,
+        reading.guard.held(),
+    ):
         pass
     assert "docs/KUBERNETES.md" in caught.value.advice
 
 
-def test_no_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Cluster) -> None:
+def test_no_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Cluster
+) -> None:
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
     with pytest.raises(UnavailableError, match="no Kubernetes cluster is configured"):
         KubernetesPlatform(SystemClock())
@@ -91,7 +107,9 @@ def test_a_second_campaign_is_refused(
         pass
     assert str(os.getpid()) in caught.value.what
     assert second.sweep() == (), "nothing of a live campaign is touched"
-    assert platform._api.find(f"/api/v1/namespaces/{platform.space.namespace}") is not None
+    assert (
+        platform._api.find(f"/api/v1/namespaces/{platform.space.namespace}") is not None
+    )
 
 
 def test_of_two_that_take_a_dead_campaigns_lease_the_server_refuses_one(
@@ -103,7 +121,10 @@ def test_of_two_that_take_a_dead_campaigns_lease_the_server_refuses_one(
     dead = manifests.lease("tierbench-campaign", space.ours("dead00"), {}, 0.0, 300)
     version = api.make(leases, dead)["metadata"]["resourceVersion"]
     with connected.guard.held():
-        assert label_of(api.get(f"{leases}/tierbench-campaign"), CAMPAIGN) == connected.campaign
+        assert (
+            label_of(api.get(f"{leases}/tierbench-campaign"), CAMPAIGN)
+            == connected.campaign
+        )
         dead["metadata"]["resourceVersion"] = version
         with pytest.raises(Refused, match="the object has been modified") as refused:
             api.change(f"{leases}/tierbench-campaign", dead)

@@ -52,7 +52,10 @@ def running(volumes: Sequence[Volume], world: World) -> Iterator[Cluster]:
 def read_bytes(cluster: Cluster, world: World) -> int:
     """By all disks, since they are there."""
     names = [node.container or "" for node in cluster.nodes if node.role == "database"]
-    told = [world.platform.container(name).exec(("sh", "-c", READ), timeout_s=20) for name in names]
+    told = [
+        world.platform.container(name).exec(("sh", "-c", READ), timeout_s=20)
+        for name in names
+    ]
     return sum(int(done.out.split()[2]) * 512 for done in told)
 
 
@@ -60,7 +63,11 @@ def read_bytes(cluster: Cluster, world: World) -> int:
 def test_what_was_sorted_is_kept_and_scanned_cold(
     world: World, loaded: Machines, tmp_path: Path
 ) -> None:
-    loaded.load(own_images.provide(ROOT, "hadoop", DockerPlatform(SystemClock()), QuietProgress()))
+    loaded.load(
+        own_images.provide(
+            ROOT, "hadoop", DockerPlatform(SystemClock()), QuietProgress()
+        )
+    )
     scan, sizes = hadoop.small("scan", bytes=ROWS), [SIZE] * NODES
     notes = MECHANISM.snapshots(COPIES, sizes, "f00", world)
     with (

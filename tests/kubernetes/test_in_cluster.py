@@ -49,8 +49,12 @@ def test_the_manifests_are_what_the_cluster_knows(api: Any) -> None:
     pod = fetch_pod()
     space, *others = MANIFESTS
     api.make(path_of(space), space)
-    account = f"/api/v1/namespaces/{SPACE}/serviceaccounts/default"  # which every pod needs
-    assert wait_until(lambda: api.find(account), deadline_s=30, clock=SystemClock(), every_s=0.2)
+    account = (
+        f"/api/v1/namespaces/{SPACE}/serviceaccounts/default"  # which every pod needs
+    )
+    assert wait_until(
+        lambda: api.find(account), deadline_s=30, clock=SystemClock(), every_s=0.2
+    )
     for thing in (*others, pod):
         api.make(f"{path_of(thing)}?dryRun=All&fieldValidation=Strict", thing)
     wrong = {**pod, "spec": {**pod["spec"], "contaners": []}}
@@ -70,7 +74,10 @@ def test_the_job_measures_its_own_cluster_and_leaves_a_report(
     try:
         for thing in MANIFESTS:
             if thing["kind"] == "Job":
-                config = {"metadata": {"name": "profiles"}, "data": {"fast.yaml": PROFILE}}
+                config = {
+                    "metadata": {"name": "profiles"},
+                    "data": {"fast.yaml": PROFILE},
+                }
                 core.create_namespaced_config_map(SPACE, config)
                 thing = job_of(thing, tag)
             api.make(path_of(thing), thing)
@@ -82,14 +89,27 @@ def test_the_job_measures_its_own_cluster_and_leaves_a_report(
             return status.succeeded or status.failed
 
         assert wait_until(ended, deadline_s=600, clock=clock, every_s=2)
-        (pod,) = core.list_namespaced_pod(SPACE, label_selector="job-name=tierbench").items
+        (pod,) = core.list_namespaced_pod(
+            SPACE, label_selector="job-name=tierbench"
+        ).items
         log = core.read_namespaced_pod_log(pod.metadata.name, SPACE)
         assert pod.status.phase == "Succeeded", log[-6000:]
-        assert "Fast volumes" in fetched(core, tag, "cat /work/results/latest/report.md")
-        record = json.loads(fetched(core, tag, "cat /work/results/latest/runs/*/record.json"))
+        assert "Fast volumes" in fetched(
+            core, tag, "cat /work/results/latest/report.md"
+        )
+        record = json.loads(
+            fetched(core, tag, "cat /work/results/latest/runs/*/record.json")
+        )
         assert record["outcome"] == "done"
         assert record["facts"]["telemetry"]["misses"] == {}  # its agents answer
-        assert int(fetched(core, tag, "grep -c data-chart /work/results/latest/report.html")) > 0
+        assert (
+            int(
+                fetched(
+                    core, tag, "grep -c data-chart /work/results/latest/report.html"
+                )
+            )
+            > 0
+        )
         core.delete_namespaced_pod("fetch", SPACE, grace_period_seconds=0)
     finally:
         storage.delete_storage_class("fast")
@@ -100,7 +120,9 @@ def job_of(job: dict[str, Any], tag: str) -> dict[str, Any]:
     changed: dict[str, Any] = json.loads(json.dumps(job))
     (container,) = changed["spec"]["template"]["spec"]["containers"]
     container["image"] = tag
-    container["env"] = [each for each in container["env"] if each["name"] != "TIERBENCH_REGISTRY"]
+    container["env"] = [
+        each for each in container["env"] if each["name"] != "TIERBENCH_REGISTRY"
+    ]
     container["args"] = [
         *("run", "--profile=/profiles/fast.yaml", "--workload=insert", "--scale=smoke"),
         *("--set=table_size=5000", "--repeats=1"),
@@ -110,7 +132,9 @@ def job_of(job: dict[str, Any], tag: str) -> dict[str, Any]:
 
 def fetch_pod() -> dict[str, Any]:
     recipe = (ROOT / "docs/recipes/in-cluster.md").read_text()
-    pod: dict[str, Any] = yaml.safe_load(recipe.split("# fetch.yaml\n")[1].split("```")[0])
+    pod: dict[str, Any] = yaml.safe_load(
+        recipe.split("# fetch.yaml\n")[1].split("```")[0]
+    )
     return pod
 
 
@@ -118,7 +142,9 @@ def fetched(core: Any, tag: str, command: str) -> str:
     """What a command says in the recipe's pod that has the results."""
     manifest = fetch_pod()
     manifest["spec"]["containers"][0]["image"] = tag
-    if "fetch" not in {pod.metadata.name for pod in core.list_namespaced_pod(SPACE).items}:
+    if "fetch" not in {
+        pod.metadata.name for pod in core.list_namespaced_pod(SPACE).items
+    }:
         core.create_namespaced_pod(SPACE, manifest)
 
     def runs() -> bool:
@@ -128,7 +154,13 @@ def fetched(core: Any, tag: str, command: str) -> str:
     words = ["sh", "-c", command]
     asked = core.connect_get_namespaced_pod_exec
     answer = stream(
-        asked, "fetch", SPACE, command=words, stdout=True, stderr=True, _preload_content=False
+        asked,
+        "fetch",
+        SPACE,
+        command=words,
+        stdout=True,
+        stderr=True,
+        _preload_content=False,
     )
     try:
         answer.run_forever(timeout=60)
@@ -136,6 +168,8 @@ def fetched(core: Any, tag: str, command: str) -> str:
     finally:
         answer.close()
         del answer
-        with warnings.catch_warnings():  # the client leaves its socket to the garbage collector
+        with (
+            warnings.catch_warnings()
+        ):  # the client leaves its socket to the garbage collector
             warnings.simplefilter("ignore", ResourceWarning)
             gc.collect()

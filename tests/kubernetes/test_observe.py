@@ -30,7 +30,14 @@ from tests.observed_writes import Writes, writing
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.docker]
 
-MADE = ("Namespace", "ServiceAccount", "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
+MADE = (
+    "Namespace",
+    "ServiceAccount",
+    "Role",
+    "ClusterRole",
+    "RoleBinding",
+    "ClusterRoleBinding",
+)
 LABEL = "agentpool"
 
 
@@ -55,14 +62,18 @@ def picked(cluster: Cluster, core: Any) -> Iterator[list[str]]:
 
 
 @pytest.fixture
-def allowed(api: Any, loaded: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def allowed(
+    api: Any, loaded: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Who has the recipe's account, which the cluster knows."""
     for thing in MANIFESTS:
         if thing["kind"] in MADE:
             api.make(path_of(thing), thing)
     asked = f"/api/v1/namespaces/{SPACE}/serviceaccounts/tierbench/token"
     config = yaml.safe_load(loaded.kubeconfig.read_text())
-    config["users"][0]["user"] = {"token": api.make(asked, {"spec": {}})["status"]["token"]}
+    config["users"][0]["user"] = {
+        "token": api.make(asked, {"spec": {}})["status"]["token"]
+    }
     (tmp_path / "config").write_text(yaml.safe_dump(config))
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
     own = KubernetesPlatform(SystemClock(), Placing(namespace=SPACE))
@@ -81,7 +92,9 @@ def reading(device: str, folder: Path) -> Iterator[Program]:
     profile, before = folder / "nodes.yaml", set(folder.glob("observed-*/samples/*"))
     profile.write_text(examples("OBSERVE.md", "Machines without node_exporter")[1])
     words = ("observe", "--profile", str(profile), "--device", device, "--last", "28s")
-    program = Program.start(*words, "--results", str(folder), TIERBENCH_CACHE=str(folder))
+    program = Program.start(
+        *words, "--results", str(folder), TIERBENCH_CACHE=str(folder)
+    )
     try:
         program.until("the same line goes on")
         assert wait_until(
@@ -104,7 +117,9 @@ def test_disks_of_the_nodes_that_are_picked_are_read_to_a_report(
     a gap of its own node alone."""
 
     def pods() -> dict[str, Any]:
-        return {pod.spec.node_name: pod for pod in core.list_namespaced_pod(SPACE).items}
+        return {
+            pod.spec.node_name: pod for pod in core.list_namespaced_pod(SPACE).items
+        }
 
     with reading(writes.device, tmp_path) as program:
         assert sorted(pods()) == picked
@@ -120,7 +135,9 @@ def test_disks_of_the_nodes_that_are_picked_are_read_to_a_report(
     first, second = picked
     with reading(writes.device, tmp_path) as program:
         time.sleep(4)
-        core.delete_namespaced_pod(pods()[first].metadata.name, SPACE, grace_period_seconds=0)
+        core.delete_namespaced_pod(
+            pods()[first].metadata.name, SPACE, grace_period_seconds=0
+        )
         assert program.end() == 0, program.text
     (folder,) = tmp_path.glob("observed-*")
     assert (folder / "report.html").is_file() and not pods()

@@ -46,7 +46,12 @@ def platform(campaign: KubernetesPlatform) -> Iterator[KubernetesPlatform]:
 
 
 def sleeper(name: str, image: str, **more: Any) -> ContainerSpec:
-    more = {"role": "client", "stop_timeout_s": 1, "command": ("-c", "sleep 1000"), **more}
+    more = {
+        "role": "client",
+        "stop_timeout_s": 1,
+        "command": ("-c", "sleep 1000"),
+        **more,
+    }
     return ContainerSpec(name=name, image=image, entrypoint=("sh",), **more)
 
 
@@ -55,7 +60,9 @@ def sleeper(name: str, image: str, **more: Any) -> ContainerSpec:
 
 def test_large_output_comes_whole(platform: KubernetesPlatform, debian: str) -> None:
     with platform.running(sleeper("runs", debian)) as container:
-        large = container.exec(("head", "-c", str(TWENTY_MB), "/dev/zero"), timeout_s=300)
+        large = container.exec(
+            ("head", "-c", str(TWENTY_MB), "/dev/zero"), timeout_s=300
+        )
         assert len(large.out) == TWENTY_MB
         assert container.exec(("no-such-command",), timeout_s=20).exit_code == 127
 
@@ -73,7 +80,9 @@ def test_a_command_past_its_time_is_ended_in_the_container(
 def test_large_files_come_back_whole(
     platform: KubernetesPlatform, debian: str, tmp_path: Path
 ) -> None:
-    with platform.running(sleeper("carries", debian, folders={"/out": {}})) as container:
+    with platform.running(
+        sleeper("carries", debian, folders={"/out": {}})
+    ) as container:
         script = f"head -c {TWENTY_MB} /dev/urandom > /out/big; md5sum /out/big"
         there = container.exec(("sh", "-c", script), timeout_s=60).out.split()[0]
         container.fetch("/out", tmp_path)
@@ -88,7 +97,10 @@ def test_pods_that_ask_for_all_that_is_free_find_a_machine(
     with platform.running(other):
         cpus = platform.free_cpus(3)
         assert 0 < cpus <= platform.machines()[0].facts().cpus - 0.3
-        nodes = [sleeper(f"n{k}", debian, cpus=cpus, placement=f"node-{k}") for k in (1, 2, 3)]
+        nodes = [
+            sleeper(f"n{k}", debian, cpus=cpus, placement=f"node-{k}")
+            for k in (1, 2, 3)
+        ]
         with at_once.entered([platform.running(node) for node in nodes]):
             assert platform.free_cpus(3) < 0.2
 
@@ -111,7 +123,9 @@ def test_a_lost_machine_is_seen_as_soon_as_the_cluster_knows(
             losing = threading.Timer(2.0, cluster.kill, (node,))
             losing.start()
             argv = ("sleep", "300")
-            with pytest.raises(NodeError, match=r"lost \(its machine .* is not ready since 20"):
+            with pytest.raises(
+                NodeError, match=r"lost \(its machine .* is not ready since 20"
+            ):
                 platform.container("client").exec(
                     argv, timeout_s=300, watch=(platform.container("watched"),)
                 )
@@ -125,7 +139,10 @@ def test_a_lost_machine_is_seen_as_soon_as_the_cluster_knows(
     removed = clock.monotonic()
     cluster.again(killed[0])
     assert wait_until(
-        lambda: killed[0].name in cluster.ready(), deadline_s=90, clock=clock, every_s=0.5
+        lambda: killed[0].name in cluster.ready(),
+        deadline_s=90,
+        clock=clock,
+        every_s=0.5,
     )
     assert seen - began < 60, "the cluster itself is told to take 16 s"
     assert removed - seen < 20
@@ -133,7 +150,9 @@ def test_a_lost_machine_is_seen_as_soon_as_the_cluster_knows(
 
 def test_out_of_memory(platform: KubernetesPlatform, debian: str) -> None:
     eats = "sleep 2; head -c 300000000 /dev/zero | tail -c 200000000 > /dev/null"
-    spec = sleeper("eats", debian, command=("-c", eats), memory_bytes=40 * 2**20, cpus=0.2)
+    spec = sleeper(
+        "eats", debian, command=("-c", eats), memory_bytes=40 * 2**20, cpus=0.2
+    )
     with platform.running(spec):
         assert wait_until(
             lambda: platform.container("eats").state() != "running",
@@ -167,13 +186,16 @@ def test_nodes_have_names_and_machines_of_their_own(
     ):
         assert network.addresses == ("node-1.nodes", "node-2.nodes")
         machines = {
-            name: platform.container(name).find_machine().name for name in ("node-1", "node-2")
+            name: platform.container(name).find_machine().name
+            for name in ("node-1", "node-2")
         }
         assert len(set(machines.values())) == 2
         assert platform.container("node-3").find_machine().name == machines["node-1"]
         assert platform.container("client").find_machine().name not in machines.values()
         for name in ("node-1", "node-2", "client"):
-            done = platform.container(name).exec(("getent", "hosts", "node-2.nodes"), timeout_s=20)
+            done = platform.container(name).exec(
+                ("getent", "hosts", "node-2.nodes"), timeout_s=20
+            )
             assert done.exit_code == 0
     assert len(platform.machines()) == 3
 
@@ -194,16 +216,28 @@ def test_a_volume_of_a_device_is_mounted_and_removed(
     with image.open("wb") as file:
         file.truncate(400 * 2**20)
     attach = ["losetup", "--find", "--show", str(image)]
-    device = subprocess.run(attach, capture_output=True, text=True, check=True).stdout.strip()
+    device = subprocess.run(
+        attach, capture_output=True, text=True, check=True
+    ).stdout.strip()
     try:
         with platform.volume("disk", device, "xfs", "node-1") as volume:
             mounts = (Mount(volume, "/data"),)
             spec = sleeper("uses", debian, mounts=mounts, placement="node-1")
-            for script in ("echo kept > /data/file", "cat /data/file; grep ' /data ' /proc/mounts"):
+            for script in (
+                "echo kept > /data/file",
+                "cat /data/file; grep ' /data ' /proc/mounts",
+            ):
                 with platform.running(spec):
-                    out = platform.container("uses").exec(("sh", "-c", script), timeout_s=20).out
+                    out = (
+                        platform.container("uses")
+                        .exec(("sh", "-c", script), timeout_s=20)
+                        .out
+                    )
             assert out.startswith("kept\n") and "nouuid" in out and "noatime" in out
-            assert len(core.list_persistent_volume(label_selector="tierbench=1").items) == 1
+            assert (
+                len(core.list_persistent_volume(label_selector="tierbench=1").items)
+                == 1
+            )
         assert core.list_persistent_volume(label_selector="tierbench=1").items == []
     finally:
         subprocess.run(["losetup", "--detach", device], check=True)
@@ -220,9 +254,13 @@ def test_claims_of_a_class_and_copies_of_them(
     size = 400 * 2**20
 
     def with_claim(name: str, script: str) -> str:
-        spec = sleeper("uses", debian, mounts=(Mount(name, "/data"),), placement="node-1")
+        spec = sleeper(
+            "uses", debian, mounts=(Mount(name, "/data"),), placement="node-1"
+        )
         with platform.running(spec):
-            return platform.container("uses").exec(("sh", "-c", script), timeout_s=20).out
+            return (
+                platform.container("uses").exec(("sh", "-c", script), timeout_s=20).out
+            )
 
     with platform.claims.storage_class(manifest) as made:
         assert made.waits and made.provisioner == "disk.test"
@@ -263,7 +301,9 @@ def test_snapshots(platform: KubernetesPlatform, debian: str, cluster: Cluster) 
 @pytest.mark.slow
 def test_an_image_that_cannot_be_pulled(platform: KubernetesPlatform) -> None:
     platform.images.told_s = 2.0
-    image = "127.0.0.1:1/image:1"  # where nobody listens: a name would be looked for first
+    image = (
+        "127.0.0.1:1/image:1"  # where nobody listens: a name would be looked for first
+    )
     assert not platform.images.present(image)
     with pytest.raises(UnavailableError, match="cannot be pulled") as caught:
         platform.once(ContainerSpec("missing", image, (), "client"), 60)
@@ -277,21 +317,31 @@ def test_more_than_any_machine_has(platform: KubernetesPlatform, debian: str) ->
         platform.once(sleeper("large", debian, cpus=1000), 60)
 
 
-def test_a_quota_that_is_exceeded(platform: KubernetesPlatform, debian: str, core: Any) -> None:
+def test_a_quota_that_is_exceeded(
+    platform: KubernetesPlatform, debian: str, core: Any
+) -> None:
     quota = {"metadata": {"name": "small"}, "spec": {"hard": {"requests.cpu": "1"}}}
-    asks = {"name": "asks", "image": debian, "resources": {"requests": {"cpu": "1500m"}}}
+    asks = {
+        "name": "asks",
+        "image": debian,
+        "resources": {"requests": {"cpu": "1500m"}},
+    }
 
     def refused() -> bool:  # the API server may not see a new quota for up to 30 s
         try:
             pod = {"metadata": {"name": "asks"}, "spec": {"containers": [asks]}}
-            return not core.create_namespaced_pod(platform.space.namespace, pod, dry_run="All")
+            return not core.create_namespaced_pod(
+                platform.space.namespace, pod, dry_run="All"
+            )
         except kubernetes.client.ApiException as error:
             return "exceeded quota" in error.body
 
     core.create_namespaced_resource_quota(platform.space.namespace, quota)
     try:
         assert wait_until(refused, deadline_s=60, clock=SystemClock())
-        with pytest.raises(UnavailableError, match="quota of the namespace is exceeded"):
+        with pytest.raises(
+            UnavailableError, match="quota of the namespace is exceeded"
+        ):
             platform.once(sleeper("large", debian, cpus=1.5), 60)
     finally:
         core.delete_namespaced_resource_quota("small", platform.space.namespace)
@@ -306,14 +356,20 @@ def test_a_class_that_is_missing_and_one_that_never_gives_a_volume(
     ):
         pass
     platform.pods.start_s = 4
-    nobody = {**CLASS, "metadata": {"name": "tierbench-nobody"}, "provisioner": "nobody.test"}
+    nobody = {
+        **CLASS,
+        "metadata": {"name": "tierbench-nobody"},
+        "provisioner": "nobody.test",
+    }
     with (
         platform.claims.storage_class(nobody) as made,
         platform.claims.claim("never", made.name, 2**30) as claim,
     ):
         with pytest.raises(RunError, match="no volume within 2 s"):
             platform.claims.rented(claim, timeout_s=2)
-        with pytest.raises(TierbenchError, match="unbound immediate PersistentVolumeClaims"):
+        with pytest.raises(
+            TierbenchError, match="unbound immediate PersistentVolumeClaims"
+        ):
             platform.once(sleeper("waits", debian, mounts=(Mount(claim, "/data"),)), 60)
 
 

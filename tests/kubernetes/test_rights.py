@@ -24,7 +24,9 @@ from tests.documented import examples
 pytestmark = pytest.mark.kubernetes
 
 
-def test_the_agent_reads_its_machine_and_writes_nothing(campaign: KubernetesPlatform) -> None:
+def test_the_agent_reads_its_machine_and_writes_nothing(
+    campaign: KubernetesPlatform,
+) -> None:
     machine = campaign.machines()[0]
     assert "loop" in machine.read("/proc/diskstats")
     assert machine.is_folder("/var/lib/kubelet/pods"), "which is closed to others"
@@ -37,7 +39,9 @@ def test_the_agent_reads_its_machine_and_writes_nothing(campaign: KubernetesPlat
     campaign.sweep()
 
 
-def test_a_pod_has_the_capabilities_that_are_named_alone(campaign: KubernetesPlatform) -> None:
+def test_a_pod_has_the_capabilities_that_are_named_alone(
+    campaign: KubernetesPlatform,
+) -> None:
     plan = agent.container("rights", own_images.tag(ROOT, "disk"), "node-1")
     plan = replace(plan, entrypoint=("sh", "-c"), capabilities=removal.CAPABILITIES)
     done = campaign.once(
@@ -55,7 +59,10 @@ def test_no_capability_opens_a_device_so_that_disks_need_a_privileged_pod(
     plan = ContainerSpec(
         "devices",
         own_images.tag(ROOT, "disk"),
-        ("-c", "for name in null fuse loop-control; do : <>/dev/$name && echo $name; done 2>&1; :"),
+        (
+            "-c",
+            "for name in null fuse loop-control; do : <>/dev/$name && echo $name; done 2>&1; :",
+        ),
         "client",
         entrypoint=("bash",),
         capabilities=("ALL",),
@@ -83,20 +90,32 @@ def given(
     api.make("/api/v1/namespaces", {"metadata": {"name": GIVEN}})
     here = f"/api/v1/namespaces/{GIVEN}"
     api.make(f"{here}/serviceaccounts", {"metadata": {"name": USER}})
-    api.make(f"{here}/services", {"metadata": {"name": "web"}, "spec": {"ports": [{"port": 80}]}})
+    api.make(
+        f"{here}/services",
+        {"metadata": {"name": "web"}, "spec": {"ports": [{"port": 80}]}},
+    )
     made = []
     for role in yaml.safe_load_all(examples("KUBERNETES.md", "Rights")[1]):
         kind, name = role["kind"], role["metadata"]["name"]
         place = f"{_ROLES}/namespaces/{GIVEN}" if kind == "Role" else _ROLES
         binding = {
             "metadata": {"name": name},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name},
+            "roleRef": {
+                "apiGroup": "rbac.authorization.k8s.io",
+                "kind": kind,
+                "name": name,
+            },
             "subjects": [{"kind": "ServiceAccount", "namespace": GIVEN, "name": USER}],
         }
-        for plural, thing in ((f"{kind.lower()}s", role), (f"{kind.lower()}bindings", binding)):
+        for plural, thing in (
+            (f"{kind.lower()}s", role),
+            (f"{kind.lower()}bindings", binding),
+        ):
             api.make(f"{place}/{plural}", thing)
             made.append(f"{place}/{plural}/{name}")
-    token = api.make(f"{here}/serviceaccounts/{USER}/token", {"spec": {}})["status"]["token"]
+    token = api.make(f"{here}/serviceaccounts/{USER}/token", {"spec": {}})["status"][
+        "token"
+    ]
     config = yaml.safe_load(loaded.kubeconfig.read_text())
     config["users"][0]["user"] = {"token": token}
     (tmp_path / "config").write_text(yaml.safe_dump(config))
@@ -104,7 +123,9 @@ def given(
     yield KubernetesPlatform(SystemClock(), Placing(namespace=GIVEN))
     assert api.find(here) is not None and api.find(f"{here}/services/web") is not None
     for path in (*made, here):
-        api.remove(path)  # nobody waits for the namespace: it goes with the cluster at the latest
+        api.remove(
+            path
+        )  # nobody waits for the namespace: it goes with the cluster at the latest
 
 
 def test_the_documented_roles_are_enough_in_a_given_namespace(

@@ -47,7 +47,9 @@ def shell(volume: Volume, script: str, world: World) -> str:
     """What a script prints that has the volume at /tier."""
     spec = disk_server.fio_container(f"{volume.name}-user", "client", volume, world)
     with world.platform.running(spec):
-        done = world.platform.container(spec.name).exec(("sh", "-c", script), timeout_s=60)
+        done = world.platform.container(spec.name).exec(
+            ("sh", "-c", script), timeout_s=60
+        )
     assert done.exit_code == 0, done.err
     return done.out.strip()
 
@@ -55,7 +57,9 @@ def shell(volume: Volume, script: str, world: World) -> str:
 def test_each_node_has_a_volume_on_its_own_machine(world: World) -> None:
     MECHANISM.check(TIER, world)
     with MECHANISM.attached(TIER, NodesData([SIZE] * NODES), world) as disks:
-        assert len({one["machines"][0] for one in disks.facts["disks"].values()}) == NODES
+        assert (
+            len({one["machines"][0] for one in disks.facts["disks"].values()}) == NODES
+        )
         assert {one["size_bytes"] for one in disks.facts["disks"].values()} == {SIZE}
         assert shell(disks.volumes[1], "stat -fc %T /tier; ls /tier", world) == "xfs"
     assert disks.facts["provisioner"] == provisioner.NAME
@@ -63,9 +67,14 @@ def test_each_node_has_a_volume_on_its_own_machine(world: World) -> None:
 
 @pytest.mark.parametrize(
     "tier",
-    [pytest.param(TIER, id="snapshots"), pytest.param(COPIES, marks=pytest.mark.slow, id="copies")],
+    [
+        pytest.param(TIER, id="snapshots"),
+        pytest.param(COPIES, marks=pytest.mark.slow, id="copies"),
+    ],
 )
-def test_runs_start_from_the_data_of_their_node(world: World, snapshots: None, tier: Tier) -> None:
+def test_runs_start_from_the_data_of_their_node(
+    world: World, snapshots: None, tier: Tier
+) -> None:
     tier, sizes = changed(tier, storage_class=replace(WANTED, nodes=2)), [SIZE] * 2
     notes = MECHANISM.snapshots(tier, sizes, "f00", world)
     with MECHANISM.loading(tier, NodesData(sizes, notes), world) as volumes:
@@ -73,7 +82,9 @@ def test_runs_start_from_the_data_of_their_node(world: World, snapshots: None, t
             shell(volume, f"echo {volume.placement} > /tier/who; sync", world)
     for _ in range(2):
         with MECHANISM.attached(tier, NodesData(sizes, notes), world) as disks:
-            found = at_once.each(lambda volume: shell(volume, SPOILING, world), disks.volumes)
+            found = at_once.each(
+                lambda volume: shell(volume, SPOILING, world), disks.volumes
+            )
             assert found == [volume.placement for volume in disks.volumes]
 
 

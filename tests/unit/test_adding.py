@@ -73,24 +73,34 @@ class ThrowawayTier(Throwaway, DryTier):
     kind: DiskKind = "none"
 
 
-def planned(tier: str, folder: Path, parts: Parts | None = None, db: str = "postgresql") -> Plan:
+def planned(
+    tier: str, folder: Path, parts: Parts | None = None, db: str = "postgresql"
+) -> Plan:
     """The plan of a profile with this tier, made as the command line makes it."""
     file = folder / "mine.yaml"
     file.write_text(profile_text(tier, "azure-d8s-v5"))
     request = Request(
-        profiles=[str(file)], workloads=["point-select"], database=db, scale="smoke", nodes=1
+        profiles=[str(file)],
+        workloads=["point-select"],
+        database=db,
+        scale="smoke",
+        nodes=1,
     )
     app = an_app(folder)
     return plans.make_plan(with_parts(app, parts) if parts else app, request)
 
 
-def a_dry_plan(database: str = "dry", generator: str = "dry", tier: Tier | None = None) -> Plan:
+def a_dry_plan(
+    database: str = "dry", generator: str = "dry", tier: Tier | None = None
+) -> Plan:
     plan = a_plan()
     (profile,), (workload,) = plan.profiles, plan.workloads
     tier = tier or changed(profile.tier, enforcement="dry")
     cluster = replace(profile.cluster, database=database)
     profiles = (replace(profile, tier=tier, cluster=cluster),)
-    return replace(plan, profiles=profiles, workloads=(replace(workload, generator=generator),))
+    return replace(
+        plan, profiles=profiles, workloads=(replace(workload, generator=generator),)
+    )
 
 
 def shipped(**added: Any) -> Parts:
@@ -99,7 +109,10 @@ def shipped(**added: Any) -> Parts:
         databases.databases() | added.get("databases", {}),
         load_generators.load_generators() | added.get("load_generators", {}),
         tiers.tier_mechanisms() | added.get("tiers", {}),
-        (*collectors.collectors(fake_world().platform)[-1:], *added.get("collectors", ())),
+        (
+            *collectors.collectors(fake_world().platform)[-1:],
+            *added.get("collectors", ()),
+        ),
     )
 
 
@@ -126,7 +139,9 @@ def test_a_load_generator(tmp_path: Path) -> None:
 
 
 def test_a_collector(tmp_path: Path) -> None:
-    (run,) = carried_out(a_dry_plan(), tmp_path, shipped(collectors=[ThrowawayCollector()])).runs
+    (run,) = carried_out(
+        a_dry_plan(), tmp_path, shipped(collectors=[ThrowawayCollector()])
+    ).runs
     assert "throwaway" in set(sampled_in(run)["metric"])
 
 
@@ -146,7 +161,9 @@ def test_a_tier_mechanism(tmp_path: Path) -> None:
         TypeAdapter(Tier).validate_python({**recorded, "like": None})
 
 
-@pytest.mark.parametrize("tier", ["{enforcement: magic}", "{type: azure/P15, enforcement: magic}"])
+@pytest.mark.parametrize(
+    "tier", ["{enforcement: magic}", "{type: azure/P15, enforcement: magic}"]
+)
 def test_a_tier_mechanism_that_is_not_there(tmp_path: Path, tier: str) -> None:
     known = "emulated, cgroup, mounted, storage-class, existing, none"
     with pytest.raises(UsageError) as refused:
@@ -156,11 +173,19 @@ def test_a_tier_mechanism_that_is_not_there(tmp_path: Path, tier: str) -> None:
     assert mistake.what == f"unknown; known: {known} (given: 'magic')"
 
 
-@pytest.mark.parametrize("family", ["databases", "load_generators", "tiers", "collectors"])
-def test_a_member_that_does_nothing_is_one_file_and_one_registry_line(family: str) -> None:
+@pytest.mark.parametrize(
+    "family", ["databases", "load_generators", "tiers", "collectors"]
+)
+def test_a_member_that_does_nothing_is_one_file_and_one_registry_line(
+    family: str,
+) -> None:
     """Counted on the one that is shipped: one import and one entry, and no member knows it."""
     folder = ROOT / "orchestrator" / family
-    naming = [file for file in folder.rglob("*.py") if f"{family}.dry import" in file.read_text()]
+    naming = [
+        file
+        for file in folder.rglob("*.py")
+        if f"{family}.dry import" in file.read_text()
+    ]
     assert naming == [folder / "__init__.py"]
     named = re.findall(r"\bDry\w+", naming[0].read_text())
     assert len(named) == 2  # its import and its entry
@@ -177,7 +202,9 @@ def member(heading: str) -> Any:
         given |= vars(module)
     exec(PREAMBLE, given)
     before = set(given)
-    exec(compile(source, f"docs/ADDING.md: {heading}", "exec", dont_inherit=True), given)
+    exec(
+        compile(source, f"docs/ADDING.md: {heading}", "exec", dont_inherit=True), given
+    )
     (name,) = set(given) - before
     return given[name]
 
@@ -204,7 +231,10 @@ def test_the_example_of_a_chart_is_drawn_and_lives() -> None:
     chart = member("A chart")(rows, ["premium", "ultra"])
     assert chart.svg.count('aria-roledescription="line mark"') == 2
     assert chart.live and chart.live["data"]["name"] == "rows"
-    assert {row["tier"] for row in chart.live["datasets"]["rows"]} == {"premium", "ultra"}
+    assert {row["tier"] for row in chart.live["datasets"]["rows"]} == {
+        "premium",
+        "ultra",
+    }
 
 
 def methods_of(protocol: type) -> set[str]:
@@ -238,8 +268,13 @@ def test_the_documented_tier_is_a_profile() -> None:
     (text,) = examples("ADDING.md", "A disk tier")
     cluster = (ROOT / "profiles/clusters/azure-d8s-v5.yaml").read_text()
     rows = project_files.catalog(ROOT)
-    profile = profiles.read_profile("x", text, {"azure-d8s-v5": cluster}, "laptop", rows)
-    assert (profile.tier.limits.iops, profile.tier.limits.bytes_per_s) == (4000, 200_000_000)
+    profile = profiles.read_profile(
+        "x", text, {"azure-d8s-v5": cluster}, "laptop", rows
+    )
+    assert (profile.tier.limits.iops, profile.tier.limits.bytes_per_s) == (
+        4000,
+        200_000_000,
+    )
     assert profile.tier.latency.read_s == pytest.approx(0.0004)
     assert profile.tier.disk.enforcement == "emulated"
 
@@ -248,7 +283,9 @@ def test_the_documented_profile_of_several_machines_has_one_for_each_node() -> N
     text, _ = examples("recipes/three-machines.md", "On the fourth")
     cluster = (ROOT / "profiles/clusters/azure-d8s-v5.yaml").read_text()
     rows = project_files.catalog(ROOT)
-    profile = profiles.read_profile("x", text, {"azure-d8s-v5": cluster}, "laptop", rows)
+    profile = profiles.read_profile(
+        "x", text, {"azure-d8s-v5": cluster}, "laptop", rows
+    )
     assert profile.tier.disk.enforcement == "mounted"
     assert profile.placing is not None
     assert len(profile.placing.machines) == profile.cluster.nodes == 3
@@ -262,7 +299,9 @@ def test_the_documented_workload_is_read_at_its_scales() -> None:
     (script,) = examples("ADDING.md", "A workload", "lua")
     shipped = (ROOT / "workloads/sysbench/point_select.lua").read_text()
     preamble = shipped[shipped.index("local here") : shipped.index("local function")]
-    assert preamble in script, "the example finds its libraries as the shipped scripts do"
+    assert preamble in script, (
+        "the example finds its libraries as the shipped scripts do"
+    )
 
 
 def test_the_documented_collector_is_sampled(tmp_path: Path) -> None:
@@ -292,7 +331,9 @@ def test_the_documented_database_carries_a_campaign(tmp_path: Path) -> None:
     log, database = Log(), member("A database")()
     assert methods_of(parts.Database) <= set(dir(database))
     steady = {"steady": member("A load generator")()}
-    made = replace(fake_parts(log), databases={"patient": database}, load_generators=steady)
+    made = replace(
+        fake_parts(log), databases={"patient": database}, load_generators=steady
+    )
     world = fake_world(log, tmp_path / "cache")
     record = done(carry_out(tmp_path, made, world, database="patient"))
     assert record.facts["database"]["version"] == "1"

@@ -25,9 +25,9 @@ def test_a_package_of_another_version_and_one_without_a_checksum_are_named() -> 
 def test_a_module_without_a_checksum_is_named() -> None:
     required = "require (\n\ta.example/b v1.0.0\n\tc.example/d v0.0.0 // indirect\n)\n"
     go_mod = f"module x\n\n{required}replace c.example/d => c.example/d v2.0.0\n"
-    assert list(audit.modules_without_checksum(go_mod, "a.example/b v1.0.0 h1:x=\n")) == [
-        "c.example/d v2.0.0 has no checksum in go.sum"
-    ]
+    assert list(
+        audit.modules_without_checksum(go_mod, "a.example/b v1.0.0 h1:x=\n")
+    ) == ["c.example/d v2.0.0 has no checksum in go.sum"]
 
 
 def test_all_that_is_pinned_has_a_checksum() -> None:

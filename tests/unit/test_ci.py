@@ -41,7 +41,11 @@ def run(tmp_path: Path) -> Run:
             "BROKEN": broken,
         }
         done = subprocess.run(
-            [ROOT / ".ci/run"], env=environment, capture_output=True, text=True, timeout=60
+            [ROOT / ".ci/run"],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
         return done, asked.read_text().splitlines()
 
@@ -71,7 +75,9 @@ def test_all_steps_are_made_and_kubernetes_is_built_before_it_is_used(run: Run) 
         ("test-slow", "no Go here", "test-slow"),
     ],
 )
-def test_what_fails_is_told_and_ends_it(run: Run, broken: str, said: str, never: str) -> None:
+def test_what_fails_is_told_and_ends_it(
+    run: Run, broken: str, said: str, never: str
+) -> None:
     done, made = run(broken)
     assert done.returncode != 0
     assert said in done.stdout
@@ -80,16 +86,32 @@ def test_what_fails_is_told_and_ends_it(run: Run, broken: str, said: str, never:
 
 def slow_tests(*more: str) -> list[str]:
     """Those that pytest would run."""
-    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-m", "slow", *FOLDERS]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "--collect-only",
+        "-m",
+        "slow",
+        *FOLDERS,
+    ]
     environment = {**os.environ, "CI": ""}
     listed = subprocess.run(
-        [*command, *more], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120
+        [*command, *more],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     return [line for line in listed.stdout.splitlines() if "::" in line]
 
 
 def test_every_slow_test_has_a_turn_and_turns_take_about_the_same_time() -> None:
-    assert sorted(slow_tests()) == sorted(turns.kept()), f"give each a line in {turns.FILE}"
+    assert sorted(slow_tests()) == sorted(turns.kept()), (
+        f"give each a line in {turns.FILE}"
+    )
     shares_s = Counter[int]()
     for slow in turns.kept().values():
         shares_s[slow.turn] += slow.seconds

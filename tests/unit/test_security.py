@@ -48,7 +48,9 @@ def specs() -> Mapping[str, ContainerSpec]:
     with contextlib.suppress(TierbenchError, ValueError):
         removal.anew(Path("/mnt/disk/tierbench-data"), ["node-1"], world)
     with contextlib.suppress(OSError):
-        cloud_metadata.asked_there(world)("GET", "http://169.254.169.254", {"token": "s3cret"})
+        cloud_metadata.asked_there(world)(
+            "GET", "http://169.254.169.254", {"token": "s3cret"}
+        )
     disk_files.machines_of_nodes(1, world)
     file = world.cache / ".cache" / "disk.img"
     with contextlib.suppress(TierbenchError):
@@ -64,7 +66,8 @@ def specs() -> Mapping[str, ContainerSpec]:
     )[0]
     list(existing._not_from_client(declared, fake_world(platform=far)))
     made = {
-        name.removeprefix("tierbench-"): spec for name, spec in (platform.specs | far.specs).items()
+        name.removeprefix("tierbench-"): spec
+        for name, spec in (platform.specs | far.specs).items()
     }
     two = ClusterSpec("postgresql", 2, 2, D8S)
     return {
@@ -78,7 +81,9 @@ def specs() -> Mapping[str, ContainerSpec]:
         "client": made["client"],
         "link": platform.specs["node-1-link"],
         "reach": made["reach"],
-        "postgresql": postgresql.container_specs(two, [DISK] * 2, NETWORK, "image", "s3cret")[1],
+        "postgresql": postgresql.container_specs(
+            two, [DISK] * 2, NETWORK, "image", "s3cret"
+        )[1],
         "hdfs": hdfs.name_node(two, DISK, NETWORK, "image"),
         "yugabytedb": yugabytedb.container_spec(
             two, settings.read(two)[0], 1, DISK, NETWORK, "image", {}
@@ -86,7 +91,9 @@ def specs() -> Mapping[str, ContainerSpec]:
     }
 
 
-def test_the_table_has_each_container_and_no_other(specs: Mapping[str, ContainerSpec]) -> None:
+def test_the_table_has_each_container_and_no_other(
+    specs: Mapping[str, ContainerSpec],
+) -> None:
     assert set(ROWS) == set(specs)
 
 
@@ -97,7 +104,9 @@ def test_capabilities_and_network_on_an_engine(
     host = asked_of_an_engine(specs[name])
     capabilities = "the engine's"
     if "cap_drop" in host:
-        assert host["cap_drop"] == ["ALL"] and "no-new-privileges" in host["security_opt"]
+        assert (
+            host["cap_drop"] == ["ALL"] and "no-new-privileges" in host["security_opt"]
+        )
         capabilities = ", ".join(sorted(host["cap_add"])) or "none"
     network = host.get("network_mode", "the cluster's")
     words = {"none": "none", HOST_NETWORK: "the machine's"}
@@ -122,10 +131,20 @@ def test_rights_of_a_pod(name: str, specs: Mapping[str, ContainerSpec]) -> None:
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_what_is_mounted_of_the_machine(name: str, specs: Mapping[str, ContainerSpec]) -> None:
+def test_what_is_mounted_of_the_machine(
+    name: str, specs: Mapping[str, ContainerSpec]
+) -> None:
     of_machine = [mount for mount in specs[name].mounts if mount.source.startswith("/")]
-    whole = {mount.target: mount.read_only for mount in of_machine if mount.source == "/"}
-    words = "all of it, read-only" if whole == {"/host": True} else "folders" if of_machine else "–"
+    whole = {
+        mount.target: mount.read_only for mount in of_machine if mount.source == "/"
+    }
+    words = (
+        "all of it, read-only"
+        if whole == {"/host": True}
+        else "folders"
+        if of_machine
+        else "–"
+    )
     if specs[name].host_devices:
         words = f"{words}, /dev"
     assert ROWS[name][5] == words

@@ -11,7 +11,12 @@ from orchestrator import units
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("10GiB", 10 * 2**30), ("250 GB", 250 * 10**9), (4096, 4096), ("1,024 KiB", 2**20)],
+    [
+        ("10GiB", 10 * 2**30),
+        ("250 GB", 250 * 10**9),
+        (4096, 4096),
+        ("1,024 KiB", 2**20),
+    ],
 )
 def test_bytes(text: object, expected: int) -> None:
     assert units.parse_bytes(text) == expected
@@ -37,7 +42,9 @@ def test_rates_of_networks(text: str, bytes_per_s: int, shown: str) -> None:
     assert units.format_link_rate(bytes_per_s) == shown
 
 
-@pytest.mark.parametrize("text", ["100", 100, "100MB/s", "100Mb", "1Gbit/h", "fast", None])
+@pytest.mark.parametrize(
+    "text", ["100", 100, "100MB/s", "100Mb", "1Gbit/h", "fast", None]
+)
 def test_a_rate_of_a_network_in_anything_but_bits_is_refused(text: object) -> None:
     with pytest.raises(ValueError, match=r"such as 100Mbit"):
         units.parse_link_rate(text)
@@ -58,7 +65,9 @@ def test_times(text: object, expected: float) -> None:
     assert units.parse_seconds(text) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("text", ["", "ten", "-5s", "5", 5, "5 parsecs", True, None, "1.2.3s"])
+@pytest.mark.parametrize(
+    "text", ["", "ten", "-5s", "5", 5, "5 parsecs", True, None, "1.2.3s"]
+)
 def test_a_time_without_a_known_unit_is_refused(text: object) -> None:
     with pytest.raises(ValueError, match=r"time|quantity"):
         units.parse_seconds(text)

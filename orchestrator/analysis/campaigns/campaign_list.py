@@ -22,18 +22,28 @@ class Entry:
     done: int = 0
     planned: int = 0
     published: bool = False
-    decisions: Mapping[str, str] | None = None  # workload → one phrase; empty if not judged yet
+    decisions: Mapping[str, str] | None = (
+        None  # workload → one phrase; empty if not judged yet
+    )
     baselines: tuple[str, ...] = ()  # names under which it was saved
     left_out: tuple[str, ...] = ()  # its files that were cut
 
     def is_of(
-        self, profile: str | None, workload: str | None, database: str | None, since_s: float | None
+        self,
+        profile: str | None,
+        workload: str | None,
+        database: str | None,
+        since_s: float | None,
     ) -> bool:
         """None: any; `since_s`: Unix seconds. A broken folder is of all unless it is too old: what
         is in it cannot be known."""
         if since_s is not None and (self.began_s is None or self.began_s < since_s):
             return False
-        asked = (profile, self.profiles), (workload, self.workloads), (database, self.databases)
+        asked = (
+            (profile, self.profiles),
+            (workload, self.workloads),
+            (database, self.databases),
+        )
         return bool(self.fault) or all(name in (None, *every) for name, every in asked)
 
 
@@ -72,4 +82,8 @@ def entry(
 def phrase(decision: conclusions.Decision, tiers: int) -> str:
     if decision.tier is None:
         return "no answer" if tiers > 1 else "one tier"
-    return f"{decision.tier} (by {decision.criterion})" if decision.criterion else decision.tier
+    return (
+        f"{decision.tier} (by {decision.criterion})"
+        if decision.criterion
+        else decision.tier
+    )

@@ -45,7 +45,9 @@ class CampaignComparison:
     margin_pct: float
     p99_margin_pct: float
     deltas: tuple[ProfileDelta, ...]
-    only_before: tuple[str, ...]  # profile × workload with finished runs in one of them alone
+    only_before: tuple[
+        str, ...
+    ]  # profile × workload with finished runs in one of them alone
     only_after: tuple[str, ...]
     doubts: tuple[str, ...]  # a sentence each
 
@@ -83,9 +85,16 @@ def compare(
     ]
     names = [profile for profile, *_ in pairs]
     deltas: dict[int, Delta] = {}
-    for proven in (True, False):  # a family each: chances that prove nothing ease no others
-        family = [i for i, pair in enumerate(pairs) if (pair[1] >= FEWEST_HISTORY) == proven]
-        judged = comparisons.deltas(before.name, [pairs[i][2] for i in family], margin, p99_margin)
+    for proven in (
+        True,
+        False,
+    ):  # a family each: chances that prove nothing ease no others
+        family = [
+            i for i, pair in enumerate(pairs) if (pair[1] >= FEWEST_HISTORY) == proven
+        ]
+        judged = comparisons.deltas(
+            before.name, [pairs[i][2] for i in family], margin, p99_margin
+        )
         deltas |= dict(zip(family, judged, strict=True))
     doubts = (
         *_apart(before, after),
@@ -107,7 +116,9 @@ def compare(
 def _measured(campaign: Results) -> tuple[Cell, ...]:
     """Every cell with finished runs."""
     every = results.cells(campaign)
-    return tuple((cell.profile.name, cell.workload.name) for cell in every if cell.finished)
+    return tuple(
+        (cell.profile.name, cell.workload.name) for cell in every if cell.finished
+    )
 
 
 def _apart(before: Results, after: Results) -> Iterator[str]:
@@ -117,11 +128,17 @@ def _apart(before: Results, after: Results) -> Iterator[str]:
     begins = [s for c in (before, after) if (s := results.began_s(c)) is not None]
     apart_s = abs(begins[1] - begins[0]) if len(begins) == 2 else 0.0
     days = round(apart_s / _DAY_S) if apart_s >= 2 * _DAY_S else 0
-    yield comparisons.worded("at different times", days=days, hours=0 if days else apart_s)
+    yield comparisons.worded(
+        "at different times", days=days, hours=0 if days else apart_s
+    )
 
 
-def _changed_disks(names: Iterable[str], before: Results, after: Results) -> Iterator[str]:
-    used = [[run.record.profile for run in campaign.runs] for campaign in (before, after)]
+def _changed_disks(
+    names: Iterable[str], before: Results, after: Results
+) -> Iterator[str]:
+    used = [
+        [run.record.profile for run in campaign.runs] for campaign in (before, after)
+    ]
     disks = [{profile.name: profile.tier for profile in profiles} for profiles in used]
     for profile in dict.fromkeys(names):
         changes = comparability.changes_of_tier(disks[0][profile], disks[1][profile])
@@ -129,11 +146,17 @@ def _changed_disks(names: Iterable[str], before: Results, after: Results) -> Ite
 
 
 def _pairs(
-    before: Results, after: Results, cell: Cell, across: Collection[str], history: Sequence[Results]
+    before: Results,
+    after: Results,
+    cell: Cell,
+    across: Collection[str],
+    history: Sequence[Results],
 ) -> Iterator[tuple[int, comparisons.Pair]]:
     """Each with the number of campaigns of `history` that say what differs between days."""
     runs = [results.finished(campaign, *cell) for campaign in (before, after)]
-    left, right = ([results.sound(run.record.measurements) for run in side] for side in runs)
+    left, right = (
+        [results.sound(run.record.measurements) for run in side] for side in runs
+    )
     obstacle = comparability.obstacle_over_time(before, after, cell, across)
     past: list[Sequence[RunData]] = []
     if not obstacle:
@@ -161,7 +184,9 @@ def _alike(
     ]
 
 
-def _with_history(profile: str, count: int, pair: comparisons.Pair, delta: Delta) -> ProfileDelta:
+def _with_history(
+    profile: str, count: int, pair: comparisons.Pair, delta: Delta
+) -> ProfileDelta:
     """Without enough history no word is proven, because days may differ by more than runs do."""
     if count >= FEWEST_HISTORY or pair.obstacle or delta.ci_low_pct is None:
         return ProfileDelta(profile, delta, count)
@@ -174,7 +199,9 @@ def _with_history(profile: str, count: int, pair: comparisons.Pair, delta: Delta
 # ------------------------------------------------------------------ a trend
 
 
-CONFIDENCE_NEXT = 0.99  # of the interval in which the next campaign of a level is expected
+CONFIDENCE_NEXT = (
+    0.99  # of the interval in which the next campaign of a level is expected
+)
 FEWEST_NEXT = 5  # campaigns of a level from which the next is predicted
 _NOT_ITSELF = "the newest campaign is left out, so where it stands is not known"
 
@@ -235,14 +262,21 @@ class Trend:
 
 
 def trend(
-    campaigns: Sequence[Results], profile: str, workload: str, across: Collection[str] = ()
+    campaigns: Sequence[Results],
+    profile: str,
+    workload: str,
+    across: Collection[str] = (),
 ) -> Trend | None:
     """Of the campaigns with finished runs of that cell and the newest one's rate; None if none."""
     cell = profile, workload
     measured = [campaign for campaign in campaigns if results.finished(campaign, *cell)]
-    dated = [(begin_s, c) for c in measured if (begin_s := results.began_s(c)) is not None]
+    dated = [
+        (begin_s, c) for c in measured if (begin_s := results.began_s(c)) is not None
+    ]
     every = [campaign for _, campaign in sorted(dated, key=lambda pair: pair[0])]
-    metric = next((m for m in results.RATES if every and _values(every[-1], cell, m)), None)
+    metric = next(
+        (m for m in results.RATES if every and _values(every[-1], cell, m)), None
+    )
     if metric is None:
         return None
     newest, plan = every[-1], every[-1].plan
@@ -264,7 +298,9 @@ def trend(
         level = sum(border <= place for border in borders[:-1])
         mean, began_s = stats.summarise(values), results.began_s(campaign) or 0.0
         figures = began_s, mean.n, mean.mean, mean.ci_low, mean.ci_high
-        points.append(Point(campaign.name, *figures, level, comparability.revision(campaign)))
+        points.append(
+            Point(campaign.name, *figures, level, comparability.revision(campaign))
+        )
     return Trend(
         profile,
         workload,
@@ -275,7 +311,9 @@ def trend(
         tuple(points),
         tuple(_levels(points, logs, borders, plan.margin_pct)),
         tuple(left_out),
-        open_question(logs[borders[-2] :]) if kept and kept[-1][0] is newest else _NOT_ITSELF,
+        open_question(logs[borders[-2] :])
+        if kept and kept[-1][0] is newest
+        else _NOT_ITSELF,
     )
 
 
@@ -285,7 +323,10 @@ def _values(campaign: Results, cell: Cell, metric: str) -> tuple[float, ...]:
 
 
 def _levels(
-    points: Sequence[Point], logs: Sequence[float], borders: Sequence[int], margin_pct: float
+    points: Sequence[Point],
+    logs: Sequence[float],
+    borders: Sequence[int],
+    margin_pct: float,
 ) -> Iterator[Level]:
     before: float | None = None
     for low, high in pairwise(borders):

@@ -69,10 +69,14 @@ def each_once(
 
 
 def at_ends(
-    throughput: Criterion, latencies: tuple[Criterion, ...], loads: Sequence[model.Workload]
+    throughput: Criterion,
+    latencies: tuple[Criterion, ...],
+    loads: Sequence[model.Workload],
 ) -> tuple[Criterion, tuple[Criterion, ...]]:
     """Of a sweep: throughput at its highest load, and latencies at its least."""
-    least, most = (factors.in_words(of.varied) for of in (loads[0], loads[-1]) if of.varied)
+    least, most = (
+        factors.in_words(of.varied) for of in (loads[0], loads[-1]) if of.varied
+    )
     at_least = tuple(replace(of, title=f"{of.title} at {least}") for of in latencies)
     return replace(throughput, title=f"{throughput.title} at {most}"), at_least
 
@@ -96,7 +100,9 @@ class Candidate:
     measured: Mapping[model.Objective, tuple[float, ...]] | None = None
     # Their numbers, in the order of the values; 1, 2, 3 and so on if not given.
     repetitions: tuple[int, ...] = ()
-    with_vms: bool = False  # its cost includes the machines, as tiers are compared on unlike ones
+    with_vms: bool = (
+        False  # its cost includes the machines, as tiers are compared on unlike ones
+    )
 
     @classmethod
     def of_runs(
@@ -109,7 +115,9 @@ class Candidate:
     ) -> Self:
         """With the criteria and the clauses of which each of its runs has a figure."""
         values = {of: v for of in criteria if (v := results.whole(runs, of.key))}
-        measured = {of: v for of in clauses if (v := results.objective_values(runs, of))}
+        measured = {
+            of: v for of in clauses if (v := results.objective_values(runs, of))
+        }
         numbers = tuple(run.record.run.repetition for run in runs)
         return cls(profile, values, cause, measured, numbers)
 
@@ -120,7 +128,11 @@ class Candidate:
     @property
     def price(self) -> tier.Price | None:
         """That of a disk for data; None too if those for WAL have another that is not known."""
-        return None if costs.disks_monthly(self.profile) is None else self.profile.tier.price
+        return (
+            None
+            if costs.disks_monthly(self.profile) is None
+            else self.profile.tier.price
+        )
 
     @property
     def currency(self) -> str | None:
@@ -133,4 +145,6 @@ class Candidate:
 
     def by_repetition(self, criterion: Criterion) -> dict[int, float]:
         values = self.values[criterion]
-        return dict(zip(self.repetitions or range(1, len(values) + 1), values, strict=True))
+        return dict(
+            zip(self.repetitions or range(1, len(values) + 1), values, strict=True)
+        )

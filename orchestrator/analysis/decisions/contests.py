@@ -12,8 +12,18 @@ from functools import cached_property
 from typing import Any
 
 from orchestrator import metrics, units
-from orchestrator.analysis.conclusions import Change, ObjectiveResult, ObjectiveWord, Standing
-from orchestrator.analysis.decisions.candidates import FAILED, USUAL, Candidate, Criterion
+from orchestrator.analysis.conclusions import (
+    Change,
+    ObjectiveResult,
+    ObjectiveWord,
+    Standing,
+)
+from orchestrator.analysis.decisions.candidates import (
+    FAILED,
+    USUAL,
+    Candidate,
+    Criterion,
+)
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.overload import NO_RATE, Overload
 from orchestrator.analysis.statistics import looks, stats
@@ -23,7 +33,9 @@ from orchestrator.planning import costs
 from orchestrator.planning.slo import format_objective
 
 ONE_SIDED = 1 - stats.CONFIDENCE  # of a claim alone
-SHOWN = 1 - 2 * ONE_SIDED  # an interval whose either end is a one-sided bound at that level
+SHOWN = (
+    1 - 2 * ONE_SIDED
+)  # an interval whose either end is a one-sided bound at that level
 
 
 @dataclass(frozen=True)
@@ -38,15 +50,21 @@ class Contest:
     no_prices: str  # why prices do not order the tiers, or empty
     criteria: tuple[Criterion, ...]
     left_out: tuple[Criterion, ...] = ()  # criteria that a run lacks
-    at_ceiling: bool = False  # think time holds the rate at its ceiling on every tier: not compared
+    at_ceiling: bool = (
+        False  # think time holds the rate at its ceiling on every tier: not compared
+    )
     slo: tuple[Objective, ...] = ()  # if any, it decides instead of the margin
     share: float = 1.0  # of the usual levels, those of this look (`looks`)
     obstacle: str = ""  # why nothing may be compared at all
-    overload: Overload = NO_RATE  # tiers that are no candidates, as they do not serve the rate
+    overload: Overload = (
+        NO_RATE  # tiers that are no candidates, as they do not serve the rate
+    )
     # Of the runs of each tier, and "" → of the campaign.
     doubts: Mapping[str, Sequence[Doubt]] = field(default_factory=dict)
     scale: str = ""  # of the workload, where it is less than the published study's
-    constant_latency: tuple[str, ...] = ()  # tiers whose disks have no tail: p99 is no criterion
+    constant_latency: tuple[
+        str, ...
+    ] = ()  # tiers whose disks have no tail: p99 is no criterion
     unlike_prices: str = ""  # why prices that are compared may not be
     window_s: float = 0.0  # of its runs, 0 if unlike
     p99_margin_pct: float | None = None  # None if it is that of the others
@@ -64,14 +82,20 @@ class Contest:
     def limited_by(self) -> list[str]:
         """What limits the answer, whichever it is."""
         scale = [f"scale {self.scale}"] if self.scale else []
-        return scale + kinds.limiting(doubt for own in self.doubts.values() for doubt in own)
+        return scale + kinds.limiting(
+            doubt for own in self.doubts.values() for doubt in own
+        )
 
     def others(self, candidate: Candidate) -> list[Candidate]:
         return [other for other in self.candidates if other is not candidate]
 
     def standing(self, standing: Standing) -> list[Candidate]:
         """The candidates of which that is proven, in their order."""
-        return [tier for tier in self.candidates if self.proof.standings[tier.name] == standing]
+        return [
+            tier
+            for tier in self.candidates
+            if self.proof.standings[tier.name] == standing
+        ]
 
     def barred(self, candidate: Candidate) -> str:
         """Why the runs at hand cannot show that a tier is enough, whatever their figures are and
@@ -83,13 +107,21 @@ class Contest:
         if self.absent:
             return f"{units.listed(self.absent)} left no figures to hold it against"
         for criterion in self.left_out:
-            without = [tier.name for tier in self.candidates if criterion not in tier.values]
+            without = [
+                tier.name for tier in self.candidates if criterion not in tier.values
+            ]
             if len(without) < len(self.candidates):
-                which = f"not every run of {units.listed(without)} has a {criterion.title}"
+                which = (
+                    f"not every run of {units.listed(without)} has a {criterion.title}"
+                )
                 return f"{which}: measure for longer"
-        held_back = [tier for tier in self.others(candidate) if tier.cause in NOT_THE_TIER]
+        held_back = [
+            tier for tier in self.others(candidate) if tier.cause in NOT_THE_TIER
+        ]
         if held_back and not self.overload.asked:
-            each = [f"{tier.name} ({tier.cause.replace('_', ' ')})" for tier in held_back]
+            each = [
+                f"{tier.name} ({tier.cause.replace('_', ' ')})" for tier in held_back
+            ]
             return f"what limited {units.listed(each)} was not the tier"
         return ""
 
@@ -120,12 +152,18 @@ class Comparison:
     def change(self) -> Change:
         of, ratio = self.criterion, self.ratio
         ends = ratio.interval_pct or (None, None)
-        return Change(of.metric, of.scope, of.title, self.other.name, ratio.change_pct, *ends)
+        return Change(
+            of.metric, of.scope, of.title, self.other.name, ratio.change_pct, *ends
+        )
 
     def __str__(self) -> str:
-        pair = f"{self.candidate.name} against {self.other.name}, {self.criterion.title}"
+        pair = (
+            f"{self.candidate.name} against {self.other.name}, {self.criterion.title}"
+        )
         if self.ratio.interval_pct is None:
-            return f"{pair} has no interval: fewer than two repetitions finished on both"
+            return (
+                f"{pair} has no interval: fewer than two repetitions finished on both"
+            )
         return f"{pair} {self.change.words}"
 
 
@@ -162,7 +200,9 @@ class ObjectiveTest:
         met = self.p_value <= level
         word: ObjectiveWord = "missed" if self.missed else "met" if met else "open"
         clause = format_objective(self.objective)
-        return ObjectiveResult(clause, word, self.measured, self.value, self.low, self.high)
+        return ObjectiveResult(
+            clause, word, self.measured, self.value, self.low, self.high
+        )
 
 
 @dataclass(frozen=True)
@@ -195,7 +235,9 @@ def make_contest(
     most_first = by_limits[::-1]
     by_cost = sorted(most_first, key=lambda candidate: candidate.monthly_cost or 0.0)
     present = {candidate.name for candidate in candidates}
-    shared = tuple(of for of in criteria if all(of in tier.values for tier in candidates))
+    shared = tuple(
+        of for of in criteria if all(of in tier.values for tier in candidates)
+    )
     return Contest(
         workload,
         tuple(by_limits if no_prices else by_cost),
@@ -242,28 +284,45 @@ def _proof(contest: Contest) -> Proof:
         for candidate in tiers
     }
     tested = {
-        candidate.name: tuple(_test_objective(candidate, clause, contest) for clause in contest.slo)
+        candidate.name: tuple(
+            _test_objective(candidate, clause, contest) for clause in contest.slo
+        )
         for candidate in tiers
     }
-    failing = {candidate.name: _test_objective(candidate, FAILED, contest) for candidate in tiers}
-    missed = {name for name, tests in tested.items() if any(test.missed for test in tests)}
+    failing = {
+        candidate.name: _test_objective(candidate, FAILED, contest)
+        for candidate in tiers
+    }
+    missed = {
+        name for name, tests in tested.items() if any(test.missed for test in tests)
+    }
     missed |= {name for name, test in failing.items() if test.missed}
-    held_back = {candidate.name for candidate in tiers if candidate.cause in NOT_THE_TIER}
+    held_back = {
+        candidate.name for candidate in tiers if candidate.cause in NOT_THE_TIER
+    }
     outside = missed - held_back  # of the disk nothing is proven there
     silent, alpha = set(outside), ONE_SIDED
     if contest.slo:
-        claims = {name: max(test.p_value for test in tests) for name, tests in tested.items()}
+        claims = {
+            name: max(test.p_value for test in tests) for name, tests in tested.items()
+        }
     else:
         outside |= {name for name, pairs in compared.items() if _worse(pairs, contest)}
-        silent |= {name for name, pairs in compared.items() if any(p.outside for p in pairs)}
+        silent |= {
+            name for name, pairs in compared.items() if any(p.outside for p in pairs)
+        }
         alpha *= 1 - ONE_SIDED
-        alone = 0.0 if contest.overload.always else 1.0  # the others do not serve the rate
+        alone = (
+            0.0 if contest.overload.always else 1.0
+        )  # the others do not serve the rate
         claims = {
             name: max((pair.p_value for pair in pairs), default=alone)
             for name, pairs in compared.items()
         }
     claims |= {candidate.name: 1.0 for candidate in tiers if contest.barred(candidate)}
-    level = stats.level_of_claims([p for name, p in claims.items() if name not in silent], alpha)
+    level = stats.level_of_claims(
+        [p for name, p in claims.items() if name not in silent], alpha
+    )
     standings: dict[str, Standing] = {
         name: "not enough" if name in outside else "enough" if p <= level else "open"
         for name, p in claims.items()
@@ -288,7 +347,9 @@ def _compared(
     it back, which is not the disk's doing."""
     own, of_other = in_common(candidate, other, criterion)
     if own:
-        ratio = stats.ratio_of_means(of_other, own, looks.confidence(SHOWN, contest.share))
+        ratio = stats.ratio_of_means(
+            of_other, own, looks.confidence(SHOWN, contest.share)
+        )
     else:
         ratio = stats.ratio_of_all(other.values[criterion], candidate.values[criterion])
     if ratio.p_value is None:
@@ -298,19 +359,29 @@ def _compared(
     worse = p if criterion.is_latency else 1 - p
     enough, within = looks.at_look((worse, 1 - worse), contest.share)
     fair = contest.flattered(other) is None and candidate.cause not in NOT_THE_TIER
-    return Comparison(candidate, other, criterion, ratio, enough, within if fair else 1.0)
+    return Comparison(
+        candidate, other, criterion, ratio, enough, within if fair else 1.0
+    )
 
 
-def _test_objective(candidate: Candidate, objective: Objective, contest: Contest) -> ObjectiveTest:
+def _test_objective(
+    candidate: Candidate, objective: Objective, contest: Contest
+) -> ObjectiveTest:
     """Missed at a level divided by all objectives of all tiers: one of several is enough for that,
     and what a tier that misses sets free goes to the claims of the others."""
     values = (candidate.measured or {}).get(objective, ())
     if not values:
         return ObjectiveTest(objective)
     confidence = looks.confidence(SHOWN, contest.share)
-    if objective.metric == FAILED.metric:  # the arithmetic mean, since shares may be zero
+    if (
+        objective.metric == FAILED.metric
+    ):  # the arithmetic mean, since shares may be zero
         shares = stats.summarise(values, confidence)
-        mean, low, high = shares.mean, shares.ci_low and max(0.0, shares.ci_low), shares.ci_high
+        mean, low, high = (
+            shares.mean,
+            shares.ci_low and max(0.0, shares.ci_low),
+            shares.ci_high,
+        )
         p = stats.chance_of_share_above(values, objective.limit)
     else:
         ratio = stats.geometric_mean(values, confidence)

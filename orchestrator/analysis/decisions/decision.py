@@ -15,17 +15,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from orchestrator.analysis import comparability, conclusions, overload, results
-from orchestrator.analysis.conclusions import Bottleneck, ClusterDecision, Decision, Standing
+from orchestrator.analysis.conclusions import (
+    Bottleneck,
+    ClusterDecision,
+    Decision,
+    Standing,
+)
 from orchestrator.analysis.decisions import candidates, load_sweeps, offers, reasons
 from orchestrator.analysis.decisions.candidates import Candidate
-from orchestrator.analysis.decisions.contests import ONE_SIDED, SHOWN, Contest, make_contest
+from orchestrator.analysis.decisions.contests import (
+    ONE_SIDED,
+    SHOWN,
+    Contest,
+    make_contest,
+)
 from orchestrator.analysis.decisions.values import Causes, causes_of
 from orchestrator.analysis.decisions.weights import weighed
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry import bottlenecks
-from orchestrator.analysis.telemetry.causes import CEILING_PCT, HARNESS_CAUSES, NOT_THE_TIER
+from orchestrator.analysis.telemetry.causes import (
+    CEILING_PCT,
+    HARNESS_CAUSES,
+    NOT_THE_TIER,
+)
 from orchestrator.analysis.telemetry.loads import has_pace, of_ceiling_pct
 from orchestrator.model import Doubt, Workload
 from orchestrator.planning import factors, plan
@@ -33,7 +47,9 @@ from orchestrator.planning.slo import format_objective
 from orchestrator.units import counted, listed
 
 
-def decisions_so_far(campaign: Results) -> tuple[tuple[Decision, ...], ClusterDecision | None]:
+def decisions_so_far(
+    campaign: Results,
+) -> tuple[tuple[Decision, ...], ClusterDecision | None]:
     """As `decide_all`, by the runs that have finished."""
     return decide_all(campaign, bottlenecks.bottlenecks(campaign), kinds.find(campaign))
 
@@ -49,9 +65,13 @@ def decide_all(
     varied = any(factors.asks(load, "factor") for load in alone)
     if varied and len(campaign.plan.tiers) < 2:
         return (), None  # one tier: what the factor does is all that was asked
-    subjects = {name: [load for _, load in loads.loads] for name, loads in swept.items()}
+    subjects = {
+        name: [load for _, load in loads.loads] for name, loads in swept.items()
+    }
     subjects |= {load.name: [load] for load in alone if not factors.lacks(load)}
-    contests = [_contest(campaign, *subject, causes, doubts) for subject in subjects.items()]
+    contests = [
+        _contest(campaign, *subject, causes, doubts) for subject in subjects.items()
+    ]
     of_workloads = tuple(
         load_sweeps.decide(loads, contest)
         if (loads := swept.get(contest.workload)) and loads.slo
@@ -63,7 +83,11 @@ def decide_all(
 
 
 def _contest(
-    campaign: Results, name: str, loads: Sequence[Workload], causes: Causes, doubts: Sequence[Doubt]
+    campaign: Results,
+    name: str,
+    loads: Sequence[Workload],
+    causes: Causes,
+    doubts: Sequence[Doubt],
 ) -> Contest:
     """Tiers compared on a workload; or at the ends of a sweep: throughput at its highest load,
     where most is asked of them, and latency at its least, where the queue is shortest. Both are
@@ -71,10 +95,14 @@ def _contest(
     for a flat curve. Which load of it meets the SLO, `load_sweeps` tells."""
     swept, most = len(loads) > 1, loads[-1]
     profiles = [plan.as_used(profile, most) for profile in campaign.plan.tiers]
-    of_loads = [[results.finished(campaign, p.name, of.name) for p in profiles] for of in loads]
+    of_loads = [
+        [results.finished(campaign, p.name, of.name) for p in profiles] for of in loads
+    ]
     first, *rest = ([run for runs in of_tiers for run in runs] for of_tiers in of_loads)
     throughput, usual = candidates.COMPARED[results.rate_of(first)]
-    latencies = (*usual, *candidates.REBUILD) if most.lost_after_s is not None else usual
+    latencies = (
+        (*usual, *candidates.REBUILD) if most.lost_after_s is not None else usual
+    )
     load, slo, behind = overload.NO_RATE, most.slo, False
     if swept:
         throughput, latencies = candidates.at_ends(throughput, latencies, loads)
@@ -85,7 +113,9 @@ def _contest(
         load = overload.of_workload(runs).without_proof_of(held_back)
     compared, constant = candidates.comparable(latencies, profiles)
     shares_pct = [of_ceiling_pct(run.record) or 0.0 for run in first]
-    at_ceiling = min(shares_pct, default=0.0) >= CEILING_PCT  # think time holds the rate there
+    at_ceiling = (
+        min(shares_pct, default=0.0) >= CEILING_PCT
+    )  # think time holds the rate there
     closed_loop = not any(has_pace(run.record.workload) for run in first)
     both = candidates.each_once(throughput, compared, closed_loop=closed_loop)
     clauses = () if swept else (*slo, candidates.FAILED)
@@ -96,7 +126,9 @@ def _contest(
         at_most = Candidate.of_runs(profile, ends[1], [throughput], clauses, cause)
         at_least = Candidate.of_runs(profile, ends[0], () if behind else latencies)
         if at_most.values and profile.name not in load.tiers:
-            taking_part.append(replace(at_most, values={**at_most.values, **at_least.values}))
+            taking_part.append(
+                replace(at_most, values={**at_most.values, **at_least.values})
+            )
     windows_s = {of.measure_s for of in loads}
     return make_contest(
         name,
@@ -128,7 +160,11 @@ def decide(contest: Contest) -> Decision:
         decision = _decided(offers.preferred(enough, contest), contest)
     else:
         open_ = contest.standing("open")
-        reason = reasons.why_open(open_[0], contest) if open_ else reasons.none_enough(contest)
+        reason = (
+            reasons.why_open(open_[0], contest)
+            if open_
+            else reasons.none_enough(contest)
+        )
         every = offers.offers(contest)
         margins = reasons.least_margins(every)
         reason = f"{reason}. {margins}" if margins else reason
@@ -172,7 +208,9 @@ def _no_contest(contest: Contest) -> str:
     single = _single(contest)
     if single and (not contest.slo or len(single) == len(names)):
         return reasons.said("one repetition", of=listed(single))
-    if not contest.slo and all(tier.cause in HARNESS_CAUSES for tier in contest.candidates):
+    if not contest.slo and all(
+        tier.cause in HARNESS_CAUSES for tier in contest.candidates
+    ):
         return reasons.said("machine on every tier")
     return "" if contest.criteria or contest.slo else reasons.said("nothing to compare")
 
@@ -190,7 +228,9 @@ def _decided(candidate: Candidate, contest: Contest) -> Decision:
     beside = (reasons.least_margins(cheaper), *reasons.remarks(candidate, contest))
     explain = reasons.why_slo if contest.slo else reasons.why
     criterion, why = explain(candidate, contest)
-    open_ = offers.cheaper_than(candidate, offers.passed_over(candidate, contest, "open"), contest)
+    open_ = offers.cheaper_than(
+        candidate, offers.passed_over(candidate, contest, "open"), contest
+    )
     return Decision(
         contest.workload,
         candidate.name,
@@ -221,14 +261,20 @@ def decide_cluster(
     tier = _cheapest(contests, tiers, standings)
     without = []
     for given_up in every:
-        rest = weighed([contest for contest in every if contest is not given_up], weights or {})
+        rest = weighed(
+            [contest for contest in every if contest is not given_up], weights or {}
+        )
         other = _cheapest(rest, tiers, _standings(rest, tiers))
         if other and (tier is None or tiers.index(other) < tiers.index(tier)):
             cost = other.monthly_cost, other.currency
-            without.append(conclusions.WithoutWorkload(given_up.workload, other.name, *cost))
+            without.append(
+                conclusions.WithoutWorkload(given_up.workload, other.name, *cost)
+            )
     return ClusterDecision(
         tier=tier.name if tier else None,
-        reason=". ".join([_why_cluster(len(every), contests, tiers, tier), *map(str, without)]),
+        reason=". ".join(
+            [_why_cluster(len(every), contests, tiers, tier), *map(str, without)]
+        ),
         workloads=tuple(contest.workload for contest in every),
         standings=standings,
         monthly_cost=tier.monthly_cost if tier else None,
@@ -252,7 +298,9 @@ def _standing(tier: str, contest: Contest) -> Standing:
     return "open" if _no_contest(contest) else contest.proof.standings.get(tier, "open")
 
 
-def _standings(contests: Sequence[Contest], tiers: Sequence[Candidate]) -> dict[str, Standing]:
+def _standings(
+    contests: Sequence[Contest], tiers: Sequence[Candidate]
+) -> dict[str, Standing]:
     p_values = {  # of the hypothesis that it is not enough for all
         tier.name: max(
             1.0 if _no_contest(contest) else contest.proof.claims.get(tier.name, 1.0)
@@ -260,9 +308,13 @@ def _standings(contests: Sequence[Contest], tiers: Sequence[Candidate]) -> dict[
         )
         for tier in tiers
     }
-    refused = {n for n in p_values if any(_standing(n, c) == "not enough" for c in contests)}
+    refused = {
+        n for n in p_values if any(_standing(n, c) == "not enough" for c in contests)
+    }
     alpha = ONE_SIDED * max(0.0, 1 - len(contests) * ONE_SIDED)
-    level = stats.level_of_claims([p for n, p in p_values.items() if n not in refused], alpha)
+    level = stats.level_of_claims(
+        [p for n, p in p_values.items() if n not in refused], alpha
+    )
     return {
         name: "not enough" if name in refused else "enough" if p <= level else "open"
         for name, p in p_values.items()
@@ -270,14 +322,19 @@ def _standings(contests: Sequence[Contest], tiers: Sequence[Candidate]) -> dict[
 
 
 def _cheapest(
-    contests: Sequence[Contest], tiers: Sequence[Candidate], standings: Mapping[str, Standing]
+    contests: Sequence[Contest],
+    tiers: Sequence[Candidate],
+    standings: Mapping[str, Standing],
 ) -> Candidate | None:
     enough = [tier for tier in tiers if standings[tier.name] == "enough"]
     return offers.preferred(enough, contests[0]) if enough else None
 
 
 def _why_cluster(
-    workloads: int, contests: Sequence[Contest], tiers: Sequence[Candidate], tier: Candidate | None
+    workloads: int,
+    contests: Sequence[Contest],
+    tiers: Sequence[Candidate],
+    tier: Candidate | None,
 ) -> str:
     """Why that tier, or none, and not a cheaper one."""
     every = f"all {counted(workloads, 'workload')} together"

@@ -15,8 +15,20 @@ import numpy as np
 from scipy import special
 
 from orchestrator import facts, metrics
-from orchestrator.analysis import comparability, comparisons, conclusions, overload, results
-from orchestrator.analysis.conclusions import Bottleneck, Decision, Delta, Law, VariedWorkload
+from orchestrator.analysis import (
+    comparability,
+    comparisons,
+    conclusions,
+    overload,
+    results,
+)
+from orchestrator.analysis.conclusions import (
+    Bottleneck,
+    Decision,
+    Delta,
+    Law,
+    VariedWorkload,
+)
 from orchestrator.analysis.decisions.load_sweeps import Loads
 from orchestrator.analysis.decisions.values import Causes, Values, causes_of
 from orchestrator.analysis.results import Key, RunData
@@ -26,23 +38,34 @@ from orchestrator.planning.slo import format_objective
 from orchestrator.units import format_bytes, format_number, gathered
 
 LEVEL = 0.05  # of the test for lack of fit; and each end of a law's interval
-_READS, _MORE_READS = 0.1, 1.5  # from the disk, a transaction; and times as many as before
+_READS, _MORE_READS = (
+    0.1,
+    1.5,
+)  # from the disk, a transaction; and times as many as before
 
 
 def concluded(
-    campaign: results.Results, of_cells: Sequence[Bottleneck], decisions: Sequence[Decision]
+    campaign: results.Results,
+    of_cells: Sequence[Bottleneck],
+    decisions: Sequence[Decision],
 ) -> dict[facts.Question, tuple[VariedWorkload, ...]]:
     """What each factor of the plan does to each workload, and which loads of a sweep tiers take."""
     causes = causes_of(of_cells)
     asked: dict[facts.Question, type[Values]] = {"factor": Values, "load": Loads}
-    every = {question: kind.of_plan(campaign, question) for question, kind in asked.items()}
+    every = {
+        question: kind.of_plan(campaign, question) for question, kind in asked.items()
+    }
     return {
-        question: tuple(_concluded(values, causes, decisions) for values in of_each.values())
+        question: tuple(
+            _concluded(values, causes, decisions) for values in of_each.values()
+        )
         for question, of_each in every.items()
     }
 
 
-def _concluded(values: Values, causes: Causes, decisions: Sequence[Decision]) -> VariedWorkload:
+def _concluded(
+    values: Values, causes: Causes, decisions: Sequence[Decision]
+) -> VariedWorkload:
     tiers = [tier.name for tier in values.campaign.plan.tiers]
     return VariedWorkload(
         workload=values.name,
@@ -52,17 +75,23 @@ def _concluded(values: Values, causes: Causes, decisions: Sequence[Decision]) ->
         workloads=values.workloads,
         tiers=tuple(_on_tier(values, tier, causes) for tier in tiers),
         horizons=tuple(_horizons(values, causes, decisions)),
-        slo=tuple(map(format_objective, values.latencies)) if isinstance(values, Loads) else (),
+        slo=tuple(map(format_objective, values.latencies))
+        if isinstance(values, Loads)
+        else (),
     )
 
 
 def _on_tier(values: Values, tier: str, causes: Causes) -> conclusions.TierValues:
-    own = {load: causes[tier, load] for load in values.workloads if (tier, load) in causes}
+    own = {
+        load: causes[tier, load] for load in values.workloads if (tier, load) in causes
+    }
     at_values = conclusions.TierValues(tier, _steps(values, tier), own)
     if isinstance(values, Loads):
         return values.taken(at_values)
     nodes, means = values.nodes(tier), values.means(tier, values.keys[0][0])
-    each = {values.workloads[at]: mean / nodes[at] for at, mean in means.items() if mean}
+    each = {
+        values.workloads[at]: mean / nodes[at] for at, mean in means.items() if mean
+    }
     return replace(at_values, per_node=each, laws=tuple(_laws(values, tier)))
 
 
@@ -77,7 +106,9 @@ def _steps(values: Values, tier: str) -> tuple[Delta, ...]:
                 why = why or "a rate that was asked for is not served"
             pairs += comparisons.of_runs(load, load, (first, runs), why)
     plan = values.campaign.plan
-    return comparisons.deltas(values.workloads[0], pairs, plan.margin_pct, plan.p99_margin_pct)
+    return comparisons.deltas(
+        values.workloads[0], pairs, plan.margin_pct, plan.p99_margin_pct
+    )
 
 
 def _behind(runs: Sequence[RunData]) -> bool:
@@ -97,7 +128,9 @@ def _laws(values: Values, tier: str) -> Iterator[Law]:
             for runs in values.runs(tier)
             for run in runs
         )
-        every = gathered((repetition, figure) for repetition, figure in figures if figure)
+        every = gathered(
+            (repetition, figure) for repetition, figure in figures if figure
+        )
         rows = np.array([row for row in every.values() if len(row) == len(numbers)])
         if len(rows) > 1:
             yield law(key, numbers, rows, margin_pct)
@@ -106,7 +139,11 @@ def _laws(values: Values, tier: str) -> Iterator[Law]:
 
 
 def law(
-    key: Key, numbers: Sequence[float], rows: np.ndarray, margin_pct: float, per_node: bool = False
+    key: Key,
+    numbers: Sequence[float],
+    rows: np.ndarray,
+    margin_pct: float,
+    per_node: bool = False,
 ) -> Law:
     """How figures follow the numbers; `rows`: a repetition each, in the order of the numbers."""
     x, own = np.log(np.asarray(numbers, dtype=float)), np.log(rows)
@@ -115,14 +152,19 @@ def law(
     means, weight = own.mean(axis=0), repetitions * float((x**2).sum())
     slope = float((own * x).sum()) / weight
     off = means - slope * x
-    chance, lack = float(((own - means) ** 2).sum()), repetitions * float((off**2).sum())
+    chance, lack = (
+        float(((own - means) ** 2).sum()),
+        repetitions * float((off**2).sum()),
+    )
     freedom, lacking = (repetitions - 1) * (count - 1), count - 2
     spread = max(math.sqrt((chance + lack) / (freedom + lacking)), stats.NOISE_FLOOR)
     half = stats.t_quantile(1 - LEVEL, freedom + lacking) * spread / math.sqrt(weight)
     knee = None
     if lacking and float(np.abs(off).max()) > math.log1p(margin_pct / 100):
         ratio = lack / lacking / max(chance / freedom, stats.NOISE_FLOOR**2)
-        knee = _knee(x, means) if special.fdtrc(lacking, freedom, ratio) <= LEVEL else None
+        knee = (
+            _knee(x, means) if special.fdtrc(lacking, freedom, ratio) <= LEVEL else None
+        )
     return Law(*key, per_node, slope, slope - half, slope + half, count, knee)
 
 
@@ -136,9 +178,16 @@ def _knee(x: np.ndarray, means: np.ndarray) -> int:
         return slope, float(((own - slope * own_x) ** 2).sum())
 
     def misfit(place: int) -> tuple[float, float, float]:
-        (left, off), (right, more) = line(slice(0, place + 1)), line(slice(place + 1, None))
+        (left, off), (right, more) = (
+            line(slice(0, place + 1)),
+            line(slice(place + 1, None)),
+        )
         step = float((means[place + 1] - means[place]) / (x[place + 1] - x[place]))
-        return round(off + more, 3), -round(abs(step - (left if place else right)), 2), -abs(step)
+        return (
+            round(off + more, 3),
+            -round(abs(step - (left if place else right)), 2),
+            -abs(step),
+        )
 
     return min(range(len(x) - 1), key=misfit)
 
@@ -146,7 +195,9 @@ def _knee(x: np.ndarray, means: np.ndarray) -> int:
 # ------------------------------------------------------------------ the growth horizon
 
 
-def _horizons(values: Values, causes: Causes, decisions: Sequence[Decision]) -> Iterator[str]:
+def _horizons(
+    values: Values, causes: Causes, decisions: Sequence[Decision]
+) -> Iterator[str]:
     """Of each tier but the dearest, or of all with an SLO: how far it is proven enough. Values are
     tested from the least upwards, as loads of a sweep are, so each at the level of one."""
     own = [of for load in values.workloads for of in decisions if of.workload == load]
@@ -159,9 +210,13 @@ def _horizons(values: Values, causes: Causes, decisions: Sequence[Decision]) -> 
         yield _horizon(values, name, causes, proven)
 
 
-def _horizon(values: Values, tier: str, causes: Causes, standings: Sequence[str]) -> str:
+def _horizon(
+    values: Values, tier: str, causes: Causes, standings: Sequence[str]
+) -> str:
     words, runs = values.words, values.runs(tier)
-    ends = next((at for at, word in enumerate(standings) if word != "enough"), len(words))
+    ends = next(
+        (at for at, word in enumerate(standings) if word != "enough"), len(words)
+    )
     if ends == len(words):
         last = f"{words[-1]}{_size(values, runs[-1])}"
         return f"{tier} is proven enough at every value, up to {last}"
@@ -179,7 +234,9 @@ def _horizon(values: Values, tier: str, causes: Causes, standings: Sequence[str]
 
 def _size(values: Values, runs: Sequence[RunData]) -> str:
     """` (4.6 GB a node, 1.1 × memory)`, where the factor is the size of the data."""
-    sizes = [size for run in runs if (size := results.database_before(run.record).data_bytes)]
+    sizes = [
+        size for run in runs if (size := results.database_before(run.record).data_bytes)
+    ]
     if len({str(load.dataset) for _, load in values.loads}) < 2 or not sizes:
         return ""
     node, size = runs[0].record.profile.cluster.node, fmean(sizes)
@@ -194,7 +251,13 @@ def _change(values: Values, tier: str, causes: Causes, before: int, after: int) 
     names = (causes.get(cell, "unattributed").replace("_", " ") for cell in cells)
     first, then = ("" if name == "unattributed" else name for name in names)
     said = [f"limited by {then}, at {values.words[before]} by {first}"]
-    said = said if first and then and first != then else [f"limited by {then}"] if then else []
+    said = (
+        said
+        if first and then and first != then
+        else [f"limited by {then}"]
+        if then
+        else []
+    )
     if many > max(_READS, _MORE_READS * few):
         reads = f"{format_number(few)} → {format_number(many)} disk reads a transaction"
         said.insert(0, f"reads leave the cache ({reads})")

@@ -36,7 +36,9 @@ class Loads(Values):
     @cached_property
     def latencies(self) -> tuple[model.Objective, ...]:
         """The clauses that a load may be too much for."""
-        return tuple(c for c in self.slo if metrics.METRICS[c.metric].direction == "lower")
+        return tuple(
+            c for c in self.slo if metrics.METRICS[c.metric].direction == "lower"
+        )
 
     @cached_property
     def level(self) -> float:
@@ -47,7 +49,10 @@ class Loads(Values):
     @cached_property
     def usable(self) -> Mapping[str, tuple[int | None, str]]:
         """Tier → place of the highest load proven within the SLO's latencies, and why no higher."""
-        return {profile.name: _usable(self, profile.name) for profile in self.campaign.plan.tiers}
+        return {
+            profile.name: _usable(self, profile.name)
+            for profile in self.campaign.plan.tiers
+        }
 
     def taken(self, values: TierValues) -> TierValues:
         """With the load that the tier takes."""
@@ -68,7 +73,9 @@ def knee(rates: Mapping[int, float]) -> int | None:
     where throughput still rose with the last."""
     if not rates:
         return None
-    first = next(place for place in rates if rates[place] >= PLATEAU * max(rates.values()))
+    first = next(
+        place for place in rates if rates[place] >= PLATEAU * max(rates.values())
+    )
     return None if first == max(rates) else first
 
 
@@ -99,7 +106,9 @@ def objective_tests(
 ) -> tuple[contests.ObjectiveTest, ...]:
     """Clauses of the SLO at one load, held against the runs of a tier there."""
     every = [
-        candidates.Candidate.of_runs(profile, loads.runs(profile.name)[place], (), objectives)
+        candidates.Candidate.of_runs(
+            profile, loads.runs(profile.name)[place], (), objectives
+        )
         for profile in loads.campaign.plan.tiers
     ]
     margin_pct, slo = loads.campaign.plan.margin_pct, tuple(objectives)
@@ -117,12 +126,20 @@ def decide(loads: Loads, contest: contests.Contest) -> Decision:
     sweep; else the answer depends on the load, and is told load by load."""
     slo = tuple(map(format_objective, loads.slo))
     if contest.obstacle or not contest.candidates:
-        return Decision(loads.name, None, contest.obstacle or reasons.said("no figures"), slo=slo)
-    doubted = {tier.name: _doubted(loads, tier.name, contest) for tier in contest.candidates}
-    enough = [t for t in contest.candidates if not doubted[t.name] and _enough(loads, t.name)]
+        return Decision(
+            loads.name, None, contest.obstacle or reasons.said("no figures"), slo=slo
+        )
+    doubted = {
+        tier.name: _doubted(loads, tier.name, contest) for tier in contest.candidates
+    }
+    enough = [
+        t for t in contest.candidates if not doubted[t.name] and _enough(loads, t.name)
+    ]
     taken = units.listed([_taken(loads, tier.name) for tier in contest.candidates])
     how_far = f": {taken}" if loads.latencies else ""
-    how_far += "".join(f". Of {t} nothing is shown: {why}" for t, why in doubted.items() if why)
+    how_far += "".join(
+        f". Of {t} nothing is shown: {why}" for t, why in doubted.items() if why
+    )
     if not enough:
         return Decision(loads.name, None, f"{_none(loads, contest)}{how_far}", slo=slo)
     tier = offers.preferred(enough, contest)
@@ -130,11 +147,15 @@ def decide(loads: Loads, contest: contests.Contest) -> Decision:
     which, where = reasons.which(tier, contest), _where(loads)
     beside = {
         "not its disk": not tier.profile.tier.disk.is_real,
-        "means of windows": any(metrics.METRICS[clause.metric].percent for clause in loads.slo),
+        "means of windows": any(
+            metrics.METRICS[clause.metric].percent for clause in loads.slo
+        ),
         "limited by": ", ".join(contest.limited_by),
     }
     remarks = (f". {reasons.said(name, of=of)}" for name, of in beside.items() if of)
-    text = f"{tier.name} is the {which} proven to meet {units.listed(slo)}{where}{how_far}"
+    text = (
+        f"{tier.name} is the {which} proven to meet {units.listed(slo)}{where}{how_far}"
+    )
     return Decision(
         loads.name,
         tier.name,
@@ -174,7 +195,9 @@ def _none(loads: Loads, contest: contests.Contest) -> str:
         clauses = units.listed([*map(format_objective, loads.slo)])
         return f"no tier is proven to meet {clauses}{_where(loads)}"
     if loads.latencies != loads.slo:
-        return "no tier is proven to meet the whole SLO at one load; its latencies are met"
+        return (
+            "no tier is proven to meet the whole SLO at one load; its latencies are met"
+        )
     if any(loads.usable[tier.name][0] is not None for tier in contest.candidates):
         return "which tier is enough depends on the load"
     return "no tier is proven to meet the SLO at any load of the sweep"
@@ -183,7 +206,11 @@ def _none(loads: Loads, contest: contests.Contest) -> str:
 def _where(loads: Loads) -> str:
     if not loads.latencies:
         return f" at {loads.words[-1]}"
-    return f" at every load, up to {loads.words[-1]}" if loads.latencies == loads.slo else ""
+    return (
+        f" at every load, up to {loads.words[-1]}"
+        if loads.latencies == loads.slo
+        else ""
+    )
 
 
 def _taken(loads: Loads, tier: str) -> str:

@@ -9,7 +9,12 @@ from collections.abc import Mapping, Sequence
 
 from orchestrator.analysis.conclusions import NeighbourTier, Offer, Standing
 from orchestrator.analysis.decisions.candidates import NOPM, THROUGHPUT, Candidate
-from orchestrator.analysis.decisions.contests import ONE_SIDED, SHOWN, Comparison, Contest
+from orchestrator.analysis.decisions.contests import (
+    ONE_SIDED,
+    SHOWN,
+    Comparison,
+    Contest,
+)
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
 
@@ -28,7 +33,9 @@ def offers(contest: Contest) -> tuple[Offer, ...]:
 
 def _offer(candidate: Candidate, contest: Contest) -> Offer:
     cost = candidate.monthly_cost
-    rate = next((criterion for criterion in candidate.values if not criterion.is_latency), None)
+    rate = next(
+        (criterion for criterion in candidate.values if not criterion.is_latency), None
+    )
     per_unit, dear, cheap = None, None, None
     unit, title = _UNITS[rate.metric if rate else THROUGHPUT.metric]
     if cost is not None and rate is not None:
@@ -55,7 +62,9 @@ def _offer(candidate: Candidate, contest: Contest) -> Offer:
             for criterion in contest.criteria
             if (of_criterion := [c for c in compared if c.criterion is criterion])
         ),
-        slo=tuple(test.result(proof.level) for test in proof.objectives[candidate.name]),
+        slo=tuple(
+            test.result(proof.level) for test in proof.objectives[candidate.name]
+        ),
         least_margin_pct=_least_margin(candidate, contest, of_tail=False),
         least_p99_margin_pct=_least_margin(candidate, contest, of_tail=True),
         cost_per_unit_low=cheap,
@@ -63,7 +72,9 @@ def _offer(candidate: Candidate, contest: Contest) -> Offer:
     )
 
 
-def _least_margin(candidate: Candidate, contest: Contest, *, of_tail: bool) -> float | None:
+def _least_margin(
+    candidate: Candidate, contest: Contest, *, of_tail: bool
+) -> float | None:
     """The least margin, in %, at which it would be proven enough in p99 or in the other criteria:
     of its comparisons the worst bound, at the level of the decision's claims. Rounded up."""
     if contest.slo or contest.barred(candidate):
@@ -72,7 +83,10 @@ def _least_margin(candidate: Candidate, contest: Contest, *, of_tail: bool) -> f
     confidence = 1 - 2 * contest.proof.level * contest.share
     for comparison in contest.proof.comparisons[candidate.name]:
         if comparison.criterion.is_tail is of_tail:
-            low, high = comparison.ratio.at(confidence).interval_pct or (-math.inf, math.inf)
+            low, high = comparison.ratio.at(confidence).interval_pct or (
+                -math.inf,
+                math.inf,
+            )
             losses.append(high if comparison.criterion.is_latency else -low)
     known = len(losses) > 1 and math.isfinite(max(losses))
     return math.ceil(100 * max(losses)) / 100 if known else None
@@ -81,14 +95,18 @@ def _least_margin(candidate: Candidate, contest: Contest, *, of_tail: bool) -> f
 def _on_front(candidate: Candidate, contest: Contest) -> bool | None:
     """As `Offer` says it."""
     cost = candidate.monthly_cost or 0.0
-    as_cheap = [tier for tier in contest.others(candidate) if (tier.monthly_cost or 0.0) <= cost]
+    as_cheap = [
+        tier for tier in contest.others(candidate) if (tier.monthly_cost or 0.0) <= cost
+    ]
     if any(_beats(other, candidate, contest) for other in as_cheap):
         return False
     behind = (_proven(other, candidate, contest, worse=True) for other in as_cheap)
     return True if all(behind) else None
 
 
-def _between(other: Candidate, candidate: Candidate, contest: Contest) -> list[Comparison]:
+def _between(
+    other: Candidate, candidate: Candidate, contest: Contest
+) -> list[Comparison]:
     return [c for c in contest.proof.comparisons[other.name] if c.other is candidate]
 
 
@@ -105,7 +123,9 @@ def _beats(other: Candidate, candidate: Candidate, contest: Contest) -> bool:
     return within and (cheaper or _proven(other, candidate, contest, worse=False))
 
 
-def _proven(other: Candidate, candidate: Candidate, contest: Contest, worse: bool) -> bool:
+def _proven(
+    other: Candidate, candidate: Candidate, contest: Contest, worse: bool
+) -> bool:
     """Whether `other` is proven worse than `tier`, or better, in any criterion; the level is
     divided by all criteria of all pairs of tiers, as any of them would do."""
     comparisons = _between(other, candidate, contest)
@@ -133,14 +153,20 @@ def step(candidate: Candidate, by: int, contest: Contest) -> NeighbourTier | Non
 
 def preferred(enough: Sequence[Candidate], contest: Contest) -> Candidate:
     """The first; where declared limits order tiers, the cheapest priced in its currency."""
-    alike = [tier for tier in enough if contest.no_prices and _same_list(tier, enough[0])]
+    alike = [
+        tier for tier in enough if contest.no_prices and _same_list(tier, enough[0])
+    ]
     return min(alike, key=lambda tier: tier.monthly_cost or 0.0, default=enough[0])
 
 
 def _same_list(candidate: Candidate, other: Candidate) -> bool:
     """Whether both have prices of one currency, and machines of one kind."""
     same_vm = candidate.profile.cluster.vm == other.profile.cluster.vm
-    return same_vm and candidate.currency is not None and candidate.currency == other.currency
+    return (
+        same_vm
+        and candidate.currency is not None
+        and candidate.currency == other.currency
+    )
 
 
 def by_price(candidate: Candidate, contest: Contest) -> bool:
@@ -149,7 +175,9 @@ def by_price(candidate: Candidate, contest: Contest) -> bool:
     return any(preferred((other, candidate), contest) is candidate for other in before)
 
 
-def passed_over(candidate: Candidate, contest: Contest, standing: Standing) -> list[Candidate]:
+def passed_over(
+    candidate: Candidate, contest: Contest, standing: Standing
+) -> list[Candidate]:
     before = contest.candidates[: contest.candidates.index(candidate)]
     return [other for other in contest.standing(standing) if other in before]
 

@@ -9,19 +9,32 @@ from functools import partial
 from orchestrator.analysis.conclusions import Offer
 from orchestrator.analysis.decisions import offers
 from orchestrator.analysis.decisions.candidates import Candidate, Criterion
-from orchestrator.analysis.decisions.contests import SHOWN, Comparison, Contest, in_common
+from orchestrator.analysis.decisions.contests import (
+    SHOWN,
+    Comparison,
+    Contest,
+    in_common,
+)
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
 from orchestrator.keys import messages
 from orchestrator.metrics import METRICS
 from orchestrator.planning.slo import format_objective
-from orchestrator.units import counted, format_quantity, format_seconds, gathered, listed
+from orchestrator.units import (
+    counted,
+    format_quantity,
+    format_seconds,
+    gathered,
+    listed,
+)
 
 MOST_LOST_PCT = 100.0  # a longer latency than that is told in the table only
 SERVED = "served rate"  # the criterion, where a tier is overloaded
 said = partial(messages.said, __package__, "decisions.yaml")
 _LEAST = ("declares the lowest limits of them", "of those with a price costs least")
-_NOT_THE_DISK = frozenset({"cpu_bound", "single_core", "network_bound", "load_bound", "in_cache"})
+_NOT_THE_DISK = frozenset(
+    {"cpu_bound", "single_core", "network_bound", "load_bound", "in_cache"}
+)
 
 
 def which(candidate: Candidate, contest: Contest) -> str:
@@ -34,7 +47,11 @@ def which(candidate: Candidate, contest: Contest) -> str:
 
 def without_prices(candidate: Candidate, contest: Contest) -> str:
     """How it was chosen where not all prices could be compared, and why; else empty."""
-    by = "the prices that are known" if offers.by_price(candidate, contest) else "declared limits"
+    by = (
+        "the prices that are known"
+        if offers.by_price(candidate, contest)
+        else "declared limits"
+    )
     return f"chosen by {by}: {contest.no_prices}" if contest.no_prices else ""
 
 
@@ -81,7 +98,9 @@ def why_slo(candidate: Candidate, contest: Contest) -> tuple[str, str]:
     return criterion, "; ".join([text, *(miss for _, miss in missed)])
 
 
-def _proof(loser: Candidate, winner: Candidate | None, contest: Contest) -> tuple[str, str]:
+def _proof(
+    loser: Candidate, winner: Candidate | None, contest: Contest
+) -> tuple[str, str]:
     """In what a tier is proven not to be enough, and how: a comparison outside the margin, with the
     winner if there is one; or that too many of its transactions fail."""
     proofs = [c for c in contest.proof.comparisons[loser.name] if c.outside]
@@ -102,13 +121,25 @@ def remarks(candidate: Candidate, contest: Contest) -> list[str]:
     """What a reader of the answer must know besides: texts by name, where there is any `of`."""
     open_ = offers.passed_over(candidate, contest, "open")
     cheaper = [tier.name for tier in offers.cheaper_than(candidate, open_, contest)]
-    by_margin, load, chosen = not contest.slo, contest.overload, without_prices(candidate, contest)
+    by_margin, load, chosen = (
+        not contest.slo,
+        contest.overload,
+        without_prices(candidate, contest),
+    )
     no_disk = _no_disk(contest)
-    prices = contest.unlike_prices and contest.unlike_prices + _as_long_as(candidate, contest)
+    prices = contest.unlike_prices and contest.unlike_prices + _as_long_as(
+        candidate, contest
+    )
     titles = listed([criterion.title for criterion in contest.left_out])
     every: tuple[tuple[str, object], ...] = (
-        ("open, declares less" if contest.no_prices else "open, cheaper", listed(cheaper)),
-        ("open, costs the same", listed([t.name for t in open_ if t.name not in cheaper])),
+        (
+            "open, declares less" if contest.no_prices else "open, cheaper",
+            listed(cheaper),
+        ),
+        (
+            "open, costs the same",
+            listed([t.name for t in open_ if t.name not in cheaper]),
+        ),
         *_windows(candidate, contest),
         ("not its disk", not by_margin and not candidate.profile.tier.disk.is_real),
         ("at ceiling", by_margin and contest.at_ceiling),
@@ -124,7 +155,9 @@ def remarks(candidate: Candidate, contest: Contest) -> list[str]:
         ("absent", listed(contest.absent)),
         ("limited by", ", ".join(contest.limited_by)),
     )
-    level = format_quantity(100 * looks.confidence(stats.CONFIDENCE, contest.share), "%")
+    level = format_quantity(
+        100 * looks.confidence(stats.CONFIDENCE, contest.share), "%"
+    )
     return [said(name, of=of, level=level) for name, of in every if of]
 
 
@@ -135,7 +168,10 @@ def _windows(candidate: Candidate, contest: Contest) -> Iterator[tuple[str, str]
         if METRICS[objective.metric].percent is not None:
             values = (candidate.measured or {}).get(objective, ())
             kept = stats.share_below(values, objective.limit, confidence) >= 0.9
-            yield "windows kept" if kept else "windows open", format_objective(objective)
+            yield (
+                "windows kept" if kept else "windows open",
+                format_objective(objective),
+            )
 
 
 def _no_disk(contest: Contest) -> str:
@@ -188,7 +224,9 @@ def _more(unsure: Comparison, contest: Contest) -> str:
         return f"it needs about {counted(max(1, wanted - len(own)), 'more repetition')}"
     if len(own) < 2:
         return "more repetitions are needed"
-    return f"more than {stats.MAX_REPETITIONS} repetitions would be needed at this noise"
+    return (
+        f"more than {stats.MAX_REPETITIONS} repetitions would be needed at this noise"
+    )
 
 
 def _open_slo(candidate: Candidate, contest: Contest) -> str:
@@ -222,7 +260,10 @@ def least_margins(every: Sequence[Offer]) -> str:
     """`premium is enough if 7.2 % may be lost (p99: 31 %) and ultra if 2.1 % (p99: 12 %)`."""
     parts: list[str] = []
     for offer in every:
-        if offer.least_margin_pct is not None and offer.least_margin_pct <= MOST_LOST_PCT:
+        if (
+            offer.least_margin_pct is not None
+            and offer.least_margin_pct <= MOST_LOST_PCT
+        ):
             tail = offer.least_p99_margin_pct
             beside = "" if tail is None else f" (p99: {format_quantity(tail, '%')})"
             words = ("", "") if parts else (" is enough", " may be lost")
@@ -233,7 +274,9 @@ def least_margins(every: Sequence[Offer]) -> str:
 
 def within_margins(contest: Contest, criteria: Sequence[Criterion]) -> str:
     """`within 5 % of the best throughput and within 20 % of the best p99 latency`."""
-    titles = gathered((contest.margin_of(criterion), criterion.title) for criterion in criteria)
+    titles = gathered(
+        (contest.margin_of(criterion), criterion.title) for criterion in criteria
+    )
     return " and ".join(
         f"within {format_quantity(margin_pct, '%')} of the best {listed(each)}"
         for margin_pct, each in titles.items()
@@ -242,14 +285,28 @@ def within_margins(contest: Contest, criteria: Sequence[Criterion]) -> str:
 
 def basis(contest: Contest) -> str:
     """What every figure of an answer rests on: level, repetitions by number, windows."""
-    level = format_quantity(100 * looks.confidence(stats.CONFIDENCE, contest.share), "%")
+    level = format_quantity(
+        100 * looks.confidence(stats.CONFIDENCE, contest.share), "%"
+    )
     tiers: dict[str, list[str]] = {}
     for tier in contest.candidates:
-        numbers = tier.repetitions or tuple(range(1, 1 + max(map(len, tier.values.values()))))
-        in_a_row = len(numbers) > 2 and numbers == tuple(range(numbers[0], numbers[-1] + 1))
-        named = f"{numbers[0]} to {numbers[-1]}" if in_a_row else listed(list(map(str, numbers)))
+        numbers = tier.repetitions or tuple(
+            range(1, 1 + max(map(len, tier.values.values())))
+        )
+        in_a_row = len(numbers) > 2 and numbers == tuple(
+            range(numbers[0], numbers[-1] + 1)
+        )
+        named = (
+            f"{numbers[0]} to {numbers[-1]}"
+            if in_a_row
+            else listed(list(map(str, numbers)))
+        )
         which = f" (repetitions {named})" if len(numbers) > 1 else ""
         tiers.setdefault(f"n = {len(numbers)}{which}", []).append(tier.name)
-    runs = [f"{n} of {listed(names)}" if len(tiers) > 1 else n for n, names in tiers.items()]
-    windows = f", windows of {format_seconds(contest.window_s)}" if contest.window_s else ""
+    runs = [
+        f"{n} of {listed(names)}" if len(tiers) > 1 else n for n, names in tiers.items()
+    ]
+    windows = (
+        f", windows of {format_seconds(contest.window_s)}" if contest.window_s else ""
+    )
     return f"each bound in brackets holds at {level}; {', '.join(runs)}{windows}"

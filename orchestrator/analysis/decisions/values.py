@@ -10,7 +10,9 @@ from orchestrator import facts, model, units
 from orchestrator.analysis import conclusions, results
 from orchestrator.planning import factors, plan
 
-Causes = Mapping[tuple[str, str], facts.BottleneckCause]  # of each cell, what limited it
+Causes = Mapping[
+    tuple[str, str], facts.BottleneckCause
+]  # of each cell, what limited it
 
 
 def causes_of(of_cells: Sequence[conclusions.Bottleneck]) -> Causes:
@@ -26,10 +28,16 @@ class Values:
     loads: Sequence[tuple[facts.Varied, model.Workload]]
 
     @classmethod
-    def of_plan(cls, campaign: results.Results, question: facts.Question) -> dict[str, Self]:
+    def of_plan(
+        cls, campaign: results.Results, question: facts.Question
+    ) -> dict[str, Self]:
         """By the name of the workload of which that is asked."""
-        asked = ((factors.asks(load, question), load) for load in campaign.plan.workloads)
-        every = units.gathered((varied.of, (varied, load)) for varied, load in asked if varied)
+        asked = (
+            (factors.asks(load, question), load) for load in campaign.plan.workloads
+        )
+        every = units.gathered(
+            (varied.of, (varied, load)) for varied, load in asked if varied
+        )
         return {name: cls(campaign, name, loads) for name, loads in every.items()}
 
     @cached_property
@@ -43,7 +51,9 @@ class Values:
     @cached_property
     def numbers(self) -> tuple[float, ...]:
         """None unless all values are numbers."""
-        known = tuple(value.number for value, _ in self.loads if value.number is not None)
+        known = tuple(
+            value.number for value, _ in self.loads if value.number is not None
+        )
         return known if len(known) == len(self.loads) else ()
 
     def runs(self, tier: str) -> Sequence[tuple[results.RunData, ...]]:

@@ -19,11 +19,16 @@ from orchestrator.units import format_change, format_quantity, gathered
 
 GOOD_REPETITIONS = 5
 OLD_PRICE_DAYS = 365
-_RATE_PCT, _LATENCY_PCT = 5.0, 15.0  # what a gate allows, so a later one may differ by as much
+_RATE_PCT, _LATENCY_PCT = (
+    5.0,
+    15.0,
+)  # what a gate allows, so a later one may differ by as much
 _JITTER_S = 100e-6  # what the processor's waking alone may change of a latency
 _RATES = ("iops_read", "iops_write", "iops_mixed", "bandwidth_read", "bandwidth_write")
 _LATENCIES = ("latency_read", "latency_write")
-_ALLOWED_PCT = dict.fromkeys(_RATES, _RATE_PCT) | dict.fromkeys(_LATENCIES, _LATENCY_PCT)
+_ALLOWED_PCT = dict.fromkeys(_RATES, _RATE_PCT) | dict.fromkeys(
+    _LATENCIES, _LATENCY_PCT
+)
 
 _NOT_THE_REAL_DISK: dict[DiskKind, DoubtKind] = {
     "emulated": "emulated tier",
@@ -52,10 +57,14 @@ def cells(campaign: Results) -> Iterator[Doubt]:
     if single := [cell.title for cell in every if len(cell.finished) == 1]:
         some = "" if campaign.plan.repetitions == 1 else "of some"
         case = "published" if campaign.published else some
-        yield doubt("one repetition", case, cells=", ".join(single), good=GOOD_REPETITIONS)
+        yield doubt(
+            "one repetition", case, cells=", ".join(single), good=GOOD_REPETITIONS
+        )
     for cell in (cell for cell in every if cell.missing):
         case, without = "published" if campaign.published else "", cell.without_figures
-        told = partial(doubt, "missing cell", case, absent=campaign.absent, without=without)
+        told = partial(
+            doubt, "missing cell", case, absent=campaign.absent, without=without
+        )
         yield told(cell=cell.title, excluded=cell.excluded)
 
 
@@ -64,8 +73,14 @@ def not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
     by_kind = gathered((profile.tier.disk.kind, profile) for profile in profiles)
     for disk, of_kind in by_kind.items():
         if disk in _NOT_THE_REAL_DISK:
-            tails = gathered((latency_quantiles.described(p.tier), p.name) for p in of_kind)
-            said = [f"; latency of {', '.join(of)}: {tail}" for tail, of in tails.items() if tail]
+            tails = gathered(
+                (latency_quantiles.described(p.tier), p.name) for p in of_kind
+            )
+            said = [
+                f"; latency of {', '.join(of)}: {tail}"
+                for tail, of in tails.items()
+                if tail
+            ]
             names = ", ".join(profile.name for profile in of_kind)
             yield doubt(_NOT_THE_REAL_DISK[disk], tiers=names, tails="".join(said))
     if unlike := notes.unlike_disks(profiles):
@@ -105,7 +120,9 @@ def said_beforehand(campaign: Results) -> Iterator[Doubt]:
 
 def comparable(campaign: Results) -> Iterator[Doubt]:
     """That runs are not, or that it is not known."""
-    of_loads = ((c.workload.name, run) for c in results.cells(campaign) for run in c.finished)
+    of_loads = (
+        (c.workload.name, run) for c in results.cells(campaign) for run in c.finished
+    )
     for workload, runs in gathered(of_loads).items():
         if unlike := comparability.among(runs):
             yield doubt("unlike runs", workload=workload, unlike="; ".join(unlike))
@@ -117,7 +134,9 @@ def noise_floor(deltas: Sequence[Delta], floor: Sequence[Delta]) -> Iterator[Dou
     """Of one tier under two names (`--aa`). `floor`: the twin against the baseline."""
     for equal in floor:
         if equal.verdict in ("better", "worse"):
-            yield doubt("equal tiers told apart", change=_words(equal), verdict=equal.verdict)
+            yield doubt(
+                "equal tiers told apart", change=_words(equal), verdict=equal.verdict
+            )
     within = [
         f"{_words(delta)}, where equal tiers differed by {format_change(equal.change_pct)}"
         for equal in floor
@@ -158,10 +177,17 @@ def gate_drift(campaign: Results) -> Iterator[Doubt]:
             if check.quantity in _ALLOWED_PCT and check.verdict != "bursting"
         )
         for (disk, limit), checks in seen.items():
-            low, high = (pick(checks, key=lambda timed: timed[1].measured) for pick in (min, max))
-            (first_s, first), (then_s, then) = sorted((low, high), key=lambda timed: timed[0])
+            low, high = (
+                pick(checks, key=lambda timed: timed[1].measured) for pick in (min, max)
+            )
+            (first_s, first), (then_s, then) = sorted(
+                (low, high), key=lambda timed: timed[0]
+            )
             most_pct = _ALLOWED_PCT[first.quantity or ""]
-            if first.measured <= 0 or high[1].measured <= (1 + most_pct / 100) * low[1].measured:
+            if (
+                first.measured <= 0
+                or high[1].measured <= (1 + most_pct / 100) * low[1].measured
+            ):
                 continue
             if first.unit == "s" and high[1].measured - low[1].measured <= _JITTER_S:
                 continue
@@ -171,7 +197,9 @@ def gate_drift(campaign: Results) -> Iterator[Doubt]:
                 for time_s, check in ((first_s, first), (then_s, then))
             )
             of = disk or tier
-            yield doubt("gate drift", disk=of, limit=limit, figures=figures, change=change_pct)
+            yield doubt(
+                "gate drift", disk=of, limit=limit, figures=figures, change=change_pct
+            )
 
 
 def gates_afterwards(campaign: Results) -> Iterator[Doubt]:
@@ -179,16 +207,27 @@ def gates_afterwards(campaign: Results) -> Iterator[Doubt]:
     real = {p.tier.name for p in campaign.plan.profiles if p.tier.disk.is_real}
     for tier, gates in _by_tier(campaign).items():
         done = (run for run in campaign.done if run.record.profile.tier.name == tier)
-        timed = [(results.measured_window(run.record), run.record.run.number) for run in done]
+        timed = [
+            (results.measured_window(run.record), run.record.run.number) for run in done
+        ]
         windows = [(*window, number) for window, number in timed if window]
         for before, after in pairwise(gates):
             if not before.passed or after.passed:
                 continue
-            bad = "; ".join(f"{c.limit} {c.verdict}" for c in after.checks if not c.passed)
+            bad = "; ".join(
+                f"{c.limit} {c.verdict}" for c in after.checks if not c.passed
+            )
             times = {"before": _time(before.taken_s), "after": _time(after.taken_s)}
             for start_s, end_s, number in windows:
                 if before.taken_s <= start_s and end_s <= after.taken_s:
-                    yield doubt("gate failed afterwards", "", number, tier=tier, bad=bad, **times)
+                    yield doubt(
+                        "gate failed afterwards",
+                        "",
+                        number,
+                        tier=tier,
+                        bad=bad,
+                        **times,
+                    )
         last_s = max((end_s for _, end_s, _ in windows), default=0.0)
         if tier in real and gates[-1].checks and gates[-1].taken_s < last_s:
             yield doubt("no gate afterwards", tier=tier)

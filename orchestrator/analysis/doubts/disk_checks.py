@@ -45,9 +45,17 @@ def _above_its_limit(run: RunData) -> Doubts:
     limit = tier.limits.iops
     if limit is None or not run.telemetry.empty:
         return
-    for node_iops in (m.value for m in every if m.metric == "disk_iops" and m.scope != "all"):
+    for node_iops in (
+        m.value for m in every if m.metric == "disk_iops" and m.scope != "all"
+    ):
         if node_iops > (1 + disk_demand.BASE_TOLERANCE) * limit:
-            yield doubt("bursting disk", "by the mean", iops=node_iops, limit=limit, tier=tier.name)
+            yield doubt(
+                "bursting disk",
+                "by the mean",
+                iops=node_iops,
+                limit=limit,
+                tier=tier.name,
+            )
 
 
 def _checks(run: RunData, verdict: GateWord) -> list[GateCheck]:
@@ -66,9 +74,16 @@ def served(run: RunData, _: resources.Values) -> Doubts:
         over_pct, late_s = own.get("over_pct", 0.0), own.get("late_s", 0.0)
         if over_pct > OVER_PCT or late_s > LATE_S:
             late_us = late_s * 1e6
-            yield doubt("host slower than the tier", disk=disk, over_pct=over_pct, late_us=late_us)
+            yield doubt(
+                "host slower than the tier",
+                disk=disk,
+                over_pct=over_pct,
+                late_us=late_us,
+            )
         if failed := group(own, "end").get("host_errors"):
-            yield doubt("host errors", disk=disk, failed=units.counted(int(failed), "request"))
+            yield doubt(
+                "host errors", disk=disk, failed=units.counted(int(failed), "request")
+            )
         if run.record.profile.tier.disk.in_memory:
             continue  # it has no latency that the way to it is a part of
         for way, cost in disk_demand.overheads(run.record, disk).items():
@@ -90,7 +105,9 @@ def shared(run: RunData, _: resources.Values) -> Doubts:
         if len(nodes) > 1
     ]
     uses_of = _wal_uses(run).items()
-    shares += [(units.listed(uses), disk, "each") for disk, uses in uses_of if len(uses) > 1]
+    shares += [
+        (units.listed(uses), disk, "each") for disk, uses in uses_of if len(uses) > 1
+    ]
     for names, disk, whom in shares:
         yield doubt("shared disk", names=names, disk=disk[-1], whom=whom)
 
@@ -135,7 +152,13 @@ def copies(run: RunData, _: resources.Values) -> Doubts:
     for where, wanted in must.items():
         written = {together: moved, **of_disks}.get(where, 0.0)
         if wanted and abs(off_pct := 100 * (written / wanted - 1)) > COPIES_PCT:
-            yield doubt("copies differ", where=where, off=off_pct, written=written, wanted=wanted)
+            yield doubt(
+                "copies differ",
+                where=where,
+                off=off_pct,
+                written=written,
+                wanted=wanted,
+            )
 
 
 def cloud(run: RunData, _: resources.Values) -> Doubts:
@@ -144,7 +167,9 @@ def cloud(run: RunData, _: resources.Values) -> Doubts:
         yield doubt("another disk than declared", difference=difference)
     meant = run.record.profile.cluster.vm or ""
     types = results.identity(run.record).machine_types.values()
-    for here in dict.fromkeys((*str(cloud.get("machine") or "").split(", "), *map(str, types))):
+    for here in dict.fromkeys(
+        (*str(cloud.get("machine") or "").split(", "), *map(str, types))
+    ):
         # The catalog's name has the provider before the cloud's own.
         if meant and here and here.lower() != meant.rpartition("/")[2].lower():
             yield doubt("another disk than declared", "machine", here=here, meant=meant)
@@ -161,7 +186,11 @@ def _log_elsewhere(run: RunData) -> Doubts:
     """A log that grows faster than the disks that count are written: no directory says so, because
     `pg_wal` may be a link, and a path another one outside of a container."""
     facts, record = results.database(run.record), run.record
-    begin, measure, growth = record.phase("warm-up"), record.phase("measure"), run.telemetry.growth
+    begin, measure, growth = (
+        record.phase("warm-up"),
+        record.phase("measure"),
+        run.telemetry.growth,
+    )
     nodes = [node for node in record.nodes if model.DISK_DEVICE in node.sources]
     if facts.more.get("flavour") == "postgresql":
         nodes = nodes[:1]  # the log that is read is its
@@ -170,8 +199,15 @@ def _log_elsewhere(run: RunData) -> Doubts:
         return
     if not facts.durable and measure.duration_s < WRITTEN_BACK_S:
         return
-    grown = [growth.per_s(n.name, m) for n in nodes for m in (WRITTEN_BYTES, WAL_WRITTEN_BYTES)]
-    rate, written = log_bytes / (measure.end_s - begin.start_s), sum(filter(None, grown))
+    grown = [
+        growth.per_s(n.name, m)
+        for n in nodes
+        for m in (WRITTEN_BYTES, WAL_WRITTEN_BYTES)
+    ]
+    rate, written = (
+        log_bytes / (measure.end_s - begin.start_s),
+        sum(filter(None, grown)),
+    )
     if any(grown) and log_bytes > LEAST_LOG_BYTES and rate > LOG_OVER_WRITTEN * written:
         names = [node.name for node in nodes]
         yield doubt("disks not counted", "log", names=names, grew=rate, written=written)

@@ -4,7 +4,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from orchestrator.analysis import results
-from orchestrator.analysis.doubts import campaign_checks, disk_checks, run_checks, validity
+from orchestrator.analysis.doubts import (
+    campaign_checks,
+    disk_checks,
+    run_checks,
+    validity,
+)
 from orchestrator.analysis.telemetry import resources
 from orchestrator.facts import DoubtKind
 from orchestrator.keys.strict_yaml import shipped
@@ -13,7 +18,9 @@ from orchestrator.units import counted, gathered
 
 # Kind → "excludes", "forbids", "limits" or "none", as effects.yaml explains them.
 EFFECTS: Mapping[DoubtKind, str] = {
-    kind: effect for effect, kinds in shipped(__package__, "effects.yaml").items() for kind in kinds
+    kind: effect
+    for effect, kinds in shipped(__package__, "effects.yaml").items()
+    for kind in kinds
 }
 
 # What finds them in a finished run, in the order in which they are told.
@@ -30,7 +37,9 @@ RUN_CHECKS: tuple[Callable[[results.RunData, resources.Values], Iterable[Doubt]]
 def find(campaign: results.Results) -> tuple[Doubt, ...]:
     """Every doubt: about the campaign, then run by run, those that runs recorded included."""
     cpus = results.machine_cpus(campaign)
-    doubts = [doubt for check in campaign_checks.CAMPAIGN_CHECKS for doubt in check(campaign)]
+    doubts = [
+        doubt for check in campaign_checks.CAMPAIGN_CHECKS for doubt in check(campaign)
+    ]
     for run in sorted(campaign.runs, key=lambda run: run.record.run.number):
         doubts += run.record.doubts
         if run.record.outcome == "done":
@@ -42,14 +51,20 @@ def of_run(run: results.RunData, values: resources.Values) -> Iterator[Doubt]:
     """Doubts about a finished run beside its record's. `values`: of its nodes and the machine."""
     yield from validity.shown(run.record)
     for check in RUN_CHECKS:
-        yield from (replace(doubt, run=run.record.run.number) for doubt in check(run, values))
+        yield from (
+            replace(doubt, run=run.record.run.number) for doubt in check(run, values)
+        )
 
 
-def of_tiers(plan: Plan, doubts: Iterable[Doubt], workloads: list[str]) -> dict[str, list[Doubt]]:
+def of_tiers(
+    plan: Plan, doubts: Iterable[Doubt], workloads: list[str]
+) -> dict[str, list[Doubt]]:
     """Tier → the doubts about its runs of `workloads`; "" → those about the whole campaign."""
     names, tier_of = set(workloads), dict[int | None, str]({None: ""})
     tier_of |= {run.number: run.profile for run in plan.runs if run.workload in names}
-    return gathered((tier_of[doubt.run], doubt) for doubt in doubts if doubt.run in tier_of)
+    return gathered(
+        (tier_of[doubt.run], doubt) for doubt in doubts if doubt.run in tier_of
+    )
 
 
 def forbidding(doubts: Iterable[Doubt]) -> Doubt | None:
@@ -61,4 +76,7 @@ def limiting(doubts: Iterable[Doubt]) -> list[str]:
     """What limits an answer: `short window (3 runs)`."""
     limits = ((of.kind, of.run) for of in doubts if EFFECTS[of.kind] == "limits")
     runs = {kind: {*numbers} - {None} for kind, numbers in gathered(limits).items()}
-    return [f"{kind} ({counted(len(of), 'run')})" if of else kind for kind, of in runs.items()]
+    return [
+        f"{kind} ({counted(len(of), 'run')})" if of else kind
+        for kind, of in runs.items()
+    ]

@@ -8,7 +8,13 @@ from orchestrator.analysis import overload, results
 from orchestrator.analysis.doubts.validity import Doubts, doubt
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.statistics import stats
-from orchestrator.analysis.telemetry import causes, conservation, counters, loads, machines
+from orchestrator.analysis.telemetry import (
+    causes,
+    conservation,
+    counters,
+    loads,
+    machines,
+)
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.facts import OTHERS
 from orchestrator.model import Record
@@ -31,7 +37,9 @@ RETRIES_PCT = 5.0
 LITTLE_PCT = 5.0
 LOST_S = 2.5  # between two samples, where each second has one
 GATE_AGE_S = 24 * 3600.0
-KEPT_GATE_AGE_S = 7 * GATE_AGE_S  # a gate is kept while nothing that it depends on changes
+KEPT_GATE_AGE_S = (
+    7 * GATE_AGE_S
+)  # a gate is kept while nothing that it depends on changes
 
 
 def windows(run: RunData, _: Values) -> Doubts:
@@ -42,7 +50,9 @@ def windows(run: RunData, _: Values) -> Doubts:
     # Neither a piece of work nor the loss of a node has a steady state.
     if load.lost_after_s is None and not generator.ends_with_work:
         rows = run.intervals[run.intervals["phase"] == "measure"]
-        drift = stats.steadiness(rows["time_s"].tolist(), rows["throughput_per_s"].tolist())
+        drift = stats.steadiness(
+            rows["time_s"].tolist(), rows["throughput_per_s"].tolist()
+        )
         if drift is not None and not drift.steady:
             phase = run.record.phase("warm-up")
             warmup_s = phase.duration_s if phase else load.warmup_s
@@ -71,15 +81,21 @@ def machine(run: RunData, values: Values) -> Doubts:
 
 
 def no_telemetry(run: RunData, values: Values) -> Doubts:
-    absent = [name for name in ("cpu_pct", "disk_iops", "host_cpu_pct") if name not in values]
+    absent = [
+        name for name in ("cpu_pct", "disk_iops", "host_cpu_pct") if name not in values
+    ]
     if absent and "published" not in run.record.facts:
         yield doubt("telemetry gaps", absent=", ".join(absent))
     seconds = run.telemetry.by_second
-    of_nodes = seconds[seconds["phase"] == "measure"].groupby("node", observed=True)["time_s"]
+    of_nodes = seconds[seconds["phase"] == "measure"].groupby("node", observed=True)[
+        "time_s"
+    ]
     longest_s = {str(node): float(times_s.diff().max()) for node, times_s in of_nodes}
     if run.record.workload.lost_after_s is not None:  # its last node was away
         longest_s.pop(f"node-{run.record.profile.cluster.nodes}", None)
-    if lost := [f"{format_seconds(s)} of {node}" for node, s in longest_s.items() if s > LOST_S]:
+    if lost := [
+        f"{format_seconds(s)} of {node}" for node, s in longest_s.items() if s > LOST_S
+    ]:
         yield doubt("telemetry gaps", "seconds", lost=lost)
 
 
@@ -98,9 +114,15 @@ def transactions(run: RunData, _: Values) -> Doubts:
 
 def truth_gate(run: RunData, _: Values) -> Doubts:
     """That there was none, or that it was long before."""
-    gate, window, profile = run.record.gate, results.measured_window(run.record), run.record.profile
+    gate, window, profile = (
+        run.record.gate,
+        results.measured_window(run.record),
+        run.record.profile,
+    )
     disk, published = profile.tier.disk, "published" in run.record.facts
-    absent = gate is None or (not gate.checks and not isinstance(disk, (Unlimited, NoDisk)))
+    absent = gate is None or (
+        not gate.checks and not isinstance(disk, (Unlimited, NoDisk))
+    )
     if absent and not published:
         case = "others' disks" if isinstance(disk, OthersDisks) else ""
         yield doubt("no truth gate", case, tier=profile.tier.name, profile=profile.name)
@@ -135,11 +157,19 @@ def _edges_pct(record: Record) -> float:
     """How far the ends of a window put Little's law off. At each end every thread is somewhere in a
     transaction, at most the longest; of independent threads such errors add up by their squares."""
     longest_s = results.value_of(record, "latency_max_s") or 0.0
-    return 100 * longest_s * math.sqrt(2 / record.workload.threads) / results.measured_s(record)
+    return (
+        100
+        * longest_s
+        * math.sqrt(2 / record.workload.threads)
+        / results.measured_s(record)
+    )
 
 
 def ceiling(run: RunData, _: Values) -> Doubts:
-    ceiling, share_pct = loads.ceiling_nopm(run.record), loads.of_ceiling_pct(run.record)
+    ceiling, share_pct = (
+        loads.ceiling_nopm(run.record),
+        loads.of_ceiling_pct(run.record),
+    )
     if ceiling and share_pct is not None and share_pct >= causes.CEILING_PCT:
         yield doubt("think time's ceiling", share=share_pct, ceiling=ceiling)
 
@@ -171,7 +201,11 @@ def whole_tables(run: RunData, _: Values) -> Doubts:
     setting = "yb_use_hash_splitting_by_default"
     hashed = (facts.execution or {}).get(setting) != "off"
     database = facts.more.get("flavour", run.record.profile.cluster.database)
-    if database == "yugabytedb" and hashed and (by_key or load.script == "select_random_ranges"):
+    if (
+        database == "yugabytedb"
+        and hashed
+        and (by_key or load.script == "select_random_ranges")
+    ):
         yield doubt("whole tables read", setting=setting)
 
 
@@ -180,7 +214,12 @@ def others_at_work(run: RunData, _: Values) -> Doubts:
     for name in facts.since_reset:
         of_others, what = facts.counter(name), name.removeprefix(OTHERS)
         of_all = facts.counter(what)
-        if name != what and of_others and of_all and 100 * of_others >= OTHERS_WORK_PCT * of_all:
+        if (
+            name != what
+            and of_others
+            and of_all
+            and 100 * of_others >= OTHERS_WORK_PCT * of_all
+        ):
             counts = f"{format_number(of_others)} of {format_number(of_all)}"
             pct = 100 * of_others / of_all
             shares.append(f"{counts} {what.replace('_', ' ')} ({pct:.0f} %)")
@@ -205,7 +244,9 @@ def _of_each_client(run: RunData) -> str:
     if growth is None or len(clients) < 2:
         return ""
     limits = machines.cpu_limits(nodes, None)
-    used = {node.name: growth.per_s(node.name, counters.CPU_SECONDS) for node in clients}
+    used = {
+        node.name: growth.per_s(node.name, counters.CPU_SECONDS) for node in clients
+    }
     shares = [
         f"{name} {100 * per_s / limits[name]:.0f} %"
         for name, per_s in used.items()
@@ -218,14 +259,21 @@ def clients_apart(run: RunData, _: Values) -> Doubts:
     """Several clients whose clocks could not be brought together, or whose windows differ."""
     facts = results.generator(run.record)
     for name, client in facts.clients.items():
-        before_s, after_s = client.get("clock_offset_s"), client.get("clock_offset_after_s")
+        before_s, after_s = (
+            client.get("clock_offset_s"),
+            client.get("clock_offset_after_s"),
+        )
         unknown_s = client.get("clock_uncertainty_s")
         if before_s is None or after_s is None or unknown_s is None:
             yield doubt("clients apart", "clock not read", name=name)
         elif unknown_s > CLOCK_UNKNOWN_S:
-            yield doubt("clients apart", "clock not known", name=name, unknown=unknown_s)
+            yield doubt(
+                "clients apart", "clock not known", name=name, unknown=unknown_s
+            )
         elif abs(after_s - before_s) > CLOCK_MOVED_S + unknown_s:
-            yield doubt("clients apart", "clock moved", name=name, moved=abs(after_s - before_s))
+            yield doubt(
+                "clients apart", "clock moved", name=name, moved=abs(after_s - before_s)
+            )
     window, asked_s = run.record.phase("measure"), run.record.workload.measure_s
     if facts.clients and window and window.duration_s < (1 - LOST_PCT / 100) * asked_s:
         together_s, skew_s = window.duration_s, facts.start_skew_s or 0.0
@@ -263,7 +311,9 @@ def not_checked(run: RunData, _: Values) -> Doubts:
     checked = run.record.facts.get("checked") or {}
     if unknown := [c for c in checked.get("consistency", ()) if c.get("problem")]:
         names = ", ".join(condition["name"] for condition in unknown)
-        problems = "; ".join(dict.fromkeys(condition["problem"] for condition in unknown))
+        problems = "; ".join(
+            dict.fromkeys(condition["problem"] for condition in unknown)
+        )
         yield doubt("consistency not checked", names=names, problems=problems)
 
 
@@ -275,7 +325,9 @@ def few_checkpoints(run: RunData, values: Values) -> Doubts:
     facts, span = results.database(run.record), results.measured_window(run.record)
     told = partial(doubt, "few checkpoints", window=results.measured_s(run.record))
     case = "others' database" if results.of_others(run.record) else ""
-    if facts.checkpoints_s is not None and span is not None:  # it says when they were complete
+    if (
+        facts.checkpoints_s is not None and span is not None
+    ):  # it says when they were complete
         seen = sum(span[0] <= time_s <= span[1] for time_s in facts.checkpoints_s)
         if seen < AT_LEAST:
             yield told(case, seen=seen, interval=0, least=AT_LEAST)
@@ -285,7 +337,9 @@ def few_checkpoints(run: RunData, values: Values) -> Doubts:
             yield told("flushes", seen=flushes)
         return
     with suppress(ValueError):
-        interval_s = parse_seconds((facts.settings or {}).get("checkpoint_timeout", "0s"))
+        interval_s = parse_seconds(
+            (facts.settings or {}).get("checkpoint_timeout", "0s")
+        )
         if run.record.workload.measure_s < AT_LEAST * interval_s:
             yield told(case, interval=interval_s, least=AT_LEAST, seen=0)
 
@@ -294,7 +348,9 @@ def _flushes(run: RunData) -> int | None:
     """Of the node with most, stretches of the window in which it flushed; None if not sampled."""
     window = results.measured_window(run.record)
     rows = run.telemetry.by_second.dropna(subset="flushed_bytes_per_s")
-    rows = rows[(rows["phase"] == "measure") & (rows["time_s"] >= (window or (0.0,))[0])]
+    rows = rows[
+        (rows["phase"] == "measure") & (rows["time_s"] >= (window or (0.0,))[0])
+    ]
     rows = rows.assign(flushing=rows["flushed_bytes_per_s"] > 0).sort_values("time_s")
     before = rows.groupby("node", observed=True)["flushing"].shift(fill_value=False)
     begins = (rows["flushing"] & ~before).groupby(rows["node"], observed=True).sum()

@@ -17,7 +17,9 @@ Doubts = Iterator[Doubt]
 _WORDS = units.Words()
 
 
-def doubt(kind: DoubtKind, case: str = "", run: int | None = None, **values: object) -> Doubt:
+def doubt(
+    kind: DoubtKind, case: str = "", run: int | None = None, **values: object
+) -> Doubt:
     """In the words of doubts.yaml, with these values in their braces; `case`: as it is in brackets
     there, of a kind that has several."""
     said = shipped(__package__, "doubts.yaml")[f"{kind} ({case})" if case else kind]
@@ -35,7 +37,9 @@ def shown(record: Record) -> Doubts:
     """Those of them that the record shows beside what was noted in it."""
     run = record.run.number
     if record.gate is not None and not record.gate.passed:
-        bad = "; ".join(f"{named(c)} {c.verdict}" for c in record.gate.checks if not c.passed)
+        bad = "; ".join(
+            f"{named(c)} {c.verdict}" for c in record.gate.checks if not c.passed
+        )
         yield doubt("gate not passed", run=run, tier=record.profile.tier.name, bad=bad)
     if record.facts.get("limit_changes"):
         yield doubt("limits changed", run=run)

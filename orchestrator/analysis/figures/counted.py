@@ -27,7 +27,9 @@ class Counted:
         self.total += len(values)
         self._sums.append(float(np.sum(values)))
         self._pieces.append(np.unique(values, return_counts=True))
-        if sum(len(piece) for piece, _ in self._pieces[1:]) > max(_LOOSE, len(self._pieces[0][0])):
+        if sum(len(piece) for piece, _ in self._pieces[1:]) > max(
+            _LOOSE, len(self._pieces[0][0])
+        ):
             self._ordered()
 
     @property

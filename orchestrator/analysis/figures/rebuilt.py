@@ -13,7 +13,10 @@ _SCOPES = ("before_loss", "rebuild", "after_rebuild")
 
 
 def added(
-    result: parts.Result, times: Mapping[str, float], window_s: tuple[float, float], pooled: bool
+    result: parts.Result,
+    times: Mapping[str, float],
+    window_s: tuple[float, float],
+    pooled: bool,
 ) -> parts.Result:
     """The figures of a window, and these. times: `lost_s`, when the node was killed, and `back_s`,
     when it did its share again (Unix seconds); and `written_bytes`, which its disks took meanwhile,
@@ -21,14 +24,20 @@ def added(
     rebuild_s = times["back_s"] - times["lost_s"]
     figures = [*result.measurements, metrics.measured("rebuild_s", rebuild_s)]
     if times["written_bytes"]:
-        figures.append(metrics.measured("rebuild_bytes_per_s", times["written_bytes"] / rebuild_s))
+        figures.append(
+            metrics.measured("rebuild_bytes_per_s", times["written_bytes"] / rebuild_s)
+        )
     at_a_rate = bool(result.facts.arrival_rate_per_s) and not pooled
     edges_s = (window_s[0], times["lost_s"], times["back_s"], window_s[1])
     spans = [Window(*span_s, pooled, at_a_rate) for span_s in pairwise(edges_s)]
     for table in result.latencies or ():
         for span in spans:
             span.add(table)
-    for scope, span, (start_s, end_s) in zip(_SCOPES, spans, pairwise(edges_s), strict=True):
-        own = span.measurements(None) if end_s - start_s >= 1 else ()  # of a moment there are none
+    for scope, span, (start_s, end_s) in zip(
+        _SCOPES, spans, pairwise(edges_s), strict=True
+    ):
+        own = (
+            span.measurements(None) if end_s - start_s >= 1 else ()
+        )  # of a moment there are none
         figures += [replace(m, scope=scope) for m in own if m.scope == "all"]
     return replace(result, measurements=tuple(figures))

@@ -17,10 +17,14 @@ Rows = Iterable[Mapping[str, Any]]
 def grown(before: Rows, after: Rows) -> list[Any]:
     """The rows that a record keeps: of the statements that took most time. Those whose texts differ
     only by the number that ends a name are together; one that its server dropped is left out."""
-    readings = [pd.DataFrame(list(rows), columns=_KEY + _COUNTS) for rows in (before, after)]
+    readings = [
+        pd.DataFrame(list(rows), columns=_KEY + _COUNTS) for rows in (before, after)
+    ]
     first, last = (rows.set_index(_KEY) for rows in readings)
     table = last.sub(first, fill_value=0).reset_index()
-    table["query"] = table["query"].str.replace(r"(?<=[a-z_])\d+\b", "#", regex=True)  # `sbtest17`
+    table["query"] = table["query"].str.replace(
+        r"(?<=[a-z_])\d+\b", "#", regex=True
+    )  # `sbtest17`
     return _by_time(table).head(_KEPT).reset_index().to_dict("records")
 
 

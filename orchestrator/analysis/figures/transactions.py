@@ -33,7 +33,11 @@ CHANCE = 3.0  # standard deviations of the number of random arrivals in a window
 
 
 def measurements(
-    table: pd.DataFrame, start_s: float, end_s: float, statements: int | None, pooled: bool = False
+    table: pd.DataFrame,
+    start_s: float,
+    end_s: float,
+    statements: int | None,
+    pooled: bool = False,
 ) -> tuple[Measurement, ...]:
     """All figures of [start_s, end_s), for all types together and, if several, for each."""
     window = Window(start_s, end_s, pooled)
@@ -46,7 +50,11 @@ class Window:
     order; `at_a_rate` latency of those that were due in it."""
 
     def __init__(
-        self, start_s: float, end_s: float, pooled: bool = False, at_a_rate: bool = False
+        self,
+        start_s: float,
+        end_s: float,
+        pooled: bool = False,
+        at_a_rate: bool = False,
     ) -> None:
         self._start_s, self._end_s, self._pooled = start_s, end_s, pooled
         self._at_a_rate = at_a_rate
@@ -62,8 +70,12 @@ class Window:
         self._due += len(due(table, self._start_s, self._end_s))
         if self._pooled:
             self._waits_s.add(inside["queue_s"].to_numpy())
-        self._counts.update(inside.groupby(["type", "outcome"], observed=True).size().to_dict())
-        self._retries.update(inside.groupby("type", observed=True)["retries"].sum().to_dict())
+        self._counts.update(
+            inside.groupby(["type", "outcome"], observed=True).size().to_dict()
+        )
+        self._retries.update(
+            inside.groupby("type", observed=True)["retries"].sum().to_dict()
+        )
         self.add_latencies(table)
 
     def add_latencies(self, table: pd.DataFrame) -> None:
@@ -71,8 +83,12 @@ class Window:
         timed = (due if self._at_a_rate else ended)(table, self._start_s, self._end_s)
         served = timed[timed["outcome"] != FAILED]
         latency_s = served["latency_s"].to_numpy()
-        if self._pooled:  # a generator that does not know what was spent waiting leaves no number
-            latency_s = latency_s - np.nan_to_num(served["queue_s"].to_numpy(dtype=float))
+        if (
+            self._pooled
+        ):  # a generator that does not know what was spent waiting leaves no number
+            latency_s = latency_s - np.nan_to_num(
+                served["queue_s"].to_numpy(dtype=float)
+            )
         for name in served["type"].cat.categories:
             own_s = latency_s[(served["type"] == name).to_numpy()]
             self._latency_s.setdefault(name, Counted()).add(own_s)
@@ -88,19 +104,25 @@ class Window:
         """For all types together and, if several, for each."""
         types = list(self._latency_s)
         figures = list(self._of_types(types, "all"))
-        average_s = next((m.value for m in figures if m.metric == "latency_avg_s"), None)
+        average_s = next(
+            (m.value for m in figures if m.metric == "latency_avg_s"), None
+        )
         if statements and average_s is not None:
             figures.append(measured("statement_latency_avg_s", average_s / statements))
         for name in types if len(types) > 1 else ():
             figures += self._of_types([name], name)
         if NEW_ORDER in types:
             orders = self._counts[NEW_ORDER, COMMITTED]
-            figures.append(measured("nopm", orders / (self._end_s - self._start_s) * 60))
+            figures.append(
+                measured("nopm", orders / (self._end_s - self._start_s) * 60)
+            )
         # How long terminals waited for a connection, transactions of all types together.
         if self._waits_s.total:
             figures.append(measured("connection_wait_avg_s", self._waits_s.mean))
         if self._waits_s.total >= stats.percentile_min_count(99.0):
-            figures.append(measured("connection_wait_p99_s", self._waits_s.percentile(99.0)))
+            figures.append(
+                measured("connection_wait_p99_s", self._waits_s.percentile(99.0))
+            )
         return tuple(figures)
 
     def ranked(self, scope: str) -> Counted:
@@ -119,7 +141,9 @@ class Window:
         )
         served = committed + rolled_back
         yield measured("transactions", served, scope)
-        yield measured("throughput_per_s", served / (self._end_s - self._start_s), scope)
+        yield measured(
+            "throughput_per_s", served / (self._end_s - self._start_s), scope
+        )
         yield measured("rollbacks", rolled_back, scope)
         yield measured("failures", failed, scope)
         yield measured("retries", sum(self._retries[name] for name in types), scope)
@@ -129,7 +153,9 @@ class Window:
         yield measured("latency_avg_s", latency_s.mean, scope)
         yield measured("latency_max_s", latency_s.most, scope)
         in_order = self.ranked(scope)
-        known = in_order.total - sum(self._unstarted[name] for name in self._ranked(scope))
+        known = in_order.total - sum(
+            self._unstarted[name] for name in self._ranked(scope)
+        )
         for metric, percent in PERCENTILES.items():
             enough = in_order.total >= stats.percentile_min_count(percent)
             if enough and stats.rank(in_order.total, percent) <= known:
@@ -168,7 +194,9 @@ def intervals(
 
 
 # Of a transaction: `ranked`, whether percentiles are of it.
-_ENDED = np.dtype([("ended_s", float), ("latency_s", float), ("failed", bool), ("ranked", bool)])
+_ENDED = np.dtype(
+    [("ended_s", float), ("latency_s", float), ("failed", bool), ("ranked", bool)]
+)
 
 
 class Seconds:
@@ -176,7 +204,9 @@ class Seconds:
     starts before one of the table before. So a second is over for good when a table begins after
     it, and only transactions that end later are kept."""
 
-    def __init__(self, phases: Mapping[str, tuple[float, float]], pooled: bool = False) -> None:
+    def __init__(
+        self, phases: Mapping[str, tuple[float, float]], pooled: bool = False
+    ) -> None:
         self._pooled = pooled
         self._edges = {
             phase: np.arange(start_s, end_s + 1e-6, 1.0)
@@ -193,7 +223,9 @@ class Seconds:
             self._close(float(start_s.min()))
         latency_s, new = table["latency_s"].to_numpy(), np.empty(len(table), _ENDED)
         new["ended_s"] = start_s + latency_s
-        new["latency_s"] = latency_s - (table["queue_s"].to_numpy() if self._pooled else 0.0)
+        new["latency_s"] = latency_s - (
+            table["queue_s"].to_numpy() if self._pooled else 0.0
+        )
         new["failed"] = table["outcome"].to_numpy() == FAILED
         is_tpcc = NEW_ORDER in table["type"].cat.categories
         new["ranked"] = (table["type"] != DELIVERY).to_numpy() if is_tpcc else True
@@ -235,5 +267,8 @@ def _interval(begin_s: float, phase: str, ended: np.ndarray) -> dict[str, object
     if len(ranked_s):
         percents = (50, 95, 99)
         values_s = np.percentile(ranked_s, percents, method="inverted_cdf").tolist()
-        row |= {f"latency_p{p}_s": value_s for p, value_s in zip(percents, values_s, strict=True)}
+        row |= {
+            f"latency_p{p}_s": value_s
+            for p, value_s in zip(percents, values_s, strict=True)
+        }
     return row

@@ -29,9 +29,15 @@ _GAP = 1.5  # times the usual step: a reading is missing in between
 _ROUNDING_S = 1e-6
 _PIECE = 10  # intervals, at least
 NEAREST, DRAWS = 30, 8
-SPREAD, SPREAD_OF_D = (2.0, 0.2), (4.0, 0.3)  # times what draws show, and of the value at least
+SPREAD, SPREAD_OF_D = (
+    (2.0, 0.2),
+    (4.0, 0.3),
+)  # times what draws show, and of the value at least
 FEWEST_PIECES, SHORTEST = 24, 3  # pieces, and times T that each lasts
-BEYOND = (0.8, 1.25)  # times the calibrated range of means: outside of it nothing was seen
+BEYOND = (
+    0.8,
+    1.25,
+)  # times the calibrated range of means: outside of it nothing was seen
 MOST_BEYOND, LEAST_COVERAGE = 0.05, 0.9
 UNSEEN_AT = 0.05  # the chance that a regime of the share told was in no piece
 
@@ -48,7 +54,9 @@ class Demand:
     end_s: Array
     amounts: Array
     pieces: tuple[Array, ...] = ()
-    whole_s: float = 0.0  # from the first reading of any disk to the last, if that is known
+    whole_s: float = (
+        0.0  # from the first reading of any disk to the last, if that is known
+    )
 
     @cached_property
     def step_s(self) -> Array:
@@ -65,7 +73,9 @@ class Demand:
     @property
     def coverage(self) -> float:
         """The share that was read of the whole time, or else of that from first to last."""
-        return float(self.step_s.sum() / max(self.whole_s, self.end_s[-1] - self.begin_s[0]))
+        return float(
+            self.step_s.sum() / max(self.whole_s, self.end_s[-1] - self.begin_s[0])
+        )
 
     @cached_property
     def ios(self) -> Array:
@@ -111,7 +121,9 @@ def demands(intervals: pd.DataFrame) -> list[Demand]:
     kept = kept[kept["end_s"] > kept["begin_s"]].sort_values("begin_s", kind="stable")
     of_disks = kept.groupby(["node", "device"])
     every = [_demand(str(node), str(device), rows) for (node, device), rows in of_disks]
-    edges_s = [float(edge) for each in every for edge in (each.begin_s[0], each.end_s[-1])]
+    edges_s = [
+        float(edge) for each in every for edge in (each.begin_s[0], each.end_s[-1])
+    ]
     return [replace(each, whole_s=max(edges_s) - min(edges_s)) for each in every]
 
 
@@ -122,10 +134,14 @@ def _demand(node: str, device: str, rows: pd.DataFrame) -> Demand:
     fine, coarse = (_in_turn(every.part(which)) for which in (is_fine, ~is_fine))
     if fine.step_s.sum() >= coarse.step_s.sum():
         return fine
-    lost_s = fine.begin_s[1:] - fine.end_s[:-1]  # a lost second does not make two pieces of one
+    lost_s = (
+        fine.begin_s[1:] - fine.end_s[:-1]
+    )  # a lost second does not make two pieces of one
     cuts = np.flatnonzero(lost_s > coarse.resolution_s) + 1
     stretches = np.split((fine.amounts / fine.step_s).T, cuts)
-    return replace(coarse, pieces=tuple(each for each in stretches if len(each) >= _PIECE))
+    return replace(
+        coarse, pieces=tuple(each for each in stretches if len(each) >= _PIECE)
+    )
 
 
 def _in_turn(demand: Demand) -> Demand:
@@ -156,7 +172,9 @@ def refusals(demand: Demand) -> Iterator[str]:
     few = sum(round(least_s) <= len(piece) for piece in demand.pieces)
     if few < FEWEST_PIECES:
         apart_s = demand.resolution_s
-        yield message("few pieces", apart_s=apart_s, few=few, least_s=least_s, of=FEWEST_PIECES)
+        yield message(
+            "few pieces", apart_s=apart_s, few=few, least_s=least_s, of=FEWEST_PIECES
+        )
         return
     seen, rate = _mean_ios(np.concatenate(_windows(demand))), demand.ios / demand.step_s
     outside = (rate < BEYOND[0] * seen.min()) | (rate > BEYOND[1] * seen.max())
@@ -185,7 +203,9 @@ def by_second(demand: Demand, seed: int = 1, draws: int = DRAWS) -> tuple[Demand
         return ()
     of_pieces, random = _windows(demand), np.random.default_rng(seed)
     again = random.integers(len(of_pieces), size=(draws, len(of_pieces)))
-    drawn = (np.concatenate([of_pieces[number] for number in numbers]) for numbers in again)
+    drawn = (
+        np.concatenate([of_pieces[number] for number in numbers]) for numbers in again
+    )
     return tuple(_joined(demand, windows, random) for windows in drawn)
 
 
@@ -194,7 +214,9 @@ def _joined(demand: Demand, windows: Array, random: np.random.Generator) -> Dema
     order = np.argsort(mean, kind="stable")
     place = np.searchsorted(mean[order], demand.ios / demand.step_s)
     first = np.clip(place - NEAREST // 2, 0, max(0, len(order) - NEAREST))
-    shape = windows[order[first + random.integers(min(NEAREST, len(order)), size=len(place))]]
+    shape = windows[
+        order[first + random.integers(min(NEAREST, len(order)), size=len(place))]
+    ]
     total, count = shape.sum(axis=1, keepdims=True), shape.shape[1]
     share = np.divide(shape, total, out=np.full_like(shape, 1 / count), where=total > 0)
     amounts = (share * demand.amounts.T[:, None, :]).reshape(-1, len(QUANTITIES)).T
@@ -204,7 +226,9 @@ def _joined(demand: Demand, windows: Array, random: np.random.Generator) -> Dema
 
 
 def band(
-    shares: Sequence[float], within: tuple[float, float], spread: tuple[float, float] = SPREAD
+    shares: Sequence[float],
+    within: tuple[float, float],
+    spread: tuple[float, float] = SPREAD,
 ) -> tuple[float, float]:
     """That of one figure over all draws."""
     value, (wider, least) = float(np.mean(shares)), spread

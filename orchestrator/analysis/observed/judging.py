@@ -23,7 +23,14 @@ import pandas as pd
 from orchestrator.analysis.observed import demand as read
 from orchestrator.analysis.observed import replay
 from orchestrator.analysis.observed.demand import HOUR_S, Array, Demand, by_second
-from orchestrator.analysis.observed.replay import ENDS, SAME, Counted, RateCap, Replay, Slack
+from orchestrator.analysis.observed.replay import (
+    ENDS,
+    SAME,
+    Counted,
+    RateCap,
+    Replay,
+    Slack,
+)
 from orchestrator.keys.messages import message
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog.candidates import IO_BYTES, Purchase
@@ -32,16 +39,25 @@ from orchestrator.units import gathered
 Band = tuple[float, float]
 Word = Literal["would have carried", "would not", "cannot be told"]
 
-SLACK = (0.3, 0.1)  # of the demand, less and more: so PostgreSQL asked (docs/OBSERVE.md)
+SLACK = (
+    0.3,
+    0.1,
+)  # of the demand, less and more: so PostgreSQL asked (docs/OBSERVE.md)
 CREDIT_STEPS = 10  # of T, that a bucket must last for its credit to be followed
 _EMPTY = 1e-9  # of a full bucket
 # Up to so much is sold of each, and so much of the tolerance is for the least that is needed.
-_SOLD: tuple[tuple[Counted, float, float], ...] = (("ios", 1e6, 0.9), ("bytes", 2e10, 0.1))
+_SOLD: tuple[tuple[Counted, float, float], ...] = (
+    ("ios", 1e6, 0.9),
+    ("bytes", 2e10, 0.1),
+)
 _FINE = 4096  # rates between one and that, of which the least is sought
 # A limit shows as a heap of intervals at the highest rate: so many, and five times what is just
 # below. Lower limits than these are not sold, so nothing is held back there.
 _HEAP, _FEWEST, _TIMES = (0.94, 0.96, 0.98, np.inf), 20, 5
-_LOWEST: dict[Counted, tuple[str, float]] = {"ios": ("IOPS", 100.0), "bytes": ("bytes/s", 1e7)}
+_LOWEST: dict[Counted, tuple[str, float]] = {
+    "ios": ("IOPS", 100.0),
+    "bytes": ("bytes/s", 1e7),
+}
 
 
 @dataclass(frozen=True)
@@ -91,13 +107,24 @@ def judged(demand: Demand, caps: tuple[RateCap, ...], unit: int | None) -> OnDis
     if lasting_s and basis[0].resolution_s <= min(lasting_s) / CREDIT_STEPS:
         credit = own.low.credit
         without = (credit <= _EMPTY, own.high.credit <= _EMPTY)
-        empty_s = replay.seconds_of(step_s, without[0]), replay.seconds_of(step_s, without[1])
-    upper = np.minimum(1, np.add.reduceat(own.reached_s, first) / np.add.reduceat(step_s, first))
-    of = {"begin_s": begin_s, "upper": upper, "credit": np.minimum.reduceat(credit, first)}
+        empty_s = (
+            replay.seconds_of(step_s, without[0]),
+            replay.seconds_of(step_s, without[1]),
+        )
+    upper = np.minimum(
+        1, np.add.reduceat(own.reached_s, first) / np.add.reduceat(step_s, first)
+    )
+    of = {
+        "begin_s": begin_s,
+        "upper": upper,
+        "credit": np.minimum.reduceat(credit, first),
+    }
     hours = pd.DataFrame(of).assign(node=demand.node, device=demand.device)
     # Draws of more may come out lower: what holds with more or less asked holds without.
     waits, queues = np.clip((own.waits, own.queues), less, more).tolist()
-    return OnDisk(tuple(waits), tuple(queues), less, more, of_more.high.binding, hours, empty_s)
+    return OnDisk(
+        tuple(waits), tuple(queues), less, more, of_more.high.binding, hours, empty_s
+    )
 
 
 @lru_cache(maxsize=8)  # of a disk, for all candidates
@@ -119,10 +146,15 @@ class _Bounds(NamedTuple):
     high: Replay
 
 
-def _bounds(demand: Demand, caps: tuple[RateCap, ...], unit: int | None, slack: Slack) -> _Bounds:
+def _bounds(
+    demand: Demand, caps: tuple[RateCap, ...], unit: int | None, slack: Slack
+) -> _Bounds:
     seconds = by_second(demand)
     basis = seconds or (demand,)
-    low, high = ([replay.together(each, caps, unit, end, slack) for each in basis] for end in ENDS)
+    low, high = (
+        [replay.together(each, caps, unit, end, slack) for each in basis]
+        for end in ENDS
+    )
     step_s, total_s = basis[0].step_s, float(demand.step_s.sum())
     waits, queues = (
         [
@@ -147,11 +179,18 @@ def _bounds(demand: Demand, caps: tuple[RateCap, ...], unit: int | None, slack: 
 
 def _of_worst(disks: Sequence[OnDisk]) -> OnDisk:
     """Bounds of the disk that is asked most, and hours of whichever was worst in each."""
-    worst, less = max(disks, key=lambda disk: disk.more), max(disk.less for disk in disks)
-    waits, queues = np.max([(disk.waits, disk.queues) for disk in disks], axis=0).tolist()
+    worst, less = (
+        max(disks, key=lambda disk: disk.more),
+        max(disk.less for disk in disks),
+    )
+    waits, queues = np.max(
+        [(disk.waits, disk.queues) for disk in disks], axis=0
+    ).tolist()
     every = pd.concat([disk.hours for disk in disks]).sort_values(["begin_s", "upper"])
     hours = every.drop_duplicates("begin_s", keep="last")
-    return replace(worst, waits=tuple(waits), queues=tuple(queues), less=less, hours=hours)
+    return replace(
+        worst, waits=tuple(waits), queues=tuple(queues), less=less, hours=hours
+    )
 
 
 @dataclass(frozen=True)
@@ -168,18 +207,31 @@ class Observed:
     answers: tuple[CandidateAnswer, ...] = ()
 
     @classmethod
-    def of(cls, demands: Sequence[Demand], tolerance: float, source: Limits | None = None) -> Self:
+    def of(
+        cls, demands: Sequence[Demand], tolerance: float, source: Limits | None = None
+    ) -> Self:
         """source: the limits of the observed disk, if they are known."""
         unit = source.io_unit_bytes if source else None
-        heaps = sorted((h for each in demands for h in _heaps(each)), key=lambda heap: -heap.base)
-        caps = replay.caps(source) if source else {heap.name: heap for heap in heaps}.values()
+        heaps = sorted(
+            (h for each in demands for h in _heaps(each)), key=lambda heap: -heap.base
+        )
+        caps = (
+            replay.caps(source)
+            if source
+            else {heap.name: heap for heap in heaps}.values()
+        )
         whole_s = sum(float(each.step_s.sum()) for each in demands)
         shares = dict.fromkeys(caps, 0.0)
         for each, cap in product(demands, shares):
             reached_s = judged(each, (cap,), unit).queues[1] * float(each.step_s.sum())
             shares[cap] += reached_s / whole_s
-        reached, held_back = tuple(cap for cap in shares if shares[cap]), sum(shares.values())
-        return cls(tuple(demands), tolerance, reached, source is None, min(1.0, held_back))
+        reached, held_back = (
+            tuple(cap for cap in shares if shares[cap]),
+            sum(shares.values()),
+        )
+        return cls(
+            tuple(demands), tolerance, reached, source is None, min(1.0, held_back)
+        )
 
     @cached_property
     def refused(self) -> str:
@@ -191,7 +243,10 @@ class Observed:
     def needs(self) -> tuple[float, ...]:
         """The least IOPS, of I/Os of IO_BYTES at most, and bytes/s that carry every disk."""
         return tuple(
-            max(_least(each, counted, most, part * self.tolerance) for each in self.demands)
+            max(
+                _least(each, counted, most, part * self.tolerance)
+                for each in self.demands
+            )
             for counted, most, part in _SOLD
         )
 
@@ -199,20 +254,30 @@ class Observed:
         """With an answer for each."""
         caps = [tuple(replay.caps(each.tier.limits, each.vm)) for each in purchases]
         disks = [
-            [judged(demand, of, each.unit_bytes) for each, of in zip(purchases, caps, strict=True)]
+            [
+                judged(demand, of, each.unit_bytes)
+                for each, of in zip(purchases, caps, strict=True)
+            ]
             for demand in self.demands  # what is drawn for each is in memory once
         ]
         of_nodes = map(_of_worst, zip(*disks, strict=True))
-        return replace(self, answers=tuple(map(self._answer, purchases, caps, of_nodes)))
+        return replace(
+            self, answers=tuple(map(self._answer, purchases, caps, of_nodes))
+        )
 
     @property
     def worth(self) -> dict[str, Sequence[CandidateAnswer]]:
         """Of each provider what is worth measuring."""
         of_providers = gathered((each.purchase.provider, each) for each in self.answers)
-        pairs = ((name, worth_measuring(of, self.tolerance)) for name, of in of_providers.items())
+        pairs = (
+            (name, worth_measuring(of, self.tolerance))
+            for name, of in of_providers.items()
+        )
         return {name: pair for name, pair in pairs if pair}
 
-    def _answer(self, purchase: Purchase, caps: Sequence[RateCap], on: OnDisk) -> CandidateAnswer:
+    def _answer(
+        self, purchase: Purchase, caps: Sequence[RateCap], on: OnDisk
+    ) -> CandidateAnswer:
         # hidden: that none of its caps is as low as one that was reached
         hidden = not all(any(cap.within(own) for cap in caps) for own in self.source)
         held = hidden and on.more + self.held_back > self.tolerance
@@ -247,7 +312,9 @@ def _least(demand: Demand, counted: Counted, most: float, share: float) -> float
     """The least rate with which no more than this share is at the cap, or `most`."""
     rates = np.geomspace(1.0, most, _FINE).tolist()
     caps = [(RateCap("", counted, rate, rate),) for rate in rates]
-    carries = bisect_left(caps, True, key=lambda cap: judged(demand, cap, IO_BYTES).more <= share)
+    carries = bisect_left(
+        caps, True, key=lambda cap: judged(demand, cap, IO_BYTES).more <= share
+    )
     return float(rates[min(carries, _FINE - 1)])
 
 
@@ -257,7 +324,9 @@ def worth_measuring(
     """The two to rent, of answers from cheap to dear: the cheapest of which the most, and the
     cheapest of which the least is within the tolerance. If they are the same, it and that of the
     cheaper ones which is at its cap least. Fewer, if there are none."""
-    sold = [each for each in answers if each.purchase.tier.price and not each.purchase.lacks]
+    sold = [
+        each for each in answers if each.purchase.tier.price and not each.purchase.lacks
+    ]
     may = next((n for n, each in enumerate(sold) if each.on.less <= tolerance), None)
     if may is None:
         return []

@@ -41,7 +41,11 @@ class RateCap:
 
     def within(self, other: RateCap) -> bool:
         """Whether all that it lets through the other one would let through."""
-        lower = self.base <= other.base and self.top <= other.top and self.bucket <= other.bucket
+        lower = (
+            self.base <= other.base
+            and self.top <= other.top
+            and self.bucket <= other.bucket
+        )
         return self.counted == other.counted and lower
 
 
@@ -49,19 +53,30 @@ def caps(disk: Limits, vm: Limits | None = None) -> Iterator[RateCap]:
     """Those of a disk and of its VM. Burst on demand is not part of them: it is billed apart."""
     for limits, of in ((disk, ""), (vm or Limits(), " of the VM")):
         burst, apart = limits.burst, limits.write_iops is not None
-        peak = burst if burst and np.isfinite(burst.duration_s) else Burst(None, None, 0.0)
+        peak = (
+            burst if burst and np.isfinite(burst.duration_s) else Burst(None, None, 0.0)
+        )
         values: tuple[tuple[str, Counted, int | None, int | None], ...] = (
-            ("read IOPS" if apart else "IOPS", "reads" if apart else "ios", limits.iops, peak.iops),
+            (
+                "read IOPS" if apart else "IOPS",
+                "reads" if apart else "ios",
+                limits.iops,
+                peak.iops,
+            ),
             ("write IOPS", "writes", limits.write_iops, None),
             ("bytes/s", "bytes", limits.bytes_per_s, peak.bytes_per_s),
         )
         for name, counted, base, most in values:
             if base:
                 top = max(base, most or 0)
-                yield RateCap(name + of, counted, base, top, (top - base) * peak.duration_s)
+                yield RateCap(
+                    name + of, counted, base, top, (top - base) * peak.duration_s
+                )
 
 
-def asked(demand: Demand, cap: RateCap, unit: int | None, end: End, slack: Slack = SAME) -> Array:
+def asked(
+    demand: Demand, cap: RateCap, unit: int | None, end: End, slack: Slack = SAME
+) -> Array:
     """What counts against the cap, of a demand that is smaller or larger by `slack` of it. A disk
     counts an I/O larger than its unit as several, and sums bound that: max(n, bytes ÷ unit) ≤ units
     < n + bytes ÷ unit; without a unit, n. One count of reads and writes together bounds either."""
@@ -72,7 +87,9 @@ def asked(demand: Demand, cap: RateCap, unit: int | None, end: End, slack: Slack
     if cap.counted != "ios":
         which = READS if cap.counted == "reads" else WRITES
         known, moved = demand.amounts[which], demand.amounts[2 + which]
-        count = np.where(np.isnan(demand.amounts[READS]), count * (end == "high"), known)
+        count = np.where(
+            np.isnan(demand.amounts[READS]), count * (end == "high"), known
+        )
     more = moved / (unit or np.inf)
     return by * (count + more if end == "high" else np.maximum(count, more))
 
@@ -115,7 +132,12 @@ class Replay:
 
 
 def replayed(
-    drawn: Array, stays: Array, step_s: Array, cap: RateCap, full: bool, starts: Numbers = _WHOLE
+    drawn: Array,
+    stays: Array,
+    step_s: Array,
+    cap: RateCap,
+    full: bool,
+    starts: Numbers = _WHOLE,
 ) -> tuple[Array, Array, Array]:
     """The limit, what waits from before, and the credit of each step. drawn: what it asks for;
     stays: what of it is done later if it waits for the peak; full: the bucket at the begin of each
@@ -142,7 +164,12 @@ def _in_turns(commits: Array, most: Array) -> Array:
 
 
 def _at_end(
-    demand: Demand, cap: RateCap, wanted: Array, end: End, unit: int | None, slack: Slack
+    demand: Demand,
+    cap: RateCap,
+    wanted: Array,
+    end: End,
+    unit: int | None,
+    slack: Slack,
 ) -> tuple[Array, Array, Array]:
     """`replayed`; at the low end commits that wait share a write, so that of I/Os only reads are
     done later, and credit is taken by turns."""
@@ -151,7 +178,9 @@ def _at_end(
         stays = asked(demand.reads_alone, cap, unit, end, slack)
     if stays is wanted or not cap.bucket:
         return replayed(wanted, stays, *of)
-    shorter = replayed(stays + _in_turns(wanted - stays, cap.top * demand.step_s), stays, *of)
+    shorter = replayed(
+        stays + _in_turns(wanted - stays, cap.top * demand.step_s), stays, *of
+    )
     if shorter[2].min() > 0:
         return shorter
     # Turns take longer when the credit is gone.
@@ -159,7 +188,11 @@ def _at_end(
 
 
 def together(
-    demand: Demand, limits: Sequence[RateCap], unit: int | None, end: End, slack: Slack = SAME
+    demand: Demand,
+    limits: Sequence[RateCap],
+    unit: int | None,
+    end: End,
+    slack: Slack = SAME,
 ) -> Replay:
     """Of what a gap did to credit and backlog nothing is known: after each the bucket is taken as
     full for the low end and as empty for the high one, without backlog. Of a demand that is smaller
@@ -180,7 +213,9 @@ def together(
         asks |= asking
         at_cap |= reached
         reached_s[cap.name] = seconds_of(step_s, reached)
-    return Replay(asks, at_cap, credit, max(reached_s, key=lambda name: reached_s[name]))
+    return Replay(
+        asks, at_cap, credit, max(reached_s, key=lambda name: reached_s[name])
+    )
 
 
 def hard(
@@ -195,7 +230,9 @@ def hard(
         over = queue(low - (1.0 if cap.bucket else AT_CAP) * cap.base * step_s, starts)
         begins = np.flatnonzero((over > 0) & (_before(over, starts) <= 0))
         highest = np.maximum.reduceat(over, begins) if len(begins) else begins
-        least_s = max(least_s, float(np.maximum(0, highest - cap.bucket).sum() / cap.base))
+        least_s = max(
+            least_s, float(np.maximum(0, highest - cap.bucket).sum() / cap.base)
+        )
         waits = _before(queue(high - AT_CAP * cap.base * step_s, starts), starts)
         most_s += (high + waits) / (AT_CAP * cap.base)
     return min(least_s, float(step_s.sum())), np.minimum(step_s, most_s)

@@ -60,7 +60,9 @@ def model(
         for probe, system in zip(probes, systems, strict=True)
     ]
     delay_s, sync_s = map(min, zip(*left, strict=True))
-    return replace(_system(run, disk, cpus), delay_s=delay_s, sync_s=sync_s, **behind), disk
+    return replace(
+        _system(run, disk, cpus), delay_s=delay_s, sync_s=sync_s, **behind
+    ), disk
 
 
 def loaded(run: RunData, system: simulation.System, hour: Hour) -> simulation.System:
@@ -72,7 +74,9 @@ def loaded(run: RunData, system: simulation.System, hour: Hour) -> simulation.Sy
     if math.isnan(asked_reads) or not wrote * (writes + syncs):
         raise failure(UsageError, "no mix", run=run.record.run.slug)
     rate = wrote / (writes + syncs)
-    read_bytes = hour["read_bytes_per_s"] / asked_reads if asked_reads else system.read_bytes
+    read_bytes = (
+        hour["read_bytes_per_s"] / asked_reads if asked_reads else system.read_bytes
+    )
     stages = ((math.inf, asked_reads / rate, writes),)
     return replace(system, rate_per_s=rate, stages=stages, read_bytes=read_bytes)
 
@@ -104,14 +108,20 @@ def time_at_cap(run: RunData, cpus: float | None) -> float:
     return max(shares)
 
 
-def _system(run: RunData, disk: simulation.SimulatedDisk, cpus: float | None) -> simulation.System:
+def _system(
+    run: RunData, disk: simulation.SimulatedDisk, cpus: float | None
+) -> simulation.System:
     """Cluster and load of a run, with the demands of its transactions."""
     record, growth = run.record, run.telemetry.growth
-    rate, limits = value_of(record, "throughput_per_s"), machines.cpu_limits(record.nodes, cpus)
+    rate, limits = (
+        value_of(record, "throughput_per_s"),
+        machines.cpu_limits(record.nodes, cpus),
+    )
     by_role = units.gathered((node.role, node.name) for node in record.nodes)
     database = [node for node in record.nodes if node.role == "database"]
     used_s = {
-        role: sum(growth.per_s(name, counters.CPU_SECONDS) or 0.0 for name in names) / rate
+        role: sum(growth.per_s(name, counters.CPU_SECONDS) or 0.0 for name in names)
+        / rate
         for role, names in by_role.items()
         if growth and rate
     }
@@ -122,7 +132,9 @@ def _system(run: RunData, disk: simulation.SimulatedDisk, cpus: float | None) ->
         what = f"{record.run.slug}: transactions, CPU, its limit, and I/O are not all known"
         raise UsageError(what, advice="predict from a run whose telemetry has them")
     if any(node.wal_device for node in database):
-        raise UsageError(f"{record.run.slug}: a log on a disk of its own is not simulated")
+        raise UsageError(
+            f"{record.run.slug}: a log on a disk of its own is not simulated"
+        )
     syncs, log_bytes = _of_log(record)
     done, reads, ios, read_bytes, written, waited_s, read_s = grown[-1] + 1e-9
     writes = max(ios / 100, ios - syncs * done)  # a small difference of large numbers
@@ -131,27 +143,37 @@ def _system(run: RunData, disk: simulation.SimulatedDisk, cpus: float | None) ->
     write_s = max(0.0, waited_s - syncs * done * sync_s) / writes
     ahead = iops * (write_s - mean_s(disk.write)) if iops < math.inf else 0.0
     seen = resources.gather(run, cpus).get(database[0].name, {})
-    in_io, locked = (seen.get(f"seen_{n}_pct", 0.0) / 100 for n in ("reading", "locked"))
+    in_io, locked = (
+        seen.get(f"seen_{n}_pct", 0.0) / 100 for n in ("reading", "locked")
+    )
     own = writes / done - ROUND_PAGES / simulation.ROUND_S * len(database) / rate
-    own_s = (in_io * (value_of(record, "latency_avg_s") or 0.0) - read_s / done) / max(own, OWN)
+    own_s = (in_io * (value_of(record, "latency_avg_s") or 0.0) - read_s / done) / max(
+        own, OWN
+    )
     hosts = [node.cpus for node in record.nodes if node.role == "host"]
     warmup, measure = record.phase("warm-up"), record.phase("measure")
     return simulation.System(
         sessions=record.workload.threads,
-        rate_per_s=rate if record.workload.thinks else results.generator(record).arrival_rate_per_s,
+        rate_per_s=rate
+        if record.workload.thinks
+        else results.generator(record).arrival_rate_per_s,
         node_s=used_s["database"],
         client_s=used_s.get("client", 0.0),
         other_s=used_s.get("disk", 0.0),
         node_cpus=limits[database[0].name],
-        client_cpus=sum(limits.get(name, 1.0) for name in by_role.get("client", ())) or 1.0,
+        client_cpus=sum(limits.get(name, 1.0) for name in by_role.get("client", ()))
+        or 1.0,
         machine_cpus=(hosts[0] if len(hosts) == 1 else None) or math.inf,
         stages=tuple(_stages(grown, syncs)),
         read_bytes=read_bytes / reads,
         write_bytes=max(0.0, written - log_bytes * done) / writes,
         batch=min(max(1.0, 2 * ahead), QUEUE),
-        commits=record.workload.writes and results.database(record).durable is not False,
+        commits=record.workload.writes
+        and results.database(record).durable is not False,
         log_bytes=log_bytes,
-        ahead=min(max(0.0, own_s - mean_s(disk.write)) * iops, QUEUE) if iops < math.inf else 0.0,
+        ahead=min(max(0.0, own_s - mean_s(disk.write)) * iops, QUEUE)
+        if iops < math.inf
+        else 0.0,
         round_pages=ROUND_PAGES if "seen_reading_pct" in seen else 0.0,
         waiting=locked / (1 - min(locked, 0.9)),
         nodes=len(database),
@@ -203,20 +225,31 @@ def _stages(grown: np.ndarray, syncs: float) -> Iterator[simulation.Stage]:
 def disk_of(tier: Tier, gate: Gate | None = None) -> simulation.SimulatedDisk:
     """A tier's disk: its latencies as modelled, else as its gate measured them, else as declared.
     UsageError if nothing says how long an I/O takes."""
-    measured = {str(check.quantity): check.measured for check in (gate.checks if gate else ())}
+    measured = {
+        str(check.quantity): check.measured for check in (gate.checks if gate else ())
+    }
     if drawn := tier.latency.model:
         return simulation.SimulatedDisk(tier.limits, drawn.read, drawn.write)
     tables = []
-    for way, declared_s in (("read", tier.latency.read_s), ("write", tier.latency.write_s)):
+    for way, declared_s in (
+        ("read", tier.latency.read_s),
+        ("write", tier.latency.write_s),
+    ):
         if not (median_s := measured.get(f"latency_{way}") or declared_s):
             what = f"nothing says how long a {way} of {tier.title or tier.name} takes"
-            raise UsageError(what, advice=f"give its {way}_latency, or measure it with a gate")
-        tables.append(log_normal(median_s, measured.get(f"latency_p99_{way}") or median_s))
+            raise UsageError(
+                what, advice=f"give its {way}_latency, or measure it with a gate"
+            )
+        tables.append(
+            log_normal(median_s, measured.get(f"latency_p99_{way}") or median_s)
+        )
     return simulation.SimulatedDisk(tier.limits, *tables)
 
 
 def log_normal(p50_s: float, p99_s: float) -> Quantiles:
     """The distribution with this median and p99, as a table; equal ones are a constant."""
     normal = NormalDist(math.log(p50_s), math.log(max(p99_s / p50_s, 1.0001)) / 2.326)
-    inner = [(step / 200, math.exp(normal.inv_cdf(step / 200))) for step in range(1, 200)]
+    inner = [
+        (step / 200, math.exp(normal.inv_cdf(step / 200))) for step in range(1, 200)
+    ]
     return ((0.0, inner[0][1]), *inner, (1.0, inner[-1][1]))

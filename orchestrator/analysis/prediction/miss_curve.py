@@ -28,7 +28,9 @@ from orchestrator.units import format_bytes
 # (docs/PREDICTION.md, on real parts).
 READ_ERROR, LEAST = 0.13, 0.5
 BAND = 0.15  # of a size, on both sides: reads are taken over so much, as a second may fill a tenth
-COLD = 0.3  # of the cache may be filled when the load begins: the server needs some of it
+COLD = (
+    0.3  # of the cache may be filled when the load begins: the server needs some of it
+)
 
 
 # Scripts that write nothing and draw tables alike and rows in them by sysbench's `--rand-type`, all
@@ -37,7 +39,10 @@ _RELATIVE = ("sysbench/point_select.lua", "oltp_point_select", "oltp_read_only")
 
 
 def with_memory(
-    run: results.RunData, memory_bytes: int, system: simulation.System, times: float = 1.0
+    run: results.RunData,
+    memory_bytes: int,
+    system: simulation.System,
+    times: float = 1.0,
 ) -> tuple[simulation.System, float]:
     """The system of a run with so much memory of each node (0: what it had) and so many times the
     data, and the error that nine in ten of its reads stay below, as a logarithm. All else stays,
@@ -45,7 +50,9 @@ def with_memory(
     slug, (*_, before, (_, now, writes)) = run.record.run.slug, system.stages
     load, data = run.record.workload, times != 1
     if data and (load.writes or load.script not in _RELATIVE):
-        raise failure(UsageError, "other data", run=slug, writes=load.writes, script=load.script)
+        raise failure(
+            UsageError, "other data", run=slug, writes=load.writes, script=load.script
+        )
     total = demands.counted(run, [READ_BYTES, READS, "memory_cache_bytes"])
     has_bytes = next(n.memory_bytes for n in run.record.nodes if n.role == "database")
     # What is in the server's own cache is in the page cache too, through which it is read.
@@ -54,11 +61,15 @@ def with_memory(
         raise failure(UsageError, "cache unknown", run=slug)
     memory_bytes = memory_bytes or has_bytes
     if not LEAST <= (share := memory_bytes / has_bytes / times) <= 1:
-        asked, least, most = map(format_bytes, (memory_bytes, LEAST * has_bytes, has_bytes))
+        asked, least, most = map(
+            format_bytes, (memory_bytes, LEAST * has_bytes, has_bytes)
+        )
         if data:
             asked, least, most = (f"{100 * of:.0f} %" for of in (share, LEAST, 1.0))
         told = {"asked": asked, "least": least, "most": most}
-        raise failure(UsageError, "data not seen" if data else "memory not seen", run=slug, **told)
+        raise failure(
+            UsageError, "data not seen" if data else "memory not seen", run=slug, **told
+        )
     own_bytes = total[-1, 3] - total[0, 3] - system.nodes * shared_bytes
     fewer_bytes = system.nodes * (has_bytes - memory_bytes)
     if "shared_buffers" not in run.record.profile.cluster.settings:  # a share of memory
@@ -73,7 +84,8 @@ def with_memory(
     ios_in = float(np.diff(np.interp([first, last], done, ios))[0])
     then = max(now, ios_in / (last - first))
     stages = tuple(
-        (times * until, max(reads, then), wrote) for until, reads, wrote in system.stages
+        (times * until, max(reads, then), wrote)
+        for until, reads, wrote in system.stages
     )
     other_s = system.other_s * (then + writes) / (now + writes)  # of disks' programs
     error = math.hypot(conclusions.T90 * math.sqrt(1 / ios_in), READ_ERROR)

@@ -11,10 +11,23 @@ import numpy as np
 
 from orchestrator.analysis.conclusions import T90, Estimate, Prediction
 from orchestrator.analysis.prediction import demands
-from orchestrator.analysis.prediction.demands import CAPPED, disk_of, loaded, model, time_at_cap
+from orchestrator.analysis.prediction.demands import (
+    CAPPED,
+    disk_of,
+    loaded,
+    model,
+    time_at_cap,
+)
 from orchestrator.analysis.prediction.miss_curve import with_memory
 from orchestrator.analysis.prediction.simulation import Simulated, simulate
-from orchestrator.analysis.results import Key, Results, RunData, finished, machine_cpus, whole
+from orchestrator.analysis.results import (
+    Key,
+    Results,
+    RunData,
+    finished,
+    machine_cpus,
+    whole,
+)
 from orchestrator.analysis.statistics.stats import percentile_min_count
 from orchestrator.facts import Varied
 from orchestrator.metrics import METRICS, PERCENTILES
@@ -24,8 +37,12 @@ from orchestrator.tier import Tier
 from orchestrator.units import format_bytes
 
 SEEDS = (1, 2, 3)
-NOISE = 0.03  # between runs of one tier, where only one was measured (docs/ERROR-RATES.md)
-FASTER = 0.98  # of the measured tier's average latency: below it a prediction is upwards
+NOISE = (
+    0.03  # between runs of one tier, where only one was measured (docs/ERROR-RATES.md)
+)
+FASTER = (
+    0.98  # of the measured tier's average latency: below it a prediction is upwards
+)
 FIGURES: tuple[Key, ...] = tuple(
     (metric, "all") for metric in ("throughput_per_s", "latency_avg_s", "latency_p99_s")
 )
@@ -56,7 +73,9 @@ class Predictor:
         self._system, own = model(self.measured, quiet, cpus)
         self._wider = 1.0 if quiet else 1 + time_at_cap(self.measured, cpus) / CAPPED
         self._here = [simulate(self._system, own, seed) for seed in SEEDS]
-        self._asked = loaded(self.measured, self._system, hour) if hour else self._system
+        self._asked = (
+            loaded(self.measured, self._system, hour) if hour else self._system
+        )
         self._spread, self.disk_bytes, self._memory_bytes = 0.0, 0, memory_bytes
         told = [f"{format_bytes(memory_bytes)} of memory"] if memory_bytes else []
         if memory_bytes or data:
@@ -70,20 +89,27 @@ class Predictor:
         """How many times the run's data these are, for which the disks are then sized."""
         record = self.measured.record
         load = sizes.at_data(record.profile, record.workload, data)
-        own, asked = (durations.data_bytes(each) or 0 for each in (record.workload, load))
+        own, asked = (
+            durations.data_bytes(each) or 0 for each in (record.workload, load)
+        )
         (roomy,) = sizes.with_room([record.profile], asked)
         self.disk_bytes = roomy.cluster.node.disk_bytes if roomy.cluster.node else 0
         return asked / own if own and asked else math.inf
 
     def predict(
-        self, tier: Tier, slo: Sequence[Objective] = (), cluster: ClusterSpec | None = None
+        self,
+        tier: Tier,
+        slo: Sequence[Objective] = (),
+        cluster: ClusterSpec | None = None,
     ) -> Prediction:
         """`cluster`: whose machines are paid for, if not the run's. UsageError if nothing says how
         long an I/O of the tier takes."""
         there = [simulate(self._asked, disk_of(tier), seed) for seed in SEEDS]
         slower = _figure(there, "latency_avg_s") / _figure(self._here, "latency_avg_s")
         keys = [(objective.metric, objective.scope) for objective in slo] or FIGURES
-        every = {named(*key): self._estimate(there, key, slower < FASTER) for key in keys}
+        every = {
+            named(*key): self._estimate(there, key, slower < FASTER) for key in keys
+        }
         figures = {name: estimate for name, estimate in every.items() if estimate}
         of_clauses = zip(every.values(), slo, strict=False)
         chances = [of.chance(clause) if of else 0.0 for of, clause in of_clauses]
@@ -110,12 +136,16 @@ class Predictor:
             runs = finished(self._campaign, profile.name, own.workload.name)
             if runs and profile.name != own.profile.name:
                 each = {named(*key): whole(runs, key) for key in FIGURES}
-                measured = {name: fmean(values) for name, values in each.items() if values}
+                measured = {
+                    name: fmean(values) for name, values in each.items() if values
+                }
                 tier = replace(profile.tier, name=profile.name)
                 prediction = self.predict(tier, cluster=profile.cluster)
                 yield replace(prediction, measured=measured)
 
-    def _estimate(self, there: Sequence[Simulated], key: Key, upwards: bool) -> Estimate | None:
+    def _estimate(
+        self, there: Sequence[Simulated], key: Key, upwards: bool
+    ) -> Estimate | None:
         """Of a rate or average what the tier's simulation gives. A percentile of transactions that
         are all alike is its, and what the measured one was longer than simulated; of a mix, which
         is not simulated, it is the measured one, times what the simulation of the tier is to that
@@ -123,7 +153,9 @@ class Predictor:
         cap, and what it misses of the run itself."""
         measured, (metric, _) = whole(self._runs, key), key
         of_all, here = whole(self._runs, (metric, "all")), _figure(self._here, metric)
-        if not (measured and of_all) or not math.isfinite(told := _figure(there, metric) / here):
+        if not (measured and of_all) or not math.isfinite(
+            told := _figure(there, metric) / here
+        ):
             return None
         errors, missed = RATE_ERRORS, math.log(here / fmean(of_all))
         value = fmean(measured) * told * math.exp(missed)
@@ -131,7 +163,11 @@ class Predictor:
             errors, missed = TAIL_ERRORS, 0.0
             longer_s = fmean(measured) - here
             alike = all(m.scope == "all" for m in self.measured.record.measurements)
-            value = here * told + longer_s if alike and longer_s > 0 else fmean(measured) * told
+            value = (
+                here * told + longer_s
+                if alike and longer_s > 0
+                else fmean(measured) * told
+            )
         noise = stdev(map(math.log, measured)) if len(measured) > 1 else NOISE
         error = math.hypot(self._wider * errors[upwards], self._spread) / T90
         sd = math.hypot(noise * math.sqrt(1 + 1 / len(measured)), error, missed)
@@ -150,18 +186,27 @@ def _figure(simulated: Sequence[Simulated], metric: str) -> float:
     if metric not in PERCENTILES:
         return float(latencies_s.mean())
     enough = latencies_s.size >= percentile_min_count(PERCENTILES[metric])
-    return float(np.percentile(latencies_s, PERCENTILES[metric])) if enough else math.nan
+    return (
+        float(np.percentile(latencies_s, PERCENTILES[metric])) if enough else math.nan
+    )
 
 
 def quiet_run(campaign: Results, run: RunData) -> RunData | None:
     """The quietest run of the same tier, script and data with fewer sessions, not held at a cap: a
     probe, or one of a sweep."""
     own, cpus = run.record.workload, machine_cpus(campaign)
-    every = [other for other in campaign.done if other.record.profile == run.record.profile]
-    loads = ((other.record.workload, other) for other in every if time_at_cap(other, cpus) < CAPPED)
+    every = [
+        other for other in campaign.done if other.record.profile == run.record.profile
+    ]
+    loads = (
+        (other.record.workload, other)
+        for other in every
+        if time_at_cap(other, cpus) < CAPPED
+    )
     quiet = [
         (load.threads, other.record.run.number, other)
         for load, other in loads
-        if load.threads < own.threads and (load.script, load.dataset) == (own.script, own.dataset)
+        if load.threads < own.threads
+        and (load.script, load.dataset) == (own.script, own.dataset)
     ]
     return min(quiet)[-1] if quiet else None

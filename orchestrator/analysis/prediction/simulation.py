@@ -91,7 +91,10 @@ class SimulatedDisk:
             ("bandwidth_cap", limits.bytes_per_s, burst.bytes_per_s if burst else None),
         )
         for cap, limit, peak in rates:
-            base, lasts_s = limit or math.inf, burst.duration_s * burst.start_pct if burst else 0.0
+            base, lasts_s = (
+                limit or math.inf,
+                burst.duration_s * burst.start_pct if burst else 0.0,
+            )
             credit_s = max(0.0, ((peak or 0.0) / base - 1) * lasts_s / 100)
             yield cap, base, (peak if credit_s else None) or base, credit_s
 
@@ -112,9 +115,18 @@ class _Bucket:
     `used`: all units that were asked for."""
 
     def __init__(
-        self, cause: BottleneckCause, rate: float, depth_s: float = 0.0, saved_s: float = 0.0
+        self,
+        cause: BottleneckCause,
+        rate: float,
+        depth_s: float = 0.0,
+        saved_s: float = 0.0,
     ) -> None:
-        self.cause, self.rate, self._depth_s, self.saved_s = cause, rate, depth_s, saved_s
+        self.cause, self.rate, self._depth_s, self.saved_s = (
+            cause,
+            rate,
+            depth_s,
+            saved_s,
+        )
         self._due_s, self.used = -saved_s, 0.0
 
     def admit(self, now: float, units: float) -> float:
@@ -128,7 +140,9 @@ class _Bucket:
 class _Device:
     """A disk. `lapse`: seconds of the run in one of the simulation, for its burst credit."""
 
-    def __init__(self, disk: SimulatedDisk, rng: np.random.Generator, lapse: float) -> None:
+    def __init__(
+        self, disk: SimulatedDisk, rng: np.random.Generator, lapse: float
+    ) -> None:
         self._unit_bytes, self.buckets = disk.limits.io_unit_bytes, list[_Bucket]()
         for cap, base, peak, credit_s in disk.rates():
             saved_s, cause = credit_s / lapse, "burst_exhausted" if credit_s else cap
@@ -153,9 +167,14 @@ def _forever(values: np.ndarray) -> Iterator[float]:
 def _events_per_s(system: System, disk: SimulatedDisk) -> float:
     """About: by what a transaction takes alone, CPU of the nodes, and the disk's caps."""
     _, reads, writes = system.stages[-1]
-    alone_s = system.node_s + system.client_s + system.delay_s + reads * mean_s(disk.read)
+    alone_s = (
+        system.node_s + system.client_s + system.delay_s + reads * mean_s(disk.read)
+    )
     size = reads * system.read_bytes + writes * system.write_bytes + system.log_bytes
-    most = [system.rate_per_s or system.sessions / (alone_s + system.commits * mean_s(disk.write))]
+    most = [
+        system.rate_per_s
+        or system.sessions / (alone_s + system.commits * mean_s(disk.write))
+    ]
     most += [system.nodes * system.node_cpus / (system.node_s or 1e-9)]
     for (_, _, peak, _), need in zip(disk.rates(), (reads + writes, size), strict=True):
         most.append(system.disks * peak / (need or 1e-9))
@@ -173,19 +192,28 @@ class _Simulation:
     """Each process yields when it goes on; or None, and another wakes it. The time of the run is
     shortened to so many events: a transaction then stands for several that warm the cache."""
 
-    def __init__(self, system: System, disk: SimulatedDisk, rng: np.random.Generator) -> None:
+    def __init__(
+        self, system: System, disk: SimulatedDisk, rng: np.random.Generator
+    ) -> None:
         self._system, self._end_s = system, EVENTS / _events_per_s(system, disk)
         self._lapse = (system.warmup_s + system.measure_s) / self._end_s
         self._disks = [_Device(disk, rng, self._lapse) for _ in range(system.disks)]
         quota_s = QUOTA_S if system.machine_cpus < math.inf else 0.0
-        self._nodes = [_Bucket("cpu_bound", system.node_cpus, quota_s) for _ in range(system.nodes)]
+        self._nodes = [
+            _Bucket("cpu_bound", system.node_cpus, quota_s) for _ in range(system.nodes)
+        ]
         self._client = _Bucket("client_bound", system.client_cpus)
         self._machine = _Bucket("machine_bound", system.machine_cpus)
         self._pieces = _forever(rng.exponential(1 / SLICES, _DRAWS))
         self._pauses = _forever(rng.exponential(1, _DRAWS))
-        self._order, self._places = itertools.count(), itertools.cycle(range(system.nodes))
+        self._order, self._places = (
+            itertools.count(),
+            itertools.cycle(range(system.nodes)),
+        )
         self._ahead: list[tuple[float, int, _Process]] = []
-        self._waiting = defaultdict[int, list[_Process]](list)  # by node, for its log's next sync
+        self._waiting = defaultdict[int, list[_Process]](
+            list
+        )  # by node, for its log's next sync
         self._syncing = set[int]()
         self._to_read, self._due_s = next(self._pauses), 0.0
         self._dirty = [0.0] * system.nodes
@@ -196,7 +224,10 @@ class _Simulation:
         """Runs it to its end; what ends while it warms up does not count."""
         system, end_s = self._system, self._end_s
         begin_s, self._running = system.warmup_s / self._lapse, self._session()
-        for process in (self._running, *(self._session() for _ in range(system.sessions - 1))):
+        for process in (
+            self._running,
+            *(self._session() for _ in range(system.sessions - 1)),
+        ):
             self._wake(process)
         for node in range(system.nodes if system.round_pages else 0):
             self._wake(self._writer(node))
@@ -215,7 +246,9 @@ class _Simulation:
         used["load_bound"] = per_s / (system.rate_per_s or math.inf)
         limit = max(used, key=lambda cause: used[cause])
         limit = limit if used[limit] >= FULL else "latency_bound"
-        return Simulated(per_s, np.array(self._ended), limit, fmean(self._synced_s or [0.0]))
+        return Simulated(
+            per_s, np.array(self._ended), limit, fmean(self._synced_s or [0.0])
+        )
 
     def _wake(self, process: _Process) -> None:
         heappush(self._ahead, (self._now, next(self._order), process))
@@ -239,9 +272,14 @@ class _Simulation:
         (_, reads, writes), disk = self._stages[-1], self._disks[node % system.disks]
         self._machine.admit(self._now, system.other_s)
         for _ in range(SLICES):
-            for cpu, each_s in (self._client, system.client_s), (self._nodes[node], system.node_s):
+            for cpu, each_s in (
+                (self._client, system.client_s),
+                (self._nodes[node], system.node_s),
+            ):
                 need_s = each_s * next(self._pieces)
-                starts_s = max(at.admit(self._now, need_s) for at in (cpu, self._machine))
+                starts_s = max(
+                    at.admit(self._now, need_s) for at in (cpu, self._machine)
+                )
                 yield starts_s + need_s
             if system.delay_s:
                 yield self._now + system.delay_s * next(self._pieces)
@@ -252,7 +290,9 @@ class _Simulation:
                 yield disk.admit(self._now, system.read_bytes) + next(disk.reads)
         self._dirty[node] += writes
         if system.round_pages:
-            own = max(0, int(min(self._dirty[node] - 2 * system.round_pages, writes + 1)))
+            own = max(
+                0, int(min(self._dirty[node] - 2 * system.round_pages, writes + 1))
+            )
             self._dirty[node] -= own
             for _ in range(own):
                 starts_s = disk.admit(self._now, system.write_bytes)
@@ -276,7 +316,9 @@ class _Simulation:
             while pages >= 1:
                 batch = int(min(pages, system.batch))
                 pages, self._dirty[node] = pages - batch, self._dirty[node] - batch
-                starts_s = max(disk.admit(self._now, system.write_bytes) for _ in range(batch))
+                starts_s = max(
+                    disk.admit(self._now, system.write_bytes) for _ in range(batch)
+                )
                 yield starts_s + next(disk.writes)
             yield self._now + ROUND_S
 
@@ -287,7 +329,9 @@ class _Simulation:
         self._syncing.add(node)
         while together := self._waiting.pop(node, []):
             size = system.log_bytes * len(together)
-            times_s = (d.admit(self._now, size) + next(d.writes) + system.sync_s for d in on)
+            times_s = (
+                d.admit(self._now, size) + next(d.writes) + system.sync_s for d in on
+            )
             synced_s = sorted(times_s)[len(on) // 2]
             self._synced_s.append(synced_s - self._now)
             yield synced_s

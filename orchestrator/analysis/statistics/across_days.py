@@ -25,7 +25,9 @@ _NUMBERS_AT_ONCE = 50_000
 
 
 def ratio(
-    before: Sequence[float], after: Sequence[float], history: Sequence[Sequence[float]] = ()
+    before: Sequence[float],
+    after: Sequence[float],
+    history: Sequence[Sequence[float]] = (),
 ) -> stats.Ratio:
     """The ratio of `after` to `before`, of geometric means, with Welch's interval on logarithms.
     Assumes independent values. No interval if a side has one value. ValueError if a side is empty,
@@ -42,12 +44,16 @@ def ratio(
     change, count = float(right.mean() - left.mean()), min(left.size, right.size)
     if count < 2:
         return stats.Ratio(math.exp(change), None, None, None)
-    errors = [stats.spread_of_logs(side) / math.sqrt(side.size) for side in (left, right)]
+    errors = [
+        stats.spread_of_logs(side) / math.sqrt(side.size) for side in (left, right)
+    ]
     freedom = _freedom(errors, [left.size, right.size])
     alone = stats.ratio_by_t(change, math.hypot(*errors), freedom, stats.CONFIDENCE)
     if not history:
         return alone
-    means = np.asarray([stats.logs_for_ratio(values[:count]).mean() for values in history])
+    means = np.asarray(
+        [stats.logs_for_ratio(values[:count]).mean() for values in history]
+    )
     error = math.sqrt(2) * stats.spread_of_logs(means)
     days = stats.ratio_by_t(change, error, means.size - 1, stats.CONFIDENCE)
     wider = min(alone, days, key=lambda ratio: ratio.low or 0.0)
@@ -63,7 +69,9 @@ def _freedom(errors: Sequence[float], counts: Sequence[int]) -> float:
     if counts[0] != counts[1]:
         return least
     squares = [error**2 for error in errors]
-    parts = (square**2 / (count - 1) for square, count in zip(squares, counts, strict=True))
+    parts = (
+        square**2 / (count - 1) for square, count in zip(squares, counts, strict=True)
+    )
     return (sum(squares) ** 2 / sum(parts) + least) / 2
 
 
@@ -86,10 +94,16 @@ def change_points(values: Sequence[float] | np.ndarray) -> tuple[int, ...]:
 
 def _stretches(borders: Sequence[int]) -> list[slice]:
     """Those long enough to be split."""
-    return [slice(low, high) for low, high in pairwise(borders) if high - low >= 2 * SMALLEST]
+    return [
+        slice(low, high)
+        for low, high in pairwise(borders)
+        if high - low >= 2 * SMALLEST
+    ]
 
 
-def _best_split(distances: np.ndarray, borders: Sequence[int]) -> tuple[float, int | None]:
+def _best_split(
+    distances: np.ndarray, borders: Sequence[int]
+) -> tuple[float, int | None]:
     """The largest energy of any split of any stretch, and its place."""
     splits: list[tuple[float, int]] = []
     for stretch in _stretches(borders):
@@ -116,7 +130,10 @@ def _energies(distances: np.ndarray) -> np.ndarray:
 
 
 def _is_rare(
-    distances: np.ndarray, borders: Sequence[int], seen: float, draw: np.random.Generator
+    distances: np.ndarray,
+    borders: Sequence[int],
+    seen: float,
+    draw: np.random.Generator,
 ) -> bool:
     """Whether the values of each stretch, in any order, split as well as they do in time at most
     LEVEL of the time: (as good + 1) / (PERMUTATIONS + 1)."""
@@ -131,6 +148,8 @@ def _is_rare(
             order = draw.permuted(places, axis=1)
             shuffled = distances[order[:, :, None], order[:, None, :]]
             best = np.maximum(best, _energies(shuffled).max(axis=-1))
-        as_good += int((best >= seen * (1 - 1e-12)).sum())  # the same sums, in another order
+        as_good += int(
+            (best >= seen * (1 - 1e-12)).sum()
+        )  # the same sums, in another order
         done += count
     return as_good <= allowed

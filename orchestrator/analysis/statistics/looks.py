@@ -49,7 +49,9 @@ def shares(first: int, most: int) -> dict[int, float]:
 
 def repetitions(plan: Plan, workload: str) -> int:
     """How many of a workload are planned."""
-    return max((run.repetition for run in plan.runs if run.workload == workload), default=0)
+    return max(
+        (run.repetition for run in plan.runs if run.workload == workload), default=0
+    )
 
 
 def share(plan: Plan, workload: str) -> float:

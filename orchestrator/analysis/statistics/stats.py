@@ -15,7 +15,9 @@ from scipy import special
 CONFIDENCE = 0.95
 NOISE_FLOOR = 0.005  # relative standard deviation between repetitions that we never assume less of
 _FLOOR_OF_CHANGES = math.sqrt(2) * NOISE_FLOOR  # which is of either side
-MIN_BEYOND = 10  # observations beyond a percentile, without which it is one or two outliers
+MIN_BEYOND = (
+    10  # observations beyond a percentile, without which it is one or two outliers
+)
 MAX_REPETITIONS = 50
 BATCHES = 10
 MAX_DRIFT_PCT = 10.0
@@ -37,7 +39,9 @@ def summarise(values: Sequence[float], confidence: float = CONFIDENCE) -> Summar
     """Mean, median and Student's t interval of the mean. ValueError without values."""
     data = np.asarray(values, dtype=float)
     if data.size == 0 or not np.isfinite(data).all():
-        raise ValueError(f"expected at least one value, all finite, got {list(values)!r}")
+        raise ValueError(
+            f"expected at least one value, all finite, got {list(values)!r}"
+        )
     mean, median = float(data.mean()), float(np.median(data))
     if data.size < 2:
         return Summary(1, mean, median, None, None)
@@ -92,11 +96,15 @@ class Ratio:
         """One-sided p-value of the hypothesis that it is `bound` or more; 1 without an interval."""
         if self.error is None:
             return 1.0
-        return float(special.stdtr(self.freedom, math.log(self.ratio / bound) / self.error))
+        return float(
+            special.stdtr(self.freedom, math.log(self.ratio / bound) / self.error)
+        )
 
 
 def ratio_of_means(
-    baseline: Sequence[float], contender: Sequence[float], confidence: float = CONFIDENCE
+    baseline: Sequence[float],
+    contender: Sequence[float],
+    confidence: float = CONFIDENCE,
 ) -> Ratio:
     """The ratio of contender to baseline, with an interval by Student's paired test on logarithms.
     The values stand in blocks: the i-th of both sides are of the same repetition, so what slows a
@@ -152,14 +160,18 @@ def geometric_mean(values: Sequence[float], confidence: float = CONFIDENCE) -> R
     return _of_logs(logs_for_ratio(values), NOISE_FLOOR, confidence)
 
 
-def share_below(values: Sequence[float], limit: float, confidence: float = CONFIDENCE) -> float:
+def share_below(
+    values: Sequence[float], limit: float, confidence: float = CONFIDENCE
+) -> float:
     """The share of single values that is proven to lie below `limit`, by the one-sided tolerance
     bound of normal logarithms (Hahn and Meeker 1991); 0 below two values, all above zero."""
     if len(values) < 2:
         return 0.0
     logs, root = np.log(np.asarray(values)), math.sqrt(len(values))
     room = root * (math.log(limit) - float(logs.mean())) / spread_of_logs(logs)
-    return float(special.ndtr(special.nctdtrinc(logs.size - 1, confidence, room) / root))
+    return float(
+        special.ndtr(special.nctdtrinc(logs.size - 1, confidence, room) / root)
+    )
 
 
 def chance_of_share_above(values: Sequence[float], limit: float) -> float | None:
@@ -228,7 +240,10 @@ def repetitions_to_reach(
         return None
     spread = spread_of_logs(_changes(baseline, contender), _FLOOR_OF_CHANGES)
     for n in range(2, MAX_REPETITIONS + 1):
-        if t_quantile(0.5 + confidence / 2, n - 1) * spread / math.sqrt(n) <= half_width:
+        if (
+            t_quantile(0.5 + confidence / 2, n - 1) * spread / math.sqrt(n)
+            <= half_width
+        ):
             return n
     return None
 
@@ -245,7 +260,10 @@ class Steadiness:
     @property
     def within_limits(self) -> bool:
         """Whether it hardly moved, chance or not."""
-        return abs(self.drift_pct) <= MAX_DRIFT_PCT and abs(self.halves_pct) <= MAX_HALVES_PCT
+        return (
+            abs(self.drift_pct) <= MAX_DRIFT_PCT
+            and abs(self.halves_pct) <= MAX_HALVES_PCT
+        )
 
     @property
     def steady(self) -> bool:
@@ -266,11 +284,15 @@ def steadiness(times_s: Sequence[float], values: Sequence[float]) -> Steadiness 
     mean, half = float(value.mean()), value.size // 2
     if mean <= 0:
         return None
-    batches = np.asarray([batch.mean() for batch in np.array_split(value, BATCHES)]) / mean
+    batches = (
+        np.asarray([batch.mean() for batch in np.array_split(value, BATCHES)]) / mean
+    )
     order = np.arange(BATCHES) - (BATCHES - 1) / 2
     slope = float((order * batches).sum() / (order**2).sum())
     residuals = batches - 1 - slope * order
-    error = math.sqrt(float((residuals**2).sum()) / (BATCHES - 2) / float((order**2).sum()))
+    error = math.sqrt(
+        float((residuals**2).sum()) / (BATCHES - 2) / float((order**2).sum())
+    )
     drift_pct = 100 * slope * BATCHES
     noise_pct = 100 * t_quantile(0.5 + CONFIDENCE / 2, BATCHES - 2) * error * BATCHES
     halves_pct = 100 * float(value[-half:].mean() - value[:half].mean()) / mean

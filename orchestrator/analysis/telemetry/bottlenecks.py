@@ -14,7 +14,9 @@ from orchestrator.units import gathered
 
 NEAR_CAP_PCT = 80.0  # of a cap: from there on it may be what slows a node down
 SLOWER = 3.0  # times its peers' time of an I/O
-OVER_IDLE = 2.0  # times the idle disk's latency, which an emulated or a checked disk has
+OVER_IDLE = (
+    2.0  # times the idle disk's latency, which an emulated or a checked disk has
+)
 MOST_PCT = 50.0  # of the blocks read, or of the log, for a statement to be named
 MORE = 1.25  # times its peers' IOPS: a node that does more may be slow for that
 
@@ -26,12 +28,16 @@ def bottlenecks(campaign: results.Results) -> tuple[Bottleneck, ...]:
     return tuple(filter(None, of_cells))
 
 
-def bottleneck(runs: Sequence[results.RunData], cpus: float | None) -> Bottleneck | None:
+def bottleneck(
+    runs: Sequence[results.RunData], cpus: float | None
+) -> Bottleneck | None:
     """What limited one cell: judged on its busiest node, by medians over repetitions."""
     if not runs:
         return None
     run, tier = runs[0].record.run, runs[0].record.profile.tier
-    of_nodes = gathered(pair for data in runs for pair in resources.gather(data, cpus).items())
+    of_nodes = gathered(
+        pair for data in runs for pair in resources.gather(data, cpus).items()
+    )
     by_node = {name: _medians(of_runs) for name, of_runs in of_nodes.items()}
     node = max(by_node, key=lambda name: _load(by_node[name]), default="")
     cause = causes.judge(by_node.get(node, {}), tier, node)
@@ -42,13 +48,22 @@ def bottleneck(runs: Sequence[results.RunData], cpus: float | None) -> Bottlenec
     if cause.name == "unattributed" and causes.host_disk_bound(values):
         cause = causes.told("machine_bound (disk)", values, node)
     held = {"held_pct": held_pct(cause.name, values), "ahead_pct": cause.ahead_pct}
-    evidence = {**values, **{name: pct for name, pct in held.items() if pct is not None}}
-    text = cause.text + _statement_text(cause.name, runs) + cause_words.requests_too(values, node)
+    evidence = {
+        **values,
+        **{name: pct for name, pct in held.items() if pct is not None},
+    }
+    text = (
+        cause.text
+        + _statement_text(cause.name, runs)
+        + cause_words.requests_too(values, node)
+    )
     named = Bottleneck(run.profile, run.workload, node, cause.name, text, evidence)
     return proof.proven(named, runs)
 
 
-def _statement_text(cause: facts.BottleneckCause, runs: Sequence[results.RunData]) -> str:
+def _statement_text(
+    cause: facts.BottleneckCause, runs: Sequence[results.RunData]
+) -> str:
     """Names the statement behind most of what a cause at the disk consists of; or empty."""
     count, title = cause_words.table("of statements").get(cause, ("calls", ""))
     counts = statements.pooled(run.record for run in runs)[0][count]
@@ -80,13 +95,23 @@ def slow_node(by_node: Mapping[str, resources.Values]) -> tuple[str, str]:
     """The node, and what a database administrator reads of it; empty if there is none."""
     for name, own in by_node.items():
         peers = [values for other, values in by_node.items() if other != name]
-        awaits = [values["disk_await_s"] for values in peers if "disk_await_s" in values]
+        awaits = [
+            values["disk_await_s"] for values in peers if "disk_await_s" in values
+        ]
         if not awaits or "disk_await_s" not in own:
             continue
         await_s, usual_s = own["disk_await_s"], median(awaits)
-        iops, usual = own.get("disk_iops", 0.0), median(v.get("disk_iops", 0.0) for v in peers)
-        slower = await_s >= max(SLOWER * usual_s, OVER_IDLE * own.get("idle_disk_latency_s", 0.0))
-        busy = own.get("disk_busy_pct", 0.0) >= causes.BUSY_PCT and nearest_cap(own) < NEAR_CAP_PCT
+        iops, usual = (
+            own.get("disk_iops", 0.0),
+            median(v.get("disk_iops", 0.0) for v in peers),
+        )
+        slower = await_s >= max(
+            SLOWER * usual_s, OVER_IDLE * own.get("idle_disk_latency_s", 0.0)
+        )
+        busy = (
+            own.get("disk_busy_pct", 0.0) >= causes.BUSY_PCT
+            and nearest_cap(own) < NEAR_CAP_PCT
+        )
         if slower and busy and iops <= MORE * usual:
             told = {"usual_s": usual_s, "iops": iops, "usual_iops": usual}
             return name, cause_words.said("slow_node", own, node=name, **told)

@@ -31,7 +31,9 @@ class _CauseWords(Words):
     """A name stands for what is given, or for what `_PARTS` makes of that; a value of
     `resources.VALUES` that was not sampled is 0."""
 
-    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def get_value(
+        self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
         if key in kwargs:
             return kwargs[str(key)]
         return 0.0 if key in VALUES else _PARTS[str(key)](kwargs)
@@ -57,7 +59,11 @@ def machine_text(values: Values) -> str:
     apart = values.get("client_machine_cpu_pct")
     if apart is not None:
         client = f"{values.get('client_cpu_pct', 0.0):.0f} % by itself"
-        of_node = {name: value for name, value in values.items() if not name.startswith("client_")}
+        of_node = {
+            name: value
+            for name, value in values.items()
+            if not name.startswith("client_")
+        }
         where = f"{machine_text(of_node)} where the node is"
         return f"{where}, and {apart:.0f} % where the load generator is ({client})"
     used = ", ".join(shares_of(values, "of the machine"))
@@ -98,7 +104,13 @@ def own_text(values: Values) -> str:
     if not idle_s or await_s <= UNLOADED * idle_s:
         return ""
     share = idle_s / await_s  # of what stands there; reads alone may wait less
-    most = "most" if share >= 1 / disk_demand.QUEUEING else "part" if share >= 0.2 else "little"
+    most = (
+        "most"
+        if share >= 1 / disk_demand.QUEUEING
+        else "part"
+        if share >= 0.2
+        else "little"
+    )
     return f", {most} of it the disk's own {format_seconds(idle_s)}"
 
 
@@ -125,19 +137,29 @@ _PARTS: Mapping[str, Callable[[Values], object]] = {
     "caps": cap_text,
     "helps": helps_text,
     "idle_disk": shares.disk_is_idle,
-    "locks_wait_for_log": lambda values: held_by_syncs(values) and not syncs_queue(values),
-    "locks_wait_for_others": lambda values: held_by_syncs(values) and syncs_queue(values),
+    "locks_wait_for_log": lambda values: (
+        held_by_syncs(values) and not syncs_queue(values)
+    ),
+    "locks_wait_for_others": lambda values: (
+        held_by_syncs(values) and syncs_queue(values)
+    ),
     "machine": machine_text,
     "memory": memory_too,
-    "no_help": lambda values: f" {NO_FASTER_DISK}" if shares.disk_is_idle(values) else "",
+    "no_help": lambda values: (
+        f" {NO_FASTER_DISK}" if shares.disk_is_idle(values) else ""
+    ),
     "one_client_core": shares.one_client_core,
     "own": own_text,
     "room": shares.room,
     "spent": lambda values: ", ".join(shares_of(values, "of sessions")),
     "stolen": lambda values: values.get("steal_pct", 0.0) >= 1,
-    "waited": lambda values: "disk_await_s" in values and values.get("idle_disk_latency_s"),
+    "waited": lambda values: (
+        "disk_await_s" in values and values.get("idle_disk_latency_s")
+    ),
     "which": lambda values: (
-        f"The machine of {values['node']}" if "client_machine_cpu_pct" in values else "This machine"
+        f"The machine of {values['node']}"
+        if "client_machine_cpu_pct" in values
+        else "This machine"
     ),
     "wal_caps": lambda values: " and ".join(shares_of(values, "of the WAL's caps")),
 }

@@ -20,7 +20,9 @@ from orchestrator.tier import Tier
 
 CAP_PCT = 95.0  # median second, of the cap in force
 THROTTLED_PCT = 50.0  # of the periods of its quota
-MEMORY_OVER_DISK = 2.0  # times as long as the disk works: then tasks wait for memory, not for it
+MEMORY_OVER_DISK = (
+    2.0  # times as long as the disk works: then tasks wait for memory, not for it
+)
 WAITING_PCT = 50.0  # of sessions' time in reads and log syncs
 BUSY_PCT = 70.0  # of the time an I/O is under way, if the database does not count waits
 IN_CACHE_PCT = 10.0  # of the time with an I/O under way
@@ -32,7 +34,9 @@ CEILING_PCT = 95.0
 SERVED_PCT = 99.0  # of what was due
 APART_PCT = 5.0  # two limits closer than this cannot be told apart
 STOOD_PCT = 75.0  # of the seconds, for throughput to have stood where it was
-MOST_PCT = 50.0  # of what throughput follows: below that more sessions at a time would do more
+MOST_PCT = (
+    50.0  # of what throughput follows: below that more sessions at a time would do more
+)
 HARNESS_CAUSES = frozenset({"client_bound", "machine_bound"})
 NOT_THE_TIER = HARNESS_CAUSES | {"slow_node"}
 
@@ -47,7 +51,9 @@ class Cause:
     ahead_pct: float | None = None
 
 
-Rules = Mapping[str, Callable[[Values], bool]]  # by the name of the sentences (`cause_words.said`)
+Rules = Mapping[
+    str, Callable[[Values], bool]
+]  # by the name of the sentences (`cause_words.said`)
 
 
 def carried(rules: Rules, values: Values, node: str) -> Iterator[Cause]:
@@ -63,7 +69,9 @@ def told(name: str, values: Values, node: str) -> Cause:
 def judge(values: Values, tier: Tier, node: str) -> Cause:
     """The cause that these values carry. Values that are absent support nothing."""
     if not {"disk_iops", "cpu_pct"} & set(values):
-        return Cause("unattributed", "Neither disk nor CPU of the database nodes was sampled.")
+        return Cause(
+            "unattributed", "Neither disk nor CPU of the database nodes was sampled."
+        )
     outside = next(carried(_OUTSIDE_RULES, values, node), None)
     fell = "iops_after_fall" in values
     fall = told("burst_exhausted", values, node) if fell else None
@@ -83,7 +91,9 @@ def judge(values: Values, tier: Tier, node: str) -> Cause:
     if len(caps) > 1:
         return Cause("unattributed", words.said("both caps", values, node=node))
     if asked:
-        yet = "Throughput is what the load asks for all the same, so it shows in latency."
+        yet = (
+            "Throughput is what the load asks for all the same, so it shows in latency."
+        )
         return Cause(caps[0].name, f"{caps[0].text} {yet}")
     return caps[0]
 
@@ -95,7 +105,9 @@ def _inside(values: Values, tier: Tier, node: str) -> Cause | None:
         known = next(carried(RULES, values, node), None)
         return known or next(_caps(values, tier, node, AT_TIMES_PCT), None)
     (name, most), (second, less) = sorted(of_causes.items(), key=lambda of: -of[1])[:2]
-    full = max(100 * shares.client_use(values), nearest_cap(values), values.get("cpu_pct", 0.0))
+    full = max(
+        100 * shares.client_use(values), nearest_cap(values), values.get("cpu_pct", 0.0)
+    )
     in_turn = [values.get(name, 0.0) >= AT_TIMES_PCT for name in _AT_TIMES]
     roomy = full < FREE_PCT and not any(in_turn) and shares.room(values)
     # A network whose speed is not known may be full.
@@ -110,11 +122,20 @@ def _inside(values: Values, tier: Tier, node: str) -> Cause | None:
         return None  # or who is to answer waits for CPU
     titles = words.table("of limits")
     cpu_and_cap = {name, second} <= {"cpu_bound", "iops_cap", "bandwidth_cap"}
-    taking_turns = cpu_and_cap and less >= shares.TURN_PCT and in_turn[0] and any(in_turn[1:])
+    taking_turns = (
+        cpu_and_cap and less >= shares.TURN_PCT and in_turn[0] and any(in_turn[1:])
+    )
     if taking_turns or most - less < APART_PCT:
-        both = {"first": titles[name], "second": titles[second], "most": most, "less": less}
+        both = {
+            "first": titles[name],
+            "second": titles[second],
+            "most": most,
+            "less": less,
+        }
         both["of_disk"] = {name, second} <= {*_CAPS, "latency_bound"}
-        return Cause("unattributed", words.said("two limits", values, node=node, **both))
+        return Cause(
+            "unattributed", words.said("two limits", values, node=node, **both)
+        )
     if name not in _CAPS:
         cause = told(name, values, node)
     else:
@@ -132,7 +153,9 @@ def _crowded(values: Values) -> bool:
     load generator use there is much of it."""
     busy = values.get("host_cpu_pct", 0.0)
     ours = busy - values.get("other_cpu_pct", busy)
-    return busy + values.get("low_priority_pct", 0.0) >= HOST_PCT and ours >= AT_TIMES_PCT
+    return (
+        busy + values.get("low_priority_pct", 0.0) >= HOST_PCT and ours >= AT_TIMES_PCT
+    )
 
 
 _CAPS = ("iops_cap", "bandwidth_cap")
@@ -181,22 +204,40 @@ def _caps(
         if of_vm:
             helps = f"That is the machine's limit ({of_vm[0]}): a larger machine would help."
         rate = words.filled(known["rate"], values)
-        parts = {"rate": rate, "burst": burst, "title": title, "time": time_pct, "helps": helps}
+        parts = {
+            "rate": rate,
+            "burst": burst,
+            "title": title,
+            "time": time_pct,
+            "helps": helps,
+        }
         parts |= {"together": together, "share": values.get(f"{cap}_of_cap_pct", 0.0)}
         in_bursts = "cap (in bursts)" if time_pct < AT_TIMES_PCT else "cap"
-        text = words.said("cap (shared)" if is_shared else in_bursts, values, node=node, **parts)
-        yield Cause("shared_cap" if is_shared else "vm_cap" if of_vm else known["cause"], text)
+        text = words.said(
+            "cap (shared)" if is_shared else in_bursts, values, node=node, **parts
+        )
+        yield Cause(
+            "shared_cap" if is_shared else "vm_cap" if of_vm else known["cause"], text
+        )
 
 
 def _client_bound(values: Values) -> bool:
-    own_pct, of_machine = (values.get(f"client_{of}", 0.0) for of in ("cpu_pct", "machine_cpu_pct"))
-    return own_pct >= CLIENT_PCT or of_machine >= HOST_PCT or shares.one_client_core(values)
+    own_pct, of_machine = (
+        values.get(f"client_{of}", 0.0) for of in ("cpu_pct", "machine_cpu_pct")
+    )
+    return (
+        own_pct >= CLIENT_PCT
+        or of_machine >= HOST_PCT
+        or shares.one_client_core(values)
+    )
 
 
 def host_disk_bound(values: Values) -> bool:
     """Whether most of an emulated disk's time is neither its limits' nor its latency's."""
     idle_s, await_s = values.get("idle_disk_latency_s", 0.0), values.get("disk_await_s")
-    beyond_pct = 100 - values.get("held_back_pct", 100.0) - 100 * idle_s / (await_s or math.inf)
+    beyond_pct = (
+        100 - values.get("held_back_pct", 100.0) - 100 * idle_s / (await_s or math.inf)
+    )
     return beyond_pct >= WAITING_PCT and _disk_is_awaited(values)
 
 
@@ -207,18 +248,28 @@ def _service_cap(values: Values, node: str) -> Cause | None:
     one_core = words.ALONE_FROM <= alone <= shares.ONE_CORE[1] or core >= FREE_PCT
     free = {"cpu_pct", "host_cpu_pct"} <= set(values) and shares.room(values)
     stood = values.get("time_at_way_pct", 0.0) >= STOOD_PCT
-    return told("service_cap", values, node) if stood and free and not one_core else None
+    return (
+        told("service_cap", values, node) if stood and free and not one_core else None
+    )
 
 
 def _nothing(values: Values) -> Cause:
     known = words.shares_of(values, "of resources")
-    return Cause("unattributed", f"No resource was clearly the limit ({', '.join(known)}).")
+    return Cause(
+        "unattributed", f"No resource was clearly the limit ({', '.join(known)})."
+    )
 
 
 _OUTSIDE_RULES: Rules = {
-    "load_bound (served)": lambda values: values.get("rate_served_pct", 0.0) >= SERVED_PCT,
-    "load_bound (think time)": lambda values: values.get("nopm_of_ceiling_pct", 0.0) >= CEILING_PCT,
-    "network_bound (rate)": lambda values: values.get("network_of_rate_pct", 0.0) >= kept.LINK_PCT,
+    "load_bound (served)": lambda values: (
+        values.get("rate_served_pct", 0.0) >= SERVED_PCT
+    ),
+    "load_bound (think time)": lambda values: (
+        values.get("nopm_of_ceiling_pct", 0.0) >= CEILING_PCT
+    ),
+    "network_bound (rate)": lambda values: (
+        values.get("network_of_rate_pct", 0.0) >= kept.LINK_PCT
+    ),
     "client_bound": _client_bound,
     "machine_bound": lambda values: (
         values.get("host_cpu_pct", 0.0) + values.get("steal_pct", 0.0) >= HOST_PCT
@@ -233,16 +284,24 @@ def _single_core(values: Values) -> bool:
     computing = values.get("seen_running_pct", 100.0) >= WAITING_PCT
     cores, busiest_pct = values.get("node_cores", 0.0), values.get("busiest_core_pct")
     alone = words.alone(values) or (computing and shares.one_core(cores, busiest_pct))
-    return values.get("cpu_pct", 0.0) < kept.CPU_PCT and alone  # else it may use no more
+    return (
+        values.get("cpu_pct", 0.0) < kept.CPU_PCT and alone
+    )  # else it may use no more
 
 
 def _memory_bound(values: Values) -> bool:
-    pressure, busy = values.get("memory_pressure_pct", 0.0), values.get("disk_busy_pct", 100.0)
+    pressure, busy = (
+        values.get("memory_pressure_pct", 0.0),
+        values.get("disk_busy_pct", 100.0),
+    )
     return pressure >= max(words.MEMORY_PRESSURE_PCT, MEMORY_OVER_DISK * busy)
 
 
 def _latency_bound(values: Values) -> bool:
-    if values.get("cpu_pct", 100.0) >= FREE_PCT or shares.nearest_cap(values) >= CAP_PCT:
+    if (
+        values.get("cpu_pct", 100.0) >= FREE_PCT
+        or shares.nearest_cap(values) >= CAP_PCT
+    ):
         return False
     await_s, idle_s = values.get("disk_await_s"), values.get("idle_disk_latency_s")
     waiting = shares.waiting_pct(values)
@@ -265,7 +324,9 @@ def _at_wal_caps(values: Values) -> bool:
 
 
 def _wal_disk_bound(values: Values) -> bool:
-    syncing = values.get("wal_disk_syncing_pct", 0.0)  # there only if commits wait for it
+    syncing = values.get(
+        "wal_disk_syncing_pct", 0.0
+    )  # there only if commits wait for it
     return values.get("cpu_pct", 100.0) < FREE_PCT and syncing >= WAITING_PCT
 
 

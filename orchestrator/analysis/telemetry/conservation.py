@@ -21,7 +21,9 @@ def figures(run: RunData) -> Iterator[Measurement]:
     if rate := results.value_of(record, "payload_bytes_per_s"):
         yield measured("node_payload_bytes_per_s", rate / len(nodes))
         if cpu_s := _moved(run, ["measure"], nodes, counters.CPU_SECONDS):
-            yield measured("cpu_s_per_gb", cpu_s / (rate * results.measured_s(record) / 1e9))
+            yield measured(
+                "cpu_s_per_gb", cpu_s / (rate * results.measured_s(record) / 1e9)
+            )
     windows = results.generator(record).windows or ()
     of_run = {"read": _of_disks(run, "measure", _READ), "written": written(run)}
     for way, names in (("read", _READ), ("written", _WRITTEN)):
@@ -39,7 +41,10 @@ def figures(run: RunData) -> Iterator[Measurement]:
         if owed := _of_disks(run, "settle", _WRITTEN):
             yield measured("debt_bytes", sum(owed.values()))
     # To a node that is rebuilt more than the log is sent.
-    if record.workload.lost_after_s is None and (sent_pct := _log_sent_pct(run)) is not None:
+    if (
+        record.workload.lost_after_s is None
+        and (sent_pct := _log_sent_pct(run)) is not None
+    ):
         yield measured("log_sent_pct", sent_pct)
     if (flying := in_flight(run)) is not None:
         yield measured("in_flight_pct", 100 * flying / record.workload.threads)
@@ -72,7 +77,10 @@ def of_copies(run: RunData) -> float | None:
 def of_node(run: RunData) -> dict[str, float]:
     """Node → bytes that its disk must be written, by what the node says it was given, where
     `of_copies` holds."""
-    now, each = results.database(run.record).given_bytes, results.database(run.record).bytes_of_copy
+    now, each = (
+        results.database(run.record).given_bytes,
+        results.database(run.record).bytes_of_copy,
+    )
     before = results.database_before(run.record).given_bytes or {}
     if not (now and each and of_copies(run)) or set(now) != set(before):
         return {}
@@ -85,7 +93,12 @@ def in_flight(run: RunData) -> float | None:
     names = ("throughput_per_s", "latency_avg_s", "failures")
     rate, latency_s, failed = (results.value_of(run.record, name) for name in names)
     of_matrix = "cells" in run.record.workload.options
-    if rate is None or latency_s is None or of_matrix or loads.has_pace(run.record.workload):
+    if (
+        rate is None
+        or latency_s is None
+        or of_matrix
+        or loads.has_pace(run.record.workload)
+    ):
         return None
     return (rate + (failed or 0.0) / results.measured_s(run.record)) * latency_s
 
@@ -99,15 +112,21 @@ def _of_disks(run: RunData, phase: str, names: tuple[str, str]) -> dict[str, flo
         return _moved(run, [phase], [node.name], *names[: 2 if node.wal_device else 1])
 
     firsts = [on_it[0] for on_it in results.by_disk(run.record.nodes).values()]
-    known = {node.name: count for node in firsts if (count := counted(node)) is not None}
+    known = {
+        node.name: count for node in firsts if (count := counted(node)) is not None
+    }
     return known if len(known) == len(firsts) else {}
 
 
-def _moved(run: RunData, phases: Sequence[str], nodes: Sequence[str], *names: str) -> float | None:
+def _moved(
+    run: RunData, phases: Sequence[str], nodes: Sequence[str], *names: str
+) -> float | None:
     """What these counters of these nodes grew by; None unless all were sampled. A phase of which
     nothing was is none: it took no time."""
     sampled = [moved for phase in phases if (moved := run.telemetry.moved.get(phase))]
-    values = [moved.get((node, name)) for moved in sampled for node in nodes for name in names]
+    values = [
+        moved.get((node, name)) for moved in sampled for node in nodes for name in names
+    ]
     known = [value for value in values if value is not None]
     return sum(known) if known and len(known) == len(values) else None
 
@@ -117,8 +136,12 @@ def _log_sent_pct(run: RunData) -> float | None:
     is one log for all (PostgreSQL), which is counted from the begin of the warm-up on."""
     copies = run.record.profile.cluster.replication_factor - 1
     log_bytes = copies * (results.database(run.record).counter("wal_bytes") or 0.0)
-    received = _moved(run, ("warm-up", "measure"), _names(run, "database"), counters.RECEIVED_BYTES)
-    sent = _moved(run, ("warm-up", "measure"), _names(run, "client"), counters.SENT_BYTES)
+    received = _moved(
+        run, ("warm-up", "measure"), _names(run, "database"), counters.RECEIVED_BYTES
+    )
+    sent = _moved(
+        run, ("warm-up", "measure"), _names(run, "client"), counters.SENT_BYTES
+    )
     if received is None or sent is None or log_bytes < _LEAST_LOG_BYTES:
         return None
     return 100 * (received - sent) / log_bytes

@@ -18,7 +18,10 @@ READS, WRITES = "disk_reads_total", "disk_writes_total"
 READ_BYTES, WRITTEN_BYTES = "disk_read_bytes_total", "disk_written_bytes_total"
 READ_SECONDS, WRITE_SECONDS = "disk_read_seconds_total", "disk_write_seconds_total"
 BUSY_SECONDS = "disk_busy_seconds_total"
-WAL_READ_BYTES, WAL_WRITTEN_BYTES = "wal_disk_read_bytes_total", "wal_disk_written_bytes_total"
+WAL_READ_BYTES, WAL_WRITTEN_BYTES = (
+    "wal_disk_read_bytes_total",
+    "wal_disk_written_bytes_total",
+)
 CPU_SECONDS = "cpu_seconds_total"
 PERIODS, THROTTLED_PERIODS = "cpu_periods_total", "cpu_throttled_periods_total"
 HOST_CPU_SECONDS = "cpu_busy_seconds_total"
@@ -33,7 +36,9 @@ def rates(samples: pd.DataFrame) -> pd.DataFrame:
     """Counters per second: time_s (end of the step), step_s, node, metric, value, phase. One row
     per two successive samples, so a gap is one long step at its mean rate. A step where the counter
     falls was a reset: how much it grew is not known, so the step is left out."""
-    counted = [name for name in samples["metric"].unique() if str(name).endswith("_total")]
+    counted = [
+        name for name in samples["metric"].unique() if str(name).endswith("_total")
+    ]
     counters = samples[samples["metric"].isin(counted)]
     ordered = counters.sort_values(["node", "metric", "time_s"], ignore_index=True)
     series = ordered.groupby(["node", "metric"], sort=False, observed=True)
@@ -43,7 +48,9 @@ def rates(samples: pd.DataFrame) -> pd.DataFrame:
     table = ordered.loc[kept, ["time_s", "node", "metric", "phase"]].assign(
         step_s=step_s[kept], value=growth[kept] / step_s[kept]
     )
-    return table[["time_s", "step_s", "node", "metric", "value", "phase"]].reset_index(drop=True)
+    return table[["time_s", "step_s", "node", "metric", "value", "phase"]].reset_index(
+        drop=True
+    )
 
 
 def wide(rates: pd.DataFrame, node: str, metrics: Sequence[str]) -> pd.DataFrame:
@@ -55,7 +62,9 @@ def wide(rates: pd.DataFrame, node: str, metrics: Sequence[str]) -> pd.DataFrame
     return table.dropna().reset_index()
 
 
-def moved(rates: pd.DataFrame, start_s: float, end_s: float) -> dict[tuple[str, str], float]:
+def moved(
+    rates: pd.DataFrame, start_s: float, end_s: float
+) -> dict[tuple[str, str], float]:
     """Node and counter → its growth in [start_s, end_s]: of a step that reaches beyond, its part
     at the step's mean rate. So nothing between adjacent spans is lost or counted twice."""
     reaches = (rates["time_s"] > start_s) & (rates["time_s"] - rates["step_s"] < end_s)
@@ -65,7 +74,9 @@ def moved(rates: pd.DataFrame, start_s: float, end_s: float) -> dict[tuple[str, 
     parts = own.assign(moved=own["value"] * overlap_s)[overlap_s > 0]
     sums = parts.groupby(["node", "metric"], observed=True)["moved"].sum()
     of_counters = zip(sums.index, sums, strict=True)
-    return {(str(node), str(metric)): float(value) for (node, metric), value in of_counters}
+    return {
+        (str(node), str(metric)): float(value) for (node, metric), value in of_counters
+    }
 
 
 class Growth:
@@ -99,7 +110,9 @@ class Growth:
 
     def of(self, node: str, counters: Mapping[str, Sequence[str]]) -> dict[str, float]:
         """Name → its counters together per second, without those of which any was not sampled."""
-        values = {name: self.per_s(node, *metrics) for name, metrics in counters.items()}
+        values = {
+            name: self.per_s(node, *metrics) for name, metrics in counters.items()
+        }
         return {name: value for name, value in values.items() if value is not None}
 
 
@@ -126,7 +139,9 @@ class Samples:
     `parts` reads them from the first on at each call; the text columns may be categories, which are
     then in alphabetical order in what is returned."""
 
-    at_once = 2**21  # rows, or one node more: with what is computed from them some 600 MB
+    at_once = (
+        2**21
+    )  # rows, or one node more: with what is computed from them some 600 MB
 
     def __init__(self, parts: Callable[[], Iterable[pd.DataFrame]]) -> None:
         self.parts = parts
@@ -136,7 +151,9 @@ class Samples:
         read once, unless they are more than `at_once`."""
         rows, held = Counter[str](), list[pd.DataFrame]()
         for part in self.parts():
-            rows.update({str(node): int(n) for node, n in part["node"].value_counts().items()})
+            rows.update(
+                {str(node): int(n) for node, n in part["node"].value_counts().items()}
+            )
             held = [*held, part] if rows.total() <= self.at_once else []
         if held or not rows:
             yield from [joined(held)] if rows else []
@@ -154,7 +171,9 @@ def joined(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
     texts = [str(name) for name, kind in tables[0].dtypes.items() if kind == "category"]
     rest = pd.concat([table.drop(columns=texts) for table in tables], ignore_index=True)
     united = {
-        name: union_categoricals([table[name] for table in tables], sort_categories=True)
+        name: union_categoricals(
+            [table[name] for table in tables], sort_categories=True
+        )
         for name in texts
     }
     return rest.assign(**united)[list(tables[0].columns)]

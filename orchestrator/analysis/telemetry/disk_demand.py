@@ -16,18 +16,26 @@ from orchestrator.tier import Cgroup, Tier
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
-AT_CAP = 0.95  # of the cap: Azure calls 100 % of a minute capped; a second's sample wobbles
+AT_CAP = (
+    0.95  # of the cap: Azure calls 100 % of a minute capped; a second's sample wobbles
+)
 MIN_SIDE = 5  # samples on each side of a change point
 MIN_FALL = 0.2
 BASE_TOLERANCE = 0.1
 WOBBLE = 0.02  # of a second's sample around the rate that an emulated disk keeps
-PEAK_S = 5.0  # for so long a bucket must last at its peak rate, for that to be what limits
-QUEUEING = 2.0  # times the idle disk's latency: I/Os queue, for more than half of their time
+PEAK_S = (
+    5.0  # for so long a bucket must last at its peak rate, for that to be what limits
+)
+QUEUEING = (
+    2.0  # times the idle disk's latency: I/Os queue, for more than half of their time
+)
 QUEUE_DEPTH = 2.0  # the same, if the idle latency is not known
 # Times the cap: what those in flight would do without it. The gate lets a disk's latency be 15 %
 # off, and the estimate with it; a cap that holds back less than this may hold back nothing.
 BINDING = 1.25
-HELD_BACK_PCT = 10.0  # of the time of I/Os, by an emulated disk's own account: below it no cap does
+HELD_BACK_PCT = (
+    10.0  # of the time of I/Os, by an emulated disk's own account: below it no cap does
+)
 
 _WAYS = ("read", "write")
 # Each cap: its name, the rate that it holds (of limits and burst too), its column, and the name by
@@ -40,7 +48,11 @@ _CAPS = (
 
 
 def demand(
-    tier: Tier, rates: pd.DataFrame, node: str, begin: Mapping[str, Any] = {}, which: str = ""
+    tier: Tier,
+    rates: pd.DataFrame,
+    node: str,
+    begin: Mapping[str, Any] = {},
+    which: str = "",
 ) -> pd.DataFrame:
     """The node's disk second by second, of all its `rates`; empty if it was not sampled.
     time_s, iops, bytes_per_s; iops_cap and bytes_cap: the caps in force, each if the tier declares
@@ -48,17 +60,29 @@ def demand(
     `iops` counts an I/O larger than the tier's unit as several, as the tier does; seen from the
     sums of a second this is a lower bound. `begin`: the credits at one moment; from there on they
     are followed anew. `which`: "wal_" for the disk of its WAL."""
-    counted = (counters.READS, counters.WRITES, counters.READ_BYTES, counters.WRITTEN_BYTES)
-    metrics = reads, writes, read_bytes, written_bytes = [f"{which}{name}" for name in counted]
+    counted = (
+        counters.READS,
+        counters.WRITES,
+        counters.READ_BYTES,
+        counters.WRITTEN_BYTES,
+    )
+    metrics = reads, writes, read_bytes, written_bytes = [
+        f"{which}{name}" for name in counted
+    ]
     wide = counters.wide(rates, node, metrics)
-    count, bytes_per_s = wide[reads] + wide[writes], wide[read_bytes] + wide[written_bytes]
+    count, bytes_per_s = (
+        wide[reads] + wide[writes],
+        wide[read_bytes] + wide[written_bytes],
+    )
     iops = np.maximum(count, bytes_per_s / tier.limits.io_unit_bytes)
     columns = {"time_s": wide["time_s"], "iops": iops, "bytes_per_s": bytes_per_s}
     disk = pd.DataFrame(columns, dtype=float)
     since = int(np.searchsorted(disk["time_s"], begin.get("time_s", 0.0), side="right"))
     step_s, credits = wide["step_s"].to_numpy(dtype=float), []
     for _, rate, column, left in _CAPS:
-        cap, credit = _cap(tier, rate, disk[rate].to_numpy(), step_s, (since, begin.get(left)))
+        cap, credit = _cap(
+            tier, rate, disk[rate].to_numpy(), step_s, (since, begin.get(left))
+        )
         if cap is not None:
             disk[column] = cap
         if credit is not None:
@@ -68,7 +92,9 @@ def demand(
     return disk
 
 
-_Known = tuple[int, float | None]  # a second's number, and the credit in % with which it begins
+_Known = tuple[
+    int, float | None
+]  # a second's number, and the credit in % with which it begins
 
 
 def _cap(
@@ -85,7 +111,9 @@ def _cap(
     if base is None:
         return None, None
     if burst is not None and top is not None and tier.disk.is_real:
-        return np.where(rate > (1 + BASE_TOLERANCE) * base, float(top), float(base)), None
+        return np.where(
+            rate > (1 + BASE_TOLERANCE) * base, float(top), float(base)
+        ), None
     if burst is None or top is None or top <= base or burst.start_pct <= 0:
         return np.full(rate.size, float(base)), None
     full = (top - base) * burst.duration_s
@@ -106,7 +134,9 @@ def of_node(record: Record, rates: pd.DataFrame, node: Node) -> pd.DataFrame:
     """`demand` of a node's disk; empty also if it has several, each with the tier's limits."""
     several = len(node.sources.get(DISK_DEVICE, "").split()) > 1
     begin = group(record.facts, "disks", f"disk-{node.name}", "begin")
-    return demand(record.profile.tier, rates[:0] if several else rates, node.name, begin)
+    return demand(
+        record.profile.tier, rates[:0] if several else rates, node.name, begin
+    )
 
 
 def against_caps(
@@ -119,13 +149,18 @@ def against_caps(
     if disk.empty:
         return
     end = group(record.facts, "disks", f"disk-{node.name}", "end")
-    yield from _held_back(group(record.facts, "disks", f"disk-{node.name}", "begin"), end)
+    yield from _held_back(
+        group(record.facts, "disks", f"disk-{node.name}", "begin"), end
+    )
     for name, share in of_caps(disk):
         yield f"{name}_of_cap_pct", 100 * float(np.median(share))
         yield f"time_at_{name}_cap_pct", 100 * float(np.mean(share >= AT_CAP))
     if "credit_pct" in disk:
         said = [pct for *_, name in _CAPS if (pct := end.get(name)) is not None]
-        yield "burst_credit_left_pct", min(said, default=float(disk["credit_pct"].iloc[-1]))
+        yield (
+            "burst_credit_left_pct",
+            min(said, default=float(disk["credit_pct"].iloc[-1])),
+        )
         yield "time_above_base_pct", 100 * float(np.mean(_above_base(tier, disk)))
     if "credit_pct" in disk or (tier.limits.burst and tier.disk.is_real):
         fall = fall_to(disk["iops"].to_numpy(), float(tier.limits.iops or 0))
@@ -134,10 +169,15 @@ def against_caps(
             yield "iops_after_fall", fall[1]
 
 
-def _held_back(begin: Mapping[str, Any], end: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+def _held_back(
+    begin: Mapping[str, Any], end: Mapping[str, Any]
+) -> Iterator[tuple[str, float]]:
     """By an emulated disk's own account: of its I/Os' time that for which its limits kept them."""
     waited_s, took_s = (
-        sum(group(end, way).get(name, 0.0) - group(begin, way).get(name, 0.0) for way in _WAYS)
+        sum(
+            group(end, way).get(name, 0.0) - group(begin, way).get(name, 0.0)
+            for way in _WAYS
+        )
         for name in ("waited_s", "took_s")
     )
     if took_s > 0:
@@ -206,7 +246,9 @@ def binds(cap: str, values: Mapping[str, float], tier: Tier) -> bool:
         return True
     iops = values.get("disk_iops", 0.0)
     # In units of the cap, since I/Os are alike with it and without.
-    times = in_flight / idle_s / iops * values[f"{cap}_of_cap_pct"] / 100 if iops else 0.0
+    times = (
+        in_flight / idle_s / iops * values[f"{cap}_of_cap_pct"] / 100 if iops else 0.0
+    )
     return times >= BINDING
 
 
@@ -238,10 +280,16 @@ def overheads(record: Record, disk: str) -> dict[str, Overhead]:
     for way in ("read", "write"):
         if not (window := group(counted, way)):
             continue
-        overhead_us, taken_off_us, off_pct = float(window["overhead_us"]), at_start.get(way), None
+        overhead_us, taken_off_us, off_pct = (
+            float(window["overhead_us"]),
+            at_start.get(way),
+            None,
+        )
         if taken_off_us is not None:
             beyond_us = overhead_us - taken_off_us
             off_pct = 100 * beyond_us / max(1.0, float(window["device_us"]) - beyond_us)
         depth = float(counted.get("queue_depth", 0.0))
-        of_way[way] = Overhead(int(window["ios"]), overhead_us, taken_off_us, off_pct, depth)
+        of_way[way] = Overhead(
+            int(window["ios"]), overhead_us, taken_off_us, off_pct, depth
+        )
     return of_way

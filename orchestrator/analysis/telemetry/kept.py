@@ -19,8 +19,13 @@ _BY_SECOND: Mapping[str, list[str]] = counters.GROWTH["by_second"]
 CPU_PCT = 85.0  # of what a node may use
 # Of a link's rate: of full frames 4 % are headers that the kernel does not count.
 LINK_PCT = 90.0
-_FLAT_PCT, _FLAT_FROM = 10.0, 10  # around the median second of so many or more: throughput stood
-SESSIONS = "sessions_"  # begins the names of the gauges that count them, by what they wait for
+_FLAT_PCT, _FLAT_FROM = (
+    10.0,
+    10,
+)  # around the median second of so many or more: throughput stood
+SESSIONS = (
+    "sessions_"  # begins the names of the gauges that count them, by what they wait for
+)
 _CORE = "busiest_core_pct"
 _WAYS = [counters.SENT_BYTES, counters.RECEIVED_BYTES]
 
@@ -47,13 +52,17 @@ class Telemetry:
     empty: bool
 
 
-def read(record: Record, samples: Samples, window: tuple[float, float] | None) -> Telemetry:
+def read(
+    record: Record, samples: Samples, window: tuple[float, float] | None
+) -> Telemetry:
     """Reads all samples of a run; `window` is the measured one, if the run came that far."""
     growth = Growth(*window) if window else None
     of_disks: dict[str, dict[str, float]] = {}
     of_seconds: dict[str, dict[str, float]] = {}
     database = {node.name: node for node in record.nodes if node.role == "database"}
-    moved: dict[str, dict[tuple[str, str], float]] = {name: {} for name in (*_COUNTED, WINDOWS)}
+    moved: dict[str, dict[tuple[str, str], float]] = {
+        name: {} for name in (*_COUNTED, WINDOWS)
+    }
     windows = GeneratorFacts.read(record.facts.get("generator")).windows or ()
     tables = []
     for table in samples.by_nodes():
@@ -72,49 +81,70 @@ def read(record: Record, samples: Samples, window: tuple[float, float] | None) -
             growth.add(rates)
             of_seconds |= _of_seconds(record, table, rates, window)
             for name in present:
-                of_disks[name] = dict(disk_demand.against_caps(record, own, database[name], window))
+                of_disks[name] = dict(
+                    disk_demand.against_caps(record, own, database[name], window)
+                )
     if empty := not tables:
         growth, tables = None, [_by_second(counters.rates(counters.joined([])), {})]
     by_second = counters.joined(tables)
     return Telemetry(growth, of_disks, by_second, of_seconds, moved, empty)
 
 
-def _by_second(rates: pd.DataFrame, limits: Mapping[str, Mapping[float, str]]) -> pd.DataFrame:
+def _by_second(
+    rates: pd.DataFrame, limits: Mapping[str, Mapping[float, str]]
+) -> pd.DataFrame:
     counted = [metric for of in _BY_SECOND.values() for metric in of]
-    own = rates[rates["metric"].isin(counted) & rates["phase"].isin(["warm-up", "measure"])]
+    own = rates[
+        rates["metric"].isin(counted) & rates["phase"].isin(["warm-up", "measure"])
+    ]
     used = own[own["metric"] == counters.CPU_SECONDS]
     pairs = zip(used["node"], used["time_s"], strict=True)
     at_limit = [limits.get(str(node), {}).get(time_s, "") for node, time_s in pairs]
     begun = own.assign(time_s=own["time_s"] - own["step_s"])
     places = ["node", "time_s", "phase"]
     columns = {
-        name: begun[begun["metric"].isin(of)].groupby(places, observed=True)["value"].sum()
+        name: begun[begun["metric"].isin(of)]
+        .groupby(places, observed=True)["value"]
+        .sum()
         for name, of in _BY_SECOND.items()
     }
-    named = begun.loc[used.index].assign(limit=pd.Series(at_limit, used.index, dtype=str))
+    named = begun.loc[used.index].assign(
+        limit=pd.Series(at_limit, used.index, dtype=str)
+    )
     columns["limit"] = named.groupby(places, observed=True)["limit"].first()
     return pd.DataFrame(columns).reset_index()
 
 
 def _of_seconds(
-    record: Record, samples: pd.DataFrame, rates: pd.DataFrame, window: tuple[float, float]
+    record: Record,
+    samples: pd.DataFrame,
+    rates: pd.DataFrame,
+    window: tuple[float, float],
 ) -> dict[str, dict[str, float]]:
     """Node → its values, named as in `resources.VALUES`, and what it counted of sessions."""
     limits = machines.cpu_limits(record.nodes, None)
     names = [str(name) for name in samples["metric"].unique()]
     kept = [name for name in names if name == _CORE or name.startswith(SESSIONS)]
-    gauges = _in(samples, kept, window).groupby(["node", "metric"], observed=True)["value"]
+    gauges = _in(samples, kept, window).groupby(["node", "metric"], observed=True)[
+        "value"
+    ]
     by_node: dict[str, dict[str, float]] = {}
     for (node, metric), values in gauges:
         typical = values.median() if metric == _CORE else values.mean()
         by_node.setdefault(str(node), {})[str(metric)] = float(typical)
-    used = _in(rates, [counters.CPU_SECONDS], window).groupby("node", observed=True)["value"]
+    used = _in(rates, [counters.CPU_SECONDS], window).groupby("node", observed=True)[
+        "value"
+    ]
     for node, cores in used:
         if node in limits:
             busy = 100 * cores / limits[str(node)] >= CPU_PCT
-            by_node.setdefault(str(node), {})["time_at_cpu_pct"] = 100 * float(busy.mean())
+            by_node.setdefault(str(node), {})["time_at_cpu_pct"] = 100 * float(
+                busy.mean()
+            )
     declared = record.profile.cluster.network_bytes_per_s
-    speeds = {n.name: sum(n.cards.values()) for n in record.nodes if all(n.cards.values())}
+    speeds = {
+        n.name: sum(n.cards.values()) for n in record.nodes if all(n.cards.values())
+    }
     of_store = record.profile.cluster.member == STORE
     if not (declared or of_store or any(speeds.values())):
         return by_node
@@ -123,18 +153,25 @@ def _of_seconds(
         own, typical = by_node.setdefault(str(node), {}), float(busier.median())
         if of_store and len(busier) >= _FLAT_FROM:
             near = (busier - typical).abs() <= typical * _FLAT_PCT / 100
-            own |= {"way_bytes_per_s": typical, "time_at_way_pct": 100 * float(near.mean())}
+            own |= {
+                "way_bytes_per_s": typical,
+                "time_at_way_pct": 100 * float(near.mean()),
+            }
         if rate := declared or speeds.get(str(node)):
             own |= {} if declared else {"network_cards_bytes_per_s": rate}
             own["network_of_rate_pct"] = 100 * typical / rate
-            own["time_at_network_rate_pct"] = 100 * float((100 * busier / rate >= LINK_PCT).mean())
+            own["time_at_network_rate_pct"] = 100 * float(
+                (100 * busier / rate >= LINK_PCT).mean()
+            )
     return by_node
 
 
 def _at_limits(record: Record, rates: pd.DataFrame, node: Node) -> dict[float, str]:
     """End of each second in which something of the node was at its limit → what it was: a cap of
     its disk (within 5 %), else its CPU."""
-    own = rates[(rates["node"] == node.name) & (rates["metric"] == counters.CPU_SECONDS)]
+    own = rates[
+        (rates["node"] == node.name) & (rates["metric"] == counters.CPU_SECONDS)
+    ]
     cpus = machines.cpu_limits(record.nodes, None).get(node.name, math.inf)
     reached = [(own["time_s"][100 * own["value"] >= CPU_PCT * cpus], "node CPU")]
     disk = disk_demand.of_node(record, rates, node)
@@ -144,5 +181,7 @@ def _at_limits(record: Record, rates: pd.DataFrame, node: Node) -> dict[float, s
     return {time_s: name for times_s, name in reached for time_s in times_s}
 
 
-def _in(table: pd.DataFrame, metrics: list[str], window: tuple[float, float]) -> pd.DataFrame:
+def _in(
+    table: pd.DataFrame, metrics: list[str], window: tuple[float, float]
+) -> pd.DataFrame:
     return disk_demand.within(window, table[table["metric"].isin(metrics)])

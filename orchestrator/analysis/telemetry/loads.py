@@ -12,18 +12,28 @@ from orchestrator.model import Record, Workload
 CEILING_NOPM_PER_WAREHOUSE = 12.73
 BEGUN_NOPM_PER_WAREHOUSE = 12.86  # the ceiling of generators that count rollbacks too
 _USUAL_MIX = "45,43,4,4,4"
-OPEN_LOOP = ("arrival_rate", "arrival-rate", "rate")  # options that set the load's own pace
+OPEN_LOOP = (
+    "arrival_rate",
+    "arrival-rate",
+    "rate",
+)  # options that set the load's own pace
 
 
 def of_load(record: Record, of_seconds: OfNodes) -> dict[str, float]:
     """Values of a whole run, as `resources.VALUES` names them. `of_seconds`: by node, of `kept`."""
-    return {**dict(_asked(record)), **dict(_waited(record)), **dict(_sampled(record, of_seconds))}
+    return {
+        **dict(_asked(record)),
+        **dict(_waited(record)),
+        **dict(_sampled(record, of_seconds)),
+    }
 
 
 def _asked(record: Record) -> Iterator[tuple[str, float]]:
     if (share_pct := of_ceiling_pct(record)) is not None:
         yield "nopm_of_ceiling_pct", share_pct
-    offered, served = (results.value_of(record, of) for of in ("offered_per_s", "served_per_s"))
+    offered, served = (
+        results.value_of(record, of) for of in ("offered_per_s", "served_per_s")
+    )
     share = served / offered if served is not None and offered else None
     if share is None:  # BenchBase keeps that of the whole run
         share = results.generator(record).served_of_asked
@@ -55,9 +65,14 @@ def _waited(record: Record) -> Iterator[tuple[str, float]]:
         return
     elapsed_s = measure.end_s - begin.start_s
     before, after = results.database_before(record), results.database(record)
-    reading_s, syncing_s = (_grown(before, after, name) for name in (READ_S, WAL_SYNC_S))
+    reading_s, syncing_s = (
+        _grown(before, after, name) for name in (READ_S, WAL_SYNC_S)
+    )
     if reading_s is not None and record.workload.threads:
-        yield "sessions_reading_pct", 100 * reading_s / elapsed_s / record.workload.threads
+        yield (
+            "sessions_reading_pct",
+            100 * reading_s / elapsed_s / record.workload.threads,
+        )
     if syncing_s is not None:
         # Commits that are answered before the log is on the disk do not wait for its syncs.
         behind = after.durable is False
@@ -77,7 +92,9 @@ def _grown(before: DatabaseFacts, after: DatabaseFacts, name: str) -> float | No
 def has_pace(workload: Workload) -> bool:
     """Whether threads pause on purpose: then they are not all in flight."""
     options = workload.options
-    open_loop = any(options.get(name) not in (None, 0, 0.0, "0", "") for name in OPEN_LOOP)
+    open_loop = any(
+        options.get(name) not in (None, 0, 0.0, "0", "") for name in OPEN_LOOP
+    )
     return open_loop or workload.thinks
 
 
@@ -86,11 +103,15 @@ def ceiling_nopm(record: Record) -> float | None:
     generator counts these (`rollbacks: counted`). None without think time, or with another mix."""
     workload = record.workload
     warehouses = workload.dataset.parameters.get("warehouses")
-    usual = str(workload.options.get("weights", _USUAL_MIX)).replace(" ", "") == _USUAL_MIX
+    usual = (
+        str(workload.options.get("weights", _USUAL_MIX)).replace(" ", "") == _USUAL_MIX
+    )
     if not workload.thinks or not usual or not isinstance(warehouses, (int, float)):
         return None
     counted = workload.options.get("rollbacks") == "counted"
-    return (BEGUN_NOPM_PER_WAREHOUSE if counted else CEILING_NOPM_PER_WAREHOUSE) * warehouses
+    return (
+        BEGUN_NOPM_PER_WAREHOUSE if counted else CEILING_NOPM_PER_WAREHOUSE
+    ) * warehouses
 
 
 def of_ceiling_pct(record: Record) -> float | None:

@@ -27,7 +27,9 @@ class Machines:
         """The values of the machine of `node`, and of the load generators' if that is another."""
         own = _host_of(self.nodes, node)
         clients = [client for client in self.nodes if client.role == "client"]
-        others = {_name(host): host for host in (_host_of(self.nodes, c) for c in clients)}
+        others = {
+            _name(host): host for host in (_host_of(self.nodes, c) for c in clients)
+        }
         values = self._of(own)
         if (core_pct := self._core_pct(own, [node])) is not None:
             values["busiest_core_pct"] = core_pct
@@ -37,7 +39,9 @@ class Machines:
             ("client_cores", "client_cores"),
             ("client_machine_cpu_pct", "host_cpu_pct"),
         ):
-            known = [elsewhere[of_client] for elsewhere in apart if of_client in elsewhere]
+            known = [
+                elsewhere[of_client] for elsewhere in apart if of_client in elsewhere
+            ]
             if known:
                 values[name] = max(*known, values.get(name, 0.0))
         cores = [self._core_pct(host, clients) for host in others.values()]
@@ -67,7 +71,9 @@ class Machines:
     def _of(self, host: Node | None) -> dict[str, float]:
         """CPU use by role, in % of a machine, and its memory. `host` None: it was not sampled."""
         growth, hosts = self.growth, _hosts(self.nodes)
-        machine = (host.cpus if host else None) or (self.cpus if len(hosts) < 2 else None)
+        machine = (host.cpus if host else None) or (
+            self.cpus if len(hosts) < 2 else None
+        )
         counted = growth.of(_name(host), counters.GROWTH["machine"])
         values = counters.with_quotients(counted, cores=machine or 0.0)
         if not machine:
@@ -82,7 +88,9 @@ class Machines:
             used[node.role] = used.get(node.role, 0.0) + 100 * seconds / machine
             if node.role == "client" and node.cpus:
                 alone_pct = max(alone_pct, 100 * seconds / node.cpus)
-            if node.role == "client" and (periods := growth.per_s(node.name, counters.PERIODS)):
+            if node.role == "client" and (
+                periods := growth.per_s(node.name, counters.PERIODS)
+            ):
                 throttled = growth.per_s(node.name, counters.THROTTLED_PERIODS) or 0.0
                 alone_pct = max(alone_pct, 100 * throttled / periods)
         if "client" in used:
@@ -94,7 +102,9 @@ class Machines:
         databases = [node for node in self.nodes if node.role == "database"]
         placed = len(hosts) > 1 and all(node.machine for node in databases)
         if "host_cpu_pct" in values and ("database" in used or (used and placed)):
-            values["other_cpu_pct"] = max(0.0, values["host_cpu_pct"] - sum(used.values()))
+            values["other_cpu_pct"] = max(
+                0.0, values["host_cpu_pct"] - sum(used.values())
+            )
         return values
 
 
@@ -118,7 +128,9 @@ def _host_of(nodes: Sequence[Node], node: Node) -> Node | None:
     hosts = _hosts(nodes)
     if len(hosts) == 1 and "" in (node.machine, hosts[0].machine):
         return hosts[0]
-    return next((host for host in hosts if node.machine and host.machine == node.machine), None)
+    return next(
+        (host for host in hosts if node.machine and host.machine == node.machine), None
+    )
 
 
 def _name(host: Node | None) -> str:

@@ -26,7 +26,10 @@ _LATENCY = "disk latency"  # less of it is better: its elasticity is that to its
 _SESSIONS = "sessions"
 _CAUSES: Mapping[str, facts.BottleneckCause] = cause_words.table("tried")
 _LESS = ("client CPU", _SESSIONS)  # of which there may be less, but no more
-_UNKNOWN = ("unattributed", "in_cache")  # a limit that is confirmed is the cause instead
+_UNKNOWN = (
+    "unattributed",
+    "in_cache",
+)  # a limit that is confirmed is the cause instead
 
 
 def proven(bottleneck: Bottleneck, runs: Sequence[RunData]) -> Bottleneck:
@@ -40,16 +43,36 @@ def proven(bottleneck: Bottleneck, runs: Sequence[RunData]) -> Bottleneck:
     suspects = [e for e in tried if _CAUSES[e.limit] == limited]
     suspected = max(suspects, key=lambda e: e.value, default=None)
     # More sessions help wherever a wait is no queue, as that for a disk's own latency.
-    best = max(tried, key=lambda e: (e.limit != _SESSIONS and e.value >= CONFIRMED, e.value))
+    best = max(
+        tried, key=lambda e: (e.limit != _SESSIONS and e.value >= CONFIRMED, e.value)
+    )
     is_limit = best.value >= CONFIRMED and best.low >= REJECTED
     name = cause.replace("_", " ")
     if suspected is None or (suspected.value < REJECTED and suspected.high < CONFIRMED):
         if suspected is not None:
-            text, cause = f"Counters say {name}, but trying it out rejects that.", "unattributed"
-        if cause in _UNKNOWN and is_limit and (cause, best.limit) != ("in_cache", _SESSIONS):
-            told = "Its counters alone did not tell, but by" if suspected is None else f"{text} By"
-            cause, text = _CAUSES[best.limit], f"{told} trial the limit is {best.limit}."
-    elif suspected.low < REJECTED and is_limit and best.limit not in (suspected.limit, _SESSIONS):
+            text, cause = (
+                f"Counters say {name}, but trying it out rejects that.",
+                "unattributed",
+            )
+        if (
+            cause in _UNKNOWN
+            and is_limit
+            and (cause, best.limit) != ("in_cache", _SESSIONS)
+        ):
+            told = (
+                "Its counters alone did not tell, but by"
+                if suspected is None
+                else f"{text} By"
+            )
+            cause, text = (
+                _CAUSES[best.limit],
+                f"{told} trial the limit is {best.limit}.",
+            )
+    elif (
+        suspected.low < REJECTED
+        and is_limit
+        and best.limit not in (suspected.limit, _SESSIONS)
+    ):
         text = f"Counters say {name}, which trying it out does not prove."
         cause, text = _CAUSES[best.limit], f"{text} By trial the limit is {best.limit}."
     elif suspected.low < REJECTED:
@@ -57,14 +80,23 @@ def proven(bottleneck: Bottleneck, runs: Sequence[RunData]) -> Bottleneck:
     else:
         part = "" if suspected.value >= CONFIRMED else " in part"
         text = f"{text} Trying it out confirms this{part}."
-    what = "speed of transactions" if loads.has_pace(runs[0].record.workload) else "throughput"
+    what = (
+        "speed of transactions"
+        if loads.has_pace(runs[0].record.workload)
+        else "throughput"
+    )
     text = f"{text} {units.listed([_sentence(e, what) for e in tried])}."
     return replace(bottleneck, verdict=cause, text=text, elasticities=tried)
 
 
 def _sentence(elasticity: Elasticity, what: str) -> str:
-    less, sign = elasticity.limit in (_LATENCY, *_LESS), -1 if elasticity.limit == _LATENCY else 1
-    change, grown = ("−25 %", sign * math.log(0.75)) if less else ("+25 %", math.log(1.25))
+    less, sign = (
+        elasticity.limit in (_LATENCY, *_LESS),
+        -1 if elasticity.limit == _LATENCY else 1,
+    )
+    change, grown = (
+        ("−25 %", sign * math.log(0.75)) if less else ("+25 %", math.log(1.25))
+    )
     pcts = (elasticity.value, elasticity.low, elasticity.high)
     percents = [100 * math.expm1(e * grown) for e in pcts]
     in_order = (percents[0], *sorted(percents[1:]))
@@ -75,9 +107,13 @@ def _sentence(elasticity: Elasticity, what: str) -> str:
 def elasticities(runs: Sequence[RunData]) -> tuple[Elasticity, ...]:
     """Of each limit that was changed in these runs of a cell, with the interval that the noise of
     all windows together gives; empty where none was changed, or nothing tells the noise."""
-    slopes: dict[str, list[tuple[float, float]]] = {}  # of each run, with its variance at noise 1
+    slopes: dict[
+        str, list[tuple[float, float]]
+    ] = {}  # of each run, with its variance at noise 1
     squares, freedom = 0.0, 0
-    for limit, table in (pair for run in runs for pair in _changes(run).groupby("limit")):
+    for limit, table in (
+        pair for run in runs for pair in _changes(run).groupby("limit")
+    ):
         size, speed = (np.log(table[name]) for name in ("times", "speed"))
         from_mean = size - size.mean()
         if not (spread := float((from_mean**2).sum())):
@@ -88,11 +124,15 @@ def elasticities(runs: Sequence[RunData]) -> tuple[Elasticity, ...]:
         slopes.setdefault(str(limit), []).append((slope, 1 / spread))
     if freedom <= 0:
         return ()
-    reach = stats.t_quantile((1 + CONFIDENCE) / 2, freedom) * math.sqrt(squares / freedom)
+    reach = stats.t_quantile((1 + CONFIDENCE) / 2, freedom) * math.sqrt(
+        squares / freedom
+    )
     every = []
     for limit, of_runs in slopes.items():
         value = fmean(slope for slope, _ in of_runs) * (-1 if limit == _LATENCY else 1)
-        half = reach * math.sqrt(sum(variance for _, variance in of_runs)) / len(of_runs)
+        half = (
+            reach * math.sqrt(sum(variance for _, variance in of_runs)) / len(of_runs)
+        )
         every.append(Elasticity(limit, value, value - half, value + half))
     return tuple(every)
 
@@ -111,5 +151,9 @@ def _changes(run: RunData) -> pd.DataFrame:
             inside = ended(good, *span_s)
             count[number] += len(inside)
             spent_s[number] += inside["latency_s"].sum()
-    lasted_s = spent_s if loads.has_pace(run.record.workload) else edges_s[:, 1] - edges_s[:, 0]
+    lasted_s = (
+        spent_s
+        if loads.has_pace(run.record.workload)
+        else edges_s[:, 1] - edges_s[:, 0]
+    )
     return changes.assign(speed=count / np.maximum(lasted_s, 1e-9))[count > 0]

@@ -23,17 +23,27 @@ VALUES = shipped("orchestrator.analysis.telemetry", "values.yaml")
 def gather(run: results.RunData, cpus: float | None) -> dict[str, dict[str, float]]:
     """Database node → its values and its machine's, named as in `VALUES`; without samples as the
     record states them, if it does. `cpus`: of the machine, for nodes that do not say theirs."""
-    growth, of_disks, nodes = run.telemetry.growth, run.telemetry.against_caps, run.record.nodes
+    growth, of_disks, nodes = (
+        run.telemetry.growth,
+        run.telemetry.against_caps,
+        run.record.nodes,
+    )
     if growth is None:
         return _stated(run.record)
-    tier, gate, of_seconds = run.record.profile.tier, run.record.gate, run.telemetry.of_seconds
+    tier, gate, of_seconds = (
+        run.record.profile.tier,
+        run.record.gate,
+        run.telemetry.of_seconds,
+    )
     shared = loads.of_load(run.record, of_seconds)
     on_machines = machines.Machines(nodes, growth, cpus, of_seconds)
     gathered: dict[str, dict[str, float]] = {}
     for node in (node for node in nodes if node.role == "database"):
         own = _node(node, growth, machines.cores(nodes, node, cpus))
         reads, writes = own.get("disk_read_iops", 0.0), own.get("disk_write_iops", 0.0)
-        if "disk_iops" in own and (idle_s := idle_latency_s(tier, gate, reads, writes, node.name)):
+        if "disk_iops" in own and (
+            idle_s := idle_latency_s(tier, gate, reads, writes, node.name)
+        ):
             own["idle_disk_latency_s"] = idle_s
         own |= {**of_disks.get(node.name, {}), **on_machines.around(node), **shared}
         own |= with_quotients(growth.of(node.name, OF_SERVER))
@@ -54,8 +64,12 @@ def _of_shared(tier: Tier, of_nodes: Sequence[Values]) -> Iterator[tuple[str, fl
 def _stated(record: Record) -> dict[str, dict[str, float]]:
     """What the figures of a record say of its nodes' resources, where nothing was sampled. CPU of
     all nodes is their mean and stands for each; what their disks did together does not."""
-    figures = [m for m in record.measurements if m.metric in VALUES and math.isfinite(m.value)]
-    shared = {m.metric: m.value for m in figures if (m.metric, m.scope) == ("cpu_pct", "all")}
+    figures = [
+        m for m in record.measurements if m.metric in VALUES and math.isfinite(m.value)
+    ]
+    shared = {
+        m.metric: m.value for m in figures if (m.metric, m.scope) == ("cpu_pct", "all")
+    }
     nodes: dict[str, dict[str, float]] = {"each node": {}} if shared else {}
     for m in figures:
         if m.scope != "all":
@@ -83,13 +97,20 @@ _OF_DISK: Mapping[str, list[str]] = counters.GROWTH["disk"]
 OF_SERVER: Mapping[str, list[str]] = counters.GROWTH["server"]
 
 
-def _node(node: Node, growth: counters.Growth, machine_cpus: float | None) -> dict[str, float]:
+def _node(
+    node: Node, growth: counters.Growth, machine_cpus: float | None
+) -> dict[str, float]:
     """A node's CPU and its disk, the whole disk even if several nodes are on it."""
-    values = with_quotients(growth.of(node.name, {**_OF_DISK, **counters.GROWTH["container"]}))
+    values = with_quotients(
+        growth.of(node.name, {**_OF_DISK, **counters.GROWTH["container"]})
+    )
     busy = growth.per_s(node.name, counters.BUSY_SECONDS)
     if busy is not None:
         values["disk_busy_pct"] = 100 * busy
-    used, limit = growth.per_s(node.name, counters.CPU_SECONDS), node.cpus or machine_cpus
+    used, limit = (
+        growth.per_s(node.name, counters.CPU_SECONDS),
+        node.cpus or machine_cpus,
+    )
     if used is not None and limit:
         values |= {"cpu_pct": 100 * used / limit, "node_cores": used}
     return values
@@ -104,7 +125,9 @@ def telemetry(
     machine, for nodes that do not say theirs."""
     on_machines = machines.Machines(nodes, growth, cpus)
     database = [node for node in nodes if node.role == "database"]
-    values = {n.name: _node(n, growth, machines.cores(nodes, n, cpus)) for n in database}
+    values = {
+        n.name: _node(n, growth, machines.cores(nodes, n, cpus)) for n in database
+    }
     server = {node.name: growth.of(node.name, OF_SERVER) for node in database}
     return (
         *(
@@ -115,17 +138,29 @@ def telemetry(
         ),
         *_measured(_all_disks(values, database)),
         *_wal_disks(database, growth),
-        *(m for name, own in server.items() for m in _measured(with_quotients(own), name)),
-        *_measured(with_quotients(counters.summed(list(server.values())), nodes=len(database))),
+        *(
+            m
+            for name, own in server.items()
+            for m in _measured(with_quotients(own), name)
+        ),
+        *_measured(
+            with_quotients(counters.summed(list(server.values())), nodes=len(database))
+        ),
         *_measured(on_machines.busiest()),
     )
 
 
 def _measured(values: Values, scope: str = "all") -> Iterator[Measurement]:
-    return (measured(name, value, scope) for name, value in values.items() if name in METRICS)
+    return (
+        measured(name, value, scope)
+        for name, value in values.items()
+        if name in METRICS
+    )
 
 
-def _all_disks(values: Mapping[str, Values], database: Sequence[Node]) -> dict[str, float]:
+def _all_disks(
+    values: Mapping[str, Values], database: Sequence[Node]
+) -> dict[str, float]:
     """Over all nodes, if each has the value: of its whole disk, which a sum counts once."""
     shared = counters.summed(list(values.values()))
     firsts = [on_it[0].name for on_it in results.by_disk(database).values()]
@@ -134,24 +169,37 @@ def _all_disks(values: Mapping[str, Values], database: Sequence[Node]) -> dict[s
     return {**cpu, **with_quotients({n: each_once[n] for n in _OF_DISK if n in shared})}
 
 
-def _wal_disks(database: Sequence[Node], growth: counters.Growth) -> Iterator[Measurement]:
+def _wal_disks(
+    database: Sequence[Node], growth: counters.Growth
+) -> Iterator[Measurement]:
     """I/O of the disks that hold only WAL: of each node's, and of all together, each disk once.
     They are in no sum of the data disks, because the tier's limits are those of the data disks; one
     that is also the data disk of some node is not in theirs."""
     with_one = [node for node in database if node.wal_device]
-    grown = {node.name: growth.of(node.name, counters.GROWTH["wal_disk"]) for node in with_one}
+    grown = {
+        node.name: growth.of(node.name, counters.GROWTH["wal_disk"])
+        for node in with_one
+    }
     for name, values in grown.items():
         yield from _measured(with_quotients(values), name)
     data = {(results.place(node), node.device) for node in database}
-    disks = {(results.place(node), node.wal_device): node.name for node in reversed(with_one)}
+    disks = {
+        (results.place(node), node.wal_device): node.name for node in reversed(with_one)
+    }
     if all(grown.values()):
         once = [grown[node] for disk, node in disks.items() if disk not in data]
         yield from _measured(with_quotients(counters.summed(once)))
 
 
-def telemetry_of(run: results.RunData, cpus: float | None = None) -> tuple[Measurement, ...]:
+def telemetry_of(
+    run: results.RunData, cpus: float | None = None
+) -> tuple[Measurement, ...]:
     """`telemetry` over the run's measured window."""
-    return telemetry(run.record.nodes, run.telemetry.growth, cpus) if run.telemetry.growth else ()
+    return (
+        telemetry(run.record.nodes, run.telemetry.growth, cpus)
+        if run.telemetry.growth
+        else ()
+    )
 
 
 def total(run: results.RunData, cpus: float | None) -> dict[str, float]:
@@ -175,16 +223,28 @@ def idle_latency_s(
         declared_s if declared_s and way not in assumed else measured_s or declared_s
         for way, declared_s, measured_s in (
             ("read", tier.latency.read_s, _gate_latency_s(gate, "latency_read", node)),
-            ("write", tier.latency.write_s, _gate_latency_s(gate, "latency_write", node)),
+            (
+                "write",
+                tier.latency.write_s,
+                _gate_latency_s(gate, "latency_write", node),
+            ),
         )
     )
-    if reads + writes <= 0 or (reads > 0 and read_s is None) or (writes > 0 and write_s is None):
+    if (
+        reads + writes <= 0
+        or (reads > 0 and read_s is None)
+        or (writes > 0 and write_s is None)
+    ):
         return None
     return (reads * (read_s or 0.0) + writes * (write_s or 0.0)) / (reads + writes)
 
 
-def _gate_latency_s(gate: Gate | None, quantity: GateQuantity, node: str) -> float | None:
+def _gate_latency_s(
+    gate: Gate | None, quantity: GateQuantity, node: str
+) -> float | None:
     every = gate.checks if gate else ()
-    checks = [check for check in every if check.quantity == quantity and check.measured > 0]
+    checks = [
+        check for check in every if check.quantity == quantity and check.measured > 0
+    ]
     own = [check for check in checks if node in check.nodes]
     return next((check.measured for check in own or checks), None)

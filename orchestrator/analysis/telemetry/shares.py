@@ -9,9 +9,13 @@ from collections.abc import Mapping
 from orchestrator.analysis.telemetry import disk_demand, kept, resources
 from orchestrator.facts import BottleneckCause
 
-IDLE_DISK_PCT = 2.0  # of sessions' time: if they wait less for the disk, a faster one gives nothing
+IDLE_DISK_PCT = (
+    2.0  # of sessions' time: if they wait less for the disk, a faster one gives nothing
+)
 FREE_PCT = 70.0  # of a CPU; of a cap too, for more sessions to find room
-TURN_PCT = 15.0  # of what throughput follows, or of the seconds, for a limit to have a turn
+TURN_PCT = (
+    15.0  # of what throughput follows, or of the seconds, for a limit to have a turn
+)
 CORE_PCT = 95.0
 ONE_CORE = (0.9, 1.15)  # cores used by what one thread holds back
 LOCKED_PCT = 5.0  # of sessions' time: more sessions would wait for the same locks
@@ -48,7 +52,10 @@ def disk_is_idle(values: resources.Values) -> bool:
 
 def one_core(cores: float | None, busiest_pct: float | None) -> bool:
     """Whether one thread at a time does the work: a core is full, and no more than one is used."""
-    return ONE_CORE[0] <= (cores or 0.0) <= ONE_CORE[1] and (busiest_pct or 0.0) >= CORE_PCT
+    return (
+        ONE_CORE[0] <= (cores or 0.0) <= ONE_CORE[1]
+        and (busiest_pct or 0.0) >= CORE_PCT
+    )
 
 
 def one_client_core(values: resources.Values) -> bool:
@@ -59,9 +66,15 @@ def one_client_core(values: resources.Values) -> bool:
 def room(values: resources.Values) -> bool:
     """Whether more sessions at a time would find room: no CPU is near its limit, and few of them
     wait for locks."""
-    cpus = (values.get(name, 0.0) for name in ("cpu_pct", "client_cpu_pct", "host_cpu_pct"))
+    cpus = (
+        values.get(name, 0.0) for name in ("cpu_pct", "client_cpu_pct", "host_cpu_pct")
+    )
     locked = values.get("seen_locked_pct", 0.0) >= LOCKED_PCT
-    return max(cpus) < FREE_PCT and not locked and values.get("retried_pct", 0.0) < RETRIED_PCT
+    return (
+        max(cpus) < FREE_PCT
+        and not locked
+        and values.get("retried_pct", 0.0) < RETRIED_PCT
+    )
 
 
 def own_share(values: resources.Values) -> float:
@@ -86,18 +99,28 @@ def follows(values: resources.Values) -> Shares:
     cpu = min(seen["running"], 100 * cores / sessions)
     # A session that waits for CPU still calls itself idle if it has been sent its next statement,
     # and reading if its read has come back: then more of them read than the disk has I/Os.
-    unseen = max(0.0, _queued(100 * cores / sessions, cores, use) - (seen["running"] - cpu))
+    unseen = max(
+        0.0, _queued(100 * cores / sessions, cores, use) - (seen["running"] - cpu)
+    )
     read = seen["reading"] - 100 * values.get("disk_queue_depth", sessions) / sessions
     read = min(unseen, max(0.0, read))
     unseen = min(unseen, read + seen["idle"] - client - waited)
     own_disk = "wal_disk_syncing_pct" in values
-    disk, own = seen["reading"] - read + (0.0 if own_disk else seen["syncing"]), own_share(values)
+    disk, own = (
+        seen["reading"] - read + (0.0 if own_disk else seen["syncing"]),
+        own_share(values),
+    )
     iops, bandwidth = (
-        (values.get(f"time_at_{cap}_cap_pct", 0.0), values.get(f"{cap}_of_cap_pct", 0.0))
+        (
+            values.get(f"time_at_{cap}_cap_pct", 0.0),
+            values.get(f"{cap}_of_cap_pct", 0.0),
+        )
         for cap in ("iops", "bandwidth")
     )
     cap: BottleneckCause
-    cap, moved = ("bandwidth_cap", "bytes_per_s") if bandwidth > iops else ("iops_cap", "iops")
+    cap, moved = (
+        ("bandwidth_cap", "bytes_per_s") if bandwidth > iops else ("iops_cap", "iops")
+    )
     # In each other's way are as many as wait in a queue with one place: use² / (1 − use).
     waiting = seen["locked"] * sessions / 100
     of_lock = ((waiting**2 + 4 * waiting) ** 0.5 - waiting) / 2
@@ -110,13 +133,17 @@ def follows(values: resources.Values) -> Shares:
         "wal_disk_bound": seen["syncing"] if own_disk else 0.0,
         "contention": seen["locked"] * _slope(of_lock),
     }
-    if values.get("cpu_pct", 0.0) >= kept.CPU_PCT:  # who holds a lock waits for CPU as all do
+    if (
+        values.get("cpu_pct", 0.0) >= kept.CPU_PCT
+    ):  # who holds a lock waits for CPU as all do
         weights["cpu_bound"] += weights.pop("contention")
     total = sum(weights.values()) or 1.0
     return {name: 100 * weight / total for name, weight in weights.items()}
 
 
-def _use_by_sessions(values: resources.Values, seen: Mapping[str, float], moved: str) -> float:
+def _use_by_sessions(
+    values: resources.Values, seen: Mapping[str, float], moved: str
+) -> float:
     """Of the nearest cap what sessions use: what is written back while they read does not grow with
     their number, unless the cap is full, where it has to wait as they do."""
     use, every = nearest_cap(values) / 100, values.get(f"disk_{moved}", 0.0)
@@ -130,7 +157,11 @@ def _use_by_sessions(values: resources.Values, seen: Mapping[str, float], moved:
 def client_use(values: resources.Values) -> float:
     """Of the CPU that the load generator can use: of its machine's, or of the cores that are full
     while it uses one or more."""
-    core_pct = values.get("client_core_pct", 0.0) if values.get("client_cores", 0.0) >= 0.9 else 0.0
+    core_pct = (
+        values.get("client_core_pct", 0.0)
+        if values.get("client_cores", 0.0) >= 0.9
+        else 0.0
+    )
     return max(values.get("client_cpu_pct", 0.0), core_pct) / 100
 
 

@@ -45,7 +45,8 @@ def in_container(node: Node) -> bool:
 
 
 def each(
-    subjects: Iterable[Subject], read: Callable[[Subject], Iterable[tuple[float, Reading]]]
+    subjects: Iterable[Subject],
+    read: Callable[[Subject], Iterable[tuple[float, Reading]]],
 ) -> Iterator[Sample]:
     """Samples of all that `read` gives, each with its time; then OSError with the failures."""
     failures: list[str] = []
@@ -53,7 +54,9 @@ def each(
         try:
             for time_s, (metric, unit, value) in read(subject):
                 if not 0 <= value < math.inf:  # NaN neither
-                    raise ValueError(f"{metric} is {value:g}, as no counter or gauge is")
+                    raise ValueError(
+                        f"{metric} is {value:g}, as no counter or gauge is"
+                    )
                 yield Sample(time_s, subject.name, metric, unit, value)
         except (OSError, *errors.UNREADABLE) as error:
             # Messages of our own stand alone; others need the kind of error, such as KeyError.
@@ -81,7 +84,9 @@ class OnItsMachine:
         def readings(node: Node) -> Iterator[tuple[float, Reading]]:
             machine = self._where(node)
             for reading in self.readings(machine, node):
-                read_s = machine.read_at() if isinstance(machine, AgentMachine) else None
+                read_s = (
+                    machine.read_at() if isinstance(machine, AgentMachine) else None
+                )
                 yield (now_s if read_s is None else read_s), reading
 
         return each(filter(self.watched, nodes), readings)
@@ -96,7 +101,10 @@ Get = Callable[[str, float], str]
 def samples(pages: Sequence[Page], now_s: float, get: Get) -> Iterator[Sample]:
     """Samples of all pages that can be read; then OSError with the failures of the others. Disks
     of one exporter share a page, which is asked for once."""
-    bodies = {u: at_once.begun(partial(get, u, _TIMEOUT_S)) for u in {page.url for page in pages}}
+    bodies = {
+        u: at_once.begun(partial(get, u, _TIMEOUT_S))
+        for u in {page.url for page in pages}
+    }
 
     def read(page: Page) -> Iterator[tuple[float, Reading]]:
         return ((now_s, reading) for reading in page.parse(bodies[page.url].result()))

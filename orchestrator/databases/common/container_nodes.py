@@ -11,7 +11,15 @@ from orchestrator import errors, powers, units
 from orchestrator.errors import Mistake, NodeError, RunError, TierbenchError
 from orchestrator.kernel import mounts
 from orchestrator.keys.messages import failure, message
-from orchestrator.model import TLS_IF_OFFERED, Cluster, ClusterSpec, Endpoint, Node, Tls, Volume
+from orchestrator.model import (
+    TLS_IF_OFFERED,
+    Cluster,
+    ClusterSpec,
+    Endpoint,
+    Node,
+    Tls,
+    Volume,
+)
 from orchestrator.platforms.common.machines import as_node
 from orchestrator.powers import UNLIMITED, Completed, Container, ContainerSpec, World
 from orchestrator.system import at_once, clock, redaction
@@ -27,15 +35,25 @@ Log = Callable[[str, World], str]
 
 def require_none(mistakes: Sequence[Mistake], database: str) -> None:
     """UsageError if the profile has mistakes."""
-    errors.require_none(mistakes, f"{database} cannot run this cluster", "correct the profile")
+    errors.require_none(
+        mistakes, f"{database} cannot run this cluster", "correct the profile"
+    )
 
 
-def shape_mistakes(spec: ClusterSpec, least_bytes: int, needed_for: str) -> Iterator[Mistake]:
+def shape_mistakes(
+    spec: ClusterSpec, least_bytes: int, needed_for: str
+) -> Iterator[Mistake]:
     """Mistakes in the numbers of nodes and copies, and in a node's memory: `needed_for` names what
     `least_bytes` of it are for."""
-    nodes, copies, memory_bytes = spec.nodes, spec.replication_factor, spec.size.memory_bytes
+    nodes, copies, memory_bytes = (
+        spec.nodes,
+        spec.replication_factor,
+        spec.size.memory_bytes,
+    )
     if not 1 <= nodes <= MAX_NODES:
-        yield Mistake("cluster.nodes", f"{nodes} nodes: set up here with 1 to {MAX_NODES}")
+        yield Mistake(
+            "cluster.nodes", f"{nodes} nodes: set up here with 1 to {MAX_NODES}"
+        )
     if copies > nodes:
         text = f"{copies} copies on {nodes} node(s): every copy needs a node of its own"
         yield Mistake("cluster.replication_factor", text)
@@ -61,7 +79,9 @@ def container_name(node: Node) -> str:
     return node.container or node.name
 
 
-def endpoint(container: Container, port: int, password: str, tls: Tls = TLS_IF_OFFERED) -> Endpoint:
+def endpoint(
+    container: Container, port: int, password: str, tls: Tls = TLS_IF_OFFERED
+) -> Endpoint:
     """The node's SQL: at the container's own address, and from here at a published port."""
     return Endpoint(
         host=container.address or container.name,
@@ -112,7 +132,11 @@ def _device(plan: ContainerSpec, volume: Volume, world: World) -> str | None:
 
 
 def of_node(
-    spec: ClusterSpec, number: int, volume: Volume, network: powers.Network, *places: str
+    spec: ClusterSpec,
+    number: int,
+    volume: Volume,
+    network: powers.Network,
+    *places: str,
 ) -> dict[str, Any]:
     """What all databases ask for alike for the container of node `number`, from 1. `places`: of its
     disk in it, and of that of its WAL, if it has one."""
@@ -169,7 +193,11 @@ def stop(names: Sequence[str], timeout_s: float, world: World) -> None:
 
 @contextmanager
 def stopped(
-    names: Sequence[str], volumes: Sequence[Volume], last: str, most_s: float, world: World
+    names: Sequence[str],
+    volumes: Sequence[Volume],
+    last: str,
+    most_s: float,
+    world: World,
 ) -> Iterator[None]:
     """Stops the servers behind the block: on kept disks the first before the others, and NodeError
     unless the log of each ends with `last`. Kills them on other disks, and after an error."""
@@ -204,7 +232,9 @@ class Rebuilds(Protocol):
         """Returns when it does its share as before. NodeError if it ends, or past the deadline."""
 
 
-def started_anew(node: Node, plan: ContainerSpec, folders: Sequence[str], world: World) -> Node:
+def started_anew(
+    node: Node, plan: ContainerSpec, folders: Sequence[str], world: World
+) -> Node:
     """Kills a node, removes these folders of its disks, and starts it; returns it as it is now."""
     world.platform.container(plan.name).remove(0)
     empty(plan, ("rm", "-rf", *folders), world)
@@ -215,7 +245,9 @@ def started_anew(node: Node, plan: ContainerSpec, folders: Sequence[str], world:
 def empty(plan: ContainerSpec, argv: tuple[str, ...], world: World) -> None:
     """Empties a node's disks by this command. RunError if something stays."""
     if (done := on_its_disks(plan, "empty", argv, _EMPTY_S, world)).exit_code != 0:
-        raise RunError(f"the disk of {plan.name} could not be emptied", evidence=done.tail())
+        raise RunError(
+            f"the disk of {plan.name} could not be emptied", evidence=done.tail()
+        )
 
 
 def on_its_disks(
@@ -229,12 +261,16 @@ def on_its_disks(
 
 
 @contextmanager
-def deaths_told(nodes: Sequence[Node], world: World, log: Log = last_lines) -> Iterator[None]:
+def deaths_told(
+    nodes: Sequence[Node], world: World, log: Log = last_lines
+) -> Iterator[None]:
     """NodeError, instead of an error of the block, if a node died: so the connection was lost."""
     try:
         yield
     except RunError:
-        world.clock.sleep(0.5)  # a connection is lost before the engine notices the death
+        world.clock.sleep(
+            0.5
+        )  # a connection is lost before the engine notices the death
         raise_if_dead([container_name(node) for node in nodes], world, log)
         raise
 
@@ -256,16 +292,28 @@ def await_ready(
         try:
             return missing()
         except (RunError, OSError, KeyError, ValueError) as error:
-            return error.what if isinstance(error, RunError) else str(error) or "nothing answers"
+            return (
+                error.what
+                if isinstance(error, RunError)
+                else str(error) or "nothing answers"
+            )
 
-    if state := clock.wait_while(lacking, deadline_s=deadline_s, clock=world.clock, every_s=0.2):
+    if state := clock.wait_while(
+        lacking, deadline_s=deadline_s, clock=world.clock, every_s=0.2
+    ):
         what = f"{failed} within {deadline_s:g} s: {state}"
         advice = "look at the log below; on a slow disk or with little memory it takes longer"
-        raise NodeError(what, advice, "\n".join(at_once.each(lambda name: log(name, world), names)))
+        raise NodeError(
+            what, advice, "\n".join(at_once.each(lambda name: log(name, world), names))
+        )
 
 
 def run(
-    node: Node, argv: Sequence[str], timeout_s: float, world: World, watched: Sequence[Node]
+    node: Node,
+    argv: Sequence[str],
+    timeout_s: float,
+    world: World,
+    watched: Sequence[Node],
 ) -> Completed:
     """Runs a command in a node. RunError if it fails, NodeError if a node of `watched` dies."""
     container = world.platform.container

@@ -11,9 +11,25 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator import errors
-from orchestrator.databases.existing import declaration, lease, owned_database, probe, servers
-from orchestrator.databases.existing.owned_database import Confirm, OwnDatabase, Terminal
-from orchestrator.errors import Mistake, RunError, TierbenchError, UnavailableError, UsageError
+from orchestrator.databases.existing import (
+    declaration,
+    lease,
+    owned_database,
+    probe,
+    servers,
+)
+from orchestrator.databases.existing.owned_database import (
+    Confirm,
+    OwnDatabase,
+    Terminal,
+)
+from orchestrator.errors import (
+    Mistake,
+    RunError,
+    TierbenchError,
+    UnavailableError,
+    UsageError,
+)
 from orchestrator.facts import DatabaseFacts
 from orchestrator.keys.messages import failure, message
 from orchestrator.model import CLIENT, Cluster, ClusterSpec, Node, Volume
@@ -50,7 +66,9 @@ class _Used:
 class ExistingCluster:
     name = "existing"
 
-    def __init__(self, connect: Connect = sql.session, confirm: Confirm | None = None) -> None:
+    def __init__(
+        self, connect: Connect = sql.session, confirm: Confirm | None = None
+    ) -> None:
         self._connect, self._confirm = connect, confirm or Terminal()
 
     def image(self, spec: ClusterSpec, world: World) -> str:
@@ -88,7 +106,9 @@ class ExistingCluster:
             return probe.look(declared, self._connect)
         except (RunError, OSError) as error:
             reason = error.what if isinstance(error, RunError) else str(error)
-            advice = message("no TLS" if _NO_TLS in reason else "no answer of the cluster")
+            advice = message(
+                "no TLS" if _NO_TLS in reason else "no answer of the cluster"
+            )
             if servers.POOLER_REFUSED in reason:
                 advice = message("pooler in between")
             what = f"the existing cluster does not answer: {reason}"
@@ -99,16 +119,24 @@ class ExistingCluster:
 
     @contextmanager
     def running(
-        self, spec: ClusterSpec, volumes: Sequence[Volume], network: Network, world: World
+        self,
+        spec: ClusterSpec,
+        volumes: Sequence[Volume],
+        network: Network,
+        world: World,
     ) -> Iterator[Cluster]:
         """Makes our database, empty or restored, and drops it at the end. The client uses its
         machine's own network: `check` refuses hosts that are others there."""
         declared, _ = declaration.read(spec)
         observed = self._look(declared)
-        own = OwnDatabase(declared, self._connect, world, self._confirm, observed.drops_by_force)
+        own = OwnDatabase(
+            declared, self._connect, world, self._confirm, observed.drops_by_force
+        )
         lease.Lease(declared, self._connect, world).require()
         own.require_replaceable(may_ask=False)
-        endpoints = tuple(declaration.endpoint(declared, each) for each in declared.servers)
+        endpoints = tuple(
+            declaration.endpoint(declared, each) for each in declared.servers
+        )
         handle = _Used(declared, observed, own, spec.version)
         nodes = probe.nodes(declared, observed)
         own.make()
@@ -117,16 +145,24 @@ class ExistingCluster:
             analyze = flavour == "yugabytedb" and versions.analyzed(version)
             for snapshot in volumes:
                 self._prepare(handle, Path(snapshot.name), snapshot.restored, world)
-            yield Cluster(flavour, version, nodes, endpoints, HOST_NETWORK, handle, analyze)
+            yield Cluster(
+                flavour, version, nodes, endpoints, HOST_NETWORK, handle, analyze
+            )
         finally:
             try:
                 own.drop()
             except UsageError as error:
-                world.progress.warn(f"the database {own.name} is left alone: {error.what}")
+                world.progress.warn(
+                    f"the database {own.name} is left alone: {error.what}"
+                )
             except TierbenchError as error:
-                world.progress.warn(message("database may stay", name=own.name, error=error))
+                world.progress.warn(
+                    message("database may stay", name=own.name, error=error)
+                )
 
-    def _prepare(self, handle: _Used, snapshot: Path, restored: bool, world: World) -> None:
+    def _prepare(
+        self, handle: _Used, snapshot: Path, restored: bool, world: World
+    ) -> None:
         if not restored:
             handle.keep = snapshot
             return
@@ -145,14 +181,18 @@ class ExistingCluster:
             handle.own.run("save", handle.keep)
 
     def warm(self, cluster: Cluster, world: World) -> None:
-        queries.fill_caches(self._connect, list(map(sql.local, cluster.endpoints)), world)
+        queries.fill_caches(
+            self._connect, list(map(sql.local, cluster.endpoints)), world
+        )
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         handle: _Used = cluster.handle
         _await_quiet(cluster, world)
         idle = probe.nodes_without_leaders(handle.declared)
         if idle:
-            world.progress.warn(f"{', '.join(idle)} lead no tablet: the other nodes take all load")
+            world.progress.warn(
+                f"{', '.join(idle)} lead no tablet: the other nodes take all load"
+            )
         handle.begun = _counted(cluster)
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
@@ -160,12 +200,16 @@ class ExistingCluster:
         handle: _Used = cluster.handle
         lease.Lease(handle.declared, self._connect, world).require()
         try:
-            facts = probe.facts(handle.declared, handle.observed, cluster.nodes, self._connect)
+            facts = probe.facts(
+                handle.declared, handle.observed, cluster.nodes, self._connect
+            )
             since = servers.since if handle.is_postgresql else counters.since
             counted = since(handle.begun, _counted(cluster))
         except (OSError, KeyError, ValueError) as error:
             raise failure(RunError, "cluster not read", error=error) from error
-        restored = {} if handle.restored_s is None else {"restore_took_s": handle.restored_s}
+        restored = (
+            {} if handle.restored_s is None else {"restore_took_s": handle.restored_s}
+        )
         asked, more = handle.version_asked, {**facts.more, **restored}
         return replace(facts, version_asked=asked, since_reset=counted, more=more)
 
@@ -186,8 +230,15 @@ def _not_from_client(declared: declaration.Existing, world: World) -> Iterator[M
         failures = [line.partition(place)[2] for line in lines if f"{place}:" in line]
         if server.is_loopback or failures:
             why = "is this computer" if server.is_loopback else "answers here"
-            how = {"server": server, "why": why, "machines": machines, "host": host.name()}
-            text = message("another host from there", failure="".join(failures[:1]), **how)
+            how = {
+                "server": server,
+                "why": why,
+                "machines": machines,
+                "host": host.name(),
+            }
+            text = message(
+                "another host from there", failure="".join(failures[:1]), **how
+            )
             yield Mistake("cluster.existing.hosts", text)
 
 
@@ -195,7 +246,9 @@ def _counted(cluster: Cluster) -> Mapping[str, Any]:
     """The counters of a PostgreSQL; of YugabyteDB those of each node's page."""
     handle: _Used = cluster.handle
     if not handle.is_postgresql:
-        return counters.read(cluster.nodes, (handle.own.name, declaration.LEASE_DATABASE))
+        return counters.read(
+            cluster.nodes, (handle.own.name, declaration.LEASE_DATABASE)
+        )
     with handle.own.session(60.0) as session:
         return servers.counters(session, handle.observed.number)
 
@@ -207,16 +260,22 @@ def _vacuum(handle: _Used) -> None:
 
 
 def _await_quiet(cluster: Cluster, world: World) -> None:
-    if counters.read(cluster.nodes):  # empty if the profile declares no tablet servers' pages
+    if counters.read(
+        cluster.nodes
+    ):  # empty if the profile declares no tablet servers' pages
         counters.await_quiet(cluster.nodes, world, deadline_s=_QUIET_S)
 
 
-def clean(world: World, connect: Connect = sql.session, only_list: bool = False) -> Iterator[str]:
+def clean(
+    world: World, connect: Connect = sql.session, only_list: bool = False
+) -> Iterator[str]:
     """Goes through all databases that this cache remembers; one line each. One that cannot be
     dropped now, because its cluster or its password is not at hand, stays remembered."""
     for left in owned_database.leftovers(world.cache):
         declared, campaign = left.declared, left.owner.campaign
-        what = f"database {declared.database} at {declared.where}, of campaign {campaign}"
+        what = (
+            f"database {declared.database} at {declared.where}, of campaign {campaign}"
+        )
         if only_list:
             yield f"{what}, if it is still there and ours"
             continue
@@ -234,7 +293,9 @@ def _dropped(left: owned_database.Leftover, world: World, connect: Connect) -> s
     if left.declared.database == declaration.LEASE_DATABASE:
         return lease.Lease(left.declared, connect, world).clear()
     try:
-        own = OwnDatabase(left.declared, connect, world, lambda _question, _may_ask: False)
+        own = OwnDatabase(
+            left.declared, connect, world, lambda _question, _may_ask: False
+        )
         return "" if own.drop() else ": was gone"
     except UsageError as error:
         return f": left alone, because {error.what}"

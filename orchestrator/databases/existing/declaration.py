@@ -58,7 +58,9 @@ class Existing:
     @property
     def servers(self) -> tuple[Server, ...]:
         """All hosts, each with its port."""
-        return tuple(Server(each.host, each.port or self.port) for each in self.hosts.servers)
+        return tuple(
+            Server(each.host, each.port or self.port) for each in self.hosts.servers
+        )
 
     @property
     def where(self) -> str:
@@ -95,9 +97,13 @@ def _taken_from_hosts(values: dict[str, Any]) -> Iterator[Mistake]:
         if option == "password":
             for other in ("password_env", "password_file"):
                 if other in values:
-                    yield _mistake(other, "`hosts` has a password too: keep one of them")
+                    yield _mistake(
+                        other, "`hosts` has a password too: keep one of them"
+                    )
         elif key is None:
-            yield _mistake("hosts", f"`{option}` in a URI has no effect here: leave it out")
+            yield _mistake(
+                "hosts", f"`{option}` in a URI has no effect here: leave it out"
+            )
         else:
             value = "off" if (key, value) == ("tls", "disable") else value
             if values.setdefault(key, value) != value:
@@ -112,27 +118,37 @@ def _mistakes(declared: Existing) -> Iterator[Mistake]:
     if not hosts and not declared.hosts.wrong:
         yield _mistake("hosts", "name at least one host that takes SQL")
     if declared.password_env and declared.password_file:
-        yield _mistake("password_file", "`password_env` is declared too: keep one of them")
+        yield _mistake(
+            "password_file", "`password_env` is declared too: keep one of them"
+        )
     for key in ("database", "maintenance_database", "user"):
         if not _NAME.fullmatch(getattr(declared, key)):
-            yield _mistake(key, "write lower-case letters, digits and underscores, no digit first")
+            yield _mistake(
+                key, "write lower-case letters, digits and underscores, no digit first"
+            )
     if declared.database == declared.maintenance_database:
         yield _mistake("database", "must not be the one through which it is created")
     if declared.database == LEASE_DATABASE:
-        yield _mistake("database", "says which campaign is on the cluster: take another name")
+        yield _mistake(
+            "database", "says which campaign is on the cluster: take another name"
+        )
     for key in _PAGES:
         urls: tuple[str, ...] = getattr(declared, key)
         wrong = [redaction.hidden(url) for url in urls if not _URL.fullmatch(url)]
         if wrong:
             yield _mistake(key, f"{', '.join(wrong)}: write http://host:port")
         if key != "masters" and urls and len(urls) != hosts:
-            yield _mistake(key, f"{len(urls)} for {hosts} hosts: write one for each, in order")
+            yield _mistake(
+                key, f"{len(urls)} for {hosts} hosts: write one for each, in order"
+            )
     if declared.devices and len(declared.devices) not in (1, hosts):
         yield _mistake("devices", "write one for all hosts, or one for each")
     if bool(declared.save) != bool(declared.restore):
         yield _mistake("restore", "belongs together with `save`: give both or none")
     if declared.may_drop not in (None, declared.database):
-        yield _mistake("may_drop", f"must repeat the name {declared.database}, or be left out")
+        yield _mistake(
+            "may_drop", f"must repeat the name {declared.database}, or be left out"
+        )
     if declared.flavour not in (None, *FLAVOURS):
         yield _mistake("flavour", f"write {' or '.join(FLAVOURS)}, or leave it out")
     yield from _mistakes_of_tls(declared)
@@ -147,7 +163,9 @@ def _mistakes_of_tls(declared: Existing) -> Iterator[Mistake]:
     elif declared.tls == "off" and files:
         yield _mistake(files[0], "has no effect with `tls: off`")
     if bool(declared.tls_certificate) != bool(declared.tls_key):
-        yield _mistake("tls_key", "belongs together with `tls_certificate`: name both or none")
+        yield _mistake(
+            "tls_key", "belongs together with `tls_certificate`: name both or none"
+        )
 
 
 def unreadable(declared: Existing) -> Iterator[Mistake]:
@@ -165,7 +183,9 @@ def tls(declared: Existing) -> Tls:
     return Tls(cast(TlsMode, declared.tls), *paths)
 
 
-def address(declared: Existing, database: str, server: Server | None = None) -> sql.Address:
+def address(
+    declared: Existing, database: str, server: Server | None = None
+) -> sql.Address:
     """A session with this server, or the first. UnavailableError if the password cannot be read."""
     at = sql.local(endpoint(declared, server or declared.servers[0]))
     return replace(at, database=database)
@@ -193,7 +213,9 @@ def password(declared: Existing, server: Server) -> str:
     if declared.password_env:
         value = os.environ.get(declared.password_env)
         if value is None:
-            raise failure(UnavailableError, "password not set", variable=declared.password_env)
+            raise failure(
+                UnavailableError, "password not set", variable=declared.password_env
+            )
         return value
     if declared.password_file:
         return _password_in(declared.password_file)
@@ -224,7 +246,9 @@ def _password_in(path: str) -> str:
     try:
         mode, text = stat.S_IMODE(file.stat().st_mode), file.read_text()
     except OSError as error:
-        raise failure(UnavailableError, "password file not read", path=path, error=error) from error
+        raise failure(
+            UnavailableError, "password file not read", path=path, error=error
+        ) from error
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise failure(UnavailableError, "file open to others", file=file, mode=mode)
     return text.strip()

@@ -22,7 +22,9 @@ def processors(body: str) -> float | None:
 
 
 def memory_bytes(body: str) -> int | None:
-    sizes = [int(sample.value) for sample in _samples(body, "node_memory_MemTotal_bytes")]
+    sizes = [
+        int(sample.value) for sample in _samples(body, "node_memory_MemTotal_bytes")
+    ]
     return sizes[0] if sizes and sizes[0] > 0 else None
 
 
@@ -41,7 +43,9 @@ def cards(body: str) -> dict[str, float]:
     for device, of in of_device.items():
         flags, has_link = int(of.get("flags", 0)), of.get("carrier") == 1
         apart = of.get("iface_id") == of.get("iface_link") and not flags & _IN_BUNDLE
-        own = flags & _BUNDLE or of.get("address_assign_type") == 0  # a bridge's is drawn or given
+        own = (
+            flags & _BUNDLE or of.get("address_assign_type") == 0
+        )  # a bridge's is drawn or given
         if has_link and apart and own and of.get("protocol_type") in _CARDS:
             known[device] = max(of.get("speed_bytes", 0.0), 0.0)
     return known
@@ -52,11 +56,15 @@ def device_of(body: str, path: str) -> str | None:
     None if none is known, as of `/dev/root`, or of a file system on no disk."""
     systems = [sample.labels for sample in _samples(body, "node_filesystem_size_bytes")]
     mounts = {of["mountpoint"]: of["device"].removeprefix("/dev/") for of in systems}
-    above = [mount for mount in mounts if f"{path}/".startswith(f"{mount.rstrip('/')}/")]
+    above = [
+        mount for mount in mounts if f"{path}/".startswith(f"{mount.rstrip('/')}/")
+    ]
     if not above:
         return None
     name = mounts[max(above, key=len)]
-    for sample in _samples(body, "node_disk_device_mapper_info"):  # /dev/mapper/data → dm-0
+    for sample in _samples(
+        body, "node_disk_device_mapper_info"
+    ):  # /dev/mapper/data → dm-0
         if name == f"mapper/{sample.labels['name']}":
             name = sample.labels["device"]
     partition = _PARTITION.fullmatch(name)
@@ -68,7 +76,9 @@ def device_of(body: str, path: str) -> str | None:
 
 def _samples(body: str, begin: str) -> list[Sample]:
     families = text_string_to_metric_families(body)
-    return [of for family in families for of in family.samples if of.name.startswith(begin)]
+    return [
+        of for family in families for of in family.samples if of.name.startswith(begin)
+    ]
 
 
 @dataclass(frozen=True)
@@ -90,7 +100,9 @@ class HostDisks:
     on_root: bool = False
 
 
-def places(declared: declaration.Existing, number: int, session: Session | None) -> Places:
+def places(
+    declared: declaration.Existing, number: int, session: Session | None
+) -> Places:
     """Of host `number` (from 0). `session`: with a PostgreSQL, which may not show them to every
     user. OSError or RunError if a server does not answer."""
     if not declared.node_exporters:
@@ -100,7 +112,9 @@ def places(declared: declaration.Existing, number: int, session: Session | None)
         return Places((path,), (f"{path}/pg_wal",))
     if declared.tservers:
         flags = pages.flags(declared.tservers[number])
-        data, wal = (_words(flags.get(name, "")) for name in ("fs_data_dirs", "fs_wal_dirs"))
+        data, wal = (
+            _words(flags.get(name, "")) for name in ("fs_data_dirs", "fs_wal_dirs")
+        )
         return Places(data, wal or data)
     if session is not None:
         tables, log = servers.places(session)
@@ -112,11 +126,16 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def of_host(declared: declaration.Existing, number: int, where: Places, page: str) -> HostDisks:
+def of_host(
+    declared: declaration.Existing, number: int, where: Places, page: str
+) -> HostDisks:
     """`page`: of node_exporter, with its collectors filesystem and diskstats. A declared device is
     believed, because a directory may have another name outside of a container."""
     disk_of = {path: device_of(page, path) for path in (*where.data, *where.wal)}
-    data, logs = (dict.fromkeys(filter(None, map(disk_of.get, p))) for p in (where.data, where.wal))
+    data, logs = (
+        dict.fromkeys(filter(None, map(disk_of.get, p)))
+        for p in (where.data, where.wal)
+    )
     own = declaration.device(declared, number)
     counted = (own,) if own else tuple(data)
     if not counted:
@@ -128,10 +147,14 @@ def of_host(declared: declaration.Existing, number: int, where: Places, page: st
         if disk is None and not own
     ]
     if len(counted) > 1:
-        lost.append(f"{listed(counted)} hold its data: neither is held to the tier's limits")
+        lost.append(
+            f"{listed(counted)} hold its data: neither is held to the tier's limits"
+        )
     if own and len(data) > 1:
         lost.append(f"{listed(list(data))} hold its data, and only {own} counts")
     if len(wal) > 1:
         lost.append(f"{listed(wal)} hold its log, and do not count")
     on_root = not own and device_of(page, "/") in data
-    return HostDisks(counted, wal[0] if len(wal) == 1 else None, "; ".join(lost), on_root)
+    return HostDisks(
+        counted, wal[0] if len(wal) == 1 else None, "; ".join(lost), on_root
+    )

@@ -16,7 +16,12 @@ from dataclasses import asdict, dataclass, replace
 
 from orchestrator.databases.existing import owned_database
 from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing
-from orchestrator.errors import GuardLostError, RunError, TierbenchError, UnavailableError
+from orchestrator.errors import (
+    GuardLostError,
+    RunError,
+    TierbenchError,
+    UnavailableError,
+)
 from orchestrator.keys.messages import failure, message
 from orchestrator.platforms.common.lifecycle import taken_over
 from orchestrator.system import host, sql
@@ -65,13 +70,19 @@ class Lease(owned_database.Place):
             yield
             return
         world, remembered = self.world, self._remembered
-        left = owned_database.owner_here(world.cache, self._mine.campaign, round(world.clock.now()))
+        left = owned_database.owner_here(
+            world.cache, self._mine.campaign, round(world.clock.now())
+        )
         owned_database.remember(world.cache, remembered, left)
         other = self.take()
         if other is not None:
             owned_database.forget(world.cache, remembered)
             raise failure(
-                UnavailableError, "cluster in use", other=other, lease=self, silent_s=_SILENT_S
+                UnavailableError,
+                "cluster in use",
+                other=other,
+                lease=self,
+                silent_s=_SILENT_S,
             )
         try:
             with self.world.platform.guard.beats.during(self._beat):
@@ -99,7 +110,11 @@ class Lease(owned_database.Place):
                 if attempt:
                     self.world.clock.sleep(_AGAIN_S)
         raise failure(
-            UnavailableError, "lease not seen", lease=self, error=refusal, name=LEASE_DATABASE
+            UnavailableError,
+            "lease not seen",
+            lease=self,
+            error=refusal,
+            name=LEASE_DATABASE,
         )
 
     def clear(self) -> str:
@@ -148,9 +163,13 @@ class Lease(owned_database.Place):
             if mark is None:
                 session.rows(f'CREATE DATABASE "{LEASE_DATABASE}"')
             elif not self._is_ours(mark):
-                raise RunError(f"there is a database {LEASE_DATABASE} without tierbench's comment")
+                raise RunError(
+                    f"there is a database {LEASE_DATABASE} without tierbench's comment"
+                )
             if not mark:
-                session.rows(f"COMMENT ON DATABASE \"{LEASE_DATABASE}\" IS '{_COMMENT}'")
+                session.rows(
+                    f"COMMENT ON DATABASE \"{LEASE_DATABASE}\" IS '{_COMMENT}'"
+                )
         with self.session(_STATEMENT_S) as session:
             if not session.rows("SELECT 1 FROM pg_tables WHERE tablename = 'lease'"):
                 session.rows(sql.query(__package__, "make_lease"))
@@ -164,7 +183,9 @@ class Lease(owned_database.Place):
             raise self._taken_by(other)
 
     def _taken_by(self, other: Holder) -> GuardLostError:
-        return taken_over(f"the cluster at {self.declared.where}", other.campaign, other.host)
+        return taken_over(
+            f"the cluster at {self.declared.where}", other.campaign, other.host
+        )
 
     def _give_back(self) -> None:
         try:

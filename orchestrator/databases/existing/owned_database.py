@@ -70,11 +70,15 @@ class Place:
         """A session in which it can be made and dropped."""
         declared = self.declared
         try:
-            with self.connect(address(declared, declared.maintenance_database), _DDL_S) as session:
+            with self.connect(
+                address(declared, declared.maintenance_database), _DDL_S
+            ) as session:
                 yield session
         except RunError as error:
             what = {"user": declared.user, "name": self.name}
-            raise failure(RunError, "no right to make it", error=error, **what) from error
+            raise failure(
+                RunError, "no right to make it", error=error, **what
+            ) from error
 
     def mark(self, session: sql.Session) -> str | None:
         """The comment on it, "" without one; None if it is not there."""
@@ -91,7 +95,10 @@ class Place:
             return not session.rows(sql.query(__package__, "objects"))
 
     def drop_if(
-        self, ours: Callable[[str], bool], may_pass: Callable[[Exception], bool], how: str = ""
+        self,
+        ours: Callable[[str], bool],
+        may_pass: Callable[[Exception], bool],
+        how: str = "",
     ) -> bool:
         """Drops it if its comment, read in the same session, says so; again for a minute where an
         error may pass. Returns whether it was there."""
@@ -127,9 +134,19 @@ class OwnDatabase(Place):
         if owner is not None:
             maker = f"campaign {owner.campaign} of tierbench on {owner.host} made"
             age = f" {units.format_seconds(max(0.0, self.world.clock.now() - owner.started_s))} ago"
-        problem = f"cluster at {self.declared.where} has a database {self.name} that {maker}"
-        if not self.confirm(f"The {problem}. Drop it, with all that is in it?", may_ask):
-            raise failure(UsageError, "database not ours", problem=problem, age=age, name=self.name)
+        problem = (
+            f"cluster at {self.declared.where} has a database {self.name} that {maker}"
+        )
+        if not self.confirm(
+            f"The {problem}. Drop it, with all that is in it?", may_ask
+        ):
+            raise failure(
+                UsageError,
+                "database not ours",
+                problem=problem,
+                age=age,
+                name=self.name,
+            )
         return True
 
     def require_creatable(self) -> None:
@@ -138,12 +155,16 @@ class OwnDatabase(Place):
             rows = session.rows(sql.query(__package__, "may_create"))
         if rows and not rows[0]["may"]:
             user = self.declared.user
-            raise failure(UsageError, "may not create", user=user, where=self.declared.where)
+            raise failure(
+                UsageError, "may not create", user=user, where=self.declared.where
+            )
 
     def _is_ours(self, owner: Owner | None) -> bool:
         """Whether a database with that mark, or an empty one without any, is one that this cache
         remembers and this host made."""
-        remembered = [left.owner for left in _read([_file(self.world.cache, self.declared)])]
+        remembered = [
+            left.owner for left in _read([_file(self.world.cache, self.declared)])
+        ]
         if not any(each.is_from(self.world.cache) for each in remembered):
             return False
         return self.is_empty() if owner is None else owner in remembered
@@ -153,7 +174,9 @@ class OwnDatabase(Place):
         marked as ours."""
         self._drop(self._is_given_up)
         world = self.world
-        owner = owner_here(world.cache, world.platform.campaign, round(world.clock.now()))
+        owner = owner_here(
+            world.cache, world.platform.campaign, round(world.clock.now())
+        )
         remember(world.cache, self.declared, owner)
         mark = (_MARK + json.dumps(asdict(owner))).replace("'", "''")
         with self.outside() as session:
@@ -161,7 +184,9 @@ class OwnDatabase(Place):
             try:
                 session.rows(f"COMMENT ON DATABASE \"{self.name}\" IS '{mark}'")
             except RunError:
-                session.rows(f'DROP DATABASE "{self.name}"')  # without a mark nobody drops it later
+                session.rows(
+                    f'DROP DATABASE "{self.name}"'
+                )  # without a mark nobody drops it later
                 raise
 
     def drop(self) -> bool:
@@ -174,7 +199,11 @@ class OwnDatabase(Place):
     def _is_still_ours(self, mark: str) -> bool:
         owner = owner_of(mark)
         if not self._is_ours(owner):
-            who = f"campaign {owner.campaign} on {owner.host}" if owner else "somebody else"
+            who = (
+                f"campaign {owner.campaign} on {owner.host}"
+                if owner
+                else "somebody else"
+            )
             forget(self.world.cache, self.declared)
             raise UsageError(f"{who} has made one of that name since")
         return True
@@ -189,9 +218,15 @@ class OwnDatabase(Place):
         afterwards, or fill our new, empty one. It is told in libpq's variables where that is, and
         the snapshot's name. RunError if it fails."""
         at, declared = address(self.declared, self.name), self.declared
-        words = {**sql.keywords(at), **({"password": at.password} if at.password else {})}
+        words = {
+            **sql.keywords(at),
+            **({"password": at.password} if at.password else {}),
+        }
         env = {f"PG{word.upper()}": str(value) for word, value in words.items()}
-        env |= {"PGDATABASE": env.pop("PGDBNAME"), "TIERBENCH_SNAPSHOT": snapshot.parent.name}
+        env |= {
+            "PGDATABASE": env.pop("PGDBNAME"),
+            "TIERBENCH_SNAPSHOT": snapshot.parent.name,
+        }
         to, docs = f"the database {self.name}", "docs/YUGABYTEDB.md"
         command = (declared.save if verb == "save" else declared.restore) or ""
         shell.run_of_profile(verb, command, to, env, docs, self.world)
@@ -247,7 +282,9 @@ class Leftover:
         declared, (server, *_) = self.declared, self.declared.servers
         place = (server.host, server.port or declared.port, declared.user, "")
         at = sql.Address(*place, declared.maintenance_database, tls(declared))
-        conninfo = " ".join(f"{word}={value}" for word, value in sql.keywords(at).items())
+        conninfo = " ".join(
+            f"{word}={value}" for word, value in sql.keywords(at).items()
+        )
         return f'psql "{conninfo}" -c \'DROP DATABASE "{declared.database}"\''
 
 
@@ -269,7 +306,9 @@ def _read(paths: list[Path]) -> Iterator[Leftover]:
     for file in paths:
         try:
             content = json.loads(file.read_text())
-            content["declared"]["hosts"]["options"].pop("password", None)  # it is not kept
+            content["declared"]["hosts"]["options"].pop(
+                "password", None
+            )  # it is not kept
             left = TypeAdapter(Leftover).validate_python(content)
         except (OSError, *UNREADABLE):
             continue  # not there, or of another release

@@ -7,12 +7,24 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from orchestrator.databases.existing import disks, servers
-from orchestrator.databases.existing.declaration import POSTGRESQL, YUGABYTEDB, Existing, address
+from orchestrator.databases.existing.declaration import (
+    POSTGRESQL,
+    YUGABYTEDB,
+    Existing,
+    address,
+)
 from orchestrator.databases.existing.disks import HostDisks, Places
 from orchestrator.errors import Mistake
 from orchestrator.facts import DatabaseFacts
 from orchestrator.keys.messages import message
-from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, PRESSURE, ClusterSpec, Node, sources
+from orchestrator.model import (
+    DISK_DEVICE,
+    NODE_EXPORTER,
+    PRESSURE,
+    ClusterSpec,
+    Node,
+    sources,
+)
 from orchestrator.system import http_client
 from orchestrator.system.sql import Connect, query
 from orchestrator.yugabyte import pages, queries, server_facts, versions
@@ -63,7 +75,9 @@ class Observation:
 
 def look(declared: Existing, connect: Connect) -> Observation:
     """RunError or OSError if a declared address does not answer."""
-    hosts = tuple(_ask(declared, number, connect) for number in range(len(declared.servers)))
+    hosts = tuple(
+        _ask(declared, number, connect) for number in range(len(declared.servers))
+    )
     banner, masters = hosts[0].banner, declared.masters
     parts = versions.banner_number(banner)
     match = _POSTGRESQL_VERSION.search(banner)
@@ -93,12 +107,16 @@ def _ask(declared: Existing, number: int, connect: Connect) -> Host:
         if other or not (flavour or declared.flavour):
             return host
         if flavour == YUGABYTEDB:
-            host = replace(host, nodes=len(queries.servers(session)), waits_counted=True)
+            host = replace(
+                host, nodes=len(queries.servers(session)), waits_counted=True
+            )
         elif flavour == POSTGRESQL:
             settings = servers.settings(session)
             counted = all(settings.get(name) == "on" for name in servers.TIMED)
             host = replace(host, waits_counted=counted)
-        where = disks.places(declared, number, session if flavour == POSTGRESQL else None)
+        where = disks.places(
+            declared, number, session if flavour == POSTGRESQL else None
+        )
     return replace(host, **_machine(declared, number, where))
 
 
@@ -109,13 +127,19 @@ def _machine(declared: Existing, number: int, where: Places) -> dict[str, Any]:
     url = f"{declared.node_exporters[number]}/metrics"
     with http_client.understood(url):
         body = http_client.get(f"{url}?collect[]=cpu&collect[]=meminfo")
-        size = {"cpus": disks.processors(body), "memory_bytes": disks.memory_bytes(body)}
+        size = {
+            "cpus": disks.processors(body),
+            "memory_bytes": disks.memory_bytes(body),
+        }
         if where.data or where.wal:
             body = http_client.get(f"{url}?collect[]=filesystem&collect[]=diskstats")
         own = disks.of_host(declared, number, where, body)
     more: dict[str, Any] = {}
     for name, read in (("pressure", disks.has_pressure), ("netclass", disks.cards)):
-        with suppress(OSError), http_client.understood(url):  # refused if it lacks this collector
+        with (
+            suppress(OSError),
+            http_client.understood(url),
+        ):  # refused if it lacks this collector
             more[name] = read(http_client.get(f"{url}?collect[]={name}"))
     return {**size, **more, "disks": own}
 
@@ -126,29 +150,41 @@ def _machine(declared: Existing, number: int, where: Places) -> dict[str, Any]:
 def mistakes(spec: ClusterSpec, observed: Observation) -> Iterator[Mistake]:
     """Everything in which the cluster is not as the profile says."""
     if observed.other is not None:
-        yield Mistake("cluster.existing.hosts", message("another database", name=observed.other))
+        yield Mistake(
+            "cluster.existing.hosts", message("another database", name=observed.other)
+        )
         return
     if not observed.flavour:
         text = message("unknown database", banner=observed.hosts[0].banner)
         yield Mistake("cluster.existing.hosts", text)
         return
     if len(banners := {host.banner for host in observed.hosts}) > 1:
-        yield Mistake("cluster.existing.hosts", f"they run different servers: {banners}")
+        yield Mistake(
+            "cluster.existing.hosts", f"they run different servers: {banners}"
+        )
     number = (spec.version or "").partition("-b")[0]  # no banner has a build
     if number and not f"{observed.number}.".startswith(f"{number}."):
-        yield Mistake("cluster.version", f"the cluster runs {observed.number}, not {spec.version}")
+        yield Mistake(
+            "cluster.version", f"the cluster runs {observed.number}, not {spec.version}"
+        )
     if observed.nodes is not None and observed.nodes != spec.nodes:
         text = f"the cluster has {observed.nodes}, not {spec.nodes}"
-        yield Mistake("cluster.nodes", f"{text}: name each in existing.hosts, or give `nodes`")
+        yield Mistake(
+            "cluster.nodes", f"{text}: name each in existing.hosts, or give `nodes`"
+        )
     if observed.copies is not None and observed.copies != spec.replication_factor:
-        text = f"the cluster keeps {observed.copies} copies, not {spec.replication_factor}"
+        text = (
+            f"the cluster keeps {observed.copies} copies, not {spec.replication_factor}"
+        )
         yield Mistake("cluster.replication_factor", text)
     if observed.health is not None and not observed.health.well:
         text = f"{observed.health}: repair the cluster before measuring"
         yield Mistake("cluster.existing.masters", text)
 
 
-def notes(spec: ClusterSpec, declared: Existing, observed: Observation) -> Iterator[str]:
+def notes(
+    spec: ClusterSpec, declared: Existing, observed: Observation
+) -> Iterator[str]:
     """Warnings: differences from the profile that are no mistakes, and missing figures."""
     asked, running = spec.version or "", observed.version
     if "-b" in asked and "-b" in running and asked != running:
@@ -206,7 +242,9 @@ def _sources(declared: Existing, number: int, host: Host) -> Iterator[tuple[str,
     names = pages.TSERVER, pages.YSQL, NODE_EXPORTER, pages.MASTER
     lists = declared.tservers, declared.ysql, declared.node_exporters, declared.masters
     for name, urls in zip(names, lists, strict=True):
-        yield from ((name, url) for url in urls[number : number + 1])  # there may be fewer masters
+        yield from (
+            (name, url) for url in urls[number : number + 1]
+        )  # there may be fewer masters
     if host.disks.data:
         yield DISK_DEVICE, " ".join(host.disks.data)
     if host.pressure:
@@ -230,22 +268,34 @@ def facts(
     known = DatabaseFacts(
         version=observed.version,
         stand_in=server_facts.STAND_IN in observed.hosts[0].banner or None,
-        cache_bytes=min((node.memory_bytes for node in watched if node.memory_bytes), default=None),
+        cache_bytes=min(
+            (node.memory_bytes for node in watched if node.memory_bytes), default=None
+        ),
         pooler=observed.pooler,
     )
     if observed.flavour == POSTGRESQL:
         return replace(_postgresql(declared, known, connect), more=more)
-    flags = {name: pages.flags(url) for name, url in sources(watched, pages.TSERVER).items()}
-    masters = {str(number): pages.flags(url) for number, url in enumerate(declared.masters)}
-    settings = server_facts.settings("tserver", flags) | server_facts.settings("master", masters)
+    flags = {
+        name: pages.flags(url) for name, url in sources(watched, pages.TSERVER).items()
+    }
+    masters = {
+        str(number): pages.flags(url) for number, url in enumerate(declared.masters)
+    }
+    settings = server_facts.settings("tserver", flags) | server_facts.settings(
+        "master", masters
+    )
     with connect(address(declared, declared.database), 60.0) as session:
         execution = server_facts.execution(session, flags)
     known = replace(known, execution=execution, settings=settings or None)
     if flags:
         durability = server_facts.picked(flags, server_facts.names_of("durability"))
-        known = replace(known, durability=durability, durable=server_facts.durable(flags))
+        known = replace(
+            known, durability=durability, durable=server_facts.durable(flags)
+        )
         if any(each.get(servers.POOLER_FLAG) == "true" for each in flags.values()):
-            known = replace(known, pooler=f"its tablet servers run with `{servers.POOLER_FLAG}`")
+            known = replace(
+                known, pooler=f"its tablet servers run with `{servers.POOLER_FLAG}`"
+            )
         more["flags"] = server_facts.picked(flags, server_facts.names_of("explanatory"))
     if declared.masters:
         placement = server_facts.placement(watched)
@@ -254,16 +304,26 @@ def facts(
     return replace(known, more=more)
 
 
-def _postgresql(declared: Existing, known: DatabaseFacts, connect: Connect) -> DatabaseFacts:
+def _postgresql(
+    declared: Existing, known: DatabaseFacts, connect: Connect
+) -> DatabaseFacts:
     settings: dict[str, dict[str, str]] = {}
     for server in reversed(declared.servers):  # the first last: the rest is of it
         with connect(address(declared, declared.database, server), 60.0) as session:
             settings[str(server)] = servers.settings(session)
             rows = session.rows(query(__package__, "durability"))
             size = session.rows(query(__package__, "sizes"))[0]
-    durability: Mapping[str, str] = {str(row["name"]): str(row["setting"]) for row in rows}
-    is_whole = all(durability.get(name) == "on" for name in ("fsync", "full_page_writes"))
-    awaited = durability.get("synchronous_commit") in ("on", "remote_apply", "remote_write")
+    durability: Mapping[str, str] = {
+        str(row["name"]): str(row["setting"]) for row in rows
+    }
+    is_whole = all(
+        durability.get(name) == "on" for name in ("fsync", "full_page_writes")
+    )
+    awaited = durability.get("synchronous_commit") in (
+        "on",
+        "remote_apply",
+        "remote_write",
+    )
     return replace(
         known,
         durability=durability,

@@ -9,7 +9,11 @@ import re
 from collections.abc import Mapping
 
 from orchestrator.databases.common import with_quotients
-from orchestrator.databases.existing.declaration import LEASE_DATABASE, POSTGRESQL, YUGABYTEDB
+from orchestrator.databases.existing.declaration import (
+    LEASE_DATABASE,
+    POSTGRESQL,
+    YUGABYTEDB,
+)
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.system.sql import Identified, Session, query
 from orchestrator.yugabyte import versions
@@ -45,7 +49,10 @@ def refused(banner: str, session: Session) -> str | None:
         return None  # what else it understands is not known
     every = signs["functions"] | signs["settings"]
     names = ", ".join(f"'{name}'" for name in every)
-    present = {str(row["name"]) for row in session.rows(query(__package__, "signs", names=names))}
+    present = {
+        str(row["name"])
+        for row in session.rows(query(__package__, "signs", names=names))
+    }
     return next((name for key, name in every.items() if key in present), None)
 
 
@@ -53,7 +60,11 @@ def pooler_between(session: Session) -> str | None:
     """How a pooler shows itself: it gives its clients another process number for cancelling than
     that of the process which answers (PgBouncer 1.18: a random one). None if it does not."""
     given = session.given_process_id() if isinstance(session, Identified) else None
-    answers = session.rows("SELECT pg_backend_pid() AS id")[0]["id"] if given is not None else None
+    answers = (
+        session.rows("SELECT pg_backend_pid() AS id")[0]["id"]
+        if given is not None
+        else None
+    )
     if given == answers:
         return None
     return f"the session was given process {given}, and process {answers} answers"
@@ -86,7 +97,11 @@ def counters(session: Session, number: str) -> dict[str, float]:
         seconds=query(__package__, "seconds") if int(major) >= 14 else "NULL",
         lease=LEASE_DATABASE,
     )
-    return {name: value for name, value in session.rows(text)[0].items() if value is not None}
+    return {
+        name: value
+        for name, value in session.rows(text)[0].items()
+        if value is not None
+    }
 
 
 def since(begun: Counters, now: Counters) -> dict[str, float | None]:
@@ -99,4 +114,6 @@ def places(session: Session) -> tuple[str, str]:
     """Where a new database's tables are, and its log; empty where the user may not see it."""
     row = session.rows(query(__package__, "places"))[0]
     directory, tables = row["directory"] or "", str(row["tables"] or "")
-    return tables if tables.startswith("/") else directory, directory and f"{directory}/pg_wal"
+    return tables if tables.startswith(
+        "/"
+    ) else directory, directory and f"{directory}/pg_wal"

@@ -30,17 +30,30 @@ _QUERY_S = 60.0
 _CHECKPOINT_S = 900.0
 _VACUUM_S = 6 * 3600.0
 _STREAMS = 3  # of reads per node: enough to keep a disk with latency busy
-_WAL_DISK = "/wal"  # where the image's `node` expects the disk of the WAL, if there is one
+_WAL_DISK = (
+    "/wal"  # where the image's `node` expects the disk of the WAL, if there is one
+)
 _DATA = "/data/pgdata"
 PG_WAL = f"{_DATA}/pg_wal"
 _SHUT_DOWN = "database system is shut down"
 # `2026-01-01 12:19:35.470 UTC [21] LOG:  checkpoint complete: wrote 4 buffers …`: the server's own
 # `log_line_prefix` and our image's time zone. Not the time in the text, which is a duration.
 _CHECKPOINT = re.compile(
-    r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) UTC \[\d+\] LOG:  checkpoint complete:", re.MULTILINE
+    r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) UTC \[\d+\] LOG:  checkpoint complete:",
+    re.MULTILINE,
 )
-_AS_BENCH = (f"--username={container_nodes.USER}", f"--dbname={container_nodes.DATABASE}")
-PSQL = ("psql", *_AS_BENCH, "--no-psqlrc", "--quiet", "--output=/dev/null", "--set=ON_ERROR_STOP=1")
+_AS_BENCH = (
+    f"--username={container_nodes.USER}",
+    f"--dbname={container_nodes.DATABASE}",
+)
+PSQL = (
+    "psql",
+    *_AS_BENCH,
+    "--no-psqlrc",
+    "--quiet",
+    "--output=/dev/null",
+    "--set=ON_ERROR_STOP=1",
+)
 _VACUUM = ("vacuumdb", *_AS_BENCH, "--quiet", "--freeze", "--analyze")
 
 
@@ -66,14 +79,21 @@ class PostgreSQL(Database):
 
     @contextmanager
     def running(
-        self, spec: ClusterSpec, volumes: Sequence[Volume], network: Network, world: World
+        self,
+        spec: ClusterSpec,
+        volumes: Sequence[Volume],
+        network: Network,
+        world: World,
     ) -> Iterator[Cluster]:
         """Stops servers on kept disks cleanly at the end, the primary first, so that the disks are
         one consistent state; NodeError if that fails. Kills servers on other disks, and all servers
         after an error."""
         if spec.port is not None:
             _raise_if_taken(spec.port)
-        password, standby_password = container_nodes.new_password(), container_nodes.new_password()
+        password, standby_password = (
+            container_nodes.new_password(),
+            container_nodes.new_password(),
+        )
         image = self.image(spec, world)
         plans = container_specs(spec, volumes, network, image, standby_password)
         names = [plan.name for plan in plans]
@@ -81,17 +101,27 @@ class PostgreSQL(Database):
             started = [up.enter_context(world.platform.running(plans[0]))]
             endpoint = container_nodes.endpoint(started[0], settings.PORT, password)
             # The primary first: it ends only when its standbys have its last checkpoint.
-            with container_nodes.stopped(names, volumes, _SHUT_DOWN, _STOP_DEADLINE_S, world):
+            with container_nodes.stopped(
+                names, volumes, _SHUT_DOWN, _STOP_DEADLINE_S, world
+            ):
                 _set_passwords(names[0], password, standby_password, world)
                 standbys = [world.platform.running(plan) for plan in plans[1:]]
                 started += up.enter_context(at_once.entered(standbys))
                 version = self._await_ready(endpoint, names, world, _START_DEADLINE_S)
                 numbers = range(1, spec.nodes + 1)
                 parts = zip(numbers, plans, volumes, started, strict=True)
-                described = tuple(container_nodes.described(*each, world) for each in parts)
+                described = tuple(
+                    container_nodes.described(*each, world) for each in parts
+                )
                 container_nodes.wal_devices(described, PG_WAL, world)
                 yield Cluster(
-                    self.name, version, described, (endpoint,), network.name, plans, analyze=False
+                    self.name,
+                    version,
+                    described,
+                    (endpoint,),
+                    network.name,
+                    plans,
+                    analyze=False,
                 )
 
     def _await_ready(
@@ -106,15 +136,23 @@ class PostgreSQL(Database):
             with self._connect(sql.local(endpoint), _QUERY_S) as session:
                 version = str(session.rows("SHOW server_version")[0]["server_version"])
                 ready, upto = queries.caught_up(session, upto)
-            return "" if ready == standbys else f"{ready} of {standbys} standbys have caught up"
+            return (
+                ""
+                if ready == standbys
+                else f"{ready} of {standbys} standbys have caught up"
+            )
 
         failure = "PostgreSQL was not ready"
-        container_nodes.await_ready(failure, missing, names, world, deadline_s=deadline_s)
+        container_nodes.await_ready(
+            failure, missing, names, world, deadline_s=deadline_s
+        )
         return version.split()[0]
 
     def start_anew(self, node: Node, cluster: Cluster, world: World) -> Node:
         (plan,) = (plan for plan in cluster.handle if plan.name == node.container)
-        return container_nodes.started_anew(node, plan, (_DATA, f"{_WAL_DISK}/pg_wal"), world)
+        return container_nodes.started_anew(
+            node, plan, (_DATA, f"{_WAL_DISK}/pg_wal"), world
+        )
 
     def await_rebuilt(self, cluster: Cluster, world: World, deadline_s: float) -> None:
         names = [container_nodes.container_name(node) for node in cluster.nodes]
@@ -139,10 +177,16 @@ class PostgreSQL(Database):
         with self._session(cluster, world) as session:
             extents = queries.cache_plan(session, memory_bytes)
         streams = [extents[offset::_STREAMS] for offset in range(_STREAMS)]
-        pairs = [(node, stream) for node in cluster.nodes for stream in streams if stream]
-        finished = at_once.each(lambda pair: _read_extents(*pair, world), pairs, len(pairs))
+        pairs = [
+            (node, stream) for node in cluster.nodes for stream in streams if stream
+        ]
+        finished = at_once.each(
+            lambda pair: _read_extents(*pair, world), pairs, len(pairs)
+        )
         if not all(finished):
-            world.progress.warn(f"the cache was not full after {_WARM_S:g} s of reading")
+            world.progress.warn(
+                f"the cache was not full after {_WARM_S:g} s of reading"
+            )
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         self._checkpoint(cluster, world)
@@ -158,7 +202,11 @@ class PostgreSQL(Database):
         log = world.platform.container(cluster.nodes[0].container or "").logs()
         facts = replace(facts, checkpoints_s=checkpoints_s(log))
         on_disks = container_nodes.wal_devices(cluster.nodes, PG_WAL, world)
-        return replace(facts, more={**facts.more, "wal_devices": on_disks}) if on_disks else facts
+        return (
+            replace(facts, more={**facts.more, "wal_devices": on_disks})
+            if on_disks
+            else facts
+        )
 
     def _checkpoint(self, cluster: Cluster, world: World) -> None:
         """Writes a checkpoint on the primary, then on the standbys when they have replayed it, so
@@ -173,7 +221,9 @@ class PostgreSQL(Database):
                 raise failure(RunError, "standbys behind", within_s=_CHECKPOINT_S)
         command = (*PSQL, "--command", "CHECKPOINT")
         at_once.each(
-            lambda node: container_nodes.run(node, command, _CHECKPOINT_S, world, (node,)),
+            lambda node: container_nodes.run(
+                node, command, _CHECKPOINT_S, world, (node,)
+            ),
             cluster.nodes[1:],
         )
 
@@ -193,14 +243,20 @@ def _raise_if_taken(port: int) -> None:
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
-            raise failure(UnavailableError, "local port taken", port=port, error=error) from error
+            raise failure(
+                UnavailableError, "local port taken", port=port, error=error
+            ) from error
 
 
 # ------------------------------------------------------------------ nodes as containers
 
 
 def container_specs(
-    spec: ClusterSpec, volumes: Sequence[Volume], network: Network, image: str, standby_secret: str
+    spec: ClusterSpec,
+    volumes: Sequence[Volume],
+    network: Network,
+    image: str,
+    standby_secret: str,
 ) -> tuple[ContainerSpec, ...]:
     """The containers of a cluster: node 1 is the primary, the others stream from it."""
     options = settings.options(settings.applied(spec))
@@ -209,7 +265,9 @@ def container_specs(
     primary = network.addresses[0]
     return tuple(
         ContainerSpec(
-            **container_nodes.of_node(spec, number, volume, network, "/data", _WAL_DISK),
+            **container_nodes.of_node(
+                spec, number, volume, network, "/data", _WAL_DISK
+            ),
             image=image,
             command=("primary", *options, *quorum)
             if number == 1
@@ -223,7 +281,9 @@ def container_specs(
     )
 
 
-def _set_passwords(primary: str, password: str, standby_password: str, world: World) -> None:
+def _set_passwords(
+    primary: str, password: str, standby_password: str, world: World
+) -> None:
     """Sets the passwords of client and standbys once the primary can. NodeError if it dies."""
     env = {"BENCH_PASSWORD": password, "STANDBY_PASSWORD": standby_password}
     try:
@@ -233,7 +293,9 @@ def _set_passwords(primary: str, password: str, standby_password: str, world: Wo
         container_nodes.raise_if_dead((primary,), world)
         raise
     if done.exit_code != 0:
-        raise NodeError(f"{primary} could not set its passwords", evidence=done.err[-2000:])
+        raise NodeError(
+            f"{primary} could not set its passwords", evidence=done.err[-2000:]
+        )
 
 
 def checkpoints_s(log: str) -> tuple[float, ...] | None:
@@ -257,14 +319,18 @@ def _read_extents(node: Node, extents: Sequence[queries.Extent], world: World) -
         watch=(container,),
     )
     if done.exit_code != 0 and "transaction timeout" not in done.err:
-        raise RunError(f"filling the cache of {container.name} failed", evidence=done.err[-2000:])
+        raise RunError(
+            f"filling the cache of {container.name} failed", evidence=done.err[-2000:]
+        )
     return done.exit_code == 0
 
 
 def _verified(image: str, own: Mapping[str, str], world: World) -> str:
     """Asks the server in the image about settings: a line of output for each that it refuses."""
     name = f"{world.scope}-verify-settings"
-    plan = ContainerSpec(name, image, ("idle",), "database", init=True, stop_timeout_s=1)
+    plan = ContainerSpec(
+        name, image, ("idle",), "database", init=True, stop_timeout_s=1
+    )
     pairs = [f"{name}={value}" for name, value in own.items()]
     with world.platform.running(plan) as idle:
         done = idle.exec(("node", "verify", *pairs), timeout_s=60)

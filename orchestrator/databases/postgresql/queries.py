@@ -23,7 +23,9 @@ def caught_up(session: Session, upto: str = NOW) -> tuple[int, str]:
     return int(row["replicas_caught_up"]), f"'{row['flushed']}'"
 
 
-def facts(session: Session, memory_bytes: int | None, image: str | None = None) -> DatabaseFacts:
+def facts(
+    session: Session, memory_bytes: int | None, image: str | None = None
+) -> DatabaseFacts:
     """The server's own facts; `since_reset` counts since `begin_measuring`."""
     now = dict(_asked("now", session)[0])
     counters = _asked("counters", session)[0]
@@ -33,7 +35,9 @@ def facts(session: Session, memory_bytes: int | None, image: str | None = None) 
         image=image,
         durable=all(durable(name, value) for name, value in durability.items()),
         durability=durability,
-        settings=_named(session, "source = 'command line' OR name ~ '^pg_stat_statements'"),
+        settings=_named(
+            session, "source = 'command line' OR name ~ '^pg_stat_statements'"
+        ),
         data_bytes=now.pop("data_bytes"),
         cache_bytes=memory_bytes,
         since_reset=with_quotients(counters),
@@ -42,7 +46,9 @@ def facts(session: Session, memory_bytes: int | None, image: str | None = None) 
 
 
 def _named(session: Session, condition: str) -> dict[str, str]:
-    return {r["name"]: r["value"] for r in _asked("settings", session, condition=condition)}
+    return {
+        r["name"]: r["value"] for r in _asked("settings", session, condition=condition)
+    }
 
 
 BLOCK_BYTES = 8192
@@ -87,7 +93,9 @@ def cache_plan(session: Session, memory_bytes: int) -> tuple[Extent, ...]:
     )
 
 
-def fill(relations: Sequence[Row], shared_blocks: int, file_blocks: int) -> tuple[Extent, ...]:
+def fill(
+    relations: Sequence[Row], shared_blocks: int, file_blocks: int
+) -> tuple[Extent, ...]:
     """Indexes before tables, as in a cache long in use, shared buffers before the page cache, each
     of `relations` (oid, is_index, blocks) in proportion: of a table any part is as good if keys are
     drawn uniformly."""

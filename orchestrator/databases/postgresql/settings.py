@@ -23,7 +23,12 @@ _MANY_CONNECTIONS_FROM_DISK_BYTES = 64 * _GIB
 _NAME = re.compile(r"(pg_stat_statements\.)?[a-z][a-z0-9_]*")
 
 _DURABLE = strict_yaml.shipped(__package__, "settings.yaml")["durable"]
-DURABILITY = (*_DURABLE, "synchronous_standby_names", "wal_sync_method", "data_checksums")
+DURABILITY = (
+    *_DURABLE,
+    "synchronous_standby_names",
+    "wal_sync_method",
+    "data_checksums",
+)
 
 
 def slot(number: int) -> str:
@@ -43,12 +48,18 @@ def applied(spec: ClusterSpec) -> dict[str, str]:
     """All settings that nodes are started with; those of the profile override derived ones, and
     those without a sync both, where that stage is taken away."""
     without_sync = strict_yaml.shipped(__package__, "settings.yaml")["without_commit"]
-    return {**_derived(spec), **own(spec), **(without_sync if spec.without == "commit" else {})}
+    return {
+        **_derived(spec),
+        **own(spec),
+        **(without_sync if spec.without == "commit" else {}),
+    }
 
 
 def own(spec: ClusterSpec) -> dict[str, str]:
     """The settings in the profile."""
-    return {name: value for name, value in _lower(spec).items() if name != ACCEPT_DATA_LOSS}
+    return {
+        name: value for name, value in _lower(spec).items() if name != ACCEPT_DATA_LOSS
+    }
 
 
 def _lower(spec: ClusterSpec) -> dict[str, str]:
@@ -57,7 +68,9 @@ def _lower(spec: ClusterSpec) -> dict[str, str]:
 
 def options(settings: Mapping[str, str]) -> tuple[str, ...]:
     """The server's arguments: `-c name=value` each."""
-    return tuple(part for name, value in settings.items() for part in ("-c", f"{name}={value}"))
+    return tuple(
+        part for name, value in settings.items() for part in ("-c", f"{name}={value}")
+    )
 
 
 def checkpoint_interval_s(spec: ClusterSpec) -> float:
@@ -97,12 +110,16 @@ def mistakes(spec: ClusterSpec) -> list[errors.Mistake]:
     mistakes = list(shape_mistakes(spec, schema.MIN_MEMORY_BYTES, "PostgreSQL"))
     if spec.version is not None and spec.version.split(".")[0] != MAJOR_VERSION:
         what = f"the image holds PostgreSQL {MAJOR_VERSION}, not {spec.version}"
-        mistakes.append(errors.Mistake("cluster.version", f"{what}: leave `version` out"))
+        mistakes.append(
+            errors.Mistake("cluster.version", f"{what}: leave `version` out")
+        )
     return [*mistakes, *_setting_mistakes(spec)]
 
 
 def _setting_mistakes(spec: ClusterSpec) -> Iterator[errors.Mistake]:
-    accepted = set(re.split(r"[\s,]+", _lower(spec).get(ACCEPT_DATA_LOSS, "").lower())) - {""}
+    accepted = set(
+        re.split(r"[\s,]+", _lower(spec).get(ACCEPT_DATA_LOSS, "").lower())
+    ) - {""}
     for name in sorted(accepted - set(_DURABLE)):
         yield of_setting(ACCEPT_DATA_LOSS, f"{name} is none of {', '.join(_DURABLE)}")
     reserved = strict_yaml.shipped(__package__, "settings.yaml")["reserved"]
@@ -113,7 +130,9 @@ def _setting_mistakes(spec: ClusterSpec) -> Iterator[errors.Mistake]:
             yield of_setting(name, f"cannot be set here: {reserved[name]}")
         elif not durable(name, value) and name not in accepted:
             accept = f"`{ACCEPT_DATA_LOSS}: {name}`"
-            yield of_setting(name, message("durability given up", value=value, accept=accept))
+            yield of_setting(
+                name, message("durability given up", value=value, accept=accept)
+            )
 
 
 def durable(name: str, value: str) -> bool:

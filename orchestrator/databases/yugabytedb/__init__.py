@@ -14,7 +14,15 @@ from orchestrator.databases.yugabytedb.readiness import Leaders, Readiness, chec
 from orchestrator.errors import NodeError, RunError, UsageError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.keys.messages import failure, message
-from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Tls, Volume, sources
+from orchestrator.model import (
+    Cluster,
+    ClusterSpec,
+    Endpoint,
+    Node,
+    Tls,
+    Volume,
+    sources,
+)
 from orchestrator.platforms.common import lifecycle, machines
 from orchestrator.powers import Container, ContainerSpec, Network, World
 from orchestrator.system import at_once, sql
@@ -61,13 +69,23 @@ class YugabyteDB:
         if spec.replication_factor == 1 and spec.nodes > 2:
             world.progress.warn(message("one copy on many nodes"))
         image.need(chosen, world.platform)
-        at = world.platform.open_to() if isinstance(world.platform, machines.IsOpen) else ""
+        at = (
+            world.platform.open_to()
+            if isinstance(world.platform, machines.IsOpen)
+            else ""
+        )
         if at and not chosen.tls:
-            lifecycle.require_asked_for("no-password", failure(UsageError, "no password", at=at))
+            lifecycle.require_asked_for(
+                "no-password", failure(UsageError, "no password", at=at)
+            )
 
     @contextmanager
     def running(
-        self, spec: ClusterSpec, volumes: Sequence[Volume], network: Network, world: World
+        self,
+        spec: ClusterSpec,
+        volumes: Sequence[Volume],
+        network: Network,
+        world: World,
     ) -> Iterator[Cluster]:
         """New nodes start one after the other, each joining the first; restored ones at once.
         NodeError if the cluster is not the profile's: release, copies, durability."""
@@ -89,7 +107,9 @@ class YugabyteDB:
             finally:
                 # It has no cleaner stop: servers are killed and recover from their logs.
                 most_s = 60 if any(volume.kept for volume in volumes) else 0
-                container_nodes.stop([plan.name for plan in handle.plans], most_s, world)
+                container_nodes.stop(
+                    [plan.name for plan in handle.plans], most_s, world
+                )
 
     def _await_cluster(
         self, handle: _Running, started: _Started, network: str, world: World
@@ -107,7 +127,9 @@ class YugabyteDB:
         check_flags(up, handle.settings, handle.unread, handle.spec.replication_factor)
         container_nodes.wal_devices(up, flags.WAL_DISK_DIR, world)
         with handle.readiness.administering(up[0], endpoints[0], 120.0) as session:
-            version = self._release(handle.settings.version, queries.banner(session), up, world)
+            version = self._release(
+                handle.settings.version, queries.banner(session), up, world
+            )
             queries.create_own(session, endpoints[0])
         analyze = versions.analyzed(version)
         return Cluster(self.name, version, up, endpoints, network, handle, analyze)
@@ -120,7 +142,9 @@ class YugabyteDB:
         running = pages.release(banner, sources(up, pages.TSERVER).values())
         number = versions.banner_number(banner)
         if number not in (None, expected.number) and self._refuse_other_release:
-            raise failure(NodeError, "another release", running=running, expected=expected)
+            raise failure(
+                NodeError, "another release", running=running, expected=expected
+            )
         if running != str(expected):
             which = running or "of unknown version"
             world.progress.warn(f"YugabyteDB {which} runs, expected {expected}")
@@ -131,22 +155,30 @@ class YugabyteDB:
         hold all that a copy of them needs to start."""
         handle: _Running = cluster.handle
         secured = handle.settings.tls
-        world.progress.step("writing memory tables to disk, then waiting until nothing is merged")
+        world.progress.step(
+            "writing memory tables to disk, then waiting until nothing is merged"
+        )
 
         def flush() -> None:
             for node, endpoint in zip(cluster.nodes, cluster.endpoints, strict=True):
                 nodes.flush_tablets(node, endpoint.host, secured, _FLUSH_S, world)
             words = ("flush_sys_catalog",)
-            nodes.admin(cluster.nodes[0], handle.masters, secured, words, _FLUSH_S, world)
+            nodes.admin(
+                cluster.nodes[0], handle.masters, secured, words, _FLUSH_S, world
+            )
 
         # What is not flushed is in the write-ahead log all the same.
-        handle.unread.attempt("whether memory tables are on disk", flush, None, cluster.nodes)
+        handle.unread.attempt(
+            "whether memory tables are on disk", flush, None, cluster.nodes
+        )
         counters.await_quiet(cluster.nodes, world)
         handle.readiness.await_remembered_masters(cluster.nodes)
 
     def warm(self, cluster: Cluster, world: World) -> None:
         """Reads all tables over all nodes, for at most ten minutes."""
-        queries.fill_caches(self._connect, list(map(sql.local, cluster.endpoints)), world)
+        queries.fill_caches(
+            self._connect, list(map(sql.local, cluster.endpoints)), world
+        )
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         """Waits until leaders are spread and the disks are quiet, then reads the counters."""
@@ -162,13 +194,18 @@ class YugabyteDB:
 
     def _facts(self, cluster: Cluster, handle: _Running, world: World) -> DatabaseFacts:
         unread, ups = handle.unread, cluster.nodes
-        servers = check_flags(ups, handle.settings, unread, handle.spec.replication_factor)
+        servers = check_flags(
+            ups, handle.settings, unread, handle.spec.replication_factor
+        )
         on_disks = container_nodes.wal_devices(ups, flags.WAL_DISK_DIR, world)
         with self._connect(sql.local(cluster.endpoints[0]), 60.0) as session:
             banner = queries.banner(session)
             execution = server_facts.execution(session, servers)
         placement: dict[str, Any] = unread.attempt(
-            "copies, tablets and data files", lambda: server_facts.placement(ups), {}, ups
+            "copies, tablets and data files",
+            lambda: server_facts.placement(ups),
+            {},
+            ups,
         )
         ended = _counters(cluster)
         durability = server_facts.picked(servers, server_facts.names_of("durability"))
@@ -185,7 +222,9 @@ class YugabyteDB:
             cache_bytes=cluster.nodes[0].memory_bytes,
             since_reset=counters.since(handle.begun, ended) if ended else {},
             leaders_moved=(
-                handle.readiness.leaders_moved(handle.leaders, ups) if handle.leaders else None
+                handle.readiness.leaders_moved(handle.leaders, ups)
+                if handle.leaders
+                else None
             ),
             not_read=unread.text(),
             more={
@@ -193,7 +232,9 @@ class YugabyteDB:
                 "tls": handle.settings.tls,
                 "ulimits": handle.ulimits,
                 **({"wal_devices": on_disks} if on_disks else {}),
-                "flags": server_facts.picked(servers, server_facts.names_of("explanatory")),
+                "flags": server_facts.picked(
+                    servers, server_facts.names_of("explanatory")
+                ),
                 **placement,
             },
         )
@@ -202,11 +243,17 @@ class YugabyteDB:
 def _counters(cluster: Cluster) -> counters.ByNode:
     unread: nodes.Unread = cluster.handle.unread
     up = cluster.nodes
-    return unread.attempt("the storage engine's counters", lambda: counters.read(up), {}, up)
+    return unread.attempt(
+        "the storage engine's counters", lambda: counters.read(up), {}, up
+    )
 
 
 def _start(
-    handle: _Running, volumes: Sequence[Volume], network: Network, up: ExitStack, world: World
+    handle: _Running,
+    volumes: Sequence[Volume],
+    network: Network,
+    up: ExitStack,
+    world: World,
 ) -> _Started:
     spec = handle.spec
     tag = image.need(handle.settings, world.platform)
@@ -222,14 +269,20 @@ def _start(
         secured = Tls("verify-full", str(authority.resolve()))
     handle.plans = plans = [
         nodes.container_spec(spec, handle.settings, number, volume, network, tag, files)
-        for number, (volume, files) in enumerate(zip(volumes, certificates, strict=True), 1)
+        for number, (volume, files) in enumerate(
+            zip(volumes, certificates, strict=True), 1
+        )
     ]
     starting = [world.platform.running(plan) for plan in plans]
-    containers: Iterable[Container] = map(up.enter_context, starting)  # one after the other
+    containers: Iterable[Container] = map(
+        up.enter_context, starting
+    )  # one after the other
     if all(volume.restored for volume in volumes):
         containers = up.enter_context(at_once.entered(starting))
         logs = at_once.each(lambda plan: nodes.log_bytes(plan.name, world), plans)
-        handle.readiness = handle.readiness.after_replay(max(logs), volumes[0].bytes_per_s)
+        handle.readiness = handle.readiness.after_replay(
+            max(logs), volumes[0].bytes_per_s
+        )
     started: _Started = []
     parts = zip(plans, volumes, containers, strict=True)
     for number, (plan, volume, container) in enumerate(parts, start=1):
@@ -242,11 +295,15 @@ def _start(
         endpoint = container_nodes.endpoint(container, flags.YSQL, password, secured)
         started.append((node, endpoint))
         if not volume.restored:
-            handle.readiness.await_answer(*started[-1], up=[node for node, _ in started])
+            handle.readiness.await_answer(
+                *started[-1], up=[node for node, _ in started]
+            )
     return started
 
 
-def _new(start: Callable[[], _Started], handle: _Running, up: ExitStack, world: World) -> _Started:
+def _new(
+    start: Callable[[], _Started], handle: _Running, up: ExitStack, world: World
+) -> _Started:
     """Starts new nodes; once more if only the administrator's password was not changed in time."""
     try:
         return start()

@@ -16,7 +16,13 @@ from typing import Literal
 
 from orchestrator import __version__, errors
 from orchestrator.databases.yugabytedb import YugabyteDB, image, settings
-from orchestrator.databases.yugabytedb.checks import FACTS, Fact, Probe, copied, described
+from orchestrator.databases.yugabytedb.checks import (
+    FACTS,
+    Fact,
+    Probe,
+    copied,
+    described,
+)
 from orchestrator.keys.messages import failure, message
 from orchestrator.model import ClusterSpec, NodeSize, Volume
 from orchestrator.platforms.common.claims import RentsVolumes
@@ -51,7 +57,10 @@ def _settled(probe: Probe) -> tuple[bool, str]:
 
 START = described(lambda _: (True, "all are up"), "start")
 SETTLE = described(_settled, "settle")
-COLD_COPY, SECOND_COPY = described(copied, "cold-copy"), described(copied, "second-copy")
+COLD_COPY, SECOND_COPY = (
+    described(copied, "cold-copy"),
+    described(copied, "second-copy"),
+)
 TLS = described(lambda probe: (probe.value("SELECT 1 AS one") == 1, "answered"), "tls")
 
 
@@ -68,10 +77,14 @@ def needed() -> set[str]:
 # ------------------------------------------------------------------ the run
 
 
-def spec(version: str | None = None, own: Mapping[str, str] | None = None) -> ClusterSpec:
+def spec(
+    version: str | None = None, own: Mapping[str, str] | None = None
+) -> ClusterSpec:
     """Three small nodes, on the own disks of the machines that they run on."""
     node = NodeSize(cpus=2.0, memory_bytes=4 * _GIB, disk_bytes=4 * _GIB)
-    return ClusterSpec("yugabytedb", 3, 3, node, version=version, settings=dict(own or {}))
+    return ClusterSpec(
+        "yugabytedb", 3, 3, node, version=version, settings=dict(own or {})
+    )
 
 
 def first_run(
@@ -86,9 +99,15 @@ def first_run(
     start again from them: where volumes are rented, those of the default class do."""
     database = database or YugabyteDB(connect, refuse_other_release=False)
     platform = world.platform
-    classes = platform.claims.storage_classes() if isinstance(platform, RentsVolumes) else None
+    classes = (
+        platform.claims.storage_classes()
+        if isinstance(platform, RentsVolumes)
+        else None
+    )
     if classes is not None and not any(known.is_default for known in classes):
-        raise failure(errors.UnavailableError, "disks do not last", platform=platform.name)
+        raise failure(
+            errors.UnavailableError, "disks do not last", platform=platform.name
+        )
     database.check(cluster_spec, world)
     release = str(settings.read(cluster_spec)[0].version)
     with ExitStack() as up:
@@ -166,7 +185,10 @@ def passed(spec: ClusterSpec, platform: Platform, cache: Path) -> str:
 
 
 def kept(
-    findings: Iterable[CheckedFact], spec: ClusterSpec, world: World, results: Path | None = None
+    findings: Iterable[CheckedFact],
+    spec: ClusterSpec,
+    world: World,
+    results: Path | None = None,
 ) -> Iterator[CheckedFact]:
     """Yields the findings, then keeps them and whether all that is needed was confirmed."""
     tag, file = _file(spec, world.platform, world.cache)
@@ -181,7 +203,9 @@ def kept(
         report = results / f"first-run-{re.sub(r'[^A-Za-z0-9.-]+', '-', tag)}.txt"
         results.mkdir(parents=True, exist_ok=True)
         files.write_text(report, _text(checked, tag, world))
-        world.progress.note(f"{report} has all of it, to attach to an issue; no password is in it")
+        world.progress.note(
+            f"{report} has all of it, to attach to an issue; no password is in it"
+        )
     confirmed = [finding.name for finding in checked if finding.state == "confirmed"]
     if file is None or not _complete(confirmed):
         world.progress.note(message("checklist not whole"))
@@ -222,7 +246,9 @@ def _complete(confirmed: Iterable[str]) -> bool:
     return needed() <= set(confirmed)
 
 
-def _file(spec: ClusterSpec, platform: Platform, cache: Path) -> tuple[str, Path | None]:
+def _file(
+    spec: ClusterSpec, platform: Platform, cache: Path
+) -> tuple[str, Path | None]:
     """The image's tag, and the file for this image on this machine; None if the image is not here
     or the engine has no identity."""
     tag = image.chosen(settings.read(spec)[0], platform)

@@ -81,12 +81,17 @@ def _banner(probe: Probe) -> tuple[bool, str]:
     banner = str(probe.value("SELECT version()"))
     page = pages.version(probe.tserver())
     same = versions.banner_number(banner) == versions.parse(page).number
-    return page == probe.release and same, f"{banner}; page: {page}; asked: {probe.release}"
+    return (
+        page == probe.release and same,
+        f"{banner}; page: {page}; asked: {probe.release}",
+    )
 
 
 def _pages(probe: Probe) -> tuple[bool, str]:
     answers = {
-        f"{name} {server}": len(http_client.get(f"{url}/metrics?reset_histograms=false"))
+        f"{name} {server}": len(
+            http_client.get(f"{url}/metrics?reset_histograms=false")
+        )
         for server in (pages.MASTER, pages.TSERVER, pages.YSQL)
         for name, url in sources(probe.nodes, server).items()
     }
@@ -115,9 +120,13 @@ def _layout(probe: Probe) -> tuple[bool, str]:
 
 def _copy(probe: Probe) -> tuple[bool, str]:
     with probe.connect(probe.addresses()[-1], 120.0) as session:
-        session.rows("CREATE TABLE first_copy (a int PRIMARY KEY, b text) SPLIT INTO 3 TABLETS")
+        session.rows(
+            "CREATE TABLE first_copy (a int PRIMARY KEY, b text) SPLIT INTO 3 TABLETS"
+        )
         lines = "".join(f"{number}\tx\n" for number in range(ROWS))
-        session.copy("COPY first_copy FROM STDIN WITH (ROWS_PER_TRANSACTION 200)", lines)
+        session.copy(
+            "COPY first_copy FROM STDIN WITH (ROWS_PER_TRANSACTION 200)", lines
+        )
     return copied(probe)
 
 
@@ -135,7 +144,9 @@ def _counters(probe: Probe, metrics: Sequence[str] = METRICS) -> tuple[bool, str
 
 def _statements(probe: Probe) -> tuple[bool, str]:
     url = next(iter(sources(probe.nodes, pages.YSQL).values()))
-    counted = counters.statements(http_client.get(f"{url}/metrics?reset_histograms=false"))
+    counted = counters.statements(
+        http_client.get(f"{url}/metrics?reset_histograms=false")
+    )
     return bool(counted), str(counted)
 
 
@@ -154,14 +165,18 @@ def _followers(probe: Probe) -> tuple[bool, str]:
 def _commands(probe: Probe) -> tuple[bool, str]:
     first, idle = probe.nodes[0], ("get_is_load_balancer_idle",)
     hosts = [endpoint.host for endpoint in probe.cluster.endpoints]
-    answer = nodes.admin(first, flags.master_addresses(hosts), False, idle, 60, probe.world)
+    answer = nodes.admin(
+        first, flags.master_addresses(hosts), False, idle, 60, probe.world
+    )
     nodes.flush_tablets(first, hosts[0], False, 120, probe.world)
     return re.search(r"Idle = [01]", answer) is not None, answer.strip()
 
 
 def _masters(probe: Probe) -> tuple[bool, str]:
     conf = {node.name: nodes.remembered(node, probe.world) for node in probe.nodes}
-    known = {name: str(content.get("current_masters", "")) for name, content in conf.items()}
+    known = {
+        name: str(content.get("current_masters", "")) for name, content in conf.items()
+    }
     first = probe.cluster.endpoints[0].host
     same = str(conf[probe.nodes[0].name].get("advertise_address")) == first
     complete = all(len(text.split(",")) == len(probe.nodes) for text in known.values())
@@ -175,7 +190,9 @@ def _leaders(probe: Probe) -> tuple[bool, str]:
         leaders.update(pages.leaders(probe.masters()))
         return min(leaders.values(), default=0) > 0
 
-    in_time = clock.wait_until(spread, deadline_s=_SPREAD_S, clock=probe.world.clock, every_s=1.0)
+    in_time = clock.wait_until(
+        spread, deadline_s=_SPREAD_S, clock=probe.world.clock, every_s=1.0
+    )
     return in_time, str(leaders)
 
 
@@ -194,9 +211,13 @@ def _copy_index(probe: Probe) -> tuple[bool, str]:
         session.rows("CREATE TABLE first_indexed (a int, b int, PRIMARY KEY (a HASH))")
         session.rows("CREATE INDEX first_indexed_b ON first_indexed (b)")
         lines = "".join(f"{number}\t{number % 7}\n" for number in range(ROWS))
-        session.copy("COPY first_indexed FROM STDIN WITH (ROWS_PER_TRANSACTION 200)", lines)
+        session.copy(
+            "COPY first_indexed FROM STDIN WITH (ROWS_PER_TRANSACTION 200)", lines
+        )
         session.rows("SET enable_seqscan = off")
-        rows = session.rows("SELECT count(*) AS rows FROM first_indexed WHERE b = 3")[0]["rows"]
+        rows = session.rows("SELECT count(*) AS rows FROM first_indexed WHERE b = 3")[
+            0
+        ]["rows"]
     expected = len(range(3, ROWS, 7))
     return rows == expected, f"{rows} of {expected} rows by the index"
 

@@ -10,11 +10,15 @@ from orchestrator.keys.strict_yaml import filled, shipped
 from orchestrator.model import ClusterSpec
 from orchestrator.yugabyte import pages
 
-BASE_DIR = "/home/yugabyte/yb_data"  # the tier's mount: data, WAL, configuration and logs
+BASE_DIR = (
+    "/home/yugabyte/yb_data"  # the tier's mount: data, WAL, configuration and logs
+)
 CERTS_DIR = f"{BASE_DIR}/certs"
 DATA_DIR = f"{BASE_DIR}/data"
 WAL_DIR = f"{BASE_DIR}/wal"
-WAL_DISK_DIR = "/home/yugabyte/yb_wal"  # the mount of the WAL's own disk: beside that of the data
+WAL_DISK_DIR = (
+    "/home/yugabyte/yb_wal"  # the mount of the WAL's own disk: beside that of the data
+)
 CONF = f"{BASE_DIR}/conf/yugabyted.conf"
 CERTS_SOURCE = "/tierbench-certs"
 YSQL, MASTER_WEB, TSERVER_WEB, YSQL_WEB = 5433, 7000, 9000, 13000
@@ -73,17 +77,28 @@ def master_flags(spec: ClusterSpec, settings: Settings) -> dict[str, str]:
 def tserver_flags(spec: ClusterSpec, settings: Settings) -> dict[str, str]:
     """The tablet server's flags, the profile's own last."""
     own, both = _set("tserver", spec, settings), _set("both", spec, settings)
-    return {**own, **both, **_set("background", spec, settings), **settings.tserver_flags}
+    return {
+        **own,
+        **both,
+        **_set("background", spec, settings),
+        **settings.tserver_flags,
+    }
 
 
 def joined(flags: Mapping[str, str]) -> str:
     """`name=value,name=value` as yugabyted takes flags; a value with a comma is braced."""
-    braced = {name: f"{{{value}}}" if "," in value else value for name, value in flags.items()}
+    braced = {
+        name: f"{{{value}}}" if "," in value else value for name, value in flags.items()
+    }
     return ",".join(f"{name}={value}" for name, value in braced.items())
 
 
 def start_command(
-    spec: ClusterSpec, settings: Settings, number: int, addresses: Sequence[str], restored: bool
+    spec: ClusterSpec,
+    settings: Settings,
+    number: int,
+    addresses: Sequence[str],
+    restored: bool,
 ) -> tuple[str, ...]:
     """The command of node `number` (from 1) of those at `addresses`, after a shell's steps that
     prepare the container for it. A restored one remembers its cluster: `--join` would need a
@@ -109,7 +124,10 @@ def start_command(
         return tuple(argv)
     places = {"certs": CERTS_DIR, "source": CERTS_SOURCE, "conf": CONF}
     texts = shipped(__package__, "flags.yaml")["before_start"]
-    said = [texts[step].format(data=DATA_DIR, address=own_address, **places) for step in steps]
+    said = [
+        texts[step].format(data=DATA_DIR, address=own_address, **places)
+        for step in steps
+    ]
     return ("sh", "-c", " && ".join([*said, 'exec "$@"']), "yugabyted", *argv)
 
 

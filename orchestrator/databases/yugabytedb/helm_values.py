@@ -20,7 +20,9 @@ _MASTER_CPU_SHARE, _LEAST_MASTER_CPUS = 0.1, 0.5
 
 
 def values(
-    spec: model.ClusterSpec, wanted: tier.ClassWanted, placing: model.Placing | None = None
+    spec: model.ClusterSpec,
+    wanted: tier.ClassWanted,
+    placing: model.Placing | None = None,
 ) -> dict[str, Any]:
     """The values, by the chart's names. UsageError for settings that the chart cannot take."""
     settings, mistakes = read(spec)
@@ -31,13 +33,22 @@ def values(
     repository, _, tag = image.tags(settings)[0].rpartition(":")
     # What `yugabyted` gives servers, which the chart starts without it.
     since = settings.version.has
-    both = {"yb_enable_read_committed_isolation": "true"} if since("read_committed") else {}
-    cbo = {"ysql_pg_conf_csv": "yb_enable_cbo=on"} if since("cost_based_optimizer") else {}
+    both = (
+        {"yb_enable_read_committed_isolation": "true"}
+        if since("read_committed")
+        else {}
+    )
+    cbo = (
+        {"ysql_pg_conf_csv": "yb_enable_cbo=on"}
+        if since("cost_based_optimizer")
+        else {}
+    )
     memory_gib, placing = memory(spec), placing or model.Placing()
     master_cpus = max(_LEAST_MASTER_CPUS, round(spec.size.cpus * _MASTER_CPU_SHARE, 1))
     cpus = {"master": master_cpus, "tserver": max(0.5, spec.size.cpus - master_cpus)}
     resources = {
-        f"of_{name}": {"cpu": f"{cpus[name]:g}", "memory": f"{memory_gib[name]}Gi"} for name in cpus
+        f"of_{name}": {"cpu": f"{cpus[name]:g}", "memory": f"{memory_gib[name]}Gi"}
+        for name in cpus
     }
     content: dict[str, Any] = strict_yaml.filled(
         strict_yaml.shipped(__package__, "helm_values.yaml")["values"],

@@ -18,7 +18,9 @@ from orchestrator.powers import Platform
 from orchestrator.yugabyte.versions import Version, dotted, parse
 
 OFFICIAL, PACKED = "yugabytedb/yugabyte", "tierbench/yugabytedb"
-_TARBALL = re.compile(r"yugabyte-(\d+(?:\.\d+)+-b\d+)-(?:linux|el8|centos)-(x86_64|aarch64)\.tar")
+_TARBALL = re.compile(
+    r"yugabyte-(\d+(?:\.\d+)+-b\d+)-(?:linux|el8|centos)-(x86_64|aarch64)\.tar"
+)
 _DOWNLOADS = "https://downloads.yugabyte.com"
 
 
@@ -39,7 +41,9 @@ def need(settings: Settings, platform: Platform) -> str:
     """The tag to run. UnavailableError, with all ways to get the image, if it is not here."""
     tag = chosen(settings, platform)
     if not platform.images.present(tag):
-        raise UnavailableError(f"the image {tag} is not here", advice=advice(settings, platform))
+        raise UnavailableError(
+            f"the image {tag} is not here", advice=advice(settings, platform)
+        )
     return tag
 
 
@@ -63,14 +67,20 @@ def distribution(tarball: Path) -> Version:
     """The version in a downloaded file's name. UsageError if it is no distribution."""
     match = _TARBALL.match(tarball.name)
     if match is None or not tarball.is_file():
-        raise failure(UsageError, "no distribution", tarball=tarball, downloads=_DOWNLOADS)
+        raise failure(
+            UsageError, "no distribution", tarball=tarball, downloads=_DOWNLOADS
+        )
     return parse(match[1])
 
 
-def pack(tarball: Path, root: Path, platform: Platform, on_line: Callable[[str], None]) -> str:
+def pack(
+    tarball: Path, root: Path, platform: Platform, on_line: Callable[[str], None]
+) -> str:
     """Builds our image `yugabytedb` around the distribution; returns the tag."""
     tag = f"{PACKED}:{distribution(tarball)}"
-    with tempfile.TemporaryDirectory(dir=tarball.parent, prefix=".tierbench-") as context:
+    with tempfile.TemporaryDirectory(
+        dir=tarball.parent, prefix=".tierbench-"
+    ) as context:
         for file in own_images.folder(root, "yugabytedb").iterdir():
             shutil.copy2(file, context)
         # The build names the file so; a link costs no second copy of a gigabyte.

@@ -47,7 +47,8 @@ def container_spec(
             spec, settings.on(volume), number, network.addresses, volume.restored
         ),
         folders={flags.CERTS_SOURCE: certificates} if certificates else {},
-        ports={flags.YSQL: spec.port if number == 1 else None} | dict.fromkeys(flags.WEB.values()),
+        ports={flags.YSQL: spec.port if number == 1 else None}
+        | dict.fromkeys(flags.WEB.values()),
         # For YSQL's processes; it counts against the memory limit.
         shared_memory_bytes=max(256 * 2**20, spec.size.memory_bytes // 8),
         ulimits={"nofile": OPEN_FILES, "nproc": _PROCESSES * spec.nodes},
@@ -77,8 +78,14 @@ def log(name: str, world: World) -> str:
 
 def explain(error: RunError, plans: Sequence[ContainerSpec], world: World) -> None:
     """Adds to a failure what the logs say of nodes that ended, or of all; and what that means."""
-    ended = [plan for plan in plans if world.platform.container(plan.name).state() != "running"]
-    said = "\n".join(at_once.each(lambda plan: _servers_logs(plan, world), ended or plans))
+    ended = [
+        plan
+        for plan in plans
+        if world.platform.container(plan.name).state() != "running"
+    ]
+    said = "\n".join(
+        at_once.each(lambda plan: _servers_logs(plan, world), ended or plans)
+    )
     error.evidence = f"{error.evidence}\n{said}".strip()
     text = f"{error.what}\n{error.evidence}"
     if _LITTLE_MEMORY.search(text):
@@ -119,14 +126,26 @@ def run(node: Node, argv: Sequence[str], timeout_s: float, world: World) -> Comp
 
 
 def admin(
-    node: Node, masters: str, tls: bool, words: Sequence[str], timeout_s: float, world: World
+    node: Node,
+    masters: str,
+    tls: bool,
+    words: Sequence[str],
+    timeout_s: float,
+    world: World,
 ) -> str:
     """Runs one command of yb-admin; returns its output."""
-    argv = ("bin/yb-admin", f"--master_addresses={masters}", *_options(tls, timeout_s), *words)
+    argv = (
+        "bin/yb-admin",
+        f"--master_addresses={masters}",
+        *_options(tls, timeout_s),
+        *words,
+    )
     return run(node, argv, timeout_s + 10, world).out
 
 
-def flush_tablets(node: Node, address: str, tls: bool, timeout_s: float, world: World) -> None:
+def flush_tablets(
+    node: Node, address: str, tls: bool, timeout_s: float, world: World
+) -> None:
     """Writes all memory tables of one tablet server to its disk."""
     server = f"--server_address={address}:{flags.TSERVER_RPC}"
     argv = ("bin/yb-ts-cli", server, *_options(tls, timeout_s), "flush_all_tablets")
@@ -181,7 +200,9 @@ class Unread:
             self._world.progress.warn(f"{what} could not be read: {reason}")
 
     def text(self) -> str | None:
-        return "; ".join(f"{what}: {why}" for what, why in self._reasons.items()) or None
+        return (
+            "; ".join(f"{what}: {why}" for what, why in self._reasons.items()) or None
+        )
 
     def attempt(
         self, what: str, reading: Callable[[], T], otherwise: T, cluster: Sequence[Node]
@@ -192,7 +213,9 @@ class Unread:
         except NodeError:
             raise
         except (OSError, RunError) as error:
-            self._world.clock.sleep(0.5)  # a connection is lost before the engine notices a death
+            self._world.clock.sleep(
+                0.5
+            )  # a connection is lost before the engine notices a death
             raise_if_dead(cluster, self._world)
             self.note(what, str(error))
             return otherwise

@@ -44,7 +44,12 @@ class Readiness:
     """Waits for a cluster that is being started. `up`: the nodes started so far, in order."""
 
     def __init__(
-        self, spec: ClusterSpec, settings: Settings, connect: Connect, unread: Unread, world: World
+        self,
+        spec: ClusterSpec,
+        settings: Settings,
+        connect: Connect,
+        unread: Unread,
+        world: World,
     ) -> None:
         self._factor, self._tls = spec.replication_factor, settings.tls
         self._connect, self._unread, self._world = connect, unread, world
@@ -60,7 +65,9 @@ class Readiness:
             self._world.progress.step(text, later._replay_s)
         return later
 
-    def _wait(self, failure: str, missing: Callable[[], str], up: Sequence[Node]) -> None:
+    def _wait(
+        self, failure: str, missing: Callable[[], str], up: Sequence[Node]
+    ) -> None:
         names = [container_nodes.container_name(node) for node in up]
         most_s = NODE_DEADLINE_S + round(self._replay_s)
         container_nodes.await_ready(
@@ -73,9 +80,15 @@ class Readiness:
         def uncounted() -> str:
             servers = pages.tablet_servers(list(sources(up, pages.MASTER).values()))
             alive = sum(server.alive for server in servers)
-            return "" if alive >= len(up) else f"{alive} of {len(up)} tablet servers are alive"
+            return (
+                ""
+                if alive >= len(up)
+                else f"{alive} of {len(up)} tablet servers are alive"
+            )
 
-        counted = self._unread.patiently("the masters' list of tablet servers", uncounted)
+        counted = self._unread.patiently(
+            "the masters' list of tablet servers", uncounted
+        )
 
         def missing() -> str:
             with self.administering(up[0], endpoint) as session:
@@ -102,7 +115,11 @@ class Readiness:
                 return text
             with self.administering(up[0], endpoint) as session:
                 known = len(queries.servers(session))
-            return "" if known == len(up) else f"yb_servers() knows {known} of {len(up)} nodes"
+            return (
+                ""
+                if known == len(up)
+                else f"yb_servers() knows {known} of {len(up)} nodes"
+            )
 
         self._wait("the cluster was not whole", missing, up)
 
@@ -123,14 +140,18 @@ class Readiness:
         def forgotten() -> str:
             raise_if_dead(up, self._world)
             for node in up:
-                masters = str(nodes.remembered(node, self._world).get("current_masters", ""))
+                masters = str(
+                    nodes.remembered(node, self._world).get("current_masters", "")
+                )
                 known = len([master for master in masters.split(",") if master])
                 if known < self._factor:
                     return f"{node.name} remembers {known} of {self._factor} masters"
             return ""
 
         clock = self._world.clock
-        if state := wait_while(forgotten, deadline_s=NODE_DEADLINE_S, clock=clock, every_s=0.5):
+        if state := wait_while(
+            forgotten, deadline_s=NODE_DEADLINE_S, clock=clock, every_s=0.5
+        ):
             self._unread.note("the masters that each node remembers", state)
 
     def await_balance(self, up: Sequence[Node], masters: str) -> Leaders:
@@ -154,13 +175,17 @@ class Readiness:
                 answer = nodes.admin(up[0], masters, self._tls, _IDLE, 30, self._world)
             except RunError:  # an election is under way
                 answer = ""
-            why = spread() or ("" if "Idle = 1" in answer else "the balancer is not idle")
+            why = spread() or (
+                "" if "Idle = 1" in answer else "the balancer is not idle"
+            )
             leaders = replace(leaders, uneven=why)
             idle_polls = 0 if why else idle_polls + 1
             return idle_polls >= _BALANCED_POLLS
 
         deadline_s = BALANCE_DEADLINE_S
-        if not wait_until(ready, deadline_s=deadline_s, clock=self._world.clock, every_s=1.0):
+        if not wait_until(
+            ready, deadline_s=deadline_s, clock=self._world.clock, every_s=1.0
+        ):
             text = f"after {deadline_s:g} s leaders are still not at rest and even"
             self._world.progress.warn(f"{text}: {leaders.uneven}")
         return leaders
@@ -174,10 +199,14 @@ class Readiness:
             begun.tablets,
             up,
         )
-        moved = sum(now[tablet] != led for tablet, led in begun.tablets.items() if tablet in now)
+        moved = sum(
+            now[tablet] != led for tablet, led in begun.tablets.items() if tablet in now
+        )
         texts = (
             f"at the begin: {begun.uneven}" if begun.uneven else "",
-            f"{moved} of {len(begun.tablets)} tablets have another leader since" if moved else "",
+            f"{moved} of {len(begun.tablets)} tablets have another leader since"
+            if moved
+            else "",
         )
         return "; ".join(text for text in texts if text) or None
 
@@ -202,7 +231,9 @@ def check_flags(
     masters is not the profile's."""
     servers = _flags(up, pages.TSERVER, unread)
     if settings.master_flags:
-        _check_masters(_flags(up[:masters], pages.MASTER, unread), settings.master_flags, unread)
+        _check_masters(
+            _flags(up[:masters], pages.MASTER, unread), settings.master_flags, unread
+        )
     expected = "true" if settings.durability == "durable" else "false"
     for name, named in servers.items():
         value = named.get("durable_wal_write")
@@ -210,7 +241,12 @@ def check_flags(
             unread.note("durable_wal_write", f"it is not among the flags of {name}")
         elif value != expected:
             raise failure(
-                NodeError, "durability", name=name, value=value, settings=settings, meant=expected
+                NodeError,
+                "durability",
+                name=name,
+                value=value,
+                settings=settings,
+                meant=expected,
             )
     for node in up:
         wal_dirs = servers.get(node.name, {}).get("fs_wal_dirs", flags.WAL_DISK_DIR)
@@ -221,7 +257,9 @@ def check_flags(
     return servers
 
 
-def _flags(up: Sequence[Node], server: str, unread: Unread) -> dict[str, server_facts.Flags]:
+def _flags(
+    up: Sequence[Node], server: str, unread: Unread
+) -> dict[str, server_facts.Flags]:
     """Node → the flags that its server runs with; none if they cannot be read."""
     urls = sources(up, server)
     return unread.attempt(
@@ -243,7 +281,12 @@ def _check_masters(
                 unread.note(flag, f"it is not among the flags of the master of {name}")
             elif _plain(value) != _plain(wanted):
                 raise failure(
-                    NodeError, "flag of masters", name=name, flag=flag, value=value, wanted=wanted
+                    NodeError,
+                    "flag of masters",
+                    name=name,
+                    flag=flag,
+                    value=value,
+                    wanted=wanted,
                 )
 
 

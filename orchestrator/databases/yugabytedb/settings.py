@@ -17,13 +17,24 @@ from orchestrator.yugabyte import server_facts, versions
 
 MIN_MEMORY_BYTES = 3 * 2**29
 REPLICATION_FACTORS = (1, 3, 5)
-OWN = ("durability", "tls", "zones", "wal_directory", "image", "restore")  # docs/YUGABYTEDB.md
+OWN = (
+    "durability",
+    "tls",
+    "zones",
+    "wal_directory",
+    "image",
+    "restore",
+)  # docs/YUGABYTEDB.md
 
 _YAML = {"true": "on", "false": "off"}  # what YAML makes of an unquoted `on` and `off`
 _NAME = re.compile(r"(?:(master|tserver)\.)?([a-z][a-z0-9_]*)")
 _ZONE = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+){2}")
-_NO_SYNC = "no commit waits for a sync: only with `durability: durable` can that be taken away"
-_DURABLE = "it decides what survives a power cut: use `durability: default` or `durable`"
+_NO_SYNC = (
+    "no commit waits for a sync: only with `durability: durable` can that be taken away"
+)
+_DURABLE = (
+    "it decides what survives a power cut: use `durability: default` or `durable`"
+)
 
 
 @dataclass(frozen=True)
@@ -65,16 +76,26 @@ def read(spec: ClusterSpec) -> tuple[Settings, tuple[Mistake, ...]]:
         value = texts.pop(name, words[0]).strip().lower()
         value = _YAML.get(value, value)
         if value not in words:
-            mistakes.append(of_setting(name, f"{value!r} is none of {', '.join(words)}"))
+            mistakes.append(
+                of_setting(name, f"{value!r} is none of {', '.join(words)}")
+            )
         return value == words[1]
 
-    durable, tls = second("durability", "default", "durable"), second("tls", "off", "on")
+    durable, tls = (
+        second("durability", "default", "durable"),
+        second("tls", "off", "on"),
+    )
     if spec.without == "commit" and not durable:
         mistakes.append(of_setting("durability", _NO_SYNC))
     durable = durable and spec.without != "commit"
-    own_wal, load = second("wal_directory", "shared", "own"), second("restore", "copy", "load")
+    own_wal, load = (
+        second("wal_directory", "shared", "own"),
+        second("restore", "copy", "load"),
+    )
     image = texts.pop("image", None)
-    zones = _zones(texts.pop("zones", None), spec.nodes, spec.replication_factor, mistakes)
+    zones = _zones(
+        texts.pop("zones", None), spec.nodes, spec.replication_factor, mistakes
+    )
     try:
         version = versions.parse(spec.version or versions.DEFAULT)
     except ValueError as error:
@@ -95,17 +116,25 @@ def read(spec: ClusterSpec) -> tuple[Settings, tuple[Mistake, ...]]:
     return settings, tuple(mistakes)
 
 
-def _zones(text: str | None, nodes: int, copies: int, mistakes: list[Mistake]) -> tuple[str, ...]:
+def _zones(
+    text: str | None, nodes: int, copies: int, mistakes: list[Mistake]
+) -> tuple[str, ...]:
     """The zone of each node. By default there are as many as copies, node after node: yugabyted
     places copies in the zones of the first nodes, and a node in another zone would get none."""
     if text is None:
-        return tuple(f"tierbench.local.zone{number % copies + 1}" for number in range(nodes))
+        return tuple(
+            f"tierbench.local.zone{number % copies + 1}" for number in range(nodes)
+        )
     zones = tuple(re.split(r"[\s,]+", text.strip()))
     wrong = [zone for zone in zones if not _ZONE.fullmatch(zone)]
     if wrong:
-        mistakes.append(of_setting("zones", f"{', '.join(wrong)}: write cloud.region.zone"))
+        mistakes.append(
+            of_setting("zones", f"{', '.join(wrong)}: write cloud.region.zone")
+        )
     elif len(zones) != nodes:
-        mistakes.append(of_setting("zones", f"{len(zones)} zones for {nodes} nodes: one for each"))
+        mistakes.append(
+            of_setting("zones", f"{len(zones)} zones for {nodes} nodes: one for each")
+        )
     return zones
 
 
@@ -126,7 +155,9 @@ def _flags(
         elif name in reserved:
             mistakes.append(of_setting(key, f"cannot be set here: {reserved[name]}"))
         elif any(sign in value for sign in "{}\n"):
-            mistakes.append(of_setting(key, "braces and line breaks cannot be passed to a server"))
+            mistakes.append(
+                of_setting(key, "braces and line breaks cannot be passed to a server")
+            )
         elif "," in value and not version.has("braced_flags"):
             text = f"{version} splits flags at every comma, so a value cannot hold one"
             mistakes.append(of_setting(key, text))

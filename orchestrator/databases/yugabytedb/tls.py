@@ -67,7 +67,10 @@ def _name(common: str) -> x509.Name:
 
 
 def _draft(
-    subject: x509.Name, issuer: x509.Name, key: rsa.RSAPrivateKey, now: datetime.datetime
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: rsa.RSAPrivateKey,
+    now: datetime.datetime,
 ) -> x509.CertificateBuilder:
     return (
         x509.CertificateBuilder()

@@ -53,8 +53,12 @@ def live(folder: Path) -> list[Path]:
 def _live(parts: list[Path]) -> pd.DataFrame:
     """Nodes are called with their device behind them. Times are the node's own, if it tells them.
     In each folder readings are otherwise far apart."""
-    samples = pd.concat(t.assign(of=f.parent.name) for f in parts for t in parquet.parts(f))
-    table = samples.pivot_table("value", ["of", "time_s", "node"], "metric").rename(columns=_NAMES)
+    samples = pd.concat(
+        t.assign(of=f.parent.name) for f in parts for t in parquet.parts(f)
+    )
+    table = samples.pivot_table("value", ["of", "time_s", "node"], "metric").rename(
+        columns=_NAMES
+    )
     table = table.reindex(columns=["clock_s", *QUANTITIES]).reset_index()
     table[["node", "device"]] = table["node"].str.extract("(.*) (.*)")
     table = table.assign(time_s=table.pop("clock_s").fillna(table["time_s"])).dropna()
@@ -62,10 +66,16 @@ def _live(parts: list[Path]) -> pd.DataFrame:
 
 
 def _json(content: Any) -> pd.DataFrame:
-    forms = {"sysstat": _sysstat, "value": providers.azure, "MetricDataResults": providers.aws}
+    forms = {
+        "sysstat": _sysstat,
+        "value": providers.azure,
+        "MetricDataResults": providers.aws,
+    }
     for key in forms.keys() & content.keys():
         return forms[key](content)
-    raise ValueError(f"it has {', '.join(content) or 'no keys'}, and none of {', '.join(forms)}")
+    raise ValueError(
+        f"it has {', '.join(content) or 'no keys'}, and none of {', '.join(forms)}"
+    )
 
 
 def _sysstat(content: Any) -> pd.DataFrame:
@@ -111,5 +121,7 @@ def _unix_s(times: "pd.Series[Any]") -> "pd.Series[float]":
         return times.astype(float)
     if not times.str.contains(_ZONED).all():
         raise ValueError("its times have no zone: iostat needs S_TIME_FORMAT=ISO")
-    moments = pd.to_datetime(times, format="ISO8601", utc=True) - pd.Timestamp(0, tz="UTC")
+    moments = pd.to_datetime(times, format="ISO8601", utc=True) - pd.Timestamp(
+        0, tz="UTC"
+    )
     return moments.dt.total_seconds()

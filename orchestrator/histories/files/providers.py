@@ -28,7 +28,9 @@ def azure(content: Any) -> pd.DataFrame:
         for series in metric["timeseries"] if name in _NAMES else ():
             of = _place(disk, metric["id"], series.get("metadatavalues") or ())
             for point in series["data"]:
-                points.append((*of, point["timeStamp"], _NAMES[name], point.get("average")))
+                points.append(
+                    (*of, point["timeStamp"], _NAMES[name], point.get("average"))
+                )
     step_s = pd.to_timedelta(content["interval"], errors="coerce").total_seconds()
     table = _intervals(points, step_s)
     table[list(QUANTITIES)] *= step_s
@@ -47,7 +49,9 @@ def _place(disk: str, metric: str, dimensions: Any) -> tuple[str, str]:
     needed += ["LUN"] * (disk not in ("os", "temp"))
     if not {name.lower() for name in needed} <= set(told):
         how = " and ".join(f"{name} eq '*'" for name in needed)
-        raise ValueError(f'disks of {node} are not told apart: ask with --filter "{how}"')
+        raise ValueError(
+            f'disks of {node} are not told apart: ask with --filter "{how}"'
+        )
     return node, f"lun{told['lun']}" if "LUN" in needed else disk
 
 
@@ -57,13 +61,17 @@ def aws(content: Any) -> pd.DataFrame:
     points, results = Points(), content["MetricDataResults"]
     last = {result["Label"]: result["StatusCode"] for result in results}
     if "NextToken" in content or {*last.values()} - {"Complete"}:
-        raise ValueError("a part of it is missing: ask for less time, and give several files")
+        raise ValueError(
+            "a part of it is missing: ask for less time, and give several files"
+        )
     for result in results:
         *of, name = result["Label"].split()
         if name in _NAMES and not of:
             raise ValueError(f"{name} is of no volume: ask with the Label {LABEL}")
         for at, value in zip(result["Timestamps"], result["Values"], strict=True):
-            points += [(of[0], of[-1], at, _NAMES[name], value)] if name in _NAMES else []
+            points += (
+                [(of[0], of[-1], at, _NAMES[name], value)] if name in _NAMES else []
+            )
     return _intervals(points)
 
 
@@ -75,9 +83,15 @@ def _intervals(points: Points, step_s: float | None = None) -> pd.DataFrame:
     table["begin_s"] = (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds()
     step_s = step_s or table["begin_s"].drop_duplicates().sort_values().diff().min()
     if table.empty or not step_s > 0:
-        raise ValueError("it does not tell what a disk read and wrote, or in how long a time")
+        raise ValueError(
+            "it does not tell what a disk read and wrote, or in how long a time"
+        )
     known = table.groupby(_PLACE[:-1])["quantity"].nunique()
     for node, device in known.index[known < len(QUANTITIES)]:
         raise ValueError(f"{node} {device} lacks one of its metrics: ask for all four")
-    wide = table.pivot_table("value", _PLACE, "quantity", aggfunc="first").dropna().reset_index()
+    wide = (
+        table.pivot_table("value", _PLACE, "quantity", aggfunc="first")
+        .dropna()
+        .reset_index()
+    )
     return wide.assign(end_s=wide["begin_s"] + step_s)[list(INTERVALS)]

@@ -21,8 +21,17 @@ from orchestrator.keys.messages import failure, message
 from orchestrator.load_generators.benchbase import config, results
 from orchestrator.load_generators.benchbase.distribution import find, provide
 from orchestrator.load_generators.common import consistency, merging, several
-from orchestrator.load_generators.common.client import LOAD_TIMEOUT_S, InClient, run_in_client
-from orchestrator.load_generators.common.options import complaint, ended_badly, progress, seed_of
+from orchestrator.load_generators.common.client import (
+    LOAD_TIMEOUT_S,
+    InClient,
+    run_in_client,
+)
+from orchestrator.load_generators.common.options import (
+    complaint,
+    ended_badly,
+    progress,
+    seed_of,
+)
 from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, Workload
 from orchestrator.parts import ClientLoad, Recorded, Result, Splits
 from orchestrator.platforms import own_images
@@ -49,7 +58,9 @@ _NEEDS_OUTCOMES = {"nopm", "rollbacks", "failures", "retries"}
 class BenchBase(Splits, InClient):
     name = config.NAME
 
-    def __init__(self, home: Path | None = None, connect: sql.Connect = sql.session) -> None:
+    def __init__(
+        self, home: Path | None = None, connect: sql.Connect = sql.session
+    ) -> None:
         self._home, self._connect = home, connect
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
@@ -60,7 +71,9 @@ class BenchBase(Splits, InClient):
         provide(self._home, world)
         if settings.warehouses_reached < settings.warehouses:
             each = " in a client" if spec.clients > 1 else ""
-            world.progress.warn(message("idle warehouses", settings=settings, each=each))
+            world.progress.warn(
+                message("idle warehouses", settings=settings, each=each)
+            )
 
     def loader_version(self, workload: Workload, world: World) -> str:
         """Returns a hash of our scripts, with the identity of BenchBase."""
@@ -73,7 +86,9 @@ class BenchBase(Splits, InClient):
         distribution = find(self._home, "", world)
         return distribution.image, distribution.files
 
-    def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
+    def load(
+        self, workload: Workload, cluster: Cluster, client: Node, world: World
+    ) -> None:
         settings, env = self._rendered(workload, cluster, world)
         family = workload.dataset.family
         for step in ("create", "load"):
@@ -85,7 +100,9 @@ class BenchBase(Splits, InClient):
                 raise errors.LoadError(what, evidence=_tail(done))
         world.progress.step(f"counting what was loaded into {family}")
         with self._connect(sql.local(cluster.endpoints[0]), LOAD_TIMEOUT_S) as session:
-            wrong = config.miscounted(session.rows(config.COUNT_ROWS)[0], settings.warehouses)
+            wrong = config.miscounted(
+                session.rows(config.COUNT_ROWS)[0], settings.warehouses
+            )
         if wrong:
             # BenchBase's loader only logs a failed batch, and exits with code 0.
             what = f"BenchBase loaded something else than {settings.warehouses} warehouses: {wrong}"
@@ -95,7 +112,12 @@ class BenchBase(Splits, InClient):
 
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
         """All are started at once; each begins when its Java has."""
-        workload, cluster, out, world = load.workload, load.cluster, load.out, load.world
+        workload, cluster, out, world = (
+            load.workload,
+            load.cluster,
+            load.out,
+            load.world,
+        )
         if load.share:
             load.share.begin()
         part = (load.share.number, load.share.of) if load.share else (1, 1)
@@ -111,14 +133,25 @@ class BenchBase(Splits, InClient):
                         world.window_begins(times_s[mark] + settings.lead_in_s)
             if rate := _THROUGHPUT.search(line):
                 elapsed_s = (now_s := world.clock.now()) - times_s.get(_BEGUN, now_s)
-                text = progress(elapsed_s, workload.warmup_s, workload.measure_s, float(rate[1]))
+                text = progress(
+                    elapsed_s, workload.warmup_s, workload.measure_s, float(rate[1])
+                )
                 world.progress.step(_ENDING if _ENDED in times_s else text)
 
-        timeout_s = workload.warmup_s + settings.lead_in_s + workload.measure_s + _STOP_GRACE_S
+        timeout_s = (
+            workload.warmup_s + settings.lead_in_s + workload.measure_s + _STOP_GRACE_S
+        )
         timeout_s += _LONGEST_PAUSE_S if workload.thinks else 0.0
         histograms = f"/out/{results.HISTOGRAMS}"
-        argv = _java("--execute=true", "-d", "/out", "-jh", histograms, *_PRINT_PROGRESS)
-        how: dict[str, Any] = {"timeout_s": timeout_s, "on_line": on_line, "env": env, "out": out}
+        argv = _java(
+            "--execute=true", "-d", "/out", "-jh", histograms, *_PRINT_PROGRESS
+        )
+        how: dict[str, Any] = {
+            "timeout_s": timeout_s,
+            "on_line": on_line,
+            "env": env,
+            "out": out,
+        }
         done = run_in_client(load.client, argv, cluster, world, user=_ROOT, **how)
         files.keep(out / "command.txt", shlex.join(done.argv) + "\n")
         files.keep(out / "benchbase.out", results.plain(done.out))
@@ -127,11 +160,21 @@ class BenchBase(Splits, InClient):
         if done.exit_code != 0 or state not in (None, "EXIT") or len(times_s) < 3:
             why = f", state {state or 'unknown'}: {_complaint(done)}"
             raise ended_badly("BenchBase", done.exit_code, why, _tail(done))
-        middle_s, end_s = times_s[_MEASURING] + settings.lead_in_s, times_s[_ENDED] + _STAMP_S
-        return Phase("warm-up", times_s[_BEGUN], middle_s), Phase("measure", middle_s, end_s)
+        middle_s, end_s = (
+            times_s[_MEASURING] + settings.lead_in_s,
+            times_s[_ENDED] + _STAMP_S,
+        )
+        return Phase("warm-up", times_s[_BEGUN], middle_s), Phase(
+            "measure", middle_s, end_s
+        )
 
     def _rendered(
-        self, workload: Workload, cluster: Cluster, world: World, part: int = 1, parts: int = 1
+        self,
+        workload: Workload,
+        cluster: Cluster,
+        world: World,
+        part: int = 1,
+        parts: int = 1,
     ) -> tuple[config.BenchBaseSettings, dict[str, str]]:
         """Its settings, and the environment in which its start finds BenchBase and its XML."""
         settings = config.settings(workload, part, parts)
@@ -140,11 +183,15 @@ class BenchBase(Splits, InClient):
         xml = config.render(template, settings, cluster, build.driver)
         return settings, {"BENCHBASE_FOLDER": build.folder, _XML: xml}
 
-    def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
+    def verify(
+        self, workload: Workload, cluster: Cluster, world: World
+    ) -> Mapping[str, Any]:
         """Checks the built-in workload's conditions that BenchBase keeps; a broken one voids a run.
         Those about customers' balances are left out, because BenchBase breaks them by itself: it
         computes money in binary floating point, and Payment overwrites a balance it read before."""
-        facts = consistency.verify(config.conditions(world), cluster, seed_of(workload), world)
+        facts = consistency.verify(
+            config.conditions(world), cluster, seed_of(workload), world
+        )
         return {**facts, "not_checked": list(config.NOT_KEPT)}
 
     def records(self, out: Path) -> tuple[pd.DataFrame, GeneratorFacts]:
@@ -153,13 +200,18 @@ class BenchBase(Splits, InClient):
 
     merged = staticmethod(merging.one_table)
 
-    def result(self, workload: Workload, left: Recorded, start_s: float, end_s: float) -> Result:
+    def result(
+        self, workload: Workload, left: Recorded, start_s: float, end_s: float
+    ) -> Result:
         records, facts = left
         figures = transactions.measurements(records, start_s, end_s, None)
         if not facts.more["outcomes_known"]:
             figures = tuple(m for m in figures if m.metric not in _NEEDS_OUTCOMES)
         # BenchBase records nothing of the warm-up, so it has no intervals, rather than empty ones.
-        every_fact = {**facts.recorded(), **_facts(workload, max(1, len(facts.clients)), figures)}
+        every_fact = {
+            **facts.recorded(),
+            **_facts(workload, max(1, len(facts.clients)), figures),
+        }
         return Result(
             measurements=figures,
             intervals=transactions.intervals(records, {"measure": (start_s, end_s)}),
@@ -168,10 +220,14 @@ class BenchBase(Splits, InClient):
         )
 
 
-def _facts(workload: Workload, clients: int, figures: Sequence[Measurement]) -> Mapping[str, Any]:
+def _facts(
+    workload: Workload, clients: int, figures: Sequence[Measurement]
+) -> Mapping[str, Any]:
     shares = enumerate(several.shares(workload, clients), start=1)
     of_clients = [config.settings(load, part, clients) for part, load in shares]
-    throughputs = (m.value for m in figures if (m.metric, m.scope) == ("throughput_per_s", "all"))
+    throughputs = (
+        m.value for m in figures if (m.metric, m.scope) == ("throughput_per_s", "all")
+    )
     rate = sum(settings.arrival_rate for settings in of_clients)
     return {
         "generator": config.NAME,
@@ -179,7 +235,9 @@ def _facts(workload: Workload, clients: int, figures: Sequence[Measurement]) -> 
         "warmup_recorded": False,
         "seeded": False,
         "terminals": sum(settings.terminals for settings in of_clients),
-        "warehouses_reached": max(settings.warehouses_reached for settings in of_clients),
+        "warehouses_reached": max(
+            settings.warehouses_reached for settings in of_clients
+        ),
         "arrival_rate_per_s": rate or None,
         "served_of_asked": next(throughputs, 0) / rate if rate else None,
     }
@@ -191,7 +249,11 @@ def _facts(workload: Workload, clients: int, figures: Sequence[Measurement]) -> 
 def _stamp(line: str) -> float | None:
     """Unix seconds of a line's time stamp, which is in UTC; None if it has none."""
     match = _STAMP.match(line)
-    return datetime.fromisoformat(match[1]).replace(tzinfo=UTC).timestamp() if match else None
+    return (
+        datetime.fromisoformat(match[1]).replace(tzinfo=UTC).timestamp()
+        if match
+        else None
+    )
 
 
 def _complaint(done: Completed) -> str:

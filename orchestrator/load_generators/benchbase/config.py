@@ -51,8 +51,12 @@ class JdbcDriver:
     spread: str
 
 
-POSTGRESQL = JdbcDriver("POSTGRES", "org.postgresql.Driver", "postgresql", "loadBalanceHosts=true")
-YUGABYTEDB = JdbcDriver("YUGABYTE", "com.yugabyte.Driver", "yugabytedb", "load-balance=true")
+POSTGRESQL = JdbcDriver(
+    "POSTGRES", "org.postgresql.Driver", "postgresql", "loadBalanceHosts=true"
+)
+YUGABYTEDB = JdbcDriver(
+    "YUGABYTE", "com.yugabyte.Driver", "yugabytedb", "load-balance=true"
+)
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,11 @@ class BenchBaseSettings:
     def lead_in_s(self) -> int:
         """The time from BenchBase's start of measuring to our window: the longest keying time.
         BenchBase leaves out transactions that were being keyed in when it began to measure."""
-        return max(kind["keying_ms"] for kind in TYPES) // 1000 if self.workload.thinks else 0
+        return (
+            max(kind["keying_ms"] for kind in TYPES) // 1000
+            if self.workload.thinks
+            else 0
+        )
 
     @property
     def warehouses_reached(self) -> int:
@@ -120,19 +128,26 @@ def _refuse(workload: Workload, wrong: Iterable[tuple[str, str]]) -> None:
     where = f"workloads/{workload.name}.yaml"
     what = f"BenchBase cannot run {workload.name} as its file asks"
     advice = "correct the file, or leave out --generator (GENERATOR)"
-    require_none([Mistake(f"{where}: {key}", text) for key, text in wrong], what, advice)
+    require_none(
+        [Mistake(f"{where}: {key}", text) for key, text in wrong], what, advice
+    )
 
 
 def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
     yield from mistakes(workload, {"options": _OPTIONS, "dataset": ("warehouses",)})
     if "warehouses" not in workload.dataset.parameters:
         yield "dataset.warehouses", "this key is missing"
-    for key, seconds in (("warmup", workload.warmup_s), ("measure", workload.measure_s)):
+    for key, seconds in (
+        ("warmup", workload.warmup_s),
+        ("measure", workload.measure_s),
+    ):
         if seconds != int(seconds):
             yield key, f"BenchBase counts whole seconds (given: {seconds:g} s)"
 
 
-def render(template: str, settings: BenchBaseSettings, cluster: Cluster, driver: JdbcDriver) -> str:
+def render(
+    template: str, settings: BenchBaseSettings, cluster: Cluster, driver: JdbcDriver
+) -> str:
     """Returns the XML for `cluster`. BenchBase reads the password from PGPASSWORD."""
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
@@ -148,7 +163,9 @@ def render(template: str, settings: BenchBaseSettings, cluster: Cluster, driver:
 
 
 def _url(cluster: Cluster, driver: JdbcDriver) -> str:
-    hosts = ",".join(str(addresses.Server(each.host, each.port)) for each in cluster.endpoints)
+    hosts = ",".join(
+        str(addresses.Server(each.host, each.port)) for each in cluster.endpoints
+    )
     options = ["ApplicationName=tierbench", "reWriteBatchedInserts=true"]
     if cluster.tls != TLS_IF_OFFERED:
         options += jdbc_options(cluster.tls)
@@ -161,7 +178,10 @@ def _contradictions(settings: BenchBaseSettings) -> Iterator[tuple[str, str]]:
     if settings.workload.thinks and settings.arrival_rate:
         yield "options", "`think: spec` and `arrival_rate` exclude each other"
     if settings.terminals > MAX_TERMINALS:
-        yield "threads", message("many terminals", given=settings.terminals, most=MAX_TERMINALS)
+        yield (
+            "threads",
+            message("many terminals", given=settings.terminals, most=MAX_TERMINALS),
+        )
 
 
 # ------------------------------------------------------------------ what must be loaded
@@ -176,7 +196,10 @@ COUNT_ROWS = "SELECT {}, (SELECT sum(o_ol_cnt) FROM oorder) AS ordered_lines".fo
 
 def miscounted(counts: Mapping[str, Any], warehouses: int) -> str:
     """Says which tables have a wrong number of rows, given a row of COUNT_ROWS; "" if none."""
-    expected = {table: count * warehouses for table, count in _TPCC["rows_per_warehouse"].items()}
+    expected = {
+        table: count * warehouses
+        for table, count in _TPCC["rows_per_warehouse"].items()
+    }
     expected |= {**_TPCC["rows"], "order_line": int(counts["ordered_lines"] or 0)}
     return "; ".join(
         f"{table} has {counts[table]:,} rows, not {count:,}"
@@ -197,5 +220,7 @@ def conditions(world: World) -> str:
 def conditions_on_its_tables(text: str) -> str:
     """Adapts the built-in workload's conditions to BenchBase's schema, which renames one table."""
     header, *blocks = re.split(r"^(?=-- name: )", text, flags=re.MULTILINE)
-    kept = [block for block in blocks if block.split(";")[0].split()[-1] not in NOT_KEPT]
+    kept = [
+        block for block in blocks if block.split(";")[0].split()[-1] not in NOT_KEPT
+    ]
     return re.sub(r"\borders\b", "oorder", header + "".join(kept))

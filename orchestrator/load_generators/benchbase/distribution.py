@@ -11,7 +11,11 @@ from pathlib import Path
 
 from orchestrator import errors, powers
 from orchestrator.keys.messages import failure
-from orchestrator.load_generators.benchbase.config import POSTGRESQL, YUGABYTEDB, JdbcDriver
+from orchestrator.load_generators.benchbase.config import (
+    POSTGRESQL,
+    YUGABYTEDB,
+    JdbcDriver,
+)
 from orchestrator.platforms import own_images
 
 OFFICIAL_IMAGE = "benchbase.azurecr.io/benchbase-postgres:latest"
@@ -42,12 +46,17 @@ def find(home: Path | None, database: str, world: powers.World) -> BenchBaseBuil
             raise _unavailable(f"the image {OFFICIAL_IMAGE} is not here", world)
         # The image has PostgreSQL's driver only, which works with YugabyteDB as well. It is not
         # known to have a tag of a release, so its id says which one was used.
-        folder, identity = "/benchbase/profiles/postgres", f"{OFFICIAL_IMAGE}@{image_id}"
+        folder, identity = (
+            "/benchbase/profiles/postgres",
+            f"{OFFICIAL_IMAGE}@{image_id}",
+        )
         return BenchBaseBuild(OFFICIAL_IMAGE, folder, {}, identity, POSTGRESQL)
     if missing := _missing(home):
         raise _unavailable(f"{HOME_VARIABLE}={home} does not hold {missing}", world)
     # YugabyteDB's own driver finds all nodes from one.
-    has_own = database == "yugabytedb" and any((home / "lib").glob("jdbc-yugabytedb-*.jar"))
+    has_own = database == "yugabytedb" and any(
+        (home / "lib").glob("jdbc-yugabytedb-*.jar")
+    )
     return BenchBaseBuild(
         image=own_images.tag(world.root, _RUNTIME),
         folder="/benchbase",
@@ -74,7 +83,11 @@ def whereabouts(home: Path | None, platform: powers.Platform) -> str:
     """Says where BenchBase is taken from, or that it is not here and what would be."""
     if home is not None:
         missing = _missing(home)
-        return f"{HOME_VARIABLE}={home} does not hold {missing}" if missing else f"in {home}"
+        return (
+            f"{HOME_VARIABLE}={home} does not hold {missing}"
+            if missing
+            else f"in {home}"
+        )
     image_id = platform.images.id(OFFICIAL_IMAGE)
     if image_id is not None:
         return f"image {OFFICIAL_IMAGE}, {image_id}"
@@ -87,4 +100,6 @@ def _missing(home: Path) -> str:
 
 def _unavailable(what: str, world: powers.World) -> errors.UnavailableError:
     ways = world.platform.images.ways_to_get(OFFICIAL_IMAGE)
-    return failure(errors.UnavailableError, "BenchBase not available", what=what, ways=ways)
+    return failure(
+        errors.UnavailableError, "BenchBase not available", what=what, ways=ways
+    )

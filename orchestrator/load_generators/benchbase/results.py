@@ -101,16 +101,24 @@ def _only(out: Path, ending: str) -> Path:
 
 def summary(out: Path) -> dict[str, Any]:
     """What BenchBase says of a run as a whole; empty if it wrote none."""
-    return files.content(_only(out, "summary.json")) if any(out.glob("*.summary.json")) else {}
+    return (
+        files.content(_only(out, "summary.json"))
+        if any(out.glob("*.summary.json"))
+        else {}
+    )
 
 
 def _read_raw(file: Path) -> pd.DataFrame:
-    columns: Mapping[str, str] = strict_yaml.shipped(__package__, "tpcc.yaml")["columns"]
+    columns: Mapping[str, str] = strict_yaml.shipped(__package__, "tpcc.yaml")[
+        "columns"
+    ]
     small = {"Transaction Name": "category", "Worker Id (start number)": "int32"}
     raw = pd.read_csv(file, usecols=list(columns), dtype=small).rename(columns=columns)
     unknown = set(raw["type"]) - set(_OURS)
     if unknown:
-        raise LoadError(f"{file.name} holds transactions of unknown types: {sorted(unknown)}")
+        raise LoadError(
+            f"{file.name} holds transactions of unknown types: {sorted(unknown)}"
+        )
     if raw.isna().any(axis=None) or (raw[["start_s", "latency_us"]] < 0).any(axis=None):
         raise LoadError(f"{file.name} has rows that are cut, or of a time below zero")
     raw = raw.sort_values("start_s", kind="stable", ignore_index=True)
@@ -120,7 +128,9 @@ def _read_raw(file: Path) -> pd.DataFrame:
             "latency_s": raw["latency_us"].to_numpy() * 1e-6,
             # BenchBase does not record how long a transaction waited for a free terminal.
             "queue_s": np.full(len(raw), np.nan),
-            "type": pd.Categorical(raw["type"].map(_OURS), categories=list(_OURS.values())),
+            "type": pd.Categorical(
+                raw["type"].map(_OURS), categories=list(_OURS.values())
+            ),
             "terminal": raw["terminal"],
         }
     )
@@ -130,7 +140,9 @@ _LINE = re.compile(
     r"(?P<time>\S+)\t\D*(?P<terminal>\d+)\D*\t"
     r"(?:.*occurred during \[)?(?P<name>[\w.]+)/\d+(?P<text>.*)"
 )
-_DETAILS = re.compile(r"(?:attempt \[(\d+)\], max retry attempts \[(\d+)\], )?sql state \[(\w+)\]")
+_DETAILS = re.compile(
+    r"(?:attempt \[(\d+)\], max retry attempts \[(\d+)\], )?sql state \[(\w+)\]"
+)
 
 
 def _read_attempts(file: Path) -> pd.DataFrame:
@@ -141,7 +153,9 @@ def _read_attempts(file: Path) -> pd.DataFrame:
     columns = ["time", "terminal", "type", "kind", "number", "last", "sqlstate"]
     table = pd.DataFrame(list(_attempts(lines)), columns=columns, dtype=object)
     times = pd.to_datetime(table.pop("time"), format="%Y-%m-%dT%H:%M:%S.%f")
-    table.insert(0, "time_s", times.to_numpy(dtype="datetime64[ms]").astype(np.int64) / 1e3)
+    table.insert(
+        0, "time_s", times.to_numpy(dtype="datetime64[ms]").astype(np.int64) / 1e3
+    )
     return table.astype({"terminal": np.int64, "number": np.int64, "last": bool})
 
 
@@ -180,8 +194,13 @@ def _place(rows: pd.DataFrame, attempts: pd.DataFrame) -> np.ndarray:
     return _place_within(_STAMPS_APART_S, rows, moved)
 
 
-def _place_within(tolerance_s: float, rows: pd.DataFrame, attempts: pd.DataFrame) -> np.ndarray:
-    row_terminals, terminals = rows["terminal"].to_numpy(), attempts["terminal"].to_numpy()
+def _place_within(
+    tolerance_s: float, rows: pd.DataFrame, attempts: pd.DataFrame
+) -> np.ndarray:
+    row_terminals, terminals = (
+        rows["terminal"].to_numpy(),
+        attempts["terminal"].to_numpy(),
+    )
     placed = np.full(len(attempts), -1)
     for terminal in np.intersect1d(terminals, row_terminals):
         own_rows = np.flatnonzero(row_terminals == terminal)
@@ -191,7 +210,9 @@ def _place_within(tolerance_s: float, rows: pd.DataFrame, attempts: pd.DataFrame
     return placed
 
 
-def _place_in_order(tolerance_s: float, rows: pd.DataFrame, attempts: pd.DataFrame) -> np.ndarray:
+def _place_in_order(
+    tolerance_s: float, rows: pd.DataFrame, attempts: pd.DataFrame
+) -> np.ndarray:
     """Places the attempts of one terminal, whose transactions do not overlap. Each transaction has
     one row. So an attempt that begins a transaction belongs to the first row of its type, after the
     row used last, that covers its time; the following attempts belong to the same row. Times alone
@@ -203,7 +224,9 @@ def _place_in_order(tolerance_s: float, rows: pd.DataFrame, attempts: pd.DataFra
     latest, repeats = -1, ""
     columns = (attempts[name] for name in ("time_s", "type", "number", "last"))
     for time_s, kind, number, last in zip(*columns, strict=True):
-        covered = bool(placed) and placed[-1] >= 0 and time_s <= end_s[latest] + tolerance_s
+        covered = (
+            bool(placed) and placed[-1] >= 0 and time_s <= end_s[latest] + tolerance_s
+        )
         if number > 0 or (number < 0 and kind == repeats and covered):
             row = placed[-1] if placed else -1
         else:
@@ -259,7 +282,10 @@ def _histogram(histograms: Mapping[str, Any], key: str) -> dict[str, int]:
     """One of BenchBase's histograms: our type → count."""
     entries = histograms.get(key, {}).get("HISTOGRAM", {})
     names = {name: name.rpartition("/")[0].rpartition(".")[2] for name in entries}
-    return {_OURS.get(names[name], names[name]): int(count) for name, count in entries.items()}
+    return {
+        _OURS.get(names[name], names[name]): int(count)
+        for name, count in entries.items()
+    }
 
 
 def _count_errors(attempts: pd.DataFrame) -> list[dict[Hashable, Any]]:
@@ -270,11 +296,16 @@ def _count_errors(attempts: pd.DataFrame) -> list[dict[Hashable, Any]]:
     return counts.reset_index(name="count").to_dict("records")
 
 
-def _new_orders_between(rows: pd.DataFrame, histograms: Mapping[str, Any]) -> list[int | None]:
+def _new_orders_between(
+    rows: pd.DataFrame, histograms: Mapping[str, Any]
+) -> list[int | None]:
     """The fewest, if known, and most that can have committed, by counts over all phases."""
     name = "new_order"
     count = int((rows["type"] == name).sum())
     if not histograms:
         return [None, count]
     lost = sum(_histogram(histograms, key).get(name, 0) for key in _LOST)
-    return [max(0, count - lost), min(count, _histogram(histograms, "completed").get(name, 0))]
+    return [
+        max(0, count - lost),
+        min(count, _histogram(histograms, "completed").get(name, 0)),
+    ]

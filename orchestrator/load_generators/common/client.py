@@ -31,7 +31,11 @@ LEASE_VARIABLE = "TIERBENCH_LEASE_S"  # how long a client outlives this program
 LEASE_S = 60  # a busy disk may hold up the heartbeat for many seconds
 _HEARTBEAT = "/tmp/heartbeat"  # in the client
 _WORKLOADS, OUT, _TLS = "/workloads", "/out", "/tls"
-_ROOT, _CERTIFICATE, _KEY = f"{_TLS}/root.crt", f"{_TLS}/client.crt", f"{_TLS}/client.key"
+_ROOT, _CERTIFICATE, _KEY = (
+    f"{_TLS}/root.crt",
+    f"{_TLS}/client.crt",
+    f"{_TLS}/client.key",
+)
 
 
 class InClient(parts.LoadGenerator, Protocol):
@@ -78,7 +82,9 @@ class InClient(parts.LoadGenerator, Protocol):
 class LimitsSessions(Protocol):
     """A load generator whose threads can be held back while they run, unless they have a pace."""
 
-    def limit_sessions(self, number: int, clients: Sequence[Node], world: World) -> None:
+    def limit_sessions(
+        self, number: int, clients: Sequence[Node], world: World
+    ) -> None:
         """So many threads of all `clients` go on, until it is told again."""
 
 
@@ -99,7 +105,9 @@ def _beating(client: str, world: World, every_s: float = 1.0) -> Iterator[None]:
                         heard.send(str(next(numbers)))
                         trouble.clear()
                         stop.wait(every_s)
-            except Exception as error:  # whatever it is, the next goes over a new connection
+            except (
+                Exception
+            ) as error:  # whatever it is, the next goes over a new connection
                 trouble[:] = [f"{type(error).__name__}: {error}"]
             stop.wait(every_s)
 
@@ -119,7 +127,10 @@ def _beating(client: str, world: World, every_s: float = 1.0) -> Iterator[None]:
 def tls_environment(tls: Tls) -> dict[str, str]:
     """What makes every libpq in the client encrypt and verify as `tls` says."""
     places = {"sslrootcert": _ROOT, "sslcert": _CERTIFICATE, "sslkey": _KEY}
-    return {f"PG{name.upper()}": places.get(name, own) for name, own in sql.of_libpq(tls).items()}
+    return {
+        f"PG{name.upper()}": places.get(name, own)
+        for name, own in sql.of_libpq(tls).items()
+    }
 
 
 def jdbc_options(tls: Tls) -> list[str]:
@@ -159,15 +170,23 @@ def run_in_client(
     runner = container(client.container or "")
     own = {"PGPASSWORD": cluster.endpoints[0].password, **tls_environment(cluster.tls)}
     how["env"] = {**own, **(how.get("env") or {})}
-    how["watch"] = [container(node.container) for node in cluster.nodes if node.container]
+    how["watch"] = [
+        container(node.container) for node in cluster.nodes if node.container
+    ]
     ended_well = False
     try:
         done = runner.exec(argv, timeout_s=timeout_s, **how)
         ended_well = done.exit_code == 0
         return done
     finally:
-        if out:  # after a failure as far as that goes, for the failure is what must be said
-            with nullcontext() if ended_well else suppress(errors.TierbenchError, OSError):
+        if (
+            out
+        ):  # after a failure as far as that goes, for the failure is what must be said
+            with (
+                nullcontext()
+                if ended_well
+                else suppress(errors.TierbenchError, OSError)
+            ):
                 at_once.unless(world.carrying_given_up, partial(runner.fetch, OUT, out))
 
 
@@ -180,7 +199,10 @@ _ANSWERS_WITHIN_S = 10.0
 
 def compare_clocks(client: Node, world: World) -> machines.ClockOffset | None:
     """None if the client does not say its time, or not to the millisecond."""
-    container, tell = world.platform.container(client.container or ""), script(__package__, "tell")
+    container, tell = (
+        world.platform.container(client.container or ""),
+        script(__package__, "tell"),
+    )
     offsets, clock = list[machines.ClockOffset](), world.clock
     with suppress(errors.TierbenchError), container.conversation(tell) as talk:
         for _ in range(QUESTIONS):
@@ -190,7 +212,9 @@ def compare_clocks(client: Node, world: World) -> machines.ClockOffset | None:
             half_s = (clock.monotonic() - begin_s) / 2
             if not _TIME.fullmatch(answer):
                 break
-            offsets.append(machines.ClockOffset(float(answer) - asked_s - half_s, half_s))
+            offsets.append(
+                machines.ClockOffset(float(answer) - asked_s - half_s, half_s)
+            )
         return min(offsets, key=lambda offset: offset.within_s, default=None)
     return None
 

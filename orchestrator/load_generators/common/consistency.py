@@ -21,7 +21,9 @@ from orchestrator.system import at_once, sql
 
 _HEADER = re.compile(r"^-- name: (\w+); when: (\w+); holds: (.*)$", re.MULTILINE)
 _ROWS_OF = re.compile(r"^-- rows of (\w+): (.*)$", re.MULTILINE)
-LOADED = "loaded"  # of one that holds only before the first transaction; of others "always"
+LOADED = (
+    "loaded"  # of one that holds only before the first transaction; of others "always"
+)
 
 # Of more warehouses, this many are checked: the specification (3.3.2, comment 2) is content with
 # four. Twenty are 6 million order lines: seconds where they are in memory, and no query spills more
@@ -44,7 +46,10 @@ class Condition:
     problem: str | None = None
 
     def recorded(self) -> dict[str, Any]:
-        values = {name: getattr(self, name) for name in ("name", "holds", "violations", "problem")}
+        values = {
+            name: getattr(self, name)
+            for name in ("name", "holds", "violations", "problem")
+        }
         return {name: value for name, value in values.items() if value is not None}
 
 
@@ -83,10 +88,16 @@ def sample(warehouses: Sequence[int], seed: int) -> list[int]:
     if len(warehouses) <= MOST_WAREHOUSES:
         return list(warehouses)
     first, *others, last = warehouses
-    return [first, *sorted(random.Random(seed).sample(others, MOST_WAREHOUSES - 2)), last]
+    return [
+        first,
+        *sorted(random.Random(seed).sample(others, MOST_WAREHOUSES - 2)),
+        last,
+    ]
 
 
-def restricted(statement: str, rows: Mapping[str, str], warehouses: Sequence[int]) -> str:
+def restricted(
+    statement: str, rows: Mapping[str, str], warehouses: Sequence[int]
+) -> str:
     """The statement for some warehouses: CTEs, named like the tables, hide the other rows. In a
     WITH that is not recursive, the name inside means the table. Only columns that the statement
     uses are taken, since PostgreSQL 11, and so YugabyteDB, keeps a CTE's rows."""
@@ -111,7 +122,9 @@ def check(
     """Evaluates the conditions, a few at once; `fresh`: also those of a data set just loaded.
     RunError if the warehouses cannot be read."""
     tables, at = rows_of(text), sql.local(endpoint)
-    table, key = next((name, condition.split()[0]) for name, condition in tables.items())
+    table, key = next(
+        (name, condition.split()[0]) for name, condition in tables.items()
+    )
     with connect(at, _STATEMENT_S) as session:
         ids = session.rows(f"SELECT {key} AS id FROM {table} ORDER BY 1")
     present = [int(row["id"]) for row in ids]
@@ -148,9 +161,13 @@ def verify(
     which = "what was loaded is" if fresh else "the data are still"
     world.progress.step(f"checking that {which} consistent")
     try:
-        outcome = check(text, cluster.endpoints[0], fresh=fresh, seed=seed, connect=connect)
+        outcome = check(
+            text, cluster.endpoints[0], fresh=fresh, seed=seed, connect=connect
+        )
     except errors.RunError as error:
-        unchecked = (replace(each, problem=error.what) for each in conditions(text, fresh))
+        unchecked = (
+            replace(each, problem=error.what) for each in conditions(text, fresh)
+        )
         outcome = ConsistencyOutcome(tuple(unchecked), 0, 0)
     if outcome.broken:
         raise failure(
@@ -158,9 +175,13 @@ def verify(
             "not consistent as loaded" if fresh else "no longer consistent",
             broken=outcome.broken,
         )
-    problems = "; ".join(f"{c.name}: {c.problem}" for c in outcome.conditions if c.problem)
+    problems = "; ".join(
+        f"{c.name}: {c.problem}" for c in outcome.conditions if c.problem
+    )
     if fresh and problems:
-        world.progress.note(f"loaded, though some conditions could not be evaluated: {problems}")
+        world.progress.note(
+            f"loaded, though some conditions could not be evaluated: {problems}"
+        )
     return {
         "consistency": [condition.recorded() for condition in outcome.conditions],
         "warehouses_checked": outcome.warehouses_checked,

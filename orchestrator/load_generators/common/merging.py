@@ -30,7 +30,9 @@ def reading(generator: str) -> Iterator[None]:
         raise LoadError(what, advice, traceback.format_exc()) from error
 
 
-def one_table(several: Sequence[pd.DataFrame], shifts_s: Sequence[float]) -> pd.DataFrame:
+def one_table(
+    several: Sequence[pd.DataFrame], shifts_s: Sequence[float]
+) -> pd.DataFrame:
     """All rows, in order of start. `shifts_s`: what to take off each table's times."""
     columns: dict[str, Any] = {
         name: union_categoricals([table[name] for table in several])
@@ -40,7 +42,9 @@ def one_table(several: Sequence[pd.DataFrame], shifts_s: Sequence[float]) -> pd.
     }
     if any(shifts_s):
         columns["start_s"] -= np.repeat(shifts_s, [len(table) for table in several])
-    return pd.DataFrame(columns).sort_values("start_s", kind="stable", ignore_index=True)
+    return pd.DataFrame(columns).sort_values(
+        "start_s", kind="stable", ignore_index=True
+    )
 
 
 def one_of(
@@ -56,10 +60,18 @@ def one_of(
         if own.began_s is not None:
             began_s = own.began_s - float(notes[name]["shifted_s"])
         count = own.recorded_transactions
-        clients[name] = {**notes[name], "began_s": began_s, "recorded_transactions": count}
-        flat.append({**own.recorded(), "began_s": None, "errors": own.more.get("errors")})
+        clients[name] = {
+            **notes[name],
+            "began_s": began_s,
+            "recorded_transactions": count,
+        }
+        flat.append(
+            {**own.recorded(), "began_s": None, "errors": own.more.get("errors")}
+        )
     keys = dict.fromkeys(key for own in flat for key in own)
-    together = {key: _together(key, [own.get(key) for own in flat], list(facts)) for key in keys}
+    together = {
+        key: _together(key, [own.get(key) for own in flat], list(facts)) for key in keys
+    }
     known = {key: value for key, value in together.items() if value is not None}
     begins_s = [client["began_s"] for client in clients.values()]
     skew_s = max(begins_s) - min(begins_s)

@@ -27,7 +27,9 @@ def read_by_scripts(package: str) -> dict[str, tuple[str, ...]]:
     """Script → the options that it reads, by the options.yaml of a generator on sysbench."""
     table = shipped(package, "options.yaml")
     return {
-        script: tuple(option for name in names for option in table["groups"].get(name, [name]))
+        script: tuple(
+            option for name in names for option in table["groups"].get(name, [name])
+        )
         for script, names in table["scripts"].items()
     }
 
@@ -37,7 +39,9 @@ def set_elsewhere(workload: Workload, package: str) -> Iterator[tuple[str, str]]
     sysbench, or by the options.yaml of this one."""
     set_here = SET_FOR_ALL | shipped(package, "options.yaml")["set_here"]
     for option in workload.options:
-        of_cluster = option.startswith(("pgsql_", "mysql_", "db_")) and option != PREPARED
+        of_cluster = (
+            option.startswith(("pgsql_", "mysql_", "db_")) and option != PREPARED
+        )
         otherwise = "the cluster and its database set it" if of_cluster else ""
         if what := set_here.get(option, otherwise):
             yield f"options.{option}", what
@@ -52,7 +56,10 @@ def version(console: str) -> str | None:
 def connection(endpoints: Sequence[Endpoint]) -> list[str]:
     """sysbench's options for a session with each of these in turn."""
     first, several = endpoints[0], len({endpoint.port for endpoint in endpoints}) > 1
-    hosts = [str(Server(each.host, each.port)) if several else each.host for each in endpoints]
+    hosts = [
+        str(Server(each.host, each.port)) if several else each.host
+        for each in endpoints
+    ]
     return [
         f"--pgsql-host={','.join(hosts)}",
         f"--pgsql-port={first.port}",
@@ -71,7 +78,12 @@ def complaint(text: str, *marks: str) -> str:
 def ended_badly(program: str, exit_code: int, why: str, output: str) -> LoadError:
     """The error of a program that did not run to the end of its load."""
     return failure(
-        LoadError, "ended badly", program=program, exit_code=exit_code, why=why, evidence=output
+        LoadError,
+        "ended badly",
+        program=program,
+        exit_code=exit_code,
+        why=why,
+        evidence=output,
     )
 
 
@@ -111,7 +123,9 @@ def mistakes(
     for group, known in keys.items():
         for key, value in every.get(group, {}).items():
             where = f"{group}.{key}"
-            if where in elsewhere or where == "options.seed":  # which is given to every workload
+            if (
+                where in elsewhere or where == "options.seed"
+            ):  # which is given to every workload
                 continue
             if key not in known:
                 takes = ", ".join(known) or "none"
@@ -127,18 +141,27 @@ def misfit(key: str, value: Any) -> str:
     """What is wrong with the value of a key that its load generator takes; "" if nothing is."""
     if key == "weights":
         words = str(value).split(",")
-        fits = len(words) == TRANSACTION_TYPES and all(word.strip().isdecimal() for word in words)
+        fits = len(words) == TRANSACTION_TYPES and all(
+            word.strip().isdecimal() for word in words
+        )
         kind = f"{TRANSACTION_TYPES} whole numbers, separated by commas, not all 0"
         return "" if fits and any(map(int, words)) else f"is {kind}, not {short(value)}"
     kinds = shipped(__package__, "options.yaml")
     if key in kinds["words"]:
         named = ", ".join(kinds["words"][key])
-        words = [*kinds["words"][key], *((0, 1, "true", "false") if "off" in named else ())]
+        words = [
+            *kinds["words"][key],
+            *((0, 1, "true", "false") if "off" in named else ()),
+        ]
         given = str(value).lower() if key == "isolation" else value  # True is 1
         return "" if given in words else f"is one of {named}, not {short(value)}"
     if key in kinds["by_generator"]:
         return ""
     least, number = int(key in kinds["above_0"]), key in kinds["numbers"]
-    if type(value) in ((int, float) if number else (int,)) and least <= value < float("inf"):
+    if type(value) in ((int, float) if number else (int,)) and least <= value < float(
+        "inf"
+    ):
         return ""
-    return f"is a {'' if number else 'whole '}number, {least} or more, not {short(value)}"
+    return (
+        f"is a {'' if number else 'whole '}number, {least} or more, not {short(value)}"
+    )

@@ -26,7 +26,9 @@ from orchestrator.system import at_once, files
 
 RATE = "arrival_rate"
 LEAD_S = 2.0  # from the moment at which all are ready, to tell each when to begin
-AGREED_AHEAD_S = 1.5  # each hears of the window at its next report, a second later at most
+AGREED_AHEAD_S = (
+    1.5  # each hears of the window at its next report, a second later at most
+)
 READY_WITHIN_S = 100.0  # the first waits for the last; the scripts wait a little longer
 _NOTES = "clients.json"
 Notes = dict[str, float]  # what is kept there of a client, by this computer's clock
@@ -42,12 +44,19 @@ def check(generator: LoadGenerator, workload: Workload, spec: ClusterSpec) -> No
     elif workload.threads < spec.clients:
         what = f"it has {workload.threads} threads: each client needs one of its own"
     if what:
-        raise failure(UsageError, "one client alone", workload=workload, spec=spec, what=what)
+        raise failure(
+            UsageError, "one client alone", workload=workload, spec=spec, what=what
+        )
 
 
 @contextmanager
 def running(
-    generator: LoadGenerator, count: int, network: str, out: Path, world: World, tls: Tls
+    generator: LoadGenerator,
+    count: int,
+    network: str,
+    out: Path,
+    world: World,
+    tls: Tls,
 ) -> Iterator[tuple[Node, ...]]:
     """Starts all clients; the output of the only one is in `out`, of several in folders there."""
     if count == 1:
@@ -72,7 +81,9 @@ def shares(workload: Workload, count: int) -> Iterator[Workload]:
         yield replace(workload, threads=threads, options={**workload.options, **own})
 
 
-def run(generator: LoadGenerator, load: ClientLoad, clients: Sequence[Node]) -> tuple[Phase, Phase]:
+def run(
+    generator: LoadGenerator, load: ClientLoad, clients: Sequence[Node]
+) -> tuple[Phase, Phase]:
     """As the generator's own `run` of the whole load, by all clients. LoadError that names the
     client if one fails, or if they did not measure at the same time. The clock of an only client is
     that of this computer if it runs there; times of a generator without a record of each
@@ -80,7 +91,9 @@ def run(generator: LoadGenerator, load: ClientLoad, clients: Sequence[Node]) -> 
     if len(clients) > 1:
         assert isinstance(generator, Splits), f"{generator.name} was checked"
         parts = zip(shares(load.workload, len(clients)), clients, strict=True)
-        loads = [replace(load, workload=w, client=c, out=load.out / c.name) for w, c in parts]
+        loads = [
+            replace(load, workload=w, client=c, out=load.out / c.name) for w, c in parts
+        ]
         every = _Together(generator, loads, load.world).run()
         files.write_json(load.out / _NOTES, every)
         return _common(every.values())
@@ -94,14 +107,20 @@ def run(generator: LoadGenerator, load: ClientLoad, clients: Sequence[Node]) -> 
 
 
 def read(
-    generator: LoadGenerator, workload: Workload, out: Path, start_s: float, end_s: float
+    generator: LoadGenerator,
+    workload: Workload,
+    out: Path,
+    start_s: float,
+    end_s: float,
 ) -> Result:
     """As the generator's own `read`, each transaction once; and figures of a rebuild, if there was
     one. LoadError if one is unreadable."""
 
     def whole(result: Result) -> Result:
         times, window_s = files.content(out / rebuilt.FILE), (start_s, end_s)
-        return rebuilt.added(result, times, window_s, workload.thinks) if times else result
+        return (
+            rebuilt.added(result, times, window_s, workload.thinks) if times else result
+        )
 
     with merging.reading(generator.name):
         if not (notes := files.content(out / _NOTES)):  # the only one was here
@@ -114,12 +133,16 @@ def read(
         left = {name: generator.records(folder) for name, folder in folders.items()}
         shifts_s = [float(notes[name]["shifted_s"]) for name in left]
         records = generator.merged([own for own, _ in left.values()], shifts_s)
-        facts = merging.one_of({name: facts for name, (_, facts) in left.items()}, notes)
+        facts = merging.one_of(
+            {name: facts for name, (_, facts) in left.items()}, notes
+        )
         return whole(generator.result(workload, (records, facts), start_s, end_s))
 
 
 def _by_its_clock(
-    run: Callable[[ClientLoad, float], tuple[Phase, Phase]], load: ClientLoad, shifts: bool = True
+    run: Callable[[ClientLoad, float], tuple[Phase, Phase]],
+    load: ClientLoad,
+    shifts: bool = True,
 ) -> Notes:
     """`run` gets a world with the client's clock, if that `shifts`, and by how much it is later.
     Returns what is noted of it."""
@@ -149,7 +172,9 @@ def _by_its_clock(
 class _Together:
     """One run by several clients, a thread for each."""
 
-    def __init__(self, generator: LoadGenerator, loads: Sequence[ClientLoad], world: World) -> None:
+    def __init__(
+        self, generator: LoadGenerator, loads: Sequence[ClientLoad], world: World
+    ) -> None:
         self._generator, self._loads, self._world = generator, loads, world
         self._lock = threading.Lock()
         self._failure: tuple[Node, BaseException] | None = None
@@ -162,7 +187,10 @@ class _Together:
     def run(self) -> dict[str, Notes]:
         """Client → what is noted of it."""
         numbers = range(len(self._loads))
-        futures = [at_once.begun(partial(self._carried, number), "client") for number in numbers]
+        futures = [
+            at_once.begun(partial(self._carried, number), "client")
+            for number in numbers
+        ]
         try:
             wait(futures)
         except BaseException:  # an interrupt: the threads end when their clients do
@@ -190,12 +218,16 @@ class _Together:
     def _carry(self, at: int) -> Notes:
         load, several = self._loads[at], len(self._loads)
         progress = _Prefixed(self._world.progress, load.client.name, several, at == 0)
-        world = replace(self._world, progress=progress, window_begins=self._window_begins)
+        world = replace(
+            self._world, progress=progress, window_begins=self._window_begins
+        )
         first = sum(before.workload.threads for before in self._loads[:at])
 
         def run_share(own: ClientLoad, shift_s: float) -> tuple[Phase, Phase]:
             agree = partial(self._agree_on_window, at, shift_s)
-            share = Share(at + 1, several, first, lambda: self._begin() + shift_s, agree)
+            share = Share(
+                at + 1, several, first, lambda: self._begin() + shift_s, agree
+            )
             return self._generator.run(replace(own, share=share))
 
         return _by_its_clock(run_share, replace(load, world=world))
@@ -241,14 +273,23 @@ def _common(every: Collection[Notes]) -> tuple[Phase, Phase]:
     if end_s <= start_s:
         raise failure(LoadError, "never together", late_s=start_s - end_s)
     begun_s = max(own["began_s"] for own in every)
-    return Phase("warm-up", min(begun_s, start_s), start_s), Phase("measure", start_s, end_s)
+    return Phase("warm-up", min(begun_s, start_s), start_s), Phase(
+        "measure", start_s, end_s
+    )
 
 
 class _Prefixed:
     """Shows the steps of the first client for all of them, and every message with its client."""
 
-    def __init__(self, progress: Progress, client: str, count: int, shown: bool) -> None:
-        self._progress, self._client, self._count, self._shown = progress, client, count, shown
+    def __init__(
+        self, progress: Progress, client: str, count: int, shown: bool
+    ) -> None:
+        self._progress, self._client, self._count, self._shown = (
+            progress,
+            client,
+            count,
+            shown,
+        )
         self.run = progress.run
 
     def step(self, text: str, expected_s: float | None = None) -> None:

@@ -44,7 +44,9 @@ class Sysbench(Splits, InClient):
         if not script.is_file():
             raise UsageError(f"workload {workload.name}: there is no script {script}")
         if spec.clients > 1 and workload.script in command_lines.ENDS_WITH_WORK:
-            raise UsageError(f"workload {workload.name} ends with its work: it takes one client")
+            raise UsageError(
+                f"workload {workload.name} ends with its work: it takes one client"
+            )
 
     def loader_version(self, workload: Workload, world: World) -> str:
         """Returns a hash of the loader's scripts and image."""
@@ -57,7 +59,9 @@ class Sysbench(Splits, InClient):
         """Returns a hash of the script, its loader, and what either of them requires."""
         return content_hash(world.root / "workloads", workload.script)
 
-    def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
+    def load(
+        self, workload: Workload, cluster: Cluster, client: Node, world: World
+    ) -> None:
         argv = command_lines.load_command(workload, cluster)
         family = workload.dataset.family
         on_line = partial(_show_loading, family, world)
@@ -73,11 +77,19 @@ class Sysbench(Splits, InClient):
         workload, client, out, world = load.workload, load.client, load.out, load.world
         timeout_s = warm_up.longest_s(workload) + options.STOP_GRACE_S
         timeout_s += command_lines.TOGETHER_S if load.share else 0.0
-        warming = warm_up.WarmUp(load, lambda file, line: put(client, file, line, world))
+        warming = warm_up.WarmUp(
+            load, lambda file, line: put(client, file, line, world)
+        )
         argv = command_lines.run_command(workload, load.cluster, load.share)
         files.keep(out / "command.txt", shlex.join(argv) + "\n")
         done = run_in_client(
-            client, argv, load.cluster, world, timeout_s=timeout_s, on_line=warming.line, out=out
+            client,
+            argv,
+            load.cluster,
+            world,
+            timeout_s=timeout_s,
+            on_line=warming.line,
+            out=out,
         )
         files.keep(out / "sysbench.out", done.out)
         files.keep(out / "sysbench.err", done.err)
@@ -87,14 +99,20 @@ class Sysbench(Splits, InClient):
             raise options.ended_badly("sysbench", done.exit_code, why, done.tail())
         return _with_work(phases, out)
 
-    def limit_sessions(self, number: int, clients: Sequence[Node], world: World) -> None:
+    def limit_sessions(
+        self, number: int, clients: Sequence[Node], world: World
+    ) -> None:
         for client in clients:
             put(client, command_lines.SESSIONS_FILE, str(number), world)
 
-    def verify(self, workload: Workload, cluster: Cluster, world: World) -> Mapping[str, Any]:
+    def verify(
+        self, workload: Workload, cluster: Cluster, world: World
+    ) -> Mapping[str, Any]:
         """Checks the conditions beside the script, if any; a broken one voids the run."""
         if conditions := _conditions(workload, world):
-            return consistency.verify(conditions, cluster, options.seed_of(workload), world)
+            return consistency.verify(
+                conditions, cluster, options.seed_of(workload), world
+            )
         return {}
 
     def records(self, out: Path) -> tuple[Records, GeneratorFacts]:
@@ -103,7 +121,9 @@ class Sysbench(Splits, InClient):
 
     merged = staticmethod(Records.merged)
 
-    def result(self, workload: Workload, left: Recorded, start_s: float, end_s: float) -> Result:
+    def result(
+        self, workload: Workload, left: Recorded, start_s: float, end_s: float
+    ) -> Result:
         records, facts = left
         statements, pooled = workload.statements_per_transaction, workload.thinks
         warmup_s = workload.warmup_s if facts.warmup_s is None else facts.warmup_s
@@ -118,7 +138,9 @@ class Sysbench(Splits, InClient):
         figures = window.measurements(statements)
         if facts.bytes_per_transaction:
             done = next(m.value for m in figures if m.metric == "throughput_per_s")
-            figures += (measured("payload_bytes_per_s", done * facts.bytes_per_transaction),)
+            figures += (
+                measured("payload_bytes_per_s", done * facts.bytes_per_transaction),
+            )
         if facts.arrival_rate_per_s:
             figures += window.flow(facts.arrival_rate_per_s, facts.unstarted or 0.0)
         return Result(figures, seconds.intervals(), records, facts)
@@ -182,10 +204,18 @@ def _show_loading(family: str, world: World, line: str) -> None:
     except ValueError:
         return
     if state.get("phase") == "retry":
-        world.progress.note(f"loading {family}: tried again after {state.get('message')}")
+        world.progress.note(
+            f"loading {family}: tried again after {state.get('message')}"
+        )
         return
-    rate = f", {format_number(state['rows_per_s'])} rows/s" if state.get("rows_per_s") else ""
-    world.progress.step(f"loading {family}: {state.get('phase')}{rate}", state.get("eta_s") or None)
+    rate = (
+        f", {format_number(state['rows_per_s'])} rows/s"
+        if state.get("rows_per_s")
+        else ""
+    )
+    world.progress.step(
+        f"loading {family}: {state.get('phase')}{rate}", state.get("eta_s") or None
+    )
 
 
 _REQUIRE = re.compile(r"""require\s*\(?\s*["']([\w.]+)["']""")

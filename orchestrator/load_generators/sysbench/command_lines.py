@@ -12,14 +12,20 @@ from typing import Any
 
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.load_generators.common import options
-from orchestrator.load_generators.sysbench.warm_up import BEGINS_FILE, ENDS_FILE, longest_s
+from orchestrator.load_generators.sysbench.warm_up import (
+    BEGINS_FILE,
+    ENDS_FILE,
+    longest_s,
+)
 from orchestrator.model import Cluster, Workload
 from orchestrator.parts import Share
 
 _NAMES = shipped(__package__, "options.yaml")
 KNOWN = options.read_by_scripts(__package__)
 ENDS_WITH_WORK: Sequence[str] = _NAMES["ends_with_work"]
-_PARAMETERS: Mapping[str, Sequence[str]] = _NAMES["parameters"]  # by the script's folder
+_PARAMETERS: Mapping[str, Sequence[str]] = _NAMES[
+    "parameters"
+]  # by the script's folder
 _OF_LOADER: Sequence[str] = _NAMES["of_loader"]
 
 
@@ -45,7 +51,9 @@ def mistakes_in(workload: Workload) -> Iterator[tuple[str, str]]:
         yield "options.rand_type", what
     if script in ENDS_WITH_WORK and workload.warmup_s:
         yield f"scales.{workload.scale}.warmup", "is 0s: the work is done once"
-    if workload.statements_per_transaction and "skip_trx" not in known.get("options", "skip_trx"):
+    if workload.statements_per_transaction and "skip_trx" not in known.get(
+        "options", "skip_trx"
+    ):
         what = f"the transactions of {script} have no given number of statements"
         yield "statements_per_transaction", what
 
@@ -56,7 +64,9 @@ TOGETHER_S = 120.0  # how long its threads wait for those of other clients at mo
 
 def load_command(workload: Workload, cluster: Cluster) -> list[str]:
     analyze = {} if cluster.analyze else {"analyze": "off"}
-    dialect = [] if cluster.database == "postgresql" else [f"--dialect={cluster.database}"]
+    dialect = (
+        [] if cluster.database == "postgresql" else [f"--dialect={cluster.database}"]
+    )
     return [
         "luajit",
         f"/workloads/{Path(workload.script).parent}/load.lua",
@@ -68,19 +78,29 @@ def load_command(workload: Workload, cluster: Cluster) -> list[str]:
     ]
 
 
-def run_command(workload: Workload, cluster: Cluster, share: Share | None = None) -> list[str]:
-    statements, parameters = workload.statements_per_transaction, workload.dataset.parameters
+def run_command(
+    workload: Workload, cluster: Cluster, share: Share | None = None
+) -> list[str]:
+    statements, parameters = (
+        workload.statements_per_transaction,
+        workload.dataset.parameters,
+    )
     most_s, part = longest_s(workload), []
     if share:
         most_s += TOGETHER_S
-        part = [f"--first-thread={share.first_thread}", f"--part={share.number}/{share.of}"]
+        part = [
+            f"--first-thread={share.first_thread}",
+            f"--part={share.number}/{share.of}",
+        ]
         part += [f"--begins-file={BEGINS_FILE}"]
     return [
         "sysbench",
         f"/workloads/{workload.script}",
         "--db-driver=pgsql",
         *options.connection(cluster.endpoints),
-        *options.flags({key: value for key, value in parameters.items() if key not in _OF_LOADER}),
+        *options.flags(
+            {key: value for key, value in parameters.items() if key not in _OF_LOADER}
+        ),
         *options.flags(run_options(workload)),
         *([f"--statements={statements}"] if statements else []),
         f"--threads={workload.threads}",

@@ -75,13 +75,17 @@ class Records:
         whole = cls((), several[0].types)
         for records, shift_s in zip(several, shifts_s, strict=True):
             if records.types != whole.types:
-                raise LoadError(f"clients ran other transactions: {records.types}, {whole.types}")
+                raise LoadError(
+                    f"clients ran other transactions: {records.types}, {whole.types}"
+                )
             whole.count += records.count
             whole.failures += records.failures
             whole._codes |= records._codes
             whole._never_began(records.unstarted_s)
             shift_ns = round(shift_s * 1e9)
-            whole._files += [replace(file, shift_ns=shift_ns) for file in records._files]
+            whole._files += [
+                replace(file, shift_ns=shift_ns) for file in records._files
+            ]
             for second, count in records._seconds.items():
                 start_ns = second * _SECOND_NS - shift_ns
                 whole._seconds[start_ns // _SECOND_NS] += count
@@ -95,7 +99,9 @@ class Records:
         description = out / "recorder.json"
         files = sorted(out.glob("latency-*.bin"))
         if not description.is_file() or not files:
-            raise LoadError(f"{out} holds no transaction records: the generator left none")
+            raise LoadError(
+                f"{out} holds no transaction records: the generator left none"
+            )
         records = cls(files, json.loads(description.read_text())["types"])
         for thread in threads(out):
             waits_us = thread.get("unstarted_waits") or {}
@@ -115,12 +121,18 @@ class Records:
             begins = np.arange(0, len(rows), self.block)
             firsts.append(np.minimum.reduceat(rows["start_ns"], begins))
             lasts.append(np.maximum.reduceat(rows["start_ns"], begins))
-            seconds, counts = np.unique(rows["start_ns"] // _SECOND_NS, return_counts=True)
-            self._seconds.update(dict(zip(seconds.tolist(), counts.tolist(), strict=True)))
+            seconds, counts = np.unique(
+                rows["start_ns"] // _SECOND_NS, return_counts=True
+            )
+            self._seconds.update(
+                dict(zip(seconds.tolist(), counts.tolist(), strict=True))
+            )
             self._codes |= set(np.unique(rows["sqlstate"]).tolist())
             self.failures += int((rows["outcome"] == FAILED).sum())
         self.count += count
-        return _File(path, count, np.concatenate(firsts), np.concatenate(lasts), self.block)
+        return _File(
+            path, count, np.concatenate(firsts), np.concatenate(lasts), self.block
+        )
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
         for start_ns, end_ns in self._spans():
@@ -141,8 +153,13 @@ class Records:
     def _table(self, rows: np.ndarray) -> pd.DataFrame:
         codes = np.array(sorted(self._codes), dtype=np.uint32)
         # Base-36 numbers of five characters; 0 is none.
-        states = [np.base_repr(code, 36).zfill(5) if code else "" for code in codes.tolist()]
-        types, places = rows["type"].astype(np.int16), np.searchsorted(codes, rows["sqlstate"])
+        states = [
+            np.base_repr(code, 36).zfill(5) if code else "" for code in codes.tolist()
+        ]
+        types, places = (
+            rows["type"].astype(np.int16),
+            np.searchsorted(codes, rows["sqlstate"]),
+        )
         return pd.DataFrame(
             {
                 "start_s": rows["start_ns"] * 1e-9,
@@ -151,7 +168,9 @@ class Records:
                 "type": pd.Categorical.from_codes(types, pd.Index(self.types)),
                 "outcome": rows["outcome"],
                 "retries": rows["retries"],
-                "sqlstate": pd.Categorical.from_codes(places, pd.Index(states, dtype=str)),
+                "sqlstate": pd.Categorical.from_codes(
+                    places, pd.Index(states, dtype=str)
+                ),
             }
         )
 

@@ -107,7 +107,9 @@ class WarmUp:
             step = options.progress(second, begins_s, load.measure_s, per_s)
         self._world.progress.step(step)
 
-    def phases(self, began_s: float | None = None) -> tuple[model.Phase, model.Phase] | None:
+    def phases(
+        self, began_s: float | None = None
+    ) -> tuple[model.Phase, model.Phase] | None:
         """Of a run that is over; None if it ended before its window began. `began_s`: when its
         threads began, as they noted it. Where the program ends by its own time, that is what a
         fixed warm-up counts from: a busy computer hears of the start late, and a window as late
@@ -115,7 +117,11 @@ class WarmUp:
         if self._start_s is None or self._middle_s is None:
             return None
         late_s = 0.0
-        if began_s is not None and self._workload.warmup_most_s is None and self._share is None:
+        if (
+            began_s is not None
+            and self._workload.warmup_most_s is None
+            and self._share is None
+        ):
             late_s = max(0.0, self._start_s - began_s)
         start_s, middle_s = self._start_s - late_s, self._middle_s - late_s
         measure = model.Phase("measure", middle_s, middle_s + self._workload.measure_s)

@@ -19,7 +19,11 @@ from orchestrator.errors import LoadError, UnavailableError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.keys.messages import failure
 from orchestrator.load_generators.common import options
-from orchestrator.load_generators.common.client import LOAD_TIMEOUT_S, InClient, run_in_client
+from orchestrator.load_generators.common.client import (
+    LOAD_TIMEOUT_S,
+    InClient,
+    run_in_client,
+)
 from orchestrator.load_generators.sysbench_stock import results
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Phase, Workload
 from orchestrator.parts import ClientLoad, Result
@@ -44,13 +48,17 @@ class SysbenchStock(InClient):
 
     name = NAME
 
-    def __init__(self, image: str | None = None, connect: sql.Connect = sql.session) -> None:
+    def __init__(
+        self, image: str | None = None, connect: sql.Connect = sql.session
+    ) -> None:
         self._image, self._connect = image, connect
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
         options.refuse(workload, mistakes_in(workload, upstream=self._image is None))
         if is_path(workload.script) and _own_script(workload, world) is None:
-            raise failure(UsageError, "no script", workload=workload.name, script=workload.script)
+            raise failure(
+                UsageError, "no script", workload=workload.name, script=workload.script
+            )
         self.client_image(world)
 
     def loader_version(self, workload: Workload, world: World) -> str:
@@ -68,10 +76,17 @@ class SysbenchStock(InClient):
         if self._image is None:
             return super().client_image(world)
         if not world.platform.images.present(self._image):
-            raise failure(UnavailableError, "own image", image=self._image, variable=IMAGE_VARIABLE)
+            raise failure(
+                UnavailableError,
+                "own image",
+                image=self._image,
+                variable=IMAGE_VARIABLE,
+            )
         return self._image, {}
 
-    def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
+    def load(
+        self, workload: Workload, cluster: Cluster, client: Node, world: World
+    ) -> None:
         """sysbench's own `prepare`; then the rows of its tables are counted. YugabyteDB refuses to
         make several tables at a time, now and then (yugabyte-db issues 3350, 30229), and `prepare`
         ends at that: there one thread makes them all."""
@@ -92,14 +107,20 @@ class SysbenchStock(InClient):
         argv = ["bash", "-c", f"{_WRITE_OWN}; exec {shlex.join(prepare)} 2>&1"]
         env = _script(workload, world)
         done = run_in_client(client, argv, cluster, world, on_line=on_line, env=env)
-        if done.exit_code != 0 or _FATAL in done.out:  # `prepare` ends with code 0 all the same
-            what = f"loading {family} failed: {options.complaint(done.out, *_COMPLAINTS)}"
+        if (
+            done.exit_code != 0 or _FATAL in done.out
+        ):  # `prepare` ends with code 0 all the same
+            what = (
+                f"loading {family} failed: {options.complaint(done.out, *_COMPLAINTS)}"
+            )
             raise LoadError(what, evidence=done.tail())
         if is_path(workload.script) or workload.script == BULK_INSERT:
             return
         rows = int(workload.dataset.parameters.get("table_size", 10_000))
         with self._connect(sql.local(cluster.endpoints[0]), LOAD_TIMEOUT_S) as session:
-            for table in range(1, int(workload.dataset.parameters.get("tables", 1)) + 1):
+            for table in range(
+                1, int(workload.dataset.parameters.get("tables", 1)) + 1
+            ):
                 (row,) = session.rows(f"SELECT count(*) AS rows FROM sbtest{table}")
                 if row["rows"] != rows:
                     what = f"sysbench loaded {row['rows']:,} rows into sbtest{table}, not {rows:,}"
@@ -107,7 +128,10 @@ class SysbenchStock(InClient):
 
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
         starts_s, workload = dict[str, float](), load.workload
-        for phase, seconds in ((_WARMUP, workload.warmup_s), (_MEASURE, workload.measure_s)):
+        for phase, seconds in (
+            (_WARMUP, workload.warmup_s),
+            (_MEASURE, workload.measure_s),
+        ):
             if seconds:
                 starts_s[phase] = _run_phase(phase, seconds, load)
         if is_path(workload.script):
@@ -117,9 +141,14 @@ class SysbenchStock(InClient):
         measure = Phase("measure", middle_s, middle_s + workload.measure_s)
         return Phase("warm-up", starts_s.get(_WARMUP, middle_s), middle_s), measure
 
-    def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
+    def read(
+        self, workload: Workload, out: Path, start_s: float, end_s: float
+    ) -> Result:
         phases = {
-            phase: [results.parse(file.read_text()) for file in sorted(out.glob(f"{phase}-*.out"))]
+            phase: [
+                results.parse(file.read_text())
+                for file in sorted(out.glob(f"{phase}-*.out"))
+            ]
             for phase in (_WARMUP, _MEASURE)
         }
         measure = phases[_MEASURE]
@@ -128,15 +157,21 @@ class SysbenchStock(InClient):
         begins_s = {_WARMUP: start_s - workload.warmup_s, _MEASURE: start_s}
         return Result(
             tuple(results.measurements(measure, workload.statements_per_transaction)),
-            results.intervals({phase: (begins_s[phase], phases[phase]) for phase in phases}),
+            results.intervals(
+                {phase: (begins_s[phase], phases[phase]) for phase in phases}
+            ),
             None,
             _facts(workload, measure, self._image),
         )
 
 
-def _facts(workload: Workload, reports: list[results.Report], image: str | None) -> GeneratorFacts:
+def _facts(
+    workload: Workload, reports: list[results.Report], image: str | None
+) -> GeneratorFacts:
     fork = any(report.fork for report in reports)
-    queries = {kind: int(results.total(reports, kind)) for kind in ("read", "write", "other")}
+    queries = {
+        kind: int(results.total(reports, kind)) for kind in ("read", "write", "other")
+    }
     return GeneratorFacts(
         version=reports[0].version,
         sysbench_transactions=results.total(reports, "transactions"),
@@ -175,7 +210,9 @@ def _script(workload: Workload, world: World) -> dict[str, str]:
 def _sysbench(workload: Workload, endpoint: Endpoint, world: World) -> list[str]:
     script = workload.script
     if is_path(script):
-        shipped = (world.root / "workloads" / script).is_file() and not Path(script).is_absolute()
+        shipped = (world.root / "workloads" / script).is_file() and not Path(
+            script
+        ).is_absolute()
         script = f"/workloads/{script}" if shipped else _OWN
     return ["sysbench", script, "--db-driver=pgsql", *options.connection((endpoint,))]
 
@@ -217,7 +254,11 @@ def _run_phase(phase: str, seconds: float, load: ClientLoad) -> float:
     """Runs the processes of one phase to their end; returns when the first had begun."""
     workload, out, world = load.workload, load.out, load.world
     argvs = commands(phase, seconds, workload, load.cluster, world)
-    files.keep(out / "command.txt", "".join(f"{shlex.join(argv)}\n" for argv in argvs), adds=True)
+    files.keep(
+        out / "command.txt",
+        "".join(f"{shlex.join(argv)}\n" for argv in argvs),
+        adds=True,
+    )
     # Each line goes with its process's number, so that one pipe can hold all.
     started = [
         f"{{ {shlex.join(argv)} 2>&1 | sed -u 's/^/{number} /'; }} &"
@@ -241,7 +282,13 @@ def _run_phase(phase: str, seconds: float, load: ClientLoad) -> float:
     argv, env = ["bash", "-c", script], _script(workload, world)
     timeout_s = seconds + options.STOP_GRACE_S
     done = run_in_client(
-        load.client, argv, load.cluster, world, timeout_s=timeout_s, on_line=on_line, env=env
+        load.client,
+        argv,
+        load.cluster,
+        world,
+        timeout_s=timeout_s,
+        on_line=on_line,
+        env=env,
     )
     lines = [line.partition(" ") for line in done.out.splitlines()]
     for number in range(1, len(argvs) + 1):
@@ -267,27 +314,44 @@ def keys(script: str) -> Mapping[str, tuple[str, ...]]:
     if script not in KNOWN:
         return {}
     parameters = ("threads",) if script == BULK_INSERT else _TABLES
-    if script not in ("oltp_insert", BULK_INSERT):  # without it, oltp_insert begins empty
+    if script not in (
+        "oltp_insert",
+        BULK_INSERT,
+    ):  # without it, oltp_insert begins empty
         parameters = (*parameters, "auto_inc")
     return {"options": KNOWN[script], "dataset": parameters}
 
 
-def mistakes_in(workload: Workload, upstream: bool | None = None) -> Iterator[tuple[str, str]]:
+def mistakes_in(
+    workload: Workload, upstream: bool | None = None
+) -> Iterator[tuple[str, str]]:
     """What has no effect or cannot work. `upstream`: it is sysbench 1.0.20, as in our image;
     another sysbench has other scripts and options, and refuses unknown ones itself."""
     upstream = not os.environ.get(IMAGE_VARIABLE) if upstream is None else upstream
     script = workload.script
     yield from options.mistakes(workload, keys(script) if upstream else {}, __package__)
     if upstream and not is_path(script) and script not in KNOWN:
-        yield "script", f"sysbench 1.0.20 has {', '.join(KNOWN)}, or give the path of a .lua file"
-    for key, seconds in (("warmup", workload.warmup_s), ("measure", workload.measure_s)):
+        yield (
+            "script",
+            f"sysbench 1.0.20 has {', '.join(KNOWN)}, or give the path of a .lua file",
+        )
+    for key, seconds in (
+        ("warmup", workload.warmup_s),
+        ("measure", workload.measure_s),
+    ):
         if seconds != int(seconds):
             yield f"scales.{key}", f"sysbench counts whole seconds, not {seconds:g}"
     dataset = workload.dataset.parameters
     if workload.script == BULK_INSERT:
         if dataset.get("threads") != workload.threads:
-            yield "dataset.threads", f"must be {workload.threads}: each thread has its own table"
+            yield (
+                "dataset.threads",
+                f"must be {workload.threads}: each thread has its own table",
+            )
         if workload.warmup_s:
-            yield "scales.warmup", "must be 0s: each start of bulk_insert begins at row 1"
+            yield (
+                "scales.warmup",
+                "must be 0s: each start of bulk_insert begins at row 1",
+            )
     if workload.script.startswith("select_random_") and dataset.get("tables", 1) != 1:
         yield "dataset.tables", f"must be 1: {workload.script} reads one table"

@@ -53,7 +53,9 @@ def parse(text: str) -> Report:
     for name, pattern in _TOTALS.items():
         match = re.search(rf"^ *{pattern}", text, re.MULTILINE)
         if match is None:
-            raise LoadError(f"sysbench's output has no {name}: it is not that of a whole run")
+            raise LoadError(
+                f"sysbench's output has no {name}: it is not that of a whole run"
+            )
         totals[name] = float(match[1])
     histogram: Counter[float] = Counter()
     for value, count in _CLASS.findall(text):
@@ -61,7 +63,9 @@ def parse(text: str) -> Report:
     if histogram.total() != totals["transactions"]:
         counts = {"count": histogram.total(), "transactions": totals["transactions"]}
         raise LoadError(messages.message("histogram not whole", **counts))
-    seconds = ({k: float(v) for k, v in m.groupdict().items()} for m in _SECOND.finditer(text))
+    seconds = (
+        {k: float(v) for k, v in m.groupdict().items()} for m in _SECOND.finditer(text)
+    )
     return Report(version(text) or "", _FORK in text, tuple(seconds), histogram, totals)
 
 
@@ -69,10 +73,14 @@ def total(reports: Sequence[Report], name: str) -> float:
     return sum(report.totals[name] for report in reports)
 
 
-def measurements(reports: Sequence[Report], statements: int | None) -> Iterator[Measurement]:
+def measurements(
+    reports: Sequence[Report], statements: int | None
+) -> Iterator[Measurement]:
     """The figures of the measured window, which is each process' whole life."""
     count = int(total(reports, "transactions"))
-    rate = sum(report.totals["transactions"] / report.totals["time_s"] for report in reports)
+    rate = sum(
+        report.totals["transactions"] / report.totals["time_s"] for report in reports
+    )
     yield measured("transactions", count)
     yield measured("throughput_per_s", rate)
     yield measured("failures", 0)  # sysbench ends at an error that it does not repeat
@@ -81,7 +89,9 @@ def measurements(reports: Sequence[Report], statements: int | None) -> Iterator[
         return
     average_s = total(reports, "sum_ms") / count * 1e-3
     yield measured("latency_avg_s", average_s)
-    yield measured("latency_max_s", max(report.totals["max_ms"] for report in reports) * 1e-3)
+    yield measured(
+        "latency_max_s", max(report.totals["max_ms"] for report in reports) * 1e-3
+    )
     if statements:
         yield measured("statement_latency_avg_s", average_s / statements)
     histogram: Counter[float] = Counter()
@@ -97,7 +107,9 @@ def intervals(phases: Mapping[str, tuple[float, Sequence[Report]]]) -> pd.DataFr
     that were repeated. Percentiles of several processes cannot be put together: they are absent."""
     rows: list[dict[str, object]] = []
     for phase, (start_s, reports) in phases.items():
-        by_second = gathered((line["second"], line) for own in reports for line in own.seconds)
+        by_second = gathered(
+            (line["second"], line) for own in reports for line in own.seconds
+        )
         for second, lines in sorted(by_second.items()):
             row: dict[str, object] = {
                 "time_s": round(start_s + second - 1, 6),

@@ -15,14 +15,23 @@ from typing import Any
 from orchestrator.errors import TierbenchError
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import OF_FACTS, ClockOffset, facts_in
-from orchestrator.powers import Clock, ContainerSpec, Conversation, MachineFacts, Mount, Platform
+from orchestrator.powers import (
+    Clock,
+    ContainerSpec,
+    Conversation,
+    MachineFacts,
+    Mount,
+    Platform,
+)
 
 IMAGE = "disk"  # of our images: the one that every machine has
 COMMAND = ("agent", "/host")
 # To follow links as the machine does, and to look into folders that are closed to others.
 _CAPABILITIES = ("SYS_CHROOT", "DAC_READ_SEARCH")
 ANSWER_S = 2.0  # within which an answer comes, or the agent is started anew
-SILENCE_S = 0.5  # how long a failure counts for other questions too, such as those of one tick
+SILENCE_S = (
+    0.5  # how long a failure counts for other questions too, such as those of one tick
+)
 FRESH_S = 1.5  # how long `read` returns what `refresh` has found
 KEPT = 5  # refreshes for which a file is read that nobody asks for any more
 
@@ -46,9 +55,13 @@ def container(name: str, image: str, placement: str = "") -> ContainerSpec:
 
 
 @contextmanager
-def conversation(platform: Platform, name: str, placement: str = "") -> Iterator[Conversation]:
+def conversation(
+    platform: Platform, name: str, placement: str = ""
+) -> Iterator[Conversation]:
     """Starts the agent's container for the block, on the machine of `placement`."""
-    spec = container(name, own_images.need(own_images.PROJECT, IMAGE, platform), placement)
+    spec = container(
+        name, own_images.need(own_images.PROJECT, IMAGE, platform), placement
+    )
     with platform.running(spec) as running, running.conversation(COMMAND) as talking:
         yield talking
 
@@ -69,7 +82,11 @@ class AgentMachine:
     queue_s = 0.5  # within which another question is answered
 
     def __init__(
-        self, name: str, converse: Converse, clock: Clock, told: MachineFacts | None = None
+        self,
+        name: str,
+        converse: Converse,
+        clock: Clock,
+        told: MachineFacts | None = None,
     ) -> None:
         self.name, self._converse, self._clock, self.told = name, converse, clock, told
         self._facts: MachineFacts | None = None
@@ -78,10 +95,14 @@ class AgentMachine:
         self._up = ExitStack()
         self._talking: Conversation | None = None
         self._failed: tuple[float, str] | None = None
-        self._wanted: dict[str, int] = {}  # path → refreshes since it was last asked for
+        self._wanted: dict[
+            str, int
+        ] = {}  # path → refreshes since it was last asked for
         self._refreshed = _Refresh(0.0, -FRESH_S, {})
         self._last = threading.local()  # of each thread, when its last text was read
-        self.clock_offset: ClockOffset | None = None  # as the shortest way there and back showed it
+        self.clock_offset: ClockOffset | None = (
+            None  # as the shortest way there and back showed it
+        )
         self._located: dict[str, Mapping[str, Any]] = {}
 
     def close(self) -> None:
@@ -94,7 +115,9 @@ class AgentMachine:
         if self._facts is None:
             try:
                 read = self._read(*OF_FACTS).texts
-                texts = {path: text for path, text in read.items() if isinstance(text, str)}
+                texts = {
+                    path: text for path, text in read.items() if isinstance(text, str)
+                }
                 kind = self.told.instance_type if self.told else ""
                 self._facts = facts_in(texts, self.name, kind)
             except OSError:
@@ -124,7 +147,9 @@ class AgentMachine:
 
     def _read(self, *paths: str) -> _Refresh:
         answer, time_s = self._ask("read", *paths)
-        errors = {path: OSError(*error, path) for path, error in answer["errors"].items()}
+        errors = {
+            path: OSError(*error, path) for path, error in answer["errors"].items()
+        }
         return _Refresh(time_s, self._clock.monotonic(), {**answer["found"], **errors})
 
     def read_at(self) -> float | None:
@@ -160,7 +185,9 @@ class AgentMachine:
     def _ask(self, *words: str) -> tuple[dict[str, Any], float]:
         """The answer, and when it was made by this computer's clock. OSError if there is none."""
         self._raise_if_silent()
-        if self._asker == threading.get_ident():  # the platform asks while it starts the agent
+        if (
+            self._asker == threading.get_ident()
+        ):  # the platform asks while it starts the agent
             raise OSError(f"the agent of {self.name} is not up yet")
         if not self._asking.acquire(timeout=self.queue_s):
             raise self._silent("another question is not answered yet")

@@ -63,7 +63,9 @@ class Claims(Protocol):
     def storage_classes(self) -> tuple[StorageClass, ...]:
         """Returns all classes that exist, ours and others', by name."""
 
-    def storage_class(self, manifest: Mapping[str, Any]) -> AbstractContextManager[StorageClass]:
+    def storage_class(
+        self, manifest: Mapping[str, Any]
+    ) -> AbstractContextManager[StorageClass]:
         """Makes the class of a manifest (as in YAML), and yields it. One of ours that has its name
         is replaced; UnavailableError if one that is not ours has it."""
 

@@ -46,7 +46,9 @@ class Output:
         self.err: deque[str] = deque(maxlen=kept)
         self.came = 0  # pieces
         self._begun: list[str] = []  # parts of a line that has not ended yet
-        self._decoders = [codecs.getincrementaldecoder("utf-8")("replace") for _ in range(2)]
+        self._decoders = [
+            codecs.getincrementaldecoder("utf-8")("replace") for _ in range(2)
+        ]
         self._queue: queue.Queue[Chunk | Exception | None] = queue.Queue()
         threading.Thread(target=self._read, args=(chunks,), daemon=True).start()
 
@@ -68,7 +70,9 @@ class Output:
             return False
         if isinstance(chunk, Exception):
             if not isinstance(chunk, TierbenchError):
-                what = f"its output could not be read on: {type(chunk).__name__}: {chunk}"
+                what = (
+                    f"its output could not be read on: {type(chunk).__name__}: {chunk}"
+                )
                 raise RunError(what, evidence=self.tail()) from chunk
             self.err.append(f"{chunk}\n")
             return True
@@ -112,7 +116,9 @@ class LineConversation:
         deadline = self._clock.monotonic() + timeout_s
         while not self._lines:
             if not self._open:
-                raise RunError(f"{self._doing}: it has ended", evidence=self._output.tail())
+                raise RunError(
+                    f"{self._doing}: it has ended", evidence=self._output.tail()
+                )
             if self._clock.monotonic() >= deadline:
                 what = f"{self._doing}: no answer within {timeout_s:g} s"
                 raise RunError(what, evidence=self._output.tail())
@@ -133,13 +139,19 @@ class Ends(Protocol):
 
 
 def to_its_end(
-    container: Ends, command: tuple[str, ...], started_s: float, timeout_s: float, clock: Clock
+    container: Ends,
+    command: tuple[str, ...],
+    started_s: float,
+    timeout_s: float,
+    clock: Clock,
 ) -> Completed:
     """What comes of a container that was started for its command. RunError past the deadline."""
     while (code := container.exit_code()) is None:
         if clock.monotonic() >= started_s + timeout_s:
             own = {"name": container.name, "within_s": timeout_s}
-            raise failure(RunError, "not ended", evidence=container.logs(tail=20), **own)
+            raise failure(
+                RunError, "not ended", evidence=container.logs(tail=20), **own
+            )
         clock.sleep(_POLL_S)
     return Completed(command, code, container.logs(), "", clock.monotonic() - started_s)
 

@@ -24,7 +24,9 @@ DEAD_S = 300.0  # a campaign that was silent for so long is dead
 
 
 def patiently(
-    call: Callable[[], Answer], clock: powers.Clock, may_pass: Callable[[Exception], bool]
+    call: Callable[[], Answer],
+    clock: powers.Clock,
+    may_pass: Callable[[Exception], bool],
 ) -> Answer:
     """Calls at least twice, and until a minute has passed, while what is raised `may_pass`; then
     raises the last error as it is. A call in which nothing came for as long is not made again."""
@@ -63,7 +65,9 @@ class Answering:
     def heard(self, call: Callable[[], Answer], limit_s: float = math.inf) -> Answer:
         """What `call` returns. TimeoutError if it takes longer."""
         self._look()
-        return at_once.within(call, limit_s, self._look, min(self.look_every_s, limit_s))
+        return at_once.within(
+            call, limit_s, self._look, min(self.look_every_s, limit_s)
+        )
 
     def _look(self) -> None:
         if self._is_gone or (self.beats().ending.is_set() and not self.answers()):
@@ -82,7 +86,9 @@ def seconds_of(variable: str, default: int, least: int = 1) -> int:
     """A duration that the environment may set. UsageError if the variable holds no such number."""
     text = os.environ.get(variable) or str(default)
     if not (text.isdigit() and int(text) >= least):
-        raise failure(UsageError, "no seconds", variable=variable, text=text, least=least)
+        raise failure(
+            UsageError, "no seconds", variable=variable, text=text, least=least
+        )
     return int(text)
 
 
@@ -95,7 +101,9 @@ def require_asked_for(what: str, refusal: UsageError) -> None:
     """Raises the refusal, which says what others could do and how that is avoided, unless the
     environment asks for what protects nobody (`_ASKED_FOR`)."""
     if what not in os.environ.get(_ASKED_FOR, "").split():
-        refusal.advice += f"; where nobody else can reach it, `export {_ASKED_FOR}={what}`"
+        refusal.advice += (
+            f"; where nobody else can reach it, `export {_ASKED_FOR}={what}`"
+        )
         raise refusal
 
 
@@ -111,14 +119,24 @@ def refused_beat(by: str, error: Exception) -> errors.GuardLostError:
 
 def taken_over(place: str, campaign: str, host: str) -> errors.GuardLostError:
     """The error of a beat that finds another campaign's guard."""
-    return failure(errors.GuardLostError, "taken over", place=place, campaign=campaign, host=host)
+    return failure(
+        errors.GuardLostError, "taken over", place=place, campaign=campaign, host=host
+    )
 
 
-def refusal(on: str, process_mark: str, its_host: str, more: str, drop: str) -> UnavailableError:
+def refusal(
+    on: str, process_mark: str, its_host: str, more: str, drop: str
+) -> UnavailableError:
     """The error of a second campaign. `drop`: the command that removes the guard of the first."""
     process = [*process_mark.split(), "?", "?", "?"][2]
     return failure(
-        UnavailableError, "in use", on=on, process=process, host=its_host, more=more, drop=drop
+        UnavailableError,
+        "in use",
+        on=on,
+        process=process,
+        host=its_host,
+        more=more,
+        drop=drop,
     )
 
 
@@ -164,5 +182,7 @@ class Swept:
     def result(self, look: str) -> tuple[str, ...]:
         """Returns what was removed. RunError if something stayed, which `look` shows."""
         if self.kept:
-            raise failure(RunError, "leftovers stay", kept="; ".join(self.kept), look=look)
+            raise failure(
+                RunError, "leftovers stay", kept="; ".join(self.kept), look=look
+            )
         return tuple(self.removed)

@@ -31,7 +31,12 @@ class Finding:
 _FOLDERS_BELOW_ROOT = ("proc", "sys", "dev", "etc")
 _Role = Literal["database", "coordinator", "client", "disk"]
 _BOOT = "/proc/sys/kernel/random/boot_id"
-OF_FACTS = ("/proc/sys/kernel/osrelease", "/etc/os-release", "/proc/cpuinfo", "/proc/meminfo")
+OF_FACTS = (
+    "/proc/sys/kernel/osrelease",
+    "/etc/os-release",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+)
 
 
 @dataclass(frozen=True)
@@ -128,7 +133,10 @@ def of_nodes(platform: Platform) -> tuple[Machine, ...]:
 
 def as_node(container: Container, name: str, role: _Role, **more: Any) -> Node:
     """What runs in a container, as collectors and the record need it; `more`: its other fields."""
-    known: dict[str, Any] = {"container_id": container.id, "process_id": container.process_id}
+    known: dict[str, Any] = {
+        "container_id": container.id,
+        "process_id": container.process_id,
+    }
     return Node(name, role, container=container.name, **known, **more)
 
 
@@ -145,7 +153,9 @@ def value(text: str, key: str) -> str:
     return next(lines, "").removeprefix(key).strip()
 
 
-def facts_in(texts: Mapping[str, str], hostname: str, instance_type: str = "") -> MachineFacts:
+def facts_in(
+    texts: Mapping[str, str], hostname: str, instance_type: str = ""
+) -> MachineFacts:
     """What these files of `OF_FACTS` say; some processors have no name there."""
     kernel, system, cpus, memory = (texts.get(path, "") for path in OF_FACTS)
     return MachineFacts(

@@ -28,7 +28,11 @@ _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def owner(cache: Path, campaign: str) -> str:
     """What the mark says of folders that belong to this cache of this computer."""
-    said = {"host": socket.gethostname(), "cache": str(cache.resolve()), "campaign": campaign}
+    said = {
+        "host": socket.gethostname(),
+        "cache": str(cache.resolve()),
+        "campaign": campaign,
+    }
     return json.dumps(said)
 
 
@@ -64,12 +68,17 @@ def remove(folder: str, whose: str, only_list: bool = False) -> dict[str, Any] |
     except FileNotFoundError:
         return None
     except OSError as error:
-        return {**state, "foreign": f"is no folder that can be opened ({error.strerror})"}
+        return {
+            **state,
+            "foreign": f"is no folder that can be opened ({error.strerror})",
+        }
     try:
         state["foreign"] = _foreign(top, whose)
         if state["foreign"]:
             return state
-        state["bytes"] = _emptied(top, _mount(top), folder, state["kept"], only_list, MARK)
+        state["bytes"] = _emptied(
+            top, _mount(top), folder, state["kept"], only_list, MARK
+        )
         if only_list or state["kept"]:
             return state
         os.unlink(MARK, dir_fd=top)
@@ -88,18 +97,31 @@ def remove(folder: str, whose: str, only_list: bool = False) -> dict[str, Any] |
 def _foreign(top: int, whose: str) -> str:
     """Why the folder is not to be removed by `whose`; "" if it is."""
     try:
-        with open(os.open(MARK, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=top), encoding="utf-8") as file:
+        with open(
+            os.open(MARK, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=top), encoding="utf-8"
+        ) as file:
             said = json.loads(file.read(10_000))
-        its_owner, owner = ((told["host"], told["cache"]) for told in (said, json.loads(whose)))
+        its_owner, owner = (
+            (told["host"], told["cache"]) for told in (said, json.loads(whose))
+        )
     except FileNotFoundError:
         return UNMARKED
     except (OSError, ValueError, KeyError, TypeError):
         return UNSAID
-    return "" if its_owner == owner else f"belongs to the cache {its_owner[1]} of {its_owner[0]}"
+    return (
+        ""
+        if its_owner == owner
+        else f"belongs to the cache {its_owner[1]} of {its_owner[0]}"
+    )
 
 
 def _emptied(
-    folder: int, mount: str, path: str, kept: list[str], only_list: bool, spared: str = ""
+    folder: int,
+    mount: str,
+    path: str,
+    kept: list[str],
+    only_list: bool,
+    spared: str = "",
 ) -> int:
     """Removes all in an open folder but what is `spared`; returns the bytes that its files take."""
     size_bytes = 0
@@ -108,7 +130,9 @@ def _emptied(
         try:
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
             if stat.S_ISDIR(status.st_mode):
-                size_bytes += _inner_removed(folder, name, mount, place, kept, only_list)
+                size_bytes += _inner_removed(
+                    folder, name, mount, place, kept, only_list
+                )
             elif not only_list and name != spared:
                 os.unlink(name, dir_fd=folder)
             size_bytes += status.st_blocks * 512
@@ -136,7 +160,10 @@ def _inner_removed(
 def _mount(opened: int) -> str:
     """Which mount a folder is on. Its device would not do: a part of a disk may be mounted twice
     (`mount --bind`)."""
-    with suppress(OSError), open(f"/proc/self/fdinfo/{opened}", encoding="ascii") as file:
+    with (
+        suppress(OSError),
+        open(f"/proc/self/fdinfo/{opened}", encoding="ascii") as file,
+    ):
         for line in file:
             if line.startswith("mnt_id:"):
                 return line.strip()

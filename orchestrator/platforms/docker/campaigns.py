@@ -17,7 +17,14 @@ from orchestrator.errors import RunError, UnavailableError
 from orchestrator.guards import GuardBeats
 from orchestrator.keys.messages import failure
 from orchestrator.platforms.common import lifecycle
-from orchestrator.platforms.docker.connection import CAMPAIGN, LABEL, OURS, ROLE, STANDING, Engine
+from orchestrator.platforms.docker.connection import (
+    CAMPAIGN,
+    LABEL,
+    OURS,
+    ROLE,
+    STANDING,
+    Engine,
+)
 from orchestrator.system import host, shell
 from orchestrator.system.clock import wait_until, wait_while
 
@@ -89,11 +96,15 @@ class VolumeGuard:
         """Whether the holder's last beat is recent by the engine's clock; True if unknown."""
         name, clock = _beat_name(_of(holder, CAMPAIGN)), self._engine.clock
         # It is missing while it is renewed; else the guard itself says when it was made.
-        beat = wait_until(lambda: self._volume(name), deadline_s=2.0, clock=clock, every_s=1.0)
+        beat = wait_until(
+            lambda: self._volume(name), deadline_s=2.0, clock=clock, every_s=1.0
+        )
         beat = beat or holder
         try:
             now = self._engine.patiently(self._client.info)["SystemTime"]
-            age = datetime.fromisoformat(now) - datetime.fromisoformat(beat.attrs["CreatedAt"])
+            age = datetime.fromisoformat(now) - datetime.fromisoformat(
+                beat.attrs["CreatedAt"]
+            )
         except (KeyError, TypeError, ValueError):
             return True
         return age.total_seconds() < lifecycle.DEAD_S
@@ -103,7 +114,9 @@ class VolumeGuard:
             holder = self._make(NAME)  # a `docker volume prune` may have taken it
             if not self._is_own(holder):
                 other = _of(holder, CAMPAIGN)
-                raise lifecycle.taken_over("the Docker engine", other, _of(holder, _HOST))
+                raise lifecycle.taken_over(
+                    "the Docker engine", other, _of(holder, _HOST)
+                )
             self._drop(_beat_name(self._engine.campaign))
             self._make(_beat_name(self._engine.campaign))
             self._beside()
@@ -159,7 +172,9 @@ class Leftovers:
 
         with self._engine.errors("removing leftovers"):
             containers = patiently(
-                lambda: self._client.containers.list(all=True, filters=OURS, ignore_removed=True)
+                lambda: self._client.containers.list(
+                    all=True, filters=OURS, ignore_removed=True
+                )
             )
             # Databases and clients before disks: a mounted device cannot be removed.
             for container in sorted(ours(containers), key=_is_disk):
@@ -169,11 +184,15 @@ class Leftovers:
                             patiently(partial(volume.remove, force=True))
                             swept.removed.append(f"volume {volume.name}")
                     with suppress(DockerException, OSError):
-                        self._engine.answering.heard(partial(container.stop, timeout=15))
+                        self._engine.answering.heard(
+                            partial(container.stop, timeout=15)
+                        )
                 take("container", container)
             for volume in volumes():
                 take("volume", volume)
-            for network in ours(patiently(lambda: self._client.networks.list(filters=OURS))):
+            for network in ours(
+                patiently(lambda: self._client.networks.list(filters=OURS))
+            ):
                 take("network", network)
         return swept.result("docker ps -a")
 
@@ -184,7 +203,9 @@ class Leftovers:
             return
         if LABEL not in labels_of(leftover):
             how = f"rename or remove it (`docker {kind} rm {name}`)"
-            raise failure(UnavailableError, "not ours", kind=kind, name=name, advice=how)
+            raise failure(
+                UnavailableError, "not ours", kind=kind, name=name, advice=how
+            )
         self.remove(kind, leftover)
 
     def remove_container(self, name: str, container: str) -> None:
@@ -196,7 +217,10 @@ class Leftovers:
 
     def remove(self, kind: str, thing: Any) -> None:
         """Removes a thing that docker-py has; it is gone when this returns."""
-        options = {"container": {"force": True, "v": True}, "volume": {"force": True}}.get(kind, {})
+        options = {
+            "container": {"force": True, "v": True},
+            "volume": {"force": True},
+        }.get(kind, {})
         self._until_gone(f"{kind} {thing.name}", lambda: thing.remove(**options))
 
     def _until_gone(self, thing: str, remove: Callable[[], None]) -> None:
@@ -211,9 +235,17 @@ class Leftovers:
 
         with self._engine.errors(f"removing {thing}"):
             clock = self._engine.clock
-            if reason := wait_while(refusal, deadline_s=_REMOVAL_S, clock=clock, every_s=0.2):
+            if reason := wait_while(
+                refusal, deadline_s=_REMOVAL_S, clock=clock, every_s=0.2
+            ):
                 within_s = _REMOVAL_S
-                raise failure(RunError, "still held", thing=thing, within_s=within_s, reason=reason)
+                raise failure(
+                    RunError,
+                    "still held",
+                    thing=thing,
+                    within_s=within_s,
+                    reason=reason,
+                )
 
 
 class SignsOfLife:
@@ -237,7 +269,9 @@ class SignsOfLife:
 
     def sign(self) -> None:
         """Tells all, not more often than each second step; who cannot be told is not waited for."""
-        if (now_s := self._engine.clock.monotonic()) - self._signed_s >= 2 * self._step_s:
+        if (
+            now_s := self._engine.clock.monotonic()
+        ) - self._signed_s >= 2 * self._step_s:
             self._signed_s = now_s
             for container in tuple(self._containers):
                 self._reach(container)

@@ -34,10 +34,14 @@ _KEEPALIVE = (
     (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5),
     (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4),
 )
-_START = "start it (`tierbench setup` does, as root on Debian), then run `tierbench doctor`"
+_START = (
+    "start it (`tierbench setup` does, as root on Debian), then run `tierbench doctor`"
+)
 _LOOPBACK = "127.0.0.1"
 _CERTIFICATES = ("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
-_TRY = "`docker --host ADDRESS version`, or `docker --context NAME version`, must answer"
+_TRY = (
+    "`docker --host ADDRESS version`, or `docker --context NAME version`, must answer"
+)
 LABEL = "tierbench"
 ROLE = "tierbench.role"
 CAMPAIGN = "tierbench.campaign"
@@ -59,7 +63,9 @@ class Reach:
 
 
 def connect(
-    engine: str | None = None, client_of: ClientOf = docker.from_env, silence_s: float = SILENCE_S
+    engine: str | None = None,
+    client_of: ClientOf = docker.from_env,
+    silence_s: float = SILENCE_S,
 ) -> tuple[DockerClient, Reach, str]:
     """Connects to `engine`, a context's name or an address; None: to the one of the environment.
     Also returns its address as it was named, `ssh://…`, `tcp://…` or `unix://…`.
@@ -72,14 +78,20 @@ def connect(
     elif engine is not None:
         environment.pop("DOCKER_HOST", None)
         environment["DOCKER_CONTEXT"] = engine
-    host = environment.get("DOCKER_HOST") or _host_of_context(environment.get("DOCKER_CONTEXT"))
+    host = environment.get("DOCKER_HOST") or _host_of_context(
+        environment.get("DOCKER_CONTEXT")
+    )
     through = None
     if host.startswith(_SSH):
         through = tunnel_to(host)
         environment["DOCKER_HOST"] = f"unix://{through.socket}"
         for name in _CERTIFICATES:
             environment.pop(name, None)
-    advice = {"advice": f"does it run, and is it reached from here? {_TRY}"} if engine else {}
+    advice = (
+        {"advice": f"does it run, and is it reached from here? {_TRY}"}
+        if engine
+        else {}
+    )
     with engine_errors(f"connecting to {engine or host}", **advice):
         _require_listening(environment.get("DOCKER_HOST") or host, silence_s)
         # With a version it asks for none, as it would before it is told the following.
@@ -93,7 +105,9 @@ def connect(
         api.trust_env = not api.base_url.startswith("https://")
         reached = _of(through.host) if through else reach(api.base_url)
         if api.base_url.startswith("http://") and not reached.is_local:  # without TLS
-            lifecycle.require_asked_for("plain-tcp", failure(UsageError, "plain TCP", host=host))
+            lifecycle.require_asked_for(
+                "plain-tcp", failure(UsageError, "plain TCP", host=host)
+            )
         api._version = api._retrieve_server_version()
     return client, reached, host
 
@@ -127,7 +141,9 @@ def _of(host: str) -> Reach:
     try:
         address = socket.gethostbyname(host)
     except OSError as error:
-        raise UnavailableError(f"the Docker engine's machine {host}: {error}") from error
+        raise UnavailableError(
+            f"the Docker engine's machine {host}: {error}"
+        ) from error
     return Reach(address, is_local=ipaddress.ip_address(address).is_loopback)
 
 
@@ -138,11 +154,15 @@ def engine_errors(doing: str, advice: str = _START) -> Iterator[None]:
     try:
         yield
     except ImageNotFound as error:
-        raise failure(UnavailableError, "no image", doing=doing, error=error.explanation) from error
+        raise failure(
+            UnavailableError, "no image", doing=doing, error=error.explanation
+        ) from error
     except APIError as error:
         text = str(error.explanation or error)
         if "port is already allocated" in text or "address already in use" in text:
-            raise failure(UnavailableError, "port taken", doing=doing, text=text) from error
+            raise failure(
+                UnavailableError, "port taken", doing=doing, text=text
+            ) from error
         if "is not running" in text:
             raise NodeError(f"{doing}: {text}") from error
         raise RunError(f"{doing}: Docker refused: {text}") from error
@@ -159,11 +179,15 @@ class Engine:
     client_of: ClientOf = staticmethod(docker.from_env)
     silence_s: float = SILENCE_S
 
-    def __init__(self, clock: Clock, address: str | None, campaign: str, known_as: str) -> None:
+    def __init__(
+        self, clock: Clock, address: str | None, campaign: str, known_as: str
+    ) -> None:
         self.clock, self.campaign, self.known_as = clock, campaign, known_as
         self.beats, self.host = GuardBeats(), ""
         with self._named():
-            self.client, self.reach, self.host = connect(address, self.client_of, self.silence_s)
+            self.client, self.reach, self.host = connect(
+                address, self.client_of, self.silence_s
+            )
         who, ping = f"the Docker engine {known_as}".strip(), self.client.ping
         self.answering = lifecycle.Answering(who, lambda: self.beats, ping)
 
@@ -186,7 +210,9 @@ class Engine:
             raise UnavailableError(what, error.advice, error.evidence) from error
 
     def patiently(self, call: Callable[[], Answer]) -> Answer:
-        return lifecycle.patiently(partial(self.answering.heard, call), self.clock, _may_pass)
+        return lifecycle.patiently(
+            partial(self.answering.heard, call), self.clock, _may_pass
+        )
 
     def asked(self, doing: str, call: Callable[[], Answer]) -> Answer:
         """What `call` returns, patiently; its errors are translated."""

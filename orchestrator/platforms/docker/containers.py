@@ -22,7 +22,9 @@ from orchestrator.system import at_once
 _ERRORS = 2  # the number of standard error; 1 is standard output
 _HEAD = struct.Struct(">BxxxL")  # which stream, and how many bytes of it follow
 _PERIOD_US = 100_000  # of a quota of CPU
-_NO_LIMIT_BYTES = 2**60  # of memory: an engine cannot be told to take a limit away again
+_NO_LIMIT_BYTES = (
+    2**60
+)  # of memory: an engine cannot be told to take a limit away again
 
 
 class DockerStreams:
@@ -31,7 +33,10 @@ class DockerStreams:
     head of the answer, cannot be written to, and leaves its socket open."""
 
     def __init__(self, socket: Any) -> None:
-        self._response, self._socket = socket._response, getattr(socket, "_sock", socket)
+        self._response, self._socket = (
+            socket._response,
+            getattr(socket, "_sock", socket),
+        )
 
     def __iter__(self) -> Iterator[Chunk]:
         """Yields the output as it comes; closes the connection at the end."""
@@ -71,17 +76,31 @@ class DockerContainer:
     ulimits: Mapping[str, str] = field(default_factory=dict)
     host: str = "127.0.0.1"
 
-    def exec(self, argv: Sequence[str], *, timeout_s: float, **how: Unpack[How]) -> Completed:
+    def exec(
+        self, argv: Sequence[str], *, timeout_s: float, **how: Unpack[How]
+    ) -> Completed:
         doing, clock = f"running {argv[0]} in {self.name}", self.engine.clock
-        started, watch, user = clock.monotonic(), how.get("watch", ()), how.get("user", "")
+        started, watch, user = (
+            clock.monotonic(),
+            how.get("watch", ()),
+            how.get("user", ""),
+        )
         env, on_line = dict(how.get("env") or {}), how.get("on_line")
         execution, streams = self._begun(doing, argv, environment=env, user=user)
-        output, deadline, held = Output(streams), started + timeout_s, self.engine.beats.require
+        output, deadline, held = (
+            Output(streams),
+            started + timeout_s,
+            self.engine.beats.require,
+        )
 
         def inspected() -> Any:
-            return self.engine.asked(doing, lambda: self.engine.client.api.exec_inspect(execution))
+            return self.engine.asked(
+                doing, lambda: self.engine.client.api.exec_inspect(execution)
+            )
 
-        if not commands.follow(output, on_line, watch, deadline, clock, held, inspected):
+        if not commands.follow(
+            output, on_line, watch, deadline, clock, held, inspected
+        ):
             what = f"{doing}: did not end within {timeout_s:g} s"
             raise RunError(what, evidence=output.tail())
         code = inspected()["ExitCode"]
@@ -91,14 +110,18 @@ class DockerContainer:
         out, err = "".join(output.out), "".join(output.err)
         return Completed(tuple(argv), exit_code, out, err, clock.monotonic() - started)
 
-    def _begun(self, doing: str, argv: Sequence[str], **options: Any) -> tuple[str, DockerStreams]:
+    def _begun(
+        self, doing: str, argv: Sequence[str], **options: Any
+    ) -> tuple[str, DockerStreams]:
         api = self.engine.client.api
         with self.engine.errors(doing):
             create = partial(api.exec_create, self.name, list(argv), **options)
             execution = str(self.engine.answering.heard(create)["Id"])
             return execution, DockerStreams(api.exec_start(execution, socket=True))
 
-    def conversation(self, argv: Sequence[str]) -> AbstractContextManager[LineConversation]:
+    def conversation(
+        self, argv: Sequence[str]
+    ) -> AbstractContextManager[LineConversation]:
         doing = f"talking with {argv[0]} in {self.name}"
         _, streams = self._begun(doing, argv, stdin=True)
         return closing(LineConversation(streams, doing, self.engine.clock))
@@ -120,7 +143,9 @@ class DockerContainer:
                     for piece in at_once.pieces(archive, self.engine.silence_s):
                         content.write(piece)
                 except TimeoutError as error:
-                    raise TimeoutError(f"{error}, after {content.tell():,} bytes") from error
+                    raise TimeoutError(
+                        f"{error}, after {content.tell():,} bytes"
+                    ) from error
 
             self.engine.asked(f"fetching {folder} from {self.name}", get)
             archives.unpack(content, target)
@@ -131,21 +156,35 @@ class DockerContainer:
 
     def remove(self, timeout_s: float) -> None:
         with suppress(DockerException, OSError):
-            self.engine.answering.heard(lambda: self._get().stop(timeout=round(timeout_s)))
+            self.engine.answering.heard(
+                lambda: self._get().stop(timeout=round(timeout_s))
+            )
         self.leftovers.remove_container(self.name, self.name)
 
     def lift_limits(self) -> None:
-        lifted = {"cpu_quota": -1, "mem_limit": _NO_LIMIT_BYTES, "memswap_limit": _NO_LIMIT_BYTES}
-        self.engine.find(f"lifting the limits of {self.name}", lambda: self._get().update(**lifted))
+        lifted = {
+            "cpu_quota": -1,
+            "mem_limit": _NO_LIMIT_BYTES,
+            "memswap_limit": _NO_LIMIT_BYTES,
+        }
+        self.engine.find(
+            f"lifting the limits of {self.name}", lambda: self._get().update(**lifted)
+        )
 
     def limit_cpus(self, cpus: float | None) -> None:
         quota = -1 if cpus is None else round(cpus * _PERIOD_US)
-        doing, limits = f"limiting the processors of {self.name}", {"cpu_period": _PERIOD_US}
+        doing, limits = (
+            f"limiting the processors of {self.name}",
+            {"cpu_period": _PERIOD_US},
+        )
         self.engine.find(doing, lambda: self._get().update(cpu_quota=quota, **limits))
 
     def find_cpus(self) -> float | None:
         limits = self._attributes().get("HostConfig", {})
-        quota, period_us = limits.get("CpuQuota") or 0, limits.get("CpuPeriod") or _PERIOD_US
+        quota, period_us = (
+            limits.get("CpuQuota") or 0,
+            limits.get("CpuPeriod") or _PERIOD_US,
+        )
         return quota / period_us if quota > 0 else None
 
     def state(self) -> str:
@@ -160,10 +199,14 @@ class DockerContainer:
             is_cut_off = networks == {} and mode not in ("none", "host")
             return "cut off from its network" if is_cut_off else "running"
         reason = ", out of memory" if state.get("OOMKilled") else ""
-        return f"{state.get('Status', 'unknown')} (exit {state.get('ExitCode')}{reason})"
+        return (
+            f"{state.get('Status', 'unknown')} (exit {state.get('ExitCode')}{reason})"
+        )
 
     def exit_code(self) -> int | None:
-        state = self.engine.asked(f"running {self.name}", lambda: self._get().attrs["State"])
+        state = self.engine.asked(
+            f"running {self.name}", lambda: self._get().attrs["State"]
+        )
         return None if state.get("Running") else int(state["ExitCode"])
 
     def find_image(self) -> str:
@@ -184,4 +227,7 @@ class DockerContainer:
 
     def _attributes(self) -> Mapping[str, Any]:
         """What the engine says of it; empty if it is gone."""
-        return self.engine.find(f"looking at {self.name}", lambda: dict(self._get().attrs)) or {}
+        return (
+            self.engine.find(f"looking at {self.name}", lambda: dict(self._get().attrs))
+            or {}
+        )

@@ -59,19 +59,33 @@ class DockerPlatform:
 
     def facts(self) -> dict[str, Any]:
         info = self._info()
-        keys = ("ServerVersion", "Driver", "CgroupVersion", "KernelVersion", "OperatingSystem")
-        which = {"Name": info.get("Name"), "Host": self._engine.host, "ID": info.get("ID")}
+        keys = (
+            "ServerVersion",
+            "Driver",
+            "CgroupVersion",
+            "KernelVersion",
+            "OperatingSystem",
+        )
+        which = {
+            "Name": info.get("Name"),
+            "Host": self._engine.host,
+            "ID": info.get("ID"),
+        }
         return {**which, **{key: info.get(key) for key in keys}}
 
     def examine(self) -> tuple[Finding, ...]:
         """Returns what the engine is; makes nothing."""
         facts = self.facts()
-        groups = facts["CgroupVersion"] or " unknown"  # engines before 20.10 do not say it
+        groups = (
+            facts["CgroupVersion"] or " unknown"
+        )  # engines before 20.10 do not say it
         version = f"version {facts['ServerVersion']}, control groups v{groups}"
         return (Finding("Docker engine", True, version),)
 
     def _info(self) -> dict[str, Any]:
-        return dict(self._engine.asked("asking the engine for its version", self._client.info))
+        return dict(
+            self._engine.asked("asking the engine for its version", self._client.info)
+        )
 
     def machines(self) -> tuple[powers.Machine, ...]:
         return (self._machine,)
@@ -119,14 +133,20 @@ class DockerPlatform:
         return DockerContainer(name, self._engine, self._leftovers, self._machine)
 
     def find_containers(self, role: str = "") -> tuple[powers.ContainerEntry, ...]:
-        filters: dict[str, Any] = {"label": [MARK, *([f"{ROLE}={role}"] if role else [])]}
+        filters: dict[str, Any] = {
+            "label": [MARK, *([f"{ROLE}={role}"] if role else [])]
+        }
         containers = self._engine.asked(
             "looking for containers of ours",
-            lambda: self._client.containers.list(all=True, filters=filters, ignore_removed=True),
+            lambda: self._client.containers.list(
+                all=True, filters=filters, ignore_removed=True
+            ),
         )
         entries = [
             powers.ContainerEntry(
-                str(container.name), labels_of(container).get(STANDING, ""), str(container.status)
+                str(container.name),
+                labels_of(container).get(STANDING, ""),
+                str(container.status),
             )
             for container in containers
         ]
@@ -135,7 +155,10 @@ class DockerPlatform:
     @contextmanager
     def running(self, spec: powers.ContainerSpec) -> Iterator[DockerContainer]:
         container = self._new(spec)
-        rented = isinstance(self._machine, agent.AgentMachine) and spec.role in campaigns.RENTED
+        rented = (
+            isinstance(self._machine, agent.AgentMachine)
+            and spec.role in campaigns.RENTED
+        )
         with taken_down(partial(self.container(spec.name).remove, spec.stop_timeout_s)):
             up = self._up(spec, container)
             with self._signs.paid(up.name) if rented else nullcontext():
@@ -143,12 +166,16 @@ class DockerPlatform:
 
     def stand(self, spec: powers.ContainerSpec) -> DockerContainer:
         container = self._new(spec)
-        with taken_down(partial(self.container(spec.name).remove, spec.stop_timeout_s), stays=True):
+        with taken_down(
+            partial(self.container(spec.name).remove, spec.stop_timeout_s), stays=True
+        ):
             return self._up(spec, container)
 
     def _new(self, spec: powers.ContainerSpec) -> Any:
         with self._engine.errors(f"starting {spec.name}"):
-            self._leftovers.make_room("container", spec.name, self._client.containers.get)
+            self._leftovers.make_room(
+                "container", spec.name, self._client.containers.get
+            )
             return self._create(spec)
 
     def _up(self, spec: powers.ContainerSpec, container: Any) -> DockerContainer:
@@ -173,7 +200,9 @@ class DockerPlatform:
         with taken_down(lambda: self._leftovers.remove_container(spec.name, spec.name)):
             with self._engine.errors(f"running {spec.name}"):
                 self._started(spec, created)
-            return commands.to_its_end(container, spec.command, started_s, timeout_s, self._clock)
+            return commands.to_its_end(
+                container, spec.command, started_s, timeout_s, self._clock
+            )
 
     def _create(self, spec: powers.ContainerSpec) -> Any:
         at = self.reach.address
@@ -193,7 +222,8 @@ class DockerPlatform:
             "memswap_limit": spec.memory_bytes,
             "shm_size": spec.shared_memory_bytes,
             "ulimits": [
-                Ulimit(name=name, soft=most, hard=most) for name, most in spec.ulimits.items()
+                Ulimit(name=name, soft=most, hard=most)
+                for name, most in spec.ulimits.items()
             ],
         }
         if spec.host_devices:
@@ -205,7 +235,9 @@ class DockerPlatform:
         if spec.network == powers.HOST_NETWORK or joins:
             host["network_mode"] = spec.network
         elif spec.network:
-            endpoint = api.create_endpoint_config(ipv4_address=spec.address, aliases=[spec.name])
+            endpoint = api.create_endpoint_config(
+                ipv4_address=spec.address, aliases=[spec.name]
+            )
             networks: Any = {spec.network: endpoint}
             networking = api.create_networking_config(networks)
         note = {STANDING: spec.note} if spec.note else {}
@@ -218,7 +250,9 @@ class DockerPlatform:
             environment=dict(spec.environment),
             labels={**self._engine.labels, ROLE: spec.role, **note},
             ports=list(spec.ports),
-            volumes=list(spec.folders),  # of their own: its file system may be read-only
+            volumes=list(
+                spec.folders
+            ),  # of their own: its file system may be read-only
             host_config=api.create_host_config(**host),
             networking_config=networking,
         )
@@ -227,7 +261,9 @@ class DockerPlatform:
             for folder, files in spec.folders.items():
                 if files:
                     api.put_archive(created["Id"], folder, archives.written(files))
-        return self._engine.patiently(lambda: self._client.containers.get(created["Id"]))
+        return self._engine.patiently(
+            lambda: self._client.containers.get(created["Id"])
+        )
 
     def _describe(self, spec: powers.ContainerSpec, container: Any) -> DockerContainer:
         state, handle = container.attrs["State"], self.container(spec.name)

@@ -25,7 +25,9 @@ class DockerImages(Images):
 
     def id(self, tag: str) -> str | None:
         images = self._client.images
-        return self._engine.find(f"looking for image {tag}", lambda: str(images.get(tag).id))
+        return self._engine.find(
+            f"looking for image {tag}", lambda: str(images.get(tag).id)
+        )
 
     def push(self, tag: str, registry: str) -> None:
         """Pushes an image as `registry`/`tag`. RunError if the registry refuses it."""
@@ -33,16 +35,22 @@ class DockerImages(Images):
         with self._engine.errors(f"pushing {tag} to {registry}"):
             self._client.images.get(tag).tag(name, version)
             push = self._client.images.push
-            for line in self._told(lambda: push(name, version, stream=True, decode=True)):
+            for line in self._told(
+                lambda: push(name, version, stream=True, decode=True)
+            ):
                 if "error" in line:
                     error = line["error"]
-                    raise failure(RunError, "not pushed", tag=tag, registry=registry, error=error)
+                    raise failure(
+                        RunError, "not pushed", tag=tag, registry=registry, error=error
+                    )
 
     def take_from(self, other: Self, tag: str) -> None:
         """Brings an image of another engine here, through this computer."""
         with self._engine.errors(f"bringing {tag}"):
             saved = other._client.images.get(tag).save(named=tag)
-            images: Any = self._client.images  # its types want a file; a stream does too
+            images: Any = (
+                self._client.images
+            )  # its types want a file; a stream does too
             images.load(at_once.pieces(saved, self._engine.silence_s))
 
     def ways_to_get(self, tag: str) -> str:
@@ -52,13 +60,17 @@ class DockerImages(Images):
         lines: list[str] = []
         with self._engine.errors(f"building {tag}"):
             build = self._client.api.build
-            for entry in self._told(lambda: build(path=folder, tag=tag, rm=True, decode=True)):
+            for entry in self._told(
+                lambda: build(path=folder, tag=tag, rm=True, decode=True)
+            ):
                 text = str(entry.get("stream") or entry.get("error") or "").rstrip()
                 if text:
                     lines.append(text)
                     on_line(text)
                 if "error" in entry:
-                    raise RunError(f"building {tag} failed", evidence="\n".join(lines[-30:]))
+                    raise RunError(
+                        f"building {tag} failed", evidence="\n".join(lines[-30:])
+                    )
 
     def import_image(self, tarball: str, repository: str, tag: str) -> None:
         with self._engine.errors(f"importing {repository}:{tag}"):
@@ -67,7 +79,9 @@ class DockerImages(Images):
 
     def pull(self, tag: str) -> bool:
         def pull() -> None:
-            for _ in self._told(lambda: self._client.api.pull(tag, stream=True, decode=True)):
+            for _ in self._told(
+                lambda: self._client.api.pull(tag, stream=True, decode=True)
+            ):
                 pass
             self._client.images.get(tag)
 

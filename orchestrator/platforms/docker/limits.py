@@ -28,7 +28,10 @@ _GROUPS = "/sys/fs/cgroup"
 _OPTIONAL = "SYS_RESOURCE"
 # Our name → docker-py's keyword, file of version 1, key of version 2.
 _NAMES: Mapping[str, Sequence[str]] = shipped(__package__, "rights.yaml")["io_limits"]
-_ULIMIT_LINES = {"nofile": "Max open files", "nproc": "Max processes"}  # of /proc/<process>/limits
+_ULIMIT_LINES = {
+    "nofile": "Max open files",
+    "nproc": "Max processes",
+}  # of /proc/<process>/limits
 
 
 class Rights:
@@ -44,11 +47,15 @@ class Rights:
         host.update({**rights, "cap_add": [*rights["cap_add"], *optional]})
         host["binds"].append(_DEVICES)
 
-    def refused(self, spec: ContainerSpec, container: Any, error: APIError) -> ContainerSpec:
+    def refused(
+        self, spec: ContainerSpec, container: Any, error: APIError
+    ) -> ContainerSpec:
         """What to ask for in place of a container that does not start. Raises the error if nothing
         that an engine may refuse to give was asked for."""
         capabilities = container.attrs["HostConfig"].get("CapAdd") or ()
-        if spec.host_devices and any(_OPTIONAL in capability for capability in capabilities):
+        if spec.host_devices and any(
+            _OPTIONAL in capability for capability in capabilities
+        ):
             self._with_optional = False
             return spec
         if spec.ulimits and "rlimit" in str(error).lower():
@@ -72,11 +79,15 @@ def io_limits(caps: Sequence[DeviceCap]) -> dict[str, list[dict[str, Any]]]:
         for name, (keyword, _, _) in _NAMES.items():
             rate = getattr(cap, name)
             if rate is not None:
-                keywords.setdefault(keyword, []).append({"Path": cap.device, "Rate": rate})
+                keywords.setdefault(keyword, []).append(
+                    {"Path": cap.device, "Rate": rate}
+                )
     return keywords
 
 
-def read_back(caps: Sequence[DeviceCap], process_id: int, container: str, machine: Machine) -> None:
+def read_back(
+    caps: Sequence[DeviceCap], process_id: int, container: str, machine: Machine
+) -> None:
     """Raises GateError if the limits in the kernel are not `caps`."""
     for cap in caps:
         number = _number(cap.device, machine)
@@ -85,7 +96,9 @@ def read_back(caps: Sequence[DeviceCap], process_id: int, container: str, machin
             expected, limit = getattr(cap, name), limits_in_force.get(name)
             if expected is not None and expected != limit:
                 held = {"name": name, "limit": limit or "nothing", "expected": expected}
-                raise failure(GateError, "other limits", container=container, cap=cap, **held)
+                raise failure(
+                    GateError, "other limits", container=container, cap=cap, **held
+                )
 
 
 def _number(device: str, machine: Machine) -> str:
@@ -105,16 +118,22 @@ def _limits_in_force(
             _, controllers, path = line.split(":", 2)
             if "blkio" in controllers.split(","):
                 return _version_1(f"{_GROUPS}/blkio{path}", number, machine)
-        unified = next(line.split(":", 2)[2] for line in lines if line.startswith("0::"))
+        unified = next(
+            line.split(":", 2)[2] for line in lines if line.startswith("0::")
+        )
         return _version_2(f"{_GROUPS}{unified}", number, machine)
     except (OSError, StopIteration) as error:
-        raise failure(GateError, "limits not read", container=container, error=error) from error
+        raise failure(
+            GateError, "limits not read", container=container, error=error
+        ) from error
 
 
 def _version_1(group: str, number: str, machine: Machine) -> dict[str, int]:
     limits: dict[str, int] = {}
     for name, (_, file, _) in _NAMES.items():
-        rates = dict(line.split() for line in machine.read(f"{group}/{file}").splitlines())
+        rates = dict(
+            line.split() for line in machine.read(f"{group}/{file}").splitlines()
+        )
         if number in rates:
             limits[name] = int(rates[number])
     return limits
@@ -122,12 +141,23 @@ def _version_1(group: str, number: str, machine: Machine) -> dict[str, int]:
 
 def _version_2(group: str, number: str, machine: Machine) -> dict[str, int]:
     lines = map(str.split, machine.read(f"{group}/io.max").splitlines())
-    rates = dict(pair.split("=") for device, *pairs in lines if device == number for pair in pairs)
+    rates = dict(
+        pair.split("=")
+        for device, *pairs in lines
+        if device == number
+        for pair in pairs
+    )
     keys = {name: key for name, (_, _, key) in _NAMES.items()}
-    return {name: int(rates[key]) for name, key in keys.items() if rates.get(key, "max") != "max"}
+    return {
+        name: int(rates[key])
+        for name, key in keys.items()
+        if rates.get(key, "max") != "max"
+    }
 
 
-def ulimits_in_force(limits: Mapping[str, Any], pid: int, machine: Machine) -> dict[str, str]:
+def ulimits_in_force(
+    limits: Mapping[str, Any], pid: int, machine: Machine
+) -> dict[str, str]:
     """Returns the soft limits of these names; none if they cannot be read from here."""
     text = text_of(machine, f"/proc/{pid}/limits") if limits else ""
     return {

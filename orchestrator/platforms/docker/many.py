@@ -44,7 +44,10 @@ class DockerMachines:
         self._nodes = at_once.each(self._connected, placing.machines)
         _check_addresses(self._nodes)
         self._client = self._client_of(placing)
-        self._engines = [*self._nodes, *([] if self._client in self._nodes else [self._client])]
+        self._engines = [
+            *self._nodes,
+            *([] if self._client in self._nodes else [self._client]),
+        ]
         self._engine_by_container: dict[str, DockerPlatform] = {}
         self.images = _ImagesOfAll(self._engines)
         self.guard = _GuardOfAll(self._engines, lambda: connect(clock))
@@ -60,7 +63,11 @@ class DockerMachines:
         own = self._connected(placing.client_machine)
         if own.reach.is_local:
             return own
-        same = (engine for engine in self._nodes if engine.reach.address == own.reach.address)
+        same = (
+            engine
+            for engine in self._nodes
+            if engine.reach.address == own.reach.address
+        )
         return next(same, own)
 
     # -------------------------------------------------------------- which engine
@@ -73,7 +80,9 @@ class DockerMachines:
         if kind != _NODE:
             return self._engines[0]
         if int(number) > len(self._nodes):
-            raise UsageError(f"there is no machine for {placement}: the profile names too few")
+            raise UsageError(
+                f"there is no machine for {placement}: the profile names too few"
+            )
         return self._nodes[int(number) - 1]
 
     def _each(self, ask: Callable[[DockerPlatform], Any]) -> list[Any]:
@@ -82,7 +91,9 @@ class DockerMachines:
     def facts(self) -> dict[str, Any]:
         """Versions of all engines; where they differ, each of them; None if none says it."""
         facts = self._each(lambda engine: engine.facts())
-        values = {key: dict.fromkeys(of_one[key] for of_one in facts) for key in facts[0]}
+        values = {
+            key: dict.fromkeys(of_one[key] for of_one in facts) for key in facts[0]
+        }
         together = {key: _listed(different) for key, different in values.items()}
         identity = None if None in values["ID"] else together["ID"]
         return {**together, "ID": identity, "Machines": len(self._engines)}
@@ -116,13 +127,17 @@ class DockerMachines:
         kept: list[TierbenchError] = []
         for engine in self._engines:
             try:
-                removed += [f"{line} of {engine.known_as}" for line in engine.sweep(only_list)]
+                removed += [
+                    f"{line} of {engine.known_as}" for line in engine.sweep(only_list)
+                ]
             except TierbenchError as error:
                 kept.append(error)
         if len(kept) == 1:
             raise kept[0]
         if kept:
-            raise RunError("; ".join(error.what for error in kept), advice=kept[0].advice)
+            raise RunError(
+                "; ".join(error.what for error in kept), advice=kept[0].advice
+            )
         return tuple(removed)
 
     # -------------------------------------------------------------- containers
@@ -160,7 +175,9 @@ class DockerMachines:
         self, name: str, nodes: int, addresses: Sequence[str] = ()
     ) -> Iterator[powers.Network]:
         """Nothing is made. Other `addresses` than the machines' cannot be given."""
-        yield powers.Network(name, tuple(engine.reach.address for engine in self._nodes[:nodes]))
+        yield powers.Network(
+            name, tuple(engine.reach.address for engine in self._nodes[:nodes])
+        )
 
     def volume(
         self, name: str, device: str, fstype: str, placement: str = ""
@@ -181,13 +198,17 @@ class _ImagesOfAll(powers.Images):
 
     def pull(self, tag: str) -> bool:
         images = [engine.images for engine in self._engines]
-        return all(at_once.each(lambda there: there.present(tag) or there.pull(tag), images))
+        return all(
+            at_once.each(lambda there: there.present(tag) or there.pull(tag), images)
+        )
 
     def ways_to_get(self, tag: str) -> str:
         return f"on each of its machines {self._engines[0].images.ways_to_get(tag)}"
 
     def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> None:
-        at_once.each(lambda engine: engine.images.build(folder, tag, on_line), self._engines)
+        at_once.each(
+            lambda engine: engine.images.build(folder, tag, on_line), self._engines
+        )
 
 
 class _GuardOfAll:
@@ -205,7 +226,9 @@ class _GuardOfAll:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        with at_once.entered([engine.guard.held() for engine in self._engines], in_turn=True):
+        with at_once.entered(
+            [engine.guard.held() for engine in self._engines], in_turn=True
+        ):
             self._bring_images()
             yield
 
@@ -218,9 +241,13 @@ class _GuardOfAll:
         environment, where `make setup` builds them. What none has is missed when it is needed."""
         for name in self.brings or own_images.OURS:
             tag = own_images.tag(own_images.PROJECT, name)
-            lacking = [engine for engine in self._engines if not engine.images.present(tag)]
+            lacking = [
+                engine for engine in self._engines if not engine.images.present(tag)
+            ]
             having = [engine for engine in self._engines if engine not in lacking]
-            source = next(iter(having), None) or (self._builder(tag) if lacking else None)
+            source = next(iter(having), None) or (
+                self._builder(tag) if lacking else None
+            )
             if source is not None:
                 for engine in lacking:
                     engine.images.take_from(source.images, tag)
@@ -237,10 +264,16 @@ def _check_addresses(engines: Sequence[DockerPlatform]) -> None:
     local = [engine.known_as for engine in engines if engine.reach.is_local]
     if local and len(engines) > 1:
         raise failure(UsageError, "no address for others", engine=local[0])
-    address, often = Counter(engine.reach.address for engine in engines).most_common(1)[0]
+    address, often = Counter(engine.reach.address for engine in engines).most_common(1)[
+        0
+    ]
     if often > 1:
-        same = [engine.known_as for engine in engines if engine.reach.address == address]
-        raise failure(UsageError, "the same machine", engines=" and ".join(same), address=address)
+        same = [
+            engine.known_as for engine in engines if engine.reach.address == address
+        ]
+        raise failure(
+            UsageError, "the same machine", engines=" and ".join(same), address=address
+        )
 
 
 def _listed(different: Iterable[Any]) -> str | None:
@@ -261,4 +294,6 @@ def _as_seen(
     if spec.network is None:
         return container
     ports = {port: port for port in spec.ports}
-    return replace(container, address=spec.address, ports=ports, host=engine.reach.address)
+    return replace(
+        container, address=spec.address, ports=ports, host=engine.reach.address
+    )

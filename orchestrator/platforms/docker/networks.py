@@ -22,15 +22,21 @@ _OVERLAPS = ("overlap", "already used", "already being used")
 
 
 class Networks:
-    def __init__(self, engine: Engine, guard: VolumeGuard, leftovers: Leftovers) -> None:
+    def __init__(
+        self, engine: Engine, guard: VolumeGuard, leftovers: Leftovers
+    ) -> None:
         self._engine, self._client = engine, engine.client
         self._guard, self._leftovers = guard, leftovers
 
     @contextmanager
-    def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
+    def network(
+        self, name: str, nodes: int, addresses: Sequence[str] = ()
+    ) -> Iterator[Network]:
         preferred: list[str] = []
         with suppress(ValueError):  # names are in no subnet
-            preferred += [str(ipaddress.IPv4Interface(f"{ip}/24").network) for ip in addresses[:1]]
+            preferred += [
+                str(ipaddress.IPv4Interface(f"{ip}/24").network) for ip in addresses[:1]
+            ]
         with self._engine.errors(f"making network {name}"):
             network, subnet = self._create_network(name, preferred)
         if str(subnet) not in preferred:
@@ -79,9 +85,13 @@ class Networks:
         return used
 
     @contextmanager
-    def volume(self, name: str, device: str, fstype: str, placement: str = "") -> Iterator[str]:
+    def volume(
+        self, name: str, device: str, fstype: str, placement: str = ""
+    ) -> Iterator[str]:
         # nouuid: disks are copies of each other, with the same XFS identity.
-        options = {"type": fstype, "device": device, "o": "noatime,nouuid"} if device else {}
+        options = (
+            {"type": fstype, "device": device, "o": "noatime,nouuid"} if device else {}
+        )
         with self._engine.errors(f"making volume {name}"):
             self._leftovers.make_room("volume", name, self._client.volumes.get)
             volume = self._client.volumes.create(

@@ -47,14 +47,20 @@ class Tunnel:
         self.socket = self._folder / "docker.sock"
         self._closing = threading.Event()
         try:
-            said = shell.SystemShell().run(self._command("-G"), timeout_s=_CONFIGURED_S).out
+            said = (
+                shell.SystemShell()
+                .run(self._command("-G"), timeout_s=_CONFIGURED_S)
+                .out
+            )
             configured = dict(line.partition(" ")[::2] for line in said.splitlines())
             self.host = configured.get("hostname") or self._at["host"]
             self._beside = self._opened()
         except BaseException:
             shutil.rmtree(self._folder, ignore_errors=True)
             raise
-        self._keeper = threading.Thread(target=self._keep, name="ssh tunnel", daemon=True)
+        self._keeper = threading.Thread(
+            target=self._keep, name="ssh tunnel", daemon=True
+        )
         self._keeper.start()
 
     def close(self) -> None:
@@ -73,7 +79,9 @@ class Tunnel:
         options = [part for option in chosen for part in ("-o", option)]
         forward = f"{self.socket}:{self._at['path'].rstrip('/') or _SOCKET}"
         says = f"echo '{_UP}' && exec cat"
-        beside = self.start_beside([*self._command("-T", *options, "-L", forward), says])
+        beside = self.start_beside(
+            [*self._command("-T", *options, "-L", forward), says]
+        )
         said: list[str] = []
 
         def is_up() -> bool:
@@ -91,7 +99,9 @@ class Tunnel:
         beside.close()
         why = " ".join(said[-3:]) or "it says nothing"
         ssh = " ".join(self._command("-o", "BatchMode=yes"))
-        raise failure(UnavailableError, "no way by ssh", url=self._url, why=why, ssh=ssh)
+        raise failure(
+            UnavailableError, "no way by ssh", url=self._url, why=why, ssh=ssh
+        )
 
     def _keep(self) -> None:
         """Opens the tunnel again when it breaks. No error ends that, also not a busy machine's."""

@@ -11,12 +11,24 @@ from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.keys.messages import failure
 from orchestrator.platforms.common.lifecycle import Swept
 from orchestrator.platforms.kubernetes import space
-from orchestrator.platforms.kubernetes.connection import Refused, Thing, Unanswered, cluster_errors
-from orchestrator.platforms.kubernetes.space import Space, annotation_of, label_of, name_of
+from orchestrator.platforms.kubernetes.connection import (
+    Refused,
+    Thing,
+    Unanswered,
+    cluster_errors,
+)
+from orchestrator.platforms.kubernetes.space import (
+    Space,
+    annotation_of,
+    label_of,
+    name_of,
+)
 from orchestrator.system.clock import wait_while
 
 _GONE_S = 300.0
-_POLITE_S = 5.0  # of a leftover: its campaign is dead, nobody keeps what it would still write
+_POLITE_S = (
+    5.0  # of a leftover: its campaign is dead, nobody keeps what it would still write
+)
 _WITHIN = ("container", "secret", "snapshot", "claim", "network")  # a namespace
 
 
@@ -46,19 +58,25 @@ class ClusterLeftovers:
             self.await_rented(namespace)
         return removed
 
-    def _listed(self, kinds: Iterable[str], selector: str) -> Iterator[tuple[str, Thing]]:
+    def _listed(
+        self, kinds: Iterable[str], selector: str
+    ) -> Iterator[tuple[str, Thing]]:
         """The things of these kinds in the order of their removal: databases and clients go before
         disks, because a mounted device cannot be removed."""
         for kind in kinds:
             things = self._space.listed(kind, selector)
-            for thing in sorted(things, key=lambda each: label_of(each, space.ROLE) == "disk"):
+            for thing in sorted(
+                things, key=lambda each: label_of(each, space.ROLE) == "disk"
+            ):
                 yield kind, thing
 
     def _remove_namespace(self, name: str) -> Iterator[str]:
         path = space.address("namespace", name)
         if self._api.find(path) is not None:
             for pod in self._api.listed(space.address("container", "", name)):
-                self._api.remove(space.address("container", name_of(pod), name), _POLITE_S)
+                self._api.remove(
+                    space.address("container", name_of(pod), name), _POLITE_S
+                )
             self._api.remove(path)
             yield f"namespace {name}"
         self._space.await_gone("namespace", name, _GONE_S)
@@ -69,7 +87,9 @@ class ClusterLeftovers:
             self.remove(self._space.campaign)
         except (RunError, UnavailableError) as error:
             with contextlib.suppress(Refused, Unanswered, TierbenchError):
-                claims = self._space.listed("claim", self._space.mark if self._space.given else "")
+                claims = self._space.listed(
+                    "claim", self._space.mark if self._space.given else ""
+                )
                 if not claims and not self.rented(self._space.namespace):
                     return None
             return error
@@ -80,9 +100,13 @@ class ClusterLeftovers:
         those of `kept` (addresses) and of classes that keep them. RunError if some stay."""
 
         rented = partial(self.rented, namespace, kept)
-        if names := wait_while(rented, deadline_s=_GONE_S, clock=self._clock, every_s=0.5):
+        if names := wait_while(
+            rented, deadline_s=_GONE_S, clock=self._clock, every_s=0.5
+        ):
             said = ", ".join(names)
-            raise failure(RunError, "rent stays", of=namespace, within_s=_GONE_S, names=said)
+            raise failure(
+                RunError, "rent stays", of=namespace, within_s=_GONE_S, names=said
+            )
 
     def rented(
         self, namespace: str, kept: Collection[str] = (), wanted: str = "Delete"
@@ -101,24 +125,35 @@ class ClusterLeftovers:
                 spec = thing["spec"]
                 owner = spec.get(owner_key) or {}
                 address = space.address(kind, str(owner.get("name")), namespace)
-                is_meant = owner.get("namespace") == namespace and spec.get(policy) == wanted
+                is_meant = (
+                    owner.get("namespace") == namespace and spec.get(policy) == wanted
+                )
                 is_meant &= not self._space.given or address in self._space.claimed
                 if is_meant and address not in kept:
                     names.append(name_of(thing))
         return names
 
-    def listed(self, other: str | None, forget: Callable[[str], None]) -> tuple[str, ...]:
+    def listed(
+        self, other: str | None, forget: Callable[[str], None]
+    ) -> tuple[str, ...]:
         """What others have left, and what is in their namespaces, one line each."""
         lines: list[str] = []
         with cluster_errors("looking for leftovers"):
             for kind, name, _ in self._found(other, forget, own=False):
                 for inner in _WITHIN if kind == "namespace" else ():
-                    things = self._api.listed(space.address(inner, "", name), space.MARK)
-                    lines += [f"{inner} {space.name_here(thing)} of {name}" for thing in things]
+                    things = self._api.listed(
+                        space.address(inner, "", name), space.MARK
+                    )
+                    lines += [
+                        f"{inner} {space.name_here(thing)} of {name}"
+                        for thing in things
+                    ]
                 lines.append(f"{kind} {name}")
         return tuple(lines)
 
-    def sweep(self, other: str | None, forget: Callable[[str], None]) -> tuple[str, ...]:
+    def sweep(
+        self, other: str | None, forget: Callable[[str], None]
+    ) -> tuple[str, ...]:
         """Removes all but what is kept in the space."""
         swept = Swept()
         with cluster_errors("removing leftovers"):
@@ -140,17 +175,26 @@ class ClusterLeftovers:
         def ours(kinds: Iterable[str]) -> Iterator[tuple[str, str, Callable[[], None]]]:
             for kind, thing in self._listed(kinds, self._space.mark):
                 path = self._space.path(kind, name_of(thing))
-                if path in self._space.kept or label_of(thing, space.CAMPAIGN) in spared:
+                if (
+                    path in self._space.kept
+                    or label_of(thing, space.CAMPAIGN) in spared
+                ):
                     continue
                 self._space.claimed.add(path)
                 if kind == "container":
                     forget(annotation_of(thing, space.NAME))
-                removal = partial(self._space.remove, kind, name_of(thing), _grace_s(kind))
+                removal = partial(
+                    self._space.remove, kind, name_of(thing), _grace_s(kind)
+                )
                 yield kind, space.name_here(thing), removal
 
         yield from ours(_WITHIN if own or self._space.given else ())
-        namespaces = [] if self._space.given else self._listed(["namespace"], space.MARK)
-        owners = {label_of(thing, space.CAMPAIGN): name_of(thing) for _, thing in namespaces}
+        namespaces = (
+            [] if self._space.given else self._listed(["namespace"], space.MARK)
+        )
+        owners = {
+            label_of(thing, space.CAMPAIGN): name_of(thing) for _, thing in namespaces
+        }
         for campaign in sorted(owners.keys() - living):
             yield "namespace", owners[campaign], partial(self.remove, campaign)
         yield from ours(space.OUTSIDE)

@@ -29,10 +29,14 @@ from orchestrator.platforms.kubernetes.trouble import MAIN
 from orchestrator.system.shell import script
 
 _INPUT, _OUTPUT, _ERRORS, _STATUS, _END = 0, 1, 2, 3, 255
-_FORWARDED = 0  # what comes from a port; on its channels the first frame is the port's number
+_FORWARDED = (
+    0  # what comes from a port; on its channels the first frame is the port's number
+)
 _V5 = "v5.channel.k8s.io"
 _PIECE = 256 * 1024  # of input: a frame must fit into the server's buffer
-_REST_S = 0.2  # for the rest of a frame that has begun to come; then senders have their turn
+_REST_S = (
+    0.2  # for the rest of a frame that has begun to come; then senders have their turn
+)
 _SEND_S = 90.0  # for what is sent, where what comes has no limit
 _PORT_PIECE = 16 * 1024  # as much as fits where there is room at all
 
@@ -45,10 +49,15 @@ def await_any(
     decrypted = {(sock, READ) for sock in reading if getattr(sock, "pending", int)()}
     with PollSelector() as selector:
         for sock in {*reading, *writing}:
-            selector.register(sock, READ * (sock in reading) | WRITE * (sock in writing))
+            selector.register(
+                sock, READ * (sock in reading) | WRITE * (sock in writing)
+            )
         ready = selector.select(0 if decrypted else timeout_s)
     return decrypted | {
-        (key.fileobj, event) for key, events in ready for event in (READ, WRITE) if events & event
+        (key.fileobj, event)
+        for key, events in ready
+        for event in (READ, WRITE)
+        if events & event
     }
 
 
@@ -69,7 +78,10 @@ class Frames:
                 code, frame = self._received()
                 if code == websocket.ABNF.OPCODE_CLOSE:
                     break
-                if code not in (websocket.ABNF.OPCODE_BINARY, websocket.ABNF.OPCODE_TEXT):
+                if code not in (
+                    websocket.ABNF.OPCODE_BINARY,
+                    websocket.ABNF.OPCODE_TEXT,
+                ):
                     continue
                 data = bytes(frame.data)
                 if not data:
@@ -104,7 +116,9 @@ class Frames:
         for start in range(0, len(data), _PIECE):
             try:
                 with self._turn:
-                    self._socket.send_binary(bytes([_INPUT]) + data[start : start + _PIECE])
+                    self._socket.send_binary(
+                        bytes([_INPUT]) + data[start : start + _PIECE]
+                    )
             except websocket.WebSocketException as error:
                 raise OSError(str(error)) from error
 
@@ -144,20 +158,31 @@ class PortForward:
     `address`: the pod's own, if its servers may listen at that alone."""
 
     def __init__(
-        self, api: Api, pod_path: str, port: int, local_port: int | None, address: str = ""
+        self,
+        api: Api,
+        pod_path: str,
+        port: int,
+        local_port: int | None,
+        address: str = "",
     ) -> None:
         path, query = f"{pod_path}/portforward", [("ports", str(port))]
         # The channel of what comes → what opens the way, those into the pod in turn.
-        self._ways: dict[int, Callable[[], Any]] = {_FORWARDED: lambda: api.channel(path, query)}
+        self._ways: dict[int, Callable[[], Any]] = {
+            _FORWARDED: lambda: api.channel(path, query)
+        }
         if address:
             relay = script(__package__, "relay", address, str(port), shell="bash")
             asked = [("container", MAIN), *(("command", word) for word in relay)]
             asked += [(stream, "true") for stream in ("stdin", "stdout")]
             self._ways[_OUTPUT] = lambda: api.channel(f"{pod_path}/exec", asked)
         try:
-            self._listener = socket.create_server(("127.0.0.1", local_port or 0), backlog=128)
+            self._listener = socket.create_server(
+                ("127.0.0.1", local_port or 0), backlog=128
+            )
         except OSError as error:
-            taken = failure(UnavailableError, "port here taken", port=local_port, error=error)
+            taken = failure(
+                UnavailableError, "port here taken", port=local_port, error=error
+            )
             raise taken from error
         self.local_port = int(self._listener.getsockname()[1])
         threading.Thread(target=self._accept, name=f"port {port}", daemon=True).start()
@@ -195,7 +220,9 @@ class PortForward:
                 sent = unanswered
 
 
-def _carry(here: socket.socket, there: Any, channel: int, to_there: bytes) -> bytes | None:
+def _carry(
+    here: socket.socket, there: Any, channel: int, to_there: bytes
+) -> bytes | None:
     """Carries both ways until one ends. Returns what was sent if nothing listens: the pod reports
     an error before it has answered. What a side does not take keeps the other from being read.
     `channel`: of what comes; `to_there`: what is sent first."""
@@ -204,8 +231,12 @@ def _carry(here: socket.socket, there: Any, channel: int, to_there: bytes) -> by
     unanswered: bytes | None = b""  # None: there was an answer
     begun: set[int] = set()  # channels whose first frame has come
     while True:
-        reading = [sock for sock, full in ((here, to_there), (there.sock, to_here)) if not full]
-        writing = [sock for sock, data in ((here, to_here), (there.sock, to_there)) if data]
+        reading = [
+            sock for sock, full in ((here, to_there), (there.sock, to_here)) if not full
+        ]
+        writing = [
+            sock for sock, data in ((here, to_here), (there.sock, to_there)) if data
+        ]
         ready = await_any(reading, writing)
         if (there.sock, READ) in ready:
             code, frame = there.recv_data_frame(True)

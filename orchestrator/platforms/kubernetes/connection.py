@@ -34,7 +34,13 @@ from orchestrator.units import listed
 
 RIGHTS = "docs/KUBERNETES.md has the rights that tierbench needs, as a Role to copy"
 _CONNECT_S = 10.0
-_PASSING = (429, 500, 502, 503, 504)  # of a server that starts, is too busy, or is behind a proxy
+_PASSING = (
+    429,
+    500,
+    502,
+    503,
+    504,
+)  # of a server that starts, is too busy, or is behind a proxy
 _UNCONNECTED = (
     ConnectionRefusedError,
     ssl.SSLError,
@@ -75,13 +81,17 @@ def cluster_errors(doing: str) -> Iterator[None]:
     except Refused as error:
         raise _translated(doing, error) from error
     except Unanswered as error:
-        raise failure(UnavailableError, "no answer", doing=doing, error=error) from error
+        raise failure(
+            UnavailableError, "no answer", doing=doing, error=error
+        ) from error
 
 
 def _translated(doing: str, error: Refused) -> RunError | UnavailableError:
     text = error.message
     if error.status == 401:
-        return failure(UnavailableError, "credentials not accepted", doing=doing, text=text)
+        return failure(
+            UnavailableError, "credentials not accepted", doing=doing, text=text
+        )
     if error.status == 403 and "exceeded quota" in text:
         return failure(UnavailableError, "quota exceeded", doing=doing, text=text)
     if error.status == 403:
@@ -106,15 +116,24 @@ class Api:
     kubeconfig's that is used, "" in a pod; `namespace`: that context's."""
 
     read_s = 60.0  # also to open a WebSocket: the client library gives it no limit
-    of_pod = Path("/var/run/secrets/kubernetes.io/serviceaccount")  # who a pod is in its cluster
+    of_pod = Path(
+        "/var/run/secrets/kubernetes.io/serviceaccount"
+    )  # who a pod is in its cluster
     open_websocket = staticmethod(ws_client.create_websocket)
     client_of = ApiClient
 
     def __init__(self, clock: powers.Clock, context: str | None = None) -> None:
         self._clock = clock
-        self._configuration, self.context, self.namespace = _cluster(context, self.of_pod)
+        self._configuration, self.context, self.namespace = _cluster(
+            context, self.of_pod
+        )
         self.host = str(self._configuration.host)
-        remember(*(key.removeprefix("Bearer ") for key in self._configuration.api_key.values()))
+        remember(
+            *(
+                key.removeprefix("Bearer ")
+                for key in self._configuration.api_key.values()
+            )
+        )
         # Waiting and repeating are decided here, by the kind of call.
         self._configuration.retries = urllib3.Retry(0)
         self._client = self.client_of(self._configuration)
@@ -143,7 +162,9 @@ class Api:
     def listed(self, path: str, selector: str = "", fields: str = "") -> list[Thing]:
         """Returns all with these labels and fields; none if there is no such kind."""
         query = {"labelSelector": selector, "fieldSelector": fields}
-        answer = self.find(path, **{key: value for key, value in query.items() if value})
+        answer = self.find(
+            path, **{key: value for key, value in query.items() if value}
+        )
         return list((answer or {}).get("items") or [])
 
     def text(self, path: str, **query: Any) -> str:
@@ -151,13 +172,17 @@ class Api:
 
     def make(self, path: str, thing: Thing) -> Thing:
         """Is asked again only where no connection was made: else it may have made it already."""
-        return dict(json.loads(self._again("POST", path, thing, may_pass=_is_not_begun)))
+        return dict(
+            json.loads(self._again("POST", path, thing, may_pass=_is_not_begun))
+        )
 
     def change(self, path: str, change: Thing) -> Thing:
         """Merges `change` into an object (RFC 7386)."""
         return dict(json.loads(self._again("PATCH", path, change)))
 
-    def remove(self, path: str, grace_s: float | None = None, version: str = "") -> None:
+    def remove(
+        self, path: str, grace_s: float | None = None, version: str = ""
+    ) -> None:
         """Asks for the removal of an object, if it is there. `grace_s`: of a pod; `version`: only
         if it has not changed since."""
         options: Thing = {"propagationPolicy": "Background"}
@@ -171,9 +196,13 @@ class Api:
     def channel(self, path: str, query: Sequence[tuple[str, str]]) -> Any:
         """Opens a WebSocket of the client library, for commands and ports of a pod."""
         headers: dict[str, str] = {}
-        self._client.update_params_for_auth(headers, [], ["BearerToken"], path, "GET", None)
+        self._client.update_params_for_auth(
+            headers, [], ["BearerToken"], path, "GET", None
+        )
         url = ws_client.get_websocket_url(f"{self.host}{path}", query)
-        return lifecycle.patiently(lambda: self._opened(url, headers), self._clock, _is_not_begun)
+        return lifecycle.patiently(
+            lambda: self._opened(url, headers), self._clock, _is_not_begun
+        )
 
     def _opened(self, url: str, headers: Mapping[str, str]) -> Any:
         opening = partial(self.open_websocket, self._configuration, url, headers)
@@ -181,7 +210,11 @@ class Api:
             return self.answering.heard(opening, self.read_s)
         except websocket.WebSocketBadStatusException as error:
             body = error.resp_body
-            text = body.decode(errors="replace") if isinstance(body, bytes) else str(body or error)
+            text = (
+                body.decode(errors="replace")
+                if isinstance(body, bytes)
+                else str(body or error)
+            )
             raise Refused(int(error.status_code), text) from error
         except (websocket.WebSocketException, OSError) as error:
             raise Unanswered(str(error)) from error
@@ -191,11 +224,17 @@ class Api:
         return lifecycle.patiently(ask, self._clock, may_pass)
 
     def _asked(
-        self, method: str, path: str, body: Thing | None = None, query: Thing | None = None
+        self,
+        method: str,
+        path: str,
+        body: Thing | None = None,
+        query: Thing | None = None,
     ) -> bytes:
         headers = {"Accept": "application/json, */*"}
         if body is not None:
-            headers["Content-Type"] = _MERGE if method == "PATCH" else "application/json"
+            headers["Content-Type"] = (
+                _MERGE if method == "PATCH" else "application/json"
+            )
         try:
             request = self._client.param_serialize(
                 method,
@@ -205,7 +244,9 @@ class Api:
                 body=body,
                 auth_settings=["BearerToken"],
             )
-            answer = self._client.call_api(*request, _request_timeout=(_CONNECT_S, self.read_s))
+            answer = self._client.call_api(
+                *request, _request_timeout=(_CONNECT_S, self.read_s)
+            )
             data = bytes(answer.read())
         except (OpenApiException, urllib3.exceptions.HTTPError, OSError) as error:
             text = str(getattr(error, "reason", None) or error).strip()
@@ -229,23 +270,35 @@ def _cluster(context: str | None, of_pod: Path) -> tuple[Configuration, str, str
     try:
         contexts, current = _contexts()
     except (ConfigException, OSError) as error:
-        raise failure(UnavailableError, "no cluster configured", reason=error) from error
+        raise failure(
+            UnavailableError, "no cluster configured", reason=error
+        ) from error
     if context is not None and context not in contexts:
         known = listed(sorted(contexts)) or "none"
-        raise failure(UsageError, "no context of that name", context=context, known=known)
+        raise failure(
+            UsageError, "no context of that name", context=context, known=known
+        )
     name = context or current
     try:
         load_kube_config(_files(), name, configuration)
-        return configuration, str(name), contexts[str(name)].get("namespace") or "default"
+        return (
+            configuration,
+            str(name),
+            contexts[str(name)].get("namespace") or "default",
+        )
     except (ConfigException, OSError, KeyError) as error:
         if context is not None:
-            raise failure(UnavailableError, "bad context", context=context, error=error) from error
+            raise failure(
+                UnavailableError, "bad context", context=context, error=error
+            ) from error
         reason = error
     try:
         loader = InClusterConfigLoader(str(of_pod / "token"), str(of_pod / "ca.crt"))
         loader.load_and_set(configuration)
     except (ConfigException, OSError):
-        raise failure(UnavailableError, "no cluster configured", reason=reason) from reason
+        raise failure(
+            UnavailableError, "no cluster configured", reason=reason
+        ) from reason
     with suppress(OSError):
         return configuration, "", (of_pod / "namespace").read_text().strip()
     return configuration, "", "default"

@@ -15,12 +15,29 @@ from orchestrator.model import Placing
 from orchestrator.platforms.common import agent, lifecycle
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.machines import Finding
-from orchestrator.platforms.kubernetes import campaigns, examination, guard, manifests, pods
-from orchestrator.platforms.kubernetes.connection import Api, Refused, Thing, cluster_errors
+from orchestrator.platforms.kubernetes import (
+    campaigns,
+    examination,
+    guard,
+    manifests,
+    pods,
+)
+from orchestrator.platforms.kubernetes.connection import (
+    Api,
+    Refused,
+    Thing,
+    cluster_errors,
+)
 from orchestrator.platforms.kubernetes.placing import Placement, usable
 from orchestrator.platforms.kubernetes.space import Space, address, label_of, name_of
 from orchestrator.platforms.kubernetes.volumes import Volumes
-from orchestrator.powers import Clock, ContainerSpec, Conversation, Machine, MachineFacts
+from orchestrator.powers import (
+    Clock,
+    ContainerSpec,
+    Conversation,
+    Machine,
+    MachineFacts,
+)
 from orchestrator.system import at_once
 
 _PODS = "/api/v1/pods"  # of all namespaces
@@ -33,10 +50,14 @@ class KubernetesPlatform:
     UnavailableError if none is configured or none answers."""
 
     name = "kubernetes"
-    joins_networks = True  # for one command (`once`); what goes on has its network on the machine
+    joins_networks = (
+        True  # for one command (`once`); what goes on has its network on the machine
+    )
     campaign: str = lifecycle.passed_on("space", "campaign")
 
-    def __init__(self, clock: Clock, placing: Placing | None = None, api: type[Api] = Api) -> None:
+    def __init__(
+        self, clock: Clock, placing: Placing | None = None, api: type[Api] = Api
+    ) -> None:
         self._clock, placing = clock, placing or Placing()
         self._agents: dict[str, AgentMachine] = {}
         self._api = api(clock, placing.context)
@@ -52,7 +73,9 @@ class KubernetesPlatform:
         claims: dict[str, str] = {}  # volume → the claim by which pods use it
         self.pods = pods.Pods(self.space, self.placement, claims, self._machine_named)
         unmounted = self.pods.await_unmounted
-        self.claims = Volumes(self.space, self.placement, self._leftovers, claims, unmounted)
+        self.claims = Volumes(
+            self.space, self.placement, self._leftovers, claims, unmounted
+        )
         self.answers = self._api.answering.answers
         self.container, self.find_containers = self.pods.pod, self.pods.find
         self.running, self.once = self.pods.running, self.pods.once
@@ -62,7 +85,9 @@ class KubernetesPlatform:
     def _within(self) -> Iterator[None]:
         """What is done in the campaign's namespace while it is there. Pull secrets are copied from
         the context's: pods can only use those of their own."""
-        for name in self.placement.placing.image_pull_secrets if not self.space.given else ():
+        for name in (
+            self.placement.placing.image_pull_secrets if not self.space.given else ()
+        ):
             with cluster_errors(f"reading the pull secret {name}"):
                 secret = self._api.get(address("secret", name, self._api.namespace))
                 content = {"type": secret["type"], "data": secret.get("data") or {}}
@@ -96,7 +121,9 @@ class KubernetesPlatform:
         info = nodes[0]["status"]["nodeInfo"] if nodes else {}
         identity: str | None = None
         with cluster_errors("reading the cluster's identity"), suppress(Refused):
-            identity = str(self._api.get(address("namespace", "kube-system"))["metadata"]["uid"])
+            identity = str(
+                self._api.get(address("namespace", "kube-system"))["metadata"]["uid"]
+            )
         return {
             "Name": self._api.context,
             "Host": self._api.host,
@@ -113,7 +140,9 @@ class KubernetesPlatform:
         """Returns what the cluster offers and lacks; makes nothing."""
         version = str(self._version.get("gitVersion"))
         machines = self.placement.find_machines()
-        return tuple(examination.examine(self._api, version, machines, self.space.given))
+        return tuple(
+            examination.examine(self._api, version, machines, self.space.given)
+        )
 
     def machines(self) -> tuple[Machine, ...]:
         """Those that were there when the cluster was last asked, as before each new placement."""
@@ -121,7 +150,9 @@ class KubernetesPlatform:
 
     def machines_of_nodes(self) -> tuple[Machine, ...]:
         chosen = self.placement.placing
-        return tuple(self._agent(each) for each in self.placement.known if usable(each, chosen))
+        return tuple(
+            self._agent(each) for each in self.placement.known if usable(each, chosen)
+        )
 
     def _machine_named(self, name: str) -> Machine | None:
         if name not in self._agents:  # the cluster may have grown
@@ -136,15 +167,21 @@ class KubernetesPlatform:
             self.placement.machine_names[placement] = name
 
             def talking() -> AbstractContextManager[Conversation]:
-                return agent.conversation(self, f"{self.space.namespace}-agent-{name}", placement)
+                return agent.conversation(
+                    self, f"{self.space.namespace}-agent-{name}", placement
+                )
 
-            self._agents.setdefault(name, AgentMachine(name, talking, self._clock, _facts(node)))
+            self._agents.setdefault(
+                name, AgentMachine(name, talking, self._clock, _facts(node))
+            )
         return self._agents[name]
 
     def free_cpus(self, nodes: int) -> float:
         machines = self.placement.machines_of(nodes)
         if self.space.given:  # all that may be seen
-            return examination.free_cpus(nodes, machines, self.space.listed("container"))
+            return examination.free_cpus(
+                nodes, machines, self.space.listed("container")
+            )
         with cluster_errors("looking at what pods ask for"):
             return examination.free_cpus(nodes, machines, self._api.listed(_PODS))
 

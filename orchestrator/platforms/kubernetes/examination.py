@@ -15,7 +15,13 @@ from kubernetes.utils.quantity import parse_quantity
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.platforms.common.machines import Finding
 from orchestrator.platforms.kubernetes import manifests, placing
-from orchestrator.platforms.kubernetes.connection import RIGHTS, Api, Refused, Thing, cluster_errors
+from orchestrator.platforms.kubernetes.connection import (
+    RIGHTS,
+    Api,
+    Refused,
+    Thing,
+    cluster_errors,
+)
 from orchestrator.platforms.kubernetes.space import address, label_of, manifest, name_of
 from orchestrator.units import format_bytes
 
@@ -36,7 +42,9 @@ def examine(
     `namespace`: the given one, "" if each campaign makes its own."""
     with cluster_errors("examining the cluster"):
         named = f"context {api.context}, " if api.context else ""
-        yield Finding("Kubernetes cluster", True, f"{named}{api.host}, version {version}")
+        yield Finding(
+            "Kubernetes cluster", True, f"{named}{api.host}, version {version}"
+        )
         yield from _machines(machines)
         needed = ({} if namespace else _words("namespace")) | _words("needed")
         yield from (_right(api, name, needed[name], namespace) for name in needed)
@@ -54,7 +62,11 @@ def _machines(machines: list[Thing]) -> Iterator[Finding]:
         return
     zones = {label_of(machine, placing.ZONE) for machine in machines} - {""}
     named = f" in {len(zones)} zones" if len(zones) > 1 else ""
-    few = "" if len(machines) >= 3 else "; three nodes then share machines, which is a rehearsal"
+    few = (
+        ""
+        if len(machines) >= 3
+        else "; three nodes then share machines, which is a rehearsal"
+    )
     yield Finding("machines", True, f"{len(machines)}{named}{few}")
     for machine in machines:
         room = machine["status"].get("allocatable") or {}
@@ -64,23 +76,33 @@ def _machines(machines: list[Thing]) -> Iterator[Finding]:
 
 
 def _right(
-    api: Api, resource: str, right: list[str], namespace: str, ok: Literal[False] | None = False
+    api: Api,
+    resource: str,
+    right: list[str],
+    namespace: str,
+    ok: Literal[False] | None = False,
 ) -> Finding:
     """A right in the given namespace, or in all. `ok`: what the finding is without it."""
     verbs, what_for = right
     place = "" if resource.startswith(tuple(_words("outside"))) else namespace
-    refused = [verb for verb in verbs.split() if not _allowed(api, resource, verb, place)]
+    refused = [
+        verb for verb in verbs.split() if not _allowed(api, resource, verb, place)
+    ]
     subject = f"right to {verbs.replace(' ', ', ')} {resource}"
     if not refused:
         return Finding(subject, True, f"given: {what_for}")
-    return Finding(subject, ok, f"{' and '.join(refused)} is refused: {what_for}; {RIGHTS}")
+    return Finding(
+        subject, ok, f"{' and '.join(refused)} is refused: {what_for}; {RIGHTS}"
+    )
 
 
 def _allowed(api: Api, resource: str, verb: str, namespace: str) -> bool:
     whole, _, below = resource.partition("/")
     name, _, group = whole.partition(".")
     asked = {"verb": verb, "group": group, "resource": name, "subresource": below}
-    review = manifest("SelfSubjectAccessReview", asked={**asked, "namespace": namespace})
+    review = manifest(
+        "SelfSubjectAccessReview", asked={**asked, "namespace": namespace}
+    )
     return bool(api.make(_REVIEWS, review).get("status", {}).get("allowed"))
 
 
@@ -92,12 +114,22 @@ def _storage(api: Api) -> Iterator[Finding]:
         for driver in node.get("spec", {}).get("drivers") or []
     }
     if not classes:
-        yield Finding("storage classes", None, "none is seen: only emulated tiers can be compared")
+        yield Finding(
+            "storage classes", None, "none is seen: only emulated tiers can be compared"
+        )
     for storage_class in classes:
         driver = str(storage_class.get("provisioner"))
         late = storage_class.get("volumeBindingMode") == "WaitForFirstConsumer"
-        zone = "made where its node runs" if late else "made before its node, maybe in another zone"
-        most = f"; at most {attached[driver]} disks a machine" if attached.get(driver) else ""
+        zone = (
+            "made where its node runs"
+            if late
+            else "made before its node, maybe in another zone"
+        )
+        most = (
+            f"; at most {attached[driver]} disks a machine"
+            if attached.get(driver)
+            else ""
+        )
         hint = f"; {drivers[driver]}" if driver in drivers else ""
         subject = f"storage class {name_of(storage_class)}"
         yield Finding(subject, True, f"{driver}, {zone}{most}{hint}")
@@ -128,14 +160,20 @@ def free_cpus(nodes: int, machines: Sequence[Thing], pods: Iterable[Thing]) -> f
         name = str(pod["spec"].get("nodeName") or "")
         if name in free and pod.get("status", {}).get("phase") not in _OVER:
             free[name] -= _asked(pod["spec"])
-    most = sorted(free.values(), reverse=True)[:nodes]  # those that nodes will find room on
-    left = most[-1] / math.ceil(nodes / len(most)) - parse_quantity(manifests.SHARES["client"])
+    most = sorted(free.values(), reverse=True)[
+        :nodes
+    ]  # those that nodes will find room on
+    left = most[-1] / math.ceil(nodes / len(most)) - parse_quantity(
+        manifests.SHARES["client"]
+    )
     return float(max(0, math.floor(10 * left) / 10))
 
 
 def _asked(spec: Thing) -> Decimal:
     containers, before = spec.get("containers") or [], spec.get("initContainers") or []
-    beside = [container for container in before if container.get("restartPolicy") == "Always"]
+    beside = [
+        container for container in before if container.get("restartPolicy") == "Always"
+    ]
     running = sum(map(_request, (*containers, *beside)))
     first = max(map(_request, before), default=Decimal(0)) + sum(map(_request, beside))
     return max(running, first) + _cpus(spec.get("overhead"))

@@ -10,7 +10,12 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
 from functools import partial
 
-from orchestrator.errors import LeftBehindError, RunError, TierbenchError, UnavailableError
+from orchestrator.errors import (
+    LeftBehindError,
+    RunError,
+    TierbenchError,
+    UnavailableError,
+)
 from orchestrator.keys.messages import failure, message
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.lifecycle import DEAD_S
@@ -29,7 +34,10 @@ class LeaseGuard:
     how long what is rented outlives this program."""
 
     def __init__(
-        self, space: Space, within: Callable[[], AbstractContextManager[None]], rent_s: int
+        self,
+        space: Space,
+        within: Callable[[], AbstractContextManager[None]],
+        rent_s: int,
     ) -> None:
         self._space, self._api, self._clock = space, space.api, space.clock
         self._within, self._rent, self.beats = within, Rent(space, rent_s), space.beats
@@ -45,7 +53,9 @@ class LeaseGuard:
         with connection.cluster_errors("looking for another campaign"):
             self._take()
         try:
-            with connection.cluster_errors(f"making the namespace {self._space.namespace}"):
+            with connection.cluster_errors(
+                f"making the namespace {self._space.namespace}"
+            ):
                 if not self._space.given:
                     self._make_namespace()
                 self._await_account()
@@ -61,7 +71,9 @@ class LeaseGuard:
                     self._rent.end()
                 with suppress(connection.Refused, connection.Unanswered):
                     if (lease := self._api.find(self._path)) and self._is_own(lease):
-                        self._api.remove(self._path, version=lease["metadata"]["resourceVersion"])
+                        self._api.remove(
+                            self._path, version=lease["metadata"]["resourceVersion"]
+                        )
             finally:
                 if trouble:
                     raise self._rent.left_behind(trouble)
@@ -81,7 +93,9 @@ class LeaseGuard:
             return True  # tierbench did not make it, so it must not be taken
         renewed = datetime.fromisoformat(str(lease["spec"]["renewTime"]))
         mark = annotation_of(lease, space.PROCESS)
-        return lifecycle.lives(mark, lambda: self._api.now() - renewed.timestamp() < DEAD_S)
+        return lifecycle.lives(
+            mark, lambda: self._api.now() - renewed.timestamp() < DEAD_S
+        )
 
     def _take(self) -> None:
         while True:
@@ -89,7 +103,10 @@ class LeaseGuard:
             if lease is not None and self._lives(lease):
                 more = f"campaign {label_of(lease, space.CAMPAIGN)}"
                 drop = f"kubectl -n {self._at} delete lease {_LEASE_NAME}"
-                mark, at = annotation_of(lease, space.PROCESS), annotation_of(lease, space.HOST)
+                mark, at = (
+                    annotation_of(lease, space.PROCESS),
+                    annotation_of(lease, space.HOST),
+                )
                 raise lifecycle.refusal("cluster", mark, at, more, drop)
             try:
                 if lease is None:
@@ -97,13 +114,17 @@ class LeaseGuard:
                 else:
                     self._replace(lease)
                 return
-            except connection.Refused as error:  # another was faster: who, is seen at the next look
+            except (
+                connection.Refused
+            ) as error:  # another was faster: who, is seen at the next look
                 if error.status != _CONFLICT:
                     raise
 
     def _lease(self) -> connection.Thing:
         notes = {space.HOST: host.name(), space.PROCESS: host.process_mark()}
-        return manifests.lease(_LEASE_NAME, self._space.labels, notes, self._api.now(), DEAD_S)
+        return manifests.lease(
+            _LEASE_NAME, self._space.labels, notes, self._api.now(), DEAD_S
+        )
 
     def _replace(self, lease: connection.Thing) -> None:
         """Refused with a conflict if it has changed since it was read."""
@@ -118,7 +139,9 @@ class LeaseGuard:
                 self._api.make(self._leases, self._lease())
             elif not self._is_own(lease):
                 other = label_of(lease, space.CAMPAIGN)
-                raise lifecycle.taken_over("the cluster", other, annotation_of(lease, space.HOST))
+                raise lifecycle.taken_over(
+                    "the cluster", other, annotation_of(lease, space.HOST)
+                )
             else:
                 self._replace(lease)
             self._rent.prolong()
@@ -141,8 +164,12 @@ class LeaseGuard:
     def _await_account(self) -> None:
         """Pods may be made when the namespace has its default service account."""
         there = partial(self._space.find, "account", "default")
-        if not clock.wait_until(there, deadline_s=_ACCOUNT_S, clock=self._clock, every_s=0.1):
-            raise failure(UnavailableError, "no account", space=self._space, within_s=_ACCOUNT_S)
+        if not clock.wait_until(
+            there, deadline_s=_ACCOUNT_S, clock=self._clock, every_s=0.1
+        ):
+            raise failure(
+                UnavailableError, "no account", space=self._space, within_s=_ACCOUNT_S
+            )
 
 
 class Rent:
@@ -158,7 +185,12 @@ class Rent:
         name = f"rent-{round(now_s)}"
         job = manifests.rent(name, self._space.labels, self._rent_s)
         uid = self._api.make(self._space.path("job"), job)["metadata"]["uid"]
-        self._space.owner = {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": uid}
+        self._space.owner = {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "name": name,
+            "uid": uid,
+        }
         self._since_s = now_s
 
     def prolong(self) -> None:
@@ -181,7 +213,12 @@ class Rent:
 
     def left_behind(self, trouble: TierbenchError) -> LeftBehindError:
         name = self._space.namespace
-        what = message("left behind", name=name, trouble=trouble.what, rent_s=self._rent_s)
-        of_all = ("kubectl get pv,volumesnapshotcontent", "tierbench clean --platform kubernetes")
+        what = message(
+            "left behind", name=name, trouble=trouble.what, rent_s=self._rent_s
+        )
+        of_all = (
+            "kubectl get pv,volumesnapshotcontent",
+            "tierbench clean --platform kubernetes",
+        )
         look = (f"kubectl get all,pvc,volumesnapshot -n {name}", *of_all)
         return LeftBehindError(what, look, trouble.advice)

@@ -13,7 +13,11 @@ from kubernetes.utils.quantity import parse_quantity
 from orchestrator import errors, model
 from orchestrator.keys.messages import failure
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.claims import RentedVolume, StorageClass, VolumeSource
+from orchestrator.platforms.common.claims import (
+    RentedVolume,
+    StorageClass,
+    VolumeSource,
+)
 from orchestrator.platforms.kubernetes import space
 from orchestrator.platforms.kubernetes.placing import MACHINE, placement_labels
 from orchestrator.platforms.kubernetes.space import manifest, name_of, object_name
@@ -30,14 +34,22 @@ SHARES = {"disk": "500m", "client": "250m", "coordinator": "100m"}  # by role
 
 
 def pod(
-    spec: ContainerSpec, claims: Mapping[str, str], placing: model.Placing, rules: Mapping[str, Any]
+    spec: ContainerSpec,
+    claims: Mapping[str, str],
+    placing: model.Placing,
+    rules: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The pod of a container. `claims`: of the volumes that its mounts name; one that has none is
     a folder that ends with the pod. `rules`: which choose its machine. UnavailableError if it asks
     for what no pod can have."""
     if spec.io_caps:
-        raise failure(errors.UnavailableError, "no limits in a control group", container=spec.name)
-    image, (volumes, mounts) = own_images.name_in_registry(spec.image), _volumes(spec, claims)
+        raise failure(
+            errors.UnavailableError, "no limits in a control group", container=spec.name
+        )
+    image, (volumes, mounts) = (
+        own_images.name_in_registry(spec.image),
+        _volumes(spec, claims),
+    )
     # No pod joins another's network: it is on that machine, by its placement.
     network = "" if (spec.network or "").startswith(NETWORK_OF) else spec.network
     hostname, _, subdomain = (spec.address or "").partition(".")
@@ -46,7 +58,11 @@ def pod(
     return manifest(
         "Pod",
         name=object_name(spec.name),
-        labels={space.ROLE: spec.role, **of_network, **placement_labels(spec.placement)},
+        labels={
+            space.ROLE: spec.role,
+            **of_network,
+            **placement_labels(spec.placement),
+        },
         name_here=spec.name,
         stop_s=max(spec.stop_timeout_s, LONGEST_STOP_S),
         hostname=hostname if subdomain else None,
@@ -70,13 +86,19 @@ def pod(
 
 def guest(spec: ContainerSpec, name: str) -> dict[str, Any]:
     """A container, by this name, in the pod whose network it joins."""
-    command = {"command": list(spec.entrypoint or ()) or None, "arguments": list(spec.command)}
+    command = {
+        "command": list(spec.entrypoint or ()) or None,
+        "arguments": list(spec.command),
+    }
     image = own_images.name_in_registry(spec.image)
     return manifest("guest", name=name, image=image, rights=_rights(spec), **command)
 
 
 def _gate(spec: ContainerSpec, image: str) -> dict[str, Any]:
-    cpu, memory = _GATE_CPU if spec.cpus else None, _GATE_MEMORY if spec.memory_bytes else None
+    cpu, memory = (
+        _GATE_CPU if spec.cpus else None,
+        _GATE_MEMORY if spec.memory_bytes else None,
+    )
     return manifest("gate", image=image, address=spec.address, cpu=cpu, memory=memory)
 
 
@@ -92,7 +114,12 @@ def _rights(spec: ContainerSpec) -> dict[str, Any]:
 
 def _environment(spec: ContainerSpec) -> list[dict[str, Any]]:
     return [
-        {"name": name, "valueFrom": {"secretKeyRef": {"name": object_name(spec.name), "key": name}}}
+        {
+            "name": name,
+            "valueFrom": {
+                "secretKeyRef": {"name": object_name(spec.name), "key": name}
+            },
+        }
         if _is_hidden(name)
         else {"name": name, "value": value}
         for name, value in spec.environment.items()
@@ -106,7 +133,11 @@ def _is_hidden(name: str) -> bool:
 
 def secret(spec: ContainerSpec) -> dict[str, Any] | None:
     """What its pod is given by a Secret, if it is given any."""
-    given = {name: text.encode() for name, text in spec.environment.items() if _is_hidden(name)}
+    given = {
+        name: text.encode()
+        for name, text in spec.environment.items()
+        if _is_hidden(name)
+    }
     for number, files in enumerate(spec.folders.values()):
         given |= {_key(number, name): content for name, content in files.items()}
     if not given:
@@ -127,7 +158,11 @@ def _resources(spec: ContainerSpec) -> dict[str, Any]:
         **({"cpu": f"{round(spec.cpus * 1000)}m"} if spec.cpus else {}),
         **({"memory": str(spec.memory_bytes)} if spec.memory_bytes else {}),
     }
-    return {key: of for key, of in {"requests": share | limits, "limits": limits}.items() if of}
+    return {
+        key: of
+        for key, of in {"requests": share | limits, "limits": limits}.items()
+        if of
+    }
 
 
 def _volumes(
@@ -151,7 +186,9 @@ def _volumes(
         volumes.append({"name": "shared-memory", "emptyDir": memory})
         mounts.append(_mount("shared-memory", "/dev/shm"))
     if spec.host_devices:
-        volumes.append({"name": "devices", "hostPath": {"path": "/dev", "type": "Directory"}})
+        volumes.append(
+            {"name": "devices", "hostPath": {"path": "/dev", "type": "Directory"}}
+        )
         mounts.append(_mount("devices", "/dev"))
     return volumes, mounts
 
@@ -179,7 +216,11 @@ def service(network: str) -> dict[str, Any]:
 
 
 def lease(
-    name: str, labels: Mapping[str, str], notes: Mapping[str, str], now_s: float, dead_s: float
+    name: str,
+    labels: Mapping[str, str],
+    notes: Mapping[str, str],
+    now_s: float,
+    dead_s: float,
 ) -> dict[str, Any]:
     renewed = datetime.fromtimestamp(now_s, UTC).isoformat(timespec="microseconds")
     return manifest(
@@ -276,8 +317,12 @@ def described_volume(thing: Mapping[str, Any]) -> RentedVolume:
     """What a PersistentVolume says of itself, of whatever kind it is."""
     spec = thing["spec"]
     csi, local = spec.get("csi") or {}, spec.get("local") or {}
-    maker = (thing["metadata"].get("annotations") or {}).get("pv.kubernetes.io/provisioned-by", "")
-    terms = (spec.get("nodeAffinity") or {}).get("required", {}).get("nodeSelectorTerms") or []
+    maker = (thing["metadata"].get("annotations") or {}).get(
+        "pv.kubernetes.io/provisioned-by", ""
+    )
+    terms = (spec.get("nodeAffinity") or {}).get("required", {}).get(
+        "nodeSelectorTerms"
+    ) or []
     return RentedVolume(
         name=name_of(thing),
         storage_class=str(spec.get("storageClassName") or ""),

@@ -13,7 +13,13 @@ from orchestrator.errors import UnavailableError
 from orchestrator.keys.messages import failure
 from orchestrator.model import Placing
 from orchestrator.platforms.kubernetes import connection, trouble
-from orchestrator.platforms.kubernetes.space import KIND, PLACEMENT, Space, manifest, name_of
+from orchestrator.platforms.kubernetes.space import (
+    KIND,
+    PLACEMENT,
+    Space,
+    manifest,
+    name_of,
+)
 
 MACHINE = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
@@ -66,26 +72,38 @@ def _demand(key: str, values: tuple[str, ...], operator: str = "In") -> dict[str
     return {"key": key, "operator": operator, "values": list(values)}
 
 
-def usable(node: Mapping[str, Any], chosen: Placing, placements: Sequence[str] = (_NODE,)) -> bool:
+def usable(
+    node: Mapping[str, Any], chosen: Placing, placements: Sequence[str] = (_NODE,)
+) -> bool:
     """Whether pods of one of these placements may run on a machine, as the scheduler decides it."""
     labels = node["metadata"].get("labels") or {}
     ready = trouble.is_ready(node)
-    fits = any(_labels(placement, chosen).items() <= labels.items() for placement in placements)
+    fits = any(
+        _labels(placement, chosen).items() <= labels.items() for placement in placements
+    )
     in_zone = not chosen.zones or labels.get(ZONE) in chosen.zones
     spec = node.get("spec", {})
     kept_away = any(
         taint["effect"] in _KEEPS_AWAY and not _tolerated(taint, chosen)
         for taint in spec.get("taints") or []
     )
-    return ready and fits and in_zone and not kept_away and not spec.get("unschedulable")
+    return (
+        ready and fits and in_zone and not kept_away and not spec.get("unschedulable")
+    )
 
 
 def _tolerated(taint: Mapping[str, str], chosen: Placing) -> bool:
     """As the scheduler decides it (pod-spec `tolerations`)."""
     for toleration in chosen.tolerations:
         key, effect = toleration.get("key"), toleration.get("effect")
-        exists = toleration.get("operator") == "Exists" and key in (None, "", taint["key"])
-        equals = key == taint["key"] and toleration.get("value", "") == taint.get("value", "")
+        exists = toleration.get("operator") == "Exists" and key in (
+            None,
+            "",
+            taint["key"],
+        )
+        equals = key == taint["key"] and toleration.get("value", "") == taint.get(
+            "value", ""
+        )
         if effect in (None, "", taint["effect"]) and (exists or equals):
             return True
     return False
@@ -116,8 +134,14 @@ class Placement:
 
     def _taken(self, placement: str = "") -> tuple[str, ...]:
         """The machines of all nodes of a database, but of this one."""
-        others = {place: name for place, name in self.machine_names.items() if place != placement}
-        return tuple(sorted(name for place, name in others.items() if kind_of(place) == _NODE))
+        others = {
+            place: name
+            for place, name in self.machine_names.items()
+            if place != placement
+        }
+        return tuple(
+            sorted(name for place, name in others.items() if kind_of(place) == _NODE)
+        )
 
     def _free_machines(self) -> list[str]:
         """The machines on which no node of a database runs."""
@@ -127,7 +151,9 @@ class Placement:
     def machines_of(self, nodes: int) -> list[connection.Thing]:
         """Those that nodes 1 to `nodes` are bound to; all, if one is not bound yet."""
         usable = self.find_machines((_NODE,))
-        bound = {self.machine_names.get(f"node-{number}") for number in range(1, nodes + 1)}
+        bound = {
+            self.machine_names.get(f"node-{number}") for number in range(1, nodes + 1)
+        }
         if None in bound:
             return usable
         return [machine for machine in usable if name_of(machine) in bound]
@@ -139,8 +165,12 @@ class Placement:
                 return self.machine_names[placement]
             names = [name_of(machine) for machine in self.find_machines((placement,))]
             if not names or (len(names) > 1 and not placement):
-                raise failure(UnavailableError, "no machine chosen" if names else "no machine")
-            return self.machine_names.setdefault(placement, (self._free_machines() or names)[0])
+                raise failure(
+                    UnavailableError, "no machine chosen" if names else "no machine"
+                )
+            return self.machine_names.setdefault(
+                placement, (self._free_machines() or names)[0]
+            )
 
     def find_machines(self, placements: Sequence[str] = ANY) -> list[connection.Thing]:
         nodes = self._space.listed("machine")

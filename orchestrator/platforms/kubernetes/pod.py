@@ -19,7 +19,12 @@ from orchestrator.platforms.common import archives, commands
 from orchestrator.platforms.common.commands import LineConversation, Output
 from orchestrator.platforms.kubernetes import manifests, trouble
 from orchestrator.platforms.kubernetes.channels import Frames, PortForward
-from orchestrator.platforms.kubernetes.connection import Api, Refused, Thing, cluster_errors
+from orchestrator.platforms.kubernetes.connection import (
+    Api,
+    Refused,
+    Thing,
+    cluster_errors,
+)
 from orchestrator.platforms.kubernetes.space import Space
 from orchestrator.powers import Completed, ContainerSpec, How, Machine
 from orchestrator.system.clock import wait_until
@@ -55,7 +60,9 @@ class Pod:
 
     # -------------------------------------------------------------- commands
 
-    def exec(self, argv: Sequence[str], *, timeout_s: float, **how: Unpack[How]) -> Completed:
+    def exec(
+        self, argv: Sequence[str], *, timeout_s: float, **how: Unpack[How]
+    ) -> Completed:
         doing, clock = f"running {argv[0]} in {self.name}", self._clock
         started, watch = clock.monotonic(), how.get("watch", ())
         limited = script(__package__, "run", str(math.ceil(timeout_s)), *argv)
@@ -76,13 +83,17 @@ class Pod:
         in_time = False
         try:
             follow = commands.follow
-            in_time = follow(output, on_line, watch, deadline, clock, look, raise_if_lost)
+            in_time = follow(
+                output, on_line, watch, deadline, clock, look, raise_if_lost
+            )
         finally:
             if not in_time:
                 frames.cut()
         took_s = clock.monotonic() - started
         if took_s >= timeout_s and frames.exit_code in (*_ENDED_BY_TIMEOUT, -1):
-            raise RunError(f"{doing}: did not end within {timeout_s:g} s", evidence=output.tail())
+            raise RunError(
+                f"{doing}: did not end within {timeout_s:g} s", evidence=output.tail()
+            )
         if frames.exit_code != 0:
             commands.after_failure(watch, output, clock)
         if frames.exit_code == -1:
@@ -90,12 +101,18 @@ class Pod:
         out, err = "".join(output.out), "".join(output.err)
         return Completed(tuple(argv), frames.exit_code, out, err, took_s)
 
-    def conversation(self, argv: Sequence[str]) -> AbstractContextManager[LineConversation]:
+    def conversation(
+        self, argv: Sequence[str]
+    ) -> AbstractContextManager[LineConversation]:
         doing = f"talking with {argv[0]} in {self.name}"
         return closing(LineConversation(self._begin(doing, argv), doing, self._clock))
 
     def pipe(
-        self, doing: str, argv: Sequence[str], data: bytes = b"", out: IO[bytes] | None = None
+        self,
+        doing: str,
+        argv: Sequence[str],
+        data: bytes = b"",
+        out: IO[bytes] | None = None,
     ) -> None:
         """Runs a command with input and output. RunError if it fails, or stalls."""
         doing = f"{doing} {self.name}"
@@ -113,7 +130,9 @@ class Pod:
             ended = {"doing": doing, "name": argv[0], "frames": frames}
             raise failure(RunError, "pipe failed", evidence=_text(errors), **ended)
 
-    def _begin(self, doing: str, argv: Sequence[str], silence_s: float | None = None) -> Frames:
+    def _begin(
+        self, doing: str, argv: Sequence[str], silence_s: float | None = None
+    ) -> Frames:
         query = [("container", trouble.MAIN), *(("command", word) for word in argv)]
         query += [(stream, "true") for stream in ("stdin", "stdout", "stderr")]
         with cluster_errors(doing):
@@ -125,12 +144,16 @@ class Pod:
                     raise
                 raise NodeError(f"{doing}: it is not running ({state})") from error
 
-    def _cut_off(self, doing: str, frames: Frames, output: Output) -> RunError | NodeError:
+    def _cut_off(
+        self, doing: str, frames: Frames, output: Output
+    ) -> RunError | NodeError:
         state = self.state()
         if state != "running":
             return NodeError(f"{doing}: {self.name} is {state}", evidence=output.tail())
         said = f" {frames.message}".rstrip()
-        return failure(RunError, "connection ended", evidence=output.tail(), doing=doing, said=said)
+        return failure(
+            RunError, "connection ended", evidence=output.tail(), doing=doing, said=said
+        )
 
     def add(self, spec: ContainerSpec) -> "Guest":
         """Adds a container that is in its network. One at a time."""
@@ -151,7 +174,11 @@ class Pod:
 
     def fetch(self, folder: str, target: Path) -> None:
         with tempfile.SpooledTemporaryFile(archives.IN_MEMORY_BYTES) as content:
-            self.pipe(f"fetching {folder} from", script(__package__, "pack", folder), out=content)
+            self.pipe(
+                f"fetching {folder} from",
+                script(__package__, "pack", folder),
+                out=content,
+            )
             archives.unpack(content, target)
 
     # -------------------------------------------------------------- stopping
@@ -165,12 +192,18 @@ class Pod:
         with cluster_errors(f"stopping {self.name}"):
             if timeout_s > 0 and not stopped():
                 self._api.change(self.path, {"spec": {"activeDeadlineSeconds": 1}})
-            if wait_until(stopped, deadline_s=timeout_s, clock=self._clock, every_s=0.1):
+            if wait_until(
+                stopped, deadline_s=timeout_s, clock=self._clock, every_s=0.1
+            ):
                 return
             with suppress(TierbenchError):
                 self.pipe("killing all in", script(__package__, "kill"))
-            if not wait_until(stopped, deadline_s=_KILLED_S, clock=self._clock, every_s=0.1):
-                raise RunError(f"{self.name} still runs {_KILLED_S:g} s after it was killed")
+            if not wait_until(
+                stopped, deadline_s=_KILLED_S, clock=self._clock, every_s=0.1
+            ):
+                raise RunError(
+                    f"{self.name} still runs {_KILLED_S:g} s after it was killed"
+                )
 
     def remove(self, timeout_s: float) -> None:
         try:
@@ -215,7 +248,9 @@ class Pod:
 
     def state(self) -> str:
         pod = self._look()
-        lost = self._space.machine_trouble(pod) if pod and trouble.may_be_lost(pod) else ""
+        lost = (
+            self._space.machine_trouble(pod) if pod and trouble.may_be_lost(pod) else ""
+        )
         self._is_lost = bool(lost)
         return lost or trouble.in_words(pod)
 
@@ -263,10 +298,14 @@ class Guest:
         if ended := next(states, {}).get("terminated"):
             return int(ended["exitCode"])
         if "running" not in trouble.main_state(pod):
-            raise NodeError(f"{self.name} is in a pod that does not run: {trouble.in_words(pod)}")
+            raise NodeError(
+                f"{self.name} is in a pod that does not run: {trouble.in_words(pod)}"
+            )
         problem = trouble.of_pod(pod, ())
         if problem and not problem.lasting_s:
-            raise UnavailableError(f"{self.name} does not start: {problem.text}", problem.advice)
+            raise UnavailableError(
+                f"{self.name} does not start: {problem.text}", problem.advice
+            )
         return None
 
     def logs(self, tail: int | None = None) -> str:
@@ -276,7 +315,9 @@ class Guest:
 def _log(api: Api, path: str, container: str, tail: int | None) -> str:
     """Of a container of a pod; "" of one that has not begun yet, or is gone."""
     query = {"container": container, **({"tailLines": tail} if tail else {})}
-    with cluster_errors(f"reading the log of {container} of {PurePosixPath(path).name}"):
+    with cluster_errors(
+        f"reading the log of {container} of {PurePosixPath(path).name}"
+    ):
         try:
             return api.text(f"{path}/log", **query)
         except Refused as error:
@@ -289,7 +330,9 @@ def _environment(env: Mapping[str, str]) -> bytes:
     """One line for each variable, and an empty one."""
     for name, value in env.items():
         if "\n" in value:
-            raise RunError(f"the variable {name} has a line break, which no pod can be given")
+            raise RunError(
+                f"the variable {name} has a line break, which no pod can be given"
+            )
     return "".join(f"{name}={value}\n" for name, value in env.items()).encode() + b"\n"
 
 

@@ -17,7 +17,14 @@ from orchestrator.platforms.kubernetes import manifests, placing, space, trouble
 from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
 from orchestrator.platforms.kubernetes.pod import Pod
 from orchestrator.platforms.kubernetes.space import Space, annotation_of, name_of
-from orchestrator.powers import NETWORK_OF, Clock, Completed, ContainerEntry, ContainerSpec, Machine
+from orchestrator.powers import (
+    NETWORK_OF,
+    Clock,
+    Completed,
+    ContainerEntry,
+    ContainerSpec,
+    Machine,
+)
 from orchestrator.system.clock import wait_until
 from orchestrator.system.shell import script
 
@@ -81,11 +88,15 @@ class Pods:
                     self.space.make("secret", secret)
                 self.space.make("container", manifest)
             if spec.placement:
-                placed = self._awaited(spec, lambda thing: bool(thing["spec"].get("nodeName")))
+                placed = self._awaited(
+                    spec, lambda thing: bool(thing["spec"].get("nodeName"))
+                )
                 machine = str(placed["spec"]["nodeName"])
                 self.placement.machine_names.setdefault(spec.placement, machine)
         begun = {"running", "terminated"}
-        return self._awaited(spec, lambda thing: not begun.isdisjoint(trouble.main_state(thing)))
+        return self._awaited(
+            spec, lambda thing: not begun.isdisjoint(trouble.main_state(thing))
+        )
 
     def _awaited(self, spec: ContainerSpec, done: Callable[[Thing], bool]) -> Thing:
         """Returns the pod when it is `done`. UnavailableError when that is hopeless."""
@@ -112,26 +123,41 @@ class Pods:
             for volume in pod["spec"].get("volumes") or []
             if "persistentVolumeClaim" in volume
         ]
-        events = [event for thing in (name_of(pod), *claims) for event in self.space.events(thing)]
+        events = [
+            event
+            for thing in (name_of(pod), *claims)
+            for event in self.space.events(thing)
+        ]
         problem = trouble.of_pod(pod, events)
         limit_s = GROWN_S if trouble.grows(events) else self.start_s
         if not patience.ends(self.space.clock.monotonic(), problem, limit_s):
             return
-        problem = problem or trouble.Trouble(trouble.in_words(pod), "look at the machine's kubelet")
-        said = "\n".join(f"{event.get('reason')}: {event.get('message')}" for event in events)
-        raise UnavailableError(f"{spec.name} does not start: {problem.text}", problem.advice, said)
+        problem = problem or trouble.Trouble(
+            trouble.in_words(pod), "look at the machine's kubelet"
+        )
+        said = "\n".join(
+            f"{event.get('reason')}: {event.get('message')}" for event in events
+        )
+        raise UnavailableError(
+            f"{spec.name} does not start: {problem.text}", problem.advice, said
+        )
 
     def find(self, role: str = "") -> tuple[ContainerEntry, ...]:
         selector = f"{space.MARK},{space.ROLE}={role}" if role else space.MARK
         pods = self.space.listed("container", selector)
-        entries = [ContainerEntry(space.name_here(pod), "", trouble.in_words(pod)) for pod in pods]
+        entries = [
+            ContainerEntry(space.name_here(pod), "", trouble.in_words(pod))
+            for pod in pods
+        ]
         return tuple(sorted(entries, key=lambda entry: entry.name))
 
     def await_unmounted(self, device: str, placement: str) -> None:
         """Waits in a disk's server on the machine of a placement, if one runs there: the kubelet
         unmounts after the last pod is gone, and the disk's server must outlast that."""
         place = f",{space.PLACEMENT}={placement}" if placement else f",!{space.KIND}"
-        servers = self.space.listed("container", f"{space.MARK},{space.ROLE}=disk{place}")
+        servers = self.space.listed(
+            "container", f"{space.MARK},{space.ROLE}=disk{place}"
+        )
         for pod in servers[:1]:
             if trouble.in_words(pod) == "running":
                 name, looks = PurePosixPath(device).name, f"{_UNMOUNTED_S * 10:g}"
@@ -142,7 +168,9 @@ class Pods:
 class ClusterImages:
     """The `Images` protocol on a cluster's machines."""
 
-    told_s = 20.0  # a kubelet tells its state anew every ten (nodeStatusUpdateFrequency)
+    told_s = (
+        20.0  # a kubelet tells its state anew every ten (nodeStatusUpdateFrequency)
+    )
 
     def __init__(self, placement: placing.Placement, clock: Clock) -> None:
         self._placement, self._clock = placement, clock
@@ -154,7 +182,8 @@ class ClusterImages:
         def is_told() -> bool:
             nodes = self._placement.find_machines()
             return bool(nodes) and all(
-                _named(node, tag) or len(_images(node)) >= _MOST_LISTED for node in nodes
+                _named(node, tag) or len(_images(node)) >= _MOST_LISTED
+                for node in nodes
             )
 
         return own_images.name_in_registry(tag) != tag or wait_until(
@@ -164,15 +193,25 @@ class ClusterImages:
     def id(self, tag: str) -> str | None:
         if not self.present(tag):
             return None
-        names = [name for node in self._placement.find_machines() for name in _named(node, tag)]
-        return next((n for n in names if "@sha256:" in n), own_images.name_in_registry(tag))
+        names = [
+            name
+            for node in self._placement.find_machines()
+            for name in _named(node, tag)
+        ]
+        return next(
+            (n for n in names if "@sha256:" in n), own_images.name_in_registry(tag)
+        )
 
     def ways_to_get(self, tag: str) -> str:
-        return message("ways into a cluster", tag=tag, variable=own_images.REGISTRY_VARIABLE)
+        return message(
+            "ways into a cluster", tag=tag, variable=own_images.REGISTRY_VARIABLE
+        )
 
     def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> NoReturn:
         ways = self.ways_to_get(tag)
-        raise failure(UnavailableError, "builds no images", tag=tag, folder=folder, ways=ways)
+        raise failure(
+            UnavailableError, "builds no images", tag=tag, folder=folder, ways=ways
+        )
 
     pull = present  # machines pull images when a pod needs them
 

@@ -29,7 +29,10 @@ HOST, PROCESS = "tierbench.host", "tierbench.process"  # annotations
 MARK = f"{LABEL}=1"
 _LONGEST = 63  # of a DNS label, which names of pods become
 REMOVAL_S = 120.0
-OUTSIDE = ("volume", "storage class")  # kinds that campaigns make outside of their namespaces
+OUTSIDE = (
+    "volume",
+    "storage class",
+)  # kinds that campaigns make outside of their namespaces
 
 
 def ours(campaign: str) -> dict[str, str]:
@@ -69,7 +72,9 @@ def manifest(what: str, **values: Any) -> dict[str, Any]:
 
 def address(kind: str, name: str = "", namespace: str = "") -> str:
     """Where all things of a kind are, or one of them."""
-    folder = str(shipped(__package__, "manifests.yaml")["places"][kind]).format(namespace)
+    folder = str(shipped(__package__, "manifests.yaml")["places"][kind]).format(
+        namespace
+    )
     return f"{folder}/{name}" if name else folder
 
 
@@ -160,7 +165,9 @@ class Space:
                 return
             if not label_of(thing, LABEL):
                 how = "remove it with kubectl, or use another name"
-                raise failure(UnavailableError, "not ours", kind=kind, name=name, advice=how)
+                raise failure(
+                    UnavailableError, "not ours", kind=kind, name=name, advice=how
+                )
             self.api.remove(path, grace_s)
             self.await_gone(kind, name, REMOVAL_S + (grace_s or 0))
 
@@ -175,12 +182,20 @@ class Space:
                 self.api.remove(self.path(kind, name), 0.0)
             return thing
 
-        if thing := wait_while(there, deadline_s=deadline_s, clock=self.clock, every_s=0.1):
+        if thing := wait_while(
+            there, deadline_s=deadline_s, clock=self.clock, every_s=0.1
+        ):
             conditions = thing.get("status", {}).get("conditions") or []
-            reasons = [each.get("message") for each in conditions if each.get("status") == "True"]
+            reasons = [
+                each.get("message")
+                for each in conditions
+                if each.get("status") == "True"
+            ]
             said = "; ".join(filter(None, reasons)) or "it says no reason"
             about = {"kind": kind, "name": name, "said": said}
-            raise failure(RunError, "thing not removed", within_s=deadline_s, space=self, **about)
+            raise failure(
+                RunError, "thing not removed", within_s=deadline_s, space=self, **about
+            )
 
     def machine_trouble(self, pod: Thing) -> str:
         """Returns why a pod's machine can tell nothing of it any more; "" if it can."""
@@ -191,5 +206,6 @@ class Space:
         """The events of a thing of the campaign, the last at the end."""
         events = self.listed("event", fields=f"involvedObject.name={thing}")
         return sorted(
-            events, key=lambda event: str(event.get("lastTimestamp") or event.get("eventTime"))
+            events,
+            key=lambda event: str(event.get("lastTimestamp") or event.get("eventTime")),
         )

@@ -45,14 +45,21 @@ class Patience:
         return now - since >= lasting_s or now - self._began >= limit_s
 
 
-def of_pod(pod: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> Trouble | None:
+def of_pod(
+    pod: Mapping[str, Any], events: Iterable[Mapping[str, Any]]
+) -> Trouble | None:
     """Returns why a pod does not run yet, if it is known. `events`: its own and its claims'."""
     events = list(events)
     status = pod.get("status", {})
     kinds = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
-    for container in (container for kind in kinds for container in status.get(kind) or []):
+    for container in (
+        container for kind in kinds for container in status.get(kind) or []
+    ):
         waiting = (container.get("state") or {}).get("waiting") or {}
-        reason, text = str(waiting.get("reason") or ""), str(waiting.get("message") or "")
+        reason, text = (
+            str(waiting.get("reason") or ""),
+            str(waiting.get("message") or ""),
+        )
         if reason in _IMAGE:
             # Why is only in the first event that it failed; the status says that it waits.
             why = _last(events[::-1], ("Failed",)) or text
@@ -69,11 +76,17 @@ def of_pod(pod: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> Troub
     if text and placed.get("status") == "False":
         volumes = volume_trouble(events)
         said = f"no machine takes it: {text}" + (f"; {volumes}" if volumes else "")
-        return Trouble(said, message("cluster grows" if grows(events) else "cluster is full"))
+        return Trouble(
+            said, message("cluster grows" if grows(events) else "cluster is full")
+        )
     if text := _last(events, ("FailedMount", "FailedAttachVolume", "FailedMapVolume")):
-        return Trouble(f"its volume cannot be mounted: {text}", "look at the storage driver's log")
+        return Trouble(
+            f"its volume cannot be mounted: {text}", "look at the storage driver's log"
+        )
     if text := _last(events, ("FailedCreatePodSandBox",)):
-        return Trouble(f"its machine cannot start it: {text}", "look at that machine's kubelet")
+        return Trouble(
+            f"its machine cannot start it: {text}", "look at that machine's kubelet"
+        )
     return None
 
 
@@ -90,7 +103,9 @@ def grows(events: Iterable[Mapping[str, Any]]) -> bool:
 def _condition(thing: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
     """What a pod or a machine says of itself; empty if it does not say it."""
     conditions = thing.get("status", {}).get("conditions") or []
-    return next((condition for condition in conditions if condition["type"] == kind), {})
+    return next(
+        (condition for condition in conditions if condition["type"] == kind), {}
+    )
 
 
 def _last(events: list[Mapping[str, Any]], reasons: tuple[str, ...]) -> str:
@@ -120,9 +135,13 @@ def in_words(pod: Mapping[str, Any] | None) -> str:
         reason = ", out of memory" if ended.get("reason") == "OOMKilled" else ""
         return f"exited (exit {ended.get('exitCode')}{reason})"
     status = pod.get("status", {})
-    if status.get("phase") == "Failed":  # such as evicted: its containers may be forgotten
+    if (
+        status.get("phase") == "Failed"
+    ):  # such as evicted: its containers may be forgotten
         return f"failed ({status.get('reason')}: {status.get('message')})"
-    return f"waiting ({(state.get('waiting') or {}).get('reason') or status.get('phase')})"
+    return (
+        f"waiting ({(state.get('waiting') or {}).get('reason') or status.get('phase')})"
+    )
 
 
 LOST = "lost"

@@ -11,7 +11,13 @@ from orchestrator.errors import RunError, UnavailableError
 from orchestrator.keys.messages import failure
 from orchestrator.platforms.common import claims as rent
 from orchestrator.platforms.common.lifecycle import taken_down
-from orchestrator.platforms.kubernetes import campaigns, manifests, placing, space, trouble
+from orchestrator.platforms.kubernetes import (
+    campaigns,
+    manifests,
+    placing,
+    space,
+    trouble,
+)
 from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
 from orchestrator.platforms.kubernetes.space import Space, name_of, object_name
 from orchestrator.powers import Network
@@ -35,33 +41,45 @@ class Volumes:
     await_unmounted: Callable[[str, str], None]  # a device, where this placement runs
 
     @contextmanager
-    def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
+    def network(
+        self, name: str, nodes: int, addresses: Sequence[str] = ()
+    ) -> Iterator[Network]:
         """Names are always the same, so that databases start from copies of disks."""
         with self.space.holding("network", manifests.service(name)):
             numbers = range(1, nodes + 1)
             yield Network(name, tuple(f"node-{n}.{manifests.SERVICE}" for n in numbers))
 
     @contextmanager
-    def volume(self, name: str, device: str, fstype: str, placement: str = "") -> Iterator[str]:
+    def volume(
+        self, name: str, device: str, fstype: str, placement: str = ""
+    ) -> Iterator[str]:
         with ExitStack() as up:
             if device:
                 up.enter_context(self._local_volume(name, device, fstype, placement))
                 self.claims[name] = object_name(name)
-            elif defaults := [known for known in self.storage_classes() if known.is_default]:
+            elif defaults := [
+                known for known in self.storage_classes() if known.is_default
+            ]:
                 default = defaults[0]
                 if default.retains:
-                    raise failure(UnavailableError, "class keeps volumes", name=default.name)
+                    raise failure(
+                        UnavailableError, "class keeps volumes", name=default.name
+                    )
                 up.enter_context(self.claim(name, default.name, _UNDECLARED_SIZE_BYTES))
             up.callback(self.claims.pop, name, None)
             yield name
 
     @contextmanager
-    def _local_volume(self, name: str, device: str, fstype: str, placement: str) -> Iterator[None]:
+    def _local_volume(
+        self, name: str, device: str, fstype: str, placement: str
+    ) -> Iterator[None]:
         claim, machine = object_name(name), self.placement.machine_for(placement)
         namespace = self.space.namespace
         volume = object_name(f"{namespace}-{name.removeprefix(f'{namespace}-')}")
 
-        manifest = manifests.local_volume(volume, claim, namespace, device, fstype, machine)
+        manifest = manifests.local_volume(
+            volume, claim, namespace, device, fstype, machine
+        )
         unmounted = partial(self.await_unmounted, device, placement)
         self.space.remove("claim", claim)
         with taken_down(unmounted), self.space.holding("volume", manifest):
@@ -78,7 +96,9 @@ class Volumes:
             thing = self.space.api.get(self.space.path(kind, name))
             return (thing.get("status") or {}).get("phase") == phase
 
-        wait_until(reached, deadline_s=self.binding_s, clock=self.space.clock, every_s=0.05)
+        wait_until(
+            reached, deadline_s=self.binding_s, clock=self.space.clock, every_s=0.05
+        )
 
     # -------------------------------------------------------------- claims of storage classes
 
@@ -103,7 +123,9 @@ class Volumes:
         names = [known.name for known in self.storage_classes()]
         if storage_class not in names:
             known = ", ".join(names) or "none"
-            raise failure(UnavailableError, "no such class", name=storage_class, known=known)
+            raise failure(
+                UnavailableError, "no such class", name=storage_class, known=known
+            )
         manifest = manifests.claim(name, storage_class, str(size_bytes), source)
         doing = f"claiming volume {name} of {storage_class}"
         remove = partial(self._remove_claim, name)
@@ -116,12 +138,20 @@ class Volumes:
         """And waits until its volume is gone, too, where that costs money."""
         volume = self._volume_of(name)
         self.space.remove("claim", name)
-        if not volume or volume["spec"].get("persistentVolumeReclaimPolicy") != "Delete":
+        if (
+            not volume
+            or volume["spec"].get("persistentVolumeReclaimPolicy") != "Delete"
+        ):
             return
-        there, limit_s = partial(self.space.find, "volume", name_of(volume)), space.REMOVAL_S
+        there, limit_s = (
+            partial(self.space.find, "volume", name_of(volume)),
+            space.REMOVAL_S,
+        )
         if wait_while(there, deadline_s=limit_s, clock=self.space.clock, every_s=0.3):
             of = name_of(volume)
-            raise failure(RunError, "volume stays", volume=of, claim=name, limit_s=limit_s)
+            raise failure(
+                RunError, "volume stays", volume=of, claim=name, limit_s=limit_s
+            )
 
     def _volume_of(self, claim: str) -> Thing | None:
         thing = self.space.find("claim", claim) or {}
@@ -130,11 +160,15 @@ class Volumes:
 
     def rented(self, claim: str, timeout_s: float) -> rent.RentedVolume:
         bound = partial(self._volume_of, claim)
-        volume = wait_until(bound, deadline_s=timeout_s, clock=self.space.clock, every_s=0.3)
+        volume = wait_until(
+            bound, deadline_s=timeout_s, clock=self.space.clock, every_s=0.3
+        )
         if volume is None:
             events = self.space.events(object_name(claim))
             said = trouble.volume_trouble(events) or "its provisioner says nothing"
-            raise failure(RunError, "no volume", claim=claim, within_s=timeout_s, said=said)
+            raise failure(
+                RunError, "no volume", claim=claim, within_s=timeout_s, said=said
+            )
         return manifests.described_volume(volume)
 
     # -------------------------------------------------------------- snapshots
@@ -159,21 +193,37 @@ class Volumes:
         self, name: str, claim: str, timeout_s: float, stays: bool = False
     ) -> Iterator[str]:
         with cluster_errors(f"keeping {claim} as a snapshot"):
-            of = self.space.api.get(self.space.path("claim", claim))["spec"].get("storageClassName")
-            drivers = [known.provisioner for known in self.storage_classes() if known.name == of]
+            of = self.space.api.get(self.space.path("claim", claim))["spec"].get(
+                "storageClassName"
+            )
+            drivers = [
+                known.provisioner
+                for known in self.storage_classes()
+                if known.name == of
+            ]
             by = self.snapshot_class(drivers[0]) if drivers else None
-            self.space.listed("snapshot content")  # by which it is seen whether it is gone
+            self.space.listed(
+                "snapshot content"
+            )  # by which it is seen whether it is gone
 
         def trouble_of_driver() -> str:
-            status = self.space.api.get(self.space.path("snapshot", name)).get("status") or {}
-            said = (status.get("error") or {}).get("message") or "its driver says nothing"
+            status = (
+                self.space.api.get(self.space.path("snapshot", name)).get("status")
+                or {}
+            )
+            said = (status.get("error") or {}).get(
+                "message"
+            ) or "its driver says nothing"
             return "" if status.get("readyToUse") else str(said)
 
         manifest = manifests.snapshot(name, claim, by.name if by else "")
         with self.space.holding("snapshot", manifest, stays):
             with cluster_errors(f"waiting for the snapshot {name}"):
                 if said := wait_while(
-                    trouble_of_driver, deadline_s=timeout_s, clock=self.space.clock, every_s=0.3
+                    trouble_of_driver,
+                    deadline_s=timeout_s,
+                    clock=self.space.clock,
+                    every_s=0.3,
                 ):
                     why = f"is not ready after {timeout_s:g} s: {said}"
                     raise RunError(f"the snapshot {name} {why}")

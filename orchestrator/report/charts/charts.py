@@ -14,7 +14,10 @@ from orchestrator.report.blocks import Chart
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676")
 _DIGITS = 6  # significant ones of every number drawn
-_NOT_DRAWN = ("Not drawn: what draws charts is not installed.", "pip install 'tierbench[charts]'")
+_NOT_DRAWN = (
+    "Not drawn: what draws charts is not installed.",
+    "pip install 'tierbench[charts]'",
+)
 _IN_ITS_PLACE = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 320 44" font-size="12"><g '
     'fill="currentColor"><text x="8" y="18">{}</text><text x="8" y="36">{}</text></g></svg>'
@@ -71,7 +74,9 @@ _ID = re.compile(r'(\bid="|url\(#|href="#)([^")]+)')
 def with_own_ids(svg: str, prefix: str) -> str:
     """The SVG with ids unlike those of other charts on a page, and the same at every rendering."""
     ids: dict[str, str] = {}
-    return _ID.sub(lambda id_: id_[1] + ids.setdefault(id_[2], f"{prefix}-{len(ids)}"), svg)
+    return _ID.sub(
+        lambda id_: id_[1] + ids.setdefault(id_[2], f"{prefix}-{len(ids)}"), svg
+    )
 
 
 # ------------------------------------------------------------------ live on the page
@@ -81,7 +86,9 @@ def with_own_ids(svg: str, prefix: str) -> str:
 # the reader switched off in its own, and keeps the `zoom` of charts over the same time together.
 
 
-def _with_layers(spec: Mapping[str, Any], more: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+def _with_layers(
+    spec: Mapping[str, Any], more: Sequence[Mapping[str, Any]]
+) -> Mapping[str, Any]:
     """Above the layers of the drawing, or of each panel."""
     if "spec" in spec:
         return {**spec, "spec": _with_layers(spec["spec"], more)}

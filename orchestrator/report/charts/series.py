@@ -59,31 +59,51 @@ class Runs:
         """CPU of the database nodes in each run, in % of what a node may use: their mean whenever
         all of them were read, and the node that is busiest while measured, if there are several."""
         rates = self._rates("cpu_pct")
-        each = rates.groupby(["line", "tier", "run", "seconds"], sort=False, observed=True)["value"]
-        means = each.agg(["mean", "count"]).reset_index().rename(columns={"mean": "value"})
+        each = rates.groupby(
+            ["line", "tier", "run", "seconds"], sort=False, observed=True
+        )["value"]
+        means = (
+            each.agg(["mean", "count"]).reset_index().rename(columns={"mean": "value"})
+        )
         means = means[means["count"] == means["line"].map(self.nodes)].assign(of=MEAN)
         several = rates[rates["line"].map(self.nodes) > 1]
         busiest = _of_busiest(several).assign(of=BUSIEST)
-        both = [means.assign(line=2 * means["line"]), busiest.assign(line=2 * busiest["line"] + 1)]
+        both = [
+            means.assign(line=2 * means["line"]),
+            busiest.assign(line=2 * busiest["line"] + 1),
+        ]
         return _thinned(pd.concat(both, ignore_index=True), ["tier", "run", "of"])
 
     def of_nodes(self, metric: str) -> Series:
         """CPU, IOPS or bandwidth of each database node, the mean of a tier's runs."""
         rates = self._rates(metric)
         lines = rates.groupby(["tier", "node"], sort=False, observed=True).ngroup()
-        return _thinned(rates.assign(line=lines, run=rates["tier"]), ["tier", "run", "node"])
+        return _thinned(
+            rates.assign(line=lines, run=rates["tier"]), ["tier", "run", "node"]
+        )
 
     def of_limits(self, bin_s: int) -> pd.DataFrame:
         """tier, limit, begin and end, in seconds since measuring began, of each stretch of time in
         which something was at its limit in most of a tier's runs, on the node that is judged."""
         every = self.index.verdict.bottlenecks
-        judged = {limit.profile: limit.node for limit in every if limit.workload == self.workload}
-        table = self._by_second.reindex(columns=[*_RATES, "limit"]).dropna(subset=["limit"])
+        judged = {
+            limit.profile: limit.node
+            for limit in every
+            if limit.workload == self.workload
+        }
+        table = self._by_second.reindex(columns=[*_RATES, "limit"]).dropna(
+            subset=["limit"]
+        )
         table = table[table["node"].astype(str) == table["tier"].map(judged)]
         bins = table.assign(begin=np.floor(table["seconds"] / bin_s) * bin_s)
         limits = bins.groupby(["tier", "begin"], sort=False)["limit"]
         most = limits.agg(lambda names: names.mode().iloc[0]).reset_index()
-        same = most[["tier", "limit"]].ne(most[["tier", "limit"]].shift()).any(axis=1).cumsum()
+        same = (
+            most[["tier", "limit"]]
+            .ne(most[["tier", "limit"]].shift())
+            .any(axis=1)
+            .cumsum()
+        )
         each = {"tier": "first", "limit": "first", "begin": "min", "end": "max"}
         stretches = most.assign(end=most["begin"] + bin_s).groupby(same).agg(each)
         return stretches[stretches["limit"] != ""]
@@ -91,7 +111,10 @@ class Runs:
     @cached_property
     def nodes(self) -> pd.Series:
         """Database nodes of each run, by its line."""
-        counts = [sum(node.role == "database" for node in d.record.nodes) for _, d, _ in self._runs]
+        counts = [
+            sum(node.role == "database" for node in d.record.nodes)
+            for _, d, _ in self._runs
+        ]
         return pd.Series(counts, dtype=int)
 
     @cached_property
@@ -110,7 +133,9 @@ class Runs:
         for _, data, _ in self._runs:
             table = data.telemetry.by_second[_SECONDS]
             limits = machines.cpu_limits(data.record.nodes, of_machine)
-            scale = table["node"].map({node: 100 / limit for node, limit in limits.items()})
+            scale = table["node"].map(
+                {node: 100 / limit for node, limit in limits.items()}
+            )
             tables.append(table.assign(cpu_pct=table["cpus"] * scale.astype(float)))
         return self._joined(tables)
 
@@ -118,11 +143,18 @@ class Runs:
         """With line (a run's number), tier, run and seconds since its measuring began."""
         told = [
             table.assign(
-                line=line, tier=tier, run=data.record.run.slug, seconds=table["time_s"] - at_s
+                line=line,
+                tier=tier,
+                run=data.record.run.slug,
+                seconds=table["time_s"] - at_s,
             )
-            for line, ((tier, data, at_s), table) in enumerate(zip(self._runs, tables, strict=True))
+            for line, ((tier, data, at_s), table) in enumerate(
+                zip(self._runs, tables, strict=True)
+            )
         ]
-        empty = pd.DataFrame(columns=["time_s", "phase", "node", "line", "tier", "run", "seconds"])
+        empty = pd.DataFrame(
+            columns=["time_s", "phase", "node", "line", "tier", "run", "seconds"]
+        )
         return pd.concat(told, ignore_index=True) if told else empty
 
     def _rates(self, metric: str) -> pd.DataFrame:
@@ -142,7 +174,9 @@ def _thinned(points: pd.DataFrame, labels: Sequence[str]) -> Series:
     bin_s = max(1, math.ceil(span_s / of_line))
     table["seconds"] = (np.floor(table["seconds"] / bin_s) + 0.5) * bin_s
     means = table.groupby(["line", "seconds"], sort=False)["value"].mean().reset_index()
-    return Series(lines.loc[means.pop("line")].reset_index(drop=True).join(means), bin_s)
+    return Series(
+        lines.loc[means.pop("line")].reset_index(drop=True).join(means), bin_s
+    )
 
 
 def _of_busiest(rates: pd.DataFrame) -> pd.DataFrame:

@@ -47,24 +47,40 @@ def text(campaign: results.Results, verdict: conclusions.Verdict) -> str:
     )
     began = units.gathered((data.record.run.workload, data) for data in campaign.runs)
     suites = [
-        {"workload": name, "cases": cases.get(name, []), "began": _time(began.get(name, []))}
+        {
+            "workload": name,
+            "cases": cases.get(name, []),
+            "began": _time(began.get(name, [])),
+        }
         for name in (load.name for load in index.workloads)
     ]
     values = {"name": campaign.name, "suites": suites, "stamps": stamps(index)}
-    return filled("junit.xml.jinja", {"xml": lambda words: _NOT_XML.sub("\ufffd", words)}, **values)
+    return filled(
+        "junit.xml.jinja",
+        {"xml": lambda words: _NOT_XML.sub("\ufffd", words)},
+        **values,
+    )
 
 
 def _time(of_runs: list[results.RunData]) -> str | None:
     span_s = results.span_s(of_runs)
-    return f"{datetime.fromtimestamp(span_s[0], UTC):%Y-%m-%dT%H:%M:%S}" if span_s else None
+    return (
+        f"{datetime.fromtimestamp(span_s[0], UTC):%Y-%m-%dT%H:%M:%S}"
+        if span_s
+        else None
+    )
 
 
 def _run(index: report_index.ReportIndex, run: RunFigures) -> _Case:
-    name = f"run {run.run.number:02d}: {run.run.profile}, repetition {run.run.repetition}"
+    name = (
+        f"run {run.run.number:02d}: {run.run.profile}, repetition {run.run.repetition}"
+    )
     loss = index.campaign.lost(run.run).removeprefix("was ")
     begin_s, end_s = run.span_s or (0.0, 0.0)
     if not loss:
-        return _Case("runs", name, "passed", "", f"{len(run.figures)} figures", end_s - begin_s)
+        return _Case(
+            "runs", name, "passed", "", f"{len(run.figures)} figures", end_s - begin_s
+        )
     outcome = "skipped" if run.outcome == MISSING else "error"
     return _Case("runs", name, outcome, run.outcome, loss, end_s - begin_s)
 
@@ -86,5 +102,9 @@ def _comparison(delta: conclusions.Delta) -> _Case:
 
 def _decision(decision: conclusions.Decision) -> _Case:
     if decision.tier is None:
-        return _Case("decision", "which tier", "skipped", "no decision", decision.reason)
-    return _Case("decision", "which tier", "passed", "", f"{decision.tier}: {decision.reason}")
+        return _Case(
+            "decision", "which tier", "skipped", "no decision", decision.reason
+        )
+    return _Case(
+        "decision", "which tier", "passed", "", f"{decision.tier}: {decision.reason}"
+    )

@@ -19,8 +19,14 @@ from orchestrator.report.prose import words
 
 _UNITS, _OWN = words("openmetrics.units"), words("openmetrics.families")
 # Our name → what it says, in the order in which they are written.
-_FAMILIES = {**{metric.name: metric.title for metric in metrics.METRICS.values()}, **_OWN}
-_STATES = {"run_outcome": (*get_args(model.Outcome), MISSING), "verdict": get_args(VerdictWord)}
+_FAMILIES = {
+    **{metric.name: metric.title for metric in metrics.METRICS.values()},
+    **_OWN,
+}
+_STATES = {
+    "run_outcome": (*get_args(model.Outcome), MISSING),
+    "verdict": get_args(VerdictWord),
+}
 _INFOS = ("decision", "doubt")  # whose labels say all
 _OF_DELTA = ("baseline", "workload", "metric", "scope")
 # Our name, labels, a value or a state, and Unix seconds.
@@ -33,8 +39,12 @@ def text(campaign: results.Results, verdict: Verdict) -> str:
     last_s = span_s[1] if span_s else None
     samples = (*_of_runs(runs(campaign), last_s), *_of_verdict(verdict, last_s))
     known = units.gathered((sample[0], sample) for sample in samples)
-    every = [_family(name, known[name], campaign.name) for name in _FAMILIES if name in known]
-    registry = SimpleNamespace(collect=lambda: every)  # what the library's writer asks for
+    every = [
+        _family(name, known[name], campaign.name) for name in _FAMILIES if name in known
+    ]
+    registry = SimpleNamespace(
+        collect=lambda: every
+    )  # what the library's writer asks for
     written: bytes = generate_latest(registry)  # type: ignore[no-untyped-call]
     return written.decode("utf-8")
 
@@ -50,14 +60,20 @@ def _family(name: str, samples: Sequence[_Sample], campaign: str) -> Metric:
         for state in _STATES.get(name, ()):
             family.add_sample(full, {**own, full: state}, float(state == value), time_s)
         if kind != "stateset":
-            family.add_sample(full + "_info" * (kind == "info"), own, value / divisor, time_s)
+            family.add_sample(
+                full + "_info" * (kind == "info"), own, value / divisor, time_s
+            )
     return family
 
 
 def _of_runs(every: Iterator[RunFigures], last_s: float | None) -> Iterator[_Sample]:
     for of_run in every:
         run, ended_s = of_run.run, of_run.span_s and of_run.span_s[1]
-        labels = {"profile": run.profile, "workload": run.workload, "run": str(run.number)}
+        labels = {
+            "profile": run.profile,
+            "workload": run.workload,
+            "run": str(run.number),
+        }
         labels["repetition"] = str(run.repetition)
         yield "run_outcome", labels, of_run.outcome, ended_s or last_s
         for m in () if of_run.excluded else results.sound(of_run.figures).values():
@@ -78,5 +94,7 @@ def _of_verdict(verdict: Verdict, last_s: float | None) -> Iterator[_Sample]:
     for decision in verdict.decisions:
         named = {"workload": decision.workload, "tier": decision.tier or ""}
         yield "decision", named, 1.0, last_s
-    for kind in dict.fromkeys(doubt.kind for doubt in verdict.doubts if doubt.run is None):
+    for kind in dict.fromkeys(
+        doubt.kind for doubt in verdict.doubts if doubt.run is None
+    ):
         yield "doubt", {"kind": kind}, 1.0, last_s

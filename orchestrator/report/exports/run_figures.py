@@ -27,16 +27,25 @@ class RunFigures:
 def runs(campaign: results.Results) -> Iterator[RunFigures]:
     """The planned runs in order, those without a record too."""
     cpus = results.machine_cpus(campaign)
-    used = {data.record.run.number for cell in results.cells(campaign) for data in cell.finished}
+    used = {
+        data.record.run.number
+        for cell in results.cells(campaign)
+        for data in cell.finished
+    }
     for run in campaign.plan.runs:
         data = campaign.by_number.get(run.number)
         outcome = data.record.outcome if data else MISSING
         figures: dict[tuple[str, str], Measurement] = {}
         if data and outcome == "done":
-            for figure in (*data.record.measurements, *resources.telemetry_of(data, cpus)):
+            for figure in (
+                *data.record.measurements,
+                *resources.telemetry_of(data, cpus),
+            ):
                 figures.setdefault((figure.metric, figure.scope), figure)
         span_s = results.span_s([data] if data else [])
-        yield RunFigures(run, outcome, run.number not in used, tuple(figures.values()), span_s)
+        yield RunFigures(
+            run, outcome, run.number not in used, tuple(figures.values()), span_s
+        )
 
 
 _OF_RUN = ("run", "profile", "disk", "workload", "repetition", "outcome", "excluded")
@@ -53,8 +62,16 @@ def as_csv(campaign: results.Results, _: conclusions.Verdict) -> str:
     writer.writerow(COLUMNS)
     for of_run in runs(campaign):
         run, excluded = of_run.run, "yes" if of_run.excluded else "no"
-        what = (run.number, run.profile, disks[run.profile], run.workload, run.repetition)
-        figures = [[getattr(figure, name) for name in _OF_FIGURE] for figure in of_run.figures]
+        what = (
+            run.number,
+            run.profile,
+            disks[run.profile],
+            run.workload,
+            run.repetition,
+        )
+        figures = [
+            [getattr(figure, name) for name in _OF_FIGURE] for figure in of_run.figures
+        ]
         for figure in figures or [[""] * len(_OF_FIGURE)]:
             writer.writerow((*what, of_run.outcome, excluded, *figure))
     return page.getvalue()

@@ -5,10 +5,16 @@ from importlib import resources
 from typing import Any
 
 
-def filled(template: str, filters: Mapping[str, Callable[..., Any]], **values: Any) -> str:
+def filled(
+    template: str, filters: Mapping[str, Callable[..., Any]], **values: Any
+) -> str:
     """A template of this folder with these values, ending in a newline. HTML and XML are escaped.
     Beside `filters` there is `kind`, which says of a block which macro draws it."""
-    from jinja2 import Environment, FunctionLoader, StrictUndefined  # the terminal does without
+    from jinja2 import (
+        Environment,
+        FunctionLoader,
+        StrictUndefined,
+    )  # the terminal does without
 
     environment = Environment(
         loader=FunctionLoader(text_of),
@@ -17,7 +23,10 @@ def filled(template: str, filters: Mapping[str, Callable[..., Any]], **values: A
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"kind": lambda block: type(block).__name__.lower(), **filters}
+    environment.filters |= {
+        "kind": lambda block: type(block).__name__.lower(),
+        **filters,
+    }
     return environment.get_template(template).render(**values).rstrip() + "\n"
 
 

@@ -48,4 +48,6 @@ def _filters() -> dict[str, Callable[..., str]]:
 def _plain(text: str) -> str:
     """Text with Markdown's own signs escaped, except in `code`, and line breaks closed up."""
     parts = _CODE.split(_BREAKS.sub(" ", text))
-    return "".join(part if _CODE.fullmatch(part) else _SPECIAL.sub(r"\\\1", part) for part in parts)
+    return "".join(
+        part if _CODE.fullmatch(part) else _SPECIAL.sub(r"\\\1", part) for part in parts
+    )

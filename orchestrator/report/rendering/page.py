@@ -56,12 +56,19 @@ def scripts_of(document: blocks.Document, cache: Path | None = None) -> dict[str
     """drawings: packed JSON. code: the scripts, without Vega if no chart can be drawn anew. sums:
     theirs, as the page's policy names them. `cache`: a folder that keeps Vega's code for the next
     page."""
-    drawn = {chart.name: chart.live for chart in blocks.charts_of(document) if chart.live}
+    drawn = {
+        chart.name: chart.live for chart in blocks.charts_of(document) if chart.live
+    }
     drawing = (_vega(cache), text_of("page.js")) if drawn else ()
     code = [_closed(text) for text in (*drawing, text_of("copy.js"))]
     digests = (hashlib.sha256(text.encode()).digest() for text in code)
-    sums = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
-    look = {**charts.drawing("look"), "background": "transparent"}  # the page's, light or dark
+    sums = " ".join(
+        f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests
+    )
+    look = {
+        **charts.drawing("look"),
+        "background": "transparent",
+    }  # the page's, light or dark
     drawings = _packed({"config": look, "charts": drawn})
     return {"drawings": drawings, "code": [Markup(text) for text in code], "sums": sums}
 
@@ -97,5 +104,7 @@ def _closed(code: str) -> str:
 
 def _packed(content: Mapping[str, Any]) -> str:
     """JSON, compressed, in letters that cannot end its element."""
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(
+        content, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+    )
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()

@@ -3,7 +3,13 @@
 from dataclasses import dataclass
 
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
+from rich.console import (
+    Console,
+    ConsoleOptions,
+    JustifyMethod,
+    RenderableType,
+    RenderResult,
+)
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -48,14 +54,20 @@ class TableView:
 
     block: Table
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> RenderResult:
         block = self.block
         heads = [Text(column.title, style="dim") for column in block.columns]
         below = " " if console.soft_wrap else "\n"  # there a row is one line
         drawn = [[_cell(cell, below) for cell in row] for row in block.rows]
         rows = [heads, *(row for row in drawn if len(row) > 1)]
-        lines = [[max(map(cell_len, text.plain.split("\n"))) for text in row] for row in rows]
-        natural = [max(column) for column in zip(*lines, strict=True)]  # the longest line of each
+        lines = [
+            [max(map(cell_len, text.plain.split("\n"))) for text in row] for row in rows
+        ]
+        natural = [
+            max(column) for column in zip(*lines, strict=True)
+        ]  # the longest line of each
         words = [not column.numeric for column in block.columns]
         widths = fit(natural, words, options.max_width - GAP * (len(natural) - 1))
         grid = _grid(block, widths)
@@ -106,14 +118,18 @@ def _cell(cell: Cell, below: str) -> Text:
     if cell.detail:
         line.append(f"{below}{cell.detail}", style="dim")
     if cell.notes:
-        line.append(f" [{','.join(str(number) for number in cell.notes)}]", style="yellow")
+        line.append(
+            f" [{','.join(str(number) for number in cell.notes)}]", style="yellow"
+        )
     return line
 
 
 def doubts(footnotes: tuple[Footnote, ...]) -> RenderableType:
     grid = _pairs(padding=1, style="yellow", justify="right")
     for note in footnotes:
-        line = Text.assemble(note.text, " ", (note.advice, "italic"), (f" ({note.where})", "dim"))
+        line = Text.assemble(
+            note.text, " ", (note.advice, "italic"), (f" ({note.where})", "dim")
+        )
         grid.add_row(f"[{note.number}]", line)
     return grid
 
@@ -122,5 +138,7 @@ def meanings(stamps: tuple[Stamp, ...]) -> RenderableType:
     """What the stamps mean, for the end."""
     grid = _pairs(padding=2, style="yellow")
     for stamp in stamps:
-        grid.add_row(stamp.label, Text.assemble(stamp.text, " ", (stamp.advice, "italic")))
+        grid.add_row(
+            stamp.label, Text.assemble(stamp.text, " ", (stamp.advice, "italic"))
+        )
     return grid

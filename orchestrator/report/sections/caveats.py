@@ -4,7 +4,14 @@ from collections.abc import Iterable, Iterator
 
 from orchestrator.analysis import results
 from orchestrator.facts import NoteKind
-from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, PRESSURE, STORE, Profile, Record
+from orchestrator.model import (
+    DISK_DEVICE,
+    NODE_EXPORTER,
+    PRESSURE,
+    STORE,
+    Profile,
+    Record,
+)
 from orchestrator.report.blocks import Stamp
 from orchestrator.report.prose import said, words
 from orchestrator.report.report_index import ReportIndex
@@ -35,11 +42,15 @@ def stamps(index: ReportIndex) -> tuple[Stamp, ...]:
 
 def _doubts(index: ReportIndex) -> Iterator[Stamp]:
     """Doubts about no run in particular, one stamp for each kind."""
-    kinds = gathered((doubt.kind, doubt) for doubt in index.verdict.doubts if doubt.run is None)
+    kinds = gathered(
+        (doubt.kind, doubt) for doubt in index.verdict.doubts if doubt.run is None
+    )
     for kind, doubts in kinds.items():
         texts = _shared(index, [doubt.text for doubt in doubts])
         advice = dict.fromkeys(sentence(doubt.advice.strip()) for doubt in doubts)
-        yield Stamp(_LABELS.get(kind, kind[:1].upper() + kind[1:]), texts, " ".join(advice))
+        yield Stamp(
+            _LABELS.get(kind, kind[:1].upper() + kind[1:]), texts, " ".join(advice)
+        )
 
 
 def _notes(index: ReportIndex) -> Iterator[Stamp]:
@@ -49,11 +60,16 @@ def _notes(index: ReportIndex) -> Iterator[Stamp]:
     if readings := [sentence(note.text) for note in notes if note.kind == "reading"]:
         yield Stamp("As read here", " ".join(readings), "")
     for note in notes:
-        if note.kind in ("reading", "prices"):  # what prices did to an answer stands in it
+        if note.kind in (
+            "reading",
+            "prices",
+        ):  # what prices did to an answer stands in it
             continue
         if note.kind in doubted or (note.kind in _NODES and "fewer nodes" in doubted):
             continue
-        yield Stamp(_NOTE_LABELS.get(note.kind, "Not as asked"), _shared(index, [str(note)]), "")
+        yield Stamp(
+            _NOTE_LABELS.get(note.kind, "Not as asked"), _shared(index, [str(note)]), ""
+        )
 
 
 def _shared(index: ReportIndex, texts: Iterable[str]) -> str:
@@ -63,8 +79,13 @@ def _shared(index: ReportIndex, texts: Iterable[str]) -> str:
         name, colon, rest = text.partition(": ")
         known = bool(colon) and name in index.tiers
         tiers_of.setdefault(rest if known else text, []).extend([name] * known)
-    named = {text: f"{listed(tiers)}: {text}" for text, tiers in tiers_of.items() if tiers}
-    texts = (closed(named[text]) if text in named else index.opening(text) for text in tiers_of)
+    named = {
+        text: f"{listed(tiers)}: {text}" for text, tiers in tiers_of.items() if tiers
+    }
+    texts = (
+        closed(named[text]) if text in named else index.opening(text)
+        for text in tiers_of
+    )
     return some(list(texts))
 
 
@@ -75,9 +96,14 @@ def _nodes(index: ReportIndex) -> Iterator[Stamp]:
     doubted = any(doubt.kind == "fewer nodes" for doubt in index.verdict.doubts)
     if most < STUDY_NODES and not doubted:
         nodes = "One database node" if most == 1 else f"{most} database nodes"
-        alone = " Nothing is replicated, so no write waits for another node." * (most == 1)
+        alone = " Nothing is replicated, so no write waits for another node." * (
+            most == 1
+        )
         if any(profile.cluster.database == "existing" for profile in index.profiles):
-            nodes, alone = f"{nodes}, as declared", ""  # what else is behind it was not seen
+            nodes, alone = (
+                f"{nodes}, as declared",
+                "",
+            )  # what else is behind it was not seen
         yield Stamp(nodes, f"The published study has {STUDY_NODES}.{alone}", "")
 
 
@@ -105,7 +131,9 @@ def existing_clusters(index: ReportIndex) -> Iterator[Stamp]:
         if isinstance(mode, str) and mode not in _VERIFIED:
             open_to_all = " and passwords and data went in the clear" * (mode == "off")
             text = f"With `tls: {mode}` nothing proves that it was this cluster which answered"
-            yield Stamp(f"{profile.name}: not verified", closed(f"{text}{open_to_all}"), "")
+            yield Stamp(
+                f"{profile.name}: not verified", closed(f"{text}{open_to_all}"), ""
+            )
 
 
 def _known(profile: Profile, record: Record) -> str:
@@ -123,13 +151,29 @@ def _known(profile: Profile, record: Record) -> str:
             ("release", read),
             ("settings of durability", read if facts.durability else ""),
             ("other settings", read if facts.settings else ""),
-            ("number of copies", read if "replication_factor" in facts.more else declared),
+            (
+                "number of copies",
+                read if "replication_factor" in facts.more else declared,
+            ),
             size,
-            ("limits of the disks", declared if limits.iops or limits.bytes_per_s else unknown),
+            (
+                "limits of the disks",
+                declared if limits.iops or limits.bytes_per_s else unknown,
+            ),
             ("speed of the network cards", read if all(speeds) else unknown),
-            *((what, read if name in sources else unknown) for name, what in _OF_MACHINES.items()),
-            ("counters of the storage engine", read if sources - {*_OF_MACHINES} else unknown),
+            *(
+                (what, read if name in sources else unknown)
+                for name, what in _OF_MACHINES.items()
+            ),
+            (
+                "counters of the storage engine",
+                read if sources - {*_OF_MACHINES} else unknown,
+            ),
         )
     )
-    told = [f"{side}: {listed(sides[side])}" for side in (read, declared, unknown) if side in sides]
+    told = [
+        f"{side}: {listed(sides[side])}"
+        for side in (read, declared, unknown)
+        if side in sides
+    ]
     return " ".join(closed(sentence(text)) for text in told)

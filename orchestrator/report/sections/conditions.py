@@ -7,7 +7,15 @@ from orchestrator import units
 from orchestrator.analysis.results import database
 from orchestrator.model import Profile, Workload
 from orchestrator.report import prose, report_index
-from orchestrator.report.blocks import Block, Cell, Paragraph, Part, Section, Table, table_of
+from orchestrator.report.blocks import (
+    Block,
+    Cell,
+    Paragraph,
+    Part,
+    Section,
+    Table,
+    table_of,
+)
 
 
 def cache(index: report_index.ReportIndex) -> Section:
@@ -17,7 +25,11 @@ def cache(index: report_index.ReportIndex) -> Section:
     if not loads:
         blocks = (Paragraph("No database was measured, and so no cache of one."),)
     elif index.campaign.published:
-        blocks = (Paragraph("Neither the size of the data nor that of a cache was published."),)
+        blocks = (
+            Paragraph(
+                "Neither the size of the data nor that of a cache was published."
+            ),
+        )
     else:
         rows = [row for workload in loads for row in _cache_rows(index, workload)]
         table = table_of(rows, ("Workload", "Tier", "What follows"))
@@ -25,7 +37,9 @@ def cache(index: report_index.ReportIndex) -> Section:
     return Section("cache", "Data set against cache", (Part("", blocks),))
 
 
-def _cache_rows(index: report_index.ReportIndex, workload: str) -> Iterator[dict[str, Cell]]:
+def _cache_rows(
+    index: report_index.ReportIndex, workload: str
+) -> Iterator[dict[str, Cell]]:
     """One row if all tiers agree, else one each."""
     rows = {tier: _cache_cells(index, tier, workload) for tier in index.tiers}
     first, *others = rows.values()
@@ -36,16 +50,25 @@ def _cache_rows(index: report_index.ReportIndex, workload: str) -> Iterator[dict
         yield {"Workload": Cell(workload), "Tier": Cell(tier, tier=tier), **cells}
 
 
-def _cache_cells(index: report_index.ReportIndex, tier: str, workload: str) -> dict[str, Cell]:
+def _cache_cells(
+    index: report_index.ReportIndex, tier: str, workload: str
+) -> dict[str, Cell]:
     facts = [database(run.record) for run in index.finished(tier, workload)]
     data = next((f.data_bytes for f in facts if f.data_bytes is not None), None)
     cached = next((f.cache_bytes for f in facts if f.cache_bytes is not None), None)
     lost = Cell("missing", missing=True)
-    sizes = (lost if of is None else Cell(units.format_bytes(of)) for of in (data, cached))
-    ratio, follows = "", Cell("not recorded" if facts else "missing: no finished run", missing=True)
+    sizes = (
+        lost if of is None else Cell(units.format_bytes(of)) for of in (data, cached)
+    )
+    ratio, follows = (
+        "",
+        Cell("not recorded" if facts else "missing: no finished run", missing=True),
+    )
     if data is not None and cached:
         ratio, fits = f"{data / cached:.1f}", data <= cached
-        follows = Cell("fits in the cache: reads need no disk" if fits else "exceeds the cache")
+        follows = Cell(
+            "fits in the cache: reads need no disk" if fits else "exceeds the cache"
+        )
     columns = "Data set", "Cache", "Data : cache", "What follows"
     return dict(zip(columns, (*sizes, Cell(ratio), follows), strict=True))
 
@@ -63,7 +86,9 @@ def environment(index: report_index.ReportIndex) -> Section:
     clusters = list(map(_cluster_row, index.profiles))
     titles = [title for title in clusters[0] if shown.get(title, True)]
     given = ", ".join(index.campaign.plan.overrides)
-    overrides = (Paragraph(prose.said("environment.overrides", given=given)),) if given else ()
+    overrides = (
+        (Paragraph(prose.said("environment.overrides", given=given)),) if given else ()
+    )
     parts = (
         Part("Machine", (_facts(machine) if machine else Paragraph("Not recorded."),)),
         Part("Clusters", (table_of(clusters, words, titles=titles),)),
@@ -114,7 +139,9 @@ def _cluster_row(profile: Profile) -> dict[str, Cell | str]:
         "Nodes": str(cluster.nodes),
         "Copies": str(cluster.replication_factor),
         "CPUs per node": f"{size.cpus:g}" if size else undeclared,
-        "Memory per node": units.format_bytes(size.memory_bytes) if size else undeclared,
+        "Memory per node": units.format_bytes(size.memory_bytes)
+        if size
+        else undeclared,
         "Disk per node": units.format_bytes(size.disk_bytes) if size else undeclared,
         "Settings": settings or "the defaults of this tool",
         "Load clients": str(cluster.clients),
@@ -142,7 +169,15 @@ def _workloads(index: report_index.ReportIndex) -> Table:
 
 # Data, cache and disks have their own sections; the others are what a run did, not how it was set.
 _NOT_SETTINGS = frozenset(
-    {"data", "cache", "disks", "telemetry", "database_before", "since_reset", "published"}
+    {
+        "data",
+        "cache",
+        "disks",
+        "telemetry",
+        "database_before",
+        "since_reset",
+        "published",
+    }
 )
 
 
@@ -155,7 +190,9 @@ def _read_back(index: report_index.ReportIndex) -> tuple[Table | Paragraph, ...]
     names = dict.fromkeys(name for facts in known.values() for name in facts)
     rows = {}
     for name in names:
-        values = {tier: facts.get(name, "not recorded") for tier, facts in known.items()}
+        values = {
+            tier: facts.get(name, "not recorded") for tier, facts in known.items()
+        }
         each = "; ".join(f"{tier}: {value}" for tier, value in values.items())
         rows[name] = values.popitem()[1] if len({*values.values()}) == 1 else each
     return (_facts(rows.items()),)

@@ -10,7 +10,16 @@ from orchestrator.analysis.conclusions import CellSummary, Change, Decision, Off
 from orchestrator.planning import factors
 from orchestrator.planning.slo import format_objective
 from orchestrator.report import prose, wording
-from orchestrator.report.blocks import Cell, Chart, Charts, Measure, Part, Section, Table, table_of
+from orchestrator.report.blocks import (
+    Cell,
+    Chart,
+    Charts,
+    Measure,
+    Part,
+    Section,
+    Table,
+    table_of,
+)
 from orchestrator.report.charts import charts
 from orchestrator.report.report_index import NEW_ORDER, ReportIndex
 
@@ -20,11 +29,15 @@ _UNKNOWN = "–"
 def section(index: ReportIndex) -> tuple[Section, ...]:
     """Empty where tiers were not compared."""
     parts = tuple(
-        Part(decision.workload, (table(index, decision), *price_charts(index, decision)))
+        Part(
+            decision.workload, (table(index, decision), *price_charts(index, decision))
+        )
         for decision in index.verdict.decisions
         if decision.offers
     )
-    return (Section("decision", "What each tier costs and gives", parts),) if parts else ()
+    return (
+        (Section("decision", "What each tier costs and gives", parts),) if parts else ()
+    )
 
 
 def table(index: ReportIndex, decision: Decision) -> Table:
@@ -34,12 +47,17 @@ def table(index: ReportIndex, decision: Decision) -> Table:
     front = wording.FRONT if compared else dict.fromkeys(wording.FRONT, "")
 
     def row(title: str, cells: Iterable[Cell]) -> dict[str, Cell | str]:
-        return {"": title} | {offer.tier: cell for offer, cell in zip(offers, cells, strict=True)}
+        return {"": title} | {
+            offer.tier: cell for offer, cell in zip(offers, cells, strict=True)
+        }
 
     rows = [
         row("enough", (_standing(offer, decision) for offer in offers)),
         row("a month", (_money(o.monthly_cost, o, front[o.on_front]) for o in offers)),
-        row(f"for {offers[0].unit}", (_money(o.cost_per_unit, o, _bounds(o)) for o in offers)),
+        row(
+            f"for {offers[0].unit}",
+            (_money(o.cost_per_unit, o, _bounds(o)) for o in offers),
+        ),
     ]
     if any(offer.least_margin_pct is not None for offer in offers):
         rows.append(row("enough if this may be lost", map(_least_margin, offers)))
@@ -48,7 +66,9 @@ def table(index: ReportIndex, decision: Decision) -> Table:
         rows += [row(clause[0].objective, map(_slo_cell, clause)) for clause in judged]
     else:
         compared_by = zip(*(offer.worst for offer in offers), strict=True)
-        rows += [row(changes[0].title, map(_change_cell, changes)) for changes in compared_by]
+        rows += [
+            row(changes[0].title, map(_change_cell, changes)) for changes in compared_by
+        ]
     return table_of(rows, ("",), tuple(_remarks(index, decision)))
 
 
@@ -60,7 +80,11 @@ def _standing(offer: Offer, decision: Decision) -> Cell:
 
 def _least_margin(offer: Offer) -> Cell:
     usual, tail = (
-        "" if pct is None else units.format_quantity(pct, "%") if pct <= 100 else "above 100 %"
+        ""
+        if pct is None
+        else units.format_quantity(pct, "%")
+        if pct <= 100
+        else "above 100 %"
         for pct in (offer.least_margin_pct, offer.least_p99_margin_pct)
     )
     return Cell(usual or _UNKNOWN, detail=tail and f"p99: {tail}")
@@ -72,7 +96,9 @@ def _bounds(offer: Offer) -> str:
 
 
 def _money(amount: float | None, offer: Offer, detail: str) -> Cell:
-    return Cell(_UNKNOWN if amount is None else wording.money(amount, offer.currency), detail)
+    return Cell(
+        _UNKNOWN if amount is None else wording.money(amount, offer.currency), detail
+    )
 
 
 def _slo_cell(result: conclusions.ObjectiveResult) -> Cell:
@@ -115,9 +141,13 @@ def _remarks(index: ReportIndex, decision: Decision) -> Iterator[str]:
     stated = [(profile.tier.price, profile.name) for profile in profiles]
     if decision.with_vms:
         stated += [(p.cluster.vm_price, p.cluster.vm or "machines") for p in profiles]
-    read = ((wording.place(price), name) for price, name in dict.fromkeys(stated) if price)
+    read = (
+        (wording.place(price), name) for price, name in dict.fromkeys(stated) if price
+    )
     if priced := units.gathered(read):
-        sources = "; ".join(f"{units.listed(names)} {where}" for where, names in priced.items())
+        sources = "; ".join(
+            f"{units.listed(names)} {where}" for where, names in priced.items()
+        )
         yield f"List prices of the {wording.paid_for(decision)} of all nodes: {sources}."
 
 
@@ -125,7 +155,9 @@ def _step(word: str, step: conclusions.NeighbourTier, decision: Decision) -> str
     cost = ""
     if step.cost_change and decision.currency:
         cost = f", {wording.money(abs(step.cost_change), decision.currency)} a month {word}"
-    changes = units.listed([f"{change.title} {change.words}" for change in step.changes])
+    changes = units.listed(
+        [f"{change.title} {change.words}" for change in step.changes]
+    )
     side = "up" if word == "dearer" else "down"
     return f"One step {side}, {step.tier}{cost}: {changes}."
 
@@ -144,7 +176,9 @@ def price_charts(index: ReportIndex, decision: Decision) -> tuple[Charts, ...]:
     drawn = tuple(_drawn(index, decision.workload, offers))
     named = {offer.tier for offer in offers}
     tiers = tuple(tier for tier in index.tiers if tier in named)
-    caption = prose.said("decision.prices") + (" Dashed: the SLO." if decision.slo else "")
+    caption = prose.said("decision.prices") + (
+        " Dashed: the SLO." if decision.slo else ""
+    )
     return (Charts(drawn, tiers, caption),) if drawn else ()
 
 
@@ -154,24 +188,35 @@ def _measures(
     """Throughput, and the latency that the SLO is about, else the farthest out that all tiers have;
     each with its type of transactions."""
     metric = index.throughput_metric(workload)
-    rate = next(each for each in prose.measures("charts.rates") if each.metric == metric)
+    rate = next(
+        each for each in prose.measures("charts.rates") if each.metric == metric
+    )
     of_orders = index.latency_scope(workload) == NEW_ORDER
-    average, p99 = prose.measures("decision.new_order" if of_orders else "decision.latencies")
-    latency = p99 if index.has_p99((offer.tier, workload) for offer in offers) else average
+    average, p99 = prose.measures(
+        "decision.new_order" if of_orders else "decision.latencies"
+    )
+    latency = (
+        p99 if index.has_p99((offer.tier, workload) for offer in offers) else average
+    )
     scope, slo = "", index.campaign.plan.workload(workload).slo
-    if own := next((clause for clause in slo if metrics.METRICS[clause.metric].unit == "s"), None):
+    if own := next(
+        (clause for clause in slo if metrics.METRICS[clause.metric].unit == "s"), None
+    ):
         title, scope = format_objective(own).partition(" <")[0], own.scope
         latency = Measure(own.metric, "latency", title, "ms", 1e3)
     return (rate, ""), (latency, scope)
 
 
-def _drawn(index: ReportIndex, workload: str, offers: Sequence[Offer]) -> Iterator[Chart]:
+def _drawn(
+    index: ReportIndex, workload: str, offers: Sequence[Offer]
+) -> Iterator[Chart]:
     slo, currency = index.campaign.plan.workload(workload).slo, offers[0].currency
     for shown, of_type in _measures(index, workload, offers):
         rows = [
             _price_row(offer, cell, shown.factor)
             for offer in offers
-            if (cell := index.cell(offer.tier, workload, shown.metric, of_type)) is not None
+            if (cell := index.cell(offer.tier, workload, shown.metric, of_type))
+            is not None
         ]
         limits = [
             {"value": clause.limit * shown.factor, "slo": format_objective(clause)}

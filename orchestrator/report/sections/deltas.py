@@ -6,7 +6,15 @@ from typing import Any
 from orchestrator import units
 from orchestrator.analysis.conclusions import Delta
 from orchestrator.report import blocks, prose, report_index, wording
-from orchestrator.report.blocks import Cell, Chart, Charts, Paragraph, Part, Section, table_of
+from orchestrator.report.blocks import (
+    Cell,
+    Chart,
+    Charts,
+    Paragraph,
+    Part,
+    Section,
+    table_of,
+)
 from orchestrator.report.charts import charts
 from orchestrator.report.sections.summary import change_cell, levels
 
@@ -19,7 +27,11 @@ def section(index: report_index.ReportIndex) -> Section:
         return Section("deltas", "Against another tier", (Part("", (nothing,)),))
     p99 = {"latency_p99_s": "p99"} if index.has("latency_p99_s") else {}
     latency = _table(index, {"latency_avg_s": "average", **p99})
-    lost = (_table(index, prose.words("deltas.rebuild")),) if index.has("rebuild_s") else ()
+    lost = (
+        (_table(index, prose.words("deltas.rebuild")),)
+        if index.has("rebuild_s")
+        else ()
+    )
     tables = (
         Part("Latency (negative is better)", (latency,)),
         Part("Throughput (positive is better)", (_table(index, {"": ""}),)),
@@ -34,7 +46,9 @@ def _table(index: report_index.ReportIndex, metrics: Mapping[str, str]) -> block
     rows = [
         {"Tier": Cell(contender, detail=word, tier=contender)}
         | {
-            load: change_cell(index, contender, load, metric or index.throughput_metric(load))
+            load: change_cell(
+                index, contender, load, metric or index.throughput_metric(load)
+            )
             for load in loads
         }
         for contender in (*index.contenders, *([index.twin] if index.twin else []))
@@ -47,13 +61,17 @@ def _open_questions(index: report_index.ReportIndex) -> tuple[Part, ...]:
     """Each reason for `inconclusive` once, with the comparisons it holds for."""
     deltas = index.verdict.deltas
     titles = {id(delta): f"{delta.contender}, {delta.workload}" for delta in deltas}
-    reasons = units.gathered((of.reason, of) for of in deltas if of.verdict == "inconclusive")
+    reasons = units.gathered(
+        (of.reason, of) for of in deltas if of.verdict == "inconclusive"
+    )
     rows = []
     for reason, every in reasons.items():
         cells = units.gathered(
             (titles[id(of)], wording.METRICS.get(of.metric, of.metric)) for of in every
         )
-        named = "; ".join(f"{of} ({', '.join(dict.fromkeys(cells[of]))})" for of in cells)
+        named = "; ".join(
+            f"{of} ({', '.join(dict.fromkeys(cells[of]))})" for of in cells
+        )
         which = "all" if cells.keys() == {*titles.values()} else named
         rows.append({"Comparison": which, "Reason": wording.sentence(reason)})
     table = table_of(rows, ("Comparison", "Reason"))
@@ -68,7 +86,9 @@ def charts_of_changes(index: report_index.ReportIndex) -> tuple[Charts, ...]:
     plan = index.campaign.plan
     margin = f"Shaded: {wording.margins(plan.margin_pct, plan.p99_margin_pct)}"
     at = levels(index)
-    caption = prose.said("deltas.dots" if at else "deltas.dots_alone", levels=at, margin=margin)
+    caption = prose.said(
+        "deltas.dots" if at else "deltas.dots_alone", levels=at, margin=margin
+    )
     return (Charts(drawn, index.contenders, caption),)
 
 
@@ -81,7 +101,11 @@ def _drawn(index: report_index.ReportIndex) -> Iterator[Chart]:
             delta
             for load in (workload.name for workload in index.workloads)
             for contender in index.contenders
-            if (delta := index.delta(contender, load, metric or index.throughput_metric(load)))
+            if (
+                delta := index.delta(
+                    contender, load, metric or index.throughput_metric(load)
+                )
+            )
             and not delta.overloaded
         ]
         if deltas:

@@ -10,7 +10,15 @@ from orchestrator import units
 from orchestrator.model import Profile, Workload
 from orchestrator.planning import disk_matrix
 from orchestrator.report import blocks, prose, wording
-from orchestrator.report.blocks import Cell, Chart, Charts, Paragraph, Part, Section, table_of
+from orchestrator.report.blocks import (
+    Cell,
+    Chart,
+    Charts,
+    Paragraph,
+    Part,
+    Section,
+    table_of,
+)
 from orchestrator.report.charts import charts
 from orchestrator.report.report_index import ReportIndex
 
@@ -33,16 +41,24 @@ def sections(index: ReportIndex) -> tuple[Section, ...]:
 
 
 def _section(index: ReportIndex, workload: Workload, cells: Matrix) -> Section:
-    measured = {tier: _measured(index, tier, workload.name, cells) for tier in index.tiers}
+    measured = {
+        tier: _measured(index, tier, workload.name, cells) for tier in index.tiers
+    }
     known = {tier: rows for tier, rows in measured.items() if not rows.empty}
     begun = {tier: _so_far(index, tier, workload.name, cells) for tier in index.tiers}
-    begun = {tier: rows for tier, rows in begun.items() if tier not in known and not rows.empty}
+    begun = {
+        tier: rows
+        for tier, rows in begun.items()
+        if tier not in known and not rows.empty
+    }
     count = units.counted(len(cells), "cell")
     warmup, lasted = map(units.format_seconds, (workload.warmup_s, workload.measure_s))
     about = prose.said("matrix.about", cells=count, warmup=warmup, measured=lasted)
     parts = [Part("", (Paragraph(about),))]
     if known:
-        highest = [_ceiling_row(profile, measured[profile.name]) for profile in index.profiles]
+        highest = [
+            _ceiling_row(profile, measured[profile.name]) for profile in index.profiles
+        ]
         ceilings = table_of(highest, ("Tier",), (prose.said("matrix.ceilings"),))
         parts += [
             Part("Ceilings found", (ceilings,)),
@@ -59,14 +75,20 @@ def _section(index: ReportIndex, workload: Workload, cells: Matrix) -> Section:
         maps = tuple(_heat_map(shown, heat, tier, workload.name) for heat in _HEATS)
         cell_rows = [_row(row) for _, row in rows.iterrows()]
         table = table_of(cell_rows, ("Asked for",), (prose.said("matrix.every_cell"),))
-        parts.append(Part(title, (*above, Charts(maps, (tier,), prose.said("matrix.maps")), table)))
+        parts.append(
+            Part(
+                title, (*above, Charts(maps, (tier,), prose.said("matrix.maps")), table)
+            )
+        )
     if not shown:
         parts = [Part("", (Paragraph("No run of this workload left figures."),))]
     title = f"{workload.name}: {workload.title}"
     return Section(f"matrix-{workload.name}", title, tuple(parts))
 
 
-def _measured(index: ReportIndex, tier: str, workload: str, cells: Matrix) -> pd.DataFrame:
+def _measured(
+    index: ReportIndex, tier: str, workload: str, cells: Matrix
+) -> pd.DataFrame:
     """Means over the repetitions. Cells that one of them lacks are left out: the rest is biased."""
     n = len(index.finished(tier, workload))
     means = {
@@ -77,9 +99,13 @@ def _measured(index: ReportIndex, tier: str, workload: str, cells: Matrix) -> pd
     return disk_matrix.table(cells, means)
 
 
-def _so_far(index: ReportIndex, tier: str, workload: str, cells: Matrix) -> pd.DataFrame:
+def _so_far(
+    index: ReportIndex, tier: str, workload: str, cells: Matrix
+) -> pd.DataFrame:
     """What the newest of its runs has measured that has not finished."""
-    runs = [index.campaign.so_far.get(run.number) for run in index.planned(tier, workload)]
+    runs = [
+        index.campaign.so_far.get(run.number) for run in index.planned(tier, workload)
+    ]
     newest = next(filter(None, reversed(runs)), ())
     return disk_matrix.table(cells, {(m.metric, m.scope): m.value for m in newest})
 
@@ -91,7 +117,9 @@ def _ceiling_row(profile: Profile, rows: pd.DataFrame) -> dict[str, Cell]:
     limits, row = profile.tier.limits, {"Tier": Cell(profile.name, tier=profile.name)}
     if rows.empty:
         return row | dict.fromkeys(_CEILINGS, Cell("missing", missing=True))
-    iops, rate = (disk_matrix.ceilings(rows, metric) for metric in ("iops", "bytes_per_s"))
+    iops, rate = (
+        disk_matrix.ceilings(rows, metric) for metric in ("iops", "bytes_per_s")
+    )
     native = disk_matrix.native_io_bytes(rows)
     alone = disk_matrix.lightest(rows)
     load = _load(*alone[disk_matrix.SERIES])
@@ -102,32 +130,49 @@ def _ceiling_row(profile: Profile, rows: pd.DataFrame) -> dict[str, Cell]:
         _ceiling(rate.get("write"), limits.bytes_per_s, "bytes/s"),
         Cell(wording.declared(limits.bytes_per_s, "bytes/s")),
         Cell(units.format_bytes(native) if native else _NOT_REACHED),
-        Cell(_seconds(alone["latency_avg_s"]), detail=f"{load}, {int(alone.in_flight)} in flight"),
+        Cell(
+            _seconds(alone["latency_avg_s"]),
+            detail=f"{load}, {int(alone.in_flight)} in flight",
+        ),
     )
     return row | dict(zip(_CEILINGS, cells, strict=True))
 
 
-def _ceiling(ceiling: disk_matrix.Ceiling | None, declared: float | None, unit: str) -> Cell:
+def _ceiling(
+    ceiling: disk_matrix.Ceiling | None, declared: float | None, unit: str
+) -> Cell:
     if ceiling is None:
         return Cell("not asked for")
     text = units.format_quantity(ceiling.value, unit)
     if not ceiling.reached:
         return Cell(_NOT_REACHED, detail=f"highest {text}")
-    off = [units.format_change((ceiling.value / declared - 1) * 100)] if declared else []
+    off = (
+        [units.format_change((ceiling.value / declared - 1) * 100)] if declared else []
+    )
     return Cell(text, detail=", ".join((*off, units.counted(ceiling.cells, "cell"))))
 
 
 def _load(pattern: str, read_pct: float, block_bytes: float) -> str:
     """`random reads of 4 KiB`."""
-    return f"{_in_words(pattern, read_pct)} of {disk_matrix.block_name(int(block_bytes))}"
+    return (
+        f"{_in_words(pattern, read_pct)} of {disk_matrix.block_name(int(block_bytes))}"
+    )
 
 
-def _depth(index: ReportIndex, workload: Workload, measured: ByTier) -> Iterator[blocks.Block]:
-    laws = [(tier, law) for tier, rows in measured.items() for law in disk_matrix.depth_laws(rows)]
+def _depth(
+    index: ReportIndex, workload: Workload, measured: ByTier
+) -> Iterator[blocks.Block]:
+    laws = [
+        (tier, law)
+        for tier, rows in measured.items()
+        for law in disk_matrix.depth_laws(rows)
+    ]
     least = disk_matrix.MIN_LAW_POINTS
     nothing = Paragraph(f"No disk was saturated at {least} depths: nothing to fit.")
     table = table_of(
-        [_law_row(*law) for law in laws], ("Tier", "Asked for"), (prose.said("matrix.depth"),)
+        [_law_row(*law) for law in laws],
+        ("Tier", "Asked for"),
+        (prose.said("matrix.depth"),),
     )
     yield table if laws else nothing
     chart = _depth_chart(measured, index.tiers, workload.name)
@@ -153,7 +198,9 @@ def _depth_chart(measured: ByTier, tiers: Sequence[str], workload: str) -> Chart
     depths = every.groupby(disk_matrix.SERIES)["in_flight"].transform("nunique")
     longest = every[depths == depths.max()].iloc[0]
     own = every[(every[disk_matrix.SERIES] == longest[disk_matrix.SERIES]).all(axis=1)]
-    points = own.assign(ms=own["typical_s"] * 1e3)[["tier", "in_flight", "ms"]].to_dict("records")
+    points = own.assign(ms=own["typical_s"] * 1e3)[["tier", "in_flight", "ms"]].to_dict(
+        "records"
+    )
     load = _load(*longest[disk_matrix.SERIES])
     spec = charts.drawing("depth", tiers, title=f"Latency of {load}")
     title = f"Median latency of {load} against what is in flight, ms"
@@ -176,11 +223,16 @@ def _steps(measured: ByTier) -> blocks.Table | Paragraph:
         for step in disk_matrix.block_steps(table)
     ]
     if not rows:
-        return Paragraph("No disk was saturated with two sizes of block under the same load.")
+        return Paragraph(
+            "No disk was saturated with two sizes of block under the same load."
+        )
     return table_of(rows, ("Tier",), (prose.said("matrix.steps"),))
 
 
-_LATENCIES = {"latency_avg_s": "Mean", **{f"latency_{p}_s": p for p in ("p50", "p95", "p99")}}
+_LATENCIES = {
+    "latency_avg_s": "Mean",
+    **{f"latency_{p}_s": p for p in ("p50", "p95", "p99")},
+}
 
 
 def _row(row: pd.Series) -> dict[str, str]:
@@ -204,7 +256,9 @@ def _in_words(pattern: str, read_pct: float) -> str:
     return f"{pattern} {mix}"
 
 
-def _heat_map(measured: ByTier, heat: blocks.Measure, tier: str, workload: str) -> Chart:
+def _heat_map(
+    measured: ByTier, heat: blocks.Measure, tier: str, workload: str
+) -> Chart:
     """A panel for each pattern and read share. Colours mean the same for all tiers."""
     values = pd.concat(measured.values())[heat.metric] * heat.factor
     low, high = float(values.min()), float(values.max())
@@ -220,12 +274,16 @@ def _heat_map(measured: ByTier, heat: blocks.Measure, tier: str, workload: str) 
         is_deep=f"datum.value > {math.sqrt(low * high)}",
     )
     title = f"{heat.title} of {tier} in every cell of {workload}, {heat.unit}"
-    return charts.figure(f"{workload}-{tier}-{heat.file}", title, spec, {"cells": cells})
+    return charts.figure(
+        f"{workload}-{tier}-{heat.file}", title, spec, {"cells": cells}
+    )
 
 
 def _heat_cell(row: pd.Series, heat: blocks.Measure) -> dict[str, Any]:
     value = float(row[heat.metric]) * heat.factor
-    depth, threads, block = (int(row[key]) for key in ("depth", "threads", "block_bytes"))
+    depth, threads, block = (
+        int(row[key]) for key in ("depth", "threads", "block_bytes")
+    )
     return {
         "panel": _in_words(row["pattern"], row["read_pct"]),
         "flight": str(depth) if threads == 1 else f"{depth}×{threads}",

@@ -11,7 +11,16 @@ from orchestrator.analysis.telemetry.disk_demand import overheads
 from orchestrator.facts import group
 from orchestrator.planning.latency_quantiles import described
 from orchestrator.report import prose, wording
-from orchestrator.report.blocks import Cell, Items, Paragraph, Part, Row, Section, Table, table_of
+from orchestrator.report.blocks import (
+    Cell,
+    Items,
+    Paragraph,
+    Part,
+    Row,
+    Section,
+    Table,
+    table_of,
+)
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.wording import sentence
 from orchestrator.tier import Burst, Gate, GateCheck, OthersDisks, Tier
@@ -49,7 +58,8 @@ def _declared_row(name: str, tier: Tier) -> dict[str, Cell | str]:
         "Read latency": wording.declared(tier.latency.read_s, "s"),
         "Write latency": wording.declared(tier.latency.write_s, "s"),
         "Burst": "not modelled" if unmodelled else _burst(tier.limits.burst),
-        "Held to it by": _HELD_BY[kind] + (f" ({mechanism})" if mechanism != kind else ""),
+        "Held to it by": _HELD_BY[kind]
+        + (f" ({mechanism})" if mechanism != kind else ""),
     }
 
 
@@ -57,7 +67,9 @@ def _burst(burst: Burst | None) -> str:
     if burst is None:
         return "none"
     rates = ((burst.iops, "IOPS"), (burst.bytes_per_s, "bytes/s"))
-    most = units.listed([units.format_quantity(of, unit) for of, unit in rates if of is not None])
+    most = units.listed(
+        [units.format_quantity(of, unit) for of, unit in rates if of is not None]
+    )
     start = units.format_quantity(burst.start_pct, "%")
     return f"up to {most} for {units.format_seconds(burst.duration_s)}, credit {start} at the start"
 
@@ -78,10 +90,14 @@ def _gates(index: ReportIndex) -> Part:
         runs = list(_runs(index, profile.name))
         gates = [gate for run in runs if (gate := run.record.gate) is not None]
         # The last, but one that failed before any that passed.
-        gate = max(gates, key=lambda gate: (not gate.passed, gate.taken_s), default=None)
+        gate = max(
+            gates, key=lambda gate: (not gate.passed, gate.taken_s), default=None
+        )
         if gate and gate.checks:
             began_s, _ = span_s(runs) or (gate.taken_s, 0.0)
-            rows.extend(_gate_rows(profile.name, gate, max(0.0, began_s - gate.taken_s)))
+            rows.extend(
+                _gate_rows(profile.name, gate, max(0.0, began_s - gate.taken_s))
+            )
             continue
         untested = prose.said("disks.not_measured" if gate else "disks.no_gate")
         rows.append(f"{profile.name}: {untested}")
@@ -118,7 +134,9 @@ def _check_row(check: GateCheck) -> Row:
         "Declared": wording.declared(check.declared, unit),
         "Measured": units.format_quantity(check.measured, unit),
         "Off by": "" if off_pct is None else units.format_change(off_pct),
-        "Allowed": "" if allowed_pct is None else f"±{units.format_quantity(allowed_pct, '%')}",
+        "Allowed": ""
+        if allowed_pct is None
+        else f"±{units.format_quantity(allowed_pct, '%')}",
         "Verdict": Cell(check.verdict, strong=not check.passed),
     }
 
@@ -136,19 +154,27 @@ def _sources(index: ReportIndex) -> Items:
             origin.notes.strip(),
             *origin.vm_caps,
             f"price of a disk: {wording.price(tier.price)}",
-            f"price of a disk for WAL: {wording.price(tier.wal.price)}" if tier.wal else "",
+            f"price of a disk for WAL: {wording.price(tier.wal.price)}"
+            if tier.wal
+            else "",
         )
-        rows.append(Paragraph(" ".join(map(sentence, filter(None, texts))), lead=profile.name))
+        rows.append(
+            Paragraph(" ".join(map(sentence, filter(None, texts))), lead=profile.name)
+        )
     return Items(tuple(rows))
 
 
 def _overhead_parts(index: ReportIndex) -> tuple[Part, ...]:
     """One row of each tier for its reads, and one for its writes; nothing without counters."""
-    rows = [row for profile in index.profiles for row in _overhead_rows(index, profile.name)]
+    rows = [
+        row for profile in index.profiles for row in _overhead_rows(index, profile.name)
+    ]
     if not rows:
         return ()
     table = table_of(rows, ("Tier", "Requests"))
-    return (Part("Overhead of emulation", (Paragraph(prose.said("disks.overhead")), table)),)
+    return (
+        Part("Overhead of emulation", (Paragraph(prose.said("disks.overhead")), table)),
+    )
 
 
 def _overhead_rows(index: ReportIndex, profile: str) -> Iterator[dict[str, Cell | str]]:
@@ -159,25 +185,35 @@ def _overhead_rows(index: ReportIndex, profile: str) -> Iterator[dict[str, Cell 
         for pair in overheads(run.record, disk).items()
     )
     for way, costs in sorted(windows.items()):  # reads, then writes
-        off = max((c.off_pct for c in costs if c.off_pct is not None), key=abs, default=None)
+        off = max(
+            (c.off_pct for c in costs if c.off_pct is not None), key=abs, default=None
+        )
         yield {
             "Tier": Cell(profile, tier=profile),
             "Requests": f"{way}s",
-            "Taken off, µs": _range([c.taken_off_us for c in costs if c.taken_off_us is not None]),
+            "Taken off, µs": _range(
+                [c.taken_off_us for c in costs if c.taken_off_us is not None]
+            ),
             "In the windows, µs": _range([cost.overhead_us for cost in costs]),
-            "Change in a request's time, at most": "" if off is None else units.format_change(off),
+            "Change in a request's time, at most": ""
+            if off is None
+            else units.format_change(off),
             "In flight": _range([cost.queue_depth for cost in costs]),
         }
 
 
 def _range(values: Sequence[float]) -> str:
     ends = (min(values), max(values)) if values else ()
-    return " to ".join(dict.fromkeys(units.format_number(round(end, 1)) for end in ends))
+    return " to ".join(
+        dict.fromkeys(units.format_number(round(end, 1)) for end in ends)
+    )
 
 
 def _as_found(index: ReportIndex) -> tuple[Part, ...]:
     """Device, queue, file system and identity of all real disks; nothing if there are none."""
-    rows = [row for profile in index.profiles for row in _found_rows(index, profile.name)]
+    rows = [
+        row for profile in index.profiles for row in _found_rows(index, profile.name)
+    ]
     if not rows:
         return ()
     failures = [
@@ -202,7 +238,9 @@ def _found_rows(index: ReportIndex, profile: str) -> Iterator[dict[str, Cell | s
     measured = next((group(gate.device, "disks") for gate in gates if gate), {})
     for path, facts in _recorded(index, profile, "disks").items():
         rotational = facts.get("rotational")
-        identity = [str(facts[name]) for name in ("serial", "firmware") if facts.get(name)]
+        identity = [
+            str(facts[name]) for name in ("serial", "firmware") if facts.get(name)
+        ]
         yield {
             "Tier": Cell(profile, tier=profile),
             "Used by": Cell(", ".join(facts.get("used_by", ())), detail=path),
@@ -232,6 +270,8 @@ def _told(devices: object) -> Cell:
     if not isinstance(devices, Mapping):
         return Cell("")
     types = dict.fromkeys(str(told.get("type", "")) for told in devices.values())
-    caching = dict.fromkeys(str(told["caching"]) for told in devices.values() if "caching" in told)
+    caching = dict.fromkeys(
+        str(told["caching"]) for told in devices.values() if "caching" in told
+    )
     detail = f"host caching {', '.join(caching)}" if caching else ""
     return Cell(", ".join(types), detail=detail)

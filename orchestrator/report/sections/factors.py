@@ -37,7 +37,10 @@ def sections(index: ReportIndex) -> Iterator[Section]:
         about, caption = [said("factors.laws")], said("factors.charts")
         if of in index.verdict.sweeps:
             kind, where, caption = "sweep", "under several loads", said("sweeps.charts")
-            about = [said("sweeps.knee"), *([said("sweeps.capacity")] if of.slo else [])]
+            about = [
+                said("sweeps.knee"),
+                *([said("sweeps.capacity")] if of.slo else []),
+            ]
         elif of.factor == factors.WITHOUT:
             where, about = "without a stage", [said("factors.stages")]
         texts = map(index.opening, (*of.horizons, *_sentences(of, index)))
@@ -96,7 +99,9 @@ def taken(sweep: VariedWorkload, tier: TierValues) -> str:
     clauses = units.listed(sweep.slo)
     if tier.at_slo is not None and tier.at_slo_per_s is not None:
         rate = units.format_quantity(tier.at_slo_per_s, "1/s")
-        text += said("sweeps.met", clauses=clauses, load=sweep.word(tier.at_slo), rate=rate)
+        text += said(
+            "sweeps.met", clauses=clauses, load=sweep.word(tier.at_slo), rate=rate
+        )
     elif sweep.slo:
         text += said("sweeps.not_met", clauses=clauses)
     return f"{text}: {tier.stopped}" if tier.stopped else text
@@ -112,18 +117,33 @@ def _stages(of: VariedWorkload, tier: TierValues, index: ReportIndex) -> Iterato
     named = "" if cause == "unattributed" else f"; with all stages {cause} was named"
     for load in others:
         keys = (rate, "all"), ("latency_avg_s", scope)
-        own = {(step.metric, step.scope): step for step in tier.steps if step.contender == load}
+        own = {
+            (step.metric, step.scope): step
+            for step in tier.steps
+            if step.contender == load
+        }
         steps = [own[key] for key in keys if key in own]
-        step = next((each for each in steps if each.verdict == "better"), next(iter(steps), None))
+        step = next(
+            (each for each in steps if each.verdict == "better"),
+            next(iter(steps), None),
+        )
         if step is None:
             continue
-        cells = (index.metric_cells(tier.tier, at, {step.metric: ""}) for at in (load, full))
+        cells = (
+            index.metric_cells(tier.tier, at, {step.metric: ""}) for at in (load, full)
+        )
         less, every = (cell[""].text for cell in cells)
-        stage = words("factors.stage")[factors.lacks(index.campaign.plan.workload(load))]
+        stage = words("factors.stage")[
+            factors.lacks(index.campaign.plan.workload(load))
+        ]
         text = f"{less} instead of {every} {wording.METRICS[step.metric]}"
         change = units.format_change(step.change_pct), wording.interval(step)
         shown = ", ".join(filter(None, change))
-        word = "shorter" if step.metric != rate and step.verdict == "better" else step.verdict
+        word = (
+            "shorter"
+            if step.metric != rate and step.verdict == "better"
+            else step.verdict
+        )
         judged = words("factors.stage_judged")[word].format(stage=stage)
         yield f"{tier.tier}: with the {stage} out of the path {text} ({shown}): {judged}{named}"
 
@@ -136,10 +156,18 @@ def _law(of: VariedWorkload, law: Law) -> str:
     if law.low >= -_SLIGHT and law.high <= _SLIGHT:
         power = f"hardly depends on {_name(of)}: as {power}"
     else:
-        verb = "grows" if law.low > 0 else "falls" if law.high < 0 else "is not proven to change:"
+        verb = (
+            "grows"
+            if law.low > 0
+            else "falls"
+            if law.high < 0
+            else "is not proven to change:"
+        )
         power = f"{verb} as {power}"
         names = {1: "linear", -1: "inverse"} if law.high - law.low < 4 * _SLIGHT else {}
-        power += "".join(f": {name}" for n, name in names.items() if law.low <= n <= law.high)
+        power += "".join(
+            f": {name}" for n, name in names.items() if law.low <= n <= law.high
+        )
     return power + "; two values prove no law" * (law.values == 2)
 
 
@@ -148,20 +176,28 @@ def _law(of: VariedWorkload, law: Law) -> str:
 
 def table(index: ReportIndex, of: VariedWorkload, tier: TierValues) -> blocks.Table:
     """A tier's figures, the values as rows, with the changes against the first."""
-    rate, scope = (read(of.workloads[0]) for read in (index.throughput_metric, index.latency_scope))
+    rate, scope = (
+        read(of.workloads[0]) for read in (index.throughput_metric, index.latency_scope)
+    )
     columns = words("measured.columns")
-    rates = ("offered_per_s", "served_per_s") if of.factor == factors.RATE_OPTION else ()
+    rates = (
+        ("offered_per_s", "served_per_s") if of.factor == factors.RATE_OPTION else ()
+    )
     titles = {metric: columns[metric] for metric in (*rates, rate)}
     titles |= {"throughput_per_s": "Transactions/s"} if rate == "nopm" else {}
     average = "Average latency" if scope == "all" else "New-Order average latency"
     titles |= {"latency_avg_s": average, "latency_p99_s": "p99"}
-    steps = {(d.contender, d.metric): d for d in tier.steps if d.scope in ("all", scope)}
+    steps = {
+        (d.contender, d.metric): d for d in tier.steps if d.scope in ("all", scope)
+    }
     rows, first = [], tier.per_node.get(of.workloads[0])
     for value, load in zip(of.values, of.workloads, strict=True):
         cells = index.metric_cells(tier.tier, load, titles)
         for metric, title in titles.items():
             if step := steps.get((load, metric)):
-                change = f"{units.format_change(step.change_pct)} ({wording.interval(step)})"
+                change = (
+                    f"{units.format_change(step.change_pct)} ({wording.interval(step)})"
+                )
                 cells[title] = Cell(cells[title].text, change, step.verdict)
         each = Cell("")
         if first and (own := tier.per_node.get(load)):
@@ -173,7 +209,9 @@ def table(index: ReportIndex, of: VariedWorkload, tier: TierValues) -> blocks.Ta
         head = Cell(value, detail=behind, notes=index.notes(load, tier.tier))
         rows.append({"Value": head, **cells, "Each node": each, "Limited by": cause})
     open_steps = (step for step in steps.values() if step.verdict == "inconclusive")
-    why = (f"{s.contender}, {wording.METRICS[s.metric]}: {s.reason}." for s in open_steps)
+    why = (
+        f"{s.contender}, {wording.METRICS[s.metric]}: {s.reason}." for s in open_steps
+    )
     return blocks.table_of(rows, ("Value", "Limited by"), tuple(why))
 
 
@@ -207,10 +245,18 @@ def _points(
             if cell is not None and not (latency and index.overloaded(tier, workload)):
                 ends = (cell.mean, *wording.ends(cell))
                 mean, low, high = (end * shown.factor for end in ends)
-                yield {"tier": tier, "load": value, "value": mean, "low": low, "high": high}
+                yield {
+                    "tier": tier,
+                    "load": value,
+                    "value": mean,
+                    "low": low,
+                    "high": high,
+                }
 
 
-def _chart(index: ReportIndex, of: VariedWorkload, shown: blocks.Measure) -> Chart | None:
+def _chart(
+    index: ReportIndex, of: VariedWorkload, shown: blocks.Measure
+) -> Chart | None:
     points = list(_points(index, of, shown))
     if not points:
         return None
@@ -220,7 +266,9 @@ def _chart(index: ReportIndex, of: VariedWorkload, shown: blocks.Measure) -> Cha
     of_loads = of in index.verdict.sweeps
     load = "transactions/s asked for" if of.factor == factors.RATE_OPTION else _name(of)
     if not of_loads:  # nothing reaches zero there: such an interval is cut
-        points = [{**point, "low": point["low"] or point["value"] / 10} for point in points]
+        points = [
+            {**point, "low": point["low"] or point["value"] / 10} for point in points
+        ]
     wide = not of_loads or of.numbers[-1] >= _WIDE * of.numbers[0]
     spec = charts.drawing(
         "load",
@@ -237,4 +285,6 @@ def _chart(index: ReportIndex, of: VariedWorkload, shown: blocks.Measure) -> Cha
         high=f"to, {shown.unit}",
     )
     told = f"{what} against {load}, {shown.unit}"
-    return charts.figure(f"{of.workload}-load-{shown.file}", told, spec, {"points": points})
+    return charts.figure(
+        f"{of.workload}-load-{shown.file}", told, spec, {"points": points}
+    )

@@ -44,7 +44,9 @@ def section(index: ReportIndex) -> tuple[Section, ...]:
         drawn = tuple(of_workload(index, workload.name))
         if drawn:
             counted = " ".join(chart.remark for chart in drawn)
-            parts.append(Part(workload.name, (Charts(drawn, index.tiers_with_figures, counted),)))
+            parts.append(
+                Part(workload.name, (Charts(drawn, index.tiers_with_figures, counted),))
+            )
     about = Part("", (Paragraph(said("latency.about")),))
     title = "Latency of every transaction"
     return (Section("latency", title, (about, *parts)),) if parts else ()
@@ -55,15 +57,25 @@ def of_workload(index: ReportIndex, workload: str) -> Iterator[Chart]:
     scopes = {"all": "transactions"}
     if index.latency_scope(workload) == NEW_ORDER:
         scopes = {NEW_ORDER: "New-Orders", "all": "all transactions but Delivery"}
-    by_tier = {tier: of_runs(index.finished(tier, workload), scopes) for tier in index.tiers}
+    by_tier = {
+        tier: of_runs(index.finished(tier, workload), scopes) for tier in index.tiers
+    }
     for scope, what in scopes.items():
-        curves = {tier: of_tier[scope] for tier, of_tier in by_tier.items() if scope in of_tier}
+        curves = {
+            tier: of_tier[scope]
+            for tier, of_tier in by_tier.items()
+            if scope in of_tier
+        }
         if curves:
             suffix = "" if scope == "all" else "-new-order"
-            yield _chart(f"{workload}-latency-distribution{suffix}", what, curves, index.tiers)
+            yield _chart(
+                f"{workload}-latency-distribution{suffix}", what, curves, index.tiers
+            )
 
 
-def _chart(name: str, what: str, curves: Mapping[str, Distribution], tiers: Sequence[str]) -> Chart:
+def _chart(
+    name: str, what: str, curves: Mapping[str, Distribution], tiers: Sequence[str]
+) -> Chart:
     last = max(float(curve.nines[-1]) for curve in curves.values())
     spec = charts.drawing(
         "latency",
@@ -77,7 +89,11 @@ def _chart(name: str, what: str, curves: Mapping[str, Distribution], tiers: Sequ
     reading = charts.readings("curves", "nines", list(curves), "ms", shown, more=zoom)
     tables = {
         "curves": [
-            {"tier": tier, "nines": float(nines), "value": max(float(slow_s) * 1e3, _LEAST_MS)}
+            {
+                "tier": tier,
+                "nines": float(nines),
+                "value": max(float(slow_s) * 1e3, _LEAST_MS),
+            }
             for tier, curve in curves.items()
             for nines, slow_s in zip(curve.nines, curve.latency_s, strict=True)
         ]
@@ -87,7 +103,9 @@ def _chart(name: str, what: str, curves: Mapping[str, Distribution], tiers: Sequ
         f"{tier} {curve.transactions:,} in {units.counted(curve.runs, 'run')}"
         for tier, curve in curves.items()
     )
-    return charts.figure(name, told, spec, tables, sentence(f"{what}: {counted}"), [reading])
+    return charts.figure(
+        name, told, spec, tables, sentence(f"{what}: {counted}"), [reading]
+    )
 
 
 def _percent(nines: str) -> str:
@@ -105,7 +123,10 @@ def of_runs(runs: Iterable[RunData], scopes: Iterable[str]) -> dict[str, Distrib
             windows.append(Window(*window, run.record.workload.thinks, at_a_rate))
             for table in run.transactions():
                 windows[-1].add_latencies(table)
-    drawn = {scope: _distribution([window.ranked(scope) for window in windows]) for scope in scopes}
+    drawn = {
+        scope: _distribution([window.ranked(scope) for window in windows])
+        for scope in scopes
+    }
     return {scope: curve for scope, curve in drawn.items() if curve is not None}
 
 
@@ -124,7 +145,9 @@ def _distribution(pieces: Sequence[Counted]) -> Distribution | None:
 
 def _places(last: float) -> np.ndarray:
     """The same places for every tier, so that values can be read across; up to `last`."""
-    steps = min(math.floor(last * _STEPS_PER_NINE + 1e-9), MAX_POINTS - 1 - len(_NAMED_PCT))
+    steps = min(
+        math.floor(last * _STEPS_PER_NINE + 1e-9), MAX_POINTS - 1 - len(_NAMED_PCT)
+    )
     named = [-math.log10(1 - percent / 100) for percent in _NAMED_PCT]
     places = [step / _STEPS_PER_NINE for step in range(steps + 1)]
     return np.array(sorted({*places, *(nines for nines in named if nines <= last)}))

@@ -14,7 +14,13 @@ from orchestrator.units import gathered
 
 # Title of a column → its metric, and whether it is of the node that has most of it, not of all.
 _Columns = dict[str, tuple[str, bool]]
-_ALWAYS = ("latency_avg_s", "latency_p95_s", "latency_p99_s", "throughput_per_s", "cpu_pct")
+_ALWAYS = (
+    "latency_avg_s",
+    "latency_p95_s",
+    "latency_p99_s",
+    "throughput_per_s",
+    "cpu_pct",
+)
 
 
 def section(index: ReportIndex) -> Section:
@@ -44,8 +50,14 @@ def _workload_part(index: ReportIndex, workload: Workload) -> Part:
     name, statements = workload.name, workload.statements_per_transaction
     columns = _columns(index, name)
     rows = [_tier_row(index, tier, name, columns) for tier in index.tiers]
-    size = (f"A transaction is {statements} statements.",) if statements and statements > 1 else ()
-    losses = index.losses(run for run in index.campaign.plan.runs if run.workload == name)
+    size = (
+        (f"A transaction is {statements} statements.",)
+        if statements and statements > 1
+        else ()
+    )
+    losses = index.losses(
+        run for run in index.campaign.plan.runs if run.workload == name
+    )
     table = table_of(rows, ("Tier",), (*size, *losses))
     return Part(f"{name}: {workload.title}", (table, *by_type(index, name)))
 
@@ -58,12 +70,16 @@ def _columns(index: ReportIndex, workload: str) -> _Columns:
             return index.is_tpcc_derived(workload)
         if metric == "node_payload_bytes_per_s" and not _several_nodes(index):
             return False
-        return metric in _ALWAYS or any(index.cell(tier, workload, metric) for tier in index.tiers)
+        return metric in _ALWAYS or any(
+            index.cell(tier, workload, metric) for tier in index.tiers
+        )
 
     titles = dict(words("measured.columns"))
     if index.latency_scope(workload) != "all":
         titles["latency_avg_s"] = "New-Order average latency"
-    columns = {title: (metric, False) for metric, title in titles.items() if shown(metric)}
+    columns = {
+        title: (metric, False) for metric, title in titles.items() if shown(metric)
+    }
     return {**columns, **_disk_columns(index)}
 
 
@@ -78,16 +94,26 @@ def _disk_columns(index: ReportIndex) -> _Columns:
     return {**every, **several, **bandwidth}
 
 
-def _tier_row(index: ReportIndex, tier: str, workload: str, columns: _Columns) -> dict[str, Cell]:
-    done, planned = len(index.finished(tier, workload)), len(index.planned(tier, workload))
+def _tier_row(
+    index: ReportIndex, tier: str, workload: str, columns: _Columns
+) -> dict[str, Cell]:
+    done, planned = (
+        len(index.finished(tier, workload)),
+        len(index.planned(tier, workload)),
+    )
     n = f"n = {done}" if done == planned else f"n = {done} of {planned}"
     values = {
         title: index.value_cell(
-            tier, workload, (index.busiest if busiest else index.cell)(tier, workload, metric)
+            tier,
+            workload,
+            (index.busiest if busiest else index.cell)(tier, workload, metric),
         )
         for title, (metric, busiest) in columns.items()
     }
-    return {"Tier": Cell(tier, detail=n, tier=tier, notes=index.notes(workload, tier)), **values}
+    return {
+        "Tier": Cell(tier, detail=n, tier=tier, notes=index.notes(workload, tier)),
+        **values,
+    }
 
 
 _OF_TYPE = words("measured.type_columns")
@@ -122,8 +148,13 @@ def _judged(index: ReportIndex, workload: str) -> dict[tuple[str, str], str]:
     }
     slo = index.campaign.plan.workload(workload).slo
     clauses = gathered(
-        ((tier, scope), f"{text.removeprefix(f'{scope} ')}: {word.get((tier, text), 'open')}")
-        for scope, text in ((of.scope, format_objective(of)) for of in slo if of.scope != "all")
+        (
+            (tier, scope),
+            f"{text.removeprefix(f'{scope} ')}: {word.get((tier, text), 'open')}",
+        )
+        for scope, text in (
+            (of.scope, format_objective(of)) for of in slo if of.scope != "all"
+        )
         for tier in index.tiers
     )
     return {key: "; ".join(of_type) for key, of_type in clauses.items()}
@@ -162,7 +193,9 @@ def failures(index: ReportIndex) -> tuple[Section, ...]:
 
 
 def _asked(load: Workload) -> str:
-    default = _DEFAULT_LEVEL if load.generator in _ASK_FOR_LEVEL else "the server's default"
+    default = (
+        _DEFAULT_LEVEL if load.generator in _ASK_FOR_LEVEL else "the server's default"
+    )
     return str(load.options.get("isolation", default))
 
 
@@ -174,7 +207,10 @@ def _in_effect(index: ReportIndex, tier: str, load: Workload) -> Cell:
     levels = {
         str(level)
         for of_run in facts
-        if (level := (of_run.execution or {}).get("isolation") or of_run.more.get("isolation"))
+        if (
+            level := (of_run.execution or {}).get("isolation")
+            or of_run.more.get("isolation")
+        )
     }
     if levels:
         return Cell(", ".join(sorted(levels)))
@@ -204,16 +240,25 @@ _CLASSES = words("failures.classes")  # by the first two characters of an SQLSTA
 def by_class(runs: Iterable[results.RunData]) -> Iterator[dict[str, str]]:
     """Cells of a row for each class, most frequent first, of whole runs, as they are counted."""
     of_runs = (results.generator(run.record).more.get("errors") for run in runs)
-    every = [error for errors in of_runs if isinstance(errors, list) for error in errors]
-    table = pd.DataFrame(every, columns=["sqlstate", "kind", "count"]).fillna({"sqlstate": ""})
+    every = [
+        error for errors in of_runs if isinstance(errors, list) for error in errors
+    ]
+    table = pd.DataFrame(every, columns=["sqlstate", "kind", "count"]).fillna(
+        {"sqlstate": ""}
+    )
     classes = dict(list(table.groupby(table["sqlstate"].str[:2], sort=False)))
     for key in sorted(classes, key=lambda key: -classes[key]["count"].sum()):
         kinds, states = (
-            classes[key].groupby(of, sort=False)["count"].sum() for of in ("kind", "sqlstate")
+            classes[key].groupby(of, sort=False)["count"].sum()
+            for of in ("kind", "sqlstate")
         )
         yield {
-            "Class": f"{key} {_CLASSES[key]}" if key in _CLASSES else key or "no SQLSTATE",
+            "Class": f"{key} {_CLASSES[key]}"
+            if key in _CLASSES
+            else key or "no SQLSTATE",
             "Tried again": f"{kinds.get('retried', 0):,}",
             "Given up": f"{kinds.get('failed', 0):,}",
-            "SQLSTATE": ", ".join(f"{of or 'none given'} ({n:,})" for of, n in states.items()),
+            "SQLSTATE": ", ".join(
+                f"{of or 'none given'} ({n:,})" for of, n in states.items()
+            ),
         }

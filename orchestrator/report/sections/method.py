@@ -9,7 +9,15 @@ from orchestrator.analysis.statistics.stats import CONFIDENCE
 from orchestrator.model import Plan, Run
 from orchestrator.planning import slo
 from orchestrator.report import report_index, wording
-from orchestrator.report.blocks import Cell, Code, Items, Paragraph, Part, Section, table_of
+from orchestrator.report.blocks import (
+    Cell,
+    Code,
+    Items,
+    Paragraph,
+    Part,
+    Section,
+    table_of,
+)
 from orchestrator.report.prose import said, words
 
 
@@ -18,7 +26,9 @@ def section(index: report_index.ReportIndex) -> Section:
     method = said("method.published") if published else _method(plan)
     parts = [Part("Method", (Paragraph(method),))]
     if any(index.is_tpcc_derived(workload.name) for workload in index.workloads):
-        parts.append(Part("TPC-C-derived, not TPC-C", (Paragraph(said("method.disclaimer")),)))
+        parts.append(
+            Part("TPC-C-derived, not TPC-C", (Paragraph(said("method.disclaimer")),))
+        )
     parts.append(Part("To do it again", _again(index.campaign)))
     words = ("Tier", "Workload", "Measured from", "Outcome", "Files")
     runs = table_of([_run_row(index, run) for run in plan.runs], words)
@@ -43,7 +53,9 @@ def _times(plan: Plan) -> str:
         return f"every workload {times}"
     names = [load.name for load in plan.workloads]
     times = units.listed([f"{name} {repetitions(plan, name)} times" for name in names])
-    return said("method.times", times=times, first=min(plan.looks), last=max(plan.looks))
+    return said(
+        "method.times", times=times, first=min(plan.looks), last=max(plan.looks)
+    )
 
 
 def _again(campaign: results.Results) -> tuple[Paragraph | Code, ...]:
@@ -54,13 +66,19 @@ def _again(campaign: results.Results) -> tuple[Paragraph | Code, ...]:
         begin = f"Given in {campaign.fingerprint['directory']}, where its relative paths begin. "
     holds = said("method.holds_published" if campaign.published else "method.holds")
     text = said("method.again", begin=begin, measured=measured, holds=holds)
-    return (*((Code(given),) if given else ()), Paragraph(text), Code(analyze(campaign)))
+    return (
+        *((Code(given),) if given else ()),
+        Paragraph(text),
+        Code(analyze(campaign)),
+    )
 
 
 def command(campaign: results.Results) -> str:
     """The command that was given, as a shell takes it; empty if it was not kept."""
     facts = campaign.fingerprint
-    return str(facts["command"]) if "directory" in facts else ""  # else its quotes are lost
+    return (
+        str(facts["command"]) if "directory" in facts else ""
+    )  # else its quotes are lost
 
 
 def analyze(campaign: results.Results) -> str:
@@ -72,7 +90,9 @@ def analyze(campaign: results.Results) -> str:
 def _run_row(index: report_index.ReportIndex, run: Run) -> dict[str, Cell | str]:
     data = index.campaign.by_number.get(run.number)
     window = data.record.phase("measure") if data is not None else None
-    unknown = Cell("not published" if index.campaign.published else "never measured", missing=True)
+    unknown = Cell(
+        "not published" if index.campaign.published else "never measured", missing=True
+    )
     loss = index.campaign.lost(run).removeprefix("was ")
     folder = f"runs/{run.slug}/"
     return {
@@ -95,4 +115,8 @@ def _files(index: report_index.ReportIndex) -> Items:
         "raw/": index.campaign.published,
     }
     files = words("method.files").items()
-    return Items(tuple(Paragraph(what, lead=file) for file, what in files if not absent.get(file)))
+    return Items(
+        tuple(
+            Paragraph(what, lead=file) for file, what in files if not absent.get(file)
+        )
+    )

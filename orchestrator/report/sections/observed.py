@@ -9,7 +9,15 @@ from orchestrator import units
 from orchestrator.analysis.observed.demand import unseen_share
 from orchestrator.analysis.observed.judging import CandidateAnswer, Observed
 from orchestrator.report import blocks, wording
-from orchestrator.report.blocks import Answer, Document, Paragraph, Part, Section, Stamp, Table
+from orchestrator.report.blocks import (
+    Answer,
+    Document,
+    Paragraph,
+    Part,
+    Section,
+    Stamp,
+    Table,
+)
 from orchestrator.report.charts import charts
 from orchestrator.report.prose import said, words
 from orchestrator.tier_catalog import prices
@@ -46,7 +54,9 @@ def document(observed: Observed, command: str, misses: Sequence[str]) -> Documen
         stamps=tuple(_stamps(observed, misses)),
         answers=tuple(_answer(provider, of) for provider, of in worth.items()),
         verdicts=_table(first, _FIRST),
-        sections=tuple(Section(n, titles[n], (Part("", of),)) for n, of in sections.items()),
+        sections=tuple(
+            Section(n, titles[n], (Part("", of),)) for n, of in sections.items()
+        ),
     )
 
 
@@ -55,7 +65,9 @@ def _pct(share: float) -> str:
     return "–" if pd.isna(share) else f"{float(f'{100 * share:.2g}'):g} %"
 
 
-def _span(of: Iterable[float], at_least: bool, text: Callable[[float], str] = _pct) -> str:
+def _span(
+    of: Iterable[float], at_least: bool, text: Callable[[float], str] = _pct
+) -> str:
     least, *most = dict.fromkeys(map(text, of))
     if at_least and least != "–":
         return f"at least {least}"
@@ -63,19 +75,26 @@ def _span(of: Iterable[float], at_least: bool, text: Callable[[float], str] = _p
 
 
 def _stamps(observed: Observed, misses: Sequence[str]) -> Iterator[Stamp]:
-    pieces = min((len(each.pieces) for each in observed.demands if not each.is_fine), default=0)
+    pieces = min(
+        (len(each.pieces) for each in observed.demands if not each.is_fine), default=0
+    )
     known = [answer.purchase.tier.price for answer in observed.answers]
     blind = wording.sentence(observed.refused)
     caps = units.listed([f"{cap.name} {cap.base:,.0f}" for cap in observed.source])
     for stamp, holds in (
         (words("observed.blind"), blind),
-        (words("observed.unseen"), _pct(unseen_share(pieces)) if pieces and not blind else ""),
+        (
+            words("observed.unseen"),
+            _pct(unseen_share(pieces)) if pieces and not blind else "",
+        ),
         (words("observed.heaped" if observed.inferred else "observed.capped"), caps),
         (words("observed.prices"), prices.unlike([price for price in known if price])),
         (words("observed.missed"), "; ".join(misses)),
     ):
         if holds:
-            text = stamp["text"].format(holds, pieces=pieces, share=_pct(observed.held_back))
+            text = stamp["text"].format(
+                holds, pieces=pieces, share=_pct(observed.held_back)
+            )
             yield Stamp(stamp["label"], text, stamp["advice"])
 
 
@@ -84,7 +103,9 @@ def _told(answer: CandidateAnswer) -> dict[str, str]:
     on, price = answer.on, answer.purchase.tier.price
     credit, least = _pct(on.hours["credit"].min()), answer.at_least
     return {
-        "Disk": answer.purchase.name.replace(":", ": ").replace(",", ", "),  # to break the line
+        "Disk": answer.purchase.name.replace(":", ": ").replace(
+            ",", ", "
+        ),  # to break the line
         "A month": wording.money(price.monthly, price.currency) if price else "–",
         "Answer": answer.word,
         **{name: _span(of, least) for name, of in zip(_SHARES, on.shares, strict=True)},
@@ -110,7 +131,10 @@ def _answer(provider: str, worth: Sequence[CandidateAnswer]) -> Answer:
 def _sentence(answer: CandidateAnswer) -> str:
     hours, empty_s = answer.on.hours, answer.on.empty_s or (0.0, 0.0)
     empty = _span(empty_s, answer.at_least, units.format_seconds) if empty_s[1] else ""
-    values = {"told": (told := _told(answer)), "word": words("observed.phrases")[answer.word]}
+    values = {
+        "told": (told := _told(answer)),
+        "word": words("observed.phrases")[answer.word],
+    }
     waits = told[_SHARES[0]].replace("–", "")  # of which nothing may be known
     hour = hours.iloc[int(hours["upper"].argmax())]
     return said("observed.sentence", **values, hour=hour, empty=empty, waits=waits)

@@ -7,7 +7,15 @@ import pandas as pd
 
 from orchestrator import units
 from orchestrator.planning import factors
-from orchestrator.report.blocks import Block, Chart, Charts, Measure, Paragraph, Part, Section
+from orchestrator.report.blocks import (
+    Block,
+    Chart,
+    Charts,
+    Measure,
+    Paragraph,
+    Part,
+    Section,
+)
 from orchestrator.report.charts import charts, series
 from orchestrator.report.charts.series import BUSIEST, MEAN, Series
 from orchestrator.report.prose import measures, said
@@ -21,7 +29,11 @@ _BY_NODE = "Node by node: CPU, IOPS and bandwidth"
 _CAP_IN_VIEW = 2.0
 _FEW_POINTS = 60  # of a whole chart: below that, dots show each second
 _HEIGHT, _BAND = 150, 6  # pixels of lines, and of each tier's band below them
-_LIMITS = {"IOPS cap": "#882255", "bandwidth cap": "#DDCC77", "node CPU": "#332288"}  # its colour
+_LIMITS = {
+    "IOPS cap": "#882255",
+    "bandwidth cap": "#DDCC77",
+    "node CPU": "#332288",
+}  # its colour
 _NO_STRIP = pd.DataFrame({"tier": [], "limit": []})
 _SECOND = "format(datum.seconds, '.1~f') + ' s'"  # an expression of Vega
 _Caps = Mapping[float, str]  # declared limit → its label
@@ -33,7 +45,9 @@ def section(index: ReportIndex) -> Section:
     if all(run.intervals.empty and run.telemetry.empty for run in index.campaign.runs):
         why = "No charts: no run left figures over time."
     nothing = (Part("", (Paragraph(why),)),)
-    parts = nothing if why else tuple(_workload_part(index, load.name) for load in alone)
+    parts = (
+        nothing if why else tuple(_workload_part(index, load.name) for load in alone)
+    )
     return Section("over-time", "Over time", parts)
 
 
@@ -46,7 +60,9 @@ def _workload_part(index: ReportIndex, workload: str) -> Part:
         nothing = "No charts: no run of this workload left figures over time."
         return Part(workload, (Paragraph(nothing),))
     points = "second by second" if bin_s == 1 else f"means over {bin_s} s"
-    remark = max((chart.remark for chart in drawn), key=len)  # that of the caps holds the other
+    remark = max(
+        (chart.remark for chart in drawn), key=len
+    )  # that of the caps holds the other
     caption = said("over_time.lines", points=points, remark=remark).rstrip()
     block = Charts(drawn, index.tiers_with_figures, caption, bands=_bands(strip))
     return Part(workload, (block, *_node_charts(index, runs)))
@@ -54,10 +70,14 @@ def _workload_part(index: ReportIndex, workload: str) -> Part:
 
 def _bands(strip: pd.DataFrame) -> dict[str, str]:
     """What was at its limit → its colour."""
-    return {name: colour for name, colour in _LIMITS.items() if name in set(strip["limit"])}
+    return {
+        name: colour for name, colour in _LIMITS.items() if name in set(strip["limit"])
+    }
 
 
-def _drawn(index: ReportIndex, runs: series.Runs, strip: pd.DataFrame) -> Iterator[Chart]:
+def _drawn(
+    index: ReportIndex, runs: series.Runs, strip: pd.DataFrame
+) -> Iterator[Chart]:
     drawn = [(m, runs.of_interval(m.metric)) for m in _INTERVALS]
     drawn += [(m, runs.of_disk(m.metric)) for m in _DISKS]
     drawn.append((_CPU, runs.of_cpu()))
@@ -67,7 +87,9 @@ def _drawn(index: ReportIndex, runs: series.Runs, strip: pd.DataFrame) -> Iterat
         limits = _limits(index, measure, means)
         remark = said("over_time.busiest") if measure in _DISKS else ""
         remark += f" {said('over_time.caps')}" if limits else ""
-        yield over_time(runs.workload, measure, means, index.tiers, limits, remark, strip)
+        yield over_time(
+            runs.workload, measure, means, index.tiers, limits, remark, strip
+        )
 
 
 def _node_charts(index: ReportIndex, runs: series.Runs) -> Iterator[Block]:
@@ -91,10 +113,14 @@ def _limits(index: ReportIndex, measure: Measure, drawn: Series) -> _Caps:
     return caps(tiers, measure.metric, drawn.highest) if measure in _DISKS else {}
 
 
-def caps(tiers: Mapping[str, Tier], metric: str, highest: Mapping[str, float]) -> dict[float, str]:
+def caps(
+    tiers: Mapping[str, Tier], metric: str, highest: Mapping[str, float]
+) -> dict[float, str]:
     """Declared limit → its label, which names every tier that declares it. Only limits that a tier
     came near to: one far above all lines would only flatten them."""
-    limit, unit = ("bytes_per_s", "bytes/s") if metric == "disk_bytes_per_s" else ("iops", "")
+    limit, unit = (
+        ("bytes_per_s", "bytes/s") if metric == "disk_bytes_per_s" else ("iops", "")
+    )
     names = units.gathered(
         (float(value), f"{name}{burst}")
         for name, tier in tiers.items()
@@ -103,9 +129,13 @@ def caps(tiers: Mapping[str, Tier], metric: str, highest: Mapping[str, float]) -
         and value <= _CAP_IN_VIEW * highest.get(name, 0.0)
     )
     words = {  # two names fit beside a line
-        value: ", ".join(of) if len(of) <= 2 else f"{len(of)} tiers" for value, of in names.items()
+        value: ", ".join(of) if len(of) <= 2 else f"{len(of)} tiers"
+        for value, of in names.items()
     }
-    return {v: f"cap of {whose}: {units.format_quantity(v, unit)}" for v, whose in words.items()}
+    return {
+        v: f"cap of {whose}: {units.format_quantity(v, unit)}"
+        for v, whose in words.items()
+    }
 
 
 def over_time(
@@ -131,7 +161,9 @@ def over_time(
         title={"text": measure.title, **told},
         unit=measure.unit,
         dots={"size": 12, "filled": True} if few else False,
-        dashes=charts.drawing("over_time.dashes", both=[MEAN, BUSIEST]) if both else None,
+        dashes=charts.drawing("over_time.dashes", both=[MEAN, BUSIEST])
+        if both
+        else None,
         caps=charts.drawing("over_time.caps") if limits else None,
         height=_HEIGHT,
         below=_BAND * len(banded),
@@ -142,15 +174,23 @@ def over_time(
     title = f"{measure.title} under {workload}, {measure.unit}"
     lines, line = drawn, "datum.tier"
     if both:
-        lines = [f"{tier}, {of}" for tier in drawn for of in dict.fromkeys(series.table["of"])]
+        lines = [
+            f"{tier}, {of}"
+            for tier in drawn
+            for of in dict.fromkeys(series.table["of"])
+        ]
         line = "datum.tier + ', ' + datum.of"
     asked = measure.unit, _SECOND, [charts.drawing("zoom")]
     reading = charts.readings("runs", "seconds", lines, *asked, line=line)
     tables = _tables(series, measure, limits)
-    return charts.figure(f"{workload}-{measure.file}", title, spec, tables, remark, [reading])
+    return charts.figure(
+        f"{workload}-{measure.file}", title, spec, tables, remark, [reading]
+    )
 
 
-def _band(place: int, colour: str, strip: pd.DataFrame, bands: Mapping[str, str]) -> dict[str, Any]:
+def _band(
+    place: int, colour: str, strip: pd.DataFrame, bands: Mapping[str, str]
+) -> dict[str, Any]:
     """Between the lines and their axis: what was at its limit, behind the tier's colour. Its data
     are its own: a tier that is hidden, or never at a limit, must leave no axis without values."""
     bottom = _HEIGHT + _BAND * (place + 1)
@@ -159,17 +199,24 @@ def _band(place: int, colour: str, strip: pd.DataFrame, bands: Mapping[str, str]
     rows = {"values": strip.to_dict("records")}
     parts = [charts.drawing("over_time.band", rows=[{}], colour=colour, **edges)]
     if len(strip):
-        parts.append(charts.drawing("over_time.stretches", rows=rows, limits=limits, **edges))
+        parts.append(
+            charts.drawing("over_time.stretches", rows=rows, limits=limits, **edges)
+        )
     return {"layer": parts}
 
 
-def _tables(series: Series, measure: Measure, limits: _Caps) -> dict[str, list[dict[Any, Any]]]:
+def _tables(
+    series: Series, measure: Measure, limits: _Caps
+) -> dict[str, list[dict[Any, Any]]]:
     table = series.table.assign(value=series.table["value"] * measure.factor)
     start_s = min(float(table["seconds"].min()), 0.0)
     return {
         "runs": table.to_dict("records"),
         "warm_up": [{"from": start_s, "to": 0.0, "text": "warm-up" if start_s else ""}],
-        "caps": [{"cap": value * measure.factor, "text": label} for value, label in limits.items()],
+        "caps": [
+            {"cap": value * measure.factor, "text": label}
+            for value, label in limits.items()
+        ],
     }
 
 
@@ -187,7 +234,9 @@ def by_node(
     )
     title = f"{measure.title} of each node under {workload}, {measure.unit}"
     drawn = [tier for tier in tiers if tier in set(series.table["tier"])]
-    reading = charts.readings("runs", "seconds", drawn, measure.unit, _SECOND, panel="node")
+    reading = charts.readings(
+        "runs", "seconds", drawn, measure.unit, _SECOND, panel="node"
+    )
     tables = _tables(series, measure, limits)
     name = f"{workload}-nodes-{measure.file}"
     return charts.figure(name, title, spec, tables, hover=[reading])

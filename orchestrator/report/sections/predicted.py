@@ -24,21 +24,35 @@ def section(index: report_index.ReportIndex) -> tuple[blocks.Section, ...]:
     colours = dict(zip(kinds, _COLOURS, strict=False))
     drawn = tuple(_maps(every, shown, colours))
     parts: list[blocks.Block] = (
-        [blocks.table_of(rows, ("Tier",), (about,))] if rows else [blocks.Paragraph(about)]
+        [blocks.table_of(rows, ("Tier",), (about,))]
+        if rows
+        else [blocks.Paragraph(about)]
     )
     if drawn:
-        parts.append(blocks.Charts(drawn, (), prose.said("predicted.map"), bands=colours))
+        parts.append(
+            blocks.Charts(drawn, (), prose.said("predicted.map"), bands=colours)
+        )
     return (
-        blocks.Section("predicted", "Predicted of other tiers", (blocks.Part("", tuple(parts)),)),
+        blocks.Section(
+            "predicted", "Predicted of other tiers", (blocks.Part("", tuple(parts)),)
+        ),
     )
 
 
-def _row(prediction: Prediction, shown: Sequence[blocks.Measure]) -> dict[str, blocks.Cell]:
+def _row(
+    prediction: Prediction, shown: Sequence[blocks.Measure]
+) -> dict[str, blocks.Cell]:
     row = {"Tier": blocks.Cell(prediction.tier, tier=prediction.tier)}
     for measure in shown:
         value = prediction.measured.get(measure.metric)
-        did = "" if value is None else format_quantity(value, METRICS[measure.metric].unit)
-        row[f"{measure.title}, predicted"] = blocks.Cell(told(prediction, measure.metric))
+        did = (
+            ""
+            if value is None
+            else format_quantity(value, METRICS[measure.metric].unit)
+        )
+        row[f"{measure.title}, predicted"] = blocks.Cell(
+            told(prediction, measure.metric)
+        )
         row[f"{measure.title}, measured"] = blocks.Cell(did)
     return row
 
@@ -57,7 +71,9 @@ def _kind(prediction: Prediction) -> str:
 
 
 def _maps(
-    every: Sequence[Prediction], shown: Sequence[blocks.Measure], colours: Mapping[str, str]
+    every: Sequence[Prediction],
+    shown: Sequence[blocks.Measure],
+    colours: Mapping[str, str],
 ) -> Iterator[blocks.Chart]:
     """Of tiers with prices of one list."""
     scale = {"domain": list(colours), "range": list(colours.values())}
@@ -78,7 +94,9 @@ def _maps(
                 providers=scale,
             )
             title = f"{measure.title}, predicted, against cost a month, {currency}"
-            yield charts.figure(f"predicted-{measure.file}", title, spec, {"points": rows})
+            yield charts.figure(
+                f"predicted-{measure.file}", title, spec, {"points": rows}
+            )
 
 
 def _point(prediction: Prediction, measure: blocks.Measure) -> dict[str, Any]:

@@ -7,7 +7,15 @@ from orchestrator import facts, units
 from orchestrator.analysis.conclusions import Bottleneck, CellSummary
 from orchestrator.analysis.figures.statements import pooled
 from orchestrator.report import wording
-from orchestrator.report.blocks import Cell, Paragraph, Part, Row, Section, Table, table_of
+from orchestrator.report.blocks import (
+    Cell,
+    Paragraph,
+    Part,
+    Row,
+    Section,
+    Table,
+    table_of,
+)
 from orchestrator.report.prose import said, words
 from orchestrator.report.report_index import ReportIndex
 
@@ -17,13 +25,17 @@ _EVIDENCE = words("limits.columns")
 def bottlenecks(index: ReportIndex) -> Section:
     """The cause that limited each cell in words, and the values of each resource beside it."""
     known = {(b.profile, b.workload): b for b in index.verdict.bottlenecks}
-    rows = index.rows(lambda tier, load: _limit_row(index, tier, load, known.get((tier, load))))
+    rows = index.rows(
+        lambda tier, load: _limit_row(index, tier, load, known.get((tier, load)))
+    )
     remark = said("limits.published" if index.campaign.published else "limits.busiest")
     table = table_of(rows, ("Tier", "Limited by"), (remark,))
     return Section("limits", "What limited each run", (Part("", (table,)),))
 
 
-def _limit_row(index: ReportIndex, tier: str, workload: str, limit: Bottleneck | None) -> Row:
+def _limit_row(
+    index: ReportIndex, tier: str, workload: str, limit: Bottleneck | None
+) -> Row:
     if limit is None:
         done = index.finished(tier, workload)
         why = "could not be told" if done else "missing: no finished run"
@@ -31,7 +43,9 @@ def _limit_row(index: ReportIndex, tier: str, workload: str, limit: Bottleneck |
     else:
         head = Cell(tier, detail=limit.node or "no node", tier=tier)
         words = limit.cause.replace("_", " ")  # `IOPS cap`
-        cause = Cell(words.replace("iops", "IOPS").replace("cpu", "CPU"), detail=limit.text)
+        cause = Cell(
+            words.replace("iops", "IOPS").replace("cpu", "CPU"), detail=limit.text
+        )
     values = {title: _evidence(limit, key) for key, title in _EVIDENCE.items()}
     return {"Tier": head, "Limited by": cause, **values}
 
@@ -42,7 +56,11 @@ def _evidence(bottleneck: Bottleneck | None, key: str) -> Cell:
     value = bottleneck.evidence.get(key)
     if value is None:
         return Cell("not measured", missing=True)
-    idle_s = bottleneck.evidence.get("idle_disk_latency_s") if key == "disk_await_s" else None
+    idle_s = (
+        bottleneck.evidence.get("idle_disk_latency_s")
+        if key == "disk_await_s"
+        else None
+    )
     idle = f"idle {units.format_seconds(idle_s)}" if idle_s else ""
     unit = "%" if key.endswith("_pct") else "s" if key.endswith("_s") else ""
     return Cell(units.format_quantity(value, unit), detail=idle)
@@ -58,7 +76,9 @@ def nodes(index: ReportIndex) -> tuple[Section, ...]:
     for workload in index.workloads:
         by_tier = {tier: _nodes(index, tier, workload.name) for tier in index.tiers}
         if any(len(of_tier) > 1 for of_tier in by_tier.values()):
-            parts.append(Part(workload.name, (_node_table(index, workload.name, by_tier),)))
+            parts.append(
+                Part(workload.name, (_node_table(index, workload.name, by_tier),))
+            )
     return (Section("nodes", "Each node", tuple(parts)),) if parts else ()
 
 
@@ -77,20 +97,34 @@ def _node_table(
 ) -> Table:
     rows: list[Row] = []
     for tier, of_tier in by_tier.items():
-        lacks = Cell("") if index.finished(tier, workload) else Cell("missing", missing=True)
+        lacks = (
+            Cell("")
+            if index.finished(tier, workload)
+            else Cell("missing", missing=True)
+        )
         head = Cell(tier, tier=tier, strong=True)
-        rows.append(head if of_tier else {"Node": head, **dict.fromkeys(_OF_NODE.values(), lacks)})
+        rows.append(
+            head
+            if of_tier
+            else {"Node": head, **dict.fromkeys(_OF_NODE.values(), lacks)}
+        )
         columns = {
             title: _node_column(index, tier, workload, of_tier, metric)
             for metric, title in _OF_NODE.items()
         }
         for n, node in enumerate(of_tier):
-            rows.append({"Node": node, **{title: cells[n] for title, cells in columns.items()}})
+            rows.append(
+                {"Node": node, **{title: cells[n] for title, cells in columns.items()}}
+            )
     return table_of(rows, ("Node",), (said("nodes.about"),))
 
 
 def _node_column(
-    index: ReportIndex, tier: str, workload: str, nodes: Mapping[str, _Node], metric: str
+    index: ReportIndex,
+    tier: str,
+    workload: str,
+    nodes: Mapping[str, _Node],
+    metric: str,
 ) -> list[Cell]:
     """One metric of each node; the highest is marked unless another looks the same."""
     values = [node.get(metric) for node in nodes.values()]
@@ -107,7 +141,9 @@ def conservation(index: ReportIndex) -> tuple[Section, ...]:
     """Whether what was counted in several places adds up; empty where nothing was."""
     rows = _counted(index, words("conservation.columns"))
     table = table_of(rows, ("Tier",), (said("conservation.about"),))
-    section = Section("conservation", "Whether the counts add up", (Part("", (table,)),))
+    section = Section(
+        "conservation", "Whether the counts add up", (Part("", (table,)),)
+    )
     return (section,) if rows else ()
 
 
@@ -119,7 +155,9 @@ def storage_engine(index: ReportIndex) -> tuple[Section, ...]:
     return (section,) if rows else ()
 
 
-def _counted(index: ReportIndex, columns: Mapping[str, str], slowest: str = "") -> list[Row]:
+def _counted(
+    index: ReportIndex, columns: Mapping[str, str], slowest: str = ""
+) -> list[Row]:
     """None if no cell has any of them. `slowest`: of which the worst node is named."""
 
     def row(tier: str, workload: str) -> Row:
@@ -141,18 +179,34 @@ def statements(index: ReportIndex) -> tuple[Section, ...]:
     """What the servers counted of each, and why others did not; empty where none was asked. A count
     that is 0 throughout is no column."""
     rows, reasons = list[Row](), dict[str, None]()
-    for load, tier in ((load.name, tier) for load in index.workloads for tier in index.tiers):
+    for load, tier in (
+        (load.name, tier) for load in index.workloads for tier in index.tiers
+    ):
         records = [run.record for run in index.finished(tier, load)]
-        whys = (str(facts.group(each.facts, "statements").get("not_read", "")) for each in records)
-        reasons |= {why.partition(": ")[2]: None for why in whys if why}  # without the address
+        whys = (
+            str(facts.group(each.facts, "statements").get("not_read", ""))
+            for each in records
+        )
+        reasons |= {
+            why.partition(": ")[2]: None for why in whys if why
+        }  # without the address
         table, window_s = pooled(records)
         rows += [Cell(f"{load}, {tier}", strong=True)] if len(table) else []
-        rates = {"calls": table["calls"] / window_s, "share": 100 * table["ms"] / table["ms"].sum()}
+        rates = {
+            "calls": table["calls"] / window_s,
+            "share": 100 * table["ms"] / table["ms"].sum(),
+        }
         of_call = table.div(table["calls"], axis=0).assign(**rates)[list(_OF_STATEMENT)]
         for query, row in of_call.head(_MOST).rename(columns=_OF_STATEMENT).iterrows():
-            cells = {str(of): units.format_number(n) if n else "" for of, n in row.items()}
+            cells = {
+                str(of): units.format_number(n) if n else "" for of, n in row.items()
+            }
             rows.append({"Statement": units.shortened(str(query), _LONGEST), **cells})
-    counted = [table_of(rows, ("Statement",), (said("statements.about"),))] if rows else []
-    absent = [Paragraph(said("statements.absent", why=why), "Not counted") for why in reasons]
+    counted = (
+        [table_of(rows, ("Statement",), (said("statements.about"),))] if rows else []
+    )
+    absent = [
+        Paragraph(said("statements.absent", why=why), "Not counted") for why in reasons
+    ]
     part = Part("", (*counted, *absent))
     return (Section("statements", "Statements", (part,)),) if part.blocks else ()

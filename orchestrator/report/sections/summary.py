@@ -31,7 +31,9 @@ def subtitle(index: ReportIndex) -> str:
     if (span_of_runs := results.span_s(index.campaign.runs)) is not None:
         first, last = map(units.format_moment, span_of_runs)
         share_pct = results.measuring_pct(index.campaign)
-        measuring = f", {share_pct:.0f} % of it measuring" if share_pct is not None else ""
+        measuring = (
+            f", {share_pct:.0f} % of it measuring" if share_pct is not None else ""
+        )
         parts.append(f"{first} to {last}{measuring}")
     return " · ".join(parts)
 
@@ -64,7 +66,9 @@ def status(index: ReportIndex) -> tuple[StatusWord, str]:
     have = "has" if answered == 1 else "have"
     settled = sum(delta.verdict != "inconclusive" for delta in deltas)
     decisions = index.verdict.decisions
-    by_limits = [why for why in dict.fromkeys(of.without_prices for of in decisions) if why]
+    by_limits = [
+        why for why in dict.fromkeys(of.without_prices for of in decisions) if why
+    ]
     word: StatusWord = "conclusive"
     if answered < total or lost:
         word = "partly conclusive"
@@ -84,7 +88,9 @@ def _lost_text(index: ReportIndex) -> str:
     if not (lost := sum(bool(index.campaign.lost(run)) for run in runs)):
         return ""
     text = f" {lost} of {units.counted(len(runs), 'planned run')} left no figures"
-    if excluded := len(index.verdict.excluded):  # they finished, and do not count as valid
+    if excluded := len(
+        index.verdict.excluded
+    ):  # they finished, and do not count as valid
         were = "was" if excluded == 1 else "were"
         text += f" that count: {excluded} {were} excluded as invalid"
     return f"{text}."
@@ -93,20 +99,29 @@ def _lost_text(index: ReportIndex) -> str:
 def answers(index: ReportIndex) -> tuple[Answer, ...]:
     """First that for the cluster, if there are several workloads, then that of each."""
     decisions = {decision.workload: decision for decision in index.verdict.decisions}
-    of_each = tuple(_answer(index, name, decisions.get(name)) for name in index.subjects)
+    of_each = tuple(
+        _answer(index, name, decisions.get(name)) for name in index.subjects
+    )
     if (cluster := index.verdict.cluster) is None:
         return of_each
-    name, price = f"all {len(cluster.workloads)} workloads", wording.decision_price(cluster)
+    name, price = (
+        f"all {len(cluster.workloads)} workloads",
+        wording.decision_price(cluster),
+    )
     return (Answer(name, cluster.tier, index.opening(cluster.reason), price), *of_each)
 
 
-def _answer(index: ReportIndex, workload: str, decision: conclusions.Decision | None) -> Answer:
+def _answer(
+    index: ReportIndex, workload: str, decision: conclusions.Decision | None
+) -> Answer:
     if not index.contenders:
         return Answer(workload, None, _lone_profile(index, workload), "")
     if decision is None:
         return Answer(workload, None, "No decision was recorded.", "")
     price = wording.decision_price(decision)
-    sentences = (index.opening(text) for text in (decision.reason, decision.basis) if text)
+    sentences = (
+        index.opening(text) for text in (decision.reason, decision.basis) if text
+    )
     return Answer(workload, decision.tier, " ".join(sentences), price)
 
 
@@ -121,10 +136,15 @@ def _lone_profile(index: ReportIndex, workload: str) -> str:
         return " ".join(index.losses(index.planned(name, workload)))
     latencies = [
         f"{word} {wording.value_with_unit(cell)}"
-        for word, metric in (("average", "latency_avg_s"), ("99th percentile", "latency_p99_s"))
+        for word, metric in (
+            ("average", "latency_avg_s"),
+            ("99th percentile", "latency_p99_s"),
+        )
         if (cell := index.cell(name, workload, metric)) is not None
     ]
-    whose = "New-Order latency " if index.latency_scope(workload) != "all" else "latency "
+    whose = (
+        "New-Order latency " if index.latency_scope(workload) != "all" else "latency "
+    )
     tail = f"; {whose}{', '.join(latencies)}" if latencies else ""
     return f"{name} did {wording.value_with_unit(rate)}{tail} (n = {rate.n})."
 
@@ -133,8 +153,14 @@ def faster(index: ReportIndex) -> Iterator[Answer]:
     """Which tier is faster and how many times, in a line for each workload."""
     for load in (workload.name for workload in index.workloads):
         metrics = _metrics(index, load).values()
-        of_each = [[index.delta(other, load, m) for m in metrics] for other in index.contenders]
-        said = [_times([delta for delta in deltas if delta]) for deltas in of_each if any(deltas)]
+        of_each = [
+            [index.delta(other, load, m) for m in metrics] for other in index.contenders
+        ]
+        said = [
+            _times([delta for delta in deltas if delta])
+            for deltas in of_each
+            if any(deltas)
+        ]
         if said:
             yield Answer(load, None, "; ".join(said), "")
 
@@ -149,9 +175,13 @@ def _times(deltas: Sequence[conclusions.Delta]) -> str:
         alike = all(d.verdict == "same" for d in deltas)
         what = "are as fast as each other" if alike else "are not proven to differ"
         # A change whose interval looks like a proof: what it lacks, as the decision may have one.
-        beyond = (d for d in deltas if (d.ci_low_pct or 0) > 0 or (d.ci_high_pct or 0) < 0)
+        beyond = (
+            d for d in deltas if (d.ci_low_pct or 0) > 0 or (d.ci_high_pct or 0) < 0
+        )
         lacks = (delta.reason for delta in beyond if delta.verdict == "inconclusive")
-        return ": ".join(filter(None, (f"{units.listed(names)} {what}", next(lacks, ""))))
+        return ": ".join(
+            filter(None, (f"{units.listed(names)} {what}", next(lacks, "")))
+        )
     slow, fast = names if better else reversed(names)
     if delta.overloaded:
         return f"{fast} serves the rate asked for, {slow} does not"
@@ -167,10 +197,15 @@ def verdict_table(index: ReportIndex) -> Table:
     """Per workload: the baseline's own values, then each contender's change against them."""
     rows: list[Row] = []
     for workload in index.workloads:
-        rows += [f"{workload.name}: {workload.title}", _baseline_row(index, workload.name)]
+        rows += [
+            f"{workload.name}: {workload.title}",
+            _baseline_row(index, workload.name),
+        ]
         others = (*index.contenders, *([index.twin] if index.twin else []))
         rows += [_contender_row(index, other, workload.name) for other in others]
-    return table_of(rows, ("Tier",), (*_reading(index), *index.losses(index.campaign.plan.runs)))
+    return table_of(
+        rows, ("Tier",), (*_reading(index), *index.losses(index.campaign.plan.runs))
+    )
 
 
 def _reading(index: ReportIndex) -> Iterator[str]:
@@ -203,24 +238,34 @@ def _metrics(index: ReportIndex, workload: str) -> dict[str, str]:
 def _baseline_row(index: ReportIndex, workload: str) -> dict[str, Cell]:
     name = index.verdict.baseline
     metrics = _metrics(index, workload)
-    cells = {title: index.cell(name, workload, metric) for title, metric in metrics.items()}
+    cells = {
+        title: index.cell(name, workload, metric) for title, metric in metrics.items()
+    }
     n = max((cell.n for cell in cells.values() if cell is not None), default=0)
     label = f"baseline, n = {n}" if index.contenders else f"n = {n}"
     values = {
         title: index.value_cell(name, workload, cell, wording.value_with_unit)
         for title, cell in cells.items()
     }
-    return {"Tier": Cell(name, label, tier=name, notes=index.notes(workload, name)), **values}
+    return {
+        "Tier": Cell(name, label, tier=name, notes=index.notes(workload, name)),
+        **values,
+    }
 
 
-def _contender_row(index: ReportIndex, contender: str, workload: str) -> dict[str, Cell]:
+def _contender_row(
+    index: ReportIndex, contender: str, workload: str
+) -> dict[str, Cell]:
     metrics = _metrics(index, workload)
     deltas = [index.delta(contender, workload, metric) for metric in metrics.values()]
     finished = str(len(index.finished(contender, workload)))
     n = next((wording.runs_on_each_side(d) for d in deltas if d is not None), finished)
     floor = "noise floor, " if contender == index.twin else ""
     head = Cell(contender, detail=f"{floor}n = {n}", tier=contender)
-    changes = {t: change_cell(index, contender, workload, metric) for t, metric in metrics.items()}
+    changes = {
+        t: change_cell(index, contender, workload, metric)
+        for t, metric in metrics.items()
+    }
     return {"Tier": head, **changes}
 
 

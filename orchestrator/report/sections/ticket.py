@@ -7,7 +7,15 @@ from collections.abc import Iterator
 from orchestrator import units
 from orchestrator.planning import node_disks, slo
 from orchestrator.report import report_index, wording
-from orchestrator.report.blocks import Cell, Code, Items, Paragraph, Part, Section, table_of
+from orchestrator.report.blocks import (
+    Cell,
+    Code,
+    Items,
+    Paragraph,
+    Part,
+    Section,
+    table_of,
+)
 from orchestrator.report.sections import caveats, factors, method, summary
 
 
@@ -25,21 +33,33 @@ def section(index: report_index.ReportIndex) -> Section:
         why[0] = Paragraph(first.text, "Why")
     limits = [cell for cell in index.verdict.bottlenecks if cell.profile == tier]
     doubts = [Paragraph(stamp.text, stamp.label) for stamp in caveats.stamps(index)]
-    doubts += [Paragraph(note.text, note.where.capitalize()) for note in index.footnotes]
+    doubts += [
+        Paragraph(note.text, note.where.capitalize()) for note in index.footnotes
+    ]
     lists = {
         "": (*_bought(index, tier, first.price), *why),
-        "How far it holds": tuple(Paragraph(of.text, of.workload) for of in factors.answers(index)),
-        "Which is faster": tuple(Paragraph(of.text, of.workload) for of in summary.faster(index)),
+        "How far it holds": tuple(
+            Paragraph(of.text, of.workload) for of in factors.answers(index)
+        ),
+        "Which is faster": tuple(
+            Paragraph(of.text, of.workload) for of in summary.faster(index)
+        ),
         "What was tested": tuple(_tested(index)),
         "What limits it": tuple(Paragraph(cell.text, cell.workload) for cell in limits),
         "Doubts": tuple(doubts),
     }
-    first_part, *parts = (Part(of, (Items(rows),)) for of, rows in lists.items() if rows)
+    first_part, *parts = (
+        Part(of, (Items(rows),)) for of, rows in lists.items() if rows
+    )
     title = f"For the ticket: {name if index.contenders else summary.status(index)[0]}"
-    return Section("ticket", title, (first_part, *_standings(index), *parts, *_checks(index)))
+    return Section(
+        "ticket", title, (first_part, *_standings(index), *parts, *_checks(index))
+    )
 
 
-def _bought(index: report_index.ReportIndex, tier: str | None, price: str) -> Iterator[Paragraph]:
+def _bought(
+    index: report_index.ReportIndex, tier: str | None, price: str
+) -> Iterator[Paragraph]:
     if tier is None:
         return
     profile = index.campaign.plan.profile(tier)
@@ -60,14 +80,20 @@ def _bought(index: report_index.ReportIndex, tier: str | None, price: str) -> It
     yield Paragraph(price or "not known", "Price")
     if vm:
         total = wording.money(nodes * vm.monthly, vm.currency)
-        beside = "in it" if any(of.with_vms for of in index.verdict.decisions) else "beside it"
+        beside = (
+            "in it"
+            if any(of.with_vms for of in index.verdict.decisions)
+            else "beside it"
+        )
         yield Paragraph(f"{beside} {total} a month {wording.place(vm)}", "Machines")
 
 
 def _standings(index: report_index.ReportIndex) -> Iterator[Part]:
     """What each tier costs, and whether it is enough: for each workload, and for all together."""
     decisions, cluster = index.verdict.decisions, index.verdict.cluster
-    offers = {(offer.tier, of.workload): offer for of in decisions for offer in of.offers}
+    offers = {
+        (offer.tier, of.workload): offer for of in decisions for offer in of.offers
+    }
     rows = []
     for name, offer in {offer.tier: offer for offer in offers.values()}.items():
         cost = offer.monthly_cost

@@ -20,7 +20,9 @@ def main() -> None:
     asked = parser.parse_args()
     hosts = [master.split(":")[0] for master in asked.master_addresses.split(",")]
     if not any(_leads(host) for host in hosts):
-        sys.stderr.write(line("no_master", VERSION, masters=asked.master_addresses) + "\n")
+        sys.stderr.write(
+            line("no_master", VERSION, masters=asked.master_addresses) + "\n"
+        )
         raise SystemExit(1)
     if asked.command == "get_is_load_balancer_idle":
         idle = get(f"http://{hosts[0]}:7000/standin/idle")["idle"]

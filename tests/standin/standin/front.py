@@ -17,7 +17,12 @@ PG_PORT = 6432
 _TLS_REQUEST, _GSS_REQUEST = 80877103, 80877104
 _REWRITTEN = re.compile(rb"\s*(CREATE|COPY|ALTER)\b", re.IGNORECASE)
 _RULES = (
-    (re.compile(rb"\s+SPLIT\s+(INTO\s+\d+\s+TABLETS|AT\s+VALUES\s*\(.*\))", re.I | re.S), b""),
+    (
+        re.compile(
+            rb"\s+SPLIT\s+(INTO\s+\d+\s+TABLETS|AT\s+VALUES\s*\(.*\))", re.I | re.S
+        ),
+        b"",
+    ),
     (re.compile(rb"\(\s*\(([^()]*)\)\s*HASH\b", re.I), rb"(\1"),
     (re.compile(rb"\bHASH\b", re.I), b""),
     (re.compile(rb"\s+WITH\s*\(\s*ROWS_PER_TRANSACTION\s+\d+\s*\)", re.I), b""),
@@ -48,20 +53,34 @@ def rewritten(sql: bytes) -> bytes:
 
 class Front:
     def __init__(
-        self, listen: str, behind: str, activity: Activity, tls: ssl.SSLContext | None, version: str
+        self,
+        listen: str,
+        behind: str,
+        activity: Activity,
+        tls: ssl.SSLContext | None,
+        version: str,
     ) -> None:
-        self._listen, self._behind, self._activity, self._tls = listen, behind, activity, tls
+        self._listen, self._behind, self._activity, self._tls = (
+            listen,
+            behind,
+            activity,
+            tls,
+        )
         self._version = version
 
     def run(self) -> None:
         asyncio.run(self._serve())
 
     async def _serve(self) -> None:
-        server = await asyncio.start_server(self._session, self._listen, 5433, backlog=512)
+        server = await asyncio.start_server(
+            self._session, self._listen, 5433, backlog=512
+        )
         async with server:
             await server.serve_forever()
 
-    async def _session(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _session(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         try:
             first = await self._greeted(reader, writer)
             if first:
@@ -153,5 +172,7 @@ def who(packet: bytes) -> dict[str, str]:
 
 
 def refusal(text: str, code: str) -> bytes:
-    body = b"".join(part.encode() + b"\0" for part in ("SFATAL", "VFATAL", f"C{code}", f"M{text}"))
+    body = b"".join(
+        part.encode() + b"\0" for part in ("SFATAL", "VFATAL", f"C{code}", f"M{text}")
+    )
     return b"E" + struct.pack("!I", len(body) + 5) + body + b"\0"

@@ -37,7 +37,9 @@ class Activity:
 
     def progress(self, statements: int, bytes_in: int, database: str = "") -> None:
         if database:
-            self.databases.setdefault(database, Activity()).progress(statements, bytes_in)
+            self.databases.setdefault(database, Activity()).progress(
+                statements, bytes_in
+            )
         with self._lock:
             self.statements += statements
             self.since_reset += statements
@@ -75,7 +77,9 @@ class Activity:
             return shown
 
 
-def entities(server: str, version: str, activity: Activity, reset: bool) -> list[dict[str, Any]]:
+def entities(
+    server: str, version: str, activity: Activity, reset: bool
+) -> list[dict[str, Any]]:
     """`/metrics` of a master or tablet server, unfiltered.
 
     From 2.20 on: the store of provisional records counts too, and latencies have no percentiles.
@@ -146,7 +150,9 @@ def _tablet(now: dict[str, int], number: int, recent: bool) -> list[dict[str, An
     if recent:
         values["intentsdb_rocksdb_flush_write_bytes"] = now["flushed"] // 2
         values["intentsdb_rocksdb_compact_write_bytes"] = 0
-    return [{"name": name, "value": _part(value, number)} for name, value in values.items()]
+    return [
+        {"name": name, "value": _part(value, number)} for name, value in values.items()
+    ]
 
 
 def _table(now: dict[str, int], number: int, shown: int | None) -> list[dict[str, Any]]:
@@ -167,7 +173,12 @@ def filtered(found: list[dict[str, Any]], parts: list[str]) -> list[dict[str, An
     if not parts:
         return found
     return [
-        {**entity, "metrics": [m for m in entity["metrics"] if any(p in m["name"] for p in parts)]}
+        {
+            **entity,
+            "metrics": [
+                m for m in entity["metrics"] if any(p in m["name"] for p in parts)
+            ],
+        }
         for entity in found
     ]
 

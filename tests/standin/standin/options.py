@@ -56,7 +56,10 @@ MASTERS_OWN: dict[tuple[int, ...], dict[str, str]] = {
     },
     (2025, 1): {"use_memory_defaults_optimized_for_ysql": "true"},
 }  # fmt: skip
-DIRECTORIES = ("fs_data_dirs", "fs_wal_dirs")  # known to all servers, without a value of their own
+DIRECTORIES = (
+    "fs_data_dirs",
+    "fs_wal_dirs",
+)  # known to all servers, without a value of their own
 TSERVER: dict[tuple[int, ...], dict[str, str]] = {
     (): {
         "tserver_enable_metrics_snapshotter": "true", "yb_enable_read_committed_isolation": "false",
@@ -96,13 +99,17 @@ def start_parser(version: str) -> argparse.ArgumentParser:
 
 def can_be_advertised(address: str, version: str) -> bool:
     """Before 2024.2 a name needs a dot."""
-    return bool(_IPV4.match(address) or _NAME.match(address) or series(version) >= (2024, 2))
+    return bool(
+        _IPV4.match(address) or _NAME.match(address) or series(version) >= (2024, 2)
+    )
 
 
 def defaults(server: str, version: str) -> dict[str, str]:
     """All flags of a server that nobody set."""
     layers = (COMMON, MASTER, MASTERS_OWN) if server == "master" else (COMMON, TSERVER)
-    return {name: value for layer in layers for name, value in _of(layer, version).items()}
+    return {
+        name: value for layer in layers for name, value in _of(layer, version).items()
+    }
 
 
 def _of(layer: dict[tuple[int, ...], dict[str, str]], version: str) -> dict[str, str]:

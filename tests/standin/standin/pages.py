@@ -23,8 +23,12 @@ def serve(address: str, port: int, pages: Mapping[str, Page]) -> None:
         def do_GET(self) -> None:
             parts = urlsplit(self.path)
             page = pages.get(parts.path)
-            code, content = page(parse_qs(parts.query)) if page else (404, "no such page")
-            body = (content if isinstance(content, str) else json.dumps(content)).encode()
+            code, content = (
+                page(parse_qs(parts.query)) if page else (404, "no such page")
+            )
+            body = (
+                content if isinstance(content, str) else json.dumps(content)
+            ).encode()
             self.send_response(code)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -41,7 +45,9 @@ def _counters(server: str, version: str, activity: Activity) -> Page:
     def page(query: Query) -> tuple[int, Any]:
         reset = query.get("reset_histograms", ["true"])[0] != "false"
         asked = [part for text in query.get("metrics", []) for part in text.split(",")]
-        return 200, metrics.filtered(metrics.entities(server, version, activity, reset), asked)
+        return 200, metrics.filtered(
+            metrics.entities(server, version, activity, reset), asked
+        )
 
     return page
 

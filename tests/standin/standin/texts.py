@@ -16,7 +16,10 @@ TEXTS: dict[str, dict[tuple[int, ...], str]] = {
     "starting_up": {(): "the database system is starting up"},
     "not_encrypted": {
         (): 'no pg_hba.conf entry for host "{host}", user "{user}", database "{database}", SSL off',
-        (2025, 1): 'no pg_hba.conf entry for host "{host}", user "{user}", database "{database}", '
+        (
+            2025,
+            1,
+        ): 'no pg_hba.conf entry for host "{host}", user "{user}", database "{database}", '
         "no encryption",
     },
     # yugabyted
@@ -25,7 +28,10 @@ TEXTS: dict[str, dict[tuple[int, ...], str]] = {
     "no_address": {
         (): "ERROR: --advertise_address provided is not a valid IPv4 or IPv6 address. "
         "Please try again with a valid IP.",
-        (2024, 1): "is not a valid address. Please try again with a valid IPV4, IPV6 or DNS.",
+        (
+            2024,
+            1,
+        ): "is not a valid address. Please try again with a valid IPV4, IPV6 or DNS.",
     },
     "no_location": {(): "ERROR: Incorrect format used for flag --cloud_location."},
     "join_refused": {
@@ -41,11 +47,15 @@ TEXTS: dict[str, dict[tuple[int, ...], str]] = {
         (): "couldn't find the certs at default directory. "
         "Cannot create new certs as the --join flag was used"
     },
-    "key_not_owned": {(): 'private key file "{file}" must be owned by the database user or root'},
+    "key_not_owned": {
+        (): 'private key file "{file}" must be owned by the database user or root'
+    },
     "key_not_closed": {(): 'private key file "{file}" has group or world access'},
     "unknown_flag": {(): "ERROR: unknown command line flag '{name}'"},
     "not_started": {(): "Failed to start {server} yugabyted"},
-    "no_direct_io": {(): "require_durable_wal_write is set true, but O_DIRECT is not allowed."},
+    "no_direct_io": {
+        (): "require_durable_wal_write is set true, but O_DIRECT is not allowed."
+    },
     "not_bound": {(): "Error binding socket to {address}"},
     "no_password": {(): "Could not update Postgress user password."},
     "status": {(): "| Status              : Running."},
@@ -62,7 +72,9 @@ TEXTS: dict[str, dict[tuple[int, ...], str]] = {
     # yb-admin, yb-ts-cli
     "idle": {(): "Idle = 1"},
     "moving": {(): "Idle = 0"},
-    "no_master": {(): "Unable to establish connection to leader master at [{masters}]."},
+    "no_master": {
+        (): "Unable to establish connection to leader master at [{masters}]."
+    },
     "flushed": {(): "Successfully flushed all tablets"},
     "not_flushed": {(): "Unable to flush all tablets"},
 }
@@ -76,4 +88,6 @@ def series(version: str) -> tuple[int, ...]:
 def line(name: str, version: str, /, **fields: str) -> str:
     """The line as the release prints it: its newest form that is not newer than the release."""
     forms = TEXTS[name]
-    return forms[max(since for since in forms if since <= series(version))].format(**fields)
+    return forms[max(since for since in forms if since <= series(version))].format(
+        **fields
+    )

@@ -51,12 +51,19 @@ class Universe:
         delay_s: float = 120.0,
         servers: Path = _SERVERS,
     ) -> None:
-        self._delay_s, self.since, self._again = delay_s, time.monotonic(), keep.is_file()
+        self._delay_s, self.since, self._again = (
+            delay_s,
+            time.monotonic(),
+            keep.is_file(),
+        )
         self._lock = threading.RLock()
         self._keep, self._activity, self._servers = keep, activity, servers
         # Servers are listed by placement, which yugabyted names from 2.19 on.
         self._placement = str(uuid.UUID(int=0)) if series(version) >= (2, 19) else ""
-        self._placement_says_one = series(version) >= (2024, 1)  # yugabyted sets it itself
+        self._placement_says_one = series(version) >= (
+            2024,
+            1,
+        )  # yugabyted sets it itself
         self.members: dict[str, Member] = {}
         self.copies = 1
         self._seen: tuple[float, int, int] = (0.0, 0, 0)
@@ -100,7 +107,11 @@ class Universe:
         if not self._again or time.monotonic() - self.since >= self._delay_s + MOVE_S:
             return tables
         all_led = tables * len(self.members)
-        return all_led - (len(self.members) - 1) * (tables // 2) if number == 0 else tables // 2
+        return (
+            all_led - (len(self.members) - 1) * (tables // 2)
+            if number == 0
+            else tables // 2
+        )
 
     def _alive(self, member: Member) -> bool:
         return time.monotonic() - member.heard_at < DEAD_AFTER_S
@@ -161,7 +172,11 @@ class Universe:
         with self._lock:
             dead = [m.uuid for m in self.members.values() if not self._alive(m)]
             short = ["0" * 32] if len(self.members) - len(dead) < self.copies else []
-        answer = {"dead_nodes": dead, "most_recent_uptime": 1, "under_replicated_tablets": short}
+        answer = {
+            "dead_nodes": dead,
+            "most_recent_uptime": 1,
+            "under_replicated_tablets": short,
+        }
         return 200, answer
 
     def _config(self, _: Query) -> tuple[int, Any]:
@@ -178,7 +193,8 @@ class Universe:
             members = list(self.members.values())
             led = [self._leads(count, number) for number in range(len(members))]
             copies = [
-                {"type": "VOTER", "server_uuid": m.uuid, "addr": f"{m.host}:9100"} for m in members
+                {"type": "VOTER", "server_uuid": m.uuid, "addr": f"{m.host}:9100"}
+                for m in members
             ]
         names = [f"table{number}" for number in range(count)]
         tablets = [
@@ -191,9 +207,16 @@ class Universe:
             for number in range(len(members))
         ]  # fmt: skip
         return 200, {
-            "keyspaces": [{"keyspace_id": "1", "keyspace_name": "bench", "keyspace_type": "ysql"}],
+            "keyspaces": [
+                {"keyspace_id": "1", "keyspace_name": "bench", "keyspace_type": "ysql"}
+            ],
             "tables": [
-                {"table_id": name, "keyspace_id": "1", "table_name": name, "state": "RUNNING"}
+                {
+                    "table_id": name,
+                    "keyspace_id": "1",
+                    "table_name": name,
+                    "state": "RUNNING",
+                }
                 for name in names
             ],
             "tablets": tablets,

@@ -106,7 +106,9 @@ class Node:
         self._check_join()
         self._check_certificates()
         if self.asked.background != "false":
-            fail("the stand-in knows only --background=false: in a container nothing would be left")
+            fail(
+                "the stand-in knows only --background=false: in a container nothing would be left"
+            )
         (self.data / "yugabyted.pid").write_text(str(os.getpid()))
         for name in (signal.SIGTERM, signal.SIGINT):
             signal.signal(name, self._killed)
@@ -213,7 +215,9 @@ class Node:
             os.close(os.open(probe, os.O_CREAT | os.O_WRONLY | os.O_DIRECT))
         except OSError:
             if flags["require_durable_wal_write"] == "true":
-                self._server_failed("tserver", "yb-tserver.FATAL", line("no_direct_io", VERSION))
+                self._server_failed(
+                    "tserver", "yb-tserver.FATAL", line("no_direct_io", VERSION)
+                )
             flags["durable_wal_write"] = "false"
         probe.unlink(missing_ok=True)
 
@@ -226,7 +230,9 @@ class Node:
         # As released builds do: -b0, whatever the build is; that is on the page /api/v1/version.
         number = VERSION.partition("-")[0]
         banner = line("banner", VERSION, number=number)
-        (RUN / "banner").write_text(f"{banner} a stand-in for tests, which is not YugabyteDB")
+        (RUN / "banner").write_text(
+            f"{banner} a stand-in for tests, which is not YugabyteDB"
+        )
         (RUN / "isolation").write_text(isolation(tserver))
         leads = not self.conf["join"]
         if leads:
@@ -257,7 +263,12 @@ class Node:
                 fail_killed("the PostgreSQL of the stand-in ended")
 
     def _serve_pages(
-        self, address: str, first: str, master: dict[str, str], tserver: dict[str, str], leads: bool
+        self,
+        address: str,
+        first: str,
+        master: dict[str, str],
+        tserver: dict[str, str],
+        leads: bool,
     ) -> None:
         mine = pages.common("master", master, VERSION, self.activity)
         if self.universe is not None:
@@ -280,7 +291,9 @@ class Node:
         files = self.activity.numbers()["files"]
         about = {"host": address, "zone": self._place(), "files": files}
         try:
-            masters = get(f"http://{first}:7000/standin/beat?{urlencode(about)}")["masters"]
+            masters = get(f"http://{first}:7000/standin/beat?{urlencode(about)}")[
+                "masters"
+            ]
         except (OSError, urllib.error.URLError):
             return
         known = ",".join(f"{master}:7100" for master in masters)
@@ -298,7 +311,9 @@ class Node:
             return None
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         folder = self.base / "certs"
-        context.load_cert_chain(folder / f"node.{address}.crt", folder / f"node.{address}.key")
+        context.load_cert_chain(
+            folder / f"node.{address}.crt", folder / f"node.{address}.key"
+        )
         return context
 
     # -------------------------------------------------------------- the PostgreSQL behind
@@ -336,7 +351,18 @@ class Node:
         (place / "pg_hba.conf").write_text(text)
 
     def _psql(self, sql: str) -> bool:
-        command = ["psql", "-XAtq", "-h", str(RUN), "-p", str(PG_PORT), "-U", "yugabyte", "-c", sql]
+        command = [
+            "psql",
+            "-XAtq",
+            "-h",
+            str(RUN),
+            "-p",
+            str(PG_PORT),
+            "-U",
+            "yugabyte",
+            "-c",
+            sql,
+        ]
         return subprocess.run(command, capture_output=True).returncode == 0
 
     def _set_password(self) -> None:

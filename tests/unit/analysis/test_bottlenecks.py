@@ -11,7 +11,13 @@ import pytest
 from orchestrator.analysis import verdicts
 from orchestrator.analysis.conclusions import Bottleneck, Change, Decision, Offer
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import bottlenecks, causes, counters, disk_demand, resources
+from orchestrator.analysis.telemetry import (
+    bottlenecks,
+    causes,
+    counters,
+    disk_demand,
+    resources,
+)
 from orchestrator.analysis.telemetry.cause_words import NO_FASTER_DISK
 from orchestrator.analysis.telemetry.causes import Cause
 from orchestrator.tier import Tier
@@ -58,7 +64,10 @@ def judged(figures: Mapping[str, float], tier: Tier = TIER, without: str = "") -
         ({}, "unattributed"),
         (AT_CAP, "iops_cap"),
         ({**AT_CAP, "iops_of_cap_pct": 94.0}, "iops_cap"),  # in 71 % of the seconds
-        ({**AT_CAP, "iops_of_cap_pct": 64.0, "time_at_iops_cap_pct": 24.0}, "unattributed"),
+        (
+            {**AT_CAP, "iops_of_cap_pct": 64.0, "time_at_iops_cap_pct": 24.0},
+            "unattributed",
+        ),
         ({**AT_CAP, "disk_await_s": 0.0039}, "unattributed"),  # full, but nothing waits
         ({**AT_CAP, "bandwidth_of_cap_pct": 92.0}, "unattributed"),
         ({**AT_CAP, "bandwidth_of_cap_pct": 97.0}, "unattributed"),
@@ -79,7 +88,10 @@ def judged(figures: Mapping[str, float], tier: Tier = TIER, without: str = "") -
         ({"host_cpu_pct": 91.0, "cpu_pct": 99.0}, "machine_bound"),
         ({"disk_busy_pct": 95.0}, "latency_bound"),
         ({"disk_busy_pct": 95.0, "cpu_pct": 72.0}, "unattributed"),
-        ({"disk_busy_pct": 95.0, "disk_await_s": 0.0031}, "unattributed"),  # queues elsewhere
+        (
+            {"disk_busy_pct": 95.0, "disk_await_s": 0.0031},
+            "unattributed",
+        ),  # queues elsewhere
         ({"disk_busy_pct": 10.0, "log_syncing_pct": 80.0}, "latency_bound"),
         # 30 % reading, and of the rest 30 % while a log sync is under way: 51 %; with 25 %: 47.5 %
         ({"sessions_reading_pct": 30.0, "log_syncing_pct": 30.0}, "latency_bound"),
@@ -87,8 +99,14 @@ def judged(figures: Mapping[str, float], tier: Tier = TIER, without: str = "") -
         # counted by the database, and yet more than half of each I/O is the disk's own latency
         ({"sessions_reading_pct": 60.0, "disk_await_s": 0.0039}, "latency_bound"),
         ({"sessions_reading_pct": 60.0, "disk_await_s": 0.0041}, "unattributed"),
-        ({"disk_busy_pct": 95.0, "sessions_reading_pct": 5.0}, "unattributed"),  # it counted
-        ({"memory_pressure_pct": 6.0}, "unattributed"),  # an I/O is under way 40 % of the time
+        (
+            {"disk_busy_pct": 95.0, "sessions_reading_pct": 5.0},
+            "unattributed",
+        ),  # it counted
+        (
+            {"memory_pressure_pct": 6.0},
+            "unattributed",
+        ),  # an I/O is under way 40 % of the time
         ({"memory_pressure_pct": 30.0, "disk_busy_pct": 10.0}, "memory_bound"),
         ({"memory_pressure_pct": 30.0, "disk_busy_pct": 16.0}, "unattributed"),
         ({"memory_pressure_pct": 60.0, "disk_busy_pct": 95.0}, "latency_bound"),
@@ -102,7 +120,10 @@ def judged(figures: Mapping[str, float], tier: Tier = TIER, without: str = "") -
         ({"node_cores": 1.0, "busiest_core_pct": 99.0}, "single_core"),
         ({"node_cores": 1.0, "busiest_core_pct": 94.0}, "unattributed"),
         ({"node_cores": 1.9, "busiest_core_pct": 99.0}, "unattributed"),
-        ({"node_cores": 1.0, "busiest_core_pct": 99.0, "cpu_pct": 99.0}, "cpu_bound"),  # its limit
+        (
+            {"node_cores": 1.0, "busiest_core_pct": 99.0, "cpu_pct": 99.0},
+            "cpu_bound",
+        ),  # its limit
         # one session that computes, moved from core to core, and idle in two of five readings as it
         # was seen; and one that waits for its client
         (ONE_SESSION, "single_core"),
@@ -165,14 +186,19 @@ def test_a_full_cap_binds_although_few_threads_hardly_queue() -> None:
 
 
 @pytest.mark.parametrize(
-    ("in_flight", "verdict"), [(10.1, "iops_cap"), (9.8, "unattributed"), (8.0, "unattributed")]
+    ("in_flight", "verdict"),
+    [(10.1, "iops_cap"), (9.8, "unattributed"), (8.0, "unattributed")],
 )
 def test_a_full_cap_binds_where_without_it_a_quarter_more_would_be_done(
     in_flight: float, verdict: str
 ) -> None:
     """÷ 0.8 ms: 12,600, 12,250 and 10,000 a second against a cap of 10,000. In the last case the
     cap holds nothing back: without it as many would be done."""
-    figures = {**POINT_SELECT, "disk_queue_depth": in_flight, "disk_await_s": in_flight / 9_990.0}
+    figures = {
+        **POINT_SELECT,
+        "disk_queue_depth": in_flight,
+        "disk_await_s": in_flight / 9_990.0,
+    }
     found = causes.judge(figures, V2, "node-1")
     assert found.name == verdict, found.text
 
@@ -208,7 +234,10 @@ def test_memory_is_said_beside_a_cap_too_and_only_under_pressure() -> None:
 
 def test_memory_is_the_limit_only_where_no_faster_disk_would_help() -> None:
     alone = judged({"memory_pressure_pct": 30.0, "disk_busy_pct": 10.0})
-    assert (alone.name, "More memory would help" in alone.text) == ("memory_bound", True)
+    assert (alone.name, "More memory would help" in alone.text) == (
+        "memory_bound",
+        True,
+    )
     unknown = judged({"memory_pressure_pct": 30.0}, without="disk_busy_pct")
     assert unknown.name == "unattributed"
     assert "waiting for memory 30 %" in unknown.text
@@ -223,18 +252,32 @@ def test_at_the_cap_says_how_long_where_and_how_slow() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("cpu_pct", 95), ("client_cpu_pct", 85), ("host_cpu_pct", 95), ("nopm_of_ceiling_pct", 99)],
+    [
+        ("cpu_pct", 95),
+        ("client_cpu_pct", 85),
+        ("host_cpu_pct", 95),
+        ("nopm_of_ceiling_pct", 99),
+    ],
 )
 def test_says_where_a_faster_disk_would_not_help(name: str, value: float) -> None:
     """Only where the database counts how long sessions wait for the disk, and they hardly do."""
     idle = {"sessions_reading_pct": 0.9, "log_syncing_pct": 1.0}
-    assert "faster disk would not" in judged({name: value, **idle}).text.replace(" A ", " a ")
-    if name != "nopm_of_ceiling_pct":  # there throughput is at most 5 % from what was asked for
+    assert "faster disk would not" in judged({name: value, **idle}).text.replace(
+        " A ", " a "
+    )
+    if (
+        name != "nopm_of_ceiling_pct"
+    ):  # there throughput is at most 5 % from what was asked for
         for waiting in ({}, {"sessions_reading_pct": 2.5}):
             assert "faster disk would not" not in judged({name: value, **waiting}).text
 
 
-SLOW = {"disk_await_s": 0.0606, "disk_busy_pct": 100.0, "disk_iops": 495.0, "iops_of_cap_pct": 10.0}
+SLOW = {
+    "disk_await_s": 0.0606,
+    "disk_busy_pct": 100.0,
+    "disk_iops": 495.0,
+    "iops_of_cap_pct": 10.0,
+}
 HEALTHY = {
     "disk_await_s": 0.001,
     "disk_busy_pct": 60.0,
@@ -254,7 +297,9 @@ HEALTHY = {
         ({"idle_disk_latency_s": 0.05}, False),  # of a mix of its own, as declared
     ],
 )
-def test_a_node_apart_from_its_peers_is_named(own: dict[str, float], found: bool) -> None:
+def test_a_node_apart_from_its_peers_is_named(
+    own: dict[str, float], found: bool
+) -> None:
     nodes = {"node-1": HEALTHY, "node-2": HEALTHY, "node-3": {**SLOW, **own}}
     name, text = bottlenecks.slow_node(nodes)
     assert name == ("node-3" if found else "")
@@ -268,9 +313,13 @@ def test_a_slow_node_is_the_cause_whatever_its_share_of_a_cap() -> None:
     assert bottlenecks.bottlenecks(campaign)[0].cause != "slow_node"
     (run,) = campaign.runs
     samples = sampled_in(run)
-    waited = samples["metric"].isin(["disk_read_seconds_total", "disk_write_seconds_total"])
+    waited = samples["metric"].isin(
+        ["disk_read_seconds_total", "disk_write_seconds_total"]
+    )
     samples.loc[waited & (samples["node"] == "node-3"), "value"] *= 40.0
-    busy = (samples["metric"] == "disk_busy_seconds_total") & (samples["node"] == "node-3")
+    busy = (samples["metric"] == "disk_busy_seconds_total") & (
+        samples["node"] == "node-3"
+    )
     started = samples.loc[busy, "time_s"] - samples["time_s"].min()
     samples.loc[busy, "value"] = started
     slow = RunData(run.record, run.intervals, held(samples))
@@ -278,12 +327,16 @@ def test_a_slow_node_is_the_cause_whatever_its_share_of_a_cap() -> None:
     assert (found.cause, found.node) == ("slow_node", "node-3")
 
 
-def test_the_claim_that_a_faster_disk_gives_nothing_isheld_against_the_campaign() -> None:
+def test_the_claim_that_a_faster_disk_gives_nothing_isheld_against_the_campaign() -> (
+    None
+):
     said = f"More CPU would raise throughput. {NO_FASTER_DISK}"
     limit = Bottleneck("premium", "insert", "node-1", "cpu_bound", said, {})
 
     def held(high_pct: float) -> str:
-        change = Change("throughput_per_s", "all", "throughput", "ultra", -6.0, -9.0, high_pct)
+        change = Change(
+            "throughput_per_s", "all", "throughput", "ultra", -6.0, -9.0, high_pct
+        )
         prices = (None, None, "", "", None, "", "", "")
         offer = Offer("premium", "not enough", *prices, (change,), ())
         made = Decision("insert", None, "", None, None, offers=(offer,))
@@ -297,8 +350,13 @@ def test_the_claim_that_a_faster_disk_gives_nothing_isheld_against_the_campaign(
 
 
 def test_the_machine_as_limit_names_who_used_it() -> None:
-    text = judged({"host_cpu_pct": 96.0, "client_cpu_pct": 30.0, "disk_server_cpu_pct": 25.0}).text
-    assert "96 % of the machine's CPU busy (load generator 30 %, emulated disks 25 %)" in text
+    text = judged(
+        {"host_cpu_pct": 96.0, "client_cpu_pct": 30.0, "disk_server_cpu_pct": 25.0}
+    ).text
+    assert (
+        "96 % of the machine's CPU busy (load generator 30 %, emulated disks 25 %)"
+        in text
+    )
 
 
 @pytest.mark.parametrize("rival", ["host_cpu_pct", "client_cpu_pct", "cpu_pct"])
@@ -322,7 +380,9 @@ def test_control_groups_hold_ios_back_where_the_device_does_not_see_it() -> None
 
 
 def test_what_was_not_sampled_is_no_limit() -> None:
-    without_caps = causes.judge({"disk_iops": 90_000.0, "cpu_pct": 60.0}, TIER, "node-1")
+    without_caps = causes.judge(
+        {"disk_iops": 90_000.0, "cpu_pct": 60.0}, TIER, "node-1"
+    )
     assert without_caps.name == "unattributed"
     nothing = "Neither disk nor CPU of the database nodes was sampled."
     assert causes.judge({}, TIER, "") == Cause("unattributed", nothing)
@@ -373,7 +433,9 @@ def test_evidence_of_a_run_at_its_cap() -> None:
 def test_the_busiest_node_is_judged() -> None:
     run = only(Shape(1500.0, 1095.0, 3.0, 0.016, 40.0), nodes=3)
     quiet = sampled_in(run).copy()
-    disk = quiet["metric"].str.startswith("disk_") & quiet["node"].isin(["node-1", "node-3"])
+    disk = quiet["metric"].str.startswith("disk_") & quiet["node"].isin(
+        ["node-1", "node-3"]
+    )
     quiet.loc[disk, "value"] = 0.0
     found = bottlenecks.bottleneck([replace(run, sampled=held(quiet))], 32.0)
     assert found is not None
@@ -382,7 +444,10 @@ def test_the_busiest_node_is_judged() -> None:
 
 def test_medians_over_repetitions() -> None:
     cell = ("premium", "point-select")
-    slow, fast = Shape(1500.0, 1098.0, 1.0, 0.016, 40.0), Shape(1500.0, 300.0, 1.0, 0.002, 40.0)
+    slow, fast = (
+        Shape(1500.0, 1098.0, 1.0, 0.016, 40.0),
+        Shape(1500.0, 300.0, 1.0, 0.002, 40.0),
+    )
     runs = [only(shape, nodes=1) for shape in (slow, slow, fast)]
     found = bottlenecks.bottleneck(runs, 32.0)
     assert found is not None
@@ -395,6 +460,8 @@ def test_medians_over_repetitions() -> None:
 def test_large_ios_count_as_several() -> None:
     """1 MiB on a tier that counts 256 KiB each: 300 I/Os a second are 1,200 of its 1,100."""
     run = only(Shape(100.0, 300.0, 0.0, 0.02, 20.0, bytes_per_io=2**20), nodes=1)
-    found = disk_demand.demand(run.record.profile.tier, counters.rates(sampled_in(run)), "node-1")
+    found = disk_demand.demand(
+        run.record.profile.tier, counters.rates(sampled_in(run)), "node-1"
+    )
     assert found is not None
     assert float(np.median(found["iops"])) == pytest.approx(1_200, rel=0.02)

@@ -25,15 +25,23 @@ def test_each_is_said_somewhere() -> None:
 
 def test_values_are_filled_in() -> None:
     said = cause_words.said("contention (retried)", {"retried_pct": 7.4}, node="node-2")
-    assert said.startswith("No resource was full, and 7 % of the transactions on node-2 failed")
+    assert said.startswith(
+        "No resource was full, and 7 % of the transactions on node-2 failed"
+    )
 
 
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"request_queued_avg_s": 0.002, "statement_avg_s": 0.021}, ""),  # less than a tenth
+        (
+            {"request_queued_avg_s": 0.002, "statement_avg_s": 0.021},
+            "",
+        ),  # less than a tenth
         ({"request_queued_avg_s": 0.002}, ""),  # of what is not known
-        ({"request_queued_avg_s": 0.0001, "statement_avg_s": 0.0004}, ""),  # as on idle servers
+        (
+            {"request_queued_avg_s": 0.0001, "statement_avg_s": 0.0004},
+            "",
+        ),  # as on idle servers
         (
             {"request_queued_avg_s": 0.002, "statement_avg_s": 0.02},
             " Requests waited 2 ms each in the queue of node-1's tablet server, and a statement "
@@ -64,15 +72,28 @@ def test_how_much_of_an_io_is_the_disks_own_is_of_the_time_that_is_told(
     await_s: float, said: str
 ) -> None:
     """Also where reads wait less than writes, as on a primary whose log is slow."""
-    values = {"disk_await_s": await_s, "disk_read_await_s": 0.0006, "idle_disk_latency_s": 0.0005}
-    assert f"{said} of it the disk's own 500 µs" in told("latency_bound", values, "node-1").text
+    values = {
+        "disk_await_s": await_s,
+        "disk_read_await_s": 0.0006,
+        "idle_disk_latency_s": 0.0005,
+    }
+    assert (
+        f"{said} of it the disk's own 500 µs"
+        in told("latency_bound", values, "node-1").text
+    )
 
 
 @pytest.mark.parametrize(
     ("seen", "helps"),
     [
-        ({"seen_syncing_pct": 30.0, "disk_await_s": 0.003}, "a lower latency would help too"),
-        ({"seen_syncing_pct": 30.0, "disk_await_s": 0.01}, "a faster disk would help too"),
+        (
+            {"seen_syncing_pct": 30.0, "disk_await_s": 0.003},
+            "a lower latency would help too",
+        ),
+        (
+            {"seen_syncing_pct": 30.0, "disk_await_s": 0.01},
+            "a faster disk would help too",
+        ),
         ({"seen_running_pct": 60.0, "disk_await_s": 0.01}, ""),
     ],
 )
@@ -88,7 +109,13 @@ def test_what_helps_where_locks_are_held_until_a_sync_is_what_the_sync_waits_for
 def test_that_more_iops_would_not_help_is_not_said_of_a_disk_that_is_at_its_cap_at_times(
     at_cap_pct: float, is_said: bool
 ) -> None:
-    values = {"disk_await_s": 0.025, "idle_disk_latency_s": 0.02, "iops_of_cap_pct": 57.0}
-    text = told("latency_bound", {**values, "time_at_iops_cap_pct": at_cap_pct}, "node-1").text
+    values = {
+        "disk_await_s": 0.025,
+        "idle_disk_latency_s": 0.02,
+        "iops_of_cap_pct": 57.0,
+    }
+    text = told(
+        "latency_bound", {**values, "time_at_iops_cap_pct": at_cap_pct}, "node-1"
+    ).text
     assert "a tier with a lower latency would" in text.lower()
     assert ("More IOPS or bandwidth would not help" in text) == is_said

@@ -61,7 +61,9 @@ def test_the_statistic_is_that_of_its_definition() -> None:
         ([], ()),
     ],
 )
-def test_levels_begin_where_they_do(values: Sequence[float], places: tuple[int, ...]) -> None:
+def test_levels_begin_where_they_do(
+    values: Sequence[float], places: tuple[int, ...]
+) -> None:
     assert across_days.change_points(values) == places
     assert across_days.change_points(values) == places  # the draw is seeded
 
@@ -75,7 +77,11 @@ def test_a_series_must_be_of_numbers() -> None:
 def test_without_a_change_one_is_seldom_found(heavy_tails: bool) -> None:
     """5 % at most; of 120 series 8.3 % may have one by chance (97.5 %)."""
     random = np.random.default_rng(1)
-    series = random.standard_t(3, (120, 12)) if heavy_tails else random.normal(size=(120, 12))
+    series = (
+        random.standard_t(3, (120, 12))
+        if heavy_tails
+        else random.normal(size=(120, 12))
+    )
     assert sum(bool(across_days.change_points(one)) for one in series) <= 10
 
 
@@ -110,7 +116,9 @@ RATES = (100 * np.exp(steady(12))).tolist()
 
 def drawn(found: Trend) -> str:
     table: Table = campaign_tables.trend(found)
-    return "\n".join((*(row[0].text for row in table.rows if len(row) == 1), *table.remarks))
+    return "\n".join(
+        (*(row[0].text for row in table.rows if len(row) == 1), *table.remarks)
+    )
 
 
 def test_a_trend_tells_levels_and_where_they_begin() -> None:
@@ -143,7 +151,10 @@ def test_campaigns_unlike_the_newest_are_left_out_and_named() -> None:
     every = [*over(RATES), campaign(-3, 50.0, hostname="other")]
     found = of(every)
     (left,) = found.left_out
-    assert (left.campaign, left.reason) == ("day--3", "unlike machine other against example")
+    assert (left.campaign, left.reason) == (
+        "day--3",
+        "unlike machine other against example",
+    )
     assert "Left out, day--3: unlike machine other against example." in drawn(found)
     assert len(of(every, across={"machines"}).points) == 13
 
@@ -161,8 +172,9 @@ def test_a_newest_campaign_that_is_not_sound_itself_is_open() -> None:
 def test_few_campaigns_prove_nothing() -> None:
     found = of(over([100.0, 100.0, 50.0, 50.0]))
     assert len(found.levels) == 1
-    assert "No change of level can be proven with 4 comparable campaigns: 8 are needed" in drawn(
-        found
+    assert (
+        "No change of level can be proven with 4 comparable campaigns: 8 are needed"
+        in drawn(found)
     )
 
 

@@ -40,7 +40,9 @@ def test_one_sided_p_values_agree_with_the_intervals() -> None:
     assert mean.chance_beyond(mean.low) == pytest.approx(0.95)
 
 
-@pytest.mark.parametrize("truth", ["two at the margin", "two, each at the margin in another"])
+@pytest.mark.parametrize(
+    "truth", ["two at the margin", "two, each at the margin in another"]
+)
 def test_at_most_five_percent_of_decisions_are_wrong(truth: str) -> None:
     """The hardest cells of the bench; 5 % for each claim alone would be wrong in 7 %."""
     wrong, _ = shares(WORST[truth], 5, 2.0, campaigns=700)["now"]
@@ -52,7 +54,9 @@ def test_at_most_five_percent_of_tiers_at_the_margin_are_refused(truth: str) -> 
     """Held against no change instead of the margin it was 12 %, and 15 % with less noise."""
     random = np.random.default_rng(3)
     contests = [draw(WORST[truth], 5, 2.0, random) for _ in range(300)]
-    refused = sum("not enough" in contest.proof.standings.values() for contest in contests)
+    refused = sum(
+        "not enough" in contest.proof.standings.values() for contest in contests
+    )
     assert 100 * refused / 300 <= 5.0 + 2.6  # two standard errors
 
 
@@ -62,13 +66,17 @@ def test_it_answers_more_often_than_the_rule_before_it() -> None:
 
 
 def test_drift_of_the_machine_hides_less_than_from_independent_samples() -> None:
-    found = bench_blocks.shares(bench_blocks.CASES["drift of 10 % over the campaign"], 3, 400)
+    found = bench_blocks.shares(
+        bench_blocks.CASES["drift of 10 % over the campaign"], 3, 400
+    )
     missed, seen = found["paired"]
     assert missed <= 5.0 and seen > found["Welch"][1] + 20
 
 
 def test_under_drift_answers_are_right_and_what_they_cost_is_counted() -> None:
-    worse = bench_decisions.simulate("drift", "cheapest of two 10 % below", "n = 5", 60, seed=1)
+    worse = bench_decisions.simulate(
+        "drift", "cheapest of two 10 % below", "n = 5", 60, seed=1
+    )
     assert max(worse.errors) <= bench_decisions.bound(60, 0.01)
     assert worse.none < 30
     alike = bench_decisions.simulate("drift", "two equal", "until 2–6", 60, seed=1)

@@ -37,7 +37,9 @@ def decide(
             for name, values in of_tiers.items()
         ]
         obstacle, tiers = (obstacles or {}).get(workload, ""), TIERS[-len(candidates) :]
-        contests.append(make_contest(workload, candidates, tiers, 5.0, obstacle=obstacle))
+        contests.append(
+            make_contest(workload, candidates, tiers, 5.0, obstacle=obstacle)
+        )
     return decision.decide_cluster(contests, weights)
 
 
@@ -62,7 +64,9 @@ def test_the_cheapest_tier_that_is_enough_for_each_is_named() -> None:
     assert "proven enough for all 2 workloads together" in made.reason
 
 
-def test_the_workload_that_forces_a_dearer_tier_is_named_with_what_giving_it_up_saves() -> None:
+def test_the_workload_that_forces_a_dearer_tier_is_named_with_what_giving_it_up_saves() -> (
+    None
+):
     made = answer(FORCED)
     assert (made.tier, made.monthly_cost) == ("ultra", 780.0)
     assert [(one.workload, one.tier, one.monthly_cost) for one in made.without] == [
@@ -84,7 +88,9 @@ def test_a_tier_that_is_open_for_one_workload_is_not_named() -> None:
     assert "whether premium-v2 is enough for tpcc is open" in made.reason
 
 
-def test_a_workload_without_an_answer_leaves_none_and_that_of_the_others_is_said() -> None:
+def test_a_workload_without_an_answer_leaves_none_and_that_of_the_others_is_said() -> (
+    None
+):
     made = answer(FORCED, {"tpcc": "the machine was the limit"})
     assert made.tier is None
     assert "tpcc has no answer" in made.reason
@@ -148,12 +154,18 @@ def test_a_loss_in_little_of_the_work_does_not_force_a_dearer_tier(
 
 
 def test_a_workload_without_an_answer_leaves_the_weighted_mean_without_one() -> None:
-    made = answer(LITTLE_WORK, {"tpcc": "its data differ"}, {"point-select": 9, "tpcc": 1})
+    made = answer(
+        LITTLE_WORK, {"tpcc": "its data differ"}, {"point-select": 9, "tpcc": 1}
+    )
     assert made.tier is None and "has no answer" in made.reason
 
 
-@pytest.mark.parametrize("change", [on("premium-v2", failing(20)), on("premium-v2", without_p99)])
-def test_what_refuses_a_tier_in_one_workload_refuses_it_in_the_mean(change: Change) -> None:
+@pytest.mark.parametrize(
+    "change", [on("premium-v2", failing(20)), on("premium-v2", without_p99)]
+)
+def test_what_refuses_a_tier_in_one_workload_refuses_it_in_the_mean(
+    change: Change,
+) -> None:
     """Failed transactions are in no rate, and a figure that some runs lack is in no mean."""
     insert = replace_in("insert", change)
     campaign = with_tail(

@@ -27,13 +27,25 @@ def clustered(**changes: Any) -> Record:
 @pytest.mark.parametrize(
     ("other", "phrase"),
     [
-        (lambda: clustered(database="yugabytedb"), "database postgresql against yugabytedb"),
+        (
+            lambda: clustered(database="yugabytedb"),
+            "database postgresql against yugabytedb",
+        ),
         (lambda: clustered(nodes=1), "number of nodes 3 against 1"),
         (lambda: clustered(clients=2), "number of load clients 1 against 2"),
-        (lambda: clustered(client="beside"), "place of load clients outside against beside"),
-        (lambda: clustered(network_bytes_per_s=12_500_000), "network not given against 100 Mbit/s"),
+        (
+            lambda: clustered(client="beside"),
+            "place of load clients outside against beside",
+        ),
+        (
+            lambda: clustered(network_bytes_per_s=12_500_000),
+            "network not given against 100 Mbit/s",
+        ),
         (lambda: clustered(replication_factor=1), "replication factor 3 against 1"),
-        (lambda: clustered(node=NodeSize(4.0, GIB, 250 * GIB)), "CPUs per node 8.0 against 4.0"),
+        (
+            lambda: clustered(node=NodeSize(4.0, GIB, 250 * GIB)),
+            "CPUs per node 8.0 against 4.0",
+        ),
         (
             lambda: clustered(node=NodeSize(8.0, 2 * GIB, 250 * GIB)),
             "memory per node 1 GiB against 2 GiB",
@@ -44,12 +56,15 @@ def clustered(**changes: Any) -> Record:
             "workload's threads 60 against 8",
         ),
         (
-            lambda: facts(durability={"fsync": "off", "synchronous_commit": "on"})(record()),
+            lambda: facts(durability={"fsync": "off", "synchronous_commit": "on"})(
+                record()
+            ),
             "running database's durability.fsync on against off",
         ),
         (
             lambda: replace(
-                record(), facts={**record().facts, "database_before": {"data_bytes": 5 * GIB}}
+                record(),
+                facts={**record().facts, "database_before": {"data_bytes": 5 * GIB}},
             ),
             "data before the run 6 GiB against 5 GiB",
         ),
@@ -65,22 +80,34 @@ def test_what_is_tried_out_behind_the_window_makes_no_runs_unlike() -> None:
 
 
 def test_runs_of_another_isolation_or_planner_are_unlike() -> None:
-    left = facts(execution={"isolation": "repeatable read", "yb_enable_cbo": "off"})(record())
-    right = facts(execution={"isolation": "read committed", "yb_enable_cbo": "off"})(record())
-    phrase = "running database's execution.isolation repeatable read against read committed"
+    left = facts(execution={"isolation": "repeatable read", "yb_enable_cbo": "off"})(
+        record()
+    )
+    right = facts(execution={"isolation": "read committed", "yb_enable_cbo": "off"})(
+        record()
+    )
+    phrase = (
+        "running database's execution.isolation repeatable read against read committed"
+    )
     assert comparability.differences(left, right) == (phrase,)
-    assert comparability.differences(record(), right) == ()  # of records that do not hold it
+    assert (
+        comparability.differences(record(), right) == ()
+    )  # of records that do not hold it
 
 
 @pytest.mark.parametrize(
-    ("left", "right", "differ"), [(True, False, True), (True, True, False), (None, False, False)]
+    ("left", "right", "differ"),
+    [(True, False, True), (True, True, False), (None, False, False)],
 )
 def test_statements_that_travelled_otherwise_make_runs_unlike(
     left: bool | None, right: bool | None, differ: bool
 ) -> None:
     """A generator that does not say it is not held against one that does."""
     one, two = (
-        replace(record(), facts={**record().facts, "generator": {"statements_batched": batched}})
+        replace(
+            record(),
+            facts={**record().facts, "generator": {"statements_batched": batched}},
+        )
         for batched in (left, right)
     )
     phrase = "load generator's batching of statements True against False"

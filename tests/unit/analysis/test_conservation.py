@@ -27,7 +27,9 @@ MIDDLE_S = START_S + 10.0
 END_S = MIDDLE_S + WINDOW_S
 
 
-def table(rates: dict[tuple[str, str], float], to_s: float, **settling: float) -> pd.DataFrame:
+def table(
+    rates: dict[tuple[str, str], float], to_s: float, **settling: float
+) -> pd.DataFrame:
     """Samples once a second, 0.3 s beside the edges of all phases; `settling`: of a node's disk."""
     rows = []
     for (node, metric), per_s in rates.items():
@@ -36,11 +38,22 @@ def table(rates: dict[tuple[str, str], float], to_s: float, **settling: float) -
             time_s = START_S - 0.7 + second
             phase = "measure" if MIDDLE_S <= time_s < END_S else "settle"
             rows.append(
-                (time_s, node, metric, "", value, "warm-up" if time_s < MIDDLE_S else phase)
+                (
+                    time_s,
+                    node,
+                    metric,
+                    "",
+                    value,
+                    "warm-up" if time_s < MIDDLE_S else phase,
+                )
             )
             # Of a second that the window ends in, 0.3 are before it.
             after = min(1.0, max(0.0, time_s + 1.0 - END_S))
-            later = settling.get(node.replace("-", "_"), per_s) if "written" in metric else per_s
+            later = (
+                settling.get(node.replace("-", "_"), per_s)
+                if "written" in metric
+                else per_s
+            )
             value += per_s * (1 - after) + later * after
     return pd.DataFrame(rows, columns=list(SAMPLE_COLUMNS))
 
@@ -66,15 +79,27 @@ def load(
     campaign = build_campaign(
         profiles=["premium"], workloads=["insert"], repetitions=1, change=of_load
     )
-    rates = {(f"node-{n}", counters.WRITTEN_BYTES): of for n, of in enumerate(written, start=1)}
+    rates = {
+        (f"node-{n}", counters.WRITTEN_BYTES): of
+        for n, of in enumerate(written, start=1)
+    }
     rates |= {(node, counters.READ_BYTES): 1.0 for node in NODES}
     rates |= {(node, counters.CPU_SECONDS): 0.5 for node in NODES}
     rates |= {("client", "network_sent_bytes_total"): RATE}
-    rates |= {(node, "network_received_bytes_total"): more.get("received", 0.0) for node in NODES}
+    rates |= {
+        (node, "network_received_bytes_total"): more.get("received", 0.0)
+        for node in NODES
+    }
     end_s = END_S + (DEBT_S if settling is not None else 0.0)
-    later = {} if settling is None else dict.fromkeys(("node_1", "node_2", "node_3"), settling)
+    later = (
+        {}
+        if settling is None
+        else dict.fromkeys(("node_1", "node_2", "node_3"), settling)
+    )
     samples = held(table(rates, end_s, **later))
-    return replace(campaign, runs=tuple(replace(run, sampled=samples) for run in campaign.runs))
+    return replace(
+        campaign, runs=tuple(replace(run, sampled=samples) for run in campaign.runs)
+    )
 
 
 def counted(campaign: Results) -> dict[str, float]:
@@ -102,8 +127,12 @@ def test_what_is_owed_when_the_window_ends_is_counted_with_what_was_written() ->
     # Of the second in which the window ended, each has its share of time; nothing is lost.
     assert values["debt_bytes"] == pytest.approx(3 * RATE / 2 * DEBT_S, rel=0.02)
     both = 3 * RATE * (WINDOW_S + DEBT_S / 2)
-    assert values["written_per_payload"] == pytest.approx(both / (RATE * WINDOW_S), rel=0.001)
-    in_verdict = {c.metric: c.mean for c in verdicts.cells(campaign) if c.scope == "all"}
+    assert values["written_per_payload"] == pytest.approx(
+        both / (RATE * WINDOW_S), rel=0.001
+    )
+    in_verdict = {
+        c.metric: c.mean for c in verdicts.cells(campaign) if c.scope == "all"
+    }
     assert in_verdict["debt_s"] == pytest.approx(DEBT_S)
 
 
@@ -115,7 +144,9 @@ def test_what_nodes_send_each_other_is_held_against_the_log() -> None:
     assert "log_sent_pct" not in counted(load((RATE,) * 3, received=received))
 
 
-def test_what_fio_counts_in_its_windows_is_held_against_the_disk_in_the_same_times() -> None:
+def test_what_fio_counts_in_its_windows_is_held_against_the_disk_in_the_same_times() -> (
+    None
+):
     """Of two windows that begin within seconds; between them the disk writes as well."""
     lengths_s = {MIDDLE_S + 1.4: 20.5, MIDDLE_S + 25.9: 30.2}
     windows = [
@@ -129,14 +160,18 @@ def test_what_fio_counts_in_its_windows_is_held_against_the_disk_in_the_same_tim
     ]
 
     def of_fio(record: Record) -> Record:
-        return replace(record, facts={**record.facts, "generator": {"windows": windows}})
+        return replace(
+            record, facts={**record.facts, "generator": {"windows": windows}}
+        )
 
     values = counted(load((0.5 * RATE, 0.3 * RATE, 0.25 * RATE), change=of_fio))
     assert values["written_per_payload"] == pytest.approx(1.05, rel=0.001)
     assert "read_per_payload" not in values
 
 
-@pytest.mark.parametrize(("third", "raised"), [(2e6, True), (5.9e6, True), (6.1e6, False)])
+@pytest.mark.parametrize(
+    ("third", "raised"), [(2e6, True), (5.9e6, True), (6.1e6, False)]
+)
 def test_a_node_that_wrote_far_less_than_the_others_lacks_a_copy(
     third: float, raised: bool
 ) -> None:
@@ -176,7 +211,9 @@ def test_seconds_that_were_not_sampled_are_said(lost: int, raised: bool) -> None
     seconds = sorted(every["time_s"].unique())[30 : 30 + lost]
     thinned = every[~((every["node"] == "node-2") & every["time_s"].isin(seconds))]
     cut = replace(campaign, runs=(replace(run, sampled=held(thinned)),))
-    texts = [text for text in doubts(cut, "telemetry gaps") if "known by their sum" in text]
+    texts = [
+        text for text in doubts(cut, "telemetry gaps") if "known by their sum" in text
+    ]
     assert bool(texts) is raised
     assert all("3 s of node-2" in text for text in texts)
     assert counted(cut)["written_per_payload"] == pytest.approx(3.0, rel=0.001)
@@ -202,14 +239,22 @@ def test_the_report_has_a_table_of_it_and_rates_in_bytes(tmp_path: Path) -> None
     text = paths.markdown.read_text().replace("\u00a0", " ")
     assert "insert**: premium did 10 MB/s; latency" in text
     section = text.split("## Whether the counts add up")[1].split("\n## ")[0]
-    heads, row = (line for line in section.splitlines() if line.startswith(("| Tier", "| premium")))
-    titles, values = ([word.strip() for word in line.split("|")[2:-1]] for line in (heads, row))
+    heads, row = (
+        line
+        for line in section.splitlines()
+        if line.startswith(("| Tier", "| premium"))
+    )
+    titles, values = (
+        [word.strip() for word in line.split("|")[2:-1]] for line in (heads, row)
+    )
     shown = dict(zip(titles, values, strict=True))
     assert shown["Written ÷ payload"] == "3.50" and shown["Quiet after"] == "20 s"
     assert "Payload of a node" in text and "Read ÷ payload" not in titles
 
 
-def of_blocks(given: tuple[float, ...], before: float = 5e6) -> Callable[[Record], Record]:
+def of_blocks(
+    given: tuple[float, ...], before: float = 5e6
+) -> Callable[[Record], Record]:
     """Copies are nothing but blocks and their checksums; nodes say what they were given."""
 
     def change(record: Record) -> Record:
@@ -218,7 +263,8 @@ def of_blocks(given: tuple[float, ...], before: float = 5e6) -> Callable[[Record
         start = {"given_bytes": dict.fromkeys(now, before)}
         of_cluster = {**record.facts["database"], **facts, "given_bytes": now}
         return replace(
-            record, facts={**record.facts, "database": of_cluster, "database_before": start}
+            record,
+            facts={**record.facts, "database": of_cluster, "database_before": start},
         )
 
     return change
@@ -234,10 +280,13 @@ def test_where_copies_are_known_to_the_byte_every_disk_is_held_against_them() ->
     assert text.startswith("node-2: ") and "+2.0 %" in text
     # Uneven, as the name node chose, and each disk as its own node says.
     uneven = load(
-        (1.1 * each, 0.9 * each, each), change=of_blocks((1.1 * whole, 0.9 * whole, whole))
+        (1.1 * each, 0.9 * each, each),
+        change=of_blocks((1.1 * whole, 0.9 * whole, whole)),
     )
     assert doubts(uneven, "copies differ") == []
-    fewer = load((each, each, 0.5 * each), change=of_blocks((whole, whole, 0.5 * whole)))
+    fewer = load(
+        (each, each, 0.5 * each), change=of_blocks((whole, whole, 0.5 * whole))
+    )
     (text,) = doubts(fewer, "copies differ")
     assert text.startswith("all disks together: ") and "−16.7 %" in text
 

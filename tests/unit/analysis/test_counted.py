@@ -84,14 +84,18 @@ def figures(facts: Mapping[str, Any]) -> dict[str, float]:
     run = build_campaign(shapes=shapes, repetitions=1, **cell).runs[0]
     before = {"since_reset": dict.fromkeys(facts["since_reset"], 0.0)}
     both = {"database_before": before, "database": facts}
-    gathered = resources.gather(replace(run, record=replace(run.record, facts=both)), 32.0)
+    gathered = resources.gather(
+        replace(run, record=replace(run.record, facts=both)), 32.0
+    )
     return gathered["node-1"]
 
 
 # ------------------------------------------------------------------ both arrive
 
 
-@pytest.mark.parametrize("facts", [postgresql(), yugabytedb()], ids=["postgresql", "yugabytedb"])
+@pytest.mark.parametrize(
+    "facts", [postgresql(), yugabytedb()], ids=["postgresql", "yugabytedb"]
+)
 def test_both_databases_say_how_much_of_the_time_their_log_is_syncing(
     facts: Mapping[str, Any],
 ) -> None:
@@ -99,7 +103,9 @@ def test_both_databases_say_how_much_of_the_time_their_log_is_syncing(
     assert figures(facts)["log_syncing_pct"] == pytest.approx(100 * 7.0 / ELAPSED_S)
 
 
-@pytest.mark.parametrize("facts", [postgresql(), yugabytedb()], ids=["postgresql", "yugabytedb"])
+@pytest.mark.parametrize(
+    "facts", [postgresql(), yugabytedb()], ids=["postgresql", "yugabytedb"]
+)
 def test_names_are_those_of_the_one_list(facts: Mapping[str, Any]) -> None:
     found = facts["since_reset"]
     assert set(found) >= OF_LOG
@@ -124,7 +130,12 @@ def test_logs_that_are_synced_behind_commits_are_no_wait() -> None:
     found = figures({**yugabytedb(sync_s=60.0), "durable": False})
     assert "log_syncing_pct" not in found
     assert found["background_log_syncing_pct"] == pytest.approx(100 * 60.0 / ELAPSED_S)
-    free = {"disk_iops": 100.0, "cpu_pct": 20.0, "disk_await_s": 0.002, "disk_busy_pct": 10.0}
+    free = {
+        "disk_iops": 100.0,
+        "cpu_pct": 20.0,
+        "disk_await_s": 0.002,
+        "disk_busy_pct": 10.0,
+    }
     tier = build_campaign(repetitions=1, frames=False).plan.profiles[0].tier
     share = {"background_log_syncing_pct": 90.0}
     waits = {"log_syncing_pct": 90.0}
@@ -134,11 +145,15 @@ def test_logs_that_are_synced_behind_commits_are_no_wait() -> None:
 
 def test_syncs_of_a_log_on_its_own_disk_are_no_wait_for_the_data_disk() -> None:
     """The tier's limits, and its latency, are those of the data disks."""
-    run = build_campaign(workloads=["point-select"], profiles=["ultra"], repetitions=1).runs[0]
+    run = build_campaign(
+        workloads=["point-select"], profiles=["ultra"], repetitions=1
+    ).runs[0]
     facts = postgresql()
     before = {"since_reset": dict.fromkeys(facts["since_reset"], 0.0)}
     nodes = tuple(replace(node, wal_device="sdx") for node in run.record.nodes)
-    record = replace(run.record, nodes=nodes, facts={"database_before": before, "database": facts})
+    record = replace(
+        run.record, nodes=nodes, facts={"database_before": before, "database": facts}
+    )
     found = resources.gather(replace(run, record=record), 32.0)["node-1"]
     assert found["wal_disk_syncing_pct"] == pytest.approx(100 * 7.0 / ELAPSED_S)
     assert "log_syncing_pct" not in found

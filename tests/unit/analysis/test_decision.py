@@ -21,9 +21,15 @@ NOISY = [1900.0, 2300, 1700]
 
 
 def candidate(
-    name: str, values: Sequence[float], cause: str = "unattributed", *, priced: bool = True
+    name: str,
+    values: Sequence[float],
+    cause: str = "unattributed",
+    *,
+    priced: bool = True,
 ) -> Candidate:
-    return Candidate(build_profile(name, priced=priced), {THROUGHPUT: tuple(values)}, cause)
+    return Candidate(
+        build_profile(name, priced=priced), {THROUGHPUT: tuple(values)}, cause
+    )
 
 
 def decide(*candidates: Candidate, tiers: Sequence[str] = ()) -> Decision:
@@ -33,7 +39,9 @@ def decide(*candidates: Candidate, tiers: Sequence[str] = ()) -> Decision:
 
 def test_the_cheapest_of_those_alike_wins() -> None:
     found = decide(
-        candidate("ultra", FAST), candidate("premium-v2", FAST), candidate("premium", SLOW)
+        candidate("ultra", FAST),
+        candidate("premium-v2", FAST),
+        candidate("premium", SLOW),
     )
     assert found.tier == "premium-v2"
     assert (found.monthly_cost, found.currency) == (255.0, "USD")  # 3 disks of 85
@@ -46,7 +54,9 @@ def test_the_cheapest_of_those_alike_wins() -> None:
 
 def test_the_dearest_wins_where_it_is_proven_faster() -> None:
     found = decide(
-        candidate("premium", SLOW), candidate("premium-v2", FAST), candidate("ultra", FASTER)
+        candidate("premium", SLOW),
+        candidate("premium-v2", FAST),
+        candidate("ultra", FASTER),
     )
     assert (found.tier, found.monthly_cost) == ("ultra", 780.0)
     assert "premium-v2 against ultra, throughput −16.7 %" in found.reason
@@ -60,7 +70,10 @@ def test_all_alike_gives_the_cheapest() -> None:
 def test_an_open_tier_leaves_it_undecided() -> None:
     found = decide(candidate("premium", NOISY), candidate("ultra", FAST))
     assert (found.tier, found.monthly_cost, found.currency) == (None, None, None)
-    assert "whether premium is within 5 % of the best throughput is not proven" in found.reason
+    assert (
+        "whether premium is within 5 % of the best throughput is not proven"
+        in found.reason
+    )
     assert "more than 50 repetitions would be needed at this noise" in found.reason
     dearer = decide(candidate("premium", FAST), candidate("ultra", NOISY))
     assert dearer.tier is None
@@ -70,12 +83,16 @@ NEAR = (1900.0, 1960.0, 1840.0)
 
 
 @pytest.mark.parametrize("margin_pct", [1.0, 5.0, 12.0])
-def test_for_each_tier_the_least_margin_is_told_at_which_it_is_enough(margin_pct: float) -> None:
+def test_for_each_tier_the_least_margin_is_told_at_which_it_is_enough(
+    margin_pct: float,
+) -> None:
     """What the decision says at that margin agrees, and just below it does not."""
     tiers = [candidate("premium", NEAR), candidate("ultra", FAST)]
 
     def decide_at(margin_pct: float) -> Decision:
-        return decision.decide(make_contest("insert", tiers, ("premium", "ultra"), margin_pct))
+        return decision.decide(
+            make_contest("insert", tiers, ("premium", "ultra"), margin_pct)
+        )
 
     found = decide_at(margin_pct)
     for offer in found.offers:
@@ -84,28 +101,36 @@ def test_for_each_tier_the_least_margin_is_told_at_which_it_is_enough(margin_pct
     least = found.offers[0].least_margin_pct or 0.0
     assert 9 < least < 14
     if margin_pct < 10:
-        assert f"premium is enough if {format_quantity(least, '%')} may be lost" in found.reason, (
-            found.reason
-        )
+        assert (
+            f"premium is enough if {format_quantity(least, '%')} may be lost"
+            in found.reason
+        ), found.reason
 
 
 def test_two_repetitions_are_enough_to_say_at_which_margin_a_tier_is() -> None:
-    found = decide(candidate("premium", [1900.0, 1960.0]), candidate("ultra", [2000.0, 2010.0]))
+    found = decide(
+        candidate("premium", [1900.0, 1960.0]), candidate("ultra", [2000.0, 2010.0])
+    )
     assert found.tier is None
     least = [offer.least_margin_pct for offer in found.offers]
     assert all(pct is not None and 0 <= pct < 60 for pct in least), least
     assert (
-        "premium is enough if " in found.reason and " % may be lost and ultra if " in found.reason
+        "premium is enough if " in found.reason
+        and " % may be lost and ultra if " in found.reason
     ), found.reason
 
 
 def test_latency_more_than_twice_as_long_is_no_loss_to_be_offered() -> None:
     times = {"premium": (5.0, 4.9, 5.1), "ultra": (0.1, 0.0, 0.0)}
     tiers = [
-        Candidate(build_profile(name), {LATENCIES[0]: tuple(0.1 + one for one in more)}, "")
+        Candidate(
+            build_profile(name), {LATENCIES[0]: tuple(0.1 + one for one in more)}, ""
+        )
         for name, more in times.items()
     ]
-    found = decision.decide(make_contest("insert", tiers, list(times), 5.0, LATENCIES[:1]))
+    found = decision.decide(
+        make_contest("insert", tiers, list(times), 5.0, LATENCIES[:1])
+    )
     assert (found.offers[0].least_margin_pct or 0.0) > 100
     assert "premium is enough" not in found.reason, found.reason
 
@@ -115,7 +140,9 @@ def test_open_is_what_more_repetitions_may_change() -> None:
     assert decide(candidate("premium", FAST[:1]), candidate("ultra", FAST[:1])).is_open
     assert not decide(candidate("premium", FAST), candidate("ultra", FAST)).is_open
     assert not decide(candidate("ultra", FAST)).is_open
-    candidates = (candidate(name, NOISY, "machine_bound") for name in ("premium", "ultra"))
+    candidates = (
+        candidate(name, NOISY, "machine_bound") for name in ("premium", "ultra")
+    )
     assert not decide(*candidates).is_open
 
 
@@ -136,13 +163,20 @@ def test_repetitions_that_one_tier_lost_are_left_out_of_its_comparisons() -> Non
     alone = replace(candidate("premium", [2000.0, 2010]), repetitions=(5, 6))
     found = decide(alone, whole)
     assert found.tier is None
-    assert "has no interval: fewer than two repetitions finished on both" in found.reason
+    assert (
+        "has no interval: fewer than two repetitions finished on both" in found.reason
+    )
 
 
 def test_what_is_open_is_not_enough_even_where_no_disk_is_the_limit() -> None:
-    found = decide(candidate("premium", NOISY, "cpu_bound"), candidate("ultra", FAST, "cpu_bound"))
+    found = decide(
+        candidate("premium", NOISY, "cpu_bound"), candidate("ultra", FAST, "cpu_bound")
+    )
     assert found.tier is None
-    assert "whether premium is within 5 % of the best throughput is not proven" in found.reason
+    assert (
+        "whether premium is within 5 % of the best throughput is not proven"
+        in found.reason
+    )
 
 
 def test_a_dearer_tier_that_is_proven_is_named_and_the_open_one_is_told() -> None:
@@ -158,7 +192,9 @@ def test_a_dearer_tier_that_is_proven_is_named_and_the_open_one_is_told() -> Non
 
 
 def test_a_tier_proven_slower_is_not_taken_even_if_cpu_bound() -> None:
-    found = decide(candidate("premium", SLOW, "cpu_bound"), candidate("ultra", FAST, "cpu_bound"))
+    found = decide(
+        candidate("premium", SLOW, "cpu_bound"), candidate("ultra", FAST, "cpu_bound")
+    )
     assert found.tier == "ultra"
     assert "limit throughput" not in found.reason  # it would contradict the figures
 
@@ -173,7 +209,8 @@ def test_where_the_harness_was_the_limit_nothing_is_decided(cause: str) -> None:
 
 def test_a_winner_held_back_by_the_machine_says_so() -> None:
     found = decide(
-        candidate("premium", SLOW, "iops_cap"), candidate("ultra", FAST, "machine_bound")
+        candidate("premium", SLOW, "iops_cap"),
+        candidate("ultra", FAST, "machine_bound"),
     )
     assert found.tier == "ultra"
     assert "on a larger one dearer tiers may do more" in found.reason
@@ -187,9 +224,15 @@ def test_a_rival_held_back_by_the_machine_leaves_it_open(cause: str) -> None:
         candidate("premium-v2", FAST, cause),
         candidate("ultra", FAST, cause),
     )
-    assert (found.tier, found.is_open) == (None, False)  # more repetitions here do not help
+    assert (found.tier, found.is_open) == (
+        None,
+        False,
+    )  # more repetitions here do not help
     assert "whether premium-v2 is enough cannot be told" in found.reason
-    assert f"what limited ultra ({cause.replace('_', ' ')}) was not the tier" in found.reason
+    assert (
+        f"what limited ultra ({cause.replace('_', ' ')}) was not the tier"
+        in found.reason
+    )
     assert [offer.standing for offer in found.offers] == ["not enough", "open", "open"]
 
 
@@ -210,10 +253,17 @@ def test_without_all_prices_performance_alone_decides_and_says_so() -> None:
         candidate("premium-v2", FAST, priced=False),
         candidate("premium", SLOW),
     )
-    assert (found.tier, found.monthly_cost, found.currency) == ("premium-v2", None, None)
+    assert (found.tier, found.monthly_cost, found.currency) == (
+        "premium-v2",
+        None,
+        None,
+    )
     assert "as is ultra, and declares the lowest limits of them" in found.reason
     assert "Chosen by declared limits: no price is known for premium-v2" in found.reason
-    assert found.without_prices == "chosen by declared limits: no price is known for premium-v2"
+    assert (
+        found.without_prices
+        == "chosen by declared limits: no price is known for premium-v2"
+    )
 
 
 def at_price(
@@ -224,7 +274,9 @@ def at_price(
     return replace(fast, profile=replace(fast.profile, tier=tier))
 
 
-def on_vm(name: str, vm: str, monthly: float | None, values: Sequence[float] = FAST) -> Candidate:
+def on_vm(
+    name: str, vm: str, monthly: float | None, values: Sequence[float] = FAST
+) -> Candidate:
     """A tier whose nodes are other machines; their list is that of the disks."""
     made = candidate(name, values)
     price = made.profile.tier.price
@@ -236,13 +288,24 @@ def on_vm(name: str, vm: str, monthly: float | None, values: Sequence[float] = F
 
 def test_machines_count_where_a_tier_needs_another() -> None:
     """The disk that is cheaper by 45 needs a machine that is dearer by 280, on each of three."""
-    found = decide(on_vm("premium", "azure/D16s", 560.0), on_vm("premium-v2", "azure/D8s", 280.0))
-    assert (found.tier, found.monthly_cost, found.with_vms) == ("premium-v2", 3 * 365.0, True)
-    assert wording.decision_price(found) == "1,095.00 USD a month for its disks and machines"
+    found = decide(
+        on_vm("premium", "azure/D16s", 560.0), on_vm("premium-v2", "azure/D8s", 280.0)
+    )
+    assert (found.tier, found.monthly_cost, found.with_vms) == (
+        "premium-v2",
+        3 * 365.0,
+        True,
+    )
+    assert (
+        wording.decision_price(found)
+        == "1,095.00 USD a month for its disks and machines"
+    )
 
 
 def test_machines_of_one_kind_do_not_count() -> None:
-    found = decide(on_vm("premium", "azure/D8s", 280.0), on_vm("premium-v2", "azure/D8s", 280.0))
+    found = decide(
+        on_vm("premium", "azure/D8s", 280.0), on_vm("premium-v2", "azure/D8s", 280.0)
+    )
     assert (found.tier, found.with_vms, found.without_prices) == ("premium", False, "")
     assert (
         found.monthly_cost
@@ -251,9 +314,14 @@ def test_machines_of_one_kind_do_not_count() -> None:
 
 
 def test_without_the_price_of_an_unlike_machine_nothing_is_the_cheapest() -> None:
-    found = decide(on_vm("premium", "azure/D16s", None), on_vm("premium-v2", "azure/D8s", 280.0))
+    found = decide(
+        on_vm("premium", "azure/D16s", None), on_vm("premium-v2", "azure/D8s", 280.0)
+    )
     assert not found.with_vms and "cheapest" not in found.reason
-    assert "tiers are on unlike machines, and no price is known for azure/D16s" in found.reason
+    assert (
+        "tiers are on unlike machines, and no price is known for azure/D16s"
+        in found.reason
+    )
 
 
 def test_the_disks_of_the_wal_are_paid_for_too() -> None:
@@ -280,7 +348,9 @@ def test_prices_in_two_currencies_cannot_be_compared() -> None:
     found = decide(in_euros, candidate("ultra", FAST))
     assert "cheapest" not in found.reason and found.dearer is not None
     assert "Chosen by declared limits: prices are in EUR and USD" in found.reason
-    assert found.without_prices == "chosen by declared limits: prices are in EUR and USD"
+    assert (
+        found.without_prices == "chosen by declared limits: prices are in EUR and USD"
+    )
     assert [(one.monthly_cost, one.currency) for one in found.offers] == [
         (3.0, "EUR"),
         (780.0, "USD"),
@@ -321,7 +391,9 @@ def test_at_one_price_the_better_disk_is_named_and_nothing_is_cheaper() -> None:
     assert found.tier == "ultra"  # which declares most
     assert "as are premium-v2 and premium at the same price" in found.reason
     assert "cheap" not in found.reason
-    noisy = replace(at_price("ultra", *where), values={THROUGHPUT: (1900.0, 1960.0, 1840.0)})
+    noisy = replace(
+        at_price("ultra", *where), values={THROUGHPUT: (1900.0, 1960.0, 1840.0)}
+    )
     beside = decide(at_price("premium", *where), at_price("premium-v2", *where), noisy)
     assert (beside.tier, beside.cheaper_open) == ("premium-v2", ()), beside.reason
     assert "Whether ultra, which costs the same, is enough is open" in beside.reason
@@ -339,12 +411,16 @@ def test_no_tier_is_named_whose_price_is_known_to_be_above_anothers() -> None:
     dear, cheap = at_price("premium", *where), at_price("premium-v2", *where)
     price = replace(dear.profile.tier.price, monthly=5.0)  # type: ignore[type-var]
     dear = replace(
-        dear, profile=replace(dear.profile, tier=replace(dear.profile.tier, price=price))
+        dear,
+        profile=replace(dear.profile, tier=replace(dear.profile.tier, price=price)),
     )
     unknown = candidate("ultra", FAST, priced=False)
     found = decide(dear, cheap, unknown)
     assert (found.tier, found.monthly_cost) == ("premium-v2", 3.0)
-    assert "as are premium and ultra, and of those with a price costs least" in found.reason
+    assert (
+        "as are premium and ultra, and of those with a price costs least"
+        in found.reason
+    )
     assert "lowest" not in found.reason
     known = "chosen by the prices that are known: no price is known for ultra"
     assert found.without_prices == known
@@ -379,12 +455,20 @@ def test_a_tier_with_a_run_of_no_figure_is_not_considered() -> None:
 @pytest.mark.parametrize(
     ("premium", "words"),
     [
-        ([1930.0, 2070, 1990], "it needs about 1 more repetition"),  # 2.35 × 3.5 % ÷ √4 < 4.9 %
+        (
+            [1930.0, 2070, 1990],
+            "it needs about 1 more repetition",
+        ),  # 2.35 × 3.5 % ÷ √4 < 4.9 %
         ([1900.0, 2000, 2100], "it needs about 2 more repetitions"),
-        ([1300.0, 2900, 1900], "more than 50 repetitions would be needed at this noise"),
+        (
+            [1300.0, 2900, 1900],
+            "more than 50 repetitions would be needed at this noise",
+        ),
     ],
 )
 def test_an_open_decision_says_about_how_many_repetitions_it_needs(
     premium: Sequence[float], words: str
 ) -> None:
-    assert words in decide(candidate("premium", premium), candidate("ultra", FAST)).reason
+    assert (
+        words in decide(candidate("premium", premium), candidate("ultra", FAST)).reason
+    )

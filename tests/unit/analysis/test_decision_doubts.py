@@ -20,7 +20,10 @@ from tests.campaigns import build_campaign, with_tail
 from tests.decision_scenarios import Change, failing, on, without_p99
 from tests.tiers import changed
 
-ALIKE = {(name, "insert"): (600.0, 603.0, 597.0) for name in ("premium", "premium-v2", "ultra")}
+ALIKE = {
+    (name, "insert"): (600.0, 603.0, 597.0)
+    for name in ("premium", "premium-v2", "ultra")
+}
 
 
 def bursting(record: Record) -> Record:
@@ -35,7 +38,9 @@ def database(**facts: object) -> Change:
 
 
 def campaign_of(change: Change | None = None, **shape: Any) -> Results:
-    return build_campaign(**{"workloads": ["insert"], "values": ALIKE, "change": change, **shape})
+    return build_campaign(
+        **{"workloads": ["insert"], "values": ALIKE, "change": change, **shape}
+    )
 
 
 def decided(campaign: Results) -> tuple[Verdict, Decision]:
@@ -66,7 +71,9 @@ def test_without_doubts_the_cheapest_of_equal_tiers_is_named() -> None:
         (failing(20), "failures"),
     ],
 )
-def test_a_tier_that_looks_better_than_it_is_is_not_named(change: Change, kind: str) -> None:
+def test_a_tier_that_looks_better_than_it_is_is_not_named(
+    change: Change, kind: str
+) -> None:
     """Its equals are, as far as they are; then the cheaper one is open or proven to fail."""
     campaign = campaign_of(on("premium", change))
     verdict, found = decided(campaign)
@@ -81,10 +88,14 @@ def test_a_tier_that_looks_better_than_it_is_is_not_named(change: Change, kind: 
 
 
 @pytest.mark.parametrize("change", [bursting, database(durable=False), failing(20)])
-def test_where_all_tiers_look_better_than_they_are_none_is_named(change: Change) -> None:
+def test_where_all_tiers_look_better_than_they_are_none_is_named(
+    change: Change,
+) -> None:
     campaign = campaign_of(change)
     verdict, found = decided(campaign)
-    assert found.tier is None and not found.is_open  # repeating it as it was does not help
+    assert (
+        found.tier is None and not found.is_open
+    )  # repeating it as it was does not help
     assert status(campaign, verdict) == "not conclusive"
 
 
@@ -99,9 +110,17 @@ def test_nothing_is_worse_than_a_tier_that_looks_better_than_it_is() -> None:
 @pytest.mark.parametrize(
     ("change", "shape", "words"),
     [
-        (database(data_bytes=2**20, cache_bytes=2**30), {}, "data fits in the cache (9 runs)"),
+        (
+            database(data_bytes=2**20, cache_bytes=2**30),
+            {},
+            "data fits in the cache (9 runs)",
+        ),
         (None, {"measure_s": 7.0}, "short window (9 runs)"),
-        (on("premium", database(leaders_moved="node-1 lost 4 of 8")), {}, "leaders moved (3 runs)"),
+        (
+            on("premium", database(leaders_moved="node-1 lost 4 of 8")),
+            {},
+            "leaders moved (3 runs)",
+        ),
         (None, {}, "scale laptop"),
     ],
 )
@@ -118,7 +137,12 @@ def test_what_an_answer_is_good_for_is_said_in_it(
     ("share_pct", "clause", "tier", "words"),
     [
         (0.5, "throughput > 100", "premium", "proven to meet"),
-        (0.5, "throughput > 100, failures < 0.1 %", "premium-v2", "premium misses failures < 0.1"),
+        (
+            0.5,
+            "throughput > 100, failures < 0.1 %",
+            "premium-v2",
+            "premium misses failures < 0.1",
+        ),
         (0.5, "failures < 1 %", "premium", "proven to meet failures < 1 %: 0.5"),
         (20.0, "throughput > 100", "premium-v2", "premium misses failures < 1 %"),
     ],
@@ -128,7 +152,9 @@ def test_the_share_of_failed_transactions_can_be_a_clause(
 ) -> None:
     campaign = campaign_of(on("premium", failing(share_pct)))
     workloads = slo.applied(campaign.plan.workloads, clause, "--slo")
-    found = decided(replace(campaign, plan=replace(campaign.plan, workloads=workloads)))[1]
+    found = decided(
+        replace(campaign, plan=replace(campaign.plan, workloads=workloads))
+    )[1]
     assert found.tier == tier, found.reason
     assert words in found.reason
 

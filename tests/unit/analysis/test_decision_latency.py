@@ -9,7 +9,12 @@ import pytest
 
 from orchestrator.analysis.conclusions import Bottleneck, Decision
 from orchestrator.analysis.decisions import decision
-from orchestrator.analysis.decisions.candidates import FAILED, LATENCIES, THROUGHPUT, Candidate
+from orchestrator.analysis.decisions.candidates import (
+    FAILED,
+    LATENCIES,
+    THROUGHPUT,
+    Candidate,
+)
 from orchestrator.analysis.decisions.contests import make_contest
 from orchestrator.facts import BottleneckCause
 from orchestrator.metrics import measured
@@ -55,7 +60,9 @@ def tpcc(
             measured("latency_avg_s", latency_s * latency_noise[turn], "new_order"),
             measured("latency_p99_s", p99_s * p99_noise[turn], "new_order"),
         )
-        thinking = replace(record.workload, options={"think": "spec"}, dataset=STUDY_DATA)
+        thinking = replace(
+            record.workload, options={"think": "spec"}, dataset=STUDY_DATA
+        )
         return replace(record, measurements=found, workload=thinking)
 
     campaign = build_campaign(
@@ -78,7 +85,9 @@ def test_founding_study_s_cheapest_tier_is_not_named(cause: BottleneckCause) -> 
 
 
 @pytest.mark.parametrize("cause", ["load_bound", "cpu_bound"])
-def test_latency_that_noise_leaves_open_does_not_count_as_proven(cause: BottleneckCause) -> None:
+def test_latency_that_noise_leaves_open_does_not_count_as_proven(
+    cause: BottleneckCause,
+) -> None:
     found = tpcc(STUDY, cause=cause, latency_noise=NOISY)
     assert found.tier is None, found.reason
     assert "premium" in found.reason and "average New-Order latency" in found.reason
@@ -137,7 +146,10 @@ def test_p99_has_a_margin_of_its_own(p99_margin_pct: float, word: str) -> None:
     found = decision.decide(replace(made, p99_margin_pct=p99_margin_pct))
     premium = found.offers[0]
     assert premium.standing == word, found.reason
-    assert premium.least_margin_pct is not None and premium.least_p99_margin_pct is not None
+    assert (
+        premium.least_margin_pct is not None
+        and premium.least_p99_margin_pct is not None
+    )
     assert premium.least_margin_pct < 5 < premium.least_p99_margin_pct < 20
 
 
@@ -149,7 +161,11 @@ def test_p99_has_a_margin_of_its_own(p99_margin_pct: float, word: str) -> None:
             0.095,
             "whether single windows keep it is not proven",
         ),
-        ((0.070, 0.080, 0.090, 0.078, 0.085), 0.120, "9 of 10 single windows keep it or more"),
+        (
+            (0.070, 0.080, 0.090, 0.078, 0.085),
+            0.120,
+            "9 of 10 single windows keep it or more",
+        ),
     ],
 )
 def test_an_slo_on_p99_says_what_is_proven_of_windows(
@@ -157,7 +173,9 @@ def test_an_slo_on_p99_says_what_is_proven_of_windows(
 ) -> None:
     clause = Objective("latency_p99_s", "all", limit_s)
     values = {THROUGHPUT: (1_000.0,) * 5}
-    tier = Candidate(build_profile("premium"), values, "", {clause: p99_s, FAILED: (0.0,) * 5})
+    tier = Candidate(
+        build_profile("premium"), values, "", {clause: p99_s, FAILED: (0.0,) * 5}
+    )
     made = make_contest("insert", [tier], ["premium"], 5.0, (THROUGHPUT,))
     found = decision.decide(replace(made, slo=(clause,)))
     assert found.tier == "premium", found.reason
@@ -172,17 +190,26 @@ def test_each_tier_worse_in_something_leaves_none() -> None:
     assert "ultra against premium, average New-Order latency +25.0 %" in found.reason
 
 
-def test_a_percentile_of_too_few_transactions_is_not_compared_and_that_is_said() -> None:
+def test_a_percentile_of_too_few_transactions_is_not_compared_and_that_is_said() -> (
+    None
+):
     alike = dict.fromkeys(STUDY, (25_600.0, 0.1))
     found = tpcc(alike, p99_of_average={"premium": 6.0}, transactions=900.0)
     assert found.tier == "premium", found.reason
-    assert "Not compared, as not every run has it: p99 New-Order latency" in found.reason
+    assert (
+        "Not compared, as not every run has it: p99 New-Order latency" in found.reason
+    )
     assert "The disk is not the limit" not in found.reason
 
 
-def test_a_difference_likely_by_chance_among_many_comparisons_rules_nothing_out() -> None:
+def test_a_difference_likely_by_chance_among_many_comparisons_rules_nothing_out() -> (
+    None
+):
     """The same figures, alone and beside another criterion that shows nothing."""
-    slower = {"premium": (1_000.0, 1_001.0, 920.0), "ultra": (1_100.0, 1_110.0, 1_120.0)}
+    slower = {
+        "premium": (1_000.0, 1_001.0, 920.0),
+        "ultra": (1_100.0, 1_110.0, 1_120.0),
+    }
 
     def decide(p99: bool) -> Decision:
         tail_s = {"premium": (0.1009,) * 3, "ultra": (0.1,) * 3}
@@ -191,9 +218,14 @@ def test_a_difference_likely_by_chance_among_many_comparisons_rules_nothing_out(
             for n, v in slower.items()
         ]
         criteria = (THROUGHPUT, LATENCIES[1]) if p99 else (THROUGHPUT,)
-        return decision.decide(make_contest("insert", rivals, list(slower), 1.0, criteria))
+        return decision.decide(
+            make_contest("insert", rivals, list(slower), 1.0, criteria)
+        )
 
-    assert [offer.standing for offer in decide(p99=False).offers] == ["not enough", "enough"]
+    assert [offer.standing for offer in decide(p99=False).offers] == [
+        "not enough",
+        "enough",
+    ]
     found = decide(p99=True)
     assert found.tier == "ultra"
     assert [offer.standing for offer in found.offers] == ["open", "enough"]
@@ -208,12 +240,16 @@ def test_a_difference_likely_by_chance_among_many_comparisons_rules_nothing_out(
         ({"arrival_rate": 900.0}, ["average latency", "p99 latency"]),
     ],
 )
-def test_each_figure_is_one_criterion(options: dict[str, float | str], titles: list[str]) -> None:
+def test_each_figure_is_one_criterion(
+    options: dict[str, float | str], titles: list[str]
+) -> None:
     """In a closed loop average latency is sessions ÷ throughput."""
 
     def under(record: Record) -> Record:
         return replace(record, workload=replace(record.workload, options=options))
 
-    campaign = build_campaign(workloads=["insert"], noise_pct=0.1, frames=False, change=under)
+    campaign = build_campaign(
+        workloads=["insert"], noise_pct=0.1, frames=False, change=under
+    )
     (found,) = decision.decide_all(with_tail(campaign), ())[0]
     assert [change.title for change in found.offers[0].worst] == titles, found.reason

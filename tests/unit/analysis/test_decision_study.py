@@ -57,7 +57,9 @@ def decide(
         workloads=["tpcc"], repetitions=repetitions, frames=False, change=as_figured
     )
     workloads = slo.applied(campaign.plan.workloads, objectives, "--slo")
-    profiles = tuple(replace(p, tier=changed(p.tier, enforcement=enforcement)) for p in SHIPPED)
+    profiles = tuple(
+        replace(p, tier=changed(p.tier, enforcement=enforcement)) for p in SHIPPED
+    )
     plan = replace(campaign.plan, profiles=profiles, workloads=workloads)
     bottlenecks = [Bottleneck(name, "tpcc", "node-1", cause, "", {}) for name in STUDY]
     return decision.decide_all(replace(campaign, plan=plan), bottlenecks)[0][0]
@@ -68,24 +70,39 @@ def test_latency_ranks_and_the_cheapest_is_not_named() -> None:
     assert found.tier == "ultra", found.reason
     assert found.criterion == "average New-Order latency"
     assert "Think time holds throughput at its ceiling" in found.reason
-    assert [offer.standing for offer in found.offers] == ["not enough", "not enough", "enough"]
+    assert [offer.standing for offer in found.offers] == [
+        "not enough",
+        "not enough",
+        "enough",
+    ]
 
 
 def test_whole_clusters_are_priced_in_one_currency_and_region() -> None:
     offers = decide().offers
     # 3 × 38.012142; 3 × (250 × 0.0803 + 7,000 × 0.00511 + 125 × 0.04015); 3 × (250 × 0.11972
     # + 10,000 × 0.04964 + 250 × 0.34967); each price is rounded to cents first.
-    assert [offer.monthly_cost for offer in offers] == pytest.approx([114.03, 182.58, 1841.25])
-    assert {(offer.currency, offer.price_region) for offer in offers} == {("USD", "eastus")}
+    assert [offer.monthly_cost for offer in offers] == pytest.approx(
+        [114.03, 182.58, 1841.25]
+    )
+    assert {(offer.currency, offer.price_region) for offer in offers} == {
+        ("USD", "eastus")
+    }
     assert all(offer.price_as_of and offer.price_source for offer in offers)
     assert offers[0].cost_per_unit == pytest.approx(114.03 / 25.135, rel=1e-4)
-    assert (offers[0].unit, [offer.on_front for offer in offers]) == ("1,000 NOPM", [True] * 3)
+    assert (offers[0].unit, [offer.on_front for offer in offers]) == (
+        "1,000 NOPM",
+        [True] * 3,
+    )
 
 
 @pytest.mark.parametrize(
     ("objectives", "tier", "words"),
     [
-        ("new_order average < 120 ms, nopm > 25000", "premium-v2", "premium misses new_order"),
+        (
+            "new_order average < 120 ms, nopm > 25000",
+            "premium-v2",
+            "premium misses new_order",
+        ),
         ("new_order average < 200 ms, nopm > 24000", "premium", "proven to meet"),
         ("new_order average < 100 ms", "ultra", "premium-v2 misses"),
         ("new_order average < 50 ms", None, "no tier meets the SLO"),
@@ -107,14 +124,21 @@ def test_one_step_up_and_down_with_intervals() -> None:
     assert (found.dearer.tier, found.cheaper.tier) == ("ultra", "premium")
     assert found.dearer.cost_change == pytest.approx(1658.67)
     assert found.cheaper.cost_change == pytest.approx(-68.55)
-    slower = next(one for one in found.cheaper.changes if one.title == "average New-Order latency")
+    slower = next(
+        one for one in found.cheaper.changes if one.title == "average New-Order latency"
+    )
     assert slower.change_pct == pytest.approx(60.6, abs=0.1)
-    assert slower.ci_low_pct is not None and slower.ci_low_pct < 60 < (slower.ci_high_pct or 0)
+    assert slower.ci_low_pct is not None and slower.ci_low_pct < 60 < (
+        slower.ci_high_pct or 0
+    )
 
 
 def test_an_slo_met_on_an_emulated_disk_says_so() -> None:
     found = decide("new_order average < 120 ms")
-    assert "An SLO asks for absolute figures, and these are of this machine" in found.reason
+    assert (
+        "An SLO asks for absolute figures, and these are of this machine"
+        in found.reason
+    )
     real = decide("new_order average < 120 ms", enforcement="mounted")
     assert "absolute figures" not in real.reason
 
@@ -134,4 +158,7 @@ def test_what_this_machine_held_back_is_not_proven_to_miss_an_slo() -> None:
     assert not found.is_open  # repeating it here would not help
     none = decide("new_order average < 50 ms", cause="client_bound")
     assert none.tier is None
-    assert "this machine was the limit, so what the disk could do was not measured" in none.reason
+    assert (
+        "this machine was the limit, so what the disk could do was not measured"
+        in none.reason
+    )

@@ -28,7 +28,8 @@ def record(**facts: Any) -> Record:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "kind"), [("not reachable", "limit not verified"), ("bursting", "bursting disk")]
+    ("verdict", "kind"),
+    [("not reachable", "limit not verified"), ("bursting", "bursting disk")],
 )
 def test_a_gate_that_passed_without_having_seen_all(verdict: Any, kind: str) -> None:
     check = GateCheck("IOPS, 4 KiB random read", "1/s", 20_000, 5_120, None, verdict)
@@ -50,7 +51,9 @@ def test_a_gate_that_passed_without_having_seen_all(verdict: Any, kind: str) -> 
         ({"way": "claim"}, {"copied volume"}),
     ],
 )
-def test_how_data_came_to_a_real_disk(restored: dict[str, Any], kinds: set[str]) -> None:
+def test_how_data_came_to_a_real_disk(
+    restored: dict[str, Any], kinds: set[str]
+) -> None:
     assert set(found(record(tier={"restored": restored}))) == kinds
 
 
@@ -70,7 +73,9 @@ def test_the_share_of_a_campaign_in_which_it_measured() -> None:
 # ------------------------------------------------------------------ the disk's own counters
 
 
-def reading(ops: float, kernel: tuple[float, float], flying: float = 0.0) -> host_load.Reading:
+def reading(
+    ops: float, kernel: tuple[float, float], flying: float = 0.0
+) -> host_load.Reading:
     ways = {way: {"ops": ops, "late_s": 0.0, "over": 0.0} for way in ("read", "write")}
     sides = tuple(
         {"disk_reads_total": one, "disk_writes_total": one, "disk_in_flight": flying}
@@ -83,12 +88,17 @@ def reading(ops: float, kernel: tuple[float, float], flying: float = 0.0) -> hos
     ("last", "apart_pct"),
     [
         (reading(1_100, (1_095, 1_110)), 0.0),  # between the kernel's two readings
-        (reading(1_000, (1_010, 1_010), 16), 0.0),  # under way: counted on one side alone
+        (
+            reading(1_000, (1_010, 1_010), 16),
+            0.0,
+        ),  # under way: counted on one side alone
         (reading(1_470, (1_870, 1_870)), 29.2),
         (reading(1_870, (1_470, 1_470)), 22.6),
     ],
 )
-def test_counts_that_are_apart_for_certain(last: host_load.Reading, apart_pct: float) -> None:
+def test_counts_that_are_apart_for_certain(
+    last: host_load.Reading, apart_pct: float
+) -> None:
     first = reading(100, (100, 100))
     counts = host_load.counted_apart(first, last)
     assert [counts[way]["apart_pct"] for way in ("read", "write")] == pytest.approx(
@@ -97,7 +107,9 @@ def test_counts_that_are_apart_for_certain(last: host_load.Reading, apart_pct: f
 
 
 def test_without_a_server_there_is_nothing_to_hold_against_the_kernel() -> None:
-    assert host_load.counted_apart(host_load.Reading(0, 0), host_load.Reading(0, 0)) == {}
+    assert (
+        host_load.counted_apart(host_load.Reading(0, 0), host_load.Reading(0, 0)) == {}
+    )
 
 
 def disks(**of_disk: Any) -> Mapping[str, Any]:
@@ -115,7 +127,8 @@ def test_a_kernel_that_counts_flushes_as_writes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("late_s", "over_pct", "raised"), [(1e-5, 1.0, False), (3e-4, 1.0, True), (0.0, 12.0, True)]
+    ("late_s", "over_pct", "raised"),
+    [(1e-5, 1.0, False), (3e-4, 1.0, True), (0.0, 12.0, True)],
 )
 def test_a_machine_slower_than_the_tier_while_it_was_measured(
     late_s: float, over_pct: float, raised: bool
@@ -124,20 +137,37 @@ def test_a_machine_slower_than_the_tier_while_it_was_measured(
     assert kinds == ({"host slower than the tier"} if raised else set())
 
 
-@pytest.mark.parametrize("end", [{"host_errors": 3}, {"host_errors": 0}, {"flushes": 3}])
-def test_what_the_host_could_not_store_since_the_disk_came_up(end: dict[str, int]) -> None:
+@pytest.mark.parametrize(
+    "end", [{"host_errors": 3}, {"host_errors": 0}, {"flushes": 3}]
+)
+def test_what_the_host_could_not_store_since_the_disk_came_up(
+    end: dict[str, int],
+) -> None:
     """A server of an earlier release counts no such errors."""
-    texts = [one.text for one in found(record(disks=disks(end={"time_s": 1.0, **end}))).values()]
+    texts = [
+        one.text
+        for one in found(record(disks=disks(end={"time_s": 1.0, **end}))).values()
+    ]
     first = "disk-node-1: this machine could not store 3 requests and answered with an error at "
-    assert [text.startswith(first) for text in texts] == [True] * (end.get("host_errors", 0) > 0)
+    assert [text.startswith(first) for text in texts] == [True] * (
+        end.get("host_errors", 0) > 0
+    )
 
 
 # ------------------------------------------------------------------ the way to an emulated disk
 
 
-def timed(answered: float, device_s: float, took_s: float, time_s: float) -> host_load.Reading:
+def timed(
+    answered: float, device_s: float, took_s: float, time_s: float
+) -> host_load.Reading:
     """Reads alone, which took the kernel and the server so long altogether."""
-    own = {"ops": answered, "late_s": 0.0, "over": 0.0, "answered": answered, "took_s": took_s}
+    own = {
+        "ops": answered,
+        "late_s": 0.0,
+        "over": 0.0,
+        "answered": answered,
+        "took_s": took_s,
+    }
     idle = dict.fromkeys(own, 0.0)
     kernel = {
         "disk_reads_total": answered,
@@ -146,16 +176,25 @@ def timed(answered: float, device_s: float, took_s: float, time_s: float) -> hos
         "disk_write_seconds_total": 1.0,
         "disk_in_flight": 0.0,
     }
-    return host_load.Reading(0, 0, {"time_s": time_s, "read": own, "write": idle}, (kernel, kernel))
+    return host_load.Reading(
+        0, 0, {"time_s": time_s, "read": own, "write": idle}, (kernel, kernel)
+    )
 
 
 def test_the_overhead_is_what_the_kernel_saw_and_the_server_did_not() -> None:
     first = timed(10, 0.005, 0.004, 100.0)
     assert host_load.overheads(first, timed(2_010, 1.105, 0.864, 110.0)) == {
         "queue_depth": 0.11,
-        "read": {"ios": 2000, "device_us": 550.0, "served_us": 430.0, "overhead_us": 120.0},
+        "read": {
+            "ios": 2000,
+            "device_us": 550.0,
+            "served_us": 430.0,
+            "overhead_us": 120.0,
+        },
     }
-    assert host_load.overheads(first, timed(60, 0.1, 0.1, 110.0)) == {}, "too few to say"
+    assert host_load.overheads(first, timed(60, 0.1, 0.1, 110.0)) == {}, (
+        "too few to say"
+    )
     assert host_load.overheads(first, host_load.Reading(0, 0)) == {}
 
 
@@ -175,7 +214,12 @@ def test_a_way_that_cost_other_than_is_taken_off(
     device_us: float, overhead_us: float, ios: int, raised: bool
 ) -> None:
     served_us = device_us - overhead_us
-    read = {"ios": ios, "device_us": device_us, "served_us": served_us, "overhead_us": overhead_us}
+    read = {
+        "ios": ios,
+        "device_us": device_us,
+        "served_us": served_us,
+        "overhead_us": overhead_us,
+    }
     of_window = {"disks": disks(overhead={"queue_depth": 1.0, "read": read})}
     made = record(**of_window, tier={"overhead_us": {"disk-node-1": {"read": 70.0}}})
     assert set(found(made)) == ({"overhead differs"} if raised else set())
@@ -199,7 +243,11 @@ def test_nodes_on_one_disk_are_named() -> None:
 def test_a_disk_of_the_wal_that_others_use_is_named() -> None:
     nodes = tuple(
         replace(node(number, data), wal_device=wal)
-        for number, data, wal in ((1, "sdb", "sdx"), (2, "sdc", "sdx"), (3, "sdd", "sdy"))
+        for number, data, wal in (
+            (1, "sdb", "sdx"),
+            (2, "sdc", "sdx"),
+            (3, "sdd", "sdy"),
+        )
     )
     doubt = found(replace(record(), nodes=nodes))["shared disk"]
     assert doubt.text.startswith("node-1's WAL and node-2's WAL share the disk sdx")
@@ -208,7 +256,8 @@ def test_a_disk_of_the_wal_that_others_use_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "kinds"), [("shows", {"host cache"}), ("does not show", set()), ("not tried", set())]
+    ("word", "kinds"),
+    [("shows", {"host cache"}), ("does not show", set()), ("not tried", set())],
 )
 def test_a_cache_of_the_host_that_shows(word: str, kinds: set[str]) -> None:
     gate = Gate("p15", 0.0, (), {"disks": {"/mnt/a": {"host_cache": word}}})
@@ -216,7 +265,11 @@ def test_a_cache_of_the_host_that_shows(word: str, kinds: set[str]) -> None:
 
 
 def test_what_the_cloud_says_otherwise() -> None:
-    told = {"provider": "azure", "machine": "Standard_D4s_v5", "differences": ["node-1 is on HDD"]}
+    told = {
+        "provider": "azure",
+        "machine": "Standard_D4s_v5",
+        "differences": ["node-1 is on HDD"],
+    }
     made = record(tier={"cloud": told})
     assert found(made)["another disk than declared"].text == "node-1 is on HDD"
 
@@ -224,7 +277,10 @@ def test_what_the_cloud_says_otherwise() -> None:
 @pytest.mark.parametrize(
     ("facts", "said"),
     [
-        ({"tier": {"cloud": {"machine": "Standard_D4s_v5"}}}, "is a Standard_D4s_v5, and"),
+        (
+            {"tier": {"cloud": {"machine": "Standard_D4s_v5"}}},
+            "is a Standard_D4s_v5, and",
+        ),
         ({"tier": {"cloud": {"machine": "Standard_D8s_v5"}}}, None),
         ({"tier": {"cloud": {"machine": "standard_d8s_v5"}}}, None),
         (
@@ -233,13 +289,19 @@ def test_what_the_cloud_says_otherwise() -> None:
         ),
         ({"identity": {"machine_types": {"node-1": "Standard_D8s_v5"}}}, None),
         (
-            {"identity": {"machine_types": {"node-1": "Standard_D8s_v5", "node-2": "m5.large"}}},
+            {
+                "identity": {
+                    "machine_types": {"node-1": "Standard_D8s_v5", "node-2": "m5.large"}
+                }
+            },
             "is a m5.large, and",
         ),
         ({}, None),
     ],
 )
-def test_a_machine_of_another_size_than_the_profiles(facts: Any, said: str | None) -> None:
+def test_a_machine_of_another_size_than_the_profiles(
+    facts: Any, said: str | None
+) -> None:
     """The profile names it as the catalog does, the cloud and its Kubernetes without provider."""
     made = record(**facts)
     for vm in ("azure/Standard_D8s_v5", None):
@@ -250,5 +312,10 @@ def test_a_machine_of_another_size_than_the_profiles(facts: Any, said: str | Non
 
 
 def test_the_same_name_on_another_machine_is_another_disk() -> None:
-    nodes = [node(1, "sdb", "http://a"), node(2, "sdb", "http://b"), node(3, None), node(4, None)]
+    nodes = [
+        node(1, "sdb", "http://a"),
+        node(2, "sdb", "http://b"),
+        node(3, None),
+        node(4, None),
+    ]
     assert [len(one) for one in results.by_disk(nodes).values()] == [1, 1, 1, 1]

@@ -46,5 +46,8 @@ def test_each_is_said_somewhere() -> None:
 def test_values_are_filled_in() -> None:
     copied = doubt("copied volume", way="claim")
     assert copied.text.startswith("the volumes were copies of a claim: all data")
-    assert "`burst: {start: empty}`" in doubt("burst credit left", above=1.0, left=2.0).advice
+    assert (
+        "`burst: {start: empty}`"
+        in doubt("burst credit left", above=1.0, left=2.0).advice
+    )
     assert "{" not in copied.advice

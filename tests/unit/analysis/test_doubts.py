@@ -50,12 +50,16 @@ def test_disks_that_are_not_the_provider_s(enforcement: Any) -> None:
 def test_whether_emulated_latencies_have_a_tail_is_said() -> None:
     plain = with_tier(small(profiles=["premium", "ultra"]), enforcement="emulated")
     constant = the("emulated tier", plain).text
-    assert constant.endswith("; latency of premium, ultra: constant (p99 is not comparable)")
+    assert constant.endswith(
+        "; latency of premium, ultra: constant (p99 is not comparable)"
+    )
     table = ((0.0, 0.001), (1.0, 0.002))
     model = LatencyModel(table, table, "a P15", "2026-01-01")
     modelled = the("emulated tier", with_tier(plain, "ultra", latency_model=model)).text
     assert "; latency of premium: constant" in modelled
-    assert modelled.endswith("; latency of ultra: modelled from a P15, as of 2026-01-01")
+    assert modelled.endswith(
+        "; latency of ultra: modelled from a P15, as of 2026-01-01"
+    )
 
 
 def test_disks_held_to_their_limits_in_different_ways() -> None:
@@ -92,14 +96,19 @@ def test_unlike_runs() -> None:
     def other_version(record: Record) -> Record:
         return facts(version="16.4")(record) if record.run.number == 2 else record
 
-    found = the("unlike runs", small(profiles=["premium", "ultra"], change=other_version))
+    found = the(
+        "unlike runs", small(profiles=["premium", "ultra"], change=other_version)
+    )
     assert "running database's version 17.2 against 16.4" in found.text
 
 
 def test_doubts_that_runs_recorded_are_kept_and_failed_runs_are_not_examined() -> None:
     own = Doubt("telemetry gaps", "lost a second", "none", 1)
     campaign = small(
-        failed=[1], measure_s=20.0, change=lambda r: replace(r, doubts=(own,)), repetitions=3
+        failed=[1],
+        measure_s=20.0,
+        change=lambda r: replace(r, doubts=(own,)),
+        repetitions=3,
     )
     found = find(campaign)
     assert own in found
@@ -116,7 +125,10 @@ def test_without_tables_nothing_breaks() -> None:
 def paced(options: Mapping[str, Any], **generator: Any) -> Change:
     def change(record: Record) -> Record:
         load = replace(record.workload, options=dict(options))
-        facts = {**record.facts, "generator": {**record.facts["generator"], **generator}}
+        facts = {
+            **record.facts,
+            "generator": {**record.facts["generator"], **generator},
+        }
         return replace(record, workload=load, facts=facts)
 
     return change
@@ -124,17 +136,28 @@ def paced(options: Mapping[str, Any], **generator: Any) -> Change:
 
 @pytest.mark.parametrize(
     ("unstarted", "doubted"),
-    [(0, False), (100, False), (700, True)],  # of 70,000: within a moment's queue, and beyond it
+    [
+        (0, False),
+        (100, False),
+        (700, True),
+    ],  # of 70,000: within a moment's queue, and beyond it
 )
-def test_an_open_loop_that_the_database_did_not_keep_up_with(unstarted: int, doubted: bool) -> None:
+def test_an_open_loop_that_the_database_did_not_keep_up_with(
+    unstarted: int, doubted: bool
+) -> None:
     change = paced(
-        {"arrival_rate": 1000}, unstarted=unstarted, recorded_transactions=70_000 - unstarted
+        {"arrival_rate": 1000},
+        unstarted=unstarted,
+        recorded_transactions=70_000 - unstarted,
     )
     campaign = small(change=change)
     assert ("overload" in kinds(campaign)) is doubted
     if doubted:
         found = the("overload", campaign)
-        assert "700 of 70,000 transactions that were due" in found.text and "1.0 %" in found.text
+        assert (
+            "700 of 70,000 transactions that were due" in found.text
+            and "1.0 %" in found.text
+        )
         assert "arrival_rate" in found.advice
 
 
@@ -145,17 +168,26 @@ def test_terminals_that_waited_for_a_connection_are_overload_too() -> None:
     assert "more threads" in found.advice and "arrival_rate" not in found.advice
 
 
-@pytest.mark.parametrize(("wait_s", "doubted"), [(0.0, False), (0.004, False), (0.006, True)])
-def test_a_wait_for_a_connection_that_latency_does_not_show(wait_s: float, doubted: bool) -> None:
+@pytest.mark.parametrize(
+    ("wait_s", "doubted"), [(0.0, False), (0.004, False), (0.006, True)]
+)
+def test_a_wait_for_a_connection_that_latency_does_not_show(
+    wait_s: float, doubted: bool
+) -> None:
     def change(record: Record) -> Record:
-        waited = figures(measured("latency_avg_s", 0.1), measured("connection_wait_avg_s", wait_s))
+        waited = figures(
+            measured("latency_avg_s", 0.1), measured("connection_wait_avg_s", wait_s)
+        )
         return waited(paced({"think": "spec"}, unstarted=0)(record))
 
     campaign = small("tpcc", change)
     assert ("overload" in kinds(campaign)) is doubted
     if doubted:
         found = the("overload", campaign)
-        assert "waited 6 ms for a connection" in found.text and "more threads" in found.advice
+        assert (
+            "waited 6 ms for a connection" in found.text
+            and "more threads" in found.advice
+        )
 
 
 def test_a_few_transactions_not_begun_at_the_end_are_no_overload() -> None:
@@ -174,7 +206,9 @@ def test_a_few_transactions_not_begun_at_the_end_are_no_overload() -> None:
         (1.02, 1000.0, False),
     ],
 )
-def test_a_rate_that_benchbase_did_not_serve(served: float, rate: float, doubted: bool) -> None:
+def test_a_rate_that_benchbase_did_not_serve(
+    served: float, rate: float, doubted: bool
+) -> None:
     change = paced(
         {"arrival_rate": rate},
         generator="benchbase",
@@ -192,7 +226,9 @@ def test_a_rate_that_benchbase_did_not_serve(served: float, rate: float, doubted
 
 
 def test_a_closed_loop_is_never_overloaded() -> None:
-    assert "overload" not in kinds(small(change=paced({}, unstarted=0, served_of_asked=None)))
+    assert "overload" not in kinds(
+        small(change=paced({}, unstarted=0, served_of_asked=None))
+    )
 
 
 # ------------------------------------------------------------------ advice that works
@@ -209,7 +245,9 @@ def test_on_a_cluster_that_others_run_calibrate_is_not_advised() -> None:
     found = the("no truth gate", small(change=change))
     assert "calibrate" not in found.advice
     assert "fio" in found.advice
-    mounted = the("no truth gate", small(change=lambda record: replace(record, gate=None)))
+    mounted = the(
+        "no truth gate", small(change=lambda record: replace(record, gate=None))
+    )
     assert mounted.advice == "run `tierbench calibrate --profile premium`"
 
 
@@ -226,7 +264,11 @@ def test_conditions_that_could_not_be_evaluated_are_a_doubt_and_the_run_stays() 
     campaign = small(change=checked(held, unknown))
     assert all(run.record.outcome == "done" for run in campaign.runs)
     doubt = the("consistency not checked", campaign)
-    assert "c06" in doubt.text and "Snapshot too old" in doubt.text and "c01" not in doubt.text
+    assert (
+        "c06" in doubt.text
+        and "Snapshot too old" in doubt.text
+        and "c01" not in doubt.text
+    )
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,9 @@ from tests.tiers import changed
 def test_unsteady_throughput_names_run_and_warm_up() -> None:
     found = the("unsteady throughput", small(drift_pct=-30.0, repetitions=2))
     assert found.run == 1
-    assert found.text.startswith("throughput drifted by −31.2 % over the measured window")
+    assert found.text.startswith(
+        "throughput drifted by −31.2 % over the measured window"
+    )
     assert found.advice == "warm up for longer than 10 s, or measure for longer"
 
 
@@ -46,7 +48,10 @@ def test_few_checkpoints_matter_to_writing_runs_only() -> None:
 @pytest.mark.parametrize(
     ("after_s", "text"),
     [
-        ([-5.0, 5.0, 65.0, 71.0], "only one checkpoint was completed in the window of 60 s"),
+        (
+            [-5.0, 5.0, 65.0, 71.0],
+            "only one checkpoint was completed in the window of 60 s",
+        ),
         ([-5.0, 75.0], "no checkpoint was completed"),
         ([-5.0, 5.0, 20.0, 60.0], ""),  # by volume, sooner than by time
     ],
@@ -71,7 +76,9 @@ def test_checkpoints_that_were_seen_tell_more_than_the_interval(
         ([0.0] * 20 + [5.0] + [0.0] * 20 + [7.0] + [0.0] * 18, ""),
     ],
 )
-def test_flushes_of_memory_tables_in_the_window(flushed: list[float], text: str) -> None:
+def test_flushes_of_memory_tables_in_the_window(
+    flushed: list[float], text: str
+) -> None:
     campaign = small("insert", repetitions=1)
     (run,) = campaign.runs
     table = sampled_in(run)
@@ -89,14 +96,20 @@ def test_flushes_of_memory_tables_in_the_window(flushed: list[float], text: str)
 
 def test_a_warm_up_that_was_given_up() -> None:
     gave_up = {"warmup_s": 150.0, "warmup_steady": False}
-    campaign = small(change=lambda r: replace(r, facts={**r.facts, "generator": gave_up}))
+    campaign = small(
+        change=lambda r: replace(r, facts={**r.facts, "generator": gave_up})
+    )
     assert "after 2.50 min of warm-up" in the("warm-up given up", campaign).text
     steady = {**gave_up, "warmup_steady": True}
-    campaign = small(change=lambda r: replace(r, facts={**r.facts, "generator": steady}))
+    campaign = small(
+        change=lambda r: replace(r, facts={**r.facts, "generator": steady})
+    )
     assert "warm-up given up" not in kinds(campaign)
 
 
-@pytest.mark.parametrize(("data", "raised"), [(GIB, True), (GIB + 1, False), (0, False)])
+@pytest.mark.parametrize(
+    ("data", "raised"), [(GIB, True), (GIB + 1, False), (0, False)]
+)
 def test_data_that_fits_in_the_cache(data: int, raised: bool) -> None:
     campaign = small("point-select", facts(data_bytes=data, cache_bytes=GIB))
     assert ("data fits in the cache" in kinds(campaign)) is raised
@@ -116,13 +129,21 @@ def test_a_busy_machine(
     client_cpu_pct: float, cpu_pct: float, host_cpu_pct: float, expected: set[str]
 ) -> None:
     cpu = {"client_cpu_pct": client_cpu_pct, "host_cpu_pct": host_cpu_pct}
-    shape = Shape(1574.0, read_iops=900.0, write_iops=2.0, await_s=0.01, cpu_pct=cpu_pct, **cpu)
+    shape = Shape(
+        1574.0, read_iops=900.0, write_iops=2.0, await_s=0.01, cpu_pct=cpu_pct, **cpu
+    )
     assert kinds(small(shapes={("premium", "point-select"): shape})) == expected
 
 
 def test_each_client_is_named_where_several_are_the_limit() -> None:
     shape = Shape(
-        1574.0, 900.0, 2.0, await_s=0.01, cpu_pct=20.0, client_cpu_pct=45.0, host_cpu_pct=80.0
+        1574.0,
+        900.0,
+        2.0,
+        await_s=0.01,
+        cpu_pct=20.0,
+        client_cpu_pct=45.0,
+        host_cpu_pct=80.0,
     )
     campaign = small(shapes={("premium", "point-select"): shape})
     first = campaign.runs[0]
@@ -132,7 +153,11 @@ def test_each_client_is_named_where_several_are_the_limit() -> None:
     own = sampled_in(first)[sampled_in(first)["node"] == client.name]
     rest = sampled_in(first)[sampled_in(first)["node"] != client.name]
     samples = pd.concat([rest, *(own.assign(node=one.name) for one in two)])
-    run = replace(first, record=replace(first.record, nodes=(*others, *two)), sampled=held(samples))
+    run = replace(
+        first,
+        record=replace(first.record, nodes=(*others, *two)),
+        sampled=held(samples),
+    )
     found = the("client busy", replace(campaign, runs=(run, *campaign.runs[1:])))
     assert found.run == 1
     assert "90 % of the machine's CPU (client-1 45 %, client-2 45 %)" in found.text
@@ -152,7 +177,11 @@ def test_each_client_is_named_where_several_are_the_limit() -> None:
 def test_clients_whose_clocks_cannot_be_brought_together(
     changed: dict[str, float | None], text: str
 ) -> None:
-    clock = {"clock_offset_s": 2.0, "clock_offset_after_s": 2.0, "clock_uncertainty_s": 0.001}
+    clock = {
+        "clock_offset_s": 2.0,
+        "clock_offset_after_s": 2.0,
+        "clock_uncertainty_s": 0.001,
+    }
     clients = {"client-1": {**clock, **changed}, "client-2": clock}
     facts = {"clients": clients, "start_skew_s": 0.1}
     campaign = small(change=lambda r: replace(r, facts={**r.facts, "generator": facts}))
@@ -163,12 +192,18 @@ def test_clients_whose_clocks_cannot_be_brought_together(
 
 
 def test_clients_that_measured_together_for_a_part_of_the_window() -> None:
-    clock = {"clock_offset_s": 0.0, "clock_offset_after_s": 0.0, "clock_uncertainty_s": 0.001}
+    clock = {
+        "clock_offset_s": 0.0,
+        "clock_offset_after_s": 0.0,
+        "clock_uncertainty_s": 0.001,
+    }
     facts = {"clients": {"client-1": clock, "client-2": clock}, "start_skew_s": 20.0}
 
     def shorter(record: Record) -> Record:
         longer = replace(record.workload, measure_s=record.workload.measure_s * 1.2)
-        return replace(record, workload=longer, facts={**record.facts, "generator": facts})
+        return replace(
+            record, workload=longer, facts={**record.facts, "generator": facts}
+        )
 
     assert "they began 20" in the("clients apart", small(change=shorter)).text
 
@@ -179,12 +214,18 @@ def test_telemetry_gaps() -> None:
     table = sampled_in(first)[sampled_in(first)["metric"] != "cpu_busy_seconds_total"]
     runs = (replace(first, sampled=held(table)), *campaign.runs[1:])
     found = the("telemetry gaps", replace(campaign, runs=runs))
-    assert (found.run, found.text) == (1, "not sampled over the measured window: host_cpu_pct")
+    assert (found.run, found.text) == (
+        1,
+        "not sampled over the measured window: host_cpu_pct",
+    )
 
 
 def test_failures_and_retries() -> None:
     some = figures(measured("transactions", 1_980), measured("failures", 20))
-    assert "20 failures beside 1,980 transactions" in the("failures", small(change=some)).text
+    assert (
+        "20 failures beside 1,980 transactions"
+        in the("failures", small(change=some)).text
+    )
     few = figures(measured("transactions", 1_990), measured("failures", 10))
     assert "failures" not in kinds(small(change=few))
     again = figures(measured("transactions", 2_000), measured("retries", 100))
@@ -213,7 +254,9 @@ def test_gates_missing_failed_and_old() -> None:
 @pytest.mark.parametrize(("start_pct", "raised"), [(100.0, True), (0.0, False)])
 def test_burst_credit_left(start_pct: float, raised: bool) -> None:
     def change(record: Record) -> Record:
-        burst = Burst(iops=3_500, bytes_per_s=None, duration_s=1_800.0, start_pct=start_pct)
+        burst = Burst(
+            iops=3_500, bytes_per_s=None, duration_s=1_800.0, start_pct=start_pct
+        )
         tier = changed(record.profile.tier, burst=burst)
         return replace(record, profile=replace(record.profile, tier=tier))
 
@@ -221,7 +264,9 @@ def test_burst_credit_left(start_pct: float, raised: bool) -> None:
 
 
 def test_little_s_law() -> None:
-    off = figures(measured("throughput_per_s", 1_000.0), measured("latency_avg_s", 0.05))
+    off = figures(
+        measured("throughput_per_s", 1_000.0), measured("latency_avg_s", 0.05)
+    )
     found = the("Little's law", small(change=off))
     assert found.text == (
         "throughput × latency = 50.0 transactions in flight, with 60 threads (−16.7 %)"
@@ -236,7 +281,11 @@ def test_little_s_law_allows_for_the_transactions_that_a_short_window_cuts(
 
     def change(record: Record) -> Record:
         workload = replace(record.workload, threads=8, measure_s=measure_s)
-        values = {"throughput_per_s": 64.7, "latency_avg_s": 0.113, "latency_max_s": 2.0}
+        values = {
+            "throughput_per_s": 64.7,
+            "latency_avg_s": 0.113,
+            "latency_max_s": 2.0,
+        }
         of_run = figures(*(measured(name, value) for name, value in values.items()))
         return of_run(replace(record, workload=workload))
 
@@ -244,7 +293,9 @@ def test_little_s_law_allows_for_the_transactions_that_a_short_window_cuts(
 
 
 @pytest.mark.parametrize("options", [{"think": "spec"}, {"arrival_rate": 100}])
-def test_little_s_law_is_not_asked_of_threads_that_pause(options: Mapping[str, Any]) -> None:
+def test_little_s_law_is_not_asked_of_threads_that_pause(
+    options: Mapping[str, Any],
+) -> None:
     def change(record: Record) -> Record:
         off = figures(measured("latency_avg_s", 0.001))(record)
         return replace(off, workload=replace(off.workload, options=options))
@@ -277,7 +328,9 @@ def test_totals_that_differ(own: int, failures: int, raised: bool) -> None:
         "recorded_transactions": 100_000,
         "recorded_failures": failures,
     }
-    campaign = small(change=lambda r: replace(r, facts={**r.facts, "generator": generator}))
+    campaign = small(
+        change=lambda r: replace(r, facts={**r.facts, "generator": generator})
+    )
     assert ("totals differ" in kinds(campaign)) is raised
 
 
@@ -291,7 +344,9 @@ def test_totals_that_differ(own: int, failures: int, raised: bool) -> None:
         (None, "16.4", False),
     ],
 )
-def test_another_build_than_asked(asked: str | None, running: str, doubted: bool) -> None:
+def test_another_build_than_asked(
+    asked: str | None, running: str, doubted: bool
+) -> None:
     changed = facts(version_asked=asked, version=running)
     assert ("another build" in kinds(small(change=changed))) is doubted
 
@@ -321,11 +376,32 @@ BY_RANGE = {"yb_use_hash_splitting_by_default": "off"}
         ("select_random_ranges", "yugabytedb", BY_HASH, {}, {}, True),
         ("oltp_read_write", "yugabytedb", BY_RANGE, {}, {}, False),
         ("oltp_read_write", "yugabytedb", BY_HASH, {"range_selects": 1}, {}, True),
-        ("oltp_read_write", "yugabytedb", BY_HASH, {"range_selects": 0}, {}, False),  # `off`
+        (
+            "oltp_read_write",
+            "yugabytedb",
+            BY_HASH,
+            {"range_selects": 0},
+            {},
+            False,
+        ),  # `off`
         ("oltp_read_write", "yugabytedb", BY_HASH, {"range_selects": "off"}, {}, False),
         ("oltp_read_write", "yugabytedb", {}, {}, {"range_key_partitioning": 1}, False),
-        ("oltp_read_write", "yugabytedb", {}, {}, {"range_key_partitioning": "on"}, False),
-        ("select_random_ranges", "yugabytedb", {}, {}, {"range_key_partitioning": 1}, True),
+        (
+            "oltp_read_write",
+            "yugabytedb",
+            {},
+            {},
+            {"range_key_partitioning": "on"},
+            False,
+        ),
+        (
+            "select_random_ranges",
+            "yugabytedb",
+            {},
+            {},
+            {"range_key_partitioning": 1},
+            True,
+        ),
         ("select_random_points", "yugabytedb", {}, {}, {}, False),
         ("oltp_write_only", "yugabytedb", {}, {}, {}, False),
         ("oltp_read_write", "postgresql", {}, {}, {}, False),
@@ -343,7 +419,9 @@ def test_ranges_of_keys_that_are_hashed(
 
     def change(record: Record) -> Record:
         record = facts(flavour=database, execution=execution)(record)
-        own = replace(record.workload, generator="sysbench-stock", script=script, options=options)
+        own = replace(
+            record.workload, generator="sysbench-stock", script=script, options=options
+        )
         own = replace(own, dataset=Dataset("x", parameters))
         return replace(record, workload=own)
 

@@ -21,7 +21,9 @@ KEY = ("throughput_per_s", "all")
 RATES = Mapping[str, Sequence[float]]
 
 
-def campaign_of(rates: RATES, text: str = TABLES, slo: tuple[Objective, ...] = ()) -> Results:
+def campaign_of(
+    rates: RATES, text: str = TABLES, slo: tuple[Objective, ...] = ()
+) -> Results:
     """Tier → throughput/s at each value; ten transactions are in flight."""
     table = {tier: [(rate, 10 / rate) for rate in of] for tier, of in rates.items()}
     workloads, figures = loads.varied(text, slo), loads.at_values(table, text)
@@ -46,7 +48,9 @@ NUMBERS = np.array([1.0, 2.0, 4.0, 8.0])
 @pytest.mark.parametrize("noise", [0.0, 0.02])
 def test_a_power_is_found_within_its_interval(exponent: float, noise: float) -> None:
     dice = np.random.default_rng(7)
-    slow = np.exp(dice.normal(0, 0.3, (5, 1)))  # whole repetitions, which change no exponent
+    slow = np.exp(
+        dice.normal(0, 0.3, (5, 1))
+    )  # whole repetitions, which change no exponent
     rows = 50 * NUMBERS**exponent * slow * np.exp(dice.normal(0, noise, (5, 4)))
     law = factors.law(KEY, list(NUMBERS), rows, 5.0)
     assert law.low <= exponent <= law.high and law.knee is None
@@ -87,7 +91,9 @@ def test_a_bend_within_the_margin_is_no_knee() -> None:
 
 
 def test_two_values_have_a_power_and_no_knee() -> None:
-    (law, *_) = of_tier(campaign_of({"premium": (900, 300)}, "replication_factor=1,3")).laws
+    (law, *_) = of_tier(
+        campaign_of({"premium": (900, 300)}, "replication_factor=1,3")
+    ).laws
     assert law.exponent == pytest.approx(-1.0) and (law.values, law.knee) == (2, None)
 
 
@@ -130,7 +136,9 @@ def changed(campaign: Results, value: str, **changes: object) -> Results:
         cluster = replace(record.profile.cluster, **changes)  # type: ignore[arg-type]
         return replace(record, profile=replace(record.profile, cluster=cluster))
 
-    return replace(campaign, runs=tuple(replace(r, record=own(r.record)) for r in campaign.runs))
+    return replace(
+        campaign, runs=tuple(replace(r, record=own(r.record)) for r in campaign.runs)
+    )
 
 
 @pytest.mark.parametrize("text", [TABLES, "nodes=3,6,9,12", "threads=1,2,4,8"])
@@ -140,16 +148,26 @@ def test_only_the_named_difference_is_allowed(text: str) -> None:
     assert last is not None
     assert {step.verdict for step in of_tier(campaign).steps} == {"better"}
     other = changed(campaign, last.value, version="18")
-    steps = [s for s in of_tier(other).steps if s.contender == campaign.plan.workloads[-1].name]
+    steps = [
+        s
+        for s in of_tier(other).steps
+        if s.contender == campaign.plan.workloads[-1].name
+    ]
     assert {step.verdict for step in steps} == {"inconclusive"}
     (reason,) = {step.reason for step in steps}
-    assert reason.startswith("the runs differ in more than the ") and "version" in reason
+    assert (
+        reason.startswith("the runs differ in more than the ") and "version" in reason
+    )
 
 
 def test_nodes_are_not_allowed_to_differ_where_tables_do() -> None:
     campaign = changed(campaign_of({"premium": (100, 200, 300, 400)}), "40", nodes=9)
-    reasons = {step.reason for step in of_tier(campaign).steps if "40" in step.contender}
-    assert reasons == {"the runs differ in more than the tables: number of nodes 3 against 9"}
+    reasons = {
+        step.reason for step in of_tier(campaign).steps if "40" in step.contender
+    }
+    assert reasons == {
+        "the runs differ in more than the tables: number of nodes 3 against 9"
+    }
 
 
 # ------------------------------------------------------------------ the growth horizon
@@ -157,13 +175,17 @@ def test_nodes_are_not_allowed_to_differ_where_tables_do() -> None:
 BEST = (1000.0,) * 4
 
 
-def horizons(cheap: Sequence[float], slo: tuple[Objective, ...] = ()) -> tuple[str, ...]:
+def horizons(
+    cheap: Sequence[float], slo: tuple[Objective, ...] = ()
+) -> tuple[str, ...]:
     return factor_of(campaign_of({"premium": cheap, "ultra": BEST}, slo=slo)).horizons
 
 
 def test_the_horizon_is_between_the_last_value_proven_and_the_next() -> None:
     (text,) = horizons((995, 990, 300, 250))
-    assert text.startswith("premium is enough up to 20 tables (6 GiB a node, 6 × memory); at 30")
+    assert text.startswith(
+        "premium is enough up to 20 tables (6 GiB a node, 6 × memory); at 30"
+    )
     assert "at 30 tables it is not" in text
 
 
@@ -177,7 +199,8 @@ def test_a_tier_may_be_enough_everywhere_or_nowhere() -> None:
 def test_what_is_not_proven_ends_the_horizon_too() -> None:
     (text,) = horizons((1000, 950, 1000, 1000))
     assert (
-        text.startswith("premium is enough up to 10 tables") and "at 20 tables that is open" in text
+        text.startswith("premium is enough up to 10 tables")
+        and "at 20 tables that is open" in text
     )
 
 
@@ -204,7 +227,9 @@ def test_a_tier_that_does_not_serve_the_rate_is_not_enough_for_it() -> None:
     (text,) = factor.horizons
     assert text.startswith("premium is enough up to 1,000/s; at 2,000/s it is not")
     steps = [step for step in factor.tiers[0].steps if "2000" in step.contender]
-    assert {step.reason for step in steps} == {"a rate that was asked for is not served"}
+    assert {step.reason for step in steps} == {
+        "a rate that was asked for is not served"
+    }
 
 
 def test_one_tier_alone_has_no_decision_and_its_laws() -> None:
@@ -216,7 +241,10 @@ def test_one_tier_alone_has_no_decision_and_its_laws() -> None:
 def test_a_stage_that_is_taken_away_may_change_what_follows_from_it_alone() -> None:
     def steps(**changes: object) -> set[str]:
         campaign = campaign_of({"premium": (100, 200)}, "without=network")
-        return {step.verdict for step in of_tier(changed(campaign, "network", **changes)).steps}
+        return {
+            step.verdict
+            for step in of_tier(changed(campaign, "network", **changes)).steps
+        }
 
     assert steps(without="network", client="beside") == {"better"}
     assert steps(without="network", client="beside", nodes=5) == {"inconclusive"}

@@ -18,14 +18,22 @@ from tests.campaigns import START_S, build_campaign, with_tier
 KINDS = ("gate drift", "gate failed afterwards", "no gate afterwards")
 
 
-def gate(time_s: float, iops: float, word: GateWord = "ok", latency_s: float = 0.001) -> Gate:
+def gate(
+    time_s: float, iops: float, word: GateWord = "ok", latency_s: float = 0.001
+) -> Gate:
     checks = (
-        GateCheck("IOPS, 4 KiB random read", "1/s", 5_000, iops, 5.0, word, "iops_read"),
-        GateCheck("median latency", "s", None, latency_s, None, "not declared", "latency_read"),
+        GateCheck(
+            "IOPS, 4 KiB random read", "1/s", 5_000, iops, 5.0, word, "iops_read"
+        ),
+        GateCheck(
+            "median latency", "s", None, latency_s, None, "not declared", "latency_read"
+        ),
         GateCheck("fdatasync", "s", None, time_s, None, "not declared", "fdatasync"),
     )
     named = tuple(replace(check, disk="node-1 (/mnt/b)") for check in checks)
-    return Gate("ultra", START_S + time_s, named, {"disks": {"/mnt/b": {"device": "sdb"}}})
+    return Gate(
+        "ultra", START_S + time_s, named, {"disks": {"/mnt/b": {"device": "sdb"}}}
+    )
 
 
 def campaign(*gates: Gate, **facts: Any) -> Results:
@@ -51,10 +59,16 @@ def found(made: Results) -> list[Doubt]:
         ([gate(-20, 5_000), gate(400, 4_700)], 1),
         ([gate(-20, 5_000), gate(150, 4_500), gate(400, 5_000)], 1),  # the furthest two
         ([gate(-20, 500), gate(400, 3_500, "bursting")], 0),  # credit is not the disk
-        ([gate(-20, 2_000, "slow"), gate(90, 5_000), gate(400, 5_000)], 0),  # taken again
+        (
+            [gate(-20, 2_000, "slow"), gate(90, 5_000), gate(400, 5_000)],
+            0,
+        ),  # taken again
         ([gate(-20, 5_000), gate(400, 5_000, latency_s=0.0011)], 0),
         ([gate(-20, 5_000), gate(400, 5_000, latency_s=0.0013)], 1),
-        ([gate(-20, 5_000, latency_s=9e-5), gate(400, 5_000, latency_s=12e-5)], 0),  # wake-ups
+        (
+            [gate(-20, 5_000, latency_s=9e-5), gate(400, 5_000, latency_s=12e-5)],
+            0,
+        ),  # wake-ups
     ],
 )
 def test_drift_beyond_what_a_gate_allows(gates: Sequence[Gate], drifts: int) -> None:
@@ -71,14 +85,25 @@ def test_drift_names_disk_quantity_figures_and_times() -> None:
 
 
 def test_runs_between_a_gate_that_passed_and_one_that_did_not() -> None:
-    gates = gate(-20, 5_000), gate(120, 5_000), gate(250, 5_000), gate(400, 4_000, "slow")
-    doubts = [doubt for doubt in found(campaign(*gates)) if doubt.kind == "gate failed afterwards"]
+    gates = (
+        gate(-20, 5_000),
+        gate(120, 5_000),
+        gate(250, 5_000),
+        gate(400, 4_000, "slow"),
+    )
+    doubts = [
+        doubt
+        for doubt in found(campaign(*gates))
+        if doubt.kind == "gate failed afterwards"
+    ]
     assert [doubt.run for doubt in doubts] == [3]
     assert "IOPS, 4 KiB random read slow" in doubts[0].text
 
 
 def test_a_disk_that_was_not_checked_after_its_last_run() -> None:
-    assert [doubt.kind for doubt in found(campaign(gate(-20, 5_000)))] == ["no gate afterwards"]
+    assert [doubt.kind for doubt in found(campaign(gate(-20, 5_000)))] == [
+        "no gate afterwards"
+    ]
     assert found(campaign()) == [], "an older campaign kept no gates"
     emulated = with_tier(campaign(gate(-20, 5_000)), enforcement="emulated")
     assert found(emulated) == []

@@ -41,13 +41,23 @@ LIMITS: Mapping[str, tuple[System, str, str]] = {
         "network_bound",
         "network",
     ),
-    "network, round trip": (replace(MEMORY, round_trip_s=0.05), "network_bound", "network"),
+    "network, round trip": (
+        replace(MEMORY, round_trip_s=0.05),
+        "network_bound",
+        "network",
+    ),
     "hot row over the log's sync": (ROW, "contention", "lock"),
-    "hot row over CPU": (replace(ROW, latency_s=0.002, under_lock_s=0.02), "contention", "lock"),
+    "hot row over CPU": (
+        replace(ROW, latency_s=0.002, under_lock_s=0.02),
+        "contention",
+        "lock",
+    ),
     "memory, CPU": (replace(MEMORY, cores=2, sessions=32), "cpu_bound", "cpu"),
     "log sync": (replace(MEMORY, cpu_s=0.002, commits=1.0), "latency_bound", "latency"),
     "cap at times": (
-        replace(SLOW, sessions=8, iops=300, reads=1.0, written_back=800.0, window_s=30.0),
+        replace(
+            SLOW, sessions=8, iops=300, reads=1.0, written_back=800.0, window_s=30.0
+        ),
         "iops_cap",
         "iops",
     ),
@@ -79,7 +89,9 @@ def test_a_known_limit_has_its_name(name: str) -> None:
 def test_a_cap_that_binds_at_times_is_named_with_its_share() -> None:
     limit = named(simulated(LIMITS["cap at times"][0])[1])
     assert 25 <= limit.evidence["held_pct"] <= 75
-    assert f"At the IOPS cap {limit.evidence['held_pct']:.0f} % of the time" in limit.text
+    assert (
+        f"At the IOPS cap {limit.evidence['held_pct']:.0f} % of the time" in limit.text
+    )
 
 
 BURSTS = System(
@@ -101,7 +113,9 @@ def test_a_cap_that_bursts_of_less_than_a_second_reach_is_told_as_that() -> None
     assert gains["iops"] > gains["latency"] + 5 > 10, gains
 
 
-def test_what_is_written_back_does_not_make_a_cap_of_it_where_latency_gives_more() -> None:
+def test_what_is_written_back_does_not_make_a_cap_of_it_where_latency_gives_more() -> (
+    None
+):
     system = replace(BURSTS, sessions=3, written_back=90.0)
     limit = named(simulated(system)[1])
     assert limit.cause != "iops_cap", limit.text
@@ -157,7 +171,9 @@ def declared(run: RunData, bytes_per_s: int) -> RunData:
     return replace(run, record=record, sampled=held(sampled_in(run)))
 
 
-def test_a_link_at_its_declared_rate_is_named_by_its_bytes_and_one_that_is_not_by_waits() -> None:
+def test_a_link_at_its_declared_rate_is_named_by_its_bytes_and_one_that_is_not_by_waits() -> (
+    None
+):
     _, run = simulated(LIMITS["network, bytes/s"][0])
     limit = named(declared(run, 100_000))
     assert limit.cause == "network_bound", limit.text
@@ -183,10 +199,16 @@ def test_where_no_rate_is_declared_the_speed_of_the_cards_stands_for_it(
     record = replace(run.record, nodes=nodes)
     limit = named(replace(run, record=record, sampled=held(sampled_in(run))))
     assert limit.cause == "network_bound"
-    assert ("the speed that its network cards report" in limit.text) == (cause == "card")
+    assert ("the speed that its network cards report" in limit.text) == (
+        cause == "card"
+    )
     assert ("network_of_rate_pct" in limit.evidence) == all(speeds)
     if cause == "card":
-        assert limit.evidence["held_pct"] == limit.evidence["time_at_network_rate_pct"] > 75
+        assert (
+            limit.evidence["held_pct"]
+            == limit.evidence["time_at_network_rate_pct"]
+            > 75
+        )
         assert "(0.800 Mbit/s)" in limit.text and "sent again" not in limit.text
         both = named(declared(replace(run, record=record), 100_000))
         assert "at its declared rate" in both.text and "sent again" in both.text
@@ -240,11 +262,15 @@ def test_a_load_generator_that_uses_up_its_quota_is_the_limit() -> None:
     """Of its machine it uses little, and of a quota that somebody else set nothing is recorded."""
     _, run = simulated(LIMITS["network, round trip"][0])
     samples = sampled_in(run)
-    used = samples[(samples["node"] == "client") & (samples["metric"] == "cpu_seconds_total")]
+    used = samples[
+        (samples["node"] == "client") & (samples["metric"] == "cpu_seconds_total")
+    ]
     seconds = used["time_s"] - used["time_s"].min()
     for throttled, cause in ((9.0, "client_bound"), (1.0, "network_bound")):
         quota = [used.assign(metric="cpu_periods_total", value=10 * seconds)]
-        quota += [used.assign(metric="cpu_throttled_periods_total", value=throttled * seconds)]
+        quota += [
+            used.assign(metric="cpu_throttled_periods_total", value=throttled * seconds)
+        ]
         table = pd.concat([samples, *quota], ignore_index=True)
         limit = named(replace(run, sampled=held(table)))
         assert limit.cause == cause, limit.text
@@ -261,8 +287,12 @@ def test_a_session_that_waits_for_cpu_may_call_itself_idle() -> None:
     network = causes.judge(seen | client | free, build_tier("ultra"), "node-1")
     assert network.name == "network_bound", network.text
     crowded = {"low_priority_pct": 28.0, "other_cpu_pct": 5.0}
-    machine = causes.judge(seen | client | free | crowded, build_tier("ultra"), "node-1")
-    assert machine.name == "unattributed", "work of low priority does not always give way"
+    machine = causes.judge(
+        seen | client | free | crowded, build_tier("ultra"), "node-1"
+    )
+    assert machine.name == "unattributed", (
+        "work of low priority does not always give way"
+    )
 
 
 def test_a_served_rate() -> None:
@@ -278,20 +308,39 @@ def test_two_limits_that_are_close_are_not_told_apart() -> None:
     """Half of the time on the way to the load generator, half at the disk, beside a CPU that has
     not much room for more sessions."""
     seen = {"seen_idle_pct": 46.0, "seen_reading_pct": 44.0, "seen_running_pct": 10.0}
-    values = {**seen, "sessions": 64.0, "disk_iops": 900.0, "cpu_pct": 75.0, "node_cores": 6.0}
+    values = {
+        **seen,
+        "sessions": 64.0,
+        "disk_iops": 900.0,
+        "cpu_pct": 75.0,
+        "node_cores": 6.0,
+    }
     close = causes.judge(values, build_tier("ultra"), "node-1")
     assert (close.name, close.ahead_pct) == ("unattributed", None)
     assert "told apart on node-1: the network and the disk's latency" in close.text
-    apart = causes.judge(values | {"seen_reading_pct": 38.0}, build_tier("ultra"), "node-1")
+    apart = causes.judge(
+        values | {"seen_reading_pct": 38.0}, build_tier("ultra"), "node-1"
+    )
     assert apart.name == "network_bound"
     reading = values | {"seen_reading_pct": 47.0, "cpu_pct": 60.0}
     room = causes.judge(reading, build_tier("ultra"), "node-1")
     assert room.name == "few_sessions", "neither is most of the time"
-    turns = {"time_at_cpu_pct": 40.0, "time_at_iops_cap_pct": 40.0, "disk_queue_depth": 8.0}
-    queued = {"disk_await_s": 0.005, "disk_read_await_s": 0.005, "idle_disk_latency_s": 0.0005}
+    turns = {
+        "time_at_cpu_pct": 40.0,
+        "time_at_iops_cap_pct": 40.0,
+        "disk_queue_depth": 8.0,
+    }
+    queued = {
+        "disk_await_s": 0.005,
+        "disk_read_await_s": 0.005,
+        "idle_disk_latency_s": 0.0005,
+    }
     capped = {"seen_reading_pct": 70.0, "seen_running_pct": 30.0, "seen_idle_pct": 0.0}
     both = causes.judge(values | turns | queued | capped, build_tier("ultra"), "node-1")
-    assert both.name == "unattributed" and "the node's CPU and the disk's IOPS" in both.text
+    assert (
+        both.name == "unattributed"
+        and "the node's CPU and the disk's IOPS" in both.text
+    )
 
 
 # ------------------------------------------------------------------ what the simulation has not
@@ -307,14 +356,21 @@ def test_a_burst_that_was_emptied_before_the_window() -> None:
 
 
 def test_a_limit_of_the_machine_is_not_the_disk_s() -> None:
-    caps = ("IOPS: Standard_D2s_v5 lets through 200 of the 5,000 that the disks could give",)
+    caps = (
+        "IOPS: Standard_D2s_v5 lets through 200 of the 5,000 that the disks could give",
+    )
     _, run = simulated(CAPPED)
     tier = changed(run.record.profile.tier, vm_caps=caps)
     limit = named(
-        replace(run, record=replace(run.record, profile=replace(run.record.profile, tier=tier)))
+        replace(
+            run,
+            record=replace(run.record, profile=replace(run.record.profile, tier=tier)),
+        )
     )
     assert limit.cause == "vm_cap"
-    assert "a larger machine would help" in limit.text and "A tier with" not in limit.text
+    assert (
+        "a larger machine would help" in limit.text and "A tier with" not in limit.text
+    )
 
 
 def test_one_slow_node_of_three() -> None:
@@ -324,21 +380,31 @@ def test_one_slow_node_of_three() -> None:
     own = samples[samples["node"] == "node-1"]
     disk = own[own["metric"].str.startswith(("disk_", "cpu_"))]
     slow = disk.assign(node="node-3")
-    waited = slow["metric"].str.endswith("_seconds_total") & slow["metric"].str.startswith("disk_")
+    waited = slow["metric"].str.endswith("_seconds_total") & slow[
+        "metric"
+    ].str.startswith("disk_")
     slow.loc[waited, "value"] *= 5.0
     busy = slow["metric"] == "disk_busy_seconds_total"
     slow.loc[busy, "value"] = slow.loc[busy, "time_s"] - START_S + 5
     first = next(node for node in run.record.nodes if node.role == "database")
-    more = tuple(replace(first, name=f"node-{number}", device=f"loop{number}") for number in (2, 3))
+    more = tuple(
+        replace(first, name=f"node-{number}", device=f"loop{number}")
+        for number in (2, 3)
+    )
     record = replace(run.record, nodes=(*run.record.nodes, *more))
     tables = [samples, disk.assign(node="node-2"), slow]
-    limit = named(RunData(record, run.intervals, held(pd.concat(tables, ignore_index=True))))
+    limit = named(
+        RunData(record, run.intervals, held(pd.concat(tables, ignore_index=True)))
+    )
     assert (limit.cause, limit.node) == ("slow_node", "node-3")
 
 
 def test_a_busy_machine_and_one_whose_host_gives_its_cpu_away() -> None:
     _, run = simulated(SLOW)
-    for metric, used in (("cpu_busy_seconds_total", 15.5), ("cpu_steal_seconds_total", 14.5)):
+    for metric, used in (
+        ("cpu_busy_seconds_total", 15.5),
+        ("cpu_steal_seconds_total", 14.5),
+    ):
         samples = sampled_in(run)
         of_host = samples["node"] == "host"
         host = samples[of_host & (samples["metric"] == "cpu_busy_seconds_total")]
@@ -347,7 +413,9 @@ def test_a_busy_machine_and_one_whose_host_gives_its_cpu_away() -> None:
         tables = [samples[~of_host | (samples["metric"] != metric)], taken]
         limit = named(replace(run, sampled=held(pd.concat(tables, ignore_index=True))))
         assert limit.cause == "machine_bound", limit.text
-        assert ("gave 91 % to others" in limit.text) == (metric == "cpu_steal_seconds_total")
+        assert ("gave 91 % to others" in limit.text) == (
+            metric == "cpu_steal_seconds_total"
+        )
 
 
 def test_a_shared_limit_is_named_beside_a_machine_that_others_fill() -> None:
@@ -372,7 +440,9 @@ def test_a_shared_limit_is_named_beside_a_machine_that_others_fill() -> None:
     }
     tier = replace(build_tier("premium"), shared=Limits(80))
     cause = causes.judge(values, tier, "node-1")
-    assert cause.name == "shared_cap" and "100 % of the IOPS that they share" in cause.text
+    assert (
+        cause.name == "shared_cap" and "100 % of the IOPS that they share" in cause.text
+    )
     without = {name: value for name, value in values.items() if "shared" not in name}
     assert causes.judge(without, tier, "node-1").name != "shared_cap"
 

@@ -76,10 +76,14 @@ def test_each_tier_has_its_knee_and_its_highest_throughput() -> None:
     campaign = campaign_of({"premium": SLOW, "ultra": FAST})
     slow, fast = sweep_of(campaign).tiers
     assert (slow.knee, fast.knee) == (4.0, 16.0)
-    assert slow.peak_per_s == pytest.approx(400) and fast.peak_per_s == pytest.approx(3000)
+    assert slow.peak_per_s == pytest.approx(400) and fast.peak_per_s == pytest.approx(
+        3000
+    )
     assert (slow.at_slo, slow.stopped) == (None, "")  # no SLO was given
     rates = [step for step in slow.steps if step.metric == "throughput_per_s"]
-    assert [step.verdict for step in rates] == ["better"] * 3  # each against the least load
+    assert [step.verdict for step in rates] == [
+        "better"
+    ] * 3  # each against the least load
     assert slow.laws == () and set(slow.causes) == set(sweep_of(campaign).workloads)
 
 
@@ -97,7 +101,9 @@ def test_capacity_at_the_slo_is_the_highest_load_proven() -> None:
 def test_a_load_that_only_seems_to_meet_it_is_not_capacity() -> None:
     """At 4 threads the mean is below the limit, but its interval is not."""
     near = (SLOW[0], (380.0, 0.0166), *SLOW[2:])
-    found = of_tier(campaign_of({"premium": near, "ultra": FAST}, slo=(P99,)), "premium")
+    found = of_tier(
+        campaign_of({"premium": near, "ultra": FAST}, slo=(P99,)), "premium"
+    )
     assert found.at_slo == 1.0
     assert "at 4 threads it is not proven to meet p99 < 50 ms: 49.8 ms" in found.stopped
 
@@ -110,7 +116,8 @@ def test_a_higher_load_does_not_count_beyond_one_that_fails() -> None:
 
 def test_without_repetitions_nothing_is_proven() -> None:
     found = of_tier(
-        campaign_of({"premium": SLOW, "ultra": FAST}, slo=(P99,), repetitions=1), "ultra"
+        campaign_of({"premium": SLOW, "ultra": FAST}, slo=(P99,), repetitions=1),
+        "ultra",
     )
     assert found.at_slo is None and "not proven" in found.stopped
 
@@ -137,7 +144,9 @@ def test_an_overloaded_rate_ends_the_proof_whatever_its_latency() -> None:
     slow, fast = sweep_of(campaign).tiers
     assert (slow.at_slo, slow.stopped) == (1000.0, "overloaded at 2,000/s")
     assert (fast.at_slo, fast.knee) == (4000.0, None)
-    assert slow.knee == 2000.0  # of the loads measured the least with as much as it gives
+    assert (
+        slow.knee == 2000.0
+    )  # of the loads measured the least with as much as it gives
 
 
 def test_a_load_is_seldom_proven_by_chance() -> None:
@@ -165,7 +174,8 @@ def test_a_sweep_has_one_decision_by_its_highest_and_its_least_load() -> None:
     found = decided(campaign_of({"premium": SLOW, "ultra": FAST}))
     assert (found.workload, found.tier) == ("point-select", "ultra")
     assert (
-        "throughput at 64 threads" in found.reason and "average latency at 1 thread" in found.reason
+        "throughput at 64 threads" in found.reason
+        and "average latency at 1 thread" in found.reason
     )
     alike = decided(campaign_of({"premium": SLOW, "ultra": SLOW}))
     assert alike.tier == "premium"
@@ -207,7 +217,9 @@ def test_a_rate_in_the_slo_says_which_load_is_needed() -> None:
     found = decided(campaign_of({"premium": SLOW, "ultra": FAST}, slo=needed))
     assert found.tier == "premium" and found.criterion == "capacity at the SLO"
     more = (P99, Objective("throughput_per_s", "all", 1000.0))
-    assert decided(campaign_of({"premium": SLOW, "ultra": FAST}, slo=more)).tier == "ultra"
+    assert (
+        decided(campaign_of({"premium": SLOW, "ultra": FAST}, slo=more)).tier == "ultra"
+    )
     most = (P99, Objective("throughput_per_s", "all", 5000.0))
     assert decided(campaign_of({"premium": SLOW, "ultra": FAST}, slo=most)).tier is None
 
@@ -226,7 +238,10 @@ def test_an_slo_of_rates_alone_is_asked_of_the_highest_load() -> None:
 def test_meeting_it_at_no_load_names_no_tier() -> None:
     slo = (Objective("latency_p99_s", "all", 0.001),)
     found = decided(campaign_of({"premium": SLOW, "ultra": FAST}, slo=slo))
-    assert found.tier is None and "no tier is proven to meet the SLO at any load" in found.reason
+    assert (
+        found.tier is None
+        and "no tier is proven to meet the SLO at any load" in found.reason
+    )
 
 
 def test_a_load_at_which_transactions_fail_proves_nothing_for_a_tier() -> None:
@@ -239,10 +254,16 @@ def test_a_load_at_which_transactions_fail_proves_nothing_for_a_tier() -> None:
     def failing(run: Run, workload: Workload) -> tuple[Measurement, ...]:
         failed = measured("failures", 50_000.0 if run.profile == "premium" else 0.0)
         done = measured("transactions", 950_000.0)
-        kept = (m for m in sound(run, workload) if m.metric not in ("failures", "transactions"))
+        kept = (
+            m
+            for m in sound(run, workload)
+            if m.metric not in ("failures", "transactions")
+        )
         return (*kept, done, failed)
 
-    found = decided(loads.build(loads.swept(THREADS, slo), failing, profiles=list(table)))
+    found = decided(
+        loads.build(loads.swept(THREADS, slo), failing, profiles=list(table))
+    )
     assert found.tier == "ultra", found.reason
     assert "Of premium nothing is shown: 50,000 failures beside 950,000" in found.reason
 
@@ -257,4 +278,6 @@ def test_a_tier_behind_at_the_least_rate_leaves_throughput_to_decide() -> None:
 
     found = decided(loads.build(loads.swept("rate=500,1000", ()), figures))
     assert found.tier == "ultra", found.reason
-    assert "Not compared, as not every run has it: average latency at 500" in found.reason
+    assert (
+        "Not compared, as not every run has it: average latency at 500" in found.reason
+    )

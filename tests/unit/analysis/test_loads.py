@@ -25,35 +25,56 @@ def only(shape: Shape, nodes: int) -> RunData:
 
 
 def test_what_sessions_waited_for_comes_from_the_database_s_own_counters() -> None:
-    run = only(Shape(1500.0, 500.0, 3.0, 0.002, 40.0), nodes=1)  # 10 s + 60 s, 60 threads
+    run = only(
+        Shape(1500.0, 500.0, 3.0, 0.002, 40.0), nodes=1
+    )  # 10 s + 60 s, 60 threads
     facts = {
         "database_before": {"since_reset": {"blks_read_s": 50.0}},
         "database": {"since_reset": {"blks_read_s": 2_150.0, "wal_sync_s": 7.0}},
     }
-    figures = resources.gather(replace(run, record=replace(run.record, facts=facts)), 32.0)
+    figures = resources.gather(
+        replace(run, record=replace(run.record, facts=facts)), 32.0
+    )
     assert figures["node-1"]["sessions_reading_pct"] == pytest.approx(50.0)
     assert figures["node-1"]["log_syncing_pct"] == pytest.approx(10.0)
 
 
 def test_think_time_has_a_ceiling() -> None:
-    campaign = build_campaign(profiles=["premium"], workloads=["tpcc"], repetitions=1, frames=False)
+    campaign = build_campaign(
+        profiles=["premium"], workloads=["tpcc"], repetitions=1, frames=False
+    )
     record = campaign.runs[0].record
     assert loads.ceiling_nopm(record) is None
-    thinking = replace(record, workload=replace(record.workload, options={"think": "spec"}))
+    thinking = replace(
+        record, workload=replace(record.workload, options={"think": "spec"})
+    )
     assert loads.ceiling_nopm(thinking) == pytest.approx(254.6)  # 20 × 12.86 × 0.99
-    cards = replace(record.workload, options={"think": "spec", "weights": "10,10,1,1,1"})
+    cards = replace(
+        record.workload, options={"think": "spec", "weights": "10,10,1,1,1"}
+    )
     assert loads.ceiling_nopm(replace(record, workload=cards)) is None
 
 
-SEEN = {"idle": 4, "running": 2, "reading": 12, "syncing": 0, "locked": 1, "otherwise": 1}
+SEEN = {
+    "idle": 4,
+    "running": 2,
+    "reading": 12,
+    "syncing": 0,
+    "locked": 1,
+    "otherwise": 1,
+}
 
 
 def with_sessions(run: RunData) -> RunData:
     """The run with what was seen of its sessions, the same in each second."""
     samples = sampled_in(run)
-    second = samples[(samples["node"] == "node-1") & (samples["metric"] == "cpu_seconds_total")]
+    second = samples[
+        (samples["node"] == "node-1") & (samples["metric"] == "cpu_seconds_total")
+    ]
     tables = [samples]
-    tables += [second.assign(metric=f"sessions_{kind}", value=n) for kind, n in SEEN.items()]
+    tables += [
+        second.assign(metric=f"sessions_{kind}", value=n) for kind, n in SEEN.items()
+    ]
     return replace(run, sampled=held(counters.joined(tables)))
 
 
@@ -73,8 +94,12 @@ def test_the_share_of_a_rate_that_was_served_and_of_what_was_tried_again() -> No
     values = loads.of_load(run.record, {})
     assert "rate_served_pct" not in values and values["retried_pct"] == 0.0
     more = (measured("offered_per_s", 200.0), measured("served_per_s", 199.0))
-    counted = [m for m in run.record.measurements if m.metric not in ("retries", "failures")]
+    counted = [
+        m for m in run.record.measurements if m.metric not in ("retries", "failures")
+    ]
     counted += [*more, measured("retries", 3_000.0), measured("failures", 10_000.0)]
     values = loads.of_load(replace(run.record, measurements=tuple(counted)), {})
     assert values["rate_served_pct"] == pytest.approx(99.5)
-    assert values["retried_pct"] == pytest.approx(13.0, abs=0.1)  # 90,000 ended, 10,000 failed
+    assert values["retried_pct"] == pytest.approx(
+        13.0, abs=0.1
+    )  # 90,000 ended, 10,000 failed

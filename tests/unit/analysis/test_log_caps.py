@@ -35,9 +35,13 @@ def test_the_wal_s_disk_is_held_against_its_own_tier() -> None:
     node = Node("n1", "database", device="sda", wal_device="sdb")
     table = sampled(wal_writes=97.0, wal_bytes=200_000.0)
     found = dict(disk_demand.wal_against_caps(LOG, table, node, (0.0, 10.0)))
-    assert found == pytest.approx({"wal_iops_of_cap_pct": 97.0, "wal_bandwidth_of_cap_pct": 20.0})
+    assert found == pytest.approx(
+        {"wal_iops_of_cap_pct": 97.0, "wal_bandwidth_of_cap_pct": 20.0}
+    )
 
 
 def test_without_a_tier_of_its_own_it_has_no_caps() -> None:
     node = Node("n1", "database", device="sda", wal_device="sdb")
-    assert not dict(disk_demand.wal_against_caps(None, sampled(1.0, 1.0), node, (0.0, 10.0)))
+    assert not dict(
+        disk_demand.wal_against_caps(None, sampled(1.0, 1.0), node, (0.0, 10.0))
+    )

@@ -14,7 +14,9 @@ from tests.plans import a_plan
 
 
 @pytest.mark.parametrize(("first", "most"), [(2, 6), (3, 10)])
-def test_chances_of_all_looks_add_up_to_the_chance_of_one(first: int, most: int) -> None:
+def test_chances_of_all_looks_add_up_to_the_chance_of_one(
+    first: int, most: int
+) -> None:
     """Of sums of normal values: 1 % cross at some look, and (n / N)² of that by look n."""
     shares = looks.shares(first, most)
     dice = np.random.default_rng(4)
@@ -22,7 +24,9 @@ def test_chances_of_all_looks_add_up_to_the_chance_of_one(first: int, most: int)
     crossed = np.zeros(len(walks), dtype=bool)
     for n, share in shares.items():
         crossed |= special.ndtr(-walks[:, n - 1] / np.sqrt(n)) <= 0.01 * share
-        assert crossed.mean() == pytest.approx(0.01 * (n / most) ** 2, rel=0.1, abs=0.0002)
+        assert crossed.mean() == pytest.approx(
+            0.01 * (n / most) ** 2, rel=0.1, abs=0.0002
+        )
 
 
 def test_the_only_look_has_all_of_it() -> None:

@@ -33,8 +33,12 @@ def misses(keys: np.ndarray, blocks: int) -> np.ndarray:
     return missed
 
 
-@pytest.mark.parametrize("power", [1.0, 7.2])  # uniform; four of five reads in a fifth of the data
-def test_while_a_cache_fills_it_misses_as_much_as_full_ones_of_each_size(power: float) -> None:
+@pytest.mark.parametrize(
+    "power", [1.0, 7.2]
+)  # uniform; four of five reads in a fifth of the data
+def test_while_a_cache_fills_it_misses_as_much_as_full_ones_of_each_size(
+    power: float,
+) -> None:
     """What the prediction rests on."""
     keys = (np.random.default_rng(1).random(300_000) ** power * BLOCKS).astype(int)
     filling = misses(keys, BLOCKS)
@@ -46,7 +50,9 @@ def test_while_a_cache_fills_it_misses_as_much_as_full_ones_of_each_size(power: 
 
 
 @pytest.mark.parametrize("power", [1.0, 7.2])
-def test_of_more_data_a_cache_misses_as_one_did_that_was_smaller_by_as_much(power: float) -> None:
+def test_of_more_data_a_cache_misses_as_one_did_that_was_smaller_by_as_much(
+    power: float,
+) -> None:
     """Where keys are drawn over relative positions."""
     places = np.random.default_rng(1).random(400_000) ** power
     held, cache = misses((places * BLOCKS).astype(int), BLOCKS), 8000
@@ -61,7 +67,9 @@ def test_of_more_data_a_cache_misses_as_one_did_that_was_smaller_by_as_much(powe
 # ------------------------------------------------------------------ out of runs
 
 
-def told(memory_gib: float, times: float = 1.0, **given: Any) -> tuple[System, System, float]:
+def told(
+    memory_gib: float, times: float = 1.0, **given: Any
+) -> tuple[System, System, float]:
     """The system of the run, that with other memory and so many times the data, and its error."""
     run = a_run(**given)
     run = by_key(run) if times != 1 else run
@@ -71,7 +79,13 @@ def told(memory_gib: float, times: float = 1.0, **given: Any) -> tuple[System, S
 
 @pytest.mark.parametrize(
     ("memory_gib", "times", "reads"),
-    [(0.0, 1.25, 1.2), (0.0, 2.0, 1.5), (0.75, 1.25, 1.4), (0.75, 0.75, 1.0), (0.5, 0.5, 1.0)],
+    [
+        (0.0, 1.25, 1.2),
+        (0.0, 2.0, 1.5),
+        (0.75, 1.25, 1.4),
+        (0.75, 0.75, 1.0),
+        (0.5, 0.5, 1.0),
+    ],
 )
 def test_of_more_data_as_much_is_read_as_with_less_memory(
     memory_gib: float, times: float, reads: float
@@ -113,7 +127,9 @@ def test_until_the_smaller_cache_is_full_as_much_is_read_as_was() -> None:
     reads = np.array([[read for _, read, _ in each.stages] for each in (system, other)])
     own, less = reads
     assert (less >= own).all()
-    assert (less[:5] == own[:5]).all() and own[0] > 1.2 * less[-1], "all of it is new at first"
+    assert (less[:5] == own[:5]).all() and own[0] > 1.2 * less[-1], (
+        "all of it is new at first"
+    )
     assert less[-20:] == pytest.approx(np.full(20, less[-1]))
 
 
@@ -130,11 +146,26 @@ def test_writes_and_all_else_stay_and_the_disks_own_cpu_goes_with_its_ios() -> N
 @pytest.mark.parametrize(
     ("memory_gib", "given", "said", "advice"),
     [
-        (1.25, {}, "with 1.25 GiB of memory, but with 512 MiB to 1 GiB", "at least as much memory"),
+        (
+            1.25,
+            {},
+            "with 1.25 GiB of memory, but with 512 MiB to 1 GiB",
+            "at least as much memory",
+        ),
         (0.4, {}, "less was never held against runs", "at least as much memory"),
-        (0.75, {"held_first": 0.5 * HELD}, "were filled before it", "--vary cache=cold,warm"),
+        (
+            0.75,
+            {"held_first": 0.5 * HELD},
+            "were filled before it",
+            "--vary cache=cold,warm",
+        ),
         (0.75, {"slow": 4.0}, "before its cache was full", "--set measure="),
-        (0.75, {"held_first": 0.0, "held": 0.0}, "only of PostgreSQL is it known", "telemetry"),
+        (
+            0.75,
+            {"held_first": 0.0, "held": 0.0},
+            "only of PostgreSQL is it known",
+            "telemetry",
+        ),
     ],
 )
 def test_what_was_not_seen_is_refused_and_says_what_would_tell(
@@ -169,12 +200,23 @@ def test_less_data_are_refused_as_more_memory_is(
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"writes": True, "script": "sysbench/insert.lua"}, "it writes, and how much follows from"),
-        ({"script": "bulk/scan.lua"}, "bulk/scan.lua is not known to read tables alike"),
-        ({"script": "select_random_points"}, "and rows at places relative to their number"),
+        (
+            {"writes": True, "script": "sysbench/insert.lua"},
+            "it writes, and how much follows from",
+        ),
+        (
+            {"script": "bulk/scan.lua"},
+            "bulk/scan.lua is not known to read tables alike",
+        ),
+        (
+            {"script": "select_random_points"},
+            "and rows at places relative to their number",
+        ),
     ],
 )
-def test_what_does_not_read_more_data_alike_is_refused(changes: dict[str, Any], said: str) -> None:
+def test_what_does_not_read_more_data_alike_is_refused(
+    changes: dict[str, Any], said: str
+) -> None:
     run = by_key(a_run())
     load = replace(run.record.workload, **changes)
     run = replace(run, record=replace(run.record, workload=load))
@@ -189,12 +231,16 @@ def test_a_database_whose_own_cache_is_not_known_is_refused() -> None:
     facts = {**run.record.facts, "database": {}}
     system, _ = model(run, None, None)
     with pytest.raises(UsageError, match="only of PostgreSQL is it known"):
-        with_memory(replace(run, record=replace(run.record, facts=facts)), GIB // 2, system)
+        with_memory(
+            replace(run, record=replace(run.record, facts=facts)), GIB // 2, system
+        )
 
 
 def test_a_prediction_with_less_memory_is_slower_and_marked_and_wider() -> None:
     run = a_run()
-    campaign = replace(build_campaign(workloads=["tpcc"], repetitions=1, nodes=1), runs=(run,))
+    campaign = replace(
+        build_campaign(workloads=["tpcc"], repetitions=1, nodes=1), runs=(run,)
+    )
     own = run.record.profile.tier
     plain, less = (Predictor(campaign, run, memory_bytes=of) for of in (0, GIB // 2))
     before, after = (each.predict(own) for each in (plain, less))

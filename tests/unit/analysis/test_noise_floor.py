@@ -38,8 +38,12 @@ def measured_twice(again: Sequence[float], ultra: Sequence[float] = ULTRA) -> Re
     plan = replace(
         campaign.plan,
         twin=TWIN,
-        profiles=tuple(twin if p.name == "premium-v2" else p for p in campaign.plan.profiles),
-        runs=tuple(replace(run, profile=renamed(run.profile)) for run in campaign.plan.runs),
+        profiles=tuple(
+            twin if p.name == "premium-v2" else p for p in campaign.plan.profiles
+        ),
+        runs=tuple(
+            replace(run, profile=renamed(run.profile)) for run in campaign.plan.runs
+        ),
     )
     runs = tuple(
         replace(
@@ -71,18 +75,29 @@ def test_equal_tiers_that_measure_alike_give_a_floor_and_no_doubt() -> None:
     verdict = verdicts.judge(measured_twice([1506, 1490, 1511, 1499]))
     (floor,) = [d for d in verdict.noise_floor if d.metric == "throughput_per_s"]
     assert (floor.baseline, floor.contender, floor.verdict) == ("premium", TWIN, "same")
-    assert floor.ci_low_pct is not None and floor.ci_low_pct < 0 < (floor.ci_high_pct or 0)
+    assert floor.ci_low_pct is not None and floor.ci_low_pct < 0 < (
+        floor.ci_high_pct or 0
+    )
     assert not kinds(verdict) & {"equal tiers told apart", "below the noise floor"}
 
 
 def test_equal_tiers_told_apart_are_a_doubt_about_the_campaign() -> None:
     verdict = verdicts.judge(measured_twice([1700, 1712, 1688, 1706]))
-    found = [doubt for doubt in verdict.doubts if doubt.kind == "equal tiers told apart"]
+    found = [
+        doubt for doubt in verdict.doubts if doubt.kind == "equal tiers told apart"
+    ]
     assert found and all(doubt.run is None for doubt in found)
-    assert "premium-again against premium, point-select, throughput_per_s +13.3 %" in found[0].text
-    within = next(doubt for doubt in verdict.doubts if doubt.kind == "below the noise floor")
+    assert (
+        "premium-again against premium, point-select, throughput_per_s +13.3 %"
+        in found[0].text
+    )
+    within = next(
+        doubt for doubt in verdict.doubts if doubt.kind == "below the noise floor"
+    )
     assert "ultra against premium" in within.text
-    assert verdict.deltas[0].verdict == "better"  # as without the twin: it is doubted, not changed
+    assert (
+        verdict.deltas[0].verdict == "better"
+    )  # as without the twin: it is doubted, not changed
 
 
 def test_a_difference_above_the_floor_is_not_doubted() -> None:
@@ -92,12 +107,18 @@ def test_a_difference_above_the_floor_is_not_doubted() -> None:
 
 
 def test_the_twin_changes_no_verdict_and_no_decision() -> None:
-    for again in ([1506, 1490, 1511, 1499], [2900, 2950, 3100, 3000], [150, 151, 149, 150]):
+    for again in (
+        [1506, 1490, 1511, 1499],
+        [2900, 2950, 3100, 3000],
+        [150, 151, 149, 150],
+    ):
         campaign = measured_twice(again)
         one, other = verdicts.judge(campaign), verdicts.judge(without_twin(campaign))
         assert one.deltas == other.deltas and one.deltas
         assert one.decisions == other.decisions
-        assert TWIN not in {offer.tier for made in one.decisions for offer in made.offers}
+        assert TWIN not in {
+            offer.tier for made in one.decisions for offer in made.offers
+        }
 
 
 def test_the_floor_stands_beside_the_changes() -> None:

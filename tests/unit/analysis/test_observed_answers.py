@@ -48,7 +48,10 @@ ONE_PCT = 0.01
 
 
 def observed(
-    *of: Demand, source: Limits | None = None, vm: str | None = None, tolerance: float = ONE_PCT
+    *of: Demand,
+    source: Limits | None = None,
+    vm: str | None = None,
+    tolerance: float = ONE_PCT,
 ) -> dict[str, CandidateAnswer]:
     observation = Observed.of(of, tolerance, source)
     offers = purchases(CATALOG, 256 * GIB, observation.needs, None, vm)
@@ -89,7 +92,10 @@ def test_the_least_that_carries_is_bought_and_less_would_not_do() -> None:
     limits = min(answers[name].purchase.tier.limits.iops or 0 for name in carrying)
     less = RateCap("IOPS", "ios", limits - 200, limits - 200)
     assert limits not in (3000, 12_000, 48_000)
-    assert replay.together(BURSTY, [less], 2**18, "high", SLACK).at_cap.mean() > 0.9 * ONE_PCT
+    assert (
+        replay.together(BURSTY, [less], 2**18, "high", SLACK).at_cap.mean()
+        > 0.9 * ONE_PCT
+    )
 
 
 def test_what_less_and_more_would_do_is_told_apart_from_what_was_read() -> None:
@@ -104,14 +110,22 @@ def test_what_less_and_more_would_do_is_told_apart_from_what_was_read() -> None:
         (1200, 0, 0, 0),
     ):
         on = judged(steady, (RateCap("IOPS", "ios", rate, rate),), None)
-        assert on.waits == on.queues == (seen, seen) and (on.less, on.more) == (less, more)
+        assert on.waits == on.queues == (seen, seen) and (on.less, on.more) == (
+            less,
+            more,
+        )
 
 
 def test_what_waits_is_at_the_cap_longer_than_it_is_asked_for() -> None:
     bursts = in_seconds(np.tile([3000.0, *[100.0] * 9], 360))
-    for demand, least in ((bursts, 0.1), (as_reads(bursts), 0.3)):  # commits share a write
+    for demand, least in (
+        (bursts, 0.1),
+        (as_reads(bursts), 0.3),
+    ):  # commits share a write
         on = judged(demand, (RateCap("IOPS", "ios", 1000.0, 1000.0),), None)
-        assert on.waits == pytest.approx((0.1, 0.1)) and on.queues == pytest.approx((least, 0.3))
+        assert on.waits == pytest.approx((0.1, 0.1)) and on.queues == pytest.approx(
+            (least, 0.3)
+        )
 
 
 def test_the_busiest_node_decides() -> None:
@@ -134,7 +148,9 @@ def test_sums_alone_settle_what_is_far_off_and_say_why_the_rest_is_not() -> None
     answers = observed(summed(BURSTY, 600))
     assert words(answers, "azure/E40", "azure/P30") == ["would not", "cannot be told"]
     assert "readings are 600 s apart, with 0 pieces" in answers["azure/P30"].why
-    assert words(answers, "azure/P80") == ["cannot be told"]  # what a second asks, nobody knows
+    assert words(answers, "azure/P80") == [
+        "cannot be told"
+    ]  # what a second asks, nobody knows
     calm = observed(summed(in_seconds(np.full(86_400, 5.0)), 600))
     assert words(calm, "azure/P30") == ["would have carried"]
 
@@ -146,11 +162,19 @@ def test_pieces_in_seconds_narrow_the_band() -> None:
     truth = float(replay.together(BURSTY, caps, None, "high").at_cap.mean())
     wide, narrow = (judged(each, caps, None) for each in (coarse, shown))
     (low, high), (lowest, highest) = narrow.queues, wide.queues
-    assert lowest <= low <= truth <= high <= highest and high - low < 0.35 * (highest - lowest)
+    assert lowest <= low <= truth <= high <= highest and high - low < 0.35 * (
+        highest - lowest
+    )
     asks = float(replay.together(BURSTY, caps, None, "low").asks.mean())
-    assert np.isnan(wide.waits).all() and narrow.waits[0] <= asks <= narrow.waits[1] < truth
+    assert (
+        np.isnan(wide.waits).all()
+        and narrow.waits[0] <= asks <= narrow.waits[1] < truth
+    )
     answers = observed(shown)
-    assert words(answers, "azure/P15", "azure/P80") == ["would not", "would have carried"]
+    assert words(answers, "azure/P15", "azure/P80") == [
+        "would not",
+        "would have carried",
+    ]
 
 
 def test_averages_show_credit_where_a_bucket_lasts_much_longer() -> None:
@@ -163,7 +187,9 @@ def test_averages_show_credit_where_a_bucket_lasts_much_longer() -> None:
     assert truth.empty_s and minutes.empty_s and truth.empty_s[1] > 0.05 * 86_400
     assert minutes.empty_s == pytest.approx(truth.empty_s, abs=0.01 * 86_400)
     assert long.empty_s is None and long.hours["credit"].isna().all()
-    short = (replace(caps[0], bucket=2.1 * mean * 9),)  # of a bucket of 9 s seconds do not tell
+    short = (
+        replace(caps[0], bucket=2.1 * mean * 9),
+    )  # of a bucket of 9 s seconds do not tell
     assert judged(fine, short, None).empty_s is None
     commits = judged(BURSTY, caps, None).empty_s
     assert commits and commits[0] < truth.empty_s[0] and commits[1] == truth.empty_s[1]
@@ -180,7 +206,9 @@ def test_draws_keep_the_sums_of_each_interval() -> None:
     ("count", "each_s", "why"),
     [(23, 300, "with 23 pieces in seconds"), (24, 150, "last 180 s or more, of 24")],
 )
-def test_too_few_or_too_short_pieces_are_refused(count: int, each_s: int, why: str) -> None:
+def test_too_few_or_too_short_pieces_are_refused(
+    count: int, each_s: int, why: str
+) -> None:
     shown = replace(summed(BURSTY, 60), pieces=pieces(BURSTY, count, each_s))
     assert why in refused(shown)
 
@@ -189,7 +217,9 @@ def test_a_regime_beyond_the_pieces_is_refused() -> None:
     count = np.full(86_400, 100.0)
     count[40_000:50_000] = 900.0
     fine = in_seconds(count)
-    calm = tuple(rates(fine.part(slice(start, start + 300))) for start in range(0, 24_000, 1000))
+    calm = tuple(
+        rates(fine.part(slice(start, start + 300))) for start in range(0, 24_000, 1000)
+    )
     why = refused(replace(summed(fine, 60), pieces=calm))
     assert why == "12 % of the time had rates that no piece in seconds has"
 
@@ -236,9 +266,15 @@ def test_a_capped_source_says_at_least_of_larger_tiers_alone() -> None:
     seen = shaped(BURSTY, 2300.0)
     answers = observed(seen, source=Limits(2300, 150_000_000))
     true = of_bursty()
-    assert answers["azure/E60"].on.more == pytest.approx(true["azure/E60"].on.more, abs=1e-4)
-    assert answers["azure/E60"].on.queues[1] > 0.05 and not answers["azure/E60"].at_least
-    assert answers["azure/P15"].at_least and answers["azure/P30"].at_least  # P15 bursts higher
+    assert answers["azure/E60"].on.more == pytest.approx(
+        true["azure/E60"].on.more, abs=1e-4
+    )
+    assert (
+        answers["azure/E60"].on.queues[1] > 0.05 and not answers["azure/E60"].at_least
+    )
+    assert (
+        answers["azure/P15"].at_least and answers["azure/P30"].at_least
+    )  # P15 bursts higher
     assert answers["azure/P30"].word == "cannot be told"
     assert answers["azure/P30"].why == "the observed disk held its load back"
 
@@ -253,7 +289,9 @@ def test_whether_coarse_readings_were_at_a_declared_cap_is_bounded() -> None:
     shown = replace(minutes, pieces=pieces(shaped(BURSTY, 2300.0), 168, 300))
     assert true <= Observed.of([shown], ONE_PCT, source).held_back < alone.held_back
     answers = observed(shown, source=source)
-    assert answers["azure/P80"].at_least and words(answers, "azure/P80") == ["cannot be told"]
+    assert answers["azure/P80"].at_least and words(answers, "azure/P80") == [
+        "cannot be told"
+    ]
 
 
 def test_an_undeclared_cap_shows_as_a_heap() -> None:
@@ -270,7 +308,8 @@ def test_an_undeclared_cap_shows_as_a_heap() -> None:
 def counters(times_s: Sequence[float], values: Sequence[float]) -> pd.DataFrame:
     """A disk whose counters all stood so at those seconds."""
     rows = [
-        (START_S + time, "db-1", "sda", *4 * [v]) for time, v in zip(times_s, values, strict=True)
+        (START_S + time, "db-1", "sda", *4 * [v])
+        for time, v in zip(times_s, values, strict=True)
     ]
     return pd.DataFrame(rows, columns=["time_s", "node", "device", *QUANTITIES])
 
@@ -289,23 +328,31 @@ def test_a_lost_reading_is_a_gap_and_no_burst() -> None:
 
 def test_a_counter_that_began_anew_is_a_gap() -> None:
     (demand,) = demands(grown(counters([0, 1, 2, 3], [5.0, 10.0, 2.0, 4.0])))
-    assert (demand.begin_s - START_S).tolist() == [0, 2] and demand.ios.tolist() == [10, 4]
+    assert (demand.begin_s - START_S).tolist() == [0, 2] and demand.ios.tolist() == [
+        10,
+        4,
+    ]
 
 
 def test_each_disk_has_its_own_counters() -> None:
-    both = pd.concat([counters([0, 1, 2], [0, 3, 6]).assign(node=node) for node in ("a", "b")])
+    both = pd.concat(
+        [counters([0, 1, 2], [0, 3, 6]).assign(node=node) for node in ("a", "b")]
+    )
     assert [each.ios.tolist() for each in demands(grown(both))] == [[6, 6], [6, 6]]
 
 
 def test_a_disk_that_was_read_only_at_first_is_not_said_to_be_covered() -> None:
     """Its machine was lost: of what it was asked since then nothing is known."""
     every = [
-        counters(range(end), range(end)).assign(node=node) for node, end in (("a", 9), ("b", 5))
+        counters(range(end), range(end)).assign(node=node)
+        for node, end in (("a", 9), ("b", 5))
     ]
     of_a, of_b = demands(grown(pd.concat(every)))
     assert (of_a.coverage, of_b.coverage) == (1.0, 0.5)
     assert Observed.of([of_a], ONE_PCT).refused == ""
-    assert "only 50 % of the time was read" in Observed.of([of_a, of_b], ONE_PCT).refused
+    assert (
+        "only 50 % of the time was read" in Observed.of([of_a, of_b], ONE_PCT).refused
+    )
 
 
 def test_seconds_beside_coarse_readings_of_the_same_disk_are_its_pieces() -> None:
@@ -344,5 +391,7 @@ def test_the_two_worth_measuring() -> None:
     costs = [each.purchase.tier.price for each in (may, carries)]
     assert costs[0] and costs[1] and costs[0].monthly <= costs[1].monthly
     calm = observed(in_seconds(np.full(7200, 5.0)), tolerance=0.5)
-    two = worth_measuring([a for a in calm.values() if a.purchase.provider == "azure"], 0.5)
+    two = worth_measuring(
+        [a for a in calm.values() if a.purchase.provider == "azure"], 0.5
+    )
     assert [a.word for a in two] == ["would have carried"]  # nothing cheaper is sold

@@ -46,7 +46,9 @@ def test_the_closed_form_is_the_rule(seed: int, full: bool, top: float) -> None:
     assert np.array_equal(served >= AT_CAP * limit, at_cap)
     if cap.bucket:
         assert left == pytest.approx(np.array(credit) / cap.bucket, abs=1e-9)
-    assert (served[asks >= AT_CAP * limit] >= AT_CAP * limit[asks >= AT_CAP * limit]).all()
+    assert (
+        served[asks >= AT_CAP * limit] >= AT_CAP * limit[asks >= AT_CAP * limit]
+    ).all()
 
 
 def test_a_smaller_limit_sees_through_a_larger_one() -> None:
@@ -97,7 +99,9 @@ def test_nothing_is_carried_over_a_gap() -> None:
     whole = as_reads(in_seconds(np.full(200, 150.0)))
     kept = np.concatenate((np.arange(100), np.arange(160, 200)))
     cap = RateCap("IOPS", "ios", 100.0, 200.0, 100.0 * 30)
-    low, high = (together(whole.part(kept), [cap], None, end) for end in ("low", "high"))
+    low, high = (
+        together(whole.part(kept), [cap], None, end) for end in ("low", "high")
+    )
     assert (low.credit[100], high.credit[100]) == (pytest.approx(1 - 50 / 3000), 0.0)
     assert low.at_cap[99] and not low.at_cap[100]
 
@@ -107,8 +111,14 @@ def test_commits_that_wait_share_a_write_and_reads_are_each_done_later() -> None
     cap = RateCap("IOPS", "ios", 100.0, 100.0)
     for demand, least_s in ((writes, 10), (as_reads(writes), 20)):
         low, high = (together(demand, [cap], None, end) for end in ("low", "high"))
-        assert (low.asks.sum(), low.at_cap.sum(), high.at_cap.sum()) == (10, least_s, 20)
-    moved = RateCap("bytes/s", "bytes", 100 * 8192.0, 100 * 8192.0)  # commits leave none out
+        assert (low.asks.sum(), low.at_cap.sum(), high.at_cap.sum()) == (
+            10,
+            least_s,
+            20,
+        )
+    moved = RateCap(
+        "bytes/s", "bytes", 100 * 8192.0, 100 * 8192.0
+    )  # commits leave none out
     assert together(writes, [moved], None, "low").at_cap.sum() == 20
 
 
@@ -119,20 +129,36 @@ def test_credit_lasts_as_long_as_if_commits_shared_writes(per_turn: float) -> No
     turns, at, taken = 0, 0.0, 0
     while taken < len(arrivals):
         at = max(at, arrivals[taken])
-        taken, at, turns = int(np.searchsorted(arrivals, at, "right")), at + 1, turns + 1
+        taken, at, turns = (
+            int(np.searchsorted(arrivals, at, "right")),
+            at + 1,
+            turns + 1,
+        )
     rate = len(arrivals) / arrivals[-1]  # of a limit of one a second
     top, seconds = 1000.0, 50
     cap = RateCap("IOPS", "ios", 1.0, top, 1e6)
-    spent = 1 - together(in_seconds(np.full(seconds, rate * top)), [cap], None, "low").credit[-1]
-    assert spent * 1e6 / seconds + 1 == pytest.approx(turns / arrivals[-1] * top, rel=0.02)
+    spent = (
+        1
+        - together(in_seconds(np.full(seconds, rate * top)), [cap], None, "low").credit[
+            -1
+        ]
+    )
+    assert spent * 1e6 / seconds + 1 == pytest.approx(
+        turns / arrivals[-1] * top, rel=0.02
+    )
 
 
 def test_commits_share_more_writes_when_their_credit_is_gone() -> None:
     """1.2 times the base: a peak of ten times it lets little be shared, so that the credit goes,
     and the base a third. Reads are not shared; with half of them it is still 1.1 times."""
-    writes, cap = in_seconds(np.full(3600, 120.0)), RateCap("IOPS", "ios", 100.0, 1000.0, 9000.0)
+    writes, cap = (
+        in_seconds(np.full(3600, 120.0)),
+        RateCap("IOPS", "ios", 100.0, 1000.0, 9000.0),
+    )
     half = replace(writes, amounts=np.repeat(writes.amounts[[1, 3]] / 2, 2, axis=0))
-    credits = [together(d, [cap], None, "low").credit for d in (writes, half, as_reads(writes))]
+    credits = [
+        together(d, [cap], None, "low").credit for d in (writes, half, as_reads(writes))
+    ]
     assert all(credit.min() < 0.1 for credit in credits)
     without, of_half, of_reads = ((credit < 0.01).mean() for credit in credits)
     assert without < 0.01 < 0.7 < of_half < of_reads
@@ -162,9 +188,17 @@ BUCKETS = [(1.0, 0.0), (2.5, 60.0), (4.0, 900.0)]
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize(("peak", "lasts_s"), BUCKETS)
 @pytest.mark.parametrize("step_s", [15, 60, 300])
-def test_the_hard_band_holds_the_truth(seed: int, peak: float, lasts_s: float, step_s: int) -> None:
+def test_the_hard_band_holds_the_truth(
+    seed: int, peak: float, lasts_s: float, step_s: int
+) -> None:
     """Whatever happens within the intervals, with credit and without, full at first or empty."""
-    for process in ("poisson", "bursts of 0.5 s", "bursts of 10 s", "checkpoints", "mixed"):
+    for process in (
+        "poisson",
+        "bursts of 0.5 s",
+        "bursts of 10 s",
+        "checkpoints",
+        "mixed",
+    ):
         fine = seconds_of(process, seed, 4 * 3600)
         base = float(fine.ios.mean()) * (0.8, 1.1, 1.5, 2.0, 3.0, 6.0)[seed]
         cap = RateCap("IOPS", "ios", base, peak * base, (peak - 1) * base * lasts_s)
@@ -176,7 +210,9 @@ def test_the_hard_band_holds_the_truth(seed: int, peak: float, lasts_s: float, s
 
 
 def test_the_hard_band_settles_what_is_far_off() -> None:
-    def band(count: float, cap: RateCap, start: Array | None = None) -> tuple[float, float]:
+    def band(
+        count: float, cap: RateCap, start: Array | None = None
+    ) -> tuple[float, float]:
         fine = in_seconds(np.full(3600, count))
         lower_s, upper_s = hard(summed(fine, 60), cap)
         return lower_s / 3600, upper_s / 3600
@@ -185,5 +221,7 @@ def test_the_hard_band_settles_what_is_far_off() -> None:
     assert band(2.0, small)[1] < 0.005
     assert band(600.0, small)[0] > 0.15
     bursting = RateCap("IOPS", "ios", 500.0, 3000.0, 2500.0 * 300)
-    assert band(600.0, bursting)[0] == 0  # 100 I/Os a second above the base, for an hour
+    assert (
+        band(600.0, bursting)[0] == 0
+    )  # 100 I/Os a second above the base, for an hour
     assert band(1200.0, bursting)[0] > 0.5  # after 18 minutes the credit is gone

@@ -37,7 +37,9 @@ def made(process: str, step_s: int = 1, count: int = 0) -> list[Demand]:
     fine = seconds_of(process, 5, LENGTH_S, mean=600.0)
     if step_s == 1:
         return [fine]
-    return [replace(summed(fine, step_s), pieces=pieces(fine, count, 180) if count else ())]
+    return [
+        replace(summed(fine, step_s), pieces=pieces(fine, count, 180) if count else ())
+    ]
 
 
 CASES: dict[str, Callable[[], Sequence[Demand]]] = {
@@ -51,13 +53,21 @@ CASES: dict[str, Callable[[], Sequence[Demand]]] = {
 
 def told(demands: Sequence[Demand], source: Limits | None) -> dict[str, object]:
     observed = Observed.of(demands, TOLERANCE, source)
-    offers = purchases(CATALOG, SIZE_BYTES, observed.needs, None, "azure/Standard_D8s_v5")
+    offers = purchases(
+        CATALOG, SIZE_BYTES, observed.needs, None, "azure/Standard_D8s_v5"
+    )
     observed = observed.against(offers)
     words = gathered(
-        (f"{each.word} {each.why}".strip(), each.purchase.name) for each in observed.answers
+        (f"{each.word} {each.why}".strip(), each.purchase.name)
+        for each in observed.answers
     )
-    worth = {name: [each.purchase.name for each in of] for name, of in observed.worth.items()}
-    return {"words": {word: list(names) for word, names in words.items()}, "worth": worth}
+    worth = {
+        name: [each.purchase.name for each in of] for name, of in observed.worth.items()
+    }
+    return {
+        "words": {word: list(names) for word, names in words.items()},
+        "worth": worth,
+    }
 
 
 @pytest.mark.parametrize("source", [None, P20], ids=["source unknown", "of P20"])

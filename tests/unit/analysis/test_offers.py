@@ -26,7 +26,9 @@ def tier(
     profile = build_profile(name)
     price = Price(monthly, "USD", "westus2", "2026-01-01", "example price list")
     priced = replace(profile, tier=replace(profile.tier, price=price))
-    return Candidate(priced, {THROUGHPUT: tuple(values)}, "", repetitions=tuple(numbers))
+    return Candidate(
+        priced, {THROUGHPUT: tuple(values)}, "", repetitions=tuple(numbers)
+    )
 
 
 def decide(*tiers: Candidate, window_s: float = 0.0) -> Decision:
@@ -39,11 +41,31 @@ def decide(*tiers: Candidate, window_s: float = 0.0) -> Decision:
     [
         (ALIKE, HIGHER, (10.0, 20.0), [True, True]),
         (HIGHER, ALIKE, (10.0, 20.0), [True, False]),
-        (ALIKE, tuple(0.999 * v for v in ALIKE), (10.0, 20.0), [True, False]),  # within the margin
-        (ALIKE, tuple(1.03 * v for v in ALIKE), (10.0, 20.0), [True, True]),  # proven better
-        (NOISY, tuple(0.98 * v for v in ALIKE), (10.0, 20.0), [True, None]),  # lower by its mean
+        (
+            ALIKE,
+            tuple(0.999 * v for v in ALIKE),
+            (10.0, 20.0),
+            [True, False],
+        ),  # within the margin
+        (
+            ALIKE,
+            tuple(1.03 * v for v in ALIKE),
+            (10.0, 20.0),
+            [True, True],
+        ),  # proven better
+        (
+            NOISY,
+            tuple(0.98 * v for v in ALIKE),
+            (10.0, 20.0),
+            [True, None],
+        ),  # lower by its mean
         (HIGHER, ALIKE, (10.0, 10.0), [True, False]),
-        (ALIKE, tuple(0.999 * v for v in ALIKE), (10.0, 10.0), [None, None]),  # chance alone
+        (
+            ALIKE,
+            tuple(0.999 * v for v in ALIKE),
+            (10.0, 10.0),
+            [None, None],
+        ),  # chance alone
         (ALIKE[:1], HIGHER[:1], (10.0, 20.0), None),
     ],
 )
@@ -55,7 +77,9 @@ def test_the_front_is_what_is_proven(
 ) -> None:
     found = decide(tier("premium", cheap, monthly[0]), tier("ultra", dear, monthly[1]))
     by_name = {offer.tier: offer.on_front for offer in found.offers}
-    assert (by_name or None) == (fronts and dict(zip(("premium", "ultra"), fronts, strict=True)))
+    assert (by_name or None) == (
+        fronts and dict(zip(("premium", "ultra"), fronts, strict=True))
+    )
 
 
 @pytest.mark.parametrize("noise", [0.005, 0.02, 0.05])
@@ -73,7 +97,9 @@ def test_cost_for_a_unit_has_the_bounds_of_its_throughput() -> None:
     found = decide(tier("premium", ALIKE, 10.0), tier("ultra", NOISY, 20.0))
     steady, noisy = found.offers
     for offer in (steady, noisy):
-        assert offer.cost_per_unit_low and offer.cost_per_unit_high and offer.cost_per_unit
+        assert (
+            offer.cost_per_unit_low and offer.cost_per_unit_high and offer.cost_per_unit
+        )
         assert offer.cost_per_unit_low < offer.cost_per_unit < offer.cost_per_unit_high
     assert steady.cost_per_unit == pytest.approx(1000 * 30 / 1000.2)
     assert steady.cost_per_unit_high == pytest.approx(30.12, abs=0.05)
@@ -92,4 +118,6 @@ def test_an_answer_says_what_its_figures_rest_on() -> None:
     )
     assert found.tier == "ultra"
     assert found.cheaper and found.cheaper.cost_change == -30.0
-    assert [change.words for change in found.cheaper.changes] == ["−49.9 % (−50.5 % to −49.3 %)"]
+    assert [change.words for change in found.cheaper.changes] == [
+        "−49.9 % (−50.5 % to −49.3 %)"
+    ]

@@ -23,7 +23,12 @@ from orchestrator.tier import Burst, Price
 from tests.campaigns import build_campaign, later
 from tests.tiers import changed
 
-HOST = {"hostname": "example", "cpus": 32, "cpu_model": "a CPU", "memory_bytes": 64 * 2**30}
+HOST = {
+    "hostname": "example",
+    "cpus": 32,
+    "cpu_model": "a CPU",
+    "memory_bytes": 64 * 2**30,
+}
 IDENTITY = {
     "scripts": "abc",
     "images": {"client": "1", "database": "2"},
@@ -31,7 +36,9 @@ IDENTITY = {
 }
 
 
-def campaign(rates: Sequence[float] = (100.0, 101.0, 99.0, 100.5, 99.5), **facts: Any) -> Results:
+def campaign(
+    rates: Sequence[float] = (100.0, 101.0, 99.0, 100.5, 99.5), **facts: Any
+) -> Results:
     """One tier, one workload, everything recorded; `facts`: other ones in every record."""
     return build_campaign(
         profiles=["ultra"],
@@ -47,7 +54,9 @@ def with_facts(record: Record, facts: dict[str, Any]) -> Record:
     return replace(record, facts={**record.facts, **facts})
 
 
-def on(campaign: Results, days: float, revision: str = "a" * 40, **host: Any) -> Results:
+def on(
+    campaign: Results, days: float, revision: str = "a" * 40, **host: Any
+) -> Results:
     others = host.pop("other_machines", [])
     machine = {**HOST, "kernel": "6.1", **host}
     facts = {"host": machine, "other_machines": others, "revision": revision}
@@ -77,14 +86,18 @@ def on_tier(campaign: Results, **changes: Any) -> Results:
 
 
 def throughput(made: CampaignComparison) -> tuple[str, str]:
-    found = next(one.delta for one in made.deltas if one.delta.metric == "throughput_per_s")
+    found = next(
+        one.delta for one in made.deltas if one.delta.metric == "throughput_per_s"
+    )
     return found.verdict, found.reason
 
 
 def test_a_fall_is_worse_and_the_other_way_round_better() -> None:
     made = compared(on(campaign(), 0), on(SLOWER, 7))
     assert (made.before, made.after) == ("day-0", "day-7")
-    delta = next(one.delta for one in made.deltas if one.delta.metric == "throughput_per_s")
+    delta = next(
+        one.delta for one in made.deltas if one.delta.metric == "throughput_per_s"
+    )
     assert delta.change_pct == pytest.approx(-20)
     assert made.has("worse") and throughput(made)[0] == "worse"
     assert throughput(compared(on(SLOWER, 0), on(campaign(), 7)))[0] == "better"
@@ -151,7 +164,14 @@ def test_what_an_older_campaign_lacks_is_a_doubt_and_no_refusal() -> None:
             "unlike memory of the machine 64 GiB against 32 GiB",
         ),
         *(
-            (on(campaign(), 7, other_machines=[{**HOST, "kernel": "6.1", key: value}]), reason)
+            (
+                on(
+                    campaign(),
+                    7,
+                    other_machines=[{**HOST, "kernel": "6.1", key: value}],
+                ),
+                reason,
+            )
             for key, value, reason in (
                 ("cpu_model", "another", "unlike CPU a CPU against a CPU and another"),
                 ("cpus", 64, "unlike cores 32 against 32 and 64"),
@@ -164,13 +184,19 @@ def test_what_an_older_campaign_lacks_is_a_doubt_and_no_refusal() -> None:
             )
         ),
         (on(on_tier(campaign(), iops=9), 7), "unlike tier's iops 10000 against 9"),
-        (on(on_tier(campaign(), burst=Burst(9, None, 1.0, 0.0)), 7), "unlike tier's burst"),
+        (
+            on(on_tier(campaign(), burst=Burst(9, None, 1.0, 0.0)), 7),
+            "unlike tier's burst",
+        ),
         (
             on(campaign(identity={**IDENTITY, "scripts": "xyz"}), 7),
             "unlike workload's scripts (hash) abc against xyz",
         ),
         (
-            on(campaign(identity={**IDENTITY, "file_systems": {"node-1": "ext4 rw"}}), 7),
+            on(
+                campaign(identity={**IDENTITY, "file_systems": {"node-1": "ext4 rw"}}),
+                7,
+            ),
             "unlike file system xfs rw against ext4 rw",
         ),
         (
@@ -190,7 +216,10 @@ def test_what_changes_no_figure_is_not_unlike() -> None:
     other = on_tier(campaign(), price=price, title="another title", notes="n")
     slo = (Objective("throughput_per_s", "all", 5.0),)
     runs = tuple(
-        replace(run, record=replace(run.record, workload=replace(run.record.workload, slo=slo)))
+        replace(
+            run,
+            record=replace(run.record, workload=replace(run.record.workload, slo=slo)),
+        )
         for run in other.runs
     )
     made = compared(on(campaign(), 0), on(replace(other, runs=runs), 7))
@@ -202,7 +231,10 @@ def test_machines_of_one_kind_can_be_taken_for_one() -> None:
     assert throughput(compared(one, two))[0] == "inconclusive"
     made = compared(one, two, across={"machines"})
     assert throughput(made)[0] == "worse"
-    assert "they were measured on machines of other names (example and other)" in made.doubts[1]
+    assert (
+        "they were measured on machines of other names (example and other)"
+        in made.doubts[1]
+    )
     bigger = on(SLOWER, 7, hostname="other", cpus=64)
     assert throughput(compared(one, bigger, across={"machines"}))[0] == "inconclusive"
 
@@ -217,11 +249,16 @@ def test_figures_of_others_are_not_compared() -> None:
 
 
 def test_only_cells_of_both_are_compared() -> None:
-    two = build_campaign(workloads=["insert"], profiles=["ultra", "premium"], frames=False)
+    two = build_campaign(
+        workloads=["insert"], profiles=["ultra", "premium"], frames=False
+    )
     one = build_campaign(workloads=["insert", "tpcc"], profiles=["ultra"], frames=False)
     made = compared(on(one, 0), on(two, 1))
     assert {(d.profile, d.delta.workload) for d in made.deltas} == {("ultra", "insert")}
-    assert (made.only_before, made.only_after) == (("ultra × tpcc",), ("premium × insert",))
+    assert (made.only_before, made.only_after) == (
+        ("ultra × tpcc",),
+        ("premium × insert",),
+    )
 
 
 def test_a_figure_that_a_run_lacks_is_not_dropped() -> None:
@@ -229,9 +266,14 @@ def test_a_figure_that_a_run_lacks_is_not_dropped() -> None:
     first = whole.runs[0]
     kept = tuple(m for m in first.record.measurements if m.metric != "latency_p99_s")
     lacking = replace(first, record=replace(first.record, measurements=kept))
-    made = compared(on(whole, 0), on(replace(whole, runs=(lacking, *whole.runs[1:])), 7))
+    made = compared(
+        on(whole, 0), on(replace(whole, runs=(lacking, *whole.runs[1:])), 7)
+    )
     (p99,) = (one.delta for one in made.deltas if one.delta.metric == "latency_p99_s")
-    assert p99.verdict == "inconclusive" and p99.reason == "1 of 10 runs have no such figure"
+    assert (
+        p99.verdict == "inconclusive"
+        and p99.reason == "1 of 10 runs have no such figure"
+    )
 
 
 # ------------------------------------------------------------------ days
@@ -239,7 +281,9 @@ def test_a_figure_that_a_run_lacks_is_not_dropped() -> None:
 
 @pytest.mark.parametrize("days", [0, 1, 4])
 @pytest.mark.parametrize(("after", "changed"), [(SLOWER, True), (campaign(), False)])
-def test_without_history_nothing_is_proven(after: Results, changed: bool, days: int) -> None:
+def test_without_history_nothing_is_proven(
+    after: Results, changed: bool, days: int
+) -> None:
     made = over_time.compare(on(campaign(), 0), on(after, 7), history=HISTORY[:days])
     assert {one.delta.verdict for one in made.deltas} == {"inconclusive"}
     assert {one.changed_since for one in made.deltas} == {changed}
@@ -253,10 +297,17 @@ def test_without_history_nothing_is_proven(after: Results, changed: bool, days: 
 
 def test_days_that_differ_widen_the_interval_and_change_the_word() -> None:
     """A fall of 6 % is proven beside days that are alike, and not where days differ by 5 %."""
-    fallen = on(campaign([rate * 0.94 for rate in (100.0, 101.0, 99.0, 100.5, 99.5)]), 7)
+    fallen = on(
+        campaign([rate * 0.94 for rate in (100.0, 101.0, 99.0, 100.5, 99.5)]), 7
+    )
     assert throughput(compared(on(campaign(), 0), fallen))[0] == "worse"
     unlike = [
-        on(campaign([rate * (1 + day / 100) for rate in (100.0, 101.0, 99.0, 100.5, 99.5)]), -day)
+        on(
+            campaign(
+                [rate * (1 + day / 100) for rate in (100.0, 101.0, 99.0, 100.5, 99.5)]
+            ),
+            -day,
+        )
         for day in (1, -4, 6, 3, -5)
     ]
     assert throughput(over_time.compare(on(campaign(), 0), fallen, history=unlike)) == (
@@ -281,7 +332,9 @@ def test_only_comparable_campaigns_from_before_count_as_history() -> None:
 
 
 @pytest.mark.parametrize("between_days", [0.0, 0.01, 0.02, 0.05])
-@pytest.mark.parametrize(("n", "days"), [(3, 5), (5, 5), (3, 8), (5, 8), (3, 20), (5, 20)])
+@pytest.mark.parametrize(
+    ("n", "days"), [(3, 5), (5, 5), (3, 8), (5, 8), (3, 20), (5, 20)]
+)
 def test_equal_campaigns_of_unlike_days_seldom_differ(
     n: int, days: int, between_days: float
 ) -> None:
@@ -289,7 +342,9 @@ def test_equal_campaigns_of_unlike_days_seldom_differ(
     random, wrong = np.random.default_rng(1), 0
     for _ in range(1000):
         levels = random.normal(0, between_days, days + 2)
-        one, two, *others = [np.exp(random.normal(level, 0.01, n)).tolist() for level in levels]
+        one, two, *others = [
+            np.exp(random.normal(level, 0.01, n)).tolist() for level in levels
+        ]
         low, high = across_days.ratio(one, two, others).interval_pct or (0.0, 0.0)
         wrong += low > 0 or high < 0
     assert wrong <= 66
@@ -297,7 +352,9 @@ def test_equal_campaigns_of_unlike_days_seldom_differ(
 
 def test_a_mean_of_fewer_repetitions_is_held_against_means_of_as_few() -> None:
     """Else the history of long campaigns would seem to say that days hardly differ."""
-    history = [(math.exp(s / 100),) * 2 + (math.exp(-s / 100),) * 2 for s in (1, -2, 3, -1, 2)]
+    history = [
+        (math.exp(s / 100),) * 2 + (math.exp(-s / 100),) * 2 for s in (1, -2, 3, -1, 2)
+    ]
     short = across_days.ratio((1.0, 1.01), (1.0, 1.01), history)
     alike = across_days.ratio((1.0, 1.01), (1.0, 1.01), [s[:2] for s in history])
     assert short == alike
@@ -321,8 +378,12 @@ def test_without_a_spread_there_is_no_interval_and_without_values_no_ratio() -> 
             across_days.ratio(wrong, (1.0, 2.0))
 
 
-@pytest.mark.parametrize(("n", "m", "noises"), [(3, 3, (1, 1)), (5, 5, (1, 5)), (3, 8, (5, 1))])
-def test_equal_campaigns_seldom_differ(n: int, m: int, noises: tuple[float, float]) -> None:
+@pytest.mark.parametrize(
+    ("n", "m", "noises"), [(3, 3, (1, 1)), (5, 5, (1, 5)), (3, 8, (5, 1))]
+)
+def test_equal_campaigns_seldom_differ(
+    n: int, m: int, noises: tuple[float, float]
+) -> None:
     """At most 5 % of intervals exclude no change, whatever counts and noises; 6.6 % by chance."""
     random, wrong = np.random.default_rng(1), 0
     for _ in range(1000):
@@ -336,7 +397,9 @@ def test_equal_campaigns_seldom_differ(n: int, m: int, noises: tuple[float, floa
 def test_a_revision_with_changes_is_said_even_if_both_are_of_it() -> None:
     changed = later(campaign(), 0, revision="a" * 40, revision_changed=True, host=HOST)
     (remark, *_) = comparability.remarks(changed, changed)
-    assert remark.startswith("both were measured with changes to tierbench 0.1.0 (aaaaaaaaaaaa")
+    assert remark.startswith(
+        "both were measured with changes to tierbench 0.1.0 (aaaaaaaaaaaa"
+    )
 
 
 def test_what_both_sides_say_of_one_campaign_stands_there_once() -> None:
@@ -349,7 +412,9 @@ def test_what_both_sides_say_of_one_campaign_stands_there_once() -> None:
 def test_another_disk_of_the_profile_is_compared_where_that_is_the_question() -> None:
     after = on(on_tier(SLOWER, iops=9), 7)
     made = compared(on(campaign(), 0), after, across={"tiers"})
-    assert throughput(made)[0] == "worse", "days are learnt from the campaigns on the disk before"
+    assert throughput(made)[0] == "worse", (
+        "days are learnt from the campaigns on the disk before"
+    )
     assert "the disk of ultra: tier's iops 10000 against 9" in made.doubts
 
 

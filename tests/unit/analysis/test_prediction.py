@@ -11,7 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.prediction.demands import disk_of, log_normal, model, time_at_cap
+from orchestrator.analysis.prediction.demands import (
+    disk_of,
+    log_normal,
+    model,
+    time_at_cap,
+)
 from orchestrator.analysis.prediction.prediction import Predictor, quiet_run
 from orchestrator.analysis.prediction.simulation import SimulatedDisk, System, simulate
 from orchestrator.analysis.results import Results, RunData
@@ -27,14 +32,18 @@ from tests.campaigns import SHAPES, build_campaign, build_run, build_tier, with_
 from tests.tiers import changed
 
 
-def disk(iops: int | None = None, latency_s: float = 0.002, **limits: Any) -> SimulatedDisk:
+def disk(
+    iops: int | None = None, latency_s: float = 0.002, **limits: Any
+) -> SimulatedDisk:
     table = log_normal(latency_s, latency_s)
     return SimulatedDisk(Limits(iops, **limits), table, table)
 
 
 def system(reads: float = 0.0, writes: float = 0.0, **changes: Any) -> System:
     """Sixteen sessions on two cores, which do not commit."""
-    plain = System(16, node_s=0.001, client_s=1e-4, node_cpus=2.0, client_cpus=4.0, commits=False)
+    plain = System(
+        16, node_s=0.001, client_s=1e-4, node_cpus=2.0, client_cpus=4.0, commits=False
+    )
     return replace(plain, stages=((math.inf, reads, writes),), **changes)
 
 
@@ -59,9 +68,19 @@ COMMITS = {"commits": True, "node_s": 1e-5, "client_s": 1e-5}
         (system(10.0, sessions=1), disk(), 1 / 0.0211, "latency_bound"),
         (system(delay_s=0.1, node_s=0.0), disk(), 16 / 0.1001, "latency_bound"),
         # It waits for others half as long as it takes without.
-        (system(delay_s=0.1, node_s=0.0, waiting=0.5), disk(), 16 / 0.15015, "latency_bound"),
+        (
+            system(delay_s=0.1, node_s=0.0, waiting=0.5),
+            disk(),
+            16 / 0.15015,
+            "latency_bound",
+        ),
         # The writer takes a page each 0.2 s: a session writes its three itself, one after another,
-        (system(0.0, 3.0, round_pages=1.0, sessions=1), disk(), 1 / 0.0071, "latency_bound"),
+        (
+            system(0.0, 3.0, round_pages=1.0, sessions=1),
+            disk(),
+            1 / 0.0071,
+            "latency_bound",
+        ),
         # and each behind two of others; with time for all in its rounds the writer takes them.
         (
             system(0.0, 3.0, round_pages=1.0, ahead=2.0, sessions=1),
@@ -69,7 +88,12 @@ COMMITS = {"commits": True, "node_s": 1e-5, "client_s": 1e-5}
             1 / 0.0131,
             "latency_bound",
         ),
-        (system(0.0, 0.1, round_pages=100.0, sessions=1), disk(), 1 / 0.0011, "latency_bound"),
+        (
+            system(0.0, 0.1, round_pages=100.0, sessions=1),
+            disk(),
+            1 / 0.0011,
+            "latency_bound",
+        ),
         # All sixteen share a sync of 2 ms, and miss the one that goes on: 16 in two of them.
         (system(**COMMITS), disk(), 4000, "latency_bound"),
         (system(**COMMITS, sync_s=0.002), disk(), 2000, "latency_bound"),
@@ -87,7 +111,8 @@ def test_what_can_be_counted_by_hand(
 def test_a_batch_of_writes_delays_the_reads_behind_it() -> None:
     """Of fifty I/Os that come at once at 1,100 a second the last waits for 45 ms."""
     one, many = (
-        simulate(system(1.0, 1.0, sessions=1, batch=batch), disk(1100)) for batch in (1.0, 50.0)
+        simulate(system(1.0, 1.0, sessions=1, batch=batch), disk(1100))
+        for batch in (1.0, 50.0)
     )
     p99_s = [float(np.percentile(each.latencies_s, 99)) for each in (one, many)]
     assert p99_s[1] > p99_s[0] + 0.015
@@ -109,16 +134,22 @@ def test_arrivals_that_find_no_session_wait_and_count_from_when_they_were_due() 
 def test_a_slower_tier_gets_less_far_in_warming_the_cache() -> None:
     """Of 60 s, of which 6 s warm up: 20 reads for each of the first 1,000 transactions, then one.
     At 1,100 IOPS 18 s go by with them, 12 s of which are measured."""
-    warming = replace(system(node_s=1e-5), stages=((1000.0, 20.0, 0.0), (math.inf, 1.0, 0.0)))
+    warming = replace(
+        system(node_s=1e-5), stages=((1000.0, 20.0, 0.0), (math.inf, 1.0, 0.0))
+    )
     slow = simulate(warming, disk(1100))
     assert slow.throughput_per_s == pytest.approx((12 * 55 + 42 * 1100) / 54, rel=0.06)
     fast = simulate(warming, disk(110_000))
-    assert fast.throughput_per_s == pytest.approx(16 / 0.0021, rel=0.1), "it is warm at once"
+    assert fast.throughput_per_s == pytest.approx(16 / 0.0021, rel=0.1), (
+        "it is warm at once"
+    )
 
 
 def test_larger_ios_count_as_several() -> None:
     asked = system(2.0, read_bytes=65_536.0)
-    whole, parts = (simulate(asked, disk(400, io_unit_bytes=unit)) for unit in (65_536, 16_384))
+    whole, parts = (
+        simulate(asked, disk(400, io_unit_bytes=unit)) for unit in (65_536, 16_384)
+    )
     assert whole.throughput_per_s == pytest.approx(4 * parts.throughput_per_s, rel=0.06)
 
 
@@ -127,7 +158,9 @@ def test_burst_credit_lasts_as_long_as_in_the_run() -> None:
     burst = Burst(3500, None, 30.0, 100.0)
     asked = system(10.0)
     full = simulate(asked, disk(500, burst=burst))
-    mean_s = (29 * 350 + 25 * 50) / 54  # at 3,500 the credit of 3,000 × 30 lasts 35 s, less 6 s
+    mean_s = (
+        29 * 350 + 25 * 50
+    ) / 54  # at 3,500 the credit of 3,000 × 30 lasts 35 s, less 6 s
     assert full.throughput_per_s == pytest.approx(mean_s, rel=0.2)
     empty = simulate(asked, disk(500, burst=replace(burst, start_pct=0.0)))
     assert empty.throughput_per_s == pytest.approx(50, rel=0.06)
@@ -140,7 +173,9 @@ def test_a_commit_waits_for_a_majority() -> None:
     """Of three logs the middle one counts: slower than one alone, faster than the slowest."""
     asked = system(commits=True, node_s=1e-5, sessions=1, nodes=3, disks=3)
     wide = SimulatedDisk(Limits(), log_normal(0.002, 0.002), log_normal(0.001, 0.02))
-    alone, three = (simulate(replace(asked, copies=n), wide).latencies_s for n in (1, 3))
+    alone, three = (
+        simulate(replace(asked, copies=n), wide).latencies_s for n in (1, 3)
+    )
     median_s = latency_quantiles.quantile_s(wide.write, 0.5)
     assert np.median(three) == pytest.approx(median_s, rel=0.2)
     assert np.percentile(three, 99) < np.percentile(alone, 99)
@@ -148,7 +183,9 @@ def test_a_commit_waits_for_a_majority() -> None:
 
 def test_equal_seeds_give_equal_answers_and_others_do_not() -> None:
     asked = system(3.0, node_s=2e-4)
-    first, again, other = (simulate.__wrapped__(asked, disk(), seed) for seed in (1, 1, 2))
+    first, again, other = (
+        simulate.__wrapped__(asked, disk(), seed) for seed in (1, 1, 2)
+    )
     assert np.array_equal(first.latencies_s, again.latencies_s)
     assert first.throughput_per_s != other.throughput_per_s
 
@@ -159,13 +196,22 @@ def test_equal_seeds_give_equal_answers_and_others_do_not() -> None:
 def syncing(record: Record) -> Record:
     """A database that counts its log: half a sync and 4 KB for each transaction."""
     counted = {"xact_commit": 10_000, "wal_syncs": 5_000, "wal_bytes": 40_960_000}
-    facts = {**record.facts["database"], "since_reset": {**counted, "wal_sync_avg_s": 0.0008}}
+    facts = {
+        **record.facts["database"],
+        "since_reset": {**counted, "wal_sync_avg_s": 0.0008},
+    }
     return replace(record, facts={**record.facts, "database": facts})
 
 
 def campaign(**given: Any) -> Results:
     return build_campaign(
-        workloads=["tpcc"], repetitions=3, nodes=1, cpus=8.0, noise_pct=1.0, change=syncing, **given
+        workloads=["tpcc"],
+        repetitions=3,
+        nodes=1,
+        cpus=8.0,
+        noise_pct=1.0,
+        change=syncing,
+        **given,
     )
 
 
@@ -176,19 +222,27 @@ def run_of(results: Results, tier: str, number: int = 0) -> RunData:
 def test_demands_are_counters_by_transactions() -> None:
     run = run_of(campaign(), "ultra")
     asked, own = model(run, None, None)
-    rate = next(m.value for m in run.record.measurements if m.metric == "throughput_per_s")
+    rate = next(
+        m.value for m in run.record.measurements if m.metric == "throughput_per_s"
+    )
     assert asked.node_s * rate == pytest.approx(0.66 * 8, rel=0.02)
     until, reads, writes = asked.stages[-1]
     assert (len(asked.stages), until) == (54, math.inf)
     assert reads * rate == pytest.approx(1600, rel=0.05)
     assert (writes + 0.5) * rate == pytest.approx(1000, rel=0.05)
     assert (asked.log_bytes, asked.sessions, asked.commits) == (4096, 24, True)
-    assert asked.sync_s == pytest.approx(0.0003, rel=0.01), "0.8 ms, of which 0.5 ms are a write"
+    assert asked.sync_s == pytest.approx(0.0003, rel=0.01), (
+        "0.8 ms, of which 0.5 ms are a write"
+    )
     assert asked.waiting == 0
     assert own.limits.iops == 10_000
-    measured_s = next(m.value for m in run.record.measurements if m.metric == "latency_avg_s")
+    measured_s = next(
+        m.value for m in run.record.measurements if m.metric == "latency_avg_s"
+    )
     again_s = simulate(asked, own).latencies_s.mean()
-    assert again_s == pytest.approx(measured_s, rel=0.05), "the delay makes up for what is left"
+    assert again_s == pytest.approx(measured_s, rel=0.05), (
+        "the delay makes up for what is left"
+    )
 
 
 def seeing(run: RunData, **sessions: float) -> RunData:
@@ -196,9 +250,18 @@ def seeing(run: RunData, **sessions: float) -> RunData:
 
     def parts() -> Iterator[pd.DataFrame]:
         for table in run.sampled.parts():
-            ticks = table[["time_s", "phase"]].drop_duplicates().assign(node="node-1", unit="")
-            seen = [ticks.assign(metric=f"sessions_{n}", value=v) for n, v in sessions.items()]
-            yield pd.concat([table.astype({"node": str, "metric": str, "unit": str}), *seen])
+            ticks = (
+                table[["time_s", "phase"]]
+                .drop_duplicates()
+                .assign(node="node-1", unit="")
+            )
+            seen = [
+                ticks.assign(metric=f"sessions_{n}", value=v)
+                for n, v in sessions.items()
+            ]
+            yield pd.concat(
+                [table.astype({"node": str, "metric": str, "unit": str}), *seen]
+            )
 
     return replace(run, sampled=Samples(parts))
 
@@ -213,10 +276,14 @@ def test_sessions_that_were_seen_say_what_is_no_delay() -> None:
     asked, _ = model(seeing(run, running=16.0, reading=2.0, locked=2.0), None, None)
     _, reads, writes = asked.stages[-1]
     assert asked.waiting == pytest.approx(0.1 / 0.9)
-    own_s = (took_s / 10 - reads * SHAPES["ultra", "tpcc"].await_s) / (writes - 500 / rate)
+    own_s = (took_s / 10 - reads * SHAPES["ultra", "tpcc"].await_s) / (
+        writes - 500 / rate
+    )
     assert (own_s - 5e-4) * 10_000 == pytest.approx(asked.ahead, rel=0.15)
     assert asked.delay_s < plain.delay_s - took_s / 10
-    assert (plain.round_pages, asked.round_pages) == (0, 100), "only PostgreSQL says what is waited"
+    assert (plain.round_pages, asked.round_pages) == (0, 100), (
+        "only PostgreSQL says what is waited"
+    )
 
 
 def test_a_run_at_its_cap_is_refused_and_says_which_would_do() -> None:
@@ -244,7 +311,9 @@ def at_times(run: RunData, share: float) -> RunData:
     return replace(run, sampled=Samples(parts))
 
 
-def test_a_run_at_its_cap_at_times_is_told_with_wider_intervals_and_half_the_time_refused() -> None:
+def test_a_run_at_its_cap_at_times_is_told_with_wider_intervals_and_half_the_time_refused() -> (
+    None
+):
     results = campaign()
     run = run_of(results, "ultra")
 
@@ -252,7 +321,11 @@ def test_a_run_at_its_cap_at_times_is_told_with_wider_intervals_and_half_the_tim
         own = at_times(run, share)
         assert time_at_cap(own, None) == pytest.approx(share, abs=0.02)
         alone = replace(results, runs=(own,))
-        figure = Predictor(alone, own).predict(build_tier("premium")).figures["throughput_per_s"]
+        figure = (
+            Predictor(alone, own)
+            .predict(build_tier("premium"))
+            .figures["throughput_per_s"]
+        )
         return math.log(figure.high / figure.low)
 
     assert width(0.4) > 1.2 * width(0.0)
@@ -283,7 +356,9 @@ def quiet(results: Results, tier: str) -> Results:
     run = replace(record.run, number=99, workload=load.name)
     shape = Shape(40.0, 90.0, 50.0, await_s=0.002, cpu_pct=6.0, client_cpu_pct=0.1)
     alone = build_run(run, record.profile, load, shape)
-    return replace(results, runs=(*results.runs, replace(alone, record=syncing(alone.record))))
+    return replace(
+        results, runs=(*results.runs, replace(alone, record=syncing(alone.record)))
+    )
 
 
 def test_a_quiet_run_beside_it_gives_the_delay_of_a_run_at_its_cap() -> None:
@@ -319,7 +394,9 @@ def test_a_log_on_a_disk_of_its_own_is_refused() -> None:
 
 def test_latencies_are_the_gates_then_the_declared() -> None:
     tier = build_tier("ultra")
-    assert latency_quantiles.quantile_s(disk_of(tier).read, 0.5) == pytest.approx(0.0005, rel=0.01)
+    assert latency_quantiles.quantile_s(disk_of(tier).read, 0.5) == pytest.approx(
+        0.0005, rel=0.01
+    )
     checks = (
         GateCheck("", "s", None, 0.001, None, "ok", "latency_read"),
         GateCheck("", "s", None, 0.01, None, "ok", "latency_p99_read"),
@@ -338,8 +415,13 @@ def test_latencies_are_the_gates_then_the_declared() -> None:
 def test_predictions_follow_the_disk_and_upwards_ones_are_wider() -> None:
     results = campaign()
     predictor = Predictor(results, run_of(results, "premium-v2"))
-    slower, faster = (predictor.predict(build_tier(name)) for name in ("premium", "ultra"))
-    assert slower.figures["throughput_per_s"].value < faster.figures["throughput_per_s"].value
+    slower, faster = (
+        predictor.predict(build_tier(name)) for name in ("premium", "ultra")
+    )
+    assert (
+        slower.figures["throughput_per_s"].value
+        < faster.figures["throughput_per_s"].value
+    )
     assert (slower.upwards, faster.upwards) == (False, True)
     assert (slower.limit, slower.monthly_cost) == ("iops_cap", 34.56)
     widths = [
@@ -352,7 +434,9 @@ def test_predictions_follow_the_disk_and_upwards_ones_are_wider() -> None:
 
 
 @pytest.mark.parametrize("mixed", [False, True])
-def test_what_a_percentile_is_longer_than_simulated_stays_or_grows_with_a_mix(mixed: bool) -> None:
+def test_what_a_percentile_is_longer_than_simulated_stays_or_grows_with_a_mix(
+    mixed: bool,
+) -> None:
     """Half a second longer than measured, on another tier: of transactions that are all alike half
     a second too, of a mix, which is not simulated, as many times as long."""
     results = campaign()
@@ -360,10 +444,14 @@ def test_what_a_percentile_is_longer_than_simulated_stays_or_grows_with_a_mix(mi
 
     def p99_s(longer_s: float) -> tuple[float, float]:
         def with_p99(record: Record) -> Record:
-            of_all = {m.metric: m.value for m in record.measurements if m.scope == "all"}
+            of_all = {
+                m.metric: m.value for m in record.measurements if m.scope == "all"
+            }
             of_all["latency_p99_s"] = 1.0 + longer_s
             own = tuple(measured(name, value) for name, value in of_all.items())
-            return replace(record, measurements=(*own, measured("transactions", 9999.0, scope)))
+            return replace(
+                record, measurements=(*own, measured("transactions", 9999.0, scope))
+            )
 
         runs = tuple(replace(run, record=with_p99(run.record)) for run in results.runs)
         changed_so = replace(results, runs=runs)
@@ -381,7 +469,11 @@ def test_what_a_percentile_is_longer_than_simulated_stays_or_grows_with_a_mix(mi
 def test_an_interval_holds_the_noise_between_runs() -> None:
     def width(noise_pct: float) -> float:
         results = build_campaign(
-            workloads=["tpcc"], repetitions=3, nodes=1, noise_pct=noise_pct, change=syncing
+            workloads=["tpcc"],
+            repetitions=3,
+            nodes=1,
+            noise_pct=noise_pct,
+            change=syncing,
         )
         predictor = Predictor(results, run_of(results, "ultra"))
         figure = predictor.predict(build_tier("premium")).figures["throughput_per_s"]
@@ -393,4 +485,6 @@ def test_an_interval_holds_the_noise_between_runs() -> None:
 def test_all_nodes_disks_cost() -> None:
     results = build_campaign(workloads=["tpcc"], repetitions=1, nodes=3, change=syncing)
     predictor = Predictor(results, run_of(results, "ultra"))
-    assert predictor.predict(build_tier("premium")).monthly_cost == pytest.approx(3 * 34.56)
+    assert predictor.predict(build_tier("premium")).monthly_cost == pytest.approx(
+        3 * 34.56
+    )

@@ -24,22 +24,33 @@ LIMITS = (
     *("node CPU", "client CPU", "sessions"),
 )
 LEVELS = {"client CPU": (1.0, 0.75), "sessions": (1.0, 0.75)}
-(RUN,) = build_campaign(profiles=("premium",), workloads=("insert",), repetitions=1).runs
+(RUN,) = build_campaign(
+    profiles=("premium",), workloads=("insert",), repetitions=1
+).runs
 THREADS = 4
 
 
 def tried_out(
-    elasticity: Mapping[str, float], noise_pct: float = 0.0, drift_pct: float = 0.0, **options: Any
+    elasticity: Mapping[str, float],
+    noise_pct: float = 0.0,
+    drift_pct: float = 0.0,
+    **options: Any,
 ) -> RunData:
     """A run in which throughput follows each limit as told, with noise from window to window, and
     loses so much from the first window to the last."""
     dice = np.random.default_rng(1)
-    each = [(limit, times) for limit in LIMITS for times in LEVELS.get(limit, (1.25, 0.75))]
+    each = [
+        (limit, times) for limit in LIMITS for times in LEVELS.get(limit, (1.25, 0.75))
+    ]
     order = [*each, *reversed(each)]
     changes, tables, start_s = [], [], 1000.0
     for number, (limit, times) in enumerate(order):
-        faster = times ** elasticity.get(limit, 0.0) * (1 + noise_pct / 100 * dice.normal())
-        latency_s = THREADS / (2000 * faster * (1 - drift_pct / 100 * number / len(order)))
+        faster = times ** elasticity.get(limit, 0.0) * (
+            1 + noise_pct / 100 * dice.normal()
+        )
+        latency_s = THREADS / (
+            2000 * faster * (1 - drift_pct / 100 * number / len(order))
+        )
         count = int(THREADS * EACH_S / latency_s)
         ended_s = start_s + np.arange(1, count + 1) * EACH_S / (count + 1)
         rows = [(end_s - latency_s, latency_s, "insert", 0) for end_s in ended_s]
@@ -49,7 +60,9 @@ def tried_out(
         start_s += EACH_S
     record = replace(RUN.record, facts={**RUN.record.facts, "confirm": changes})
     if options:
-        workload = replace(record.workload, options={**record.workload.options, **options})
+        workload = replace(
+            record.workload, options={**record.workload.options, **options}
+        )
         record = replace(record, workload=workload)
     table = pd.concat(tables, ignore_index=True)
     return replace(RUN, record=record, transactions=lambda: iter((table,)))
@@ -61,7 +74,9 @@ def judged(cause: BottleneckCause, *runs: RunData) -> Bottleneck:
 
 
 def test_a_limit_that_throughput_follows_is_confirmed_and_the_others_are_not() -> None:
-    bottleneck = judged("iops_cap", tried_out({"IOPS": 1.0, "disk latency": -0.05}, noise_pct=0.5))
+    bottleneck = judged(
+        "iops_cap", tried_out({"IOPS": 1.0, "disk latency": -0.05}, noise_pct=0.5)
+    )
     assert bottleneck.cause == "iops_cap"
     assert "confirms this." in bottleneck.text
     tried = {elasticity.limit: elasticity for elasticity in bottleneck.elasticities}
@@ -75,13 +90,19 @@ def test_a_limit_that_throughput_follows_is_confirmed_and_the_others_are_not() -
 
 @pytest.mark.parametrize(
     ("elasticity", "says"),
-    [(0.5, "confirms this."), (0.3, "confirms this in part."), (0.11, "confirms this in part.")],
+    [
+        (0.5, "confirms this."),
+        (0.3, "confirms this in part."),
+        (0.11, "confirms this in part."),
+    ],
 )
 def test_how_much_of_it_is_confirmed(elasticity: float, says: str) -> None:
     assert says in judged("cpu_bound", tried_out({"node CPU": elasticity + 0.005})).text
 
 
-def test_of_limits_that_disks_share_the_one_that_throughput_follows_confirms_the_cause() -> None:
+def test_of_limits_that_disks_share_the_one_that_throughput_follows_confirms_the_cause() -> (
+    None
+):
     text = judged("shared_cap", tried_out({"shared IOPS": 0.9})).text
     assert "Trying it out confirms this. " in text
     assert "shared IOPS +25 % gave throughput +22 %" in text
@@ -90,10 +111,14 @@ def test_of_limits_that_disks_share_the_one_that_throughput_follows_confirms_the
 def test_a_cause_that_is_rejected_gives_way_to_the_limit_that_helps() -> None:
     bottleneck = judged("iops_cap", tried_out({"node CPU": 0.9}, noise_pct=0.5))
     assert bottleneck.cause == "cpu_bound"
-    assert "rejects that" in bottleneck.text and "the limit is node CPU" in bottleneck.text
+    assert (
+        "rejects that" in bottleneck.text and "the limit is node CPU" in bottleneck.text
+    )
 
 
-def test_a_cause_that_is_too_noisy_to_prove_gives_way_to_a_limit_that_is_proven() -> None:
+def test_a_cause_that_is_too_noisy_to_prove_gives_way_to_a_limit_that_is_proven() -> (
+    None
+):
     """As of a node whose CPU quota sent I/Os in bursts: IOPS −0.08 to 0.85, CPU 0.38 to 1.30."""
     tried = tried_out({"IOPS": 0.35, "node CPU": 0.9}, noise_pct=12.0)
     bottleneck = judged("iops_cap", tried)
@@ -103,7 +128,9 @@ def test_a_cause_that_is_too_noisy_to_prove_gives_way_to_a_limit_that_is_proven(
     assert bottleneck.cause == "cpu_bound"
     assert "does not prove. By trial the limit is node CPU." in bottleneck.text
     assert judged("cpu_bound", tried).cause == "cpu_bound"
-    neither = judged("iops_cap", tried_out({"IOPS": 0.35, "node CPU": 0.4}, noise_pct=12.0))
+    neither = judged(
+        "iops_cap", tried_out({"IOPS": 0.35, "node CPU": 0.4}, noise_pct=12.0)
+    )
     assert neither.cause == "iops_cap" and "too noisy" in neither.text
 
 
@@ -113,7 +140,9 @@ def test_where_nothing_helps_no_cause_is_left() -> None:
 
 
 def test_a_cause_is_found_where_counters_told_none() -> None:
-    bottleneck = judged("unattributed", tried_out({"disk latency": -0.8}, noise_pct=0.5))
+    bottleneck = judged(
+        "unattributed", tried_out({"disk latency": -0.8}, noise_pct=0.5)
+    )
     assert bottleneck.cause == "latency_bound"
 
 
@@ -121,8 +150,12 @@ def test_what_can_only_be_less_is_told_so() -> None:
     bottleneck = judged("client_bound", tried_out({"client CPU": 1.0}, noise_pct=0.5))
     assert "client CPU −25 % gave throughput −25 % (−2" in bottleneck.text
     assert "confirms this." in bottleneck.text
-    (told,) = re.findall(r"client CPU −25 % gave \S+ \S+ % \(−(\d+) to −(\d+) %\)", bottleneck.text)
-    assert int(told[0]) > int(told[1]), "the greatest loss comes first, as in all intervals"
+    (told,) = re.findall(
+        r"client CPU −25 % gave \S+ \S+ % \(−(\d+) to −(\d+) %\)", bottleneck.text
+    )
+    assert int(told[0]) > int(told[1]), (
+        "the greatest loss comes first, as in all intervals"
+    )
 
 
 def test_sessions_are_the_limit_only_where_no_other_is() -> None:
@@ -130,7 +163,8 @@ def test_sessions_are_the_limit_only_where_no_other_is() -> None:
     told = tried_out({"sessions": 0.9, "disk latency": -0.8}, noise_pct=0.5)
     assert judged("unattributed", told).cause == "latency_bound"
     assert (
-        judged("unattributed", tried_out({"sessions": 0.9}, noise_pct=0.5)).cause == "few_sessions"
+        judged("unattributed", tried_out({"sessions": 0.9}, noise_pct=0.5)).cause
+        == "few_sessions"
     )
     in_memory = judged("in_cache", tried_out({"sessions": 0.9}, noise_pct=0.5))
     assert in_memory.cause == "in_cache"
@@ -161,11 +195,15 @@ def test_intervals_hold_what_is_true_of_several_runs() -> None:
 
 def test_where_the_number_of_transactions_is_given_their_time_counts() -> None:
     """At an arrival rate throughput follows no limit; how long each takes does."""
-    bottleneck = judged("latency_bound", tried_out({"disk latency": -0.8}, arrival_rate=50))
+    bottleneck = judged(
+        "latency_bound", tried_out({"disk latency": -0.8}, arrival_rate=50)
+    )
     assert "−25 % gave speed of transactions +2" in bottleneck.text
     assert "confirms this." in bottleneck.text
 
 
 def test_a_run_without_changes_is_as_it_was() -> None:
-    plain = Bottleneck("premium", "insert", "node-1", "iops_cap", "Its counters say so.", {})
+    plain = Bottleneck(
+        "premium", "insert", "node-1", "iops_cap", "Its counters say so.", {}
+    )
     assert proof.proven(plain, [RUN]) is plain

@@ -38,8 +38,12 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Results, Counter
     runs = tuple(
         replace(
             run,
-            sampled=Samples(counted(f"samples of {run.record.run.slug}", run.sampled.parts)),
-            transactions=counted(f"transactions of {run.record.run.slug}", run.transactions),  # type: ignore[arg-type]
+            sampled=Samples(
+                counted(f"samples of {run.record.run.slug}", run.sampled.parts)
+            ),
+            transactions=counted(
+                f"transactions of {run.record.run.slug}", run.transactions
+            ),  # type: ignore[arg-type]
         )
         for run in CAMPAIGN.runs
     )
@@ -59,4 +63,8 @@ def test_a_row_a_second_and_node_stays_of_all_counters(
     for run in reported[0].runs:
         seconds = sum(phase.duration_s for phase in run.record.phases)
         database = sum(node.role == "database" for node in run.record.nodes)
-        assert len(run.telemetry.by_second) <= (seconds + 1) * database < len(sampled_in(run)) / 8
+        assert (
+            len(run.telemetry.by_second)
+            <= (seconds + 1) * database
+            < len(sampled_in(run)) / 8
+        )

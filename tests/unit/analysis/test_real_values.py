@@ -86,21 +86,36 @@ SLOW_HOST = {
 
 def of_disk(waited_s: float, took_s: float) -> RunData:
     """A run whose disk counted that of its reads, behind ten seconds of each before the window."""
-    shapes = {("premium-v2", "insert"): Shape(184.0, 1828.0, 2.0, await_s=0.00826, cpu_pct=26.0)}
+    shapes = {
+        ("premium-v2", "insert"): Shape(
+            184.0, 1828.0, 2.0, await_s=0.00826, cpu_pct=26.0
+        )
+    }
     made = build_campaign(
         profiles=("premium-v2",), workloads=("insert",), repetitions=1, shapes=shapes
     )
     (run,) = made.runs
     begin = {"read": {"waited_s": 10.0, "took_s": 10.0}, "write": {}}
     end = {"read": {"waited_s": 10.0 + waited_s, "took_s": 10.0 + took_s}, "write": {}}
-    disks = {f"disk-{node.name}": {"begin": begin, "end": end} for node in run.record.nodes}
-    return replace(run, record=replace(run.record, facts={**run.record.facts, "disks": disks}))
+    disks = {
+        f"disk-{node.name}": {"begin": begin, "end": end} for node in run.record.nodes
+    }
+    return replace(
+        run, record=replace(run.record, facts={**run.record.facts, "disks": disks})
+    )
 
 
-def test_of_the_time_of_ios_limits_kept_them_for_what_the_disk_counted_in_the_window() -> None:
+def test_of_the_time_of_ios_limits_kept_them_for_what_the_disk_counted_in_the_window() -> (
+    None
+):
     values = resources.gather(of_disk(8.4, 293.0), None)
-    assert [of["held_back_pct"] for of in values.values()] == [pytest.approx(2.87, abs=0.01)] * 3
-    assert all("held_back_pct" not in of for of in resources.gather(of_disk(0, 0), None).values())
+    assert [of["held_back_pct"] for of in values.values()] == [
+        pytest.approx(2.87, abs=0.01)
+    ] * 3
+    assert all(
+        "held_back_pct" not in of
+        for of in resources.gather(of_disk(0, 0), None).values()
+    )
 
 
 def test_a_disk_that_the_machine_slows_is_at_no_cap() -> None:
@@ -110,12 +125,18 @@ def test_a_disk_that_the_machine_slows_is_at_no_cap() -> None:
     of_machine = {**SLOW_HOST, "held_back_pct": 2.9}
     assert causes.judge(of_machine, tier, "node-1").name == "unattributed"
     assert causes.host_disk_bound(of_machine) and not causes.host_disk_bound(SLOW_HOST)
-    assert not causes.host_disk_bound({**SLOW_HOST, "held_back_pct": 40.0}), "limits, latency, rest"
-    assert not causes.host_disk_bound({**of_machine, "sessions_reading_pct": 20.0}), "none waits"
+    assert not causes.host_disk_bound({**SLOW_HOST, "held_back_pct": 40.0}), (
+        "limits, latency, rest"
+    )
+    assert not causes.host_disk_bound({**of_machine, "sessions_reading_pct": 20.0}), (
+        "none waits"
+    )
 
 
 def test_the_machine_is_named_whose_disk_plays_the_tier() -> None:
-    named, at_cap = (bottlenecks.bottleneck([of_disk(s, 293.0)], None) for s in (8.4, 200.0))
+    named, at_cap = (
+        bottlenecks.bottleneck([of_disk(s, 293.0)], None) for s in (8.4, 200.0)
+    )
     assert named and at_cap and at_cap.cause != "machine_bound"
     assert named.cause == "machine_bound"
     assert "each I/O takes 8.26 ms, of which the tier's latency is 800 µs" in named.text

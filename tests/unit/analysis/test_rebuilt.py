@@ -31,7 +31,9 @@ def ten_a_second(slow_s: float = 0.2, until_s: float = 160.0) -> pd.DataFrame:
     return table.assign(outcome=transactions.COMMITTED, retries=0, sqlstate="")
 
 
-def figures(table: pd.DataFrame, times: dict[str, float], rate: float | None = None) -> Result:
+def figures(
+    table: pd.DataFrame, times: dict[str, float], rate: float | None = None
+) -> Result:
     facts = GeneratorFacts(arrival_rate_per_s=rate)
     before = Result((measured("throughput_per_s", 1.0),), None, (table,), facts)
     return rebuilt.added(before, times, WINDOW_S, pooled=False)
@@ -44,15 +46,24 @@ def by_key(result: Result) -> dict[tuple[str, str], float]:
 def test_the_time_the_bytes_and_the_load_in_each_part_of_the_window() -> None:
     values = by_key(figures(ten_a_second(), TIMES))
     assert values["throughput_per_s", "all"] == 1.0, "what was there stays"
-    assert (values["rebuild_s", "all"], values["rebuild_bytes_per_s", "all"]) == (20.0, 2e8)
-    for scope, latency_s in (("before_loss", 0.01), ("rebuild", 0.2), ("after_rebuild", 0.01)):
+    assert (values["rebuild_s", "all"], values["rebuild_bytes_per_s", "all"]) == (
+        20.0,
+        2e8,
+    )
+    for scope, latency_s in (
+        ("before_loss", 0.01),
+        ("rebuild", 0.2),
+        ("after_rebuild", 0.01),
+    ):
         assert values["throughput_per_s", scope] == pytest.approx(10, rel=0.03), scope
         assert values["latency_p50_s", scope] == pytest.approx(latency_s), scope
 
 
 def test_at_a_rate_a_stall_is_of_the_part_in_which_work_fell_due() -> None:
     """Those that were due while the node was away, and ended after it was back."""
-    closed, at_a_rate = (by_key(figures(ten_a_second(25.0), TIMES, rate)) for rate in (None, 10.0))
+    closed, at_a_rate = (
+        by_key(figures(ten_a_second(25.0), TIMES, rate)) for rate in (None, 10.0)
+    )
     assert ("latency_avg_s", "rebuild") not in closed
     assert closed["latency_max_s", "after_rebuild"] == 25.0
     assert at_a_rate["latency_avg_s", "rebuild"] == 25.0
@@ -60,7 +71,9 @@ def test_at_a_rate_a_stall_is_of_the_part_in_which_work_fell_due() -> None:
 
 
 def test_what_is_not_known_or_hardly_lasted_has_no_figure() -> None:
-    values = by_key(figures(ten_a_second(), {**TIMES, "back_s": 159.5, "written_bytes": 0.0}))
+    values = by_key(
+        figures(ten_a_second(), {**TIMES, "back_s": 159.5, "written_bytes": 0.0})
+    )
     assert values["rebuild_s", "all"] == 49.5
     assert not [key for key in values if "bytes" in key[0] or key[1] == "after_rebuild"]
 
@@ -68,7 +81,9 @@ def test_what_is_not_known_or_hardly_lasted_has_no_figure() -> None:
 class Left(DryGenerator):
     """Has left what `ten_a_second` made."""
 
-    def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
+    def read(
+        self, workload: Workload, out: Path, start_s: float, end_s: float
+    ) -> Result:
         return Result((), None, (ten_a_second(),), GeneratorFacts())
 
 
@@ -91,4 +106,6 @@ def test_tiers_are_compared_in_the_time_and_in_what_users_noticed_meanwhile() ->
     assert changes["rebuild_s", "all"] == pytest.approx(95, abs=6)
     assert changes["throughput_per_s", "rebuild"] == pytest.approx(0, abs=3)
     p99 = [replace(m, scope="all") for m in figures(ten_a_second(), TIMES).measurements]
-    assert ("latency_p99_s", "rebuild") not in changes, f"too few transactions: {len(p99)}"
+    assert ("latency_p99_s", "rebuild") not in changes, (
+        f"too few transactions: {len(p99)}"
+    )

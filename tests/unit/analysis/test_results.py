@@ -46,7 +46,9 @@ def test_rates_of_counters_alone() -> None:
 
 
 def test_a_reset_is_left_out_and_not_counted_from_zero() -> None:
-    table = samples(series("disk_reads_total", "a", (0, 1_000), (1, 1_100), (2, 30), (3, 130)))
+    table = samples(
+        series("disk_reads_total", "a", (0, 1_000), (1, 1_100), (2, 30), (3, 130))
+    )
     found = counters.rates(table)
     assert found["time_s"].tolist() == [1, 3]
     assert found["value"].tolist() == [100, 100]
@@ -54,7 +56,8 @@ def test_a_reset_is_left_out_and_not_counted_from_zero() -> None:
 
 def test_rates_do_not_mix_nodes_or_mind_the_order() -> None:
     table = samples(
-        series("disk_reads_total", "b", (1, 7), (0, 5)) + series("disk_reads_total", "a", (0, 1))
+        series("disk_reads_total", "b", (1, 7), (0, 5))
+        + series("disk_reads_total", "a", (0, 1))
     )
     found = counters.rates(table)
     assert found[["node", "value"]].values.tolist() == [["b", 2.0]]
@@ -62,7 +65,9 @@ def test_rates_do_not_mix_nodes_or_mind_the_order() -> None:
 
 def test_growth_is_from_first_to_last_sample_in_the_window() -> None:
     """Not the mean of the rates, which uneven sampling would bend: (100 + 10) / 2 = 55."""
-    table = samples(series("disk_reads_total", "a", (0, 0), (1, 100), (10, 190), (11, 9_999)))
+    table = samples(
+        series("disk_reads_total", "a", (0, 0), (1, 100), (10, 190), (11, 9_999))
+    )
     growth = growth_of(table, 0, 10)
     assert growth.per_s("a", "disk_reads_total") == pytest.approx(19.0)
     assert growth.per_s("a", "disk_reads_total", "disk_writes_total") is None
@@ -85,7 +90,10 @@ NODES = (
 
 def two_nodes() -> pd.DataFrame:
     rows: Rows = []
-    for node, reads, writes, wait_s, cpu in (("n1", 300, 100, 0.8, 1.0), ("n2", 0, 100, 0.1, 1.0)):
+    for node, reads, writes, wait_s, cpu in (
+        ("n1", 300, 100, 0.8, 1.0),
+        ("n2", 0, 100, 0.1, 1.0),
+    ):
         for metric, per_s in (
             ("disk_reads_total", reads),
             ("disk_writes_total", writes),
@@ -109,13 +117,19 @@ def test_telemetry_of_nodes_and_of_all() -> None:
         "disk_iops": {"n1": 400.0, "all": 500.0},
         "disk_read_bytes_per_s": {"all": 300 * 8_192},
         "disk_write_bytes_per_s": {"all": 200 * 4_096},
-        "disk_await_s": {"n1": 0.002, "n2": 0.001, "all": 0.9 / 500},  # of all I/Os, not of nodes
+        "disk_await_s": {
+            "n1": 0.002,
+            "n2": 0.001,
+            "all": 0.9 / 500,
+        },  # of all I/Os, not of nodes
         "disk_queue_depth": {"all": 0.9},
         "client_cpu_pct": {"all": 25.0},
         "host_cpu_pct": {"all": 75.0},
     }
     for metric, scopes in expected.items():
-        assert {scope: found[metric, scope] for scope in scopes} == pytest.approx(scopes), metric
+        assert {scope: found[metric, scope] for scope in scopes} == pytest.approx(
+            scopes
+        ), metric
 
 
 def test_nodes_on_one_disk_are_counted_once() -> None:
@@ -135,8 +149,12 @@ def test_nodes_on_one_disk_are_counted_once() -> None:
         for name, device in (("n1", "sdb"), ("n2", "sdb"), ("n3", "sdc"))
     ]
     found = figures(resources.telemetry(shared, growth_of(samples(rows), 0, 10)))
-    assert (found["disk_iops", "n2"], found["disk_iops", "all"]) == pytest.approx((400.0, 500.0))
-    assert found["disk_await_s", "all"] == pytest.approx((400 * 0.002 + 100 * 0.001) / 500)
+    assert (found["disk_iops", "n2"], found["disk_iops", "all"]) == pytest.approx(
+        (400.0, 500.0)
+    )
+    assert found["disk_await_s", "all"] == pytest.approx(
+        (400 * 0.002 + 100 * 0.001) / 500
+    )
 
 
 WAL_RATES = (
@@ -158,13 +176,16 @@ def wal_figures(
         for metric, factor in WAL_RATES:
             rows += series(metric, name, (0, 0), (10, 10 * factor * per_s[wal]))
     nodes = [
-        Node(name, "database", device=data, wal_device=wal) for name, (data, wal) in devices.items()
+        Node(name, "database", device=data, wal_device=wal)
+        for name, (data, wal) in devices.items()
     ]
     return figures(resources.telemetry(nodes, growth_of(samples(rows), 0, 10)))
 
 
 def test_disks_of_the_wal_stand_beside_those_of_the_data() -> None:
-    found = wal_figures({"n1": ("sda", "sdx"), "n2": ("sdb", "sdy")}, {"sdx": 300, "sdy": 100})
+    found = wal_figures(
+        {"n1": ("sda", "sdx"), "n2": ("sdb", "sdy")}, {"sdx": 300, "sdy": 100}
+    )
     assert found["wal_disk_iops", "n1"] == pytest.approx(300)
     assert found["wal_disk_iops", "all"] == pytest.approx(400)
     assert found["wal_disk_bytes_per_s", "all"] == pytest.approx(400 * 8_192)
@@ -182,7 +203,9 @@ def test_each_disk_of_a_wal_is_counted_once() -> None:
 
 def test_what_one_node_lacks_has_no_total() -> None:
     table = two_nodes()
-    without = table[~((table["node"] == "n2") & (table["metric"] == "disk_reads_total"))]
+    without = table[
+        ~((table["node"] == "n2") & (table["metric"] == "disk_reads_total"))
+    ]
     found = figures(resources.telemetry(NODES, growth_of(without, 0, 10)))
     assert ("disk_iops", "n1") in found
     assert ("disk_iops", "n2") not in found and ("disk_iops", "all") not in found
@@ -191,11 +214,15 @@ def test_what_one_node_lacks_has_no_total() -> None:
 
 def test_cores_of_the_machine_stand_in_for_what_nodes_do_not_say() -> None:
     nodes = tuple(replace(node, cpus=None) for node in NODES)
-    found = figures(resources.telemetry(nodes, growth_of(two_nodes(), 0, 10), cpus=10.0))
+    found = figures(
+        resources.telemetry(nodes, growth_of(two_nodes(), 0, 10), cpus=10.0)
+    )
     assert found["cpu_pct", "n1"] == pytest.approx(10.0)
     assert found["host_cpu_pct", "all"] == pytest.approx(60.0)
     unknown = figures(resources.telemetry(nodes, growth_of(two_nodes(), 0, 10)))
-    assert not {"cpu_pct", "host_cpu_pct", "client_cpu_pct"} & {metric for metric, _ in unknown}
+    assert not {"cpu_pct", "host_cpu_pct", "client_cpu_pct"} & {
+        metric for metric, _ in unknown
+    }
 
 
 def test_an_idle_disk_has_no_latency() -> None:
@@ -215,21 +242,33 @@ def test_no_samples_no_telemetry() -> None:
 
 
 def test_only_the_measured_window_counts() -> None:
-    campaign = build_campaign(profiles=["premium"], workloads=["insert"], repetitions=1, nodes=1)
+    campaign = build_campaign(
+        profiles=["premium"], workloads=["insert"], repetitions=1, nodes=1
+    )
     run = campaign.runs[0]
     table, window = sampled_in(run), run.record.phase("measure")
     assert window is not None
-    loud = table.assign(value=table["value"].where(table["time_s"] >= window.start_s, 0.0))
+    loud = table.assign(
+        value=table["value"].where(table["time_s"] >= window.start_s, 0.0)
+    )
     before = figures(resources.telemetry_of(run, 32.0))
-    assert before == figures(resources.telemetry_of(replace(run, sampled=held(loud)), 32.0))
+    assert before == figures(
+        resources.telemetry_of(replace(run, sampled=held(loud)), 32.0)
+    )
     assert before["cpu_pct", "all"] == pytest.approx(90.0, rel=0.01)
 
 
 def test_finished_runs_only_and_only_planned_ones() -> None:
     campaign = build_campaign(
-        profiles=["premium"], workloads=["insert"], repetitions=4, failed=[2], frames=False
+        profiles=["premium"],
+        workloads=["insert"],
+        repetitions=4,
+        failed=[2],
+        frames=False,
     )
-    shorter = replace(campaign, plan=replace(campaign.plan, runs=campaign.plan.runs[:3]))
+    shorter = replace(
+        campaign, plan=replace(campaign.plan, runs=campaign.plan.runs[:3])
+    )
     for planned, numbers in ((campaign, [1, 3, 4]), (shorter, [1, 3])):
         finished = results.finished(planned, "premium", "insert")
         assert [run.record.run.number for run in finished] == numbers
@@ -243,17 +282,27 @@ def test_facts_are_read_by_group_and_type() -> None:
     facts = {"generator": {"version": "1.0.20", "unstarted": 3}, "database": group}
     record = replace(record, facts=facts)
     database, generator = results.database(record), results.generator(record)
-    assert (database.version, database.durable, database.data_bytes) == ("17.2", None, None)
+    assert (database.version, database.durable, database.data_bytes) == (
+        "17.2",
+        None,
+        None,
+    )
     assert database.more == {"a": 2} and database.counter("wal_syncs") is None
     assert (generator.version, generator.unstarted) == ("1.0.20", 3)
     assert results.database_before(record) == DatabaseFacts()
-    assert DatabaseFacts(version="17.2", more={"a": 2}).recorded() == {"version": "17.2", "a": 2}
+    assert DatabaseFacts(version="17.2", more={"a": 2}).recorded() == {
+        "version": "17.2",
+        "a": 2,
+    }
 
 
 def test_a_figure_that_is_not_a_number_is_none() -> None:
     record = build_campaign(repetitions=1, frames=False).runs[0].record
     bad = Measurement("throughput_per_s", "1/s", "higher", math.nan)
-    assert results.value_of(replace(record, measurements=(bad,)), "throughput_per_s") is None
+    assert (
+        results.value_of(replace(record, measurements=(bad,)), "throughput_per_s")
+        is None
+    )
     assert results.value_of(record, "throughput_per_s", "nobody") is None
     assert (results.value_of(record, "throughput_per_s") or 0) > 1_000
 
@@ -292,7 +341,9 @@ def test_the_average_of_an_slo_is_of_the_transactions_that_percentiles_are_of() 
     assert results.objective_values(runs, average) == pytest.approx(
         [(6 * 0.010 + 3 * 0.004) / 9] * 2
     )
-    assert results.whole(runs, ("latency_avg_s", "all")) == pytest.approx([np.mean(latency_s)] * 2)
+    assert results.whole(runs, ("latency_avg_s", "all")) == pytest.approx(
+        [np.mean(latency_s)] * 2
+    )
     own = Objective("latency_avg_s", "delivery", 0.1)
     assert results.objective_values(runs, own) == pytest.approx([0.2] * 2)
 
@@ -306,7 +357,9 @@ def test_a_missing_cell_is_missing_and_never_zero() -> None:
     )
     found = verdicts.judge(campaign)
     assert not [d for d in found.deltas if d.workload == "insert"]
-    assert not [c for c in found.cells if (c.profile, c.workload) == ("premium", "insert")]
+    assert not [
+        c for c in found.cells if (c.profile, c.workload) == ("premium", "insert")
+    ]
     assert "premium × insert: no finished run" in found.missing[0]
     assert "was not carried out" in found.missing[0]
     assert {d.contender for d in found.deltas if d.workload == "point-select"} == {

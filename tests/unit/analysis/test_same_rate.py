@@ -28,7 +28,9 @@ CAPACITY = {"premium": 1000.0, "ultra": 4000.0}
 
 
 def capacity(run: Run, _: Workload) -> list[Measurement]:
-    noise = (0.9, 1.0, 1.3)[run.repetition - 1]  # the median, not the mean, is the capacity
+    noise = (0.9, 1.0, 1.3)[
+        run.repetition - 1
+    ]  # the median, not the mean, is the capacity
     return [measured("throughput_per_s", CAPACITY[run.profile] * noise)]
 
 
@@ -65,9 +67,13 @@ def test_a_tier_without_capacity_is_left_out_and_that_is_said() -> None:
 
 
 def test_without_any_capacity_nothing_more_is_run() -> None:
-    campaign = loads.build([a_load()], capacity, latency_at_pct=70.0, failed=["premium", "ultra"])
+    campaign = loads.build(
+        [a_load()], capacity, latency_at_pct=70.0, failed=["premium", "ultra"]
+    )
     grown = overload.plan_at_same_rate(campaign)
-    assert grown is not None and grown.runs == campaign.plan.runs and len(grown.notes) == 2
+    assert (
+        grown is not None and grown.runs == campaign.plan.runs and len(grown.notes) == 2
+    )
 
 
 def test_a_campaign_that_asked_for_no_rate_does_not_grow() -> None:
@@ -143,7 +149,9 @@ def test_far_beyond_it_what_came_before_the_window_does_not_count_as_offered() -
 def test_a_run_is_overloaded_when_its_queue_grew(
     offered: float, served: float, behind: bool
 ) -> None:
-    campaign = loads.build([at_rate(offered)], lambda run, _: flow(run, offered, served, 0.01))
+    campaign = loads.build(
+        [at_rate(offered)], lambda run, _: flow(run, offered, served, 0.01)
+    )
     record = campaign.runs[0].record
     assert overload.overloaded(record) is behind
     closed = replace(record, workload=a_load())
@@ -157,7 +165,11 @@ TIERS = ("premium", "premium-v2", "ultra")
 
 
 def campaign_of(
-    served: Served, *, at_times: str = "", repetitions: int = 3, slo: tuple[Objective, ...] = ()
+    served: Served,
+    *,
+    at_times: str = "",
+    repetitions: int = 3,
+    slo: tuple[Objective, ...] = (),
 ) -> Results:
     def figures(run: Run, _: Workload) -> list[Measurement]:
         rate, latency_s = served[run.profile]
@@ -182,13 +194,19 @@ def latency(campaign: Results, contender: str, metric: str = "latency_avg_s") ->
 
 def test_at_one_rate_latency_ranks() -> None:
     found = decided(
-        campaign_of(dict(zip(TIERS, [(1000, 0.03), (1000, 0.01), (1000, 0.01)], strict=True)))
+        campaign_of(
+            dict(zip(TIERS, [(1000, 0.03), (1000, 0.01), (1000, 0.01)], strict=True))
+        )
     )
     assert found.tier == "premium-v2", found.reason
     assert found.criterion == "average latency"
     assert "All tiers are asked for the same rate, so latency ranks" in found.reason
     assert "throughput" not in found.reason
-    assert [offer.standing for offer in found.offers] == ["not enough", "enough", "enough"]
+    assert [offer.standing for offer in found.offers] == [
+        "not enough",
+        "enough",
+        "enough",
+    ]
 
 
 def test_an_overloaded_tier_loses_and_its_latency_is_not_compared() -> None:
@@ -199,7 +217,10 @@ def test_an_overloaded_tier_loses_and_its_latency_is_not_compared() -> None:
     found = decided(campaign)
     assert found.tier == "premium-v2", found.reason
     assert found.criterion == "served rate"
-    assert "Overloaded at this rate is premium: latency there depends on how long" in found.reason
+    assert (
+        "Overloaded at this rate is premium: latency there depends on how long"
+        in found.reason
+    )
     assert [offer.tier for offer in found.offers] == ["premium-v2", "ultra"]
     change = latency(campaign, "ultra")
     assert (change.verdict, change.overloaded) == ("better", ("premium",))
@@ -226,7 +247,9 @@ def test_where_every_tier_is_overloaded_there_is_no_answer() -> None:
 
 @pytest.mark.parametrize("at_times", ["premium", "ultra"])
 def test_a_tier_that_is_overloaded_at_times_leaves_it_open(at_times: str) -> None:
-    campaign = campaign_of({"premium": (1000, 0.01), "ultra": (1000, 0.01)}, at_times=at_times)
+    campaign = campaign_of(
+        {"premium": (1000, 0.01), "ultra": (1000, 0.01)}, at_times=at_times
+    )
     found = decided(campaign)
     assert found.tier is None
     assert f"{at_times} did not serve the rate asked for in every run" in found.reason
@@ -242,14 +265,18 @@ def test_a_tier_that_the_machine_held_back_is_not_proven_overloaded() -> None:
 
 
 def test_one_overloaded_run_proves_nothing() -> None:
-    campaign = campaign_of({"premium": (800, 0.01), "ultra": (1000, 0.01)}, repetitions=1)
+    campaign = campaign_of(
+        {"premium": (800, 0.01), "ultra": (1000, 0.01)}, repetitions=1
+    )
     assert decided(campaign).tier is None
     assert latency(campaign, "ultra").verdict == "inconclusive"
 
 
 def test_an_slo_is_not_met_by_an_overloaded_tier() -> None:
     slo = (Objective("latency_avg_s", "all", 0.05),)
-    found = decided(campaign_of({"premium": (800, 0.001), "ultra": (1000, 0.01)}, slo=slo))
+    found = decided(
+        campaign_of({"premium": (800, 0.001), "ultra": (1000, 0.01)}, slo=slo)
+    )
     assert found.tier == "ultra", found.reason
     assert "Overloaded at this rate is premium" in found.reason
 
@@ -257,5 +284,8 @@ def test_an_slo_is_not_met_by_an_overloaded_tier() -> None:
 def test_a_doubt_says_that_the_queue_grew() -> None:
     verdict = judge(campaign_of({"premium": (800, 0.01), "ultra": (1000, 0.01)}))
     said = [doubt.text for doubt in verdict.doubts if doubt.kind == "overload"]
-    assert len(said) == 3 and "1,000/s fell due in the window and 800/s ended in it" in said[0]
+    assert (
+        len(said) == 3
+        and "1,000/s fell due in the window and 800/s ended in it" in said[0]
+    )
     assert not [doubt for doubt in verdict.doubts if doubt.kind == "Little's law"]

@@ -16,7 +16,9 @@ from orchestrator.system import parquet, store
 from tests.campaign_tables import held, sampled_in
 from tests.campaigns import build_campaign, stored
 
-BURST = build_campaign(profiles=["premium", "ultra"], workloads=["insert"], repetitions=2)
+BURST = build_campaign(
+    profiles=["premium", "ultra"], workloads=["insert"], repetitions=2
+)
 
 
 def in_files(campaign: Results, folder: Path, rows: int) -> Results:
@@ -24,7 +26,9 @@ def in_files(campaign: Results, folder: Path, rows: int) -> Results:
     kept = stored(campaign, folder)
     for run in campaign.runs:
         table = sampled_in(run).sort_values("time_s", kind="stable", ignore_index=True)
-        parts = (table.iloc[begin : begin + rows] for begin in range(0, len(table), rows))
+        parts = (
+            table.iloc[begin : begin + rows] for begin in range(0, len(table), rows)
+        )
         out = store.run_folder(kept, run.record.run)
         parquet.write(out / "samples.parquet", parts)
         run.intervals.to_csv(out / "intervals.csv", index=False)
@@ -32,7 +36,9 @@ def in_files(campaign: Results, folder: Path, rows: int) -> Results:
 
 
 @pytest.mark.parametrize("at_once", [1, 1_500, 2**21])
-def test_figures_do_not_depend_on_how_samples_are_read(tmp_path: Path, at_once: int) -> None:
+def test_figures_do_not_depend_on_how_samples_are_read(
+    tmp_path: Path, at_once: int
+) -> None:
     expected = judge(BURST)
     campaign = in_files(BURST, tmp_path, rows=777)
     for run in campaign.runs:
@@ -48,13 +54,17 @@ def test_figures_do_not_depend_on_how_samples_are_read(tmp_path: Path, at_once: 
         pd.testing.assert_frame_equal(one, two, check_exact=True)
 
 
-def test_each_table_has_all_of_its_nodes_and_every_row_comes_once(tmp_path: Path) -> None:
+def test_each_table_has_all_of_its_nodes_and_every_row_comes_once(
+    tmp_path: Path,
+) -> None:
     (run, *_) = in_files(BURST, tmp_path, rows=777).runs
     run.sampled.at_once = 1_500
     tables = list(run.sampled.by_nodes())
     nodes = [set(table["node"].unique()) for table in tables]
     assert len(nodes) > 1 and sum(map(len, nodes)) == len(set().union(*nodes))
-    assert sum(map(len, tables)) == len(sampled_in(run)) == len(sampled_in(BURST.runs[0]))
+    assert (
+        sum(map(len, tables)) == len(sampled_in(run)) == len(sampled_in(BURST.runs[0]))
+    )
 
 
 def test_other_samples_are_not_taken_for_those_that_were_read_before() -> None:
@@ -64,10 +74,14 @@ def test_other_samples_are_not_taken_for_those_that_were_read_before() -> None:
     after = replace(run, sampled=held(table)).telemetry.growth
     assert before is not None and after is not None
     per_s = before.per_s("node-1", "disk_reads_total")
-    assert per_s and after.per_s("node-1", "disk_reads_total") == pytest.approx(2 * per_s)
+    assert per_s and after.per_s("node-1", "disk_reads_total") == pytest.approx(
+        2 * per_s
+    )
 
 
 def test_a_run_that_left_none(tmp_path: Path) -> None:
     (run, *_) = store.load(stored(BURST, tmp_path)).runs
-    assert sampled_in(run).empty and run.telemetry.empty and run.telemetry.growth is None
+    assert (
+        sampled_in(run).empty and run.telemetry.empty and run.telemetry.growth is None
+    )
     assert run.telemetry.against_caps == {} and run.telemetry.by_second.empty

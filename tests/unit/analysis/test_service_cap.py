@@ -13,7 +13,12 @@ from tests.bench.simulated_system import SLOW, simulated
 from tests.campaign_tables import held, sampled_in
 from tests.campaigns import build_tier
 
-STOOD = {"way_bytes_per_s": 7.5e9, "time_at_way_pct": 92.0, "cpu_pct": 24.0, "host_cpu_pct": 31.0}
+STOOD = {
+    "way_bytes_per_s": 7.5e9,
+    "time_at_way_pct": 92.0,
+    "cpu_pct": 24.0,
+    "host_cpu_pct": 31.0,
+}
 TIER = build_tier("premium")
 SLOW_LINK = replace(SLOW, link_bytes_per_s=1e5, sessions=32)
 
@@ -33,7 +38,10 @@ SLOW_LINK = replace(SLOW, link_bytes_per_s=1e5, sessions=32)
         ({**STOOD, "node_cores": 5.2}, "service_cap"),
         ({**STOOD, "cpu_pct": 90.0}, "cpu_bound"),
         ({**STOOD, "network_of_rate_pct": 95.0}, "network_bound"),
-        ({name: STOOD[name] for name in STOOD if name != "host_cpu_pct"}, "unattributed"),
+        (
+            {name: STOOD[name] for name in STOOD if name != "host_cpu_pct"},
+            "unattributed",
+        ),
     ],
 )
 def test_a_store_that_stands_still_beside_a_free_client(
@@ -43,7 +51,9 @@ def test_a_store_that_stands_still_beside_a_free_client(
     cause = causes.judge(figures, TIER, "node-1")
     assert cause.name == verdict, cause.text
     if verdict == "service_cap":
-        assert "stood at 7,500 MB/s for 92 %" in cause.text and "is inferred" in cause.text
+        assert (
+            "stood at 7,500 MB/s for 92 %" in cause.text and "is inferred" in cause.text
+        )
 
 
 def of_a_store(run: RunData) -> RunData:

@@ -30,7 +30,8 @@ def test_no_summary_of_nothing_or_of_what_is_not_a_number(values: list[float]) -
 
 
 @pytest.mark.parametrize(
-    ("percent", "expected"), [(50, 20), (5, 15), (30, 20), (40, 20), (100, 50), (60.1, 35)]
+    ("percent", "expected"),
+    [(50, 20), (5, 15), (30, 20), (40, 20), (100, 50), (60.1, 35)],
 )
 def test_nearest_rank_percentile(percent: float, expected: float) -> None:
     counted = Counted()
@@ -60,8 +61,12 @@ def test_ratio_of_geometric_means_with_its_interval() -> None:
     # three blocks have 2 degrees of freedom: t(0.975; 2) = 4.302653
     error = (np.log(contender) - np.log(baseline)).std(ddof=1) / math.sqrt(3)
     assert found.ratio == pytest.approx(1.5, rel=1e-4)
-    assert found.low == pytest.approx(found.ratio * math.exp(-4.302653 * error), rel=1e-5)
-    assert found.high == pytest.approx(found.ratio * math.exp(4.302653 * error), rel=1e-5)
+    assert found.low == pytest.approx(
+        found.ratio * math.exp(-4.302653 * error), rel=1e-5
+    )
+    assert found.high == pytest.approx(
+        found.ratio * math.exp(4.302653 * error), rel=1e-5
+    )
     assert found.change_pct == pytest.approx(50.0, abs=0.02)
 
 
@@ -119,7 +124,9 @@ def test_adjusting_for_many_is_benjamini_and_hochberg() -> None:
 
 
 @pytest.mark.parametrize("n", [2, 3, 5])
-@pytest.mark.parametrize(("left_noise", "right_noise"), [(0.03, 0.03), (0.08, 0.02), (0.005, 0.05)])
+@pytest.mark.parametrize(
+    ("left_noise", "right_noise"), [(0.03, 0.03), (0.08, 0.02), (0.005, 0.05)]
+)
 @pytest.mark.parametrize("of_blocks", [0.0, 0.05])
 def test_the_interval_misses_the_truth_at_most_one_time_in_twenty(
     n: int, left_noise: float, right_noise: float, of_blocks: float
@@ -141,13 +148,17 @@ def test_the_interval_misses_the_truth_at_most_one_time_in_twenty(
 # ------------------------------------------------------------------ how many repetitions
 
 
-@pytest.mark.parametrize(("n", "factor"), [(2, 20.58), (3, 6.155), (5, 3.407), (10, 2.355)])
+@pytest.mark.parametrize(
+    ("n", "factor"), [(2, 20.58), (3, 6.155), (5, 3.407), (10, 2.355)]
+)
 def test_share_of_single_values_below_a_limit(n: int, factor: float) -> None:
     """Factors of one-sided tolerance bounds, 90 % of values with 95 % confidence, as tabled by
     Hahn and Meeker."""
     logs = np.linspace(-0.1, 0.1, n)
     values, spread = np.exp(logs).tolist(), float(np.std(logs, ddof=1))
-    assert stats.share_below(values, math.exp(factor * spread)) == pytest.approx(0.9, abs=2e-4)
+    assert stats.share_below(values, math.exp(factor * spread)) == pytest.approx(
+        0.9, abs=2e-4
+    )
     assert stats.share_below([1.0], 2.0) == 0.0
 
 
@@ -197,7 +208,9 @@ def test_a_step_is_unsteady_wherever_it_comes(at: int) -> None:
 
 def test_a_slight_drift_is_steady_and_so_is_noise() -> None:
     assert steadiness(100 + 0.05 * np.arange(60.0) + noise(3)).steady
-    assert sum(not steadiness(100 + noise(s, spread=15)).steady for s in range(200)) <= 12
+    assert (
+        sum(not steadiness(100 + noise(s, spread=15)).steady for s in range(200)) <= 12
+    )
 
 
 def test_noise_that_lasts_for_seconds_is_seldom_called_drift() -> None:

@@ -20,7 +20,13 @@ from orchestrator.analysis.telemetry.cause_words import NO_FASTER_DISK
 from orchestrator.metrics import METRICS, measured
 from orchestrator.model import Doubt, Measurement, Run, Workload
 from tests import ROOT
-from tests.campaigns import SHAPES, build_campaign, build_profile, build_run, build_workload
+from tests.campaigns import (
+    SHAPES,
+    build_campaign,
+    build_profile,
+    build_run,
+    build_workload,
+)
 
 STORED = ROOT / "results" / "reference-azure-yugabytedb" / "rehearsal" / "verdict.json"
 TIERS = ("premium", "premium-v2", "ultra")
@@ -47,38 +53,58 @@ def figures(run: Run) -> tuple[Measurement, ...]:
 def campaign() -> Results:
     """Of one node on emulated disks of constant latency. On premium, and there alone, credit was
     left; of the runs of a block, premium's is that of which this is said."""
-    plan_of = {one["workload"]: _workload(one["workload"]) for one in stored()["decisions"]}
-    of_premium = {d["run"] for d in stored()["doubts"] if d["kind"] == "burst credit left"}
+    plan_of = {
+        one["workload"]: _workload(one["workload"]) for one in stored()["decisions"]
+    }
+    of_premium = {
+        d["run"] for d in stored()["doubts"] if d["kind"] == "burst credit left"
+    }
     profiles = tuple(build_profile(name, nodes=1) for name in TIERS)
     runs = []
     for place, (repetition, load) in enumerate(product((1, 2, 3), plan_of)):
         numbers = [3 * place + 1, 3 * place + 2, 3 * place + 3]
         numbers = sorted(numbers, key=of_premium.__contains__, reverse=True)
-        runs += [Run(n, tier, load, repetition) for n, tier in zip(numbers, TIERS, strict=True)]
+        runs += [
+            Run(n, tier, load, repetition)
+            for n, tier in zip(numbers, TIERS, strict=True)
+        ]
     data = []
     for run in runs:
         profile = profiles[TIERS.index(run.profile)]
         made = build_run(
-            run, profile, plan_of[run.workload], SHAPES["premium", "insert"], frames=False
+            run,
+            profile,
+            plan_of[run.workload],
+            SHAPES["premium", "insert"],
+            frames=False,
         )
-        data.append(replace(made, record=replace(made.record, measurements=figures(run))))
+        data.append(
+            replace(made, record=replace(made.record, measurements=figures(run)))
+        )
     usual = build_campaign(profiles=TIERS, frames=False)
     plan = replace(
-        usual.plan, profiles=profiles, workloads=tuple(plan_of.values()), runs=tuple(runs)
+        usual.plan,
+        profiles=profiles,
+        workloads=tuple(plan_of.values()),
+        runs=tuple(runs),
     )
     return replace(usual, plan=plan, runs=tuple(data))
 
 
 def _workload(name: str) -> Workload:
     load = build_workload(name.removesuffix("-20"), measure_s=30.0)
-    return replace(load, name=name, options={"arrival_rate": TPCC_PER_S} if name == "tpcc" else {})
+    return replace(
+        load, name=name, options={"arrival_rate": TPCC_PER_S} if name == "tpcc" else {}
+    )
 
 
 @cache
 def judged() -> dict[str, Decision]:
     limits = [Bottleneck(**one) for one in stored()["bottlenecks"]]
     doubts = [Doubt(**one) for one in stored()["doubts"]]
-    return {one.workload: one for one in decision.decide_all(campaign(), limits, doubts)[0]}
+    return {
+        one.workload: one for one in decision.decide_all(campaign(), limits, doubts)[0]
+    }
 
 
 def test_a_cause_does_not_contradict_the_campaign_s_own_comparison() -> None:

@@ -15,7 +15,12 @@ def values(found: tuple[Measurement, ...], scope: str = "all") -> dict[str, floa
 
 def test_a_transaction_belongs_to_the_window_in_which_it_ends() -> None:
     table = transaction_table(
-        [(9.0, 0.5, "a", 0), (9.8, 0.3, "a", 0), (10.5, 0.1, "a", 0), (11.9, 0.2, "a", 0)]
+        [
+            (9.0, 0.5, "a", 0),
+            (9.8, 0.3, "a", 0),
+            (10.5, 0.1, "a", 0),
+            (11.9, 0.2, "a", 0),
+        ]
     )
     found = values(transactions.measurements(table, 10.0, 12.0, None))
     assert found["transactions"] == 2
@@ -25,10 +30,18 @@ def test_a_transaction_belongs_to_the_window_in_which_it_ends() -> None:
 
 def test_failures_are_counted_apart_and_never_as_throughput() -> None:
     table = transaction_table(
-        [(0.1, 0.1, "new_order", 0), (0.2, 0.1, "new_order", 1), (0.3, 9e-2, "new_order", 2)]
+        [
+            (0.1, 0.1, "new_order", 0),
+            (0.2, 0.1, "new_order", 1),
+            (0.3, 9e-2, "new_order", 2),
+        ]
     )
     found = values(transactions.measurements(table, 0.0, 1.0, None))
-    assert (found["throughput_per_s"], found["failures"], found["rollbacks"]) == (2.0, 1.0, 1.0)
+    assert (found["throughput_per_s"], found["failures"], found["rollbacks"]) == (
+        2.0,
+        1.0,
+        1.0,
+    )
     assert found["nopm"] == 60.0  # one committed New-Order in one second
 
 
@@ -41,7 +54,9 @@ def test_the_statement_latency_is_a_share_of_the_transaction() -> None:
 def test_a_percentile_needs_enough_transactions_beyond_it() -> None:
     table = transaction_table([(i * 1e-3, 1e-3 * (i + 1), "a", 0) for i in range(300)])
     found = values(transactions.measurements(table, 0.0, 10.0, None))
-    assert found["latency_p50_s"] == pytest.approx(0.150)  # nearest rank: the 150th of 300
+    assert found["latency_p50_s"] == pytest.approx(
+        0.150
+    )  # nearest rank: the 150th of 300
     assert found["latency_p90_s"] == pytest.approx(0.270)
     assert found["latency_p95_s"] == pytest.approx(0.285)
     assert "latency_p99_s" not in found
@@ -71,7 +86,9 @@ def test_an_empty_window_has_no_latency_but_zero_throughput() -> None:
 
 def test_a_second_without_transactions_is_a_row_of_zero() -> None:
     table = transaction_table([(10.1, 0.1, "a", 0), (12.1, 0.1, "a", 2)])
-    rows = transactions.intervals(table, {"warm-up": (9.0, 10.0), "measure": (10.0, 13.0)})
+    rows = transactions.intervals(
+        table, {"warm-up": (9.0, 10.0), "measure": (10.0, 13.0)}
+    )
     assert list(rows["phase"]) == ["warm-up", "measure", "measure", "measure"]
     assert list(rows["throughput_per_s"]) == [0, 1, 0, 0]
     assert list(rows["errors"]) == [0, 0, 0, 1]
@@ -81,7 +98,9 @@ def test_the_wait_for_a_connection_is_not_in_latency_but_a_figure_of_its_own() -
     table = transaction_table([(9.0, 0.9, "new_order", 0), (9.5, 1.1, "new_order", 0)])
     table["queue_s"] = [0.8, 0.9]
     found = transactions.measurements(table, 10.0, 11.0, None, pooled=True)
-    assert values(found)["transactions"] == 1  # the window goes by when it ended, as ever
+    assert (
+        values(found)["transactions"] == 1
+    )  # the window goes by when it ended, as ever
     assert values(found)["latency_avg_s"] == pytest.approx(0.2)
     assert values(found)["latency_max_s"] == pytest.approx(0.2)
     assert values(found)["connection_wait_avg_s"] == pytest.approx(0.9)
@@ -112,16 +131,22 @@ def test_the_percentiles_of_all_leave_delivery_out_and_its_counts_stay() -> None
     table = transaction_table([*rows, *[(0.1, 5.0, "delivery", 0)] * 40])
     found = transactions.measurements(table, 0.0, 10.0, None)
     assert values(found)["transactions"] == 1040
-    assert values(found)["latency_p99_s"] == pytest.approx(0.990)  # of the 1,000 New-Orders
+    assert values(found)["latency_p99_s"] == pytest.approx(
+        0.990
+    )  # of the 1,000 New-Orders
     assert values(found)["latency_avg_s"] == pytest.approx((500.5 + 200.0) / 1040)
     assert values(found)["latency_max_s"] == pytest.approx(5.0)
     assert values(found, "delivery")["latency_avg_s"] == pytest.approx(5.0)
     seconds = transactions.intervals(table, {"measure": (5.0, 6.0)})
     assert list(seconds["throughput_per_s"]) == [40]
     assert list(seconds["latency_avg_s"]) == pytest.approx([5.0])
-    assert seconds["latency_p99_s"].isna().all()  # nothing but Delivery ended in that second
+    assert (
+        seconds["latency_p99_s"].isna().all()
+    )  # nothing but Delivery ended in that second
 
 
 def test_a_delivery_of_another_workload_is_a_transaction_like_any_other() -> None:
     table = transaction_table([(0.0, 0.1, "delivery", 0)] * 200)
-    assert values(transactions.measurements(table, 0.0, 1.0, None))["latency_p95_s"] == 0.1
+    assert (
+        values(transactions.measurements(table, 0.0, 1.0, None))["latency_p95_s"] == 0.1
+    )

@@ -16,7 +16,9 @@ from orchestrator.report.sections import summary
 from tests.campaigns import build_campaign, build_gate
 from tests.documented import table_below
 
-EXCLUDING = tuple(kind for kind, effect in kinds.EFFECTS.items() if effect == "excludes")
+EXCLUDING = tuple(
+    kind for kind, effect in kinds.EFFECTS.items() if effect == "excludes"
+)
 WILD = 4  # the run of ultra whose figures are far off
 
 
@@ -35,7 +37,9 @@ BROKEN: dict[str, Callable[[Record], Record]] = {
     "gate not passed": lambda record: replace(
         record, gate=build_gate(record.profile.tier, measured_iops=5_000.0)
     ),
-    "limits changed": with_facts(limit_changes=[{"time_s": 1.0, "disk": "d", "set": {}}]),
+    "limits changed": with_facts(
+        limit_changes=[{"time_s": 1.0, "disk": "d", "set": {}}]
+    ),
     "totals differ": with_facts(
         generator={"sysbench_transactions": 90_000, "recorded_transactions": 100_000}
     ),
@@ -88,9 +92,17 @@ def test_a_figure_far_off_excludes_nothing() -> None:
 
 
 def test_doubts_that_follow_the_size_of_a_figure_exclude_nothing() -> None:
-    noisy = {"client busy", "host saturated", "overload", "failures", "unsteady throughput"}
+    noisy = {
+        "client busy",
+        "host saturated",
+        "overload",
+        "failures",
+        "unsteady throughput",
+    }
     assert not noisy & set(EXCLUDING)
-    assert not {"Little's law", "think time's ceiling", "few transactions"} & set(EXCLUDING)
+    assert not {"Little's law", "think time's ceiling", "few transactions"} & set(
+        EXCLUDING
+    )
 
 
 def test_a_cell_whose_runs_are_all_excluded_is_missing_with_the_reason() -> None:
@@ -107,7 +119,10 @@ def test_excluded_runs_are_shown_and_counted() -> None:
     index = ReportIndex(campaign, verdicts.judge(campaign))
     word, text = summary.status(index)
     assert word != "conclusive"
-    assert "1 of 10 planned runs left no figures that count: 1 was excluded as invalid." in text
+    assert (
+        "1 of 10 planned runs left no figures that count: 1 was excluded as invalid."
+        in text
+    )
     assert index.losses(campaign.plan.runs) == (
         "Run 4 (ultra × point-select) was excluded: clock set: what was seen.",
     )

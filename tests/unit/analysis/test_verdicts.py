@@ -36,10 +36,14 @@ def word(
     return comparisons.verdict(compared, margin_pct, compared.chance or 1.0, 1)
 
 
-def pair(left: Sequence[float], right: Sequence[float], metric: str) -> comparisons.Pair:
+def pair(
+    left: Sequence[float], right: Sequence[float], metric: str
+) -> comparisons.Pair:
     ratio = stats.ratio_of_means(left, right)
     sides = tuple(left), tuple(right)
-    return comparisons.Pair("ultra", "insert", METRICS[metric], "all", *sides, ratio, "")
+    return comparisons.Pair(
+        "ultra", "insert", METRICS[metric], "all", *sides, ratio, ""
+    )
 
 
 def two_tiers(
@@ -76,13 +80,15 @@ def test_more_throughput_is_better_and_more_latency_is_worse() -> None:
     assert word(more, less, "latency_p99_s")[0] == "better"
 
 
-def test_within_the_margin_is_the_same_even_where_the_interval_excludes_no_change() -> None:
+def test_within_the_margin_is_the_same_even_where_the_interval_excludes_no_change() -> (
+    None
+):
     found, reason = word([100, 100.2, 99.8, 100, 100], [102, 102.2, 101.8, 102, 102])
     assert found == "same"
     assert "lies within ±5 %" in reason
-    assert word([100, 100.2, 99.8, 100, 100], [102, 102.2, 101.8, 102, 102], margin_pct=1)[0] == (
-        "better"
-    )
+    assert word(
+        [100, 100.2, 99.8, 100, 100], [102, 102.2, 101.8, 102, 102], margin_pct=1
+    )[0] == ("better")
 
 
 def test_the_words_of_p99_have_its_margin() -> None:
@@ -97,12 +103,18 @@ def test_the_words_of_p99_have_its_margin() -> None:
         return replace(record, measurements=found)
 
     campaign = build_campaign(
-        profiles=("premium", "ultra"), workloads=("insert",), frames=False, change=slower
+        profiles=("premium", "ultra"),
+        workloads=("insert",),
+        frames=False,
+        change=slower,
     )
     words = {delta.metric: delta.verdict for delta in verdicts.deltas(campaign)}
     assert words == {"latency_avg_s": "worse", "latency_p99_s": "same"}
     plan = replace(campaign.plan, p99_margin_pct=5.0)
-    words = {delta.metric: delta.verdict for delta in verdicts.deltas(replace(campaign, plan=plan))}
+    words = {
+        delta.metric: delta.verdict
+        for delta in verdicts.deltas(replace(campaign, plan=plan))
+    }
     assert words == {"latency_avg_s": "worse", "latency_p99_s": "worse"}
 
 
@@ -139,7 +151,10 @@ def test_identical_values_are_the_same_and_far_ones_differ() -> None:
 def test_sameness_is_an_interval_of_90_percent_within_the_margin() -> None:
     """Two one-sided tests at 5 %; the 95 % interval reaches from −6 to +6 %."""
     found, reason = word([100, 100, 100], [100, 102.4, 97.6])
-    assert (found, reason) == ("same", "the 90 % interval −4.0 % to +4.1 % lies within ±5 %")
+    assert (found, reason) == (
+        "same",
+        "the 90 % interval −4.0 % to +4.1 % lies within ±5 %",
+    )
 
 
 def test_two_repetitions_prove_no_sameness() -> None:
@@ -164,7 +179,9 @@ def test_at_most_five_percent_exactly_at_the_margin_are_called_the_same(
 
     def runs(rate: float) -> list[list[float]]:
         log, slow = math.log(rate), 0.05 * (dice.random((trials, n)) < slow_share)
-        drawn: list[list[float]] = np.exp(dice.normal(0, noise, (trials, n)) - slow + log).tolist()
+        drawn: list[list[float]] = np.exp(
+            dice.normal(0, noise, (trials, n)) - slow + log
+        ).tolist()
         return drawn
 
     words = [word(one, two)[0] for one, two in zip(runs(1.0), runs(0.95), strict=True)]
@@ -193,7 +210,9 @@ def test_no_difference_is_seldom_called_one(n: int, noise: float) -> None:
 @pytest.mark.parametrize("n", [2, 3, 5])
 @pytest.mark.parametrize("noise", [0.01, 0.03, 0.08])
 @pytest.mark.parametrize("factor", [1.10, 1 / 1.10])
-def test_twice_the_margin_is_seldom_called_the_same(n: int, noise: float, factor: float) -> None:
+def test_twice_the_margin_is_seldom_called_the_same(
+    n: int, noise: float, factor: float
+) -> None:
     dice = np.random.default_rng(12)
     trials = 600
     left = np.exp(dice.normal(0, noise, (trials, n))).tolist()
@@ -217,13 +236,20 @@ def test_many_comparisons_raise_no_alarm_by_their_number() -> None:
     wrong = 0
     campaigns = 100
     for seed in range(campaigns):
-        flat = {(tier, load): 1.0 for tier in ("premium", "ultra") for load in ("insert", "tpcc")}
+        flat = {
+            (tier, load): 1.0
+            for tier in ("premium", "ultra")
+            for load in ("insert", "tpcc")
+        }
         values = {
             cell: np.exp(np.random.default_rng([seed, i]).normal(5, 0.06, 3)).tolist()
             for i, cell in enumerate(flat)
         }
         campaign = build_campaign(
-            profiles=["premium", "ultra"], workloads=["insert", "tpcc"], values=values, frames=False
+            profiles=["premium", "ultra"],
+            workloads=["insert", "tpcc"],
+            values=values,
+            frames=False,
         )
         words = [delta.verdict for delta in verdicts.deltas(campaign)]
         wrong += any(w in ("better", "worse") for w in words)
@@ -243,7 +269,11 @@ def test_a_lone_chance_hit_among_many_is_inconclusive() -> None:
 
 def test_a_clear_difference_in_a_campaign() -> None:
     delta = throughput(two_tiers([1500, 1510, 1490], [3000, 3030, 2970]))
-    assert (delta.verdict, delta.baseline, delta.contender) == ("better", "premium", "ultra")
+    assert (delta.verdict, delta.baseline, delta.contender) == (
+        "better",
+        "premium",
+        "ultra",
+    )
     assert (delta.n_baseline, delta.n_contender) == (3, 3)
     assert delta.change_pct == pytest.approx(100.0, abs=0.1)
     assert delta.ci_low_pct is not None and 90 < delta.ci_low_pct < 100
@@ -295,7 +325,9 @@ CLEAR = [1500.0, 1510.0, 1490.0], [3000.0, 3030.0, 2970.0]
 def test_unlike_runs_are_not_compared_silently() -> None:
     campaign = two_tiers(*CLEAR)
     record = campaign.runs[3].record
-    other = replace(record.profile, cluster=replace(record.profile.cluster, version="16.4"))
+    other = replace(
+        record.profile, cluster=replace(record.profile.cluster, version="16.4")
+    )
     found = verdicts.judge(with_change(campaign, record.run.number, profile=other))
     assert {d.verdict for d in found.deltas} == {"inconclusive"}
     assert "asked-for version 17.2 against 16.4" in found.deltas[0].reason
@@ -317,7 +349,9 @@ def test_a_figure_that_is_not_a_number_makes_it_inconclusive() -> None:
 
 def test_a_throughput_of_zero_is_inconclusive_and_not_worse() -> None:
     campaign = two_tiers(*CLEAR)
-    delta = throughput(with_change(campaign, 2, measurements=(measured("throughput_per_s", 0.0),)))
+    delta = throughput(
+        with_change(campaign, 2, measurements=(measured("throughput_per_s", 0.0),))
+    )
     assert delta.verdict == "inconclusive"
     assert "zero" in delta.reason
     assert delta.ci_low_pct is None
@@ -326,7 +360,9 @@ def test_a_throughput_of_zero_is_inconclusive_and_not_worse() -> None:
 def test_a_baseline_of_zeros_has_no_delta() -> None:
     campaign = two_tiers(*CLEAR)
     for number in (1, 3, 5):
-        campaign = with_change(campaign, number, measurements=(measured("throughput_per_s", 0.0),))
+        campaign = with_change(
+            campaign, number, measurements=(measured("throughput_per_s", 0.0),)
+        )
     assert verdicts.deltas(campaign) == ()
 
 
@@ -337,16 +373,23 @@ def test_percentiles_without_enough_transactions_are_left_out() -> None:
     campaign = with_change(campaign, 2, measurements=few)
     p99 = next(d for d in verdicts.deltas(campaign) if d.metric == "latency_p99_s")
     assert p99.verdict == "inconclusive"
-    cells = {(c.profile, c.metric): c.n for c in verdicts.cells(campaign) if c.scope == "all"}
+    cells = {
+        (c.profile, c.metric): c.n for c in verdicts.cells(campaign) if c.scope == "all"
+    }
     assert cells["ultra", "latency_p99_s"] == 2
     assert cells["ultra", "latency_p95_s"] == 3
     assert cells["premium", "latency_p99_s"] == 3
 
 
 def test_of_tpcc_new_order_is_compared_and_the_other_types_are_not() -> None:
-    campaign = build_campaign(profiles=["premium", "ultra"], workloads=["tpcc"], frames=False)
+    campaign = build_campaign(
+        profiles=["premium", "ultra"], workloads=["tpcc"], frames=False
+    )
     compared = {(d.metric, d.scope) for d in verdicts.deltas(campaign)}
-    others = {("payload_bytes_per_s", "all"), ("rebuild_s", "all")}  # of rows, and of a lost node
+    others = {
+        ("payload_bytes_per_s", "all"),
+        ("rebuild_s", "all"),
+    }  # of rows, and of a lost node
     of_node = {key for key in comparisons.COMPARED if key[1] == "rebuild"}
     assert compared == set(comparisons.COMPARED) - others - of_node
     scopes = {c.scope for c in verdicts.cells(campaign)}
@@ -354,7 +397,9 @@ def test_of_tpcc_new_order_is_compared_and_the_other_types_are_not() -> None:
 
 
 def test_cells_hold_telemetry_per_node_and_in_all() -> None:
-    campaign = build_campaign(profiles=["premium"], workloads=["insert"], repetitions=2, nodes=2)
+    campaign = build_campaign(
+        profiles=["premium"], workloads=["insert"], repetitions=2, nodes=2
+    )
     found = {(c.metric, c.scope): c for c in verdicts.cells(campaign)}
     assert found["cpu_pct", "all"].mean == pytest.approx(90.0, rel=0.01)
     assert found["disk_iops", "node-1"].mean == pytest.approx(710.0, rel=0.01)
@@ -368,7 +413,9 @@ def test_cells_hold_telemetry_per_node_and_in_all() -> None:
 def test_a_whole_campaign_is_judged() -> None:
     found = verdicts.judge(build_campaign(repetitions=3, nodes=1))
     assert (found.schema_version, found.baseline, found.missing) == (2, "premium", ())
-    words = {(d.contender, d.workload): d.verdict for d in found.deltas if d.metric == "nopm"}
+    words = {
+        (d.contender, d.workload): d.verdict for d in found.deltas if d.metric == "nopm"
+    }
     assert words == {("premium-v2", "tpcc"): "better", ("ultra", "tpcc"): "better"}
     assert len(found.bottlenecks) == 9
     assert [d.workload for d in found.decisions] == ["point-select", "insert", "tpcc"]

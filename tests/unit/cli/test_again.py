@@ -85,7 +85,13 @@ def test_each_option_is_given_once_here() -> None:
 
 @pytest.mark.parametrize("option", GIVEN)
 def test_the_printed_command_plans_the_same_campaign(option: str, ask: Ask) -> None:
-    words = ["compare", "--profiles", "premium ultra", "--workloads", "insert point-select"]
+    words = [
+        "compare",
+        "--profiles",
+        "premium ultra",
+        "--workloads",
+        "insert point-select",
+    ]
     words += GIVEN[option]
     first = ask(words)
     campaign = replace(build_campaign(frames=False), fingerprint=first.fingerprint)
@@ -101,8 +107,13 @@ def test_relative_paths_begin_where_the_command_was_given(ask: Ask) -> None:
 
 def test_of_a_campaign_that_kept_no_command_nothing_is_made_up() -> None:
     campaign = build_campaign(frames=False)
-    facts = {**campaign.fingerprint, "command": "tierbench compare --profiles premium ultra"}
-    facts.pop("directory", None)  # its words were once kept without their quotation marks
+    facts = {
+        **campaign.fingerprint,
+        "command": "tierbench compare --profiles premium ultra",
+    }
+    facts.pop(
+        "directory", None
+    )  # its words were once kept without their quotation marks
     assert method.command(replace(campaign, fingerprint=facts)) == ""
 
 

@@ -16,7 +16,17 @@ from tests.campaigns import build_campaign, stored
 from tests.fake_parts import fake_parts
 from tests.fakes import FakeClock, FakePlatform, Log, QuietProgress
 
-RUN = ["run", "-p", "premium", "-w", "point-select", "--db", "postgresql", "--scale", "smoke"]
+RUN = [
+    "run",
+    "-p",
+    "premium",
+    "-w",
+    "point-select",
+    "--db",
+    "postgresql",
+    "--scale",
+    "smoke",
+]
 
 
 def campaign(tmp_path: Path, command: str, *words: str) -> tuple[int, QuietProgress]:
@@ -32,9 +42,13 @@ def campaign(tmp_path: Path, command: str, *words: str) -> tuple[int, QuietProgr
     return code, progress
 
 
-def test_a_command_runs_at_the_end_with_the_folder_and_the_exit_code(tmp_path: Path) -> None:
+def test_a_command_runs_at_the_end_with_the_folder_and_the_exit_code(
+    tmp_path: Path,
+) -> None:
     told = tmp_path / "told"
-    code, _ = campaign(tmp_path, f'echo "$TIERBENCH_EXIT_CODE $TIERBENCH_FOLDER" > {told}')
+    code, _ = campaign(
+        tmp_path, f'echo "$TIERBENCH_EXIT_CODE $TIERBENCH_FOLDER" > {told}'
+    )
     folder = (tmp_path / "results/latest").resolve()
     assert told.read_text() == f"{code} {folder}\n"
     assert (folder / "report.md").is_file(), "the report is written by then"
@@ -45,20 +59,32 @@ def test_a_command_that_fails_is_said_and_changes_no_exit_code(tmp_path: Path) -
     code, progress = campaign(tmp_path, "echo no mail here >&2; exit 3")
     assert code == without
     assert "no mail here" in progress.said
-    assert any("`echo no mail here >&2; exit 3` ended with 3" in line for line in progress.said)
+    assert any(
+        "`echo no mail here >&2; exit 3` ended with 3" in line for line in progress.said
+    )
 
 
 @pytest.mark.parametrize("words", [["--dry-run"], ["--set", "nothing"]])
-def test_no_command_runs_where_no_campaign_began(tmp_path: Path, words: list[str]) -> None:
+def test_no_command_runs_where_no_campaign_began(
+    tmp_path: Path, words: list[str]
+) -> None:
     told = tmp_path / "told"
     code, _ = campaign(tmp_path, f"touch {told}", *words)
     assert code in (EXIT_DONE, EXIT_USAGE) and not told.exists()
 
 
-def test_status_reads_the_folder_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made = build_campaign(profiles=["premium", "ultra"], workloads=["insert"], repetitions=2)
+def test_status_reads_the_folder_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = build_campaign(
+        profiles=["premium", "ultra"], workloads=["insert"], repetitions=2
+    )
     folder = stored(made, tmp_path)
     app = an_app(tmp_path, None, clock=FakeClock())
     assert exit_code(["status", str(folder)], app) == EXIT_DONE, sys.exc_info()
     told = capsys.readouterr().out
-    assert "4 of 4 runs" in told and "run 4 of 4, " in told and "insert, by the runs so far" in told
+    assert (
+        "4 of 4 runs" in told
+        and "run 4 of 4, " in told
+        and "insert, by the runs so far" in told
+    )

@@ -151,7 +151,9 @@ def test_at_a_terminal_it_shows_then_asks(steps: Steps, answer: str) -> None:
     removed = [("sweep", False), ("forget", False)] if answer == "y\n" else []
     assert steps.asked == [("sweep", True), ("forget", True), *removed]
     steps.asked, steps.engine, steps.folders = [], (), ()
-    assert clean(steps) == 0 and len(steps.asked) == 2, "nobody is asked where nothing is to go"
+    assert clean(steps) == 0 and len(steps.asked) == 2, (
+        "nobody is asked where nothing is to go"
+    )
 
 
 def test_without_a_terminal_it_refuses(steps: Steps) -> None:
@@ -161,7 +163,9 @@ def test_without_a_terminal_it_refuses(steps: Steps) -> None:
 
 def test_a_folder_of_another_user_in_the_cache_is_said_with_the_remedy() -> None:
     """As after `sudo tierbench disk up`."""
-    with tempfile.TemporaryDirectory() as place:  # below /tmp, so that every user can look there
+    with (
+        tempfile.TemporaryDirectory() as place
+    ):  # below /tmp, so that every user can look there
         folder = Path(place) / "standing"
         folder.mkdir()
         Path(place).chmod(0o777)
@@ -170,7 +174,9 @@ def test_a_folder_of_another_user_in_the_cache_is_said_with_the_remedy() -> None
         if me == 0:
             os.seteuid(65534)
         try:
-            with pytest.raises(UnavailableError, match="standing cannot be written") as raised:
+            with pytest.raises(
+                UnavailableError, match="standing cannot be written"
+            ) as raised:
                 require_writable(Path(place))
         finally:
             os.seteuid(me)

@@ -46,7 +46,10 @@ def completed(*words: str) -> list[str]:
         (["run", "-p", "ultra", "-w", "tp"], ["tpcc"]),
         (["rehearse", "--workloads", "point"], ["point-select", "point-select-20"]),
         (["compare", "--profiles", "nothing-like-it"], []),
-        (["compare", "--db", ""], ["auto", "postgresql", "yugabytedb", "hdfs", "existing"]),
+        (
+            ["compare", "--db", ""],
+            ["auto", "postgresql", "yugabytedb", "hdfs", "existing"],
+        ),
         (["compare", "--platform", "k"], ["kubernetes"]),
         (["compare", "--scale", "study"], ["study", "study-20"]),
         (["compare", "--generator", ""], ["benchbase"]),
@@ -69,15 +72,25 @@ def test_names_are_completed(words: list[str], found: list[str]) -> None:
 
 
 def test_all_names_are_offered() -> None:
-    assert completed("run", "--profile", "") == list(project_files.names(ROOT / "profiles"))
+    assert completed("run", "--profile", "") == list(
+        project_files.names(ROOT / "profiles")
+    )
 
 
 def test_words_that_are_completed_are_those_that_are_known() -> None:
     """They stand in a list of their own, because asking for them would import all parts."""
-    assert set(completed("run", "--db", "")) == {"auto", *databases()} - {NONE, DRY, STORE}
+    assert set(completed("run", "--db", "")) == {"auto", *databases()} - {
+        NONE,
+        DRY,
+        STORE,
+    }
     assert set(completed("run", "--platform", "")) == set(platforms())
     assert set(completed("export", "latest", "--format", "")) == set(FORMATS)
-    scales = {scale for file in (ROOT / "workloads").glob("*.yaml") for scale in scales_of(file)}
+    scales = {
+        scale
+        for file in (ROOT / "workloads").glob("*.yaml")
+        for scale in scales_of(file)
+    }
     assert set(completed("run", "--scale", "")) == scales
 
 
@@ -137,8 +150,12 @@ def test_standing_disks_are_offered(tmp_path: Path) -> None:
         assert done.stdout.split() == ["mine", "yours"]
 
 
-@pytest.mark.parametrize(("words", "code"), [("tierbench calib", 0), ("tierbench no-such-", 1)])
-def test_a_shell_is_answered_by_the_exit_code_that_it_waits_for(words: str, code: int) -> None:
+@pytest.mark.parametrize(
+    ("words", "code"), [("tierbench calib", 0), ("tierbench no-such-", 1)]
+)
+def test_a_shell_is_answered_by_the_exit_code_that_it_waits_for(
+    words: str, code: int
+) -> None:
     """fish asks so whether there is anything to complete."""
     asked = {
         "_TIERBENCH_COMPLETE": "complete_fish",
@@ -146,5 +163,7 @@ def test_a_shell_is_answered_by_the_exit_code_that_it_waits_for(words: str, code
         "_TYPER_COMPLETE_ARGS": words,
     }
     command = [sys.executable, "-m", "orchestrator"]
-    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **asked}, check=False, timeout=60)
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, **asked}, check=False, timeout=60
+    )
     assert done.returncode == code

@@ -43,14 +43,19 @@ def write_after_minutes(cache: Path, world: World) -> Callable[[Path], None]:
 
 def unfinished(results: Path) -> Path:
     """Three of six planned runs have ended."""
-    campaign = build_campaign(profiles=("premium", "ultra"), workloads=["insert"], frames=False)
+    campaign = build_campaign(
+        profiles=("premium", "ultra"), workloads=["insert"], frames=False
+    )
     return stored(replace(campaign, runs=campaign.runs[:3]), results)
 
 
 def test_the_page_of_a_campaign_that_goes_on_says_so(tmp_path: Path) -> None:
     folder = unfinished(tmp_path)
     write_after_minutes(tmp_path, world_with(Told(1.0)))(folder)
-    page, text = (folder / "report.html").read_text(), (folder / "report.md").read_text()
+    page, text = (
+        (folder / "report.html").read_text(),
+        (folder / "report.md").read_text(),
+    )
     for drawn in (page, text):
         assert "3 of 6 planned runs have ended" in drawn
 
@@ -58,8 +63,15 @@ def test_the_page_of_a_campaign_that_goes_on_says_so(tmp_path: Path) -> None:
 def test_pages_take_one_part_in_200_of_the_time(tmp_path: Path) -> None:
     """None in the first five minutes. Each takes a second here: the next is due 200 s after it."""
     folder, clock = unfinished(tmp_path), Told(1.0)
-    write = concluding.page_writer(an_app(tmp_path, shell=SystemShell()), world_with(clock))
-    for now_s, is_written in ((300.0, False), (301.0, True), (501.0, False), (502.0, True)):
+    write = concluding.page_writer(
+        an_app(tmp_path, shell=SystemShell()), world_with(clock)
+    )
+    for now_s, is_written in (
+        (300.0, False),
+        (301.0, True),
+        (501.0, False),
+        (502.0, True),
+    ):
         (folder / "report.md").unlink(missing_ok=True)
         clock.now_s = now_s - clock.step_s
         write(folder)

@@ -54,10 +54,14 @@ def logged(tell: Callable[[ConsoleProgress], None]) -> list[str]:
     return file.getvalue().splitlines()
 
 
-def test_off_a_terminal_a_step_that_goes_on_is_told_once_a_minute_and_a_new_one_at_once() -> None:
+def test_off_a_terminal_a_step_that_goes_on_is_told_once_a_minute_and_a_new_one_at_once() -> (
+    None
+):
     def tell(progress: ConsoleProgress) -> None:
         for second in range(100):
-            progress.step(f"measuring: {second} s, {1000 + second}/s, p99 {second / 10} ms", 5.0)
+            progress.step(
+                f"measuring: {second} s, {1000 + second}/s, p99 {second / 10} ms", 5.0
+            )
         progress.step("reading what was measured")
         progress.run("02-ultra", 2, 2, 60.0)
         progress.step("measuring: 0 s, 9/s, p99 1.5 s")
@@ -79,4 +83,6 @@ def test_neither_control_characters_nor_passwords_reach_the_console() -> None:
             say("a log said \x1b]0;owned\x07 of http://ann:pl4nted@host \x9b2J")
 
     for line in logged(tell):
-        assert line.endswith(r"a log said \x1b]0;owned\x07 of http://ann:***@host \x9b2J")
+        assert line.endswith(
+            r"a log said \x1b]0;owned\x07 of http://ann:***@host \x9b2J"
+        )

@@ -43,13 +43,17 @@ def test_how_long_a_limit_lasts() -> None:
     assert costs.affordable_s(a_plan(), "0.20 USD") is None, "nothing is rented"
 
 
-def test_at_the_limit_the_run_ends_and_what_finished_is_reported(tmp_path: Path) -> None:
+def test_at_the_limit_the_run_ends_and_what_finished_is_reported(
+    tmp_path: Path,
+) -> None:
     log = Alarmed()
     platform: Any = FakePlatform(log)
     app = with_parts(an_app(tmp_path, platform, clock=FakeClock()), fake_parts(log))
     price = Price(73.0, "USD", "eastus", "2026-09", "a list")
     plan = real(a_plan(("premium", "ultra"), repetitions=2), price=price)
-    request = Request(profiles=["premium", "ultra"], workloads=["point-select"], max_cost="5 USD")
+    request = Request(
+        profiles=["premium", "ultra"], workloads=["point-select"], max_cost="5 USD"
+    )
     request = replace(request, database="postgresql", results=tmp_path / "results")
     with pytest.raises(UnavailableError, match="would cost more than 5 USD") as ended:
         campaign.carry_out(app, plan, request)

@@ -51,7 +51,11 @@ def engine() -> Engine:
 
 def asked(database: str = "auto", profiles: tuple[str, ...] = ("premium",)) -> Request:
     return Request(
-        profiles=list(profiles), workloads=["insert"], database=database, scale="smoke", nodes=1
+        profiles=list(profiles),
+        workloads=["insert"],
+        database=database,
+        scale="smoke",
+        nodes=1,
     )
 
 
@@ -60,7 +64,9 @@ def databases(plan: Plan) -> list[str]:
 
 
 def findings(unconfirmed: dict[str, State]) -> list[CheckedFact]:
-    return [CheckedFact(name, "", unconfirmed.get(name, "confirmed"), "") for name in NAMES]
+    return [
+        CheckedFact(name, "", unconfirmed.get(name, "confirmed"), "") for name in NAMES
+    ]
 
 
 @dataclass(frozen=True)
@@ -73,14 +79,18 @@ class Checking(App):
         return iter(findings({}) if self.found is None else self.found)
 
 
-def go_through(engine: Any, cache: Path, found: list[CheckedFact] | None = None) -> list[str]:
+def go_through(
+    engine: Any, cache: Path, found: list[CheckedFact] | None = None
+) -> list[str]:
     """The checklist, with these findings; what was said."""
     app = Checking(**vars(an_app(cache, engine, clock=FakeClock())), found=found)
     list(campaign.first_run(app, None))
     return said_by(app)
 
 
-def test_an_image_alone_is_no_reason_to_take_yugabytedb(engine: Engine, tmp_path: Path) -> None:
+def test_an_image_alone_is_no_reason_to_take_yugabytedb(
+    engine: Engine, tmp_path: Path
+) -> None:
     made = plans.make_plan(an_app(tmp_path, engine), asked())
     assert databases(made) == ["postgresql"]
     notes = [note.text for note in made.notes if note.kind == "fallback database"]
@@ -88,9 +98,13 @@ def test_an_image_alone_is_no_reason_to_take_yugabytedb(engine: Engine, tmp_path
     assert engine.asked == []
 
 
-def test_a_checklist_that_passed_here_is_and_is_said(engine: Engine, tmp_path: Path) -> None:
+def test_a_checklist_that_passed_here_is_and_is_said(
+    engine: Engine, tmp_path: Path
+) -> None:
     assert any("DB=auto" in line for line in go_through(engine, tmp_path))
-    made = plans.make_plan(an_app(tmp_path, engine), asked(profiles=("premium", "ultra")))
+    made = plans.make_plan(
+        an_app(tmp_path, engine), asked(profiles=("premium", "ultra"))
+    )
     assert databases(made) == ["yugabytedb", "yugabytedb"]
     said = [note.text for note in made.notes if "checklist passed" in note.text]
     assert len(said) == 1 and OFFICIAL in said[0] and "1970-01-01" in said[0]
@@ -102,12 +116,16 @@ def test_a_checklist_with_an_open_line_unlocks_nothing_and_locks_again(
 ) -> None:
     go_through(engine, tmp_path)
     go_through(engine, tmp_path, findings({"cold-copy": state}))
-    assert databases(plans.make_plan(an_app(tmp_path, engine), asked())) == ["postgresql"]
+    assert databases(plans.make_plan(an_app(tmp_path, engine), asked())) == [
+        "postgresql"
+    ]
 
 
 def test_a_checklist_cut_short_unlocks_nothing(engine: Engine, tmp_path: Path) -> None:
     go_through(engine, tmp_path, findings({})[:-2])
-    assert databases(plans.make_plan(an_app(tmp_path, engine), asked())) == ["postgresql"]
+    assert databases(plans.make_plan(an_app(tmp_path, engine), asked())) == [
+        "postgresql"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +141,9 @@ def test_it_is_about_this_image_on_this_machine(
     other: Engine, engine: Engine, tmp_path: Path
 ) -> None:
     go_through(engine, tmp_path)
-    assert databases(plans.make_plan(an_app(tmp_path, other), asked())) == ["postgresql"]
+    assert databases(plans.make_plan(an_app(tmp_path, other), asked())) == [
+        "postgresql"
+    ]
 
 
 def test_without_an_engine_it_is_not_asked(tmp_path: Path) -> None:
@@ -163,9 +183,9 @@ def test_whoever_names_a_database_gets_it(engine: Engine, tmp_path: Path) -> Non
     made = plans.make_plan(an_app(tmp_path, engine), asked("yugabytedb"))
     assert databases(made) == ["yugabytedb"]
     assert engine.asked == [("pull", OFFICIAL)]
-    assert databases(plans.make_plan(an_app(tmp_path, engine), asked("postgresql"))) == [
-        "postgresql"
-    ]
+    assert databases(
+        plans.make_plan(an_app(tmp_path, engine), asked("postgresql"))
+    ) == ["postgresql"]
 
 
 # ------------------------------------------------------------------ where it does not start
@@ -183,7 +203,10 @@ class Here(FakeDatabase):
 
     @contextmanager
     def running(self, *arguments: Any, **named: Any) -> Iterator[Any]:
-        with self._log.bracket(self.name), super().running(*arguments, **named) as cluster:
+        with (
+            self._log.bracket(self.name),
+            super().running(*arguments, **named) as cluster,
+        ):
             yield replace(cluster, database=self.name)
 
 
@@ -217,14 +240,16 @@ def test_a_database_that_auto_took_and_that_does_not_start_gives_way(
     log = Log(broken={word: error})
     request = asked(profiles=("premium", "ultra"))
     plan, said = carry_out(request, log, tmp_path, engine)
-    assert [one["cluster"]["database"] for one in plan["profiles"]] == ["postgresql"] * 2
+    assert [one["cluster"]["database"] for one in plan["profiles"]] == [
+        "postgresql"
+    ] * 2
     note = next(one["text"] for one in plan["notes"] if "did not start" in one["text"])
     assert str(getattr(error, "what", error)) in note and "PostgreSQL" in note
     assert note in said
     assert log.words.count("run insert") == len(plan["runs"]) == 2
-    assert log.words.count("yugabytedb down") == log.words.count("volume up") - log.words.count(
-        "volume down"
-    )
+    assert log.words.count("yugabytedb down") == log.words.count(
+        "volume up"
+    ) - log.words.count("volume down")
 
 
 def test_it_is_started_once_for_all_tiers_before_the_plan_is_written(
@@ -233,7 +258,9 @@ def test_it_is_started_once_for_all_tiers_before_the_plan_is_written(
     go_through(engine, tmp_path)
     log = Log()
     plan, _ = carry_out(asked(profiles=("premium", "ultra")), log, tmp_path, engine)
-    assert [one["cluster"]["database"] for one in plan["profiles"]] == ["yugabytedb"] * 2
+    assert [one["cluster"]["database"] for one in plan["profiles"]] == [
+        "yugabytedb"
+    ] * 2
     first = log.words.index("yugabytedb up")
     assert first < log.words.index("load")
     # Once to see it start, once to load, once for each of two runs.
@@ -251,7 +278,9 @@ def test_a_database_that_was_named_is_neither_tried_beforehand_nor_replaced(
     assert "volume up" not in log.words
 
 
-def test_an_interrupt_is_no_reason_for_another_database(engine: Engine, tmp_path: Path) -> None:
+def test_an_interrupt_is_no_reason_for_another_database(
+    engine: Engine, tmp_path: Path
+) -> None:
     go_through(engine, tmp_path)
     log = Log(broken={"yugabytedb up": KeyboardInterrupt()})
     with pytest.raises(KeyboardInterrupt):

@@ -59,7 +59,9 @@ def test_analyze_judges_by_another_slo_and_leaves_the_plan(stored: Path) -> None
 
 def test_analyze_uses_the_slo_that_was_planned(stored: Path) -> None:
     plan = json.loads((stored / "plan.json").read_text())
-    plan["workloads"][0]["slo"] = [asdict(Objective("latency_avg_s", "new_order", 60.0))]
+    plan["workloads"][0]["slo"] = [
+        asdict(Objective("latency_avg_s", "new_order", 60.0))
+    ]
     files.write_json(stored / "plan.json", plan)
     assert decisions(stored)["tpcc"]["slo"] == ["new_order average < 60 s"]
 

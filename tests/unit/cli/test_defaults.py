@@ -34,7 +34,9 @@ def scale(asked: Asked) -> str:
     return asked.plan.scale
 
 
-def test_the_nearer_goes_first(ask: Ask, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_nearer_goes_first(
+    ask: Ask, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert scale(ask(COMPARE)) == "laptop"
     (folder / "tierbench.yaml").write_text("scale: smoke\n")
     assert scale(ask(COMPARE)) == "smoke"
@@ -44,7 +46,12 @@ def test_the_nearer_goes_first(ask: Ask, folder: Path, monkeypatch: pytest.Monke
 
 
 def test_each_form_of_a_value_is_taken(ask: Ask, folder: Path) -> None:
-    lines = ["profiles: [premium, ultra]", "workloads: insert", "repeats: 2", "aa: true"]
+    lines = [
+        "profiles: [premium, ultra]",
+        "workloads: insert",
+        "repeats: 2",
+        "aa: true",
+    ]
     lines += ["max-cost: 5 USD", "db: postgresql", "set: [threads=3]", "p99-margin: 30"]
     (folder / "tierbench.yaml").write_text("\n".join(lines) + "\n")
     plan = ask(["compare"]).plan
@@ -54,7 +61,9 @@ def test_each_form_of_a_value_is_taken(ask: Ask, folder: Path) -> None:
     assert plan.workloads[0].threads == 3
 
 
-def test_variables_have_the_names_of_options(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_have_the_names_of_options(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TIERBENCH_DB", "postgresql")
     monkeypatch.setenv("TIERBENCH_SET", "threads=3")
     monkeypatch.setenv("TIERBENCH_AA", "1")
@@ -71,10 +80,14 @@ def test_what_came_from_where_is_said_of_a_dry_run_and_verbosely(
     app = an_app(folder)
     assert tierbench(app, *COMPARE, "--nodes", "1", "--dry-run") == EXIT_DONE
     said = said_by(app)
-    assert {"--scale smoke is from tierbench.yaml", "--db postgresql is from TIERBENCH_DB"} <= {
-        *said
-    }
-    for words, lines in ((("--verbose",), ["--provider azure is from tierbench.yaml"]), ((), [])):
+    assert {
+        "--scale smoke is from tierbench.yaml",
+        "--db postgresql is from TIERBENCH_DB",
+    } <= {*said}
+    for words, lines in (
+        (("--verbose",), ["--provider azure is from tierbench.yaml"]),
+        ((), []),
+    ):
         app = an_app(folder)
         assert tierbench(app, "tiers", "list", *words) == EXIT_DONE
         assert said_by(app) == lines
@@ -97,7 +110,10 @@ def test_the_command_that_a_report_shows_gives_the_same_again(
     ("text", "words"),
     [
         ("scael: smoke\n", ["tierbench.yaml:1: scael", "did you mean scale"]),
-        ("min-iops: 5\nplatform:\n", ["tierbench.yaml:2: platform", "expected a value"]),
+        (
+            "min-iops: 5\nplatform:\n",
+            ["tierbench.yaml:2: platform", "expected a value"],
+        ),
         ("", ["the file is empty"]),
     ],
 )

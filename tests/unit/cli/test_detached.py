@@ -18,7 +18,15 @@ WITHIN_S = 120.0
 
 def test_a_detached_campaign_outlives_its_terminal(tmp_path: Path) -> None:
     ours, its = pty.openpty()
-    words = ("rehearse", "--repeats", "1", "--workloads", "insert", "--results", str(tmp_path))
+    words = (
+        "rehearse",
+        "--repeats",
+        "1",
+        "--workloads",
+        "insert",
+        "--results",
+        str(tmp_path),
+    )
     subprocess.run(
         ["setsid", "--fork", sys.executable, "-m", "orchestrator", *words],
         stdin=its,

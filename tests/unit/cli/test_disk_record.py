@@ -43,7 +43,9 @@ def record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Record:
     """The command as it is called, on a disk of the figures above; what it printed."""
 
     def ran(path: Path, *options: tuple[str, ...]) -> str:
-        def recorded(path: Path, effort: Any, _world: object, allow_root_disk: bool) -> Any:
+        def recorded(
+            path: Path, effort: Any, _world: object, allow_root_disk: bool
+        ) -> Any:
             asked.append((path, effort, allow_root_disk))
             return FOUND
 
@@ -51,7 +53,9 @@ def record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Record:
         out = LastingConsole(width=200, file=io.StringIO(), record=True)
         app = an_app(tmp_path, FakePlatform(), out=out)
         words = [word for option in options for word in option]
-        main.program(["disk", "record", str(path), *words], standalone_mode=False, obj=app)
+        main.program(
+            ["disk", "record", str(path), *words], standalone_mode=False, obj=app
+        )
         return out.export_text()
 
     return ran
@@ -63,20 +67,31 @@ asked: list[tuple[Path, recording.RecordingEffort, bool]] = []
 def test_what_was_found_is_shown_and_written(record: Record, tmp_path: Path) -> None:
     file = tmp_path / "p15.json"
     shown = record(Path("/mnt/p15"), ("--out", str(file)), ("--burst-minutes", "2"))
-    assert asked.pop() == (Path("/mnt/p15"), recording.RecordingEffort(hold_s=120.0), False)
+    assert asked.pop() == (
+        Path("/mnt/p15"),
+        recording.RecordingEffort(hold_s=120.0),
+        False,
+    )
     assert "read / write / mixed: 1,100 / 1,090 / 1,095" in shown
     assert "read latency at queue depth 1: median 2 ms, p99 5.92 ms" in shown
     assert "burst: 3,500 IOPS for 2 min, then 1,095" in shown
     assert "recorded: p15.json" in shown
     assert recorded_disk.read("x", file.read_text()) == FOUND
-    assert list(json.loads(file.read_text())["latency"]["read_quantiles_s"]) == ["0", "0.5", "1"]
+    assert list(json.loads(file.read_text())["latency"]["read_quantiles_s"]) == [
+        "0",
+        "0.5",
+        "1",
+    ]
 
 
 def test_nothing_is_measured_for_a_file_that_cannot_be_written(
     record: Record, tmp_path: Path
 ) -> None:
     (tmp_path / "old.json").write_text("{}")
-    for name, words in (("old.json", "exists already"), ("none/new.json", "does not exist")):
+    for name, words in (
+        ("old.json", "exists already"),
+        ("none/new.json", "does not exist"),
+    ):
         with pytest.raises(UsageError, match=words):
             record(Path("/mnt/p15"), ("--out", str(tmp_path / name)))
     assert asked == []

@@ -23,7 +23,14 @@ from tests.standing import Place
 from tests.tiers import a_tier
 
 BURSTING = a_tier(
-    "x", "A tier", "emulated", 1100, 125_000_000, 0.002, 0.002, burst=Burst(3500, None, 30.0, 100)
+    "x",
+    "A tier",
+    "emulated",
+    1100,
+    125_000_000,
+    0.002,
+    0.002,
+    burst=Burst(3500, None, 30.0, 100),
 )
 
 
@@ -45,14 +52,24 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     [
         ("azure/P15", [], 1100, 256, 0.0),
         ("azure/P15", ["burst=full"], 1100, 256, 100.0),
-        ("azure/premium-v2", ["size=100GiB", "iops=5000", "throughput=200MB/s"], 5000, 100, None),
+        (
+            "azure/premium-v2",
+            ["size=100GiB", "iops=5000", "throughput=200MB/s"],
+            5000,
+            100,
+            None,
+        ),
         ("premium", [], 1100, None, 0.0),
         ("premium", ["burst=50"], 1100, None, 50.0),
         ("profiles/premium.yaml", ["burst=off"], 1100, None, None),
     ],
 )
 def test_a_row_or_a_profile_with_other_keys(
-    name: str, changes: list[str], iops: int, size_gib: int | None, start_pct: float | None
+    name: str,
+    changes: list[str],
+    iops: int,
+    size_gib: int | None,
+    start_pct: float | None,
 ) -> None:
     named = str(ROOT / name) if name.endswith(".yaml") else name
     tier, size_bytes = project_files.tier(ROOT, named, changes, "laptop")
@@ -86,7 +103,10 @@ def test_up_list_set_down(place: Place, capsys: pytest.CaptureFixture[str]) -> N
     assert tierbench(place.app(), "disk", "list") == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "iops = 4000" in said and "4,000 IOPS" in said
-    for words, becomes in (((), "would be removed: p15 ("), (("--keep-data",), "would stay in ")):
+    for words, becomes in (
+        ((), "would be removed: p15 ("),
+        (("--keep-data",), "would stay in "),
+    ):
         assert tierbench(place.app(), "disk", "down", "--all", "--dry-run", *words) == 0
         said = capsys.readouterr().out
         assert f"p15 at {place.at} would be taken down; its data {becomes}" in said
@@ -110,7 +130,10 @@ def test_a_disk_that_is_put_up_makes_the_cache_this_machines(place: Place) -> No
     ("words", "message"),
     [
         (["up", "azure/P15", "--at", "/x", "--size", "300GiB"], "P15 has 256 GiB"),
-        (["up", "azure/P15", "enforcement=existing", "--at", "/x"], "only an emulated disk can be"),
+        (
+            ["up", "azure/P15", "enforcement=existing", "--at", "/x"],
+            "only an emulated disk can be",
+        ),
         (["up", "azure/P15", "--at", "/x", "--size", "much"], "--size"),
         (["down"], "name a disk, or say --all"),
         (["down", "p15", "--all"], "name a disk, or say --all"),
@@ -129,7 +152,9 @@ def test_wrong_words(
 @pytest.mark.parametrize(
     "words", [["up", "azure/P15", "--at", "/x"], ["down", "p15"]], ids=["up", "down"]
 )
-def test_only_root_may(place: Place, capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+def test_only_root_may(
+    place: Place, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
     assert tierbench(place.app(user=1000), "disk", *words) == 69
     assert "only root can" in capsys.readouterr().err
 
@@ -166,4 +191,6 @@ def test_clean_leaves_it_and_says_how_to_end_it(
     said = " ".join(capsys.readouterr().out.split())
     assert "`tierbench disk down p15` takes it down" in said
     assert place.state() == (True, True, True)
-    assert replace(standing.named("p15", place.world), mount=None).state == "not mounted"
+    assert (
+        replace(standing.named("p15", place.world), mount=None).state == "not mounted"
+    )

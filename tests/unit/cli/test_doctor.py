@@ -48,7 +48,9 @@ PLACED = Placing(machines=("vm1", "vm2", "tcp://vm3:2376"), client_machine="vm1"
 @pytest.fixture
 def app(tmp_path: Path) -> CampaignApp:
     """The program with the platforms that there are."""
-    return replace(CampaignApp(), cache=tmp_path / "cache", results=tmp_path / "results")
+    return replace(
+        CampaignApp(), cache=tmp_path / "cache", results=tmp_path / "results"
+    )
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,9 @@ def profile(tmp_path: Path) -> Any:
 
 
 @pytest.fixture
-def clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, FakeCluster]]:
+def clusters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[dict[str, FakeCluster]]:
     """Two: "test", the current context, and "bench", which has one machine that is chosen."""
     both = {}
     for name in ("test", "bench"):
@@ -91,7 +95,9 @@ def clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[s
     chosen["metadata"]["labels"]["pool"] = "bench"
     chosen["spec"]["taints"] = [{"key": "bench", "effect": "NoSchedule"}]
     monkeypatch.setenv("KUBECONFIG", str(both["test"].kubeconfig(bench=both["bench"])))
-    monkeypatch.setenv("TIERBENCH_REGISTRY", "registry.example")  # else images are waited for
+    monkeypatch.setenv(
+        "TIERBENCH_REGISTRY", "registry.example"
+    )  # else images are waited for
     yield both
     for one in both.values():
         one.close()
@@ -138,7 +144,9 @@ def test_the_cluster_and_the_machines_of_a_profile_are_examined(
 
 
 def test_without_a_profile_it_is_the_current_context(
-    app: CampaignApp, clusters: dict[str, FakeCluster], capsys: pytest.CaptureFixture[str]
+    app: CampaignApp,
+    clusters: dict[str, FakeCluster],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     tierbench(app, "doctor", "--platform", "kubernetes")
     assert "context test" in capsys.readouterr().out and clusters["bench"].calls == []
@@ -185,7 +193,9 @@ def test_images_are_brought_to_the_cluster_of_a_profile(
 ) -> None:
     """`setup` looks on the same machines as `doctor`."""
     engine: Any = FakePlatform(images=[own_images.BASE, *OUR_IMAGES])
-    here = replace(app, platforms=lambda: {**app.platforms(), "docker": lambda *_: engine})
+    here = replace(
+        app, platforms=lambda: {**app.platforms(), "docker": lambda *_: engine}
+    )
     assert tierbench(here, "setup") == 0
     assert clusters["bench"].calls == engine.asked == []
     assert tierbench(here, "setup", "--profile", profile(KUBERNETES)) == 0
@@ -193,7 +203,9 @@ def test_images_are_brought_to_the_cluster_of_a_profile(
     assert clusters["bench"].calls != [] and clusters["test"].calls == []
     hadoop = own_images.tag(ROOT, "hadoop")
     engine.images.here |= {hadoop: "sha256:1"}
-    assert tierbench(here, "setup", "--profile", profile(KUBERNETES), "--db", "hdfs") == 0
+    assert (
+        tierbench(here, "setup", "--profile", profile(KUBERNETES), "--db", "hdfs") == 0
+    )
     assert engine.asked[-1] == ("push", hadoop, "registry.example")
 
 
@@ -211,7 +223,11 @@ def test_images_are_brought_to_the_cluster_of_a_profile(
     ],
 )
 def test_the_checklist_runs_where_it_is_asked_for(
-    lines: str | None, words: tuple[str, ...], expected: Any, profile: Any, checking: Checking
+    lines: str | None,
+    words: tuple[str, ...],
+    expected: Any,
+    profile: Any,
+    checking: Checking,
 ) -> None:
     named = () if lines is None else ("--profile", profile(lines))
     assert tierbench(checking, "doctor", "--db", "yugabytedb", *named, *words) == 0
@@ -222,7 +238,10 @@ def test_the_checklist_runs_where_it_is_asked_for(
     ("given", "expected"),
     [
         ("version: 2.20.10.0-b29", ("2.20.10.0-b29", None)),
-        ("settings_of: {yugabytedb: {smoke: {image: 'mine/yb:1'}}}", (None, "mine/yb:1")),
+        (
+            "settings_of: {yugabytedb: {smoke: {image: 'mine/yb:1'}}}",
+            (None, "mine/yb:1"),
+        ),
     ],
 )
 def test_the_checklist_examines_the_image_that_a_profile_runs(
@@ -234,7 +253,9 @@ def test_the_checklist_examines_the_image_that_a_profile_runs(
     )
     file = tmp_path / "mine.yaml"
     file.write_text(profile_text("{iops: 500, throughput: 10MB/s}", cluster=cluster))
-    assert tierbench(checking, "doctor", "--db", "yugabytedb", "--profile", str(file)) == 0
+    assert (
+        tierbench(checking, "doctor", "--db", "yugabytedb", "--profile", str(file)) == 0
+    )
     assert checking.begun[1] == expected
 
 
@@ -242,8 +263,16 @@ def test_the_checklist_examines_the_image_that_a_profile_runs(
     ("lines", "words", "said"),
     [
         ("machines: [vm1, vm2]\n", ("--db", "yugabytedb"), "starts 3 nodes"),
-        (MACHINES, ("--platform", "kubernetes"), "whose engines kubernetes does not have"),
-        (MACHINES, ("--platform", "kubernetes", "--db", "yugabytedb"), "whose engines kubernetes"),
+        (
+            MACHINES,
+            ("--platform", "kubernetes"),
+            "whose engines kubernetes does not have",
+        ),
+        (
+            MACHINES,
+            ("--platform", "kubernetes", "--db", "yugabytedb"),
+            "whose engines kubernetes",
+        ),
         (THEIRS, ("--db", "yugabytedb"), "a cluster that others run"),
     ],
 )
@@ -285,7 +314,9 @@ class Rents(FakePlatform):
         return self
 
     @contextmanager
-    def volume(self, name: str, device: str, fstype: str, placement: str = "") -> Iterator[str]:
+    def volume(
+        self, name: str, device: str, fstype: str, placement: str = ""
+    ) -> Iterator[str]:
         self.placed.append((name.removeprefix(checklist.NETWORK), placement))
         yield name
 
@@ -304,7 +335,11 @@ DEFAULT = StorageClass("standard", "a.driver", {}, True, is_default=True)
 
 def first_run(platform: Rents) -> None:
     database: Any = Silent()
-    list(checklist.first_run(checklist.spec(), fake_world(platform=platform), database=database))
+    list(
+        checklist.first_run(
+            checklist.spec(), fake_world(platform=platform), database=database
+        )
+    )
 
 
 def test_each_nodes_disk_is_made_where_the_node_runs() -> None:

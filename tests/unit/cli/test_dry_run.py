@@ -51,7 +51,9 @@ def dry(*words: str) -> int:
     return tierbench(*words, "--dry-run")
 
 
-def compare(workloads: str = "tpcc insert", *more: str, profiles: str = "premium ultra") -> int:
+def compare(
+    workloads: str = "tpcc insert", *more: str, profiles: str = "premium ultra"
+) -> int:
     return dry("compare", "--profiles", profiles, "--workloads", workloads, *more)
 
 
@@ -62,7 +64,9 @@ def content(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
 def test_order_time_space_and_cost_are_shown(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert compare("tpcc insert", "--set", "warehouses=100", "--repeats", "2") == EXIT_DONE
+    assert (
+        compare("tpcc insert", "--set", "warehouses=100", "--repeats", "2") == EXIT_DONE
+    )
     text = " ".join(capsys.readouterr().out.split())
     for said in (
         "8 runs, at least",
@@ -90,7 +94,9 @@ def test_a_network_of_a_declared_rate_and_a_client_beside_are_shown_and_checked(
     file.write_text(yaml.safe_dump({**profile, "cluster": {**cluster, **own}}))
     assert compare("insert", "--json", profiles=f"{file} ultra") == EXIT_DONE
     found = content(capsys)
-    assert "slow: network" in found["passed"] and "ultra: network" not in found["passed"]
+    assert (
+        "slow: network" in found["passed"] and "ultra: network" not in found["passed"]
+    )
     assert found["plan"]["profiles"][0]["cluster"]["network_bytes_per_s"] == 12_500_000
     assert compare("insert", profiles=f"{file} ultra") == EXIT_DONE
     text = " ".join(capsys.readouterr().out.split())
@@ -105,8 +111,12 @@ def test_times_add_up_to_the_plans_estimate(capsys: pytest.CaptureFixture[str]) 
     assert of_runs_s >= 20 * 120
     totals = [step["total"] for step in found["steps"]]
     assert totals[0]["least_s"] == pytest.approx(of_runs_s)
-    assert sum(one["least_s"] for one in totals) == pytest.approx(found["plan"]["estimate_s"])
-    assert sum(one["most_s"] for one in totals) == pytest.approx(found["plan"]["most_s"])
+    assert sum(one["least_s"] for one in totals) == pytest.approx(
+        found["plan"]["estimate_s"]
+    )
+    assert sum(one["most_s"] for one in totals) == pytest.approx(
+        found["plan"]["most_s"]
+    )
     assert found["plan"]["overrides"] == ["measure=2min"]
 
 
@@ -126,7 +136,11 @@ def test_the_time_for_trials_of_limits_is_shown_where_there_are_any(
 @pytest.mark.parametrize(
     ("options", "said", "share"),
     [
-        (["--latency-at", "70%"], "then as many runs again (8), at 70 % of the slowest", 1.0),
+        (
+            ["--latency-at", "70%"],
+            "then as many runs again (8), at 70 % of the slowest",
+            1.0,
+        ),
         (
             ["--until", "decided", "--max-repeats", "6"],
             "whose decision is open, at most 4 of each (16 runs)",
@@ -163,10 +177,14 @@ def test_a_mistake_is_exit_code_64(capsys: pytest.CaptureFixture[str]) -> None:
     assert compare("tpcc", "--set", "threads=none") == EXIT_USAGE
     assert "--set threads=none" in capsys.readouterr().err
     assert compare("oltp_read_only", "--set", "measure=1500ms") == EXIT_USAGE
-    assert "--set measure=1500ms: sysbench counts whole seconds" in capsys.readouterr().err
+    assert (
+        "--set measure=1500ms: sysbench counts whole seconds" in capsys.readouterr().err
+    )
     assert compare("oltp_read_only", "--clients", "2") == EXIT_USAGE
     text = capsys.readouterr().out
-    assert text.count("cannot be carried by 2 clients") == 1, "it is said once for both tiers"
+    assert text.count("cannot be carried by 2 clients") == 1, (
+        "it is said once for both tiers"
+    )
 
 
 def loaded(capsys: pytest.CaptureFixture[str]) -> tuple[int, int, int]:
@@ -178,13 +196,26 @@ def test_a_kept_data_set_is_not_loaded_again(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     options = {"nodes": 1, "database": "postgresql"}
-    asked = ("run", "-p", "ultra", "-w", "tpcc", "--nodes", "1", "--db", "postgresql", "--json")
+    asked = (
+        "run",
+        "-p",
+        "ultra",
+        "-w",
+        "tpcc",
+        "--nodes",
+        "1",
+        "--db",
+        "postgresql",
+        "--json",
+    )
     request = Request(profiles=["ultra"], workloads=["tpcc"], **options)  # type: ignore[arg-type]
     plan = plans.make_plan(an_app(tmp_path), request)
     platform: Any = UnaskedPlatform()
     world = replace(fake_world(cache=tmp_path / "cache", platform=platform), root=ROOT)
     parts = Parts(databases(), load_generators(), tier_mechanisms(), ())
-    name, there = datasets.whereabouts(plan.profiles[0], plan.workloads[0], 1, parts, world)
+    name, there = datasets.whereabouts(
+        plan.profiles[0], plan.workloads[0], 1, parts, world
+    )
     assert name and not there
     assert dry(*asked) == EXIT_DONE
     assert loaded(capsys) == (1, 1, 0)
@@ -201,12 +232,19 @@ def test_what_needs_a_container_or_a_cluster_is_said_to_be_unchecked(
 ) -> None:
     profile = tmp_path / "mine.yaml"
     text = (ROOT / "profiles/ultra.yaml").read_text()
-    cluster = "{nodes: 1, replication_factor: 1, node: {laptop: {cpus: 1, memory: 256MiB, "
+    cluster = (
+        "{nodes: 1, replication_factor: 1, node: {laptop: {cpus: 1, memory: 256MiB, "
+    )
     cluster += "disk: 2GiB}}, settings: {work_mem: 8MB}}"
     profile.write_text(text.replace("cluster: azure-d8s-v5", f"cluster: {cluster}"))
-    assert dry("run", "-p", str(profile), "-w", "tpcc", "--db", "postgresql") == EXIT_DONE
+    assert (
+        dry("run", "-p", str(profile), "-w", "tpcc", "--db", "postgresql") == EXIT_DONE
+    )
     text = " ".join(capsys.readouterr().out.split())
-    assert "mine: database postgresql: what only a container that is started can tell" in text
+    assert (
+        "mine: database postgresql: what only a container that is started can tell"
+        in text
+    )
 
 
 def test_a_cluster_that_others_run_is_not_connected_to(
@@ -215,14 +253,19 @@ def test_a_cluster_that_others_run_is_not_connected_to(
     _, postgresql = existing_profiles()
     (tmp_path / "ca.crt").touch()
     postgresql = re.sub("tls_root: .*", f"tls_root: {tmp_path}/ca.crt", postgresql)
-    text = "".join(line for line in postgresql.splitlines(True) if "password_env" not in line)
+    text = "".join(
+        line for line in postgresql.splitlines(True) if "password_env" not in line
+    )
     hosts = "hosts: postgresql://bench:mine@10.0.0.21"
     (tmp_path / "theirs.yaml").write_text(re.sub(r"hosts: \S+", hosts, text))
     assert dry("run", "-p", str(tmp_path / "theirs.yaml"), "-w", "insert") == EXIT_DONE
     text = " ".join(capsys.readouterr().out.split())
     assert "theirs: database existing: the cluster is not connected to" in text
     assert "is loaded once" in text and "not known" in text
-    assert dry("run", "-p", str(tmp_path / "theirs.yaml"), "-w", "insert", "--json") == EXIT_DONE
+    assert (
+        dry("run", "-p", str(tmp_path / "theirs.yaml"), "-w", "insert", "--json")
+        == EXIT_DONE
+    )
     said = capsys.readouterr().out
     assert "bench:***@10.0.0.21" in said and "mine@" not in said
 
@@ -232,7 +275,9 @@ def test_a_disk_that_is_not_mounted_is_a_problem_beside_all_that_is_known(
 ) -> None:
     text = (ROOT / "profiles/ultra.yaml").read_text()
     real = f"{{enforcement: mounted, path: {tmp_path}/absent}}"
-    (tmp_path / "real.yaml").write_text(re.sub(r"^tier: .*$", f"tier: {real}", text, flags=re.M))
+    (tmp_path / "real.yaml").write_text(
+        re.sub(r"^tier: .*$", f"tier: {real}", text, flags=re.M)
+    )
     assert compare("tpcc", profiles=f"{tmp_path}/real.yaml ultra") == EXIT_USAGE
     said = " ".join(capsys.readouterr().out.split())
     assert "absent is not a directory" in said
@@ -264,7 +309,10 @@ def test_what_the_campaign_itself_rents_is_shown_and_limited(
     assert dry(*words, "--max-cost", "2 USD") == EXIT_DONE
     text = " ".join(capsys.readouterr().out.split())
     assert "6 × disk of p15" in text and "--max-cost refuses what is more" in text
-    assert "p15: tier storage-class: what only a container that is started can tell" in text
+    assert (
+        "p15: tier storage-class: what only a container that is started can tell"
+        in text
+    )
     assert dry(*words, "--json") == EXIT_DONE
     assert 0 < content(capsys)["campaign_cost"]["USD"] < 2
     for limit, problem in (("0.01 USD", "more than 0.01"), ("9 EUR", "prices in USD")):
@@ -280,7 +328,15 @@ def test_a_machine_of_the_catalog_has_its_price(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     (tmp_path / "p15.yaml").write_text(P15_VOLUMES)
-    words = ["run", "-p", str(tmp_path / "p15.yaml"), "-w", "insert", "--db", "postgresql"]
+    words = [
+        "run",
+        "-p",
+        str(tmp_path / "p15.yaml"),
+        "-w",
+        "insert",
+        "--db",
+        "postgresql",
+    ]
     words += ["--nodes", "3", "--platform", "kubernetes", "--json"]
     assert dry(*words, "--max-cost", "5 USD") == EXIT_DONE
     things = {one["what"]: one["price"] for one in content(capsys)["rented"]}
@@ -294,10 +350,20 @@ def test_tiers_on_unlike_machines_are_shown_with_what_both_cost(
     text = P15_VOLUMES.replace("enforcement: storage-class", "enforcement: emulated")
     text = text.replace("platform: kubernetes", "")
     for size in ("Standard_D8s_v5", "Standard_D16s_v5"):
-        own = text.replace("Standard_D8s_v5", size).replace("title: ", f"title: {size} ")
+        own = text.replace("Standard_D8s_v5", size).replace(
+            "title: ", f"title: {size} "
+        )
         (tmp_path / f"{size[9:]}.yaml").write_text(own)
     files = [str(tmp_path / f"{name}.yaml") for name in ("D8s_v5", "D16s_v5")]
-    words = ("compare", "--profiles", " ".join(files), "--workloads", "insert", "--nodes", "1")
+    words = (
+        "compare",
+        "--profiles",
+        " ".join(files),
+        "--workloads",
+        "insert",
+        "--nodes",
+        "1",
+    )
     assert dry(*words) == EXIT_DONE
     said = " ".join(capsys.readouterr().out.split())
     assert re.search(r"on azure/Standard_D8s_v5 \S+ 1 318.33 USD", said)
@@ -312,21 +378,39 @@ def test_a_machine_without_a_price_is_shown_and_refused_under_a_limit(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """The catalog has prices of one region."""
-    elsewhere = {"currency": "USD", "region": "westus", "as_of": "2026-09", "source": "a list"}
+    elsewhere = {
+        "currency": "USD",
+        "region": "westus",
+        "as_of": "2026-09",
+        "source": "a list",
+    }
     prices = tmp_path / "prices.yaml"
-    prices.write_text(json.dumps({**elsewhere, "prices": {"azure/P15": {"per_disk": 38}}}))
+    prices.write_text(
+        json.dumps({**elsewhere, "prices": {"azure/P15": {"per_disk": 38}}})
+    )
     (tmp_path / "p15.yaml").write_text(P15_VOLUMES)
-    words = ["run", "-p", str(tmp_path / "p15.yaml"), "-w", "insert", "--db", "postgresql"]
+    words = [
+        "run",
+        "-p",
+        str(tmp_path / "p15.yaml"),
+        "-w",
+        "insert",
+        "--db",
+        "postgresql",
+    ]
     words += ["--nodes", "3", "--platform", "kubernetes", "--prices", str(prices)]
     assert dry(*words) == EXIT_DONE
     assert re.search(r"3 × azure/Standard_D8s_v5 .* not known", capsys.readouterr().out)
     assert dry(*words, "--max-cost", "900 USD") == EXIT_USAGE
-    assert "no price of 3 × azure/Standard_D8s_v5" in " ".join(capsys.readouterr().out.split())
+    assert "no price of 3 × azure/Standard_D8s_v5" in " ".join(
+        capsys.readouterr().out.split()
+    )
 
 
 @pytest.mark.parametrize("database", ["postgresql", "yugabytedb"])
 @pytest.mark.parametrize(
-    ("nodes", "clients", "load"), [(100, 28, "point-select"), (100, 5, "tpcc"), (5, 1, "tpcc")]
+    ("nodes", "clients", "load"),
+    [(100, 28, "point-select"), (100, 5, "tpcc"), (5, 1, "tpcc")],
 )
 def test_as_many_nodes_and_clients_as_the_document_on_scale_reckons_with(
     capsys: pytest.CaptureFixture[str],
@@ -336,9 +420,19 @@ def test_as_many_nodes_and_clients_as_the_document_on_scale_reckons_with(
     clients: int,
     load: str,
 ) -> None:
-    this_machine_has(monkeypatch, free_bytes=100 * TIB, memory_bytes=100 * TIB, cpus=800)
+    this_machine_has(
+        monkeypatch, free_bytes=100 * TIB, memory_bytes=100 * TIB, cpus=800
+    )
     size = ("--nodes", str(nodes), "--clients", str(clients), "--set", "threads=400")
-    assert compare(load, "--db", database, *size, "--scale", "study", "--json") == EXIT_DONE
+    assert (
+        compare(load, "--db", database, *size, "--scale", "study", "--json")
+        == EXIT_DONE
+    )
     plan = content(capsys)["plan"]
-    shape = {"nodes": nodes, "replication_factor": 3, "clients": clients, "database": database}
+    shape = {
+        "nodes": nodes,
+        "replication_factor": 3,
+        "clients": clients,
+        "database": database,
+    }
     assert all(one["cluster"].items() >= shape.items() for one in plan["profiles"])

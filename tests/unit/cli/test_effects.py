@@ -159,7 +159,9 @@ PLACES: dict[str, Place] = {
 
 def used(plan: Plan) -> list[Any]:
     """Each cell's profile, as its workload uses it."""
-    return [as_used(profile, load) for load in plan.workloads for profile in plan.profiles]
+    return [
+        as_used(profile, load) for load in plan.workloads for profile in plan.profiles
+    ]
 
 
 def value(option: str, kind: str) -> Any:
@@ -170,7 +172,8 @@ def value(option: str, kind: str) -> Any:
 
 PROGRAM: Any = typer.main.get_command(main.program)
 WORDS = {
-    field: f"--{option.name.replace('_', '-')}" for field, option in _options(Compared, {}).items()
+    field: f"--{option.name.replace('_', '-')}"
+    for field, option in _options(Compared, {}).items()
 }
 
 
@@ -213,7 +216,10 @@ def test_it_takes_effect(option: str, kind: str) -> None:
 def _seen(option: str, request: Request) -> object:
     if option == "dry_run":
         return _is_begun(request)
-    if option in ("cache_max", "on_end"):  # of every campaign alike: see test_campaign_end.py
+    if option in (
+        "cache_max",
+        "on_end",
+    ):  # of every campaign alike: see test_campaign_end.py
         return getattr(request, option)
     plan = planned(request)
     if option == "max_cost":
@@ -249,7 +255,11 @@ def test_it_is_refused(option: str, kind: str) -> None:
         said = problems(given)
     except UsageError as refused:
         said = [told(refused)]
-    assert [text for text in said if WORDS[option] in text or str(value(option, kind)) in text]
+    assert [
+        text
+        for text in said
+        if WORDS[option] in text or str(value(option, kind)) in text
+    ]
 
 
 @cells(NOTED)
@@ -281,8 +291,12 @@ def test_what_has_an_effect_on_a_part_alone_is_said_of_the_rest() -> None:
         "--drain has no effect on existing: others run this cluster",
         "--prices has no effect on existing: the list has no other price of its disk",
     ]
-    ours = replace(request, profiles=("premium",), drain=False, gate_every=None, price_list=None)
-    with_matrix = replace(ours, workloads=("point-select", "disk-matrix"), windows="checkpoints")
+    ours = replace(
+        request, profiles=("premium",), drain=False, gate_every=None, price_list=None
+    )
+    with_matrix = replace(
+        ours, workloads=("point-select", "disk-matrix"), windows="checkpoints"
+    )
     alone = "it measures one disk alone, without a database"
     assert no_effect(planned(with_matrix)) == [
         f"--nodes has no effect on disk-matrix: {alone}",
@@ -318,17 +332,27 @@ def test_many_short_windows_are_of_what_only_reads() -> None:
 
 
 @pytest.mark.parametrize("other", [{"until": "decided"}, {"sweep": "threads=1,4"}])
-def test_many_short_windows_leave_the_number_of_repetitions_to_no_other(other: Any) -> None:
+def test_many_short_windows_leave_the_number_of_repetitions_to_no_other(
+    other: Any,
+) -> None:
     request = Request(
-        profiles=("premium",), workloads=("point-select",), windows="many", repetitions=3, **other
+        profiles=("premium",),
+        workloads=("point-select",),
+        windows="many",
+        repetitions=3,
+        **other,
     )
     with pytest.raises(UsageError, match="--windows many"):
         planned(request)
 
 
 def test_a_disk_without_burst_has_no_credit_to_use_up() -> None:
-    Path("plain.yaml").write_text(Path("mounted.yaml").read_text().replace("P15", "P40"))
-    with pytest.raises(UsageError, match="--drain has no effect on plain: it declares no `burst`"):
+    Path("plain.yaml").write_text(
+        Path("mounted.yaml").read_text().replace("P15", "P40")
+    )
+    with pytest.raises(
+        UsageError, match="--drain has no effect on plain: it declares no `burst`"
+    ):
         planned(asked("mounted", {"profiles": ("plain.yaml",), "drain": True}))
 
 
@@ -340,4 +364,7 @@ def test_an_unknown_database_is_refused_where_none_is_started(database: str) -> 
 
 def test_the_time_of_a_campaign_has_no_draining_that_is_not_done() -> None:
     plan = planned(asked("StorageClass", {}))
-    assert durations.timed(replace(plan, drain=True)).most_s == durations.timed(plan).most_s
+    assert (
+        durations.timed(replace(plan, drain=True)).most_s
+        == durations.timed(plan).most_s
+    )

@@ -22,17 +22,25 @@ from tests.apps import an_app
 def planned(cache: Path, *profiles: str, **options: Any) -> Plan:
     options = {"platform": "kubernetes", "enforcement": "storage-class", **options}
     request = Request(
-        profiles=profiles, workloads=["insert"], database="postgresql", scale="smoke", **options
+        profiles=profiles,
+        workloads=["insert"],
+        database="postgresql",
+        scale="smoke",
+        **options,
     )
     return plans.make_plan(an_app(cache), request)
 
 
 @pytest.mark.parametrize("name", ["premium", "premium-v2", "ultra"])
-def test_the_disks_of_a_profile_become_volumes_of_a_class(name: str, tmp_path: Path) -> None:
+def test_the_disks_of_a_profile_become_volumes_of_a_class(
+    name: str, tmp_path: Path
+) -> None:
     (profile,) = planned(tmp_path, name).profiles
     wanted, tier = profile.tier.disk.storage_class, profile.tier
     assert (
-        tier.disk.kind == "storage-class" and wanted is not None and wanted.size_bytes is not None
+        tier.disk.kind == "storage-class"
+        and wanted is not None
+        and wanted.size_bytes is not None
     )
     assert wanted.nodes == profile.cluster.nodes == 3
     text = f"# claims ask for {wanted.size_bytes // 2**30}Gi\n{storage_classes.manifest(wanted)}"
@@ -46,12 +54,20 @@ def test_the_disks_of_a_profile_become_volumes_of_a_class(name: str, tmp_path: P
 @pytest.mark.parametrize(
     ("tier", "what"),
     [
-        ("{enforcement: emulated, iops: 500, throughput: 60MB/s}", "needs a `storage_class`, or"),
-        ("{type: azure/L8s_v3-nvme}", "no Kubernetes driver makes volumes of azure/L8s_v3-nvme"),
+        (
+            "{enforcement: emulated, iops: 500, throughput: 60MB/s}",
+            "needs a `storage_class`, or",
+        ),
+        (
+            "{type: azure/L8s_v3-nvme}",
+            "no Kubernetes driver makes volumes of azure/L8s_v3-nvme",
+        ),
     ],
     ids=["figures", "a local disk"],
 )
-def test_what_no_class_can_be_made_of_is_refused(tier: str, what: str, tmp_path: Path) -> None:
+def test_what_no_class_can_be_made_of_is_refused(
+    tier: str, what: str, tmp_path: Path
+) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text(f"question: q\ntitle: Mine\ntier: {tier}\ncluster: azure-d8s-v5\n")
     with pytest.raises(UsageError) as refused:
@@ -61,5 +77,7 @@ def test_what_no_class_can_be_made_of_is_refused(tier: str, what: str, tmp_path:
 
 
 def test_only_kubernetes_has_such_volumes(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="volumes of a StorageClass, which docker does not have"):
+    with pytest.raises(
+        UsageError, match="volumes of a StorageClass, which docker does not have"
+    ):
         planned(tmp_path, "ultra", platform=None)

@@ -61,7 +61,9 @@ def test_compare_ends_with_the_code_of_what_was_found(
 
     class Judging(CampaignApp):
         def carry_out(self, *_: Any) -> Path:
-            folder = store.create(tmp_path, made.plan, made.fingerprint, 1_750_000_000.0)
+            folder = store.create(
+                tmp_path, made.plan, made.fingerprint, 1_750_000_000.0
+            )
             for run in made.runs:
                 place = store.run_folder(folder, run.record.run)
                 files.write_json(place / "record.json", asdict(run.record))
@@ -74,7 +76,11 @@ def test_compare_ends_with_the_code_of_what_was_found(
 
 @pytest.mark.parametrize(
     ("variables", "accepts", "fails"),
-    [((), True, False), (("FAIL_IF_WORSE=1",), True, True), (("STRICT=1",), False, False)],
+    [
+        ((), True, False),
+        (("FAIL_IF_WORSE=1",), True, True),
+        (("STRICT=1",), False, False),
+    ],
 )
 def test_make_compare_fails_only_where_asked(
     variables: tuple[str, ...], accepts: bool, fails: bool
@@ -123,7 +129,9 @@ def test_each_code_is_ended_with(code: int, tmp_path: Path) -> None:
         app = judging(tmp_path, {"profiles": ["premium"], "repetitions": 2})
         words = (*words, "--results", str(tmp_path / "results"))
     if code in (EXIT_INTERNAL, EXIT_INTERRUPTED):
-        error = KeyboardInterrupt() if code == EXIT_INTERRUPTED else RuntimeError("a fault")
+        error = (
+            KeyboardInterrupt() if code == EXIT_INTERRUPTED else RuntimeError("a fault")
+        )
         app = replace(app, parts=raising(error))
     assert exit_code(words, app) == code
 
@@ -139,13 +147,24 @@ def test_all_codes_are_documented_and_no_other() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        *(["--help"], ["run", "--help"], ["list"], ["list", "--json"], ["schema", "profile"]),
-        *(["--version"], ["compare", "--profiles", "ultra", "--workloads", "insert", "--dry-run"]),
+        *(
+            ["--help"],
+            ["run", "--help"],
+            ["list"],
+            ["list", "--json"],
+            ["schema", "profile"],
+        ),
+        *(
+            ["--version"],
+            ["compare", "--profiles", "ultra", "--workloads", "insert", "--dry-run"],
+        ),
     ],
     ids=" ".join,
 )
 @pytest.mark.parametrize("also_errors", [False, True])
-def test_a_reader_who_is_gone_is_no_verdict(words: list[str], also_errors: bool) -> None:
+def test_a_reader_who_is_gone_is_no_verdict(
+    words: list[str], also_errors: bool
+) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     stderr = writer if also_errors else subprocess.PIPE
@@ -168,15 +187,25 @@ TARGETS = re.findall(r"^([a-z-]+):.*## ", TEXT, re.MULTILINE)
 
 
 def variables() -> set[str]:
-    section = (ROOT / "docs" / "OPTIONS.md").read_text().split("## Variables of make")[1]
+    section = (
+        (ROOT / "docs" / "OPTIONS.md").read_text().split("## Variables of make")[1]
+    )
     rows = re.findall(r"^\| (`[A-Z].*?) \|", section.split("\n## ")[0], re.MULTILINE)
-    return {name for row in rows for name in re.findall(r"`([A-Z_]+)`", row)} - OF_EVERY_TARGET
+    return {
+        name for row in rows for name in re.findall(r"`([A-Z_]+)`", row)
+    } - OF_EVERY_TARGET
 
 
 def made(target: str, given: set[str]) -> subprocess.CompletedProcess[str]:
-    words = [f"{name}={'1' if name in FLAGS else f'given-{name}'}" for name in sorted(given)]
+    words = [
+        f"{name}={'1' if name in FLAGS else f'given-{name}'}" for name in sorted(given)
+    ]
     return subprocess.run(
-        ["make", "--dry-run", target, *words], cwd=ROOT, capture_output=True, text=True, check=False
+        ["make", "--dry-run", target, *words],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 

@@ -28,7 +28,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     campaign = store.create(folder, made.plan, made.fingerprint, 1_750_000_000.0)
     for run in made.runs:
         files.write_json(
-            store.run_folder(campaign, run.record.run) / "record.json", asdict(run.record)
+            store.run_folder(campaign, run.record.run) / "record.json",
+            asdict(run.record),
         )
     return folder
 
@@ -49,7 +50,9 @@ def test_the_newest_campaign_goes_to_standard_output_and_its_folder_stays_as_it_
     assert sorted(results.rglob("*")) == before
 
 
-def test_a_named_folder_goes_to_a_file_judged_by_an_slo(results: Path, tmp_path: Path) -> None:
+def test_a_named_folder_goes_to_a_file_judged_by_an_slo(
+    results: Path, tmp_path: Path
+) -> None:
     (folder,) = (file.parent for file in results.glob("2*/plan.json"))
     file = tmp_path / "out.xml"
     options = ("--format", "junit", "--output", file)
@@ -69,12 +72,22 @@ def test_what_goes_into_a_ticket_is_printed_with_the_checksum_of_the_folder(
     option: str, begin: str, results: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     before = sorted(results.rglob("*"))
-    assert exit_code(["report", option, "--results", str(results)], CampaignApp()) == EXIT_DONE
+    assert (
+        exit_code(["report", option, "--results", str(results)], CampaignApp())
+        == EXIT_DONE
+    )
     text, err = capfd.readouterr()
     assert text.startswith(begin) and err == ""
-    (command,) = [line for line in text.splitlines() if line.startswith("cat plan.json")]
+    (command,) = [
+        line for line in text.splitlines() if line.startswith("cat plan.json")
+    ]
     told = subprocess.run(
-        command, shell=True, cwd=results / "latest", capture_output=True, text=True, check=True
+        command,
+        shell=True,
+        cwd=results / "latest",
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert f"\n{told.stdout.split()[0]}\n" in text
     assert sorted(results.rglob("*")) == before
@@ -93,6 +106,8 @@ def test_what_cannot_be_exported_is_refused(
 
 
 def test_every_format_is_documented_and_no_other() -> None:
-    section = (ROOT / "docs" / "OPTIONS.md").read_text().split("## Formats of export")[1]
+    section = (
+        (ROOT / "docs" / "OPTIONS.md").read_text().split("## Formats of export")[1]
+    )
     rows = re.findall(r"^\| `(\w+)` \|", section.split("\n## ")[0], re.MULTILINE)
     assert sorted(rows) == sorted(FORMATS)

@@ -38,7 +38,10 @@ def tierbench(*words: str) -> int:
     [
         ("ultra-study", ("ultra", "--scale", "study")),
         ("premium-laptop", ("premium", "--nodes", "5")),
-        ("named-class", ("premium", "--scale", "study", "--storage-class", "managed-premium")),
+        (
+            "named-class",
+            ("premium", "--scale", "study", "--storage-class", "managed-premium"),
+        ),
     ],
 )
 def test_the_values_of_a_profile(
@@ -53,7 +56,10 @@ def test_the_class_of_a_profile_is_printed_to_be_applied(
 ) -> None:
     assert tierbench("storage-class", "premium") == EXIT_DONE
     text = capsys.readouterr().out
-    assert text.startswith("# Claims must ask for 256Gi.\n") and "skuName: Premium_LRS" in text
+    assert (
+        text.startswith("# Claims must ask for 256Gi.\n")
+        and "skuName: Premium_LRS" in text
+    )
 
 
 def test_a_cluster_of_others_has_no_values(tmp_path: Path) -> None:
@@ -66,7 +72,9 @@ def test_a_cluster_of_others_has_no_values(tmp_path: Path) -> None:
     assert tierbench("helm-values", str(profile)) == EXIT_USAGE
 
 
-@pytest.mark.parametrize(("memory_gib", "master", "tserver"), [(32, 3, 29), (16, 2, 14), (2, 1, 2)])
+@pytest.mark.parametrize(
+    ("memory_gib", "master", "tserver"), [(32, 3, 29), (16, 2, 14), (2, 1, 2)]
+)
 def test_memory_is_whole_gib_and_holds_what_the_flags_give(
     memory_gib: float, master: int, tserver: int
 ) -> None:
@@ -74,11 +82,16 @@ def test_memory_is_whole_gib_and_holds_what_the_flags_give(
     cluster = spec(memory_gib)
     assert helm_values.memory(cluster) == {"master": master, "tserver": tserver}
     shares = flags.memory(cluster.size.memory_bytes)
-    assert shares["master_bytes"] < master * GIB and shares["tserver_bytes"] < tserver * GIB
+    assert (
+        shares["master_bytes"] < master * GIB
+        and shares["tserver_bytes"] < tserver * GIB
+    )
 
 
 def test_flags_are_those_of_the_docker_form() -> None:
-    content = helm_values.values(spec(durability="durable", rocksdb_disable_compactions="x"), FAST)
+    content = helm_values.values(
+        spec(durability="durable", rocksdb_disable_compactions="x"), FAST
+    )
     tserver = content["gflags"]["tserver"]
     assert tserver["require_durable_wal_write"] == "true"
     assert tserver["rocksdb_disable_compactions"] == "x"
@@ -89,14 +102,17 @@ def test_flags_are_those_of_the_docker_form() -> None:
 def test_servers_are_as_yugabyted_would_start_them() -> None:
     """The chart starts them without it, and adds a container that nobody asked for."""
     old, new = (
-        helm_values.values(replace(spec(), version=version), FAST) for version in versions.PINNED
+        helm_values.values(replace(spec(), version=version), FAST)
+        for version in versions.PINNED
     )
     assert old["yugabytedUi"] == new["yugabytedUi"] == {"enabled": False}
     assert "ysql_pg_conf_csv" not in old["gflags"]["tserver"]
     assert new["gflags"]["tserver"]["yb_enable_read_committed_isolation"] == "true"
     assert new["gflags"]["tserver"]["ysql_pg_conf_csv"] == "yb_enable_cbo=on"
     own = replace(spec(ysql_pg_conf_csv="yb_enable_cbo=off"), version=versions.RECENT)
-    assert helm_values.values(own, FAST)["gflags"]["tserver"]["ysql_pg_conf_csv"].endswith("off")
+    assert helm_values.values(own, FAST)["gflags"]["tserver"][
+        "ysql_pg_conf_csv"
+    ].endswith("off")
 
 
 def test_a_claim_is_as_large_as_the_limits_need() -> None:

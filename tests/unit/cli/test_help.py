@@ -22,7 +22,9 @@ def commands() -> Iterator[tuple[str, Any]]:
 
 
 def said() -> set[str]:
-    return {getattr(p, "help", "") or "" for _, member in commands() for p in member.params}
+    return {
+        getattr(p, "help", "") or "" for _, member in commands() for p in member.params
+    }
 
 
 def test_something_is_said_of_each() -> None:
@@ -40,6 +42,8 @@ def test_each_text_is_said_of_one() -> None:
 
 
 def test_a_command_may_mean_something_else() -> None:
-    of_data = {words: p.help for words, m in commands() for p in m.params if p.name == "data"}
+    of_data = {
+        words: p.help for words, m in commands() for p in m.params if p.name == "data"
+    }
     assert of_data["compare"].startswith("Size of the data sets")
     assert of_data["disk up"].startswith("The file of its data")

@@ -59,7 +59,9 @@ def schema_errors(file: Path) -> list[str]:
     assert named
     schema = json.loads((file.parent / named[1]).read_text())
     content = strict_yaml.parse(file.name, text)
-    return [error.message for error in Draft202012Validator(schema).iter_errors(content)]
+    return [
+        error.message for error in Draft202012Validator(schema).iter_errors(content)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -71,15 +73,30 @@ def schema_errors(file: Path) -> list[str]:
         (["--path", "/mnt/p15-{node}"], "mounted", None),
         (["--tier", "azure/P15", "--path", "/mnt/p15"], "mounted", "/mnt/p15"),
         (["--storage-class", "managed-csi-premium"], "storage-class", None),
-        (["--tier", "azure/P15", "--storage-class", "managed-csi-premium"], "storage-class", None),
+        (
+            ["--tier", "azure/P15", "--storage-class", "managed-csi-premium"],
+            "storage-class",
+            None,
+        ),
         (["--tier", "aws/gp3", "size=250GiB"], "emulated", None),
         (
-            ["--tier", "azure/ultra", "size=250GiB", "iops=9000", "throughput=200MB/s", *MACHINES],
+            [
+                "--tier",
+                "azure/ultra",
+                "size=250GiB",
+                "iops=9000",
+                "throughput=200MB/s",
+                *MACHINES,
+            ],
             "emulated",
             None,
         ),
         (["--tier", "azure/P15", "--vm", "azure/Standard_D16s_v5"], "emulated", None),
-        (["--path", "/mnt/p15", "--cluster", "gcp-n2-standard-8", *MACHINES], "mounted", None),
+        (
+            ["--path", "/mnt/p15", "--cluster", "gcp-n2-standard-8", *MACHINES],
+            "mounted",
+            None,
+        ),
         (["--existing", "10.0.0.1,10.0.0.2:5434"], "existing", None),
         (["--existing", "10.0.0.1", "--tier", "azure/P15"], "existing", None),
         (["--existing", "host=a,b port=5433,5434 user=bench"], "existing", None),
@@ -101,7 +118,9 @@ def test_a_profile_is_valid_as_it_is_and_with_all_that_its_comments_show(
     assert schema_errors(file) == []
 
 
-def test_a_workload_is_valid_as_it_is_and_with_all_that_its_comments_show(root: Path) -> None:
+def test_a_workload_is_valid_as_it_is_and_with_all_that_its_comments_show(
+    root: Path,
+) -> None:
     tierbench_init(root, "--workload", "my-load")
     file = root / "workloads" / "my-load.yaml"
     for scale in ("smoke", "laptop"):
@@ -116,11 +135,16 @@ def test_a_workload_is_valid_as_it_is_and_with_all_that_its_comments_show(root: 
 
 @pytest.mark.parametrize("here", [True, False])
 def test_the_file_is_named_so_that_it_is_found_from_where_one_is(
-    root: Path, here: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    root: Path,
+    here: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(root if here else root.parent)
     main.program(
-        ["init", "mine", "--tier", "azure/P15"], standalone_mode=False, obj=CampaignApp(root)
+        ["init", "mine", "--tier", "azure/P15"],
+        standalone_mode=False,
+        obj=CampaignApp(root),
     )
     written, *_ = capsys.readouterr().out.splitlines()
     assert written == f"wrote {'' if here else f'{root}/'}profiles/mine.yaml"
@@ -141,7 +165,9 @@ def test_nothing_is_overwritten(root: Path) -> None:
     ):
         with pytest.raises(UsageError, match="nothing is overwritten"):
             tierbench_init(root, *words)
-    assert (root / "profiles/ultra.yaml").read_text() == (ROOT / "profiles/ultra.yaml").read_text()
+    assert (root / "profiles/ultra.yaml").read_text() == (
+        ROOT / "profiles/ultra.yaml"
+    ).read_text()
     assert not (root / "profiles/new.yaml").exists(), "all or nothing"
 
 
@@ -158,20 +184,30 @@ def test_nothing_is_overwritten(root: Path) -> None:
         (["mine", "--path", "/mnt/a", "iosp=5"], "unknown key"),
     ],
 )
-def test_what_cannot_be_a_profile_is_not_written(root: Path, words: list[str], said: str) -> None:
+def test_what_cannot_be_a_profile_is_not_written(
+    root: Path, words: list[str], said: str
+) -> None:
     with pytest.raises(UsageError) as refused:
         tierbench_init(root, *words)
-    assert said in " ".join([refused.value.what, *(one.what for one in refused.value.mistakes)])
+    assert said in " ".join(
+        [refused.value.what, *(one.what for one in refused.value.mistakes)]
+    )
     assert not (root / "profiles/mine.yaml").exists()
 
 
 @pytest.mark.parametrize(
     ("words", "follows"),
     [
-        (["mine", "--tier", "azure/P15"], 'compare --profiles "mine ultra" --workloads tpcc'),
+        (
+            ["mine", "--tier", "azure/P15"],
+            'compare --profiles "mine ultra" --workloads tpcc',
+        ),
         (["--workload", "load"], 'compare --profiles "premium ultra" --workloads load'),
         (["mine", "--path", "{disk}"], "run --profile mine --workload tpcc"),
-        (["mine", "--path", "{disk}", "--tier", "azure/P15"], "run --profile mine --workload tpcc"),
+        (
+            ["mine", "--path", "{disk}", "--tier", "azure/P15"],
+            "run --profile mine --workload tpcc",
+        ),
         (
             ["mine", "--existing", "10.0.0.1", "--workload", "load"],
             "run --profile mine --workload load",
@@ -179,12 +215,18 @@ def test_what_cannot_be_a_profile_is_not_written(root: Path, words: list[str], s
     ],
 )
 def test_what_comes_next_can_end_with_0_and_has_disks_of_one_kind(
-    planned: CampaignApp, capsys: pytest.CaptureFixture[str], words: list[str], follows: str
+    planned: CampaignApp,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    follows: str,
 ) -> None:
     disk = planned.root / "disk"
     disk.mkdir()
     app = replace(planned, out=LastingConsole(width=200))
-    assert main.exit_code(["init", *(word.format(disk=disk) for word in words)], app) == EXIT_DONE
+    assert (
+        main.exit_code(["init", *(word.format(disk=disk) for word in words)], app)
+        == EXIT_DONE
+    )
     said = capsys.readouterr().out.splitlines()[-1]
     assert said == f"next: tierbench {follows} --dry-run"
     asked = shlex.split(said.removeprefix("next: tierbench "))
@@ -199,7 +241,14 @@ def test_a_dry_run_says_where_real_and_emulated_disks_are_compared(
     planned: CampaignApp, capfd: pytest.CaptureFixture[str]
 ) -> None:
     tierbench_init(planned.root, "mine", "--path", str(planned.root))
-    words = ["compare", "--profiles", "mine premium ultra", "--workloads", "tpcc", "--dry-run"]
+    words = [
+        "compare",
+        "--profiles",
+        "mine premium ultra",
+        "--workloads",
+        "tpcc",
+        "--dry-run",
+    ]
     main.exit_code([*words, "--json"], planned)
     notes = json.loads(capfd.readouterr().out)["plan"]["notes"]
     assert [note["text"] for note in notes if note["kind"] == "unlike disks"] == [
@@ -219,8 +268,17 @@ def planned(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Camp
 def test_from_init_to_a_planned_comparison(
     planned: CampaignApp, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tierbench_init(planned.root, "my-disk", "--tier", "azure/P15", "--workload", "my-load")
-    words = ["compare", "--profiles", "my-disk ultra", "--workloads", "my-load", "--dry-run"]
+    tierbench_init(
+        planned.root, "my-disk", "--tier", "azure/P15", "--workload", "my-load"
+    )
+    words = [
+        "compare",
+        "--profiles",
+        "my-disk ultra",
+        "--workloads",
+        "my-load",
+        "--dry-run",
+    ]
     assert main.exit_code(words, planned) == EXIT_DONE
     assert "my-disk" in capsys.readouterr().out
 
@@ -232,10 +290,15 @@ def test_from_init_to_a_planned_comparison(
         (["--tier", "aws/gp3", "size=250GiB"], "aws/r5b.2xlarge"),
         (["--tier", "gcp/pd-ssd", "size=250GiB"], "gcp/n2-standard-8"),
         (["--path", "/mnt/a", "--cluster", "aws-r5b-2xlarge"], "aws/r5b.2xlarge"),
-        (["--tier", "azure/P15", "--vm", "azure/Standard_D16s_v5"], "azure/Standard_D16s_v5"),
+        (
+            ["--tier", "azure/P15", "--vm", "azure/Standard_D16s_v5"],
+            "azure/Standard_D16s_v5",
+        ),
     ],
 )
-def test_each_provider_has_a_cluster_of_its_own(root: Path, words: list[str], vm: str) -> None:
+def test_each_provider_has_a_cluster_of_its_own(
+    root: Path, words: list[str], vm: str
+) -> None:
     tierbench_init(root, "mine", *words)
     profile = read(root, "mine")
     assert (profile.cluster.vm, profile.cluster.nodes) == (vm, 3)

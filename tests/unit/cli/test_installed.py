@@ -35,14 +35,23 @@ class Installed:
     home: Path
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        others = {name: value for name, value in os.environ.items() if name not in VARIABLES}
-        libraries = sysconfig.get_path("purelib")  # as a path, so the checkout's .pth is not read
+        others = {
+            name: value for name, value in os.environ.items() if name not in VARIABLES
+        }
+        libraries = sysconfig.get_path(
+            "purelib"
+        )  # as a path, so the checkout's .pth is not read
         search = os.pathsep.join([str(self.site), libraries])
         cache = str(self.home / "xdg")
         return subprocess.run(
             [sys.executable, "-S", "-m", "orchestrator", *words],
             cwd=self.home,
-            env={**others, "PYTHONPATH": search, "XDG_CACHE_HOME": cache, "COLUMNS": "200"},
+            env={
+                **others,
+                "PYTHONPATH": search,
+                "XDG_CACHE_HOME": cache,
+                "COLUMNS": "200",
+            },
             capture_output=True,
             text=True,
             check=False,
@@ -66,7 +75,15 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     subprocess.run(build, check=True, capture_output=True)
     (wheel,) = folder.glob("*.whl")
     site, home = folder / "site", folder / "home"
-    unpack = [*pip, "install", "--no-deps", "--no-compile", "--target", str(site), str(wheel)]
+    unpack = [
+        *pip,
+        "install",
+        "--no-deps",
+        "--no-compile",
+        "--target",
+        str(site),
+        str(wheel),
+    ]
     subprocess.run(unpack, check=True, capture_output=True)
     home.mkdir()
     return Installed(site, home)
@@ -75,7 +92,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
 def test_it_is_not_the_checkout_that_runs(installed: Installed) -> None:
     shown = installed.run("--version")
     assert (shown.returncode, shown.stdout) == (0, "tierbench 0.1.0\n"), shown.stderr
-    assert (installed.site / "orchestrator" / "shipped" / "docker" / "disk" / "device").is_file()
+    assert (
+        installed.site / "orchestrator" / "shipped" / "docker" / "disk" / "device"
+    ).is_file()
 
 
 def test_the_manual_page_comes_with_it(installed: Installed) -> None:
@@ -90,10 +109,14 @@ def test_what_was_shipped_is_known(installed: Installed) -> None:
     for name in ("premium-v2", "ultra", "tpcc", "disk-matrix"):
         assert name in shown.stdout
     schema = installed.run("schema", "cluster")
-    assert schema.stdout == (ROOT / "docs/schema/cluster.json").read_text(), schema.stderr
+    assert schema.stdout == (ROOT / "docs/schema/cluster.json").read_text(), (
+        schema.stderr
+    )
 
 
-def test_a_profile_of_the_users_is_written_and_found_in_his_folder(installed: Installed) -> None:
+def test_a_profile_of_the_users_is_written_and_found_in_his_folder(
+    installed: Installed,
+) -> None:
     written = installed.run("init", "my-disk", "--tier", "azure/P15")
     assert written.returncode == 0, written.stderr
     assert (installed.home / "profiles" / "my-disk.yaml").is_file()
@@ -104,7 +127,9 @@ def test_a_profile_of_the_users_is_written_and_found_in_his_folder(installed: In
     assert "my-disk" in planned.stdout
 
 
-def test_a_rehearsal_leaves_its_report_in_the_users_folder(installed: Installed) -> None:
+def test_a_rehearsal_leaves_its_report_in_the_users_folder(
+    installed: Installed,
+) -> None:
     done = installed.run("rehearse", "--repeats", "2", "--results", "results")
     assert done.returncode == 0, done.stderr
     assert (installed.home / "results" / "latest" / "report.html").is_file()
@@ -129,7 +154,11 @@ def test_images_have_the_tags_of_the_checkout(installed: Installed) -> None:
     tags = subprocess.run(
         [sys.executable, "-S", "-c", ask],
         cwd=installed.home,
-        env={**os.environ, "PYTHONPATH": search, "XDG_CACHE_HOME": str(installed.home / "xdg")},
+        env={
+            **os.environ,
+            "PYTHONPATH": search,
+            "XDG_CACHE_HOME": str(installed.home / "xdg"),
+        },
         capture_output=True,
         text=True,
         check=True,

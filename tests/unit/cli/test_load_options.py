@@ -18,7 +18,9 @@ from tests import ROOT
 from tests.apps import an_app
 
 
-def planned(tmp_path: Path, workloads: str = "tpcc", **options: str | int | None) -> Plan:
+def planned(
+    tmp_path: Path, workloads: str = "tpcc", **options: str | int | None
+) -> Plan:
     request = Request(
         profiles=["premium", "ultra"],
         workloads=workloads.split(),
@@ -33,7 +35,10 @@ def planned(tmp_path: Path, workloads: str = "tpcc", **options: str | int | None
 
 def test_a_sweep_is_planned_as_one_campaign_of_the_workload(tmp_path: Path) -> None:
     plan = planned(tmp_path, sweep="threads=1,8", slo="new_order p99 < 50 ms")
-    assert [load.name for load in plan.workloads] == ["tpcc-at-1-thread", "tpcc-at-8-threads"]
+    assert [load.name for load in plan.workloads] == [
+        "tpcc-at-1-thread",
+        "tpcc-at-8-threads",
+    ]
     assert plan.name == "tpcc-premium-ultra" and len(plan.runs) == 8
     first = plan.runs[0]
     assert first.slug == f"01-{first.profile}-{first.workload}-r1"
@@ -42,7 +47,9 @@ def test_a_sweep_is_planned_as_one_campaign_of_the_workload(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("text", ["threads=1,8", "rate=50,0.5"])
-def test_loads_that_were_stored_as_points_are_read_as_today(text: str, tmp_path: Path) -> None:
+def test_loads_that_were_stored_as_points_are_read_as_today(
+    text: str, tmp_path: Path
+) -> None:
     plan = planned(tmp_path, sweep=text)
     folder = store.create(tmp_path, plan, {}, 0.0)
     assert store.load(folder).plan == plan
@@ -67,7 +74,9 @@ def test_load_clients_are_the_profiles_own_or_as_asked_for(tmp_path: Path) -> No
     assert as_used(alone.profiles[0], alone.workloads[0]).cluster.clients == 1
 
 
-def test_a_share_is_kept_in_the_plan_until_the_capacity_is_known(tmp_path: Path) -> None:
+def test_a_share_is_kept_in_the_plan_until_the_capacity_is_known(
+    tmp_path: Path,
+) -> None:
     plan = planned(tmp_path, "tpcc insert", latency_at="70%")
     assert plan.latency_at_pct == 70.0
     assert [load.name for load in plan.workloads] == ["tpcc", "insert"]
@@ -82,7 +91,12 @@ def test_a_rate_needs_no_capacity(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("workload", "generator"),
-    [("tpcc", None), ("tpcc", "benchbase"), ("oltp_read_only", None), ("disk-matrix", None)],
+    [
+        ("tpcc", None),
+        ("tpcc", "benchbase"),
+        ("oltp_read_only", None),
+        ("disk-matrix", None),
+    ],
 )
 def test_a_seed_in_a_workloads_file_is_refused(
     workload: str, generator: str | None, tmp_path: Path
@@ -95,4 +109,7 @@ def test_a_seed_in_a_workloads_file_is_refused(
     with pytest.raises(UsageError) as refused:
         planned(tmp_path, str(file), generator=generator)
     (mistake,) = refused.value.mistakes
-    assert mistake.where.endswith(f"{workload}.yaml: options.seed") and "--seed" in mistake.what
+    assert (
+        mistake.where.endswith(f"{workload}.yaml: options.seed")
+        and "--seed" in mistake.what
+    )

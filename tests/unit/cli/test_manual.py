@@ -15,7 +15,14 @@ from tests.asked import OF_ALL
 
 TEXT = (ROOT / "docs" / "tierbench.1").read_text()
 SECTIONS = [
-    *("NAME", "SYNOPSIS", "COMMANDS", "OPTIONS OF ALL COMMANDS", "ENVIRONMENT", "FILES"),
+    *(
+        "NAME",
+        "SYNOPSIS",
+        "COMMANDS",
+        "OPTIONS OF ALL COMMANDS",
+        "ENVIRONMENT",
+        "FILES",
+    ),
     "EXIT STATUS",
 ]
 
@@ -27,13 +34,28 @@ def test_the_kept_page_is_the_programs() -> None:
 def test_its_sections_and_macros_are_those_of_a_manual_page() -> None:
     lines = TEXT.splitlines()
     assert lines[0].startswith(".TH TIERBENCH 1 ")
-    assert [line.removeprefix(".SH ") for line in lines if line.startswith(".SH ")] == SECTIONS
+    assert [
+        line.removeprefix(".SH ") for line in lines if line.startswith(".SH ")
+    ] == SECTIONS
     macros = {line.split()[0] for line in lines if line.startswith((".", "'"))}
-    assert macros == {".TH", ".SH", ".SS", ".TP", ".PP", ".RS", ".RE", ".B", ".I", ".br"}
+    assert macros == {
+        ".TH",
+        ".SH",
+        ".SS",
+        ".TP",
+        ".PP",
+        ".RS",
+        ".RE",
+        ".B",
+        ".I",
+        ".br",
+    }
     assert lines.count(".RS") == lines.count(".RE")
     for before, line in itertools.pairwise(lines):
         assert line, "an empty line is a break that no macro asked for"
-        assert not (before == ".TP" and line.startswith(".") and not line.startswith(".I "))
+        assert not (
+            before == ".TP" and line.startswith(".") and not line.startswith(".I ")
+        )
     escapes = set(re.findall(r"\\(.(?:aq)?)", TEXT))
     assert escapes <= {"f", "-", "e", "&", "(aq", "["} and TEXT.isascii()
 
@@ -45,7 +67,10 @@ def test_every_command_and_option_is_in_it() -> None:
     options = set(re.findall(r"\\fB(--[a-z][a-z0-9-]*)\\fR", text))
     documented = (ROOT / "docs" / "OPTIONS.md").read_text().split("## Variables")[0]
     of_typer = {"--install-completion", "--show-completion"}
-    assert options | of_typer >= set(re.findall(r"`(--[a-z][a-z0-9-]*)`", documented)) | OF_ALL
+    assert (
+        options | of_typer
+        >= set(re.findall(r"`(--[a-z][a-z0-9-]*)`", documented)) | OF_ALL
+    )
 
 
 @pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed here")

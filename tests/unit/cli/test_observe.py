@@ -19,7 +19,12 @@ import yaml
 from orchestrator.analysis.observed import replay
 from orchestrator.analysis.observed.demand import demands
 from orchestrator.analysis.observed.replay import RateCap
-from orchestrator.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_UNAVAILABLE, EXIT_USAGE
+from orchestrator.errors import (
+    EXIT_DONE,
+    EXIT_INTERRUPTED,
+    EXIT_UNAVAILABLE,
+    EXIT_USAGE,
+)
 from orchestrator.histories import files
 from orchestrator.kernel import block_devices
 from orchestrator.platforms.common.machines import LocalMachine
@@ -32,7 +37,9 @@ from tests.simulated_demand import in_seconds, seconds_of, summed, table
 
 CSV = ROOT / "tests/fixtures/histories/disk.csv"
 BURSTY = seconds_of("bursts of 10 s", 5, 6 * 3600, mean=600.0)
-PAGE = (ROOT / "tests/fixtures/histories/node_exporter.txt").read_text()  # of node_exporter 1.5.0
+PAGE = (
+    ROOT / "tests/fixtures/histories/node_exporter.txt"
+).read_text()  # of node_exporter 1.5.0
 OF_HOST = 'node_filesystem_size_bytes{device="/dev/vda1",mountpoint="/"} 1e10'
 ON = ("--vm", "azure/Standard_D8s_v5", "--size", "250GiB")
 
@@ -45,7 +52,10 @@ def stored(folder: Path, *demands: Any) -> Path:
 
 
 def observed(results: Path, *words: str) -> Path:
-    assert tierbench(an_app(results), "observe", *words, "--results", str(results)) == EXIT_DONE
+    assert (
+        tierbench(an_app(results), "observe", *words, "--results", str(results))
+        == EXIT_DONE
+    )
     return max(results.glob("*observed*"))
 
 
@@ -66,15 +76,22 @@ def test_a_file_becomes_a_page_with_words(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["azure_monitor", "cloudwatch"])
-def test_metrics_of_a_provider_become_a_page_with_bounds(name: str, tmp_path: Path) -> None:
+def test_metrics_of_a_provider_become_a_page_with_bounds(
+    name: str, tmp_path: Path
+) -> None:
     folder = observed(tmp_path, "--file", str(CSV.with_name(f"{name}.json")), *ON)
     facts = json.loads((folder / "observed.json").read_text())
-    assert facts["read"][0]["device"] in ("lun0", "vol-0123456789abcdef0") and facts["refused"]
+    assert (
+        facts["read"][0]["device"] in ("lun0", "vol-0123456789abcdef0")
+        and facts["refused"]
+    )
     text = (folder / "report.md").read_text()
     assert "seconds unknown" in text and "would not" in text
 
 
-def test_seconds_with_the_names_of_a_provider_are_the_shape_of_its_minutes(tmp_path: Path) -> None:
+def test_seconds_with_the_names_of_a_provider_are_the_shape_of_its_minutes(
+    tmp_path: Path,
+) -> None:
     """With the names that docs/OBSERVE.md puts into iostat's JSON; its host is called `vm`."""
     seconds, minutes = tmp_path / "lun0.json", tmp_path / "db-1.json"
     text = CSV.with_name("iostat.json").read_text()
@@ -97,7 +114,9 @@ def test_the_folder_has_what_the_document_lists(of_seconds: Path) -> None:
     for figure in ("waits", "queues"):
         ends = [f"{figure}_least_pct", f"{figure}_most_pct"]
         shares = rows[["with_less_pct", *ends, "with_more_pct"]]
-        assert (shares.diff(axis=1).iloc[:, 1:] >= 0).all(axis=None) and shares.max().max() > 50
+        assert (shares.diff(axis=1).iloc[:, 1:] >= 0).all(
+            axis=None
+        ) and shares.max().max() > 50
     assert (rows["waits_most_pct"] <= rows["queues_most_pct"]).all()
     priced = rows["monthly"].dropna()
     assert priced.is_monotonic_increasing and set(rows["currency"].dropna()) == {"USD"}
@@ -110,7 +129,9 @@ def test_its_busiest_hour_is_the_load_for_a_campaign(of_seconds: Path) -> None:
     facts = json.loads((of_seconds / "observed.json").read_text())
     busiest = facts["busiest_hour"]
     of_hours = BURSTY.ios.reshape(6, 3600).sum(axis=1)
-    assert busiest["writes_per_s"] == pytest.approx(2 * of_hours.max() / 3600)  # of both nodes
+    assert busiest["writes_per_s"] == pytest.approx(
+        2 * of_hours.max() / 3600
+    )  # of both nodes
     assert busiest["reads_per_s"] == 0
 
 
@@ -152,19 +173,32 @@ def test_words_of_proof_are_not_in_the_answers(of_seconds: Path) -> None:
         assert word not in answer
 
 
-def test_the_report_follows_from_the_folder_alone(of_seconds: Path, tmp_path: Path) -> None:
+def test_the_report_follows_from_the_folder_alone(
+    of_seconds: Path, tmp_path: Path
+) -> None:
     again = observed(tmp_path, "--file", str(of_seconds), *ON)
-    for name in ("candidates.csv", "demand.parquet", "hours.parquet", "charts/week.svg"):
+    for name in (
+        "candidates.csv",
+        "demand.parquet",
+        "hours.parquet",
+        "charts/week.svg",
+    ):
         assert (again / name).read_bytes() == (of_seconds / name).read_bytes()
     for name in ("report.md", "report.html"):
-        told = [f.joinpath(name).read_text().replace(str(f), "") for f in (again, of_seconds)]
+        told = [
+            f.joinpath(name).read_text().replace(str(f), "")
+            for f in (again, of_seconds)
+        ]
         assert told[0] == told[1]
 
 
 def test_pieces_are_kept_with_what_they_calibrate(tmp_path: Path) -> None:
     fine = [BURSTY.part(slice(n * 900, n * 900 + 120)) for n in range(24)]
     folder = observed(
-        tmp_path, "--file", str(stored(tmp_path / "read", summed(BURSTY, 15), *fine)), *ON
+        tmp_path,
+        "--file",
+        str(stored(tmp_path / "read", summed(BURSTY, 15), *fine)),
+        *ON,
     )
     (demand,) = demands(files.read(folder))
     assert len(demand.pieces) == 24 and demand.resolution_s == 15
@@ -177,14 +211,20 @@ def test_sums_alone_are_said_to_tell_no_seconds(
 ) -> None:
     """Then nobody knows for how long users would wait, and JSON has no word for NaN."""
     read = stored(tmp_path / "read", summed(BURSTY, 600))
-    text = (observed(tmp_path, "--file", str(read), "--json", *ON) / "report.md").read_text()
+    text = (
+        observed(tmp_path, "--file", str(read), "--json", *ON) / "report.md"
+    ).read_text()
     assert "seconds unknown" in text and "bounds alone that need no seconds" in text
     answers = json.loads(capsys.readouterr().out)["answers"]
-    assert all(each["waits_least_pct"] is each["waits_most_pct"] is None for each in answers)
+    assert all(
+        each["waits_least_pct"] is each["waits_most_pct"] is None for each in answers
+    )
     assert any(each["queues_most_pct"] > each["queues_least_pct"] for each in answers)
 
 
-def test_prices_of_several_providers_are_said_to_be_of_several_lists(tmp_path: Path) -> None:
+def test_prices_of_several_providers_are_said_to_be_of_several_lists(
+    tmp_path: Path,
+) -> None:
     read = stored(tmp_path / "read", BURSTY.part(slice(0, 3600)))
     folder = observed(tmp_path, "--file", str(read), "--size", "250GiB")
     assert "Prices are not of one list (" in (folder / "report.md").read_text()
@@ -206,16 +246,29 @@ def test_a_capped_source_says_at_least(tmp_path: Path) -> None:
     assert "at least" in larger and "at least" not in smaller
 
 
-def test_a_cap_that_readings_alone_show_is_a_doubt_and_takes_no_word(tmp_path: Path) -> None:
+def test_a_cap_that_readings_alone_show_is_a_doubt_and_takes_no_word(
+    tmp_path: Path,
+) -> None:
     """Nobody said that the disk has it, so that a larger one keeps its word."""
     own = RateCap("IOPS", "ios", 2300.0, 2300.0)
-    limit, waits, _ = replay.replayed(BURSTY.ios, BURSTY.ios, BURSTY.step_s, own, full=True)
+    limit, waits, _ = replay.replayed(
+        BURSTY.ios, BURSTY.ios, BURSTY.step_s, own, full=True
+    )
     served = np.minimum(BURSTY.ios + waits, limit)
-    folder = observed(tmp_path, "--file", str(stored(tmp_path / "read", in_seconds(served))), *ON)
+    folder = observed(
+        tmp_path, "--file", str(stored(tmp_path / "read", in_seconds(served))), *ON
+    )
     text = (folder / "report.md").read_text()
-    assert "held back?" in text and "readings are heaped at bytes/s 18,841,600 and IOPS 2,3" in text
+    assert (
+        "held back?" in text
+        and "readings are heaped at bytes/s 18,841,600 and IOPS 2,3" in text
+    )
     (larger,) = (line for line in text.splitlines() if line.startswith("| azure/P80 "))
-    assert "would have carried" in larger and "at least" in larger and "unless the" in larger
+    assert (
+        "would have carried" in larger
+        and "at least" in larger
+        and "unless the" in larger
+    )
     rows = pd.read_csv(folder / "candidates.csv").set_index("candidate")
     assert rows.loc["azure/S50", "word"] == "would not"
 
@@ -227,7 +280,10 @@ def test_a_cap_that_readings_alone_show_is_a_doubt_and_takes_no_word(tmp_path: P
     ("words", "what"),
     [
         ((), "there is nothing to observe"),
-        (("--file", "nowhere.json"), "nowhere.json cannot be read: No such file or directory"),
+        (
+            ("--file", "nowhere.json"),
+            "nowhere.json cannot be read: No such file or directory",
+        ),
         (("disk.csv",), "a file or a value behind the name of its option"),
         (("--file", str(CSV), "--at-cap", "100"), "it is a percentage"),
         (("--file", str(CSV), "--device", "sdc"), "no readings of sdc"),
@@ -243,18 +299,27 @@ def test_a_cap_that_readings_alone_show_is_a_doubt_and_takes_no_word(tmp_path: P
         (("--file", str(CSV), "--source", "azure/P99"), "unknown tier"),
         (("--file", str(CSV), "--last", "1x"), "a time such as 30s"),
         (("--exporter", "http://a:1"), "nothing says which disk of a:1 to read"),
-        (("--file", str(CSV), "--calibrate", "24x5m"), "--calibrate 24x5m has no effect here"),
+        (
+            ("--file", str(CSV), "--calibrate", "24x5m"),
+            "--calibrate 24x5m has no effect here",
+        ),
         (
             ("--exporter", "http://a:1", "--calibrate", "24x5m", "--last", "2h"),
             "has no effect here",
         ),
-        (("--exporter", "http://a:1", "--calibrate", "2x5m"), "24 pieces or more of 60 s or more"),
+        (
+            ("--exporter", "http://a:1", "--calibrate", "2x5m"),
+            "24 pieces or more of 60 s or more",
+        ),
         (("--exporter", "http://a:1", "--calibrate", "many"), "expected"),
         (("--profile", "nowhere"), "nowhere"),
     ],
 )
 def test_what_cannot_be_done_is_refused(
-    words: tuple[str, ...], what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: tuple[str, ...],
+    what: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     app = an_app(tmp_path)
     assert tierbench(app, "observe", *words, "--results", str(tmp_path)) == EXIT_USAGE
@@ -271,7 +336,10 @@ def test_an_exporter_that_does_not_answer_is_named(
 ) -> None:
     app = replace(an_app(tmp_path), clock=MadeUpClock(1.8e9))
     words = ("--exporter", "http://127.0.0.1:9", "--device", "sdc", "--last", "5s")
-    assert tierbench(app, "observe", *words, "--results", str(tmp_path)) == EXIT_UNAVAILABLE
+    assert (
+        tierbench(app, "observe", *words, "--results", str(tmp_path))
+        == EXIT_UNAVAILABLE
+    )
     assert "nothing was read: 127.0.0.1:9 sdc: " in capsys.readouterr().err
 
 
@@ -285,11 +353,20 @@ def test_after_an_interruption_it_says_how_an_observation_goes_on(
 ) -> None:
     with closing(pages.Server()) as exporter:
         exporter.pages = Ticking()
-        words = ("--exporter", exporter.url, "--device", "vda", "--results", str(tmp_path))
+        words = (
+            "--exporter",
+            exporter.url,
+            "--device",
+            "vda",
+            "--results",
+            str(tmp_path),
+        )
         app = replace(an_app(tmp_path), clock=Interrupted(time.time()))
         assert tierbench(app, "observe", *words) == EXIT_INTERRUPTED
     said = " ".join(capsys.readouterr().err.split())
-    assert "the same command goes on in the same folder" in said and "campaign" not in said
+    assert (
+        "the same command goes on in the same folder" in said and "campaign" not in said
+    )
 
 
 # ------------------------------------------------------------------ the nodes of a profile
@@ -324,7 +401,9 @@ def a_profile(folder: Path, **keys: str) -> Path:
 def test_disks_of_an_existing_cluster_are_found_as_for_a_run_and_nothing_is_written(
     tmp_path: Path,
 ) -> None:
-    server = Server(banner=POSTGRESQL, databases={"postgres": set()}, directory="/mnt/data")
+    server = Server(
+        banner=POSTGRESQL, databases={"postgres": set()}, directory="/mnt/data"
+    )
     app = an_app(tmp_path)
     families = app.parts(None)
     known = {**families.databases, "existing": database(server)}
@@ -332,13 +411,24 @@ def test_disks_of_an_existing_cluster_are_found_as_for_a_run_and_nothing_is_writ
         exporter.pages = Ticking()
         keys = {"hosts": "10.0.0.21", "maintenance_database": "postgres"}
         file = a_profile(tmp_path, node_exporters=exporter.url, **keys)
-        words = ("--profile", str(file), "--last", "3s", "--results", str(tmp_path), *ON)
+        words = (
+            "--profile",
+            str(file),
+            "--last",
+            "3s",
+            "--results",
+            str(tmp_path),
+            *ON,
+        )
         app = with_parts(app, replace(families, databases=known))
         assert tierbench(app, "observe", *words) == EXIT_DONE
     (folder,) = tmp_path.glob("observed-*")
     (demand,) = demands(files.read(folder))
     assert (demand.node, demand.device) == (exporter.url.removeprefix("http://"), "vda")
-    assert {statement.split()[0] for statement in server.statements} <= {"SELECT", "SHOW"}
+    assert {statement.split()[0] for statement in server.statements} <= {
+        "SELECT",
+        "SHOW",
+    }
 
 
 def test_disks_of_this_computer_are_read_without_an_exporter(tmp_path: Path) -> None:
@@ -346,7 +436,9 @@ def test_disks_of_this_computer_are_read_without_an_exporter(tmp_path: Path) -> 
     device = next(iter(block_devices.counter_rows(machine)))
     file = a_profile(tmp_path, hosts="localhost", devices=device)
     words = ("--profile", str(file), "--last", "3s", "--results", str(tmp_path), *ON)
-    assert tierbench(an_app(tmp_path), "observe", *words) == EXIT_DONE  # no engine is asked
+    assert (
+        tierbench(an_app(tmp_path), "observe", *words) == EXIT_DONE
+    )  # no engine is asked
     (folder,) = tmp_path.glob("observed-*")
     (demand,) = demands(files.read(folder))
     assert (demand.node, demand.device) == (machine.name, device)
@@ -366,10 +458,14 @@ def test_disks_of_this_computer_are_not_taken_for_those_of_others(
 
 
 def test_what_a_live_one_has_read_so_far_can_be_judged(tmp_path: Path) -> None:
-    counters = pd.read_csv(CSV).rename(columns={"time": "clock_s"}).drop(columns=["node"])
+    counters = (
+        pd.read_csv(CSV).rename(columns={"time": "clock_s"}).drop(columns=["node"])
+    )
     names = {name: f"disk_{name}_total" for name in ("reads", "writes", "read_bytes")}
     names |= {"written_bytes": "disk_written_bytes_total", "device": "node"}
-    counters = counters.rename(columns=names).assign(time_s=counters["clock_s"], node="db-1 vda")
+    counters = counters.rename(columns=names).assign(
+        time_s=counters["clock_s"], node="db-1 vda"
+    )
     every = counters.melt(["time_s", "node"], var_name="metric").assign(unit="")
     for number, part in enumerate((every.iloc[:60], every.iloc[60:])):
         file = tmp_path / "live" / "samples" / "1795673940" / f"{number}.parquet"
@@ -380,7 +476,9 @@ def test_what_a_live_one_has_read_so_far_can_be_judged(tmp_path: Path) -> None:
     assert len(demand.begin_s) == len(counters) - 1 and demand.device == "vda"
 
 
-def test_it_can_be_had_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_can_be_had_as_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ("--file", str(CSV), "--json", *ON, "--results", str(tmp_path))
     assert tierbench(an_app(tmp_path), "observe", *words) == EXIT_DONE
     answers = json.loads(capsys.readouterr().out)["answers"]

@@ -132,7 +132,9 @@ def test_a_machine_that_does_not_answer_is_told_at_once_and_is_a_gap(
     words = (*of_machines(tmp_path), "--device", far.device, "--last", "8s")
     assert tierbench(app, *words) == EXIT_DONE
     (said,) = (line for line in said_by(app) if "gap" in line)
-    assert said.startswith(f"far {far.device}: the machine far does not answer: it has ended: a g")
+    assert said.startswith(
+        f"far {far.device}: the machine far does not answer: it has ended: a g"
+    )
     (folder,) = tmp_path.glob("observed-*")
     (demand,) = demands(files.read(folder))
     assert len(demand.starts) == 2
@@ -150,13 +152,17 @@ def test_machines_that_another_campaign_has_taken_over_are_read_no_longer(
     app = replace(far.app(tmp_path), clock=Meanwhile(2.5, taken_over))
     words = (*of_machines(tmp_path), "--device", far.device, "--last", "1h")
     assert tierbench(app, *words) == EXIT_UNAVAILABLE
-    assert "taken over by the campaign x on elsewhere" in " ".join(capsys.readouterr().err.split())
+    assert "taken over by the campaign x on elsewhere" in " ".join(
+        capsys.readouterr().err.split()
+    )
     (folder,) = tmp_path.glob("observed-*")
     (demand,) = demands(files.read(folder))
     assert demand.device == far.device and far.done[-2:] == ["swept", "given back"]
 
 
-@pytest.mark.parametrize("command", ["observe", "doctor", "calibrate", "setup", "clean --yes"])
+@pytest.mark.parametrize(
+    "command", ["observe", "doctor", "calibrate", "setup", "clean --yes"]
+)
 def test_a_profile_of_a_kubernetes_is_not_taken_for_one_of_this_computer(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -167,4 +173,6 @@ def test_a_profile_of_a_kubernetes_is_not_taken_for_one_of_this_computer(
     )
     app = an_app(tmp_path)
     assert tierbench(app, *command.split(), "--profile", str(file)) == EXIT_USAGE
-    assert "nodes has `kubernetes`: add `platform: kubernetes`" in capsys.readouterr().err
+    assert (
+        "nodes has `kubernetes`: add `platform: kubernetes`" in capsys.readouterr().err
+    )

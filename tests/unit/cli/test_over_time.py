@@ -57,7 +57,9 @@ def test_two_campaigns_and_what_a_build_makes_of_them(
     assert tierbench("baseline", "set", "weekly", before) == EXIT_DONE
     assert tierbench("compare-results", "weekly", same) == EXIT_DONE
     assert tierbench("compare-results", "weekly", "latest") == EXIT_DONE
-    assert tierbench("compare-results", "baseline:weekly", "--fail-if-worse") == EXIT_WORSE
+    assert (
+        tierbench("compare-results", "baseline:weekly", "--fail-if-worse") == EXIT_WORSE
+    )
     capsys.readouterr()
     assert tierbench("compare-results", "weekly", slow, "--json") == EXIT_DONE
     told: dict[str, Any] = json.loads(capsys.readouterr().out)
@@ -72,28 +74,42 @@ def test_two_campaigns_and_what_a_build_makes_of_them(
 
 @pytest.mark.parametrize("rate", [100.0, 80.0])
 def test_no_exit_code_rests_on_a_change_beside_unknown_days(
-    tierbench: Tierbench, tmp_path: Path, capsys: pytest.CaptureFixture[str], rate: float
+    tierbench: Tierbench,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    rate: float,
 ) -> None:
     """Neither 1 for a fall nor 0 for none: a build learns that it cannot be told, and why."""
     with_history(tmp_path, 4)
-    one, two = (stored(campaign(day, r), tmp_path).name for day, r in ((0, 100.0), (7, rate)))
+    one, two = (
+        stored(campaign(day, r), tmp_path).name for day, r in ((0, 100.0), (7, rate))
+    )
     asked = ("compare-results", one, two)
     assert tierbench(*asked, "--fail-if-worse", "--markdown") == EXIT_INCONCLUSIVE
     page = capsys.readouterr().out
-    assert "at least 5 other comparable campaigns from before, and there are only 4" in page
+    assert (
+        "at least 5 other comparable campaigns from before, and there are only 4"
+        in page
+    )
     assert ("changed since" in page) == (rate < 100) and "worse" not in page
     assert tierbench(*asked, "--accept-inconclusive") == EXIT_DONE
 
 
-def test_inconclusive_is_an_exit_code_unless_accepted(tierbench: Tierbench, tmp_path: Path) -> None:
+def test_inconclusive_is_an_exit_code_unless_accepted(
+    tierbench: Tierbench, tmp_path: Path
+) -> None:
     one = stored(campaign(0), tmp_path).name
     other = later(campaign(7, 80.0), 0, host={**HOST, "kernel": "6.2"})
     two = stored(other, tmp_path).name
-    assert tierbench("compare-results", one, two, "--fail-if-worse") == EXIT_INCONCLUSIVE
+    assert (
+        tierbench("compare-results", one, two, "--fail-if-worse") == EXIT_INCONCLUSIVE
+    )
     assert tierbench("compare-results", one, two, "--accept-inconclusive") == EXIT_DONE
 
 
-def test_what_cannot_be_compared_is_a_mistake(tierbench: Tierbench, tmp_path: Path) -> None:
+def test_what_cannot_be_compared_is_a_mistake(
+    tierbench: Tierbench, tmp_path: Path
+) -> None:
     assert tierbench("history") == EXIT_USAGE  # nothing there
     one = stored(campaign(0), tmp_path).name
     two = stored(campaign(1, profile="premium"), tmp_path).name
@@ -115,7 +131,10 @@ def test_the_list_and_its_filters(
     text = capsys.readouterr().out
     assert text.index("20990101T000000Z-empty") < text.index(two) < text.index(one)
     assert "no plan.json" in " ".join(text.split()) and "not judged yet" in text
-    assert tierbench("history", "--profile", "ultra", "--since", "2025-01-01", "--json") == 0
+    assert (
+        tierbench("history", "--profile", "ultra", "--since", "2025-01-01", "--json")
+        == 0
+    )
     told = json.loads(capsys.readouterr().out)
     assert [entry["folder"] for entry in told] == ["20990101T000000Z-empty", one]
     assert (told[1]["done"], told[1]["planned"]) == (3, 3)
@@ -127,7 +146,15 @@ def test_a_trend_can_fail_a_build(
     rates = [100.0, 101.0, 99.5, 100.2, 100.9, 99.1, 99.8, 100.4, 100.1, 99.7]
     for day, rate in enumerate(rates):
         stored(campaign(day, rate), tmp_path)
-    asked = ("history", "--trend", "-p", "ultra", "-w", "point-select", "--fail-if-worse")
+    asked = (
+        "history",
+        "--trend",
+        "-p",
+        "ultra",
+        "-w",
+        "point-select",
+        "--fail-if-worse",
+    )
     assert tierbench(*asked) == EXIT_DONE
     stored(campaign(10, 81.0), tmp_path)
     assert tierbench(*asked) == EXIT_INCONCLUSIVE  # one alone is no level

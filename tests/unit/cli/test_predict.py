@@ -39,7 +39,10 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def stored(folder: Path, **given: Any) -> Path:
     tiers = ["premium", "ultra"]
     kept(
-        folder, build_campaign(profiles=tiers, workloads=["tpcc"], repetitions=1, nodes=1, **given)
+        folder,
+        build_campaign(
+            profiles=tiers, workloads=["tpcc"], repetitions=1, nodes=1, **given
+        ),
     )
     return folder
 
@@ -61,7 +64,10 @@ def test_tiers_by_their_rows_with_keys_as_in_a_profile(
     results: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     gp3 = "aws/gp3:size=1TiB,iops=6000,throughput=250MiB/s"
-    assert predict(RUN, "--tier", "azure/P15", "--tier", gp3, "--results", results) == EXIT_DONE
+    assert (
+        predict(RUN, "--tier", "azure/P15", "--tier", gp3, "--results", results)
+        == EXIT_DONE
+    )
     out, _ = capfd.readouterr()
     assert "iops_cap" in out and "aws/gp3:size=1TiB" in out and "USD" in out
 
@@ -70,12 +76,23 @@ def test_json_has_each_figure_with_its_interval(
     results: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (folder,) = results.glob("2*/")
-    asked = (folder / "runs" / RUN, "--tier", "azure/P15", "--json", "--results", results)
+    asked = (
+        folder / "runs" / RUN,
+        "--tier",
+        "azure/P15",
+        "--json",
+        "--results",
+        results,
+    )
     assert predict(*asked) == EXIT_DONE
     (tier,) = json.loads(capfd.readouterr().out)
     figure = tier["figures"]["throughput_per_s"]
     assert figure["low"] < figure["value"] < figure["high"]
-    assert (tier["tier"], tier["upwards"], tier["limit"]) == ("azure/P15", False, "iops_cap")
+    assert (tier["tier"], tier["upwards"], tier["limit"]) == (
+        "azure/P15",
+        False,
+        "iops_cap",
+    )
 
 
 def test_a_tier_that_was_measured_too_stands_first_with_what_it_did(
@@ -83,7 +100,9 @@ def test_a_tier_that_was_measured_too_stands_first_with_what_it_did(
 ) -> None:
     assert predict(RUN, "--json", "--results", results) == EXIT_DONE
     first, *others = json.loads(capfd.readouterr().out)
-    (did,) = whole(finished(store.load(results / "latest"), "premium", "tpcc"), FIGURES[0])
+    (did,) = whole(
+        finished(store.load(results / "latest"), "premium", "tpcc"), FIGURES[0]
+    )
     assert (first["tier"], first["measured"]["throughput_per_s"]) == ("premium", did)
     assert len(others) > 20 and not any(other["measured"] for other in others)
     assert predict(RUN, "--results", results) == EXIT_DONE
@@ -166,7 +185,8 @@ def test_more_data_are_told_by_their_number_or_their_size(
     """Four tables of 1,500,000 rows of 256 bytes are 1,536,000,000 bytes. Memory multiplies."""
     slug = by_keys(tmp_path)
     five, as_bytes = (
-        asked_of(slug, tmp_path, capfd, "--data", text) for text in ("5 tables", "1920000000B")
+        asked_of(slug, tmp_path, capfd, "--data", text)
+        for text in ("5 tables", "1920000000B")
     )
     assert (five["tier"], as_bytes["tier"]) == (
         "ultra with 5 tables",
@@ -179,15 +199,28 @@ def test_more_data_are_told_by_their_number_or_their_size(
     assert rates[1] < rates[0]
 
 
-def test_disks_must_hold_more_data(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_disks_must_hold_more_data(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     """Three times as much as they are; the price is that of the disk that is named."""
     slug, data = by_keys(tmp_path), ("--data", "8 tables")
-    for words, name, holds in (([], "ultra", 6), (["--tier", "azure/P1"], "azure/P1", 4)):
+    for words, name, holds in (
+        ([], "ultra", 6),
+        (["--tier", "azure/P1"], "azure/P1", 4),
+    ):
         assert predict(slug, *data, *words, "--results", tmp_path) == EXIT_USAGE
         said = " ".join(capfd.readouterr().err.split())
-        assert f"takes disks of 9 GiB, and of {name} it is known that it holds {holds} GiB" in said
-    tiers = [f"azure/premium-v2:size={gib}GiB,iops=3000,throughput=125MB/s" for gib in (16, 64)]
-    small, large = (asked_of(slug, tmp_path, capfd, *data, "--tier", tier) for tier in tiers)
+        assert (
+            f"takes disks of 9 GiB, and of {name} it is known that it holds {holds} GiB"
+            in said
+        )
+    tiers = [
+        f"azure/premium-v2:size={gib}GiB,iops=3000,throughput=125MB/s"
+        for gib in (16, 64)
+    ]
+    small, large = (
+        asked_of(slug, tmp_path, capfd, *data, "--tier", tier) for tier in tiers
+    )
     assert small["monthly_cost"] < large["monthly_cost"]
 
 
@@ -203,13 +236,18 @@ def test_what_is_advised_holds_the_disks_at_which_init_reads_a_profile() -> None
     every = points(predictions.LEAST_BYTES)
     sized = next(point for point in every if point.startswith("azure/premium-v2:size="))
     fixed = next(point for point in every if point.startswith("azure/P"))
-    several = next(point for point in every if point.startswith("aws/gp3") and "count=4" in point)
+    several = next(
+        point for point in every if point.startswith("aws/gp3") and "count=4" in point
+    )
     assert fixed == "azure/P1:count=4", "none but several of the smallest"
     for point in (sized, fixed, several):
         row, _, keys = point.partition(":")
         tier = f"{{type: {row}, {_yaml(keys)}}}" if keys else row
         text = f"question: Enough?\ncluster: azure-d8s-v5\ntier: {tier}\n"
-        assert profiles.read_profile("advised", text, clusters, "laptop", catalog).name == "advised"
+        assert (
+            profiles.read_profile("advised", text, clusters, "laptop", catalog).name
+            == "advised"
+        )
 
 
 def _yaml(keys: str) -> str:
@@ -231,8 +269,12 @@ def test_several_small_disks_stand_beside_one_large() -> None:
     every = points(250 * 2**30)
     assert "azure/P10:count=2" in every and "azure/P10:count=4" in every
     assert "aws/gp3:size=63GiB,count=4,iops=3000,throughput=125MiB/s" in every
-    assert "azure/P50" in every and "azure/P50:count=2" not in every, "sixteen times the data"
-    assert not [point for point in every if point.startswith("gcp/pd-") and "count" in point]
+    assert "azure/P50" in every and "azure/P50:count=2" not in every, (
+        "sixteen times the data"
+    )
+    assert not [
+        point for point in every if point.startswith("gcp/pd-") and "count" in point
+    ]
 
 
 def on_d8s(record: Record) -> Record:
@@ -261,7 +303,10 @@ def test_the_price_holds_the_machine_that_the_catalog_has(
     assert other["machine"] == "aws/r5b.2xlarge" and other["monthly_cost"] > 2 * disk
     assert advise("throughput > 250", "--results", results) == EXIT_DONE
     said = " ".join(capfd.readouterr().out.split())
-    assert "init advised-1 --tier azure/premium-v2 --vm azure/Standard_D8s_v5 size=250GiB" in said
+    assert (
+        "init advised-1 --tier azure/premium-v2 --vm azure/Standard_D8s_v5 size=250GiB"
+        in said
+    )
 
 
 def test_most_points_can_be_bought() -> None:
@@ -270,7 +315,9 @@ def test_most_points_can_be_bought() -> None:
     for point in points(250 * 2**30):
         row, _, keys = point.partition(":")
         try:
-            project_files.tier(ROOT, row, [key for key in keys.split(",") if key], ANY_SCALE)
+            project_files.tier(
+                ROOT, row, [key for key in keys.split(",") if key], ANY_SCALE
+            )
         except UsageError:
             refused.append(point)
     assert len(refused) < len(points(250 * 2**30)) / 5, refused
@@ -307,7 +354,9 @@ def test_advice_is_the_cheapest_that_is_likely_enough_and_what_is_less_likely_be
 def test_advice_ends_with_the_commands_that_measure_it(
     results: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert advise("average < 90 ms, throughput > 250", "--results", results) == EXIT_DONE
+    assert (
+        advise("average < 90 ms, throughput > 250", "--results", results) == EXIT_DONE
+    )
     out = capfd.readouterr().out.splitlines()
     keys = "size=250GiB iops=10000 throughput=250MB/s"
     assert out[-2] == f"tierbench init advised-1 --tier azure/premium-v2 {keys}"
@@ -331,7 +380,9 @@ def observation(folder: Path, writes_per_s: float, **other: float) -> Path:
     per_s = {"reads": 2.0 * writes_per_s, "writes": writes_per_s}
     per_s |= {"read_bytes": 16_384.0 * writes_per_s, "written_bytes": 1e6, **other}
     begin_s = 1.8e9 + 60 * np.arange(60)
-    rows = pd.DataFrame({name: np.full(60, 60.0 * value) for name, value in per_s.items()})
+    rows = pd.DataFrame(
+        {name: np.full(60, 60.0 * value) for name, value in per_s.items()}
+    )
     folder.mkdir(exist_ok=True)
     rows = rows.assign(node="db-1", device="sdc", begin_s=begin_s, end_s=begin_s + 60)
     parquet.write(folder / "demand.parquet", [rows])
@@ -344,7 +395,9 @@ def throughputs(
     asked = ("throughput > 1", "--tier", "azure/P15", "--tier", "azure/P50", "--json")
     assert advise(*asked, *words, "--results", results) == EXIT_DONE
     tiers = json.loads(capfd.readouterr().out)["tiers"]
-    return {tier["tier"]: tier["figures"]["throughput_per_s"]["value"] for tier in tiers}
+    return {
+        tier["tier"]: tier["figures"]["throughput_per_s"]["value"] for tier in tiers
+    }
 
 
 def test_an_observed_hour_is_the_load(
@@ -353,7 +406,9 @@ def test_an_observed_hour_is_the_load(
     """A tier that carries it does as many transactions as that hour asks for; twice the writes are
     twice the transactions; and one whose cap the hour's I/Os are above does fewer."""
     calm, busier, beyond = (
-        throughputs(results, tmp_path, capfd, "--observed", observation(tmp_path, per_s))
+        throughputs(
+            results, tmp_path, capfd, "--observed", observation(tmp_path, per_s)
+        )
         for per_s in (100.0, 200.0, 2000.0)
     )
     assert busier["azure/P50"] == pytest.approx(2 * calm["azure/P50"], rel=0.1)
@@ -366,7 +421,11 @@ def test_an_observed_hour_is_the_load(
     [("none", "none cannot be read"), ("sar", "does not tell reads and writes apart")],
 )
 def test_what_is_no_load_is_refused(
-    folder: str, said: str, results: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    folder: str,
+    said: str,
+    results: Path,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     observation(tmp_path / "sar", 100.0, reads=np.nan)
     words = ("throughput > 1", "--observed", tmp_path / folder, "--results", results)

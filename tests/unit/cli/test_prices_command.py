@@ -77,10 +77,16 @@ def test_writes_a_list_that_profiles_then_use(service: Service, tmp_path: Path) 
     rows = tier_catalog.with_prices(CATALOG, {file.name: file.read_text()})
     wanted = at("azure/premium-v2", "250GiB", iops=10000, throughput="250MB/s")
     price = tier_catalog.choose(rows, wanted, "tier").tier.price
-    assert price and (price.monthly, price.currency, price.region) == (54.57, "GBP", "ukwest")
+    assert price and (price.monthly, price.currency, price.region) == (
+        54.57,
+        "GBP",
+        "ukwest",
+    )
     assert "Azure Retail Prices API" in price.source
     assert service.questions[0]["currencyCode"] == ["'GBP'"]
-    assert sum("$skip" in question for question in service.questions) == 2  # of five items
+    assert (
+        sum("$skip" in question for question in service.questions) == 2
+    )  # of five items
 
 
 @dataclass
@@ -110,7 +116,9 @@ def aws_list(monkeypatch: pytest.MonkeyPatch) -> Iterator[Files]:
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    there.url = f"http://127.0.0.1:{server.server_port}/offers/v1.0/aws/AmazonEC2/current"
+    there.url = (
+        f"http://127.0.0.1:{server.server_port}/offers/v1.0/aws/AmazonEC2/current"
+    )
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     yield there
     server.shutdown()
@@ -126,7 +134,9 @@ def update_aws(service: Files, file: Path) -> Any:
     return CliRunner().invoke(program, ["prices", "update", *options], obj=app)
 
 
-def test_an_aws_list_is_written_from_the_file_of_a_region(aws_list: Files, tmp_path: Path) -> None:
+def test_an_aws_list_is_written_from_the_file_of_a_region(
+    aws_list: Files, tmp_path: Path
+) -> None:
     listed = (*aws_answers.TOKYO, aws_answers.MACHINES[1])
     aws_list.files[TOKYO] = aws_answers.price_list(*listed).encode()
     file = tmp_path / "aws.yaml"
@@ -146,7 +156,11 @@ def test_an_aws_list_is_written_from_the_file_of_a_region(aws_list: Files, tmp_p
         (None, b"", "404"),
         (b"<html>moved</html>", b"", "no column"),
         (aws_answers.price_list(*aws_answers.TOKYO).encode(), b"more", "4 bytes early"),
-        (aws_answers.price_list(*aws_answers.NOT_OF_A_REGION).encode(), b"", "knows no disk"),
+        (
+            aws_answers.price_list(*aws_answers.NOT_OF_A_REGION).encode(),
+            b"",
+            "knows no disk",
+        ),
     ],
 )
 def test_an_aws_answer_that_is_not_whole_writes_nothing(
@@ -160,20 +174,28 @@ def test_an_aws_answer_that_is_not_whole_writes_nothing(
 
 
 def test_a_provider_without_such_a_service_is_refused(tmp_path: Path) -> None:
-    done = CliRunner().invoke(program, ["prices", "update", "--provider", "gcp"], obj=App())
+    done = CliRunner().invoke(
+        program, ["prices", "update", "--provider", "gcp"], obj=App()
+    )
     assert done.exit_code and "'gcp' is not one of 'azure'" in done.output
     assert not list(tmp_path.iterdir())
 
 
-def test_another_answer_is_told_and_writes_nothing(service: Service, tmp_path: Path) -> None:
+def test_another_answer_is_told_and_writes_nothing(
+    service: Service, tmp_path: Path
+) -> None:
     service.items = ({"productName": "Ultra Disks", "type": "Consumption"},)
     done = update(service, tmp_path / "azure.yaml")
     assert isinstance(done.exception, UnavailableError)
-    assert "the price service of azure did not answer as expected" in done.exception.what
+    assert (
+        "the price service of azure did not answer as expected" in done.exception.what
+    )
     assert not list(tmp_path.iterdir())
 
 
-def test_a_region_without_disks_writes_nothing(service: Service, tmp_path: Path) -> None:
+def test_a_region_without_disks_writes_nothing(
+    service: Service, tmp_path: Path
+) -> None:
     service.items = ()
     done = update(service, tmp_path / "azure.yaml")
     assert isinstance(done.exception, UnavailableError)

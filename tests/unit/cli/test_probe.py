@@ -40,12 +40,18 @@ def plan_of(**options: Any) -> Plan:
     ("options", "names"),
     [
         ({}, ["insert-probe"]),
-        ({"workloads": ("insert", "point-select")}, ["insert-probe", "point-select-probe"]),
+        (
+            {"workloads": ("insert", "point-select")},
+            ["insert-probe", "point-select-probe"],
+        ),
         ({"sweep": "threads=1,16"}, ["insert-probe"]),
         ({"sweep": "rate=50,100"}, ["insert-probe"]),
         ({"latency_at": "70%"}, ["insert-probe"]),
         ({"latency_at": "50"}, ["insert-probe"]),
-        ({"vary": "data=2,4 tables"}, ["insert-at-2-tables-probe", "insert-at-4-tables-probe"]),
+        (
+            {"vary": "data=2,4 tables"},
+            ["insert-at-2-tables-probe", "insert-at-4-tables-probe"],
+        ),
         (
             {"vary": "nodes=1,3", "nodes": None},
             ["insert-at-1-node-probe", "insert-at-3-nodes-probe"],
@@ -64,7 +70,10 @@ def plan_of(**options: Any) -> Plan:
 def test_beside_each_other_option_each_load_has_one_probe_on_each_tier_before_all_others(
     options: dict[str, Any], names: list[str]
 ) -> None:
-    with_it, plain = plan_of(**options), plan_of(**options, probe=False) if options else None
+    with_it, plain = (
+        plan_of(**options),
+        plan_of(**options, probe=False) if options else None,
+    )
     assert [load.name for load in with_it.probes] == names
     first = [(run.workload, run.profile) for run in with_it.runs[: 2 * len(names)]]
     assert first == [(name, tier) for name in names for tier in ("premium", "ultra")]
@@ -93,12 +102,17 @@ def test_a_probe_is_of_the_same_script_data_and_cluster_as_its_load() -> None:
         ({"workloads": ("disk-matrix",)}, "of which alone other tiers are predicted"),
         ({"workloads": ("tpcc",), "scale": "study"}, "set `think: none`"),
         ({"workloads": ("bulk-load",)}, "until its work is done"),
-        ({"workloads": ("rebuild",), "profiles": ("premium",)}, "until its work is done"),
+        (
+            {"workloads": ("rebuild",), "profiles": ("premium",)},
+            "until its work is done",
+        ),
         ({"workloads": ("bulk_insert",)}, "has data by its number of sessions"),
         ({"workloads": ("insert", "bulk-load")}, "--probe: bulk-load"),
     ],
 )
-def test_what_one_session_says_nothing_of_is_refused(options: dict[str, Any], said: str) -> None:
+def test_what_one_session_says_nothing_of_is_refused(
+    options: dict[str, Any], said: str
+) -> None:
     with pytest.raises(UsageError) as refused:
         planned(asked("emulated on Docker", {"probe": True, **options}))
     assert said in told(refused.value)
@@ -145,7 +159,9 @@ def measured() -> tuple[Results, Results]:
     ]
     plan = replace(plain.plan, probes=(probe,), runs=(*quiet, *runs))
     profile = plain.plan.profile("premium")
-    alone = build_run(quiet[0], profile, probe, Shape(40.0, 90.0, 50.0, await_s=0.002, cpu_pct=6.0))
+    alone = build_run(
+        quiet[0], profile, probe, Shape(40.0, 90.0, 50.0, await_s=0.002, cpu_pct=6.0)
+    )
     moved = [
         replace(data, record=replace(data.record, run=replace(run, number=run.number)))
         for data, run in zip(
@@ -158,7 +174,15 @@ def measured() -> tuple[Results, Results]:
 def test_a_prediction_takes_it_and_no_verdict_does() -> None:
     plain, probed = measured()
     before, after = judge(plain), judge(probed)
-    for part in ("cells", "deltas", "bottlenecks", "decisions", "cluster", "missing", "varied"):
+    for part in (
+        "cells",
+        "deltas",
+        "bottlenecks",
+        "decisions",
+        "cluster",
+        "missing",
+        "varied",
+    ):
         assert getattr(after, part) == getattr(before, part), part
     (run,) = (r for r in probed.done if r.record.run.slug.endswith("premium-tpcc-r1"))
     quiet = quiet_run(probed, run)
@@ -166,7 +190,9 @@ def test_a_prediction_takes_it_and_no_verdict_does() -> None:
     other = replace(run.record.profile.cluster, nodes=3)
     profile = replace(run.record.profile, cluster=other)
     apart = replace(run, record=replace(run.record, profile=profile))
-    assert quiet_run(probed, apart) is None, "a probe of another cluster says nothing of this one"
+    assert quiet_run(probed, apart) is None, (
+        "a probe of another cluster says nothing of this one"
+    )
 
 
 def test_the_report_has_it_among_the_runs_as_what_it_is() -> None:

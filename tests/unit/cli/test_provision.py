@@ -27,7 +27,11 @@ class Refusing:
         self.ran: list[str] = []
 
     def run(
-        self, argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        env: Mapping[str, str] | None = None,
     ) -> Completed:
         self.ran.append(" ".join(argv))
         return completed("", 100, "no such package")
@@ -103,7 +107,11 @@ def test_a_daemon_outlives_what_starts_it(tmp_path: Path) -> None:
     program.chmod(0o755)
     log.write_text("before\n")
     done = SystemShell().run(provision._outliving(str(program), log), timeout_s=20)
-    assert (done.exit_code, done.out, "up" in log.read_text()) == (0, "", False), "not waited for"
-    assert wait_until(lambda: "up" in log.read_text(), deadline_s=20, clock=SystemClock())
+    assert (done.exit_code, done.out, "up" in log.read_text()) == (0, "", False), (
+        "not waited for"
+    )
+    assert wait_until(
+        lambda: "up" in log.read_text(), deadline_s=20, clock=SystemClock()
+    )
     first, session, _ = log.read_text().split()
     assert first == "before" and int(session) != os.getsid(0)

@@ -41,18 +41,28 @@ TARGETS = re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), re.MU
 
 
 def blocks(recipe: Path, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", recipe.read_text(), re.MULTILINE | re.DOTALL)
+    return re.findall(
+        rf"^```{language}\n(.*?)^```$", recipe.read_text(), re.MULTILINE | re.DOTALL
+    )
 
 
 def lines(recipe: Path) -> list[list[str]]:
     """The words of each line of its shell blocks, without remarks."""
     whole = "".join(blocks(recipe, "sh")).replace("\\\n", " ")
-    return [words for line in whole.splitlines() if (words := shlex.split(line, comments=True))]
+    return [
+        words
+        for line in whole.splitlines()
+        if (words := shlex.split(line, comments=True))
+    ]
 
 
 def ours(recipe: Path) -> list[list[str]]:
     """The words of its commands of ours, without the program's name."""
-    return [words[1:] for words in lines(recipe) if words[0].rpartition("/")[2] == "tierbench"]
+    return [
+        words[1:]
+        for words in lines(recipe)
+        if words[0].rpartition("/")[2] == "tierbench"
+    ]
 
 
 @pytest.fixture(name="folder")
@@ -80,7 +90,9 @@ def test_each_campaign_of_a_recipe_can_be_planned(recipe: Path, folder: Path) ->
     app = an_app(folder / "cache", shell=Still())
     planned = [words for words in ours(recipe) if words[0] in ("run", "compare")]
     for words in planned:
-        named = [word.replace("my-disk", "premium") for word in words if word != "--dry-run"]
+        named = [
+            word.replace("my-disk", "premium") for word in words if word != "--dry-run"
+        ]
         ended = named[: named.index("||")] if "||" in named else named
         assert tierbench(app, *ended, "--dry-run") == EXIT_DONE, (words, said_by(app))
     assert planned
@@ -89,7 +101,8 @@ def test_each_campaign_of_a_recipe_can_be_planned(recipe: Path, folder: Path) ->
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.stem)
 def test_each_command_and_option_of_a_recipe_is_the_programs(recipe: Path) -> None:
     known = {
-        name.strip(): command for name, command in commands(typer.main.get_command(main.program))
+        name.strip(): command
+        for name, command in commands(typer.main.get_command(main.program))
     }
     for words in ours(recipe):
         name = " ".join(words[:2]) if " ".join(words[:2]) in known else words[0]
@@ -111,7 +124,8 @@ def test_each_shell_block_of_a_recipe_is_read_by_a_shell(recipe: Path) -> None:
 def test_each_command_in_troubleshooting_is_the_programs() -> None:
     """As it stands between backticks, its words up to an ellipsis."""
     known = {
-        name.strip(): command for name, command in commands(typer.main.get_command(main.program))
+        name.strip(): command
+        for name, command in commands(typer.main.get_command(main.program))
     }
     text = (ROOT / "docs/TROUBLESHOOTING.md").read_text()
     told = re.findall(r"`tierbench ([^`]+)`", text)
@@ -121,7 +135,10 @@ def test_each_command_in_troubleshooting_is_the_programs() -> None:
         options = {option for each in known[name].params for option in each.opts}
         assert {word for word in words if word.startswith("--")} <= options, words
     every = {
-        option for command in known.values() for each in command.params for option in each.opts
+        option
+        for command in known.values()
+        for each in command.params
+        for option in each.opts
     }
     assert set(re.findall(r"`(--[a-z-]+)", text)) <= every
 
@@ -132,13 +149,19 @@ def test_each_command_in_troubleshooting_is_the_programs() -> None:
 def test_the_script_of_every_night_ends_with_the_code_that_it_says(
     tmp_path: Path, measured: int, trend: int, ended: int
 ) -> None:
-    (text,) = (text for text in blocks(ROOT / "docs/recipes/nightly.md", "sh") if "#!" in text)
+    (text,) = (
+        text for text in blocks(ROOT / "docs/recipes/nightly.md", "sh") if "#!" in text
+    )
     stub = f'#!/bin/sh\necho "$*"\n[ "$1" = run ] && exit {measured}\nexit {trend}\n'
     (tmp_path / "tierbench").write_text(stub)
     (tmp_path / "tierbench").chmod(0o755)
     path = f"{tmp_path}:{os.environ['PATH']}"
     done = subprocess.run(
-        ["sh"], input=text, env={"PATH": path, "RESULTS": "/kept"}, text=True, capture_output=True
+        ["sh"],
+        input=text,
+        env={"PATH": path, "RESULTS": "/kept"},
+        text=True,
+        capture_output=True,
     )
     assert done.returncode == ended, done.stderr
     asked = [line.split()[0] for line in done.stdout.splitlines()]
@@ -159,7 +182,9 @@ def test_a_storage_class_is_printed_as_the_recipe_says(
     assert "skuName: UltraSSD_LRS" in capsys.readouterr().out
 
 
-def test_the_job_does_what_was_looked_at_before_with_the_profiles_that_it_is_given() -> None:
+def test_the_job_does_what_was_looked_at_before_with_the_profiles_that_it_is_given() -> (
+    None
+):
     recipe = ROOT / "docs/recipes/in-cluster.md"
     manifests = yaml.safe_load_all(recipe.with_suffix(".yaml").read_text())
     (job,) = (each for each in manifests if each["kind"] == "Job")
@@ -169,11 +194,17 @@ def test_the_job_does_what_was_looked_at_before_with_the_profiles_that_it_is_giv
     (looked,) = (words[:-1] for words in ours(recipe) if words[-1] == "--dry-run")
     assert [part for word in given for part in word.split("=")] == looked
     brought = next(words for words in lines(recipe) if "configmap" in words)
-    files = [brought[place + 1] for place, word in enumerate(brought) if word == "--from-file"]
+    files = [
+        brought[place + 1]
+        for place, word in enumerate(brought)
+        if word == "--from-file"
+    ]
     assert files == looked[looked.index("--profiles") + 1].split()
     (fetch,) = (text for text in blocks(recipe, "yaml") if text.startswith("# fetch"))
     assert yaml.safe_load(fetch)["spec"]["containers"][0]["image"] == container["image"]
-    assert container["image"].endswith(f"/tierbench/tierbench:{orchestrator.__version__}")
+    assert container["image"].endswith(
+        f"/tierbench/tierbench:{orchestrator.__version__}"
+    )
     assert pod["serviceAccountName"] == "tierbench" and job["spec"]["backoffLimit"] == 0
 
 
@@ -200,14 +231,19 @@ def program_of(
     plan = a_plan((profile,), ("tpcc",), repetitions=runs)
     (of_plan,) = plan.profiles
     of_plan = replace(of_plan, tier=changed(of_plan.tier, iops=iops))
-    return with_parts(Given(**vars(app), given=replace(plan, profiles=(of_plan,))), fake_parts(log))
+    return with_parts(
+        Given(**vars(app), given=replace(plan, profiles=(of_plan,))), fake_parts(log)
+    )
 
 
 def test_the_cluster_that_is_there_is_measured_before_and_after_its_disk_is_changed(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recipe = ROOT / "docs/recipes/existing-cluster.md"
-    before, after = program_of(folder, "ours", 2), program_of(folder, "ours", 2, 3600.0, 10_000)
+    before, after = (
+        program_of(folder, "ours", 2),
+        program_of(folder, "ours", 2, 3600.0, 10_000),
+    )
     said = [words for words in ours(recipe) if "--dry-run" not in words]
     programs = zip((before, before, after, after), said, strict=True)
     results = str(folder / "results")
@@ -223,7 +259,10 @@ def test_nine_nights_alike_end_well_and_say_from_when_on_they_can_tell(
 ) -> None:
     results = str(folder / "results")
     measured, trend = (
-        [word.replace("$results", results) for word in words[: (*words, "||").index("||")]]
+        [
+            word.replace("$results", results)
+            for word in words[: (*words, "||").index("||")]
+        ]
         for words in ours(ROOT / "docs/recipes/nightly.md")
     )
     for night in range(1, 10):

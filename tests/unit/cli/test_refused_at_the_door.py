@@ -25,7 +25,15 @@ from tests.campaigns import build_campaign
 
 __all__ = ["ask"]
 
-COMPARE = ("compare", "--profiles", "premium ultra", "--workloads", "tpcc", "--db", "postgresql")
+COMPARE = (
+    "compare",
+    "--profiles",
+    "premium ultra",
+    "--workloads",
+    "tpcc",
+    "--db",
+    "postgresql",
+)
 REFUSED = {
     "a margin that is no number": (("--margin", "nan"), "percentage"),
     "a negative margin": (("--margin", "-5"), "percentage"),
@@ -36,7 +44,10 @@ REFUSED = {
     "a size in words": (("--set", "warehouses=many"), "--set warehouses=many"),
     "a size of none": (("--set", "warehouses=0"), "--set warehouses=0"),
     "a size that is half": (("--set", "slice_rows=1.5"), "--set slice_rows=1.5"),
-    "a switch in words": (("--set", "foreign_keys=perhaps"), "--set foreign_keys=perhaps"),
+    "a switch in words": (
+        ("--set", "foreign_keys=perhaps"),
+        "--set foreign_keys=perhaps",
+    ),
     "a rate in words": (("--set", "arrival_rate=fast"), "--set arrival_rate=fast"),
     "attempts in words": (("--set", "max_attempts=some"), "--set max_attempts=some"),
     "a cost in words": (("--max-cost", "lots"), "--max-cost 'lots' is no amount"),
@@ -49,11 +60,20 @@ REFUSED = {
     "weights of nothing": (("--set", "weights=0,0,0,0,0"), "not all 0"),
     "another warm-up": (("--warmup", "long"), "steady"),
     "other windows": (("--windows", "long"), "checkpoints"),
-    "another generator": (("--generator", "hammerdb"), "--generator may also be benchbase"),
+    "another generator": (
+        ("--generator", "hammerdb"),
+        "--generator may also be benchbase",
+    ),
     "names without quotation marks": (("ultra",), "quotation marks"),
-    "a factor that is misspelled": (("--vary", "nodez=3,6"), "--vary also takes nodes,"),
+    "a factor that is misspelled": (
+        ("--vary", "nodez=3,6"),
+        "--vary also takes nodes,",
+    ),
     "no stage": (("--without", "cpu"), "--without: a stage is nothing or disk or"),
-    "no database": (("--db", "mysql"), "known: auto, existing, hdfs, postgresql, yugabytedb"),
+    "no database": (
+        ("--db", "mysql"),
+        "known: auto, existing, hdfs, postgresql, yugabytedb",
+    ),
 }
 
 
@@ -70,7 +90,8 @@ def test_a_value_that_cannot_be_meant_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("words", "is_name"), [(("--slo", "p99 < 50"), False), (("--set", "tpc.threads=4"), True)]
+    ("words", "is_name"),
+    [(("--slo", "p99 < 50"), False), (("--set", "tpc.threads=4"), True)],
 )
 def test_the_lists_of_names_are_for_who_has_a_wrong_name(
     words: tuple[str, ...], is_name: bool, capsys: Any, tmp_path: Path
@@ -102,13 +123,33 @@ def test_what_is_meant_is_taken(ask: Ask) -> None:
 
 
 def test_names_may_be_separated_by_commas(ask: Ask) -> None:
-    words = ("compare", "--profiles", "premium, ultra", "--workloads", "tpcc,insert", "--seed", "2")
-    spaced = ("compare", "--profiles", "premium ultra", "--workloads", "tpcc insert", "--seed", "2")
+    words = (
+        "compare",
+        "--profiles",
+        "premium, ultra",
+        "--workloads",
+        "tpcc,insert",
+        "--seed",
+        "2",
+    )
+    spaced = (
+        "compare",
+        "--profiles",
+        "premium ultra",
+        "--workloads",
+        "tpcc insert",
+        "--seed",
+        "2",
+    )
     assert ask(words).plan == ask(spaced).plan
 
 
-@pytest.mark.parametrize("words", [("nonesuch",), ("--vms", "nonesuch"), ("--min-iops", "9999999")])
-def test_a_catalog_without_such_a_row_says_so(words: tuple[str, ...], capsys: Any) -> None:
+@pytest.mark.parametrize(
+    "words", [("nonesuch",), ("--vms", "nonesuch"), ("--min-iops", "9999999")]
+)
+def test_a_catalog_without_such_a_row_says_so(
+    words: tuple[str, ...], capsys: Any
+) -> None:
     assert tierbench(CampaignApp(), "tiers", *words) == EXIT_DONE
     assert "the catalog has none such" in capsys.readouterr().out
     assert tierbench(CampaignApp(), "tiers", *words, "--json") == EXIT_DONE
@@ -124,7 +165,9 @@ def stored(results: Path) -> Path:
 
 
 @pytest.mark.parametrize("command", ["report", "analyze"])
-def test_a_campaign_is_named_by_its_folder_or_as_latest(command: str, tmp_path: Path) -> None:
+def test_a_campaign_is_named_by_its_folder_or_as_latest(
+    command: str, tmp_path: Path
+) -> None:
     folder, shown = stored(tmp_path), []
 
     class Showing(CampaignApp):
@@ -165,7 +208,9 @@ def test_a_reader_who_has_seen_enough_changes_no_exit_code() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     command = [sys.executable, "-m", "orchestrator", "tiers", "list"]
-    ended = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    ended = subprocess.run(
+        command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False
+    )
     os.close(writer)
     assert (ended.returncode, ended.stderr) == (EXIT_DONE, "")
 
@@ -173,6 +218,14 @@ def test_a_reader_who_has_seen_enough_changes_no_exit_code() -> None:
 def test_a_choice_that_there_is_not_is_refused_in_plain_words(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    words = ["compare", "--profiles", "premium", "--workloads", "tpcc", "--enforcement", "mounted"]
+    words = [
+        "compare",
+        "--profiles",
+        "premium",
+        "--workloads",
+        "tpcc",
+        "--enforcement",
+        "mounted",
+    ]
     assert exit_code(words, CampaignApp()) == EXIT_USAGE
     assert "'--enforcement': 'mounted' is not one of" in capsys.readouterr().err

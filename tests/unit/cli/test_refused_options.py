@@ -29,14 +29,19 @@ KEYS = {
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_keys_of_nodes_that_are_started_are_refused_of_a_cluster_of_others(key: str) -> None:
+def test_keys_of_nodes_that_are_started_are_refused_of_a_cluster_of_others(
+    key: str,
+) -> None:
     theirs = THEIRS.replace("{database", f"{{{KEYS[key]}, database", 1)
     text = Path("existing.yaml").read_text().replace(THEIRS, theirs)
     Path("existing.yaml").write_text(text)
     with pytest.raises(UsageError) as refused:
         planned(asked("existing", {}))
     (mistake,) = refused.value.mistakes
-    assert f"`{key.partition('.')[2]}`" in mistake.what and "existing.yaml" in mistake.where
+    assert (
+        f"`{key.partition('.')[2]}`" in mistake.what
+        and "existing.yaml" in mistake.where
+    )
 
 
 @pytest.mark.parametrize("key", ["cluster.node_of", "cluster.settings_of"])
@@ -70,9 +75,16 @@ LOADS = {
 def settable() -> list[tuple[str, str]]:
     """Each key that a shipped workload's load generator takes."""
     contents = {name: yaml.safe_load(file.read_text()) for name, file in LOADS.items()}
-    of_loads = {name: keys(one["generator"], one["script"]) for name, one in contents.items()}
+    of_loads = {
+        name: keys(one["generator"], one["script"]) for name, one in contents.items()
+    }
     groups = ("options", "dataset")
-    return [(name, key) for name, taken in of_loads.items() for g in groups for key in taken[g]]
+    return [
+        (name, key)
+        for name, taken in of_loads.items()
+        for g in groups
+        for key in taken[g]
+    ]
 
 
 @pytest.mark.parametrize(("load", "key"), settable())
@@ -81,14 +93,18 @@ def test_a_value_of_another_kind_is_refused(load: str, key: str) -> None:
     generator = "benchbase" if load == "BenchBase" else None
     given = {"workloads": (LOADS[load].stem,), "generator": generator, "nodes": 1}
     try:
-        said = problems(asked("emulated on Docker", {**given, "overrides": (f"{key}=nonsense",)}))
+        said = problems(
+            asked("emulated on Docker", {**given, "overrides": (f"{key}=nonsense",)})
+        )
     except UsageError as refused:
         said = [told(refused)]
         assert f"--set {key}=nonsense" in said[0]
     assert [text for text in said if key in text]
 
 
-@pytest.mark.parametrize("key", ["options.foo=1", "dataset.foo=1", "threads=2", "loader_threads=2"])
+@pytest.mark.parametrize(
+    "key", ["options.foo=1", "dataset.foo=1", "threads=2", "loader_threads=2"]
+)
 def test_what_fio_does_not_read_cannot_be_set(key: str) -> None:
     try:
         (said,) = problems(asked("disk-matrix", {"overrides": (key,)}))
@@ -104,8 +120,12 @@ def test_what_fio_does_not_read_cannot_be_set(key: str) -> None:
 JSON = {"--json": ""}
 OTHER_COMMANDS: dict[str, dict[str, str]] = {
     "analyze": {"--slo": "", "--json": "", "--results": ""},
-    "predict": dict.fromkeys(("--tier", "--memory", "--data", "--json", "--results"), ""),
-    "advise": dict.fromkeys(("--slo", "--observed", "--tier", "--json", "--results"), ""),
+    "predict": dict.fromkeys(
+        ("--tier", "--memory", "--data", "--json", "--results"), ""
+    ),
+    "advise": dict.fromkeys(
+        ("--slo", "--observed", "--tier", "--json", "--results"), ""
+    ),
     "report": dict.fromkeys(("--brief", "--markdown", "--results"), "") | JSON,
     "calibrate": {
         "--profile": "",
@@ -125,16 +145,33 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
     "yugabyte-image": {},
     "list": JSON,
     "validate": JSON,
-    "check": dict.fromkeys(("--host", "--port", "--user", "--database", "--fresh", "--json"), ""),
+    "check": dict.fromkeys(
+        ("--host", "--port", "--user", "--database", "--fresh", "--json"), ""
+    ),
     "resume": dict.fromkeys(
         (
-            *("--despite", "--fail-if-worse", "--accept-inconclusive", "--results", "--json"),
+            *(
+                "--despite",
+                "--fail-if-worse",
+                "--accept-inconclusive",
+                "--results",
+                "--json",
+            ),
             *("--max-cost", "--cache-max", "--on-end"),
         ),
         "",
     ),
     "rehearse": dict.fromkeys(
-        ("--profiles", "--workloads", "--scale", "--repeats", "--seed", "--results", "--json"), ""
+        (
+            "--profiles",
+            "--workloads",
+            "--scale",
+            "--repeats",
+            "--seed",
+            "--results",
+            "--json",
+        ),
+        "",
     ),
     "observe": dict.fromkeys(
         (
@@ -145,7 +182,11 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
         "",
     )
     | {"--calibrate": "--file disk.csv --calibrate 24x5m"},
-    "import-study": {"--results": "", "--beside": "--beside latest --json", "--json": ""},
+    "import-study": {
+        "--results": "",
+        "--beside": "--beside latest --json",
+        "--json": "",
+    },
     "init": {
         "--tier": "--workload tpcc --tier azure/P15",
         "--path": "--workload tpcc --path /mnt/a",
@@ -173,15 +214,24 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
         **dict.fromkeys(
             ("--margin", "--p99-margin", "--fail-if-worse", "--accept-inconclusive"), ""
         ),
-        **dict.fromkeys(("--across-machines", "--across-tiers", "--results", "--json"), ""),
+        **dict.fromkeys(
+            ("--across-machines", "--across-tiers", "--results", "--json"), ""
+        ),
         "--markdown": "a b --json --markdown",
     },
     "helm-values": dict.fromkeys(("--scale", "--nodes", "--storage-class"), ""),
     "storage-class": {"--scale": ""},
     "clean": dict.fromkeys(("--platform", "--profile", "--yes", "--dry-run"), ""),
     "disk up": dict.fromkeys(("--at", "--size", "--name", "--data", "--gate"), ""),
-    "disk down": {"--all": "mine --all", "--keep-data": "", "--yes": "", "--dry-run": ""},
-    "disk record": dict.fromkeys(("--out", "--burst-minutes", "--quick", "--allow-root-disk"), ""),
+    "disk down": {
+        "--all": "mine --all",
+        "--keep-data": "",
+        "--yes": "",
+        "--dry-run": "",
+    },
+    "disk record": dict.fromkeys(
+        ("--out", "--burst-minutes", "--quick", "--allow-root-disk"), ""
+    ),
     "disk list": JSON,
     "disk set": {},
     "tiers list": {
@@ -194,11 +244,19 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
         **JSON,
     },
     "tiers set": {"--results": ""},
-    "prices update": dict.fromkeys(("--provider", "--region", "--currency", "--file"), ""),
+    "prices update": dict.fromkeys(
+        ("--provider", "--region", "--currency", "--file"), ""
+    ),
     **{f"baseline {name}": {"--results": ""} for name in ("set", "remove")},
     "baseline list": {"--results": "", **JSON},
 }
-REHEARSED = ("--profiles ultra", "--workloads tpcc", "--scale laptop", "--repeats 4", "--seed 7")
+REHEARSED = (
+    "--profiles ultra",
+    "--workloads tpcc",
+    "--scale laptop",
+    "--repeats 4",
+    "--seed 7",
+)
 WITHOUT_EFFECT = [
     (command, option, words)
     for command, options in OTHER_COMMANDS.items()
@@ -209,21 +267,26 @@ WITHOUT_EFFECT = [
 
 def test_every_option_of_every_command_has_its_place_here() -> None:
     found = {
-        name: options(command) for name, command in commands(typer.main.get_command(main.program))
+        name: options(command)
+        for name, command in commands(typer.main.get_command(main.program))
     }
     del found["compare"], found["run"]  # their options are those of test_effects.py
     assert found == {name: set(options) for name, options in OTHER_COMMANDS.items()}
 
 
 @pytest.mark.parametrize("words", REHEARSED)
-def test_each_option_of_a_rehearsal_reaches_its_plan(words: str, tmp_path: Path) -> None:
+def test_each_option_of_a_rehearsal_reaches_its_plan(
+    words: str, tmp_path: Path
+) -> None:
     app = Planning(**vars(an_app(tmp_path)))
     for given in ([], words.split()):
         assert tierbench(app, "rehearse", *given) == EXIT_DONE
     without, with_it = app.asked
     assert without.plan != with_it.plan
     options = {one.partition(" ")[0] for one in (*REHEARSED, "--results", "--json")}
-    assert options == set(OTHER_COMMANDS["rehearse"])  # test_rehearsal.py shows that of --results
+    assert options == set(
+        OTHER_COMMANDS["rehearse"]
+    )  # test_rehearsal.py shows that of --results
 
 
 @pytest.mark.parametrize(("command", "option", "words"), WITHOUT_EFFECT)

@@ -45,25 +45,35 @@ def verdict(results: Results) -> Verdict:
     return judge(results)
 
 
-def test_every_run_is_done_with_figures_and_telemetry(results: Results, verdict: Verdict) -> None:
+def test_every_run_is_done_with_figures_and_telemetry(
+    results: Results, verdict: Verdict
+) -> None:
     assert [data.record.outcome for data in results.runs] == ["done"] * 8
     assert {"throughput_per_s", "nopm", "latency_p99_s", "cpu_pct", "disk_iops"} <= {
         cell.metric for cell in verdict.cells
     }
 
 
-def test_the_plan_and_each_record_say_that_nothing_was_measured(results: Results) -> None:
+def test_the_plan_and_each_record_say_that_nothing_was_measured(
+    results: Results,
+) -> None:
     assert results.plan.notes[0] == NOTE
     for data in results.runs:
         facts = data.record.facts
         assert facts["tier"]["mechanism"] == WARNING
-        assert facts["database"]["rehearsal"] == facts["generator"]["rehearsal"] == WARNING
+        assert (
+            facts["database"]["rehearsal"] == facts["generator"]["rehearsal"] == WARNING
+        )
 
 
 def test_nothing_is_decided_and_no_tier_is_better(verdict: Verdict) -> None:
     assert verdict.doubts[0].kind == "rehearsal"
-    assert [(one.tier, one.reason) for one in verdict.decisions] == [(None, WARNING)] * 2
-    assert {(one.verdict, one.reason) for one in verdict.deltas} == {("inconclusive", WARNING)}
+    assert [(one.tier, one.reason) for one in verdict.decisions] == [
+        (None, WARNING)
+    ] * 2
+    assert {(one.verdict, one.reason) for one in verdict.deltas} == {
+        ("inconclusive", WARNING)
+    }
 
 
 def test_the_report_says_so_before_anything_else(
@@ -102,7 +112,15 @@ def test_a_campaign_that_measures_takes_none_of_the_parts() -> None:
 def test_the_command_ends_well_and_shows_its_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["rehearse", "--profiles", "premium", "--workloads", "point-select", "--repeats", "2"]
+    words = [
+        "rehearse",
+        "--profiles",
+        "premium",
+        "--workloads",
+        "point-select",
+        "--repeats",
+        "2",
+    ]
     code = exit_code([*words, "--results", str(tmp_path)], CampaignApp())
     assert code == EXIT_DONE, capsys.readouterr().err
     assert WARNING in " ".join((tmp_path / "latest" / "report.md").read_text().split())

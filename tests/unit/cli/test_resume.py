@@ -32,7 +32,14 @@ from tests.plans import a_plan
 from tests.unit.run.conftest import Failing, real
 
 PLAN = replace(a_plan(("premium", "ultra"), repetitions=2), retry_failed=1)
-COMPARE = ("compare", "--profiles", "premium", "--workloads", "insert", "--accept-inconclusive")
+COMPARE = (
+    "compare",
+    "--profiles",
+    "premium",
+    "--workloads",
+    "insert",
+    "--accept-inconclusive",
+)
 
 
 @dataclass(frozen=True)
@@ -51,10 +58,16 @@ class Given(CampaignApp):
         return store.load(folder), SimpleNamespace(deltas=(), decisions=())
 
 
-def program(folder: Path, log: Log | None = None, plan: Plan = PLAN, **fields: Any) -> CampaignApp:
+def program(
+    folder: Path, log: Log | None = None, plan: Plan = PLAN, **fields: Any
+) -> CampaignApp:
     log = log or Log()
     app = an_app(folder, FakePlatform(log))
-    fields = {"clock": FakeClock(), "err": LastingConsole(file=StringIO(), width=500), **fields}
+    fields = {
+        "clock": FakeClock(),
+        "err": LastingConsole(file=StringIO(), width=500),
+        **fields,
+    }
     known = {name: value for name, value in vars(app).items() if name not in fields}
     return with_parts(Given(**known, given=plan, **fields), fake_parts(log))
 
@@ -81,7 +94,9 @@ def test_an_interrupted_campaign_is_gone_on_with_and_reported(tmp_path: Path) ->
     assert outcomes(folder) == ["done"] * 4
     assert campaign(app) == folder
     page = (folder / "report.md").read_text()
-    assert "Interrupted and gone on with" in page and "Interruption 1: 1 of 4 runs" in page
+    assert (
+        "Interrupted and gone on with" in page and "Interruption 1: 1 of 4 runs" in page
+    )
     assert any("1 of 4 runs are finished" in line for line in said_by(app))
 
 
@@ -124,9 +139,17 @@ def test_figures_of_others_are_not_gone_on_with(tmp_path: Path) -> None:
 
 def test_a_failed_run_is_repeated_behind_all_others(tmp_path: Path) -> None:
     app = program(tmp_path, Failing("warm", ValueError("x"), (2,)))
-    assert tierbench(app, *words(app, *COMPARE)) == EXIT_INCONCLUSIVE  # the failure counts
+    assert (
+        tierbench(app, *words(app, *COMPARE)) == EXIT_INCONCLUSIVE
+    )  # the failure counts
     runs = store.load(campaign(app)).runs
-    assert [one.record.outcome for one in runs] == ["done", "failed", "done", "done", "done"]
+    assert [one.record.outcome for one in runs] == [
+        "done",
+        "failed",
+        "done",
+        "done",
+        "done",
+    ]
     failed, again = runs[1].record, runs[-1].record
     assert replace(again.run, number=2) == failed.run
     (doubt,) = [one for one in again.doubts if one.kind == "out of order"]
@@ -134,7 +157,9 @@ def test_a_failed_run_is_repeated_behind_all_others(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("times", "made"), [(0, 4), (1, 5), (2, 6)])
-def test_it_is_repeated_as_often_as_asked(tmp_path: Path, times: int, made: int) -> None:
+def test_it_is_repeated_as_often_as_asked(
+    tmp_path: Path, times: int, made: int
+) -> None:
     log = Failing("warm", ValueError("x"), (2, 5, 6, 7))
     app = program(tmp_path, log, replace(PLAN, retry_failed=times))
     tierbench(app, *words(app, *COMPARE))
@@ -154,7 +179,9 @@ def test_a_campaign_that_is_gone_on_with_repeats_again_what_failed_each_time(
     assert outcomes(campaign(app)) == [*before, *["done"] * (made - len(before))]
 
 
-def test_a_campaign_killed_before_the_repeats_makes_them_when_it_goes_on(tmp_path: Path) -> None:
+def test_a_campaign_killed_before_the_repeats_makes_them_when_it_goes_on(
+    tmp_path: Path,
+) -> None:
     class Killed(BaseException):
         pass
 
@@ -194,7 +221,10 @@ def test_it_runs_the_command_of_on_end_with_its_folder(tmp_path: Path) -> None:
     interrupted(tmp_path)
     app, told = program(tmp_path, shell=SystemShell()), tmp_path / "told"
     command = f'echo "$TIERBENCH_EXIT_CODE $TIERBENCH_FOLDER" > {told}'
-    tierbench(app, *words(app, "resume", "latest", "--accept-inconclusive", "--on-end", command))
+    tierbench(
+        app,
+        *words(app, "resume", "latest", "--accept-inconclusive", "--on-end", command),
+    )
     assert told.read_text() == f"{EXIT_DONE} {campaign(app)}\n"
 
 
@@ -203,11 +233,16 @@ def test_what_would_cost_more_than_it_may_is_refused(tmp_path: Path) -> None:
     rented = real(PLAN, price=price)
     interrupted(tmp_path, rented)
     app = program(tmp_path)
-    assert tierbench(app, *words(app, "resume", "latest", "--max-cost", "1 USD")) == EXIT_USAGE
+    assert (
+        tierbench(app, *words(app, "resume", "latest", "--max-cost", "1 USD"))
+        == EXIT_USAGE
+    )
     assert "more than 1.00" in errors(app)
 
 
-def test_the_cache_is_held_to_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_is_held_to_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     interrupted(tmp_path)
     held: list[int] = []
     monkeypatch.setattr(datasets, "hold_to", lambda most, *_: held.append(most))

@@ -68,7 +68,9 @@ def errors(kind: str, content: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", validate.SCHEMAS)
-def test_the_kept_schema_is_the_readers(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_kept_schema_is_the_readers(
+    kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     golden.compare(str(SCHEMAS / f"{kind}.json"), json_schemas.json_schema(kind))
     assert exit_code(["schema", kind], CampaignApp()) == EXIT_DONE
     assert capsys.readouterr().out == (SCHEMAS / f"{kind}.json").read_text()
@@ -81,8 +83,13 @@ def test_each_key_has_words_and_no_words_are_left_over() -> None:
         for record, of in ((kind, schema), *schema.get("$defs", {}).items()):
             for key, what in of.get("properties", {}).items():
                 assert what["description"].endswith("."), f"{kind}: {record}.{key}"
-                used |= {(f"{record}.{key}", what["description"]), (key, what["description"])}
-    assert {key for key, text in json_schemas.WORDS.items() if (key, text) not in used} == set()
+                used |= {
+                    (f"{record}.{key}", what["description"]),
+                    (key, what["description"]),
+                }
+    assert {
+        key for key, text in json_schemas.WORDS.items() if (key, text) not in used
+    } == set()
 
 
 def test_a_schema_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,7 +104,9 @@ def test_every_mechanism_can_be_named() -> None:
 
 
 @pytest.mark.parametrize(
-    "file", [file for files in SHIPPED.values() for file in files], ids=lambda file: file.stem
+    "file",
+    [file for files in SHIPPED.values() for file in files],
+    ids=lambda file: file.stem,
 )
 def test_everything_shipped_is_valid(file: Path) -> None:
     (kind,) = (kind for kind, files in SHIPPED.items() if file in files)
@@ -107,10 +116,19 @@ def test_everything_shipped_is_valid(file: Path) -> None:
 def test_the_profiles_and_workloads_of_the_documents_are_valid() -> None:
     for text in (*examples("ADDING.md", "A disk tier"), *existing_profiles()):
         assert errors("profile", strict_yaml.parse("x", text)) == []
-    assert errors("workload", strict_yaml.parse("x", *examples("ADDING.md", "A workload"))) == []
-    (prices,) = (one for one in examples("CATALOG.md", "What a row holds") if "our contract" in one)
+    assert (
+        errors("workload", strict_yaml.parse("x", *examples("ADDING.md", "A workload")))
+        == []
+    )
+    (prices,) = (
+        one
+        for one in examples("CATALOG.md", "What a row holds")
+        if "our contract" in one
+    )
     assert errors("price-list", strict_yaml.parse("x", prices)) == []
-    assert errors("price-list", strict_yaml.parse("x", prices.replace("per_disk", "per_disc")))
+    assert errors(
+        "price-list", strict_yaml.parse("x", prices.replace("per_disk", "per_disc"))
+    )
 
 
 @pytest.mark.parametrize(("text", "what"), [(text, what) for text, _, what in MISTAKES])
@@ -174,10 +192,18 @@ def said(kind: str, content: Any) -> set[str]:
 def test_one_key_more_or_less_is_refused_as_by_the_reader() -> None:
     cluster = strict_yaml.parse("c", SHIPPED["cluster"][0].read_text())
     own = "question: q\ntitle: t\ntier: {iops: 5000, throughput: 90MB/s, price: {monthly: 3, "
-    own += "currency: EUR, region: here, as_of: 2026-01-02, source: me}}\ncluster: small\n"
-    profiles = [strict_yaml.parse("p", text) for text in (SHIPPED["profile"][0].read_text(), own)]
+    own += (
+        "currency: EUR, region: here, as_of: 2026-01-02, source: me}}\ncluster: small\n"
+    )
+    profiles = [
+        strict_yaml.parse("p", text)
+        for text in (SHIPPED["profile"][0].read_text(), own)
+    ]
     workload = strict_yaml.parse("w", (ROOT / "workloads/tpcc.yaml").read_text())
-    texts = [("workload", workload), *(("profile", one | {"cluster": cluster}) for one in profiles)]
+    texts = [
+        ("workload", workload),
+        *(("profile", one | {"cluster": cluster}) for one in profiles),
+    ]
     seen = 0
     for kind, content in texts:
         for other, path in changed(content):
@@ -185,7 +211,10 @@ def test_one_key_more_or_less_is_refused_as_by_the_reader() -> None:
             of_keys = by_reader & {"unknown key", "this key is missing"}
             if found:
                 assert by_reader, f"{path}: the schema is stricter: {found}"
-            elif path not in (("cluster", "nodes"), ("cluster", "node")):  # a rule between keys
+            elif path not in (
+                ("cluster", "nodes"),
+                ("cluster", "node"),
+            ):  # a rule between keys
                 assert not of_keys, f"{path}: the schema takes what the reader does not"
             seen += bool(found)
     assert seen > 50

@@ -60,7 +60,9 @@ def test_on_kubernetes_it_reaches_the_disks_of_the_campaign_that_runs(
     for name in ("test", "bench"):
         (tmp_path / name).mkdir()
         clusters[name] = FakeCluster(tmp_path / name)
-    monkeypatch.setenv("KUBECONFIG", str(clusters["test"].kubeconfig(bench=clusters["bench"])))
+    monkeypatch.setenv(
+        "KUBECONFIG", str(clusters["test"].kubeconfig(bench=clusters["bench"]))
+    )
     script = tmp_path / "device"
     script.write_text(DEVICE.format(folder=tmp_path))
     script.chmod(0o755)
@@ -72,7 +74,9 @@ def test_on_kubernetes_it_reaches_the_disks_of_the_campaign_that_runs(
     names = [f"tierbench-{other.campaign}-disk-node-{number}" for number in (1, 2)]
     with other.guard.held(), ExitStack() as up:
         for name in names:
-            spec = ContainerSpec(name, "debian:trixie-slim", ("sleep", "infinity"), "disk")
+            spec = ContainerSpec(
+                name, "debian:trixie-slim", ("sleep", "infinity"), "disk"
+            )
             up.enter_context(other.running(spec))
         assert set_iops(App(cache=tmp_path), tmp_path / "results") == 4000
     assert changed(run) == [(name, {"iops": 4000.0}) for name in names]
@@ -138,7 +142,12 @@ def test_without_a_run_nothing_is_asked(tmp_path: Path) -> None:
 def test_a_disk_whose_limits_are_lifted_is_not_changed(tmp_path: Path) -> None:
     """Its limits are set to the tier's before the warm-up: what was changed would be lost."""
     platform = Running()
-    limits = {"iops": 0.0, "bytes_per_s": 0.0, "read_latency_us": 0.0, "write_latency_us": 0.0}
+    limits = {
+        "iops": 0.0,
+        "bytes_per_s": 0.0,
+        "read_latency_us": 0.0,
+        "write_latency_us": 0.0,
+    }
     platform.exec = lambda *_, **__: completed(json.dumps(limits))  # type: ignore[method-assign]
     run = going_on(tmp_path, None, None)
     with pytest.raises(UsageError, match="are lifted at this moment") as refused:

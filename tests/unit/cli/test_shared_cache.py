@@ -19,7 +19,17 @@ from tests.apps import said_by, with_parts
 from tests.fake_parts import fake_parts
 from tests.fakes import FakeClock, FakePlatform, Log, QuietProgress
 
-RUN = ["run", "-p", "premium", "-w", "point-select", "--db", "postgresql", "--scale", "smoke"]
+RUN = [
+    "run",
+    "-p",
+    "premium",
+    "-w",
+    "point-select",
+    "--db",
+    "postgresql",
+    "--scale",
+    "smoke",
+]
 On = Callable[[str], CampaignApp]
 
 
@@ -53,7 +63,9 @@ def test_each_machine_loads_and_keeps_its_own_data(on: On, tmp_path: Path) -> No
     log = Log()
     for name, loads in (("vm1", 1), ("vm2", 2), ("vm1", 2), ("vm2", 2)):
         app = on(name)
-        exit_code([*RUN, "--results", str(tmp_path / name)], with_parts(app, fake_parts(log)))
+        exit_code(
+            [*RUN, "--results", str(tmp_path / name)], with_parts(app, fake_parts(log))
+        )
         assert log.words.count("load") == loads
         told = [line for line in said_by(app) if "belongs to vm1" in line]
         assert len(told) == (name == "vm2")

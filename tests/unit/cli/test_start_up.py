@@ -64,7 +64,9 @@ def completed(words: list[str]) -> tuple[str, set[str]]:
     )
 
 
-@pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["compare", "--help"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["run", "--help"], ["compare", "--help"]]
+)
 def test_help_loads_nothing_heavy(words: list[str]) -> None:
     said, modules = loaded(words)
     assert "Usage: tierbench" in said

@@ -61,11 +61,15 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Imported:
 # ------------------------------------------------------------------ figures
 
 
-def test_every_published_figure_is_in_the_records_and_no_other(imported: Imported) -> None:
+def test_every_published_figure_is_in_the_records_and_no_other(
+    imported: Imported,
+) -> None:
     """Method: the YAML is read anew, without the module under test."""
     tables = yaml.safe_load(TEXT)["workloads"]
     published = {
-        (load, tier): sorted(Decimal(re.sub(r"[a-zA-Z/]+$", "", str(v))) for v in figures.values())
+        (load, tier): sorted(
+            Decimal(re.sub(r"[a-zA-Z/]+$", "", str(v))) for v in figures.values()
+        )
         for load, workload in tables.items()
         for tier, figures in workload["results"].items()
         if figures
@@ -85,8 +89,12 @@ def test_every_published_figure_is_in_the_records_and_no_other(imported: Importe
 CHANGES = [(workload, metric, tier) for workload, tier, metric, _ in STUDY.deltas]
 
 
-@pytest.mark.parametrize("number", range(len(CHANGES)), ids=["-".join(one) for one in CHANGES])
-def test_each_printed_change_is_reproduced_and_reported(imported: Imported, number: int) -> None:
+@pytest.mark.parametrize(
+    "number", range(len(CHANGES)), ids=["-".join(one) for one in CHANGES]
+)
+def test_each_printed_change_is_reproduced_and_reported(
+    imported: Imported, number: int
+) -> None:
     """To the digits that were printed, in the verdict and on the page."""
     key, printed = list(STUDY.deltas.items())[number]
     workload, tier, compared, _ = key
@@ -124,8 +132,14 @@ def test_the_command_and_those_after_it_end_well(
     """Imported, shown again and judged again: the same report each time."""
     places = ["--results", str(tmp_path)]
     reports = []
-    for command in (["import-study", *places], ["report", *places], ["analyze", "LATEST"]):
-        words = [str(tmp_path / "latest") if word == "LATEST" else word for word in command]
+    for command in (
+        ["import-study", *places],
+        ["report", *places],
+        ["analyze", "LATEST"],
+    ):
+        words = [
+            str(tmp_path / "latest") if word == "LATEST" else word for word in command
+        ]
         code = exit_code(words, CampaignApp())
         assert code == EXIT_DONE, capsys.readouterr().err
         reports.append((tmp_path / "latest" / "report.md").read_text())
@@ -152,7 +166,12 @@ def test_the_missing_cell_is_missing_everywhere(imported: Imported) -> None:
 def test_nothing_is_made_up(imported: Imported) -> None:
     for run in imported.results.runs:
         record = run.record
-        assert (record.outcome, record.phases, record.nodes, record.gate) == ("done", (), (), None)
+        assert (record.outcome, record.phases, record.nodes, record.gate) == (
+            "done",
+            (),
+            (),
+            None,
+        )
         assert record.facts["published"]["figures"] == STATEMENT
         assert sampled_in(run).empty and run.intervals.empty
     assert {cell.ci_low for cell in imported.verdict.cells} == {None}
@@ -164,7 +183,9 @@ def test_nothing_is_made_up(imported: Imported) -> None:
 
 
 def test_only_files_that_are_there_are_named(imported: Imported) -> None:
-    left = sorted(file.name for file in (imported.folder / "runs").rglob("*") if file.is_file())
+    left = sorted(
+        file.name for file in (imported.folder / "runs").rglob("*") if file.is_file()
+    )
     assert left == ["record.json"] * 14
     assert (imported.folder / "study.yaml").read_text() == TEXT
     for absent in ("intervals.csv", "samples.parquet", "raw/", "p99"):
@@ -176,7 +197,10 @@ def test_only_files_that_are_there_are_named(imported: Imported) -> None:
 def test_the_report_claims_no_gate_and_no_measurement(imported: Imported) -> None:
     text = imported.markdown
     for tier in imported.results.plan.tiers:
-        assert f"{tier.name}: no gate was recorded: nothing shows that the disk is what" in text
+        assert (
+            f"{tier.name}: no gate was recorded: nothing shows that the disk is what"
+            in text
+        )
     assert "No charts: no run left figures over time." in text
     for claim in (
         "passed",
@@ -192,7 +216,10 @@ def test_the_report_claims_no_gate_and_no_measurement(imported: Imported) -> Non
 def test_a_campaign_stands_beside_the_study(imported: Imported, tmp_path: Path) -> None:
     """Inserts into 30 tables of P15 were not published; latency of other types is not asked."""
     request = Request(
-        profiles=["premium", "ultra"], workloads=["insert", "tpcc"], scale="smoke", repetitions=2
+        profiles=["premium", "ultra"],
+        workloads=["insert", "tpcc"],
+        scale="smoke",
+        repetitions=2,
     )
     folder = an_app(tmp_path).rehearse(replace(request, results=tmp_path))
     verdict = judge(store.load(folder))
@@ -237,11 +264,19 @@ def test_the_doubts_are_those_of_its_figures_and_no_other(imported: Imported) ->
     assert found == DOUBTED
 
 
-def test_burst_credit_and_think_time_are_told_with_their_figures(imported: Imported) -> None:
+def test_burst_credit_and_think_time_are_told_with_their_figures(
+    imported: Imported,
+) -> None:
     texts = {(d.kind, d.run): d.text for d in imported.verdict.doubts}
-    assert "2,500 IOPS on average, above the 1,100 of premium" in texts["bursting disk", 7]
-    assert texts["think time's ceiling", 13].startswith("97.7 % of the 25,720 New-Orders")
-    assert texts["think time's ceiling", 15].startswith("99.6 % of the 25,720 New-Orders")
+    assert (
+        "2,500 IOPS on average, above the 1,100 of premium" in texts["bursting disk", 7]
+    )
+    assert texts["think time's ceiling", 13].startswith(
+        "97.7 % of the 25,720 New-Orders"
+    )
+    assert texts["think time's ceiling", 15].startswith(
+        "99.6 % of the 25,720 New-Orders"
+    )
 
 
 def test_figures_that_cannot_all_be_true_are_doubted(tmp_path: Path) -> None:
@@ -256,8 +291,12 @@ def test_figures_that_cannot_all_be_true_are_doubted(tmp_path: Path) -> None:
 
 def test_causes_are_named_only_where_means_carry_them(imported: Imported) -> None:
     causes = {(b.workload, b.profile): b.verdict for b in imported.verdict.bottlenecks}
-    assert {cause for (load, _), cause in causes.items() if load == "tpcc"} == {"load_bound"}
-    assert {cause for (load, _), cause in causes.items() if load != "tpcc"} == {"unattributed"}
+    assert {cause for (load, _), cause in causes.items() if load == "tpcc"} == {
+        "load_bound"
+    }
+    assert {cause for (load, _), cause in causes.items() if load != "tpcc"} == {
+        "unattributed"
+    }
     premium = next(
         b
         for b in imported.verdict.bottlenecks
@@ -309,9 +348,15 @@ def test_another_study_is_carried_in_and_reported(tmp_path: Path) -> None:
     changes = {delta.metric: delta.change_pct for delta in verdict.deltas}
     assert changes["latency_p99_s"] == pytest.approx(100)
     text = paths.markdown.read_text()
-    assert "| new<br>n = 1 | 50 ms | 300 ms | 160 | 900 |" in text.replace("\u00a0", " ")
-    assert "bursting disk" not in {doubt.kind for doubt in verdict.doubts}  # of all disks together
-    assert studies.compared(study, verdict) == ["0 of 0 printed changes follow from its figures"]
+    assert "| new<br>n = 1 | 50 ms | 300 ms | 160 | 900 |" in text.replace(
+        "\u00a0", " "
+    )
+    assert "bursting disk" not in {
+        doubt.kind for doubt in verdict.doubts
+    }  # of all disks together
+    assert studies.compared(study, verdict) == [
+        "0 of 0 printed changes follow from its figures"
+    ]
     assert store.newest(tmp_path / "results") == tmp_path / "results" / "latest"
 
 
@@ -323,7 +368,10 @@ def test_the_documented_changes_are_the_programs(imported: Imported) -> None:
         "| workload | figure | tier | published | reproduced |",
         "| --- | --- | --- | ---: | ---: |",
     ]
-    lines += [_line(*both) for both in studies.reproduced(STUDY.deltas, imported.verdict).items()]
+    lines += [
+        _line(*both)
+        for both in studies.reproduced(STUDY.deltas, imported.verdict).items()
+    ]
     golden.compare_section(DOCUMENT, "deltas", _block(lines))
 
 
@@ -354,19 +402,31 @@ def test_the_documented_decisions_are_the_programs(imported: Imported) -> None:
     for decision in verdict["decisions"]:
         load = decision["workload"]
         points = units.listed(_within(verdict["cells"], load))
-        lines.append(f"| {load} | {decision['tier'] or 'none'} | {decision['reason']} | {points} |")
+        lines.append(
+            f"| {load} | {decision['tier'] or 'none'} | {decision['reason']} | {points} |"
+        )
     golden.compare_section(DOCUMENT, "decisions", _block(lines))
 
 
 def _within(cells: list[dict[str, Any]], workload: str) -> list[str]:
     """The tiers that are within the margin of the best in all that a decision compares."""
     compared = ("throughput_per_s", "nopm", "latency_avg_s")
-    of_load = [c for c in cells if c["workload"] == workload and c["metric"] in compared]
+    of_load = [
+        c for c in cells if c["workload"] == workload and c["metric"] in compared
+    ]
     tiers = list(dict.fromkeys(cell["profile"] for cell in of_load))
     for metric in compared:
-        values = {cell["profile"]: cell["mean"] for cell in of_load if cell["metric"] == metric}
+        values = {
+            cell["profile"]: cell["mean"]
+            for cell in of_load
+            if cell["metric"] == metric
+        }
         lower = metric.startswith("latency")
-        best = min(values.values(), default=0.0) if lower else max(values.values(), default=0.0)
+        best = (
+            min(values.values(), default=0.0)
+            if lower
+            else max(values.values(), default=0.0)
+        )
         off = {tier: abs(value / best - 1) * 100 for tier, value in values.items()}
         tiers = [tier for tier in tiers if off.get(tier, 0.0) <= WITHIN_PCT]
     return tiers

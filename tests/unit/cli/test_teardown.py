@@ -89,7 +89,9 @@ def test_ctrl_c_at_any_moment_of_teardown_gives_up_logs_and_no_removal(
     assert sorted(ups) == sorted(downs)
     assert log.words[-1] == "sweep"
     assert sum("taking everything down" in line for line in said) == 1
-    (record,) = (data.record for data in store.load(tmp_path / "results" / "latest").runs)
+    (record,) = (
+        data.record for data in store.load(tmp_path / "results" / "latest").runs
+    )
     assert record.outcome in ("interrupted", "done")
 
 

@@ -38,7 +38,15 @@ LISTINGS = {
         *("--scale", "smoke", "--nodes", "1"),
     ),
 }
-OTHERS = {"run", "resume", "rehearse", "import-study", "check", "calibrate", "compare-results"}
+OTHERS = {
+    "run",
+    "resume",
+    "rehearse",
+    "import-study",
+    "check",
+    "calibrate",
+    "compare-results",
+}
 OTHERS |= {"observe"}  # test_observe.py
 OTHERS |= {"predict", "advise"}  # test_predict.py
 
@@ -46,12 +54,16 @@ OTHERS |= {"predict", "advise"}  # test_predict.py
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results")
-    made = build_campaign(profiles=["premium", "ultra"], workloads=["insert"], measure_s=20.0)
+    made = build_campaign(
+        profiles=["premium", "ultra"], workloads=["insert"], measure_s=20.0
+    )
     store_campaign(made, folder)
     return folder
 
 
-def said_of(name: str, results: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+def said_of(
+    name: str, results: Path, capsys: pytest.CaptureFixture[str], *words: str
+) -> str:
     given = [word.format(results=results) for word in LISTINGS[name]]
     tierbench(an_app(results / "cache"), *name.split(), *given, *words)
     return capsys.readouterr().out
@@ -91,7 +103,15 @@ def test_a_machine_of_the_catalog_has_its_price_in_the_list(
     head, *rows = capsys.readouterr().out.splitlines()
     assert head.split() == ["machine", "IOPS", "throughput", "burst", "price"]
     (m5,) = (row for row in rows if row.startswith("aws/m5.4xlarge "))
-    assert m5.split() == ["aws/m5.4xlarge", "18,750", "594", "MB/s", "–", "0.768/hour", "USD"]
+    assert m5.split() == [
+        "aws/m5.4xlarge",
+        "18,750",
+        "594",
+        "MB/s",
+        "–",
+        "0.768/hour",
+        "USD",
+    ]
     (widest,) = (row for row in rows if row.startswith("aws/m6i.32xlarge "))
     assert widest.split()[1] == "160,000", "the longest of a column is whole"
     assert [row.partition(": ")[2] for row in rows[-2:]] == [
@@ -99,14 +119,25 @@ def test_a_machine_of_the_catalog_has_its_price_in_the_list(
     ]  # fmt: skip
     tierbench(an_app(results / "cache"), "tiers", "list", "--vms", "--provider", "gcp")
     of_gcp = capsys.readouterr().out
-    assert of_gcp.splitlines()[-1].count("gcp/n2-standard-8,") == 1, "a machine is named once"
+    assert of_gcp.splitlines()[-1].count("gcp/n2-standard-8,") == 1, (
+        "a machine is named once"
+    )
     assert "disk type" in of_gcp
 
 
-def test_off_a_terminal_a_row_is_a_line(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [line for line in said_of("tiers list", results, capsys).splitlines() if line]
-    names = [row["name"] for row in json.loads(said_of("tiers list", results, capsys, "--json"))]
-    table = [line for line in rows if line.startswith("azure/") and ": " not in line[:60]]
+def test_off_a_terminal_a_row_is_a_line(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        line for line in said_of("tiers list", results, capsys).splitlines() if line
+    ]
+    names = [
+        row["name"]
+        for row in json.loads(said_of("tiers list", results, capsys, "--json"))
+    ]
+    table = [
+        line for line in rows if line.startswith("azure/") and ": " not in line[:60]
+    ]
     assert [line.split()[0] for line in table[: len(names)]] == names
     assert max(map(len, rows)) > 80
     assert len(said_of("list", results, capsys).splitlines()) == 5
@@ -120,7 +151,9 @@ def test_off_a_terminal_a_row_is_a_line(results: Path, capsys: pytest.CaptureFix
 def told(*words: str, is_terminal: bool = False) -> tuple[str, str]:
     """Standard output and error of a listing whose progress says something."""
     streams = io.StringIO(), io.StringIO()
-    out, err = (LastingConsole(file=file, force_terminal=is_terminal) for file in streams)
+    out, err = (
+        LastingConsole(file=file, force_terminal=is_terminal) for file in streams
+    )
     progress = ConsoleProgress(err)
     app = an_app(ROOT / ".cache", out=out, err=err, progress=progress)
     assert tierbench(app, "list", *words) == EXIT_DONE

@@ -25,10 +25,14 @@ def planned(profile: str, *workloads: str, **options: object) -> Plan:
 
 def test_the_interval_is_the_one_that_the_server_will_have() -> None:
     plan = planned("premium", "point-select", "insert", windows="checkpoints")
-    assert plan.workload("insert").measure_s == 600.0  # PostgreSQL's own five minutes, twice
+    assert (
+        plan.workload("insert").measure_s == 600.0
+    )  # PostgreSQL's own five minutes, twice
     assert plan.workload("insert").warmup_s == 300.0
     assert plan.workload("point-select").measure_s == 60.0
-    assert "5 min" in next(note.text for note in plan.notes if note.kind == "longer windows")
+    assert "5 min" in next(
+        note.text for note in plan.notes if note.kind == "longer windows"
+    )
 
 
 def test_a_database_without_such_an_interval_is_refused() -> None:

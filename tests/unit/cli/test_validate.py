@@ -14,7 +14,10 @@ from tests.asked import PRICES
 from tests.refused_profiles import MISTAKES
 
 SHIPPED = {
-    "profile": [*(ROOT / "profiles").glob("*.yaml"), *(ROOT / "profiles").glob("study*/*.yaml")],
+    "profile": [
+        *(ROOT / "profiles").glob("*.yaml"),
+        *(ROOT / "profiles").glob("study*/*.yaml"),
+    ],
     "cluster": [*(ROOT / "profiles/clusters").glob("*.yaml")],
     "workload": [*(ROOT / "workloads").glob("*.yaml")],
     "study": [ROOT / "results/reference-azure-yugabytedb/study.yaml"],
@@ -49,7 +52,9 @@ def validated(
     return code, capsys.readouterr().out.replace(str(file), name)
 
 
-def test_a_price_list_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_price_list_is_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     code, said = validated("prices.yaml", PRICES, tmp_path, capsys)
     assert (code, said) == (EXIT_DONE, "prices.yaml: a price list without mistakes\n")
 
@@ -60,15 +65,40 @@ def test_a_price_list_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         ("p.yaml", PROFILE, 7, "did you mean azure-d8s-v5"),
         ("p.yaml", PROFILE.replace("v6", "v5"), 6, "unknown key"),
         ("p.yaml", "tier: {iops: 1\n", 2, ""),
-        ("w.yaml", "title: W\ngenerator: sysbench\nscript: a.lua\ndataste: b\n", 4, "dataset"),
-        ("c.yaml", "nodes: 3\nreplication_factor: 3\nndoe: {}\n", 3, "did you mean node?"),
-        ("l.yaml", PRICES.replace("azure/P15", "azure/P16"), 6, "did you mean azure/P6"),
-        ("tierbench.yaml", "scale: smoke\nprofles: ultra\n", 2, "did you mean profiles"),
+        (
+            "w.yaml",
+            "title: W\ngenerator: sysbench\nscript: a.lua\ndataste: b\n",
+            4,
+            "dataset",
+        ),
+        (
+            "c.yaml",
+            "nodes: 3\nreplication_factor: 3\nndoe: {}\n",
+            3,
+            "did you mean node?",
+        ),
+        (
+            "l.yaml",
+            PRICES.replace("azure/P15", "azure/P16"),
+            6,
+            "did you mean azure/P6",
+        ),
+        (
+            "tierbench.yaml",
+            "scale: smoke\nprofles: ultra\n",
+            2,
+            "did you mean profiles",
+        ),
         ("tierbench.yaml", "scale: smoke\nset: {a: 1}\n", 2, "expected a value"),
     ],
 )
 def test_a_mistake_has_its_line_and_its_remedy(
-    name: str, text: str, line: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str,
+    text: str,
+    line: int,
+    words: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     code, said = validated(name, text, tmp_path, capsys)
     assert code == EXIT_USAGE

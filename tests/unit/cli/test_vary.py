@@ -57,8 +57,14 @@ def seen(plan: Plan, factor: str) -> list[Any]:
 
 
 def request(vary: str = "", **more: Any) -> Request:
-    asked = {"profiles": ("premium", "ultra"), "workloads": ("insert",), "scale": "smoke"}
-    return Request(**{**asked, "nodes": None, "repetitions": 3, **more}, vary=vary or None)
+    asked = {
+        "profiles": ("premium", "ultra"),
+        "workloads": ("insert",),
+        "scale": "smoke",
+    }
+    return Request(
+        **{**asked, "nodes": None, "repetitions": 3, **more}, vary=vary or None
+    )
 
 
 @pytest.mark.parametrize("database", ["postgresql", "yugabytedb"])
@@ -86,33 +92,73 @@ def test_each_factor_is_planned_on_each_database(text: str, database: str) -> No
         ("replication_factor=3,5", {}, "say --nodes 5"),
         ("replication_factor=1,3", {"nodes": 1}, "say --nodes 3"),
         ("nodes=3,6", {"profiles": ("existing.yaml",)}, "others run this cluster"),
-        ("cache=cold,warm", {"profiles": ("existing.yaml",)}, "each run loads its data"),
+        (
+            "cache=cold,warm",
+            {"profiles": ("existing.yaml",)},
+            "each run loads its data",
+        ),
         ("count=1,4", {"profiles": ("mounted.yaml",)}, "stay as they are mounted"),
         ("nodes=1,3", {"workloads": ("disk-matrix",)}, "measures a disk alone"),
         ("nonsense=1,2", {}, "'--vary nonsense=1', what=\"unknown key of insert"),
-        ("data=2,4 warehouses", {}, "'--vary warehouses=2', what=\"unknown key of insert"),
+        (
+            "data=2,4 warehouses",
+            {},
+            "'--vary warehouses=2', what=\"unknown key of insert",
+        ),
         ("data=200,400", {}, "with its unit"),
         ("data=0.5x,2x", {"workloads": ("bulk-load",)}, "tables are empty"),
         ("data=1MB,2MB", {"workloads": ("tpcc",)}, "one warehouse"),
         ("host_cache=none,read-only", {}, "attach one with each setting"),
         ("threads=1,2", {"sweep": "threads=1,2"}, "--sweep"),
-        ("", {"latency_at": "70%", "workloads": ("tpcc",), "scale": "study"}, "terminals think"),
-        ("", {"latency_at": "70%", "workloads": ("tpcc",), "generator": "benchbase"}, "is run by"),
-        ("", {"sweep": "rate=5,10", "workloads": ("oltp_read_only",)}, "is run by sysbench-stock"),
+        (
+            "",
+            {"latency_at": "70%", "workloads": ("tpcc",), "scale": "study"},
+            "terminals think",
+        ),
+        (
+            "",
+            {"latency_at": "70%", "workloads": ("tpcc",), "generator": "benchbase"},
+            "is run by",
+        ),
+        (
+            "",
+            {"sweep": "rate=5,10", "workloads": ("oltp_read_only",)},
+            "is run by sysbench-stock",
+        ),
         ("threads=1,2", {"latency_at": "70%"}, "--latency-at"),
         ("threads=1,2", {"until": "decided"}, "--until"),
         ("threads=1,2", {"windows": "many"}, "--windows many"),
         ("nodes=1,2", {"nodes": 3}, "--nodes"),
         ("data=1x,2x", {"data": "4x"}, "--data"),
         ("tables=1,2", {"overrides": ("tables=3",)}, "set twice"),
-        ("", {"without": "disk", "platform": "kubernetes"}, "on one Docker engine alone"),
-        ("", {"without": "network", "profiles": ("machines.yaml",)}, "on one Docker engine alone"),
-        ("", {"without": "commit", "profiles": ("existing.yaml",)}, "others run this cluster"),
+        (
+            "",
+            {"without": "disk", "platform": "kubernetes"},
+            "on one Docker engine alone",
+        ),
+        (
+            "",
+            {"without": "network", "profiles": ("machines.yaml",)},
+            "on one Docker engine alone",
+        ),
+        (
+            "",
+            {"without": "commit", "profiles": ("existing.yaml",)},
+            "others run this cluster",
+        ),
         ("", {"without": "commit", "workloads": ("point-select",)}, "only reads"),
         ("", {"without": "commit", "database": "yugabytedb"}, "waits for a sync"),
-        ("", {"without": "disk", "workloads": ("disk-matrix",)}, "measures a disk alone"),
+        (
+            "",
+            {"without": "disk", "workloads": ("disk-matrix",)},
+            "measures a disk alone",
+        ),
         ("", {"without": "cpu"}, "a stage is nothing or disk or network or commit"),
-        ("", {"without": "disk", "sweep": "threads=1,2"}, "--without does not go with --sweep"),
+        (
+            "",
+            {"without": "disk", "sweep": "threads=1,2"},
+            "--without does not go with --sweep",
+        ),
         ("threads=1,2", {"without": "disk"}, "--without does not go with --vary"),
     ],
 )
@@ -129,12 +175,18 @@ def test_what_cannot_be_varied_is_refused_with_what_to_do(
 
 
 def test_values_come_workload_by_workload_and_data_have_room() -> None:
-    plan = planned(request("data=2,4000 tables", workloads=("insert", "point-select"), nodes=1))
+    plan = planned(
+        request("data=2,4000 tables", workloads=("insert", "point-select"), nodes=1)
+    )
     assert [load.name for load in plan.workloads] == [
-        f"{name}-at-{count}-tables" for name in ("insert", "point-select") for count in (2, 4000)
+        f"{name}-at-{count}-tables"
+        for name in ("insert", "point-select")
+        for count in (2, 4000)
     ]
     (disks,) = {
-        as_used(p, w).cluster.size.disk_bytes for p in plan.profiles for w in plan.workloads
+        as_used(p, w).cluster.size.disk_bytes
+        for p in plan.profiles
+        for w in plan.workloads
     }
     assert disks > 1e12
 
@@ -145,12 +197,16 @@ def test_disks_stay_as_they_are_for_data_that_their_files_have() -> None:
         for text in ("threads=1,2", "loader_threads=1,2")
     ]
     plans.append(planned(request("data=20,30 tables", scale="study")))
-    assert {p.cluster.size.disk_bytes for plan in plans for p in plan.profiles} == {250 * 10**9}
+    assert {p.cluster.size.disk_bytes for plan in plans for p in plan.profiles} == {
+        250 * 10**9
+    }
 
 
 def test_an_slo_of_a_workload_holds_at_each_value() -> None:
     plan = planned(request("threads=1,2", slo="insert average < 50 ms"))
-    assert all(load.slo for load in plan.workloads) and plan.name == "insert-premium-ultra"
+    assert (
+        all(load.slo for load in plan.workloads) and plan.name == "insert-premium-ultra"
+    )
 
 
 def test_a_tier_of_several_disks_is_checked_and_priced_as_such() -> None:
@@ -170,11 +226,21 @@ def test_a_plan_is_read_as_it_was_written(text: str, tmp_path: Path) -> None:
 
 def test_stages_are_taken_away_beside_the_full_run_in_one_balanced_plan() -> None:
     plan = planned(request(without="disk commit", database="postgresql", nodes=1))
-    names = ["insert-at-all-stages", "insert-at-without-disk", "insert-at-without-commit"]
-    assert [load.name for load in plan.workloads] == names and len(plan.runs) == 3 * 2 * 3
+    names = [
+        "insert-at-all-stages",
+        "insert-at-without-disk",
+        "insert-at-without-commit",
+    ]
+    assert [load.name for load in plan.workloads] == names and len(
+        plan.runs
+    ) == 3 * 2 * 3
     used = [as_used(plan.profiles[0], load) for load in plan.workloads]
     assert [profile.tier.disk.in_memory for profile in used] == [False, True, False]
-    assert [profile.cluster.without for profile in used] == ["nothing", "disk", "commit"]
+    assert [profile.cluster.without for profile in used] == [
+        "nothing",
+        "disk",
+        "commit",
+    ]
     firsts = {plan.runs[6 * repetition].workload for repetition in range(3)}
     assert len(firsts) > 1, "each round begins with another"
 
@@ -184,7 +250,11 @@ def test_one_tier_may_be_varied_alone() -> None:
     assert len(plan.tiers) == 1 and len(plan.runs) == 6
 
 
-OF_OTHERS = ("bulk-", "network=", "client=")  # workloads and keys that other pages describe
+OF_OTHERS = (
+    "bulk-",
+    "network=",
+    "client=",
+)  # workloads and keys that other pages describe
 COMMANDS = [
     words
     for section in ("Take a stage away", "The questions of the studies")
@@ -204,7 +274,9 @@ OF_HDFS = documented_commands("HDFS.md", "Study 4: one factor at a time")
 
 
 @pytest.mark.parametrize("words", OF_HDFS, ids=" ".join)
-def test_every_factor_of_hdfs_could_begin_and_has_its_law(words: list[str], ask: Ask) -> None:
+def test_every_factor_of_hdfs_could_begin_and_has_its_law(
+    words: list[str], ask: Ask
+) -> None:
     plan = ask(words[1:]).plan
     parts, world = an_app(Path("cache")).unasked()
     found = forecast.look_ahead(plan, parts, world).problems

@@ -30,7 +30,9 @@ TYPES = ["new_order", "payment", "delivery"]
 def transactions(start_s: float, end_s: float, seed: int) -> list[bytes]:
     """A thread's records (workloads/lib/recorder.lua), some of them before and after the window."""
     random = np.random.default_rng(seed)
-    begins_ns = np.sort(random.uniform(start_s - 5, end_s + 5, 3000) * 1e9).astype(np.int64)
+    begins_ns = np.sort(random.uniform(start_s - 5, end_s + 5, 3000) * 1e9).astype(
+        np.int64
+    )
     rows = zip(
         begins_ns.tolist(),
         random.lognormal(9, 0.7, 3000).astype(int).tolist(),
@@ -38,7 +40,10 @@ def transactions(start_s: float, end_s: float, seed: int) -> list[bytes]:
         random.choice(3, 3000, p=(0.97, 0.01, 0.02)).tolist(),
         strict=True,
     )
-    return [struct.pack("<qIIIBBH", ns, us, 0, 0, kind, how, 0) for ns, us, kind, how in rows]
+    return [
+        struct.pack("<qIIIBBH", ns, us, 0, 0, kind, how, 0)
+        for ns, us, kind, how in rows
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +63,9 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (raw / f"latency-{thread}.bin").write_bytes(b"".join(rows))
         read = Sysbench().read(run.record.workload, raw, *window)
         record = replace(run.record, measurements=read.measurements)
-        store.save_run(raw.parent, record, read.intervals, read.latencies, [sampled_in(run)])
+        store.save_run(
+            raw.parent, record, read.intervals, read.latencies, [sampled_in(run)]
+        )
     store.save_verdict(folder, judge(store.load(folder)))
     return folder
 
@@ -79,9 +86,13 @@ def test_a_campaign_that_is_whole_has_no_difference(
         told,
         re.MULTILINE,
     )
-    assert re.search(r"^verdict.json: \d+ cells made again from the records$", told, re.MULTILINE)
+    assert re.search(
+        r"^verdict.json: \d+ cells made again from the records$", told, re.MULTILINE
+    )
     assert told.endswith("no difference\n")
-    assert before == {file: file.read_bytes() for file in sound.rglob("*") if file.is_file()}
+    assert before == {
+        file: file.read_bytes() for file in sound.rglob("*") if file.is_file()
+    }
 
 
 def first(folder: Path) -> Path:
@@ -103,7 +114,9 @@ def faster(record: dict[str, Any]) -> None:
 def raw_byte(folder: Path) -> None:
     file = first(folder) / "raw" / "latency-1.bin"
     content = bytearray(file.read_bytes())
-    content[28 * 1500 + 10] ^= 0x01  # a latency in the middle of the window, by 65,536 µs
+    content[28 * 1500 + 10] ^= (
+        0x01  # a latency in the middle of the window, by 65,536 µs
+    )
     file.write_bytes(content)
 
 
@@ -131,9 +144,15 @@ def slower_table(folder: Path) -> None:
                 r"verdict.json: ultra × tpcc, latency_p99_s of run 1 \(all\) is [\d.]+, from the ",
             ),
         ),
-        (raw_byte, (r"record.json: latency_avg_s \(all\) is [\d.]+, from raw/ [\d.]+",)),
+        (
+            raw_byte,
+            (r"record.json: latency_avg_s \(all\) is [\d.]+, from raw/ [\d.]+",),
+        ),
         (one_transaction, (r"latencies.parquet: has 5999 transactions, raw/ 6000",)),
-        (slower_table, (r"record.json: latency_avg_s \(all\) is [\d.]+, from latencies.parquet ",)),
+        (
+            slower_table,
+            (r"record.json: latency_avg_s \(all\) is [\d.]+, from latencies.parquet ",),
+        ),
         (
             lambda f: shutil.rmtree(first(f) / "raw"),
             (r"raw/ is missing or cut: .*/raw holds no transaction records",),
@@ -147,7 +166,9 @@ def slower_table(folder: Path) -> None:
             (r"latencies.parquet: has 0 transactions, raw/ 6000",),
         ),
         (
-            lambda f: changed(f / "verdict.json", lambda v: v["cells"][0].update(mean=1.0)),
+            lambda f: changed(
+                f / "verdict.json", lambda v: v["cells"][0].update(mean=1.0)
+            ),
             (r"verdict.json: ultra × tpcc, \w+ \(\w+\) is 1, from the records [\d.]+",),
         ),
         (lambda f: (f / "verdict.json").unlink(), (r"verdict.json: .*No such file",)),

@@ -26,7 +26,9 @@ from tests.fakes import FakeClock
 ID = "7fc3631a2414fc17e88d21bc82e3c2a096a8d0ee159cfc64d226d0264f6ffead"
 OTHER_ID = "5ab8ef74edfda0b403c7fa12d40b4adb0000000000000000000000000000000a"
 DATABASE = Node("node-1", "database", container_id=ID, process_id=42, device="loop3")
-SECOND = Node("node-2", "database", container_id=OTHER_ID, process_id=43, device="loop4")
+SECOND = Node(
+    "node-2", "database", container_id=OTHER_ID, process_id=43, device="loop4"
+)
 HOST = Node("host", "host")
 PROCESS = {"proc/42/cgroup": f"4:cpu,cpuacct:/docker/{ID}\n0::/docker/{ID}\n"}
 
@@ -74,7 +76,9 @@ def test_the_disk_of_the_wal_is_told_from_that_of_the_data(tmp_path: Path) -> No
         )
     )
     here = tree(tmp_path, {**PROCESS, "proc/diskstats": table})
-    found = values(DiskCollector(on(here)).read([replace(DATABASE, wal_device="md0")], 1.0))
+    found = values(
+        DiskCollector(on(here)).read([replace(DATABASE, wal_device="md0")], 1.0)
+    )
     assert (found["disk_reads_total"], found["disk_writes_total"]) == (100, 20)
     assert (found["wal_disk_reads_total"], found["wal_disk_writes_total"]) == (5, 700)
     with pytest.raises(OSError, match="sdd is not in"):
@@ -143,13 +147,19 @@ def test_control_group_version_2(tmp_path: Path, path: str, below: str) -> None:
 
 
 def test_machine_with_and_without_pressure(tmp_path: Path) -> None:
-    here = tree(tmp_path, {"proc/stat": "cpu  100 60 50 900 3 1 2 7 0 0\ncpu0 1 0 0 0 0 0 0 0\n"})
+    here = tree(
+        tmp_path,
+        {"proc/stat": "cpu  100 60 50 900 3 1 2 7 0 0\ncpu0 1 0 0 0 0 0 0 0\n"},
+    )
     assert values(MachineCollector(on(here)).read([HOST, DATABASE], 1.0)) == {
         "cpu_busy_seconds_total": pytest.approx(1.53),
         "cpu_low_priority_seconds_total": pytest.approx(0.6),
         "cpu_steal_seconds_total": pytest.approx(0.07),
     }
-    tree(tmp_path, {"proc/pressure/io": "some avg10=0.00 avg60=0.00 avg300=0.00 total=1500000\n"})
+    tree(
+        tmp_path,
+        {"proc/pressure/io": "some avg10=0.00 avg60=0.00 avg300=0.00 total=1500000\n"},
+    )
     pressure = values(MachineCollector(on(here)).read([HOST], 1.0))[
         "pressure_io_some_seconds_total"
     ]
@@ -171,7 +181,9 @@ def test_the_busiest_core_is_that_since_the_last_reading(tmp_path: Path) -> None
 
 def test_network_leaves_out_loopback(tmp_path: Path) -> None:
     table = "head\nhead\n    lo: 9 7 0 0 0 0 0 0 9 7\n  eth0: 100 1 0 0 0 0 0 0 200 2\n"
-    here = tree(tmp_path, {**PROCESS, "proc/42/net/dev": table, "proc/42/net/snmp": SNMP})
+    here = tree(
+        tmp_path, {**PROCESS, "proc/42/net/dev": table, "proc/42/net/snmp": SNMP}
+    )
     assert values(NetworkCollector(on(here)).read([DATABASE], 1.0)) == {
         "network_received_bytes_total": 100,
         "network_sent_bytes_total": 200,
@@ -195,7 +207,10 @@ NETWORK = "head\nhead\n  eth0: 100 1 0 0 0 0 0 0 200 1\n"
 
 def machine(root: Path, of_42: str, of_43: str) -> LocalMachine:
     """Two processes with everything that collectors read of them; `of_…`: their groups."""
-    files = {"sys/fs/cgroup/cgroup.controllers": "cpu memory\n", "proc/diskstats": STATS}
+    files = {
+        "sys/fs/cgroup/cgroup.controllers": "cpu memory\n",
+        "proc/diskstats": STATS,
+    }
     for process, group in ((42, of_42), (43, of_43)):
         files[f"proc/{process}/cgroup"] = f"0::{group}\n"
         files[f"proc/{process}/net/dev"] = NETWORK
@@ -220,7 +235,10 @@ STRANGER = "node-1: process 42 is in no group of container 7fc3631a2414"
         ("/user.slice", STRANGER),  # the number now belongs to a process of somebody
         (f"/docker/{'0' * 64}", STRANGER),  # ... or of another container
         ("/", STRANGER),  # the engine's machine is not this one, or shows no groups
-        (f"/../../docker/{ID}", STRANGER),  # this program sees it from a group of its own
+        (
+            f"/../../docker/{ID}",
+            STRANGER,
+        ),  # this program sees it from a group of its own
         (None, "node-1: FileNotFoundError"),  # the process is gone
     ],
 )
@@ -275,7 +293,9 @@ class Steady:
         return [Sample(now_s, "node-1", "cpu_seconds_total", "s", 1.0)]
 
 
-@pytest.mark.parametrize("error", [OSError("gone"), TypeError("gone"), RuntimeError("gone")])
+@pytest.mark.parametrize(
+    "error", [OSError("gone"), TypeError("gone"), RuntimeError("gone")]
+)
 def test_a_broken_collector_fails_nothing_and_is_remembered(error: Exception) -> None:
     readings = Readings()
     read_once([DATABASE], [Broken(error), Steady()], readings, FakeClock())
@@ -291,7 +311,9 @@ def test_every_sample_carries_its_phase() -> None:
     assert table["phase"].tolist() == ["", "warm-up", "measure"]
 
 
-def test_all_but_the_last_minute_survives_a_program_that_is_killed(tmp_path: Path) -> None:
+def test_all_but_the_last_minute_survives_a_program_that_is_killed(
+    tmp_path: Path,
+) -> None:
     readings = Readings(folder=tmp_path)
     for second in range(150):
         readings.add(Sample(1e9 + second, "n", "m", "s", float(second)))
@@ -302,7 +324,8 @@ def test_all_but_the_last_minute_survives_a_program_that_is_killed(tmp_path: Pat
 
 def test_samples_beyond_a_part_are_in_files_until_the_run_ends(tmp_path: Path) -> None:
     added = [
-        Sample(float(t), f"node-{t % 3}", "m" if t % 2 else "g", "s", t / 7) for t in range(11)
+        Sample(float(t), f"node-{t % 3}", "m" if t % 2 else "g", "s", t / 7)
+        for t in range(11)
     ]
     readings = Readings(tmp_path / "parts", part=4)
     for sample in added:

@@ -57,9 +57,13 @@ def test_everything_that_is_read_of_an_own_node_is_read_of_another_machine() -> 
     assert found["memory_used_bytes"] == 2.5274793984e10 - 2.4520347648e10
 
 
-def test_several_disks_of_a_node_are_summed_and_that_of_its_log_stands_beside_them() -> None:
+def test_several_disks_of_a_node_are_summed_and_that_of_its_log_stands_beside_them() -> (
+    None
+):
     other = "".join(
-        f"{line.replace('vda', 'vdb')}\n" for line in PAGE.splitlines() if 'device="vda"' in line
+        f"{line.replace('vda', 'vdb')}\n"
+        for line in PAGE.splitlines()
+        if 'device="vda"' in line
     )
     once, twice, apart = (
         {name: value for name, _, value in readings(PAGE + other, *devices)}
@@ -69,7 +73,11 @@ def test_several_disks_of_a_node_are_summed_and_that_of_its_log_stands_beside_th
     assert twice["disk_busy_seconds_total"] == once["disk_busy_seconds_total"]
     assert apart == {
         **once,
-        **{f"wal_{name}": value for name, value in once.items() if name.startswith("disk_")},
+        **{
+            f"wal_{name}": value
+            for name, value in once.items()
+            if name.startswith("disk_")
+        },
     }
 
 
@@ -89,7 +97,9 @@ def test_it_is_asked_for_only_where_it_is_known_to_be() -> None:
         return PAGE
 
     old = Node("db-1", "database", sources={NODE_EXPORTER: "http://a"})
-    new = Node("db-2", "database", sources={NODE_EXPORTER: "http://b", PRESSURE: "http://b"})
+    new = Node(
+        "db-2", "database", sources={NODE_EXPORTER: "http://b", PRESSURE: "http://b"}
+    )
     list(NodeExporterCollector(get).read([old, new], 1.0))
     asked_for = {url: "pressure" in url for url in sorted(asked)}
     assert list(asked_for.values()) == [False, True]
@@ -105,7 +115,14 @@ def test_processors_and_memory_of_a_machine() -> None:
 def classes(**devices: Sequence[float]) -> str:
     """A page of netclass. Of each device: flags, its number, that of what it is made of, how it got
     its address, its type, its speed in Mbit/s; all with a link."""
-    names = ("flags", "iface_id", "iface_link", "address_assign_type", "protocol_type", "speed")
+    names = (
+        "flags",
+        "iface_id",
+        "iface_link",
+        "address_assign_type",
+        "protocol_type",
+        "speed",
+    )
     lines = [
         f'node_network_{name}{"_bytes" * (name == "speed")}{{device="{device}"}} '
         f"{value * 125_000 if name == 'speed' else value:g}"
@@ -147,7 +164,10 @@ CLASSES: dict[str, tuple[str, dict[str, float]]] = {
         ),
         {"ens5": 3.125e9, "ib0": 0.0},
     ),
-    "the end of a pair, as in a container": (classes(eth0=(4099, 16, 17, 3, 1, 10000)), {}),
+    "the end of a pair, as in a container": (
+        classes(eth0=(4099, 16, 17, 3, 1, 10000)),
+        {},
+    ),
     "an exporter that has no such collector": ("", {}),
 }
 
@@ -168,13 +188,19 @@ def test_a_byte_counts_once_though_a_bridge_and_a_pair_pass_it_on() -> None:
         "network_sent_packets_total": 32988,
     }
     for cards in ({"eth0": 0.0}, {}):  # known, or by the names of the others
-        assert {name: value for name, _, value in readings(NETWORK, [], cards=cards)} == own
+        assert {
+            name: value for name, _, value in readings(NETWORK, [], cards=cards)
+        } == own
 
 
 def test_a_node_is_read_with_its_cards() -> None:
-    node = Node("db-1", "database", sources={NODE_EXPORTER: "http://a"}, cards={"docker0": 1.0})
+    node = Node(
+        "db-1", "database", sources={NODE_EXPORTER: "http://a"}, cards={"docker0": 1.0}
+    )
     samples = NodeExporterCollector(lambda *_: NETWORK).read([node], 1.0)
-    assert {s.metric: s.value for s in samples}["network_sent_bytes_total"] == 1.836402427e09
+    assert {s.metric: s.value for s in samples}[
+        "network_sent_bytes_total"
+    ] == 1.836402427e09
 
 
 EXPORTED = """\
@@ -207,7 +233,9 @@ node_filesystem_size_bytes{device="/dev/nvme1n1",fstype="xfs",mountpoint="/mnt/d
 
 
 def test_node_exporter_says_the_same_things_under_our_names() -> None:
-    assert {name: (unit, value) for name, unit, value in readings(EXPORTED, ["nvme1n1"])} == {
+    assert {
+        name: (unit, value) for name, unit, value in readings(EXPORTED, ["nvme1n1"])
+    } == {
         "cpu_seconds_total": ("s", 60.5),
         "cpu_steal_seconds_total": ("s", 2.0),
         "disk_reads_total": ("", 11.0),
@@ -222,7 +250,9 @@ def test_node_exporter_says_the_same_things_under_our_names() -> None:
 def test_an_unknown_device_is_an_error_and_none_leaves_the_disk_out() -> None:
     with pytest.raises(KeyError, match="sda"):
         list(readings(EXPORTED, ["sda"]))
-    assert not [name for name, _, _ in readings(EXPORTED, []) if name.startswith("disk_")]
+    assert not [
+        name for name, _, _ in readings(EXPORTED, []) if name.startswith("disk_")
+    ]
 
 
 def test_node_exporter_tells_processors_and_the_device_below_a_path() -> None:
@@ -239,9 +269,15 @@ def test_a_machine_is_sampled_under_its_nodes_name() -> None:
     ):
         server.pages["/metrics"] = (200, EXPORTED)
         nodes = [
-            Node(name, "database", sources={NODE_EXPORTER: server.url, DISK_DEVICE: device})
+            Node(
+                name,
+                "database",
+                sources={NODE_EXPORTER: server.url, DISK_DEVICE: device},
+            )
             for name, device in (("db-1", "sdz"), ("db-2", "nvme1n1"))
         ]
         samples.extend(NodeExporterCollector().read(nodes, 5.0))
     assert {sample.node for sample in samples} == {"db-2"}
-    assert ("disk_reads_total", 11.0) in {(sample.metric, sample.value) for sample in samples}
+    assert ("disk_reads_total", 11.0) in {
+        (sample.metric, sample.value) for sample in samples
+    }

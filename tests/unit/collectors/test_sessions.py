@@ -21,7 +21,9 @@ from tests import ROOT
 from tests.fakes import FakeClock
 
 ENDPOINT = Endpoint("10.1.2.11", 5432, 5432, "bench", "secret", "bench")
-CLUSTER = Cluster("postgresql", "17.4", (Node("node-1", "database"),), (ENDPOINT,), "net")
+CLUSTER = Cluster(
+    "postgresql", "17.4", (Node("node-1", "database"),), (ENDPOINT,), "net"
+)
 ROWS = [{"kind": "idle", "number": 3}, {"kind": "running", "number": 2}]
 TOLD = dict.fromkeys((f"sessions_{kind}" for kind in KINDS), 0.0)
 TOLD |= {"sessions_idle": 3.0, "sessions_running": 2.0}
@@ -82,7 +84,9 @@ def test_a_server_that_is_busy_is_not_waited_for_and_its_answer_is_not_lost() ->
         with pytest.raises(OSError, match="has not answered yet"):
             waits.read((), 7.0)
     server.answers.set()
-    assert {sample.time_s for sample in waits.read((), 9.0)} == {7.0}, "as of when it was asked"
+    assert {sample.time_s for sample in waits.read((), 9.0)} == {7.0}, (
+        "as of when it was asked"
+    )
 
 
 def test_a_session_that_is_cut_is_opened_again() -> None:
@@ -90,13 +94,18 @@ def test_a_session_that_is_cut_is_opened_again() -> None:
     with session_waits(CLUSTER, server.session) as waits:  # type: ignore[arg-type]
         server.broken = True
         (miss,) = tick(waits).facts()["misses"]
-        assert miss == "sessions: OSError: SQL at 10.1.2.11:5432: terminating connection"
+        assert (
+            miss == "sessions: OSError: SQL at 10.1.2.11:5432: terminating connection"
+        )
         server.broken = False
         assert list(tick(waits).samples())
     assert len(server.opened) == 2
 
 
 def test_only_postgresql_tells_what_sessions_wait_for() -> None:
-    for other in (replace(CLUSTER, database="yugabytedb"), replace(CLUSTER, endpoints=())):
+    for other in (
+        replace(CLUSTER, database="yugabytedb"),
+        replace(CLUSTER, endpoints=()),
+    ):
         with session_waits(other) as waits:
             assert waits == ()

@@ -20,7 +20,9 @@ OTHERS = """\
 1190 1180 254:1 /var/lib/kubelet/pods/8/etc-hosts /etc/hosts rw,relatime - ext4 /dev/vda1 rw
 """
 DATA = "1191 1180 {number} / /data rw,noatime - xfs {source} rw,nouuid,attr2,noquota\n"
-SPEC = ContainerSpec("node-1", "postgres", (), "database", mounts=(Mount("claim-1", "/data"),))
+SPEC = ContainerSpec(
+    "node-1", "postgres", (), "database", mounts=(Mount("claim-1", "/data"),)
+)
 CLAIMED = Volume("claim-1", "", restored=False, placement="node-1")
 
 

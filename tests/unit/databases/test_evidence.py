@@ -18,7 +18,17 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import yaml
-from standin import admin, front, metrics, options, pages, texts, ts_cli, universe, yugabyted
+from standin import (
+    admin,
+    front,
+    metrics,
+    options,
+    pages,
+    texts,
+    ts_cli,
+    universe,
+    yugabyted,
+)
 from standin.texts import line, series
 
 from orchestrator.yugabyte import counters, versions
@@ -44,7 +54,9 @@ def of(answer: str) -> list[Entry]:
 
 def newest(answer: str, release: str) -> Entry:
     """The entry of the newest release that is not newer than this one."""
-    known = [entry for entry in of(answer) if series(entry["release"]) <= series(release)]
+    known = [
+        entry for entry in of(answer) if series(entry["release"]) <= series(release)
+    ]
     return max(known, key=lambda entry: series(entry["release"]))
 
 
@@ -62,7 +74,11 @@ def test_an_entry_names_what_it_was_seen_in_or_follows_from(entry: Entry) -> Non
     if is_inferred(entry):
         assert entry["from"] and "source" not in entry and "seen" not in entry
     else:
-        assert entry["source"] and entry["seen"] in ("output", "source code", "document")
+        assert entry["source"] and entry["seen"] in (
+            "output",
+            "source code",
+            "document",
+        )
 
 
 def test_names_are_used_once_and_the_document_counts_right() -> None:
@@ -82,13 +98,18 @@ def test_a_line_is_part_of_one_that_was_seen(name: str) -> None:
     for entry in of(name):
         said = line(name, entry["release"], **entry.get("with", {}))
         part, whole = (
-            (entry["fact"], said) if entry.get("holds") == "part" else (said, entry["fact"])
+            (entry["fact"], said)
+            if entry.get("holds") == "part"
+            else (said, entry["fact"])
         )
         if entry.get("holds") == "start":  # what was pasted ends earlier than the line
             part = part.rstrip(".")
         assert part in whole, entry["id"]
     for since in texts.TEXTS[name]:
-        forms = [max(s for s in texts.TEXTS[name] if s <= series(e["release"])) for e in of(name)]
+        forms = [
+            max(s for s in texts.TEXTS[name] if s <= series(e["release"]))
+            for e in of(name)
+        ]
         assert since in forms, f"no entry for {name} since {since}"
 
 
@@ -101,7 +122,9 @@ def said_in(tree: ast.AST) -> Iterator[ast.expr]:
             yield node.args[0]
 
 
-@pytest.mark.parametrize("file", sorted((STANDIN / "standin").glob("*.py")), ids=lambda f: f.name)
+@pytest.mark.parametrize(
+    "file", sorted((STANDIN / "standin").glob("*.py")), ids=lambda f: f.name
+)
 def test_words_of_its_own_name_the_stand_in(file: Path) -> None:
     for spoken in said_in(ast.parse(file.read_text())):
         if isinstance(spoken, ast.BinOp):  # a line and its end
@@ -127,7 +150,9 @@ def test_every_line_is_used() -> None:
 
 def start_options(release: str) -> set[str]:
     parser = options.start_parser(release)
-    (commands,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    (commands,) = (
+        a for a in parser._actions if isinstance(a, argparse._SubParsersAction)
+    )
     return {action.dest for action in commands.choices["start"]._actions} - {"help"}
 
 
@@ -135,9 +160,13 @@ def start_options(release: str) -> set[str]:
 def test_options_of_start_are_those_of_the_release(release: str) -> None:
     known: set[str] = set()
     for entry in of("options"):
-        known |= set(entry["fact"]) if series(entry["release"]) <= series(release) else set()
+        known |= (
+            set(entry["fact"]) if series(entry["release"]) <= series(release) else set()
+        )
     for entry in of("options_gone"):
-        known -= set(entry["fact"]) if series(entry["release"]) <= series(release) else set()
+        known -= (
+            set(entry["fact"]) if series(entry["release"]) <= series(release) else set()
+        )
     assert start_options(release) <= known
 
 
@@ -151,11 +180,15 @@ def test_flags_have_the_values_that_were_seen(entry: Entry) -> None:
     assert {name: flags[name] for name in entry["fact"]} == entry["fact"]
 
 
-def test_a_masters_own_flags_come_last_from_the_release_that_was_seen_to_do_so() -> None:
+def test_a_masters_own_flags_come_last_from_the_release_that_was_seen_to_do_so() -> (
+    None
+):
     given = "master_enable_metrics_snapshotter=false"
     first = min(series(entry["release"]) for entry in of("masters_own"))
     for release in RELEASES:
-        value = options.server_flags(given, "master", release)["master_enable_metrics_snapshotter"]
+        value = options.server_flags(given, "master", release)[
+            "master_enable_metrics_snapshotter"
+        ]
         assert value == ("true" if series(release) >= first else "false"), release
     for entry in of("masters_own"):
         given = ",".join(f"{name}=0" for name in entry["fact"])
@@ -177,7 +210,8 @@ def test_every_value_of_a_flag_has_an_entry() -> None:
         for since, flags in layer.items():
             for name, value in flags.items():
                 assert any(
-                    entry["fact"].get(name) == value and series(entry["release"]) >= since
+                    entry["fact"].get(name) == value
+                    and series(entry["release"]) >= since
                     for entry in of("flags")
                 ), f"{name}={value} since {since}"
 
@@ -190,7 +224,10 @@ def test_the_configuration_file_has_keys_of_the_real_one(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("entry", of("isolation"), ids=lambda entry: entry["id"])
 def test_read_committed_is_what_the_release_makes_of_it(entry: Entry) -> None:
-    assert yugabyted.isolation(options.defaults("tserver", entry["release"])) == entry["fact"]
+    assert (
+        yugabyted.isolation(options.defaults("tserver", entry["release"]))
+        == entry["fact"]
+    )
 
 
 # ------------------------------------------------------------------ pages
@@ -203,9 +240,13 @@ def fits(said: Any, seen: Any) -> bool:
             key in seen and fits(value, seen[key]) for key, value in said.items()
         )
     if isinstance(said, list):
-        return isinstance(seen, list) and (not seen or all(fits(value, seen[0]) for value in said))
+        return isinstance(seen, list) and (
+            not seen or all(fits(value, seen[0]) for value in said)
+        )
     number = (int, float)
-    return (isinstance(said, number) and isinstance(seen, number)) or type(said) is type(seen)
+    return (isinstance(said, number) and isinstance(seen, number)) or type(
+        said
+    ) is type(seen)
 
 
 class Universe(universe.Universe):
@@ -228,11 +269,17 @@ def leader(tmp_path: Path) -> universe.Universe:
     return made
 
 
-def test_pages_of_the_servers_have_keys_that_were_seen(leader: universe.Universe) -> None:
-    common = pages.common("tserver", {"never_fsync": "false"}, RELEASES[0], metrics.Activity())
+def test_pages_of_the_servers_have_keys_that_were_seen(
+    leader: universe.Universe,
+) -> None:
+    common = pages.common(
+        "tserver", {"never_fsync": "false"}, RELEASES[0], metrics.Activity()
+    )
     served = {**common, **leader.pages()}
     paths = {path for path in served if not path.startswith("/standin/")} - {"/metrics"}
-    assert paths == {answer for e in entries() for answer in e["answers"] if answer[0] == "/"}
+    assert paths == {
+        answer for e in entries() for answer in e["answers"] if answer[0] == "/"
+    }
     for path in paths - {"/api/v1/tablet-servers"}:
         assert any(fits(served[path]({})[1], entry["fact"]) for entry in of(path)), path
     for host in ("10.0.0.2", "10.0.0.3"):
@@ -245,7 +292,10 @@ def test_pages_of_the_servers_have_keys_that_were_seen(leader: universe.Universe
 def test_tablet_servers_are_listed_as_they_were_seen(leader: universe.Universe) -> None:
     found = of("/api/v1/tablet-servers")
     seen = next(iter(found[0]["fact"][""].values()))
-    states = {seen["status"], *(e["fact"]["status"] for e in found if e.get("holds") == "value")}
+    states = {
+        seen["status"],
+        *(e["fact"]["status"] for e in found if e.get("holds") == "value"),
+    }
     alive = leader.pages()["/api/v1/tablet-servers"]({})[1]
     leader.members["10.0.0.1"].heard_at = -1000.0
     dead = leader.pages()["/api/v1/tablet-servers"]({})[1]
@@ -256,7 +306,9 @@ def test_tablet_servers_are_listed_as_they_were_seen(leader: universe.Universe) 
 
 
 @pytest.mark.parametrize("delay_s", [10, 120])
-def test_the_balancer_rests_at_first_and_moves_leaders_then(delay_s: int, tmp_path: Path) -> None:
+def test_the_balancer_rests_at_first_and_moves_leaders_then(
+    delay_s: int, tmp_path: Path
+) -> None:
     """A restarted cluster has leaders as elections left them, and calls itself idle."""
     assert of("idle_at_first") and of("moving") and of("leaders")
 
@@ -286,8 +338,13 @@ def test_the_balancer_rests_at_first_and_moves_leaders_then(delay_s: int, tmp_pa
 def test_a_placement_has_a_name_since_it_was_seen_to_have_one(tmp_path: Path) -> None:
     for entry in of("/api/v1/tablet-servers"):
         if entry.get("holds") == "placement":
-            made = Universe(tmp_path / entry["release"] / "universe.json", entry["release"])
-            (name,), (seen,) = made.pages()["/api/v1/tablet-servers"]({})[1], entry["fact"]
+            made = Universe(
+                tmp_path / entry["release"] / "universe.json", entry["release"]
+            )
+            (name,), (seen,) = (
+                made.pages()["/api/v1/tablet-servers"]({})[1],
+                entry["fact"],
+            )
             assert len(name) == len(seen)
 
 
@@ -362,7 +419,9 @@ def test_functions_have_columns_of_the_real_ones() -> None:
 
 def test_words_taken_out_of_sql_are_words_of_real_statements() -> None:
     for pattern, _ in front._RULES:
-        assert any(pattern.search(e["fact"].encode()) for e in of("grammar")), pattern.pattern
+        assert any(pattern.search(e["fact"].encode()) for e in of("grammar")), (
+            pattern.pattern
+        )
     for entry in of("grammar"):
         left = front.rewritten(entry["fact"].encode()).decode().upper()
         for word in ("SPLIT", "HASH", "ROWS_PER_TRANSACTION", "COLOCATION"):
@@ -389,5 +448,8 @@ def test_refusals_carry_the_sqlstate_that_was_seen() -> None:
 
 
 def test_a_start_up_packet_says_who_asks() -> None:
-    assert front.who(b"user\0bench\0database\0tpcc\0\0") == {"user": "bench", "database": "tpcc"}
+    assert front.who(b"user\0bench\0database\0tpcc\0\0") == {
+        "user": "bench",
+        "database": "tpcc",
+    }
     assert front.who(b"user\0bench\0\0") == {"user": "bench", "database": "bench"}

@@ -53,7 +53,11 @@ class Commands:
     seen: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)
 
     def run(
-        self, argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        env: Mapping[str, str] | None = None,
     ) -> Completed:
         assert argv[:2] == ("bash", "-c")
         self.seen.append((argv[2], dict(env or {})))
@@ -61,7 +65,9 @@ class Commands:
 
 
 def kept(commands: Commands) -> tuple[ClusterSpec, World, Path]:
-    (snapshot,) = ExistingTier().snapshots(a_tier("x", "x", "existing", 1, 1), [], "key", world())
+    (snapshot,) = ExistingTier().snapshots(
+        a_tier("x", "x", "existing", 1, 1), [], "key", world()
+    )
     snapshot.parent.mkdir(parents=True)
     given = spec(save="keep it", restore="bring it", tls="require", user="bench")
     return given, replace(world(), shell=commands), snapshot
@@ -82,7 +88,11 @@ def test_a_loaded_database_is_kept_when_it_has_settled() -> None:
     ((command, env),) = commands.seen
     assert command == "keep it" and snapshot.is_file()
     assert env["TIERBENCH_SNAPSHOT"] == "key" and env["PGDATABASE"] == "tierbench"
-    assert (env["PGHOST"], env["PGUSER"], env["PGSSLMODE"]) == ("10.0.0.11", "bench", "require")
+    assert (env["PGHOST"], env["PGUSER"], env["PGSSLMODE"]) == (
+        "10.0.0.11",
+        "bench",
+        "require",
+    )
     assert any("VACUUM (FREEZE, ANALYZE)" in text for text in server.statements)
     assert not cluster.analyze, "a load need not do so too"
 
@@ -93,10 +103,14 @@ def test_each_run_starts_from_what_was_kept() -> None:
     server, tier = Server(POSTGRESQL), a_tier("x", "x", "existing", 1, 1)
     with (
         ExistingTier().attached(tier, NodesData([], [snapshot]), here) as disks,
-        database(server).running(given, disks.volumes, Network("net", ()), here) as cluster,
+        database(server).running(
+            given, disks.volumes, Network("net", ()), here
+        ) as cluster,
     ):
         assert [command for command, _ in commands.seen] == ["bring it"]
-        assert any("VACUUM" in text for text in server.statements), "a dump has no statistics"
+        assert any("VACUUM" in text for text in server.statements), (
+            "a dump has no statistics"
+        )
         assert "restore_took_s" in database(server).facts(cluster, here).more
     assert "tierbench" not in server.databases
 
@@ -132,9 +146,16 @@ def test_only_our_own_database_is_made_and_it_is_dropped_again() -> None:
     assert server.databases == {"yugabyte": set()}
 
 
-def left_by(campaign: str, server: Server, at: str = "elsewhere", started_s: float = 0) -> None:
+def left_by(
+    campaign: str, server: Server, at: str = "elsewhere", started_s: float = 0
+) -> None:
     """As a campaign leaves a database that was killed."""
-    mark = {"host": at, "campaign": campaign, "started_s": started_s, "cache": str(CACHE[-1])}
+    mark = {
+        "host": at,
+        "campaign": campaign,
+        "started_s": started_s,
+        "cache": str(CACHE[-1]),
+    }
     server.databases["tierbench"] = {"stock"}
     server.comments["tierbench"] = f"tierbench made this: {json.dumps(mark)}"
 
@@ -143,7 +164,9 @@ def test_what_our_own_killed_campaign_left_is_replaced() -> None:
     server = Server()
     left_by("c0", server, host.name(), 5)
     declared, _ = declaration.read(spec())
-    owned_database.remember(CACHE[-1], declared, owned_database.owner_here(CACHE[-1], "c0", 5))
+    owned_database.remember(
+        CACHE[-1], declared, owned_database.owner_here(CACHE[-1], "c0", 5)
+    )
     with running(server, spec()):
         assert server.databases["tierbench"] == set()
     assert owned_database.leftovers(CACHE[-1]) == ()
@@ -177,7 +200,10 @@ def test_a_campaign_of_another_host_with_the_same_cache_is_not_ours() -> None:
     left_by("c0", server, "vm-7", 5)
     declared, _ = declaration.read(spec())
     owned_database.remember(CACHE[-1], declared, Owner("vm-7", "c0", 5, str(CACHE[-1])))
-    with pytest.raises(UsageError, match="c0 of tierbench on vm-7"), running(server, spec()):
+    with (
+        pytest.raises(UsageError, match="c0 of tierbench on vm-7"),
+        running(server, spec()),
+    ):
         pass
     (line,) = existing.clean(world(), server.connect)
     assert "vm-7 made it" in line and server.databases["tierbench"] == {"stock"}
@@ -191,7 +217,9 @@ def test_a_kill_before_the_mark_leaves_something_that_is_recognised(
     """One that holds tables was made by somebody else since then."""
     server = Server(databases={"yugabyte": set(), "tierbench": tables})
     declared, _ = declaration.read(spec())
-    owned_database.remember(CACHE[-1], declared, owned_database.owner_here(CACHE[-1], "c0", 5))
+    owned_database.remember(
+        CACHE[-1], declared, owned_database.owner_here(CACHE[-1], "c0", 5)
+    )
     if replaced:
         database(server).check(spec(), world())
     else:
@@ -264,16 +292,22 @@ def test_cleaning_leaves_alone_what_is_somebody_elses_by_now() -> None:
     server = Server()
     left_by("c9", server)
     declared, _ = declaration.read(spec())
-    owned_database.remember(CACHE[-1], declared, owned_database.owner_here(CACHE[-1], "c0", 5))
+    owned_database.remember(
+        CACHE[-1], declared, owned_database.owner_here(CACHE[-1], "c0", 5)
+    )
     (line,) = existing.clean(world(), server.connect)
     assert "left alone" in line and server.databases["tierbench"] == {"stock"}
 
 
-def test_cleaning_says_the_command_where_the_cluster_or_its_password_is_not_at_hand() -> None:
+def test_cleaning_says_the_command_where_the_cluster_or_its_password_is_not_at_hand() -> (
+    None
+):
     uri = "postgresql://owner:s3cret@db.example:6000/postgres?sslmode=require"
     declared, mistakes = declaration.read(replace(spec(), existing={"hosts": uri}))
     assert mistakes == ()
-    owned_database.remember(CACHE[-1], declared, owned_database.owner_here(CACHE[-1], "c0", 5))
+    owned_database.remember(
+        CACHE[-1], declared, owned_database.owner_here(CACHE[-1], "c0", 5)
+    )
     kept = "".join(file.read_text() for file in CACHE[-1].rglob("*.json"))
     assert "s3cret" not in kept
     for _ in range(2):  # it stays remembered
@@ -291,7 +325,9 @@ def test_a_database_of_our_name_that_others_made_is_not_touched() -> None:
     assert "has a database tierbench that tierbench did not make" in raised.value.what
     assert "existing.may_drop: tierbench" in raised.value.advice
     assert server.databases["tierbench"] == {"payroll"}
-    assert not [text for text in server.statements if text.startswith(("DROP", "CREATE"))]
+    assert not [
+        text for text in server.statements if text.startswith(("DROP", "CREATE"))
+    ]
 
 
 def test_its_owner_is_asked_and_may_give_it_up_at_the_terminal() -> None:
@@ -304,7 +340,9 @@ def test_its_owner_is_asked_and_may_give_it_up_at_the_terminal() -> None:
 
     ExistingCluster(server.connect, agree).check(spec(database="bench"), world())
     assert len(questions) == 1 and "bench that tierbench did not make" in questions[0]
-    assert server.databases["bench"] == {"payroll"}  # asked beforehand, dropped only when needed
+    assert server.databases["bench"] == {
+        "payroll"
+    }  # asked beforehand, dropped only when needed
 
 
 def test_nobody_is_asked_in_the_middle_of_a_campaign() -> None:
@@ -319,12 +357,19 @@ def test_nobody_is_asked_in_the_middle_of_a_campaign() -> None:
 def test_checking_changes_nothing() -> None:
     server = Server()
     database(server).check(spec(), world())
-    assert not [text for text in server.statements if text.startswith(("DROP", "CREATE", "ALTER"))]
+    assert not [
+        text
+        for text in server.statements
+        if text.startswith(("DROP", "CREATE", "ALTER"))
+    ]
 
 
 def test_a_database_that_cannot_be_dropped_is_said_and_hides_no_failure() -> None:
     server, progress = Server(), QuietProgress()
-    with pytest.raises(RunError, match="the run itself"), running(server, spec(), progress):
+    with (
+        pytest.raises(RunError, match="the run itself"),
+        running(server, spec(), progress),
+    ):
         server.unreachable = HOSTS
         raise RunError("the run itself failed")
     assert progress.said == [

@@ -49,7 +49,10 @@ def test_a_host_that_is_another_one_where_the_client_runs_is_refused(name: str) 
     with pytest.raises(UsageError) as raised:
         database(server).check(given, replace(own, platform=far))
     found = raised.value.mistakes[0].what
-    assert f"write `hosts: {host.name()}:5433`" in found and "the load client runs on" in found
+    assert (
+        f"write `hosts: {host.name()}:5433`" in found
+        and "the load client runs on" in found
+    )
 
 
 # What bash of the client's image says; tests/integration/test_remote_engine.py asks it.
@@ -63,7 +66,8 @@ REFUSED = """\
 def test_hosts_are_tried_from_where_the_client_runs() -> None:
     said = {"out": ""}
     platform: Any = FarPlatform(
-        images=[own_images.tag(ROOT, "client")], answer=lambda _container, _argv: said["out"]
+        images=[own_images.tag(ROOT, "client")],
+        answer=lambda _container, _argv: said["out"],
     )
     there = replace(world(), platform=platform)
     database(Server()).check(spec(), there)
@@ -74,7 +78,9 @@ def test_hosts_are_tried_from_where_the_client_runs() -> None:
     with pytest.raises(UsageError) as raised:
         database(Server()).check(spec(), there)
     (mistake,) = raised.value.mistakes
-    assert mistake.what.startswith("10.0.0.12:5433 answers here, but the load client runs on")
+    assert mistake.what.startswith(
+        "10.0.0.12:5433 answers here, but the load client runs on"
+    )
     assert "another or none: connect: Connection refused: write" in mistake.what
 
 
@@ -107,7 +113,9 @@ def test_another_version_or_number_of_nodes_is_refused() -> None:
 
 
 @pytest.mark.parametrize("version", ["2.18.1.0-b84", "2.18.1.0", "2.18", None])
-def test_the_banner_says_no_build_so_only_numbers_are_held_against_it(version: str | None) -> None:
+def test_the_banner_says_no_build_so_only_numbers_are_held_against_it(
+    version: str | None,
+) -> None:
     database(Server()).check(spec(version=version), world())
 
 
@@ -117,7 +125,9 @@ def version_page(build: str) -> dict[str, str]:
     return {"/api/v1/version": json.dumps(version)}
 
 
-def test_the_build_is_the_servers_word_and_another_one_is_said_but_not_refused() -> None:
+def test_the_build_is_the_servers_word_and_another_one_is_said_but_not_refused() -> (
+    None
+):
     progress = QuietProgress()
     with serving(version_page("85")) as url:
         cluster_spec = spec(version="2.18.1.0-b84", tservers=f"{url} {url} {url}")
@@ -129,7 +139,9 @@ def test_the_build_is_the_servers_word_and_another_one_is_said_but_not_refused()
 
 def test_nodes_of_different_builds_are_all_said() -> None:
     with serving(version_page("84")) as first, serving(version_page("85")) as third:
-        given = spec(tservers=f"{first} http://127.0.0.1:9 {third}")  # nobody answers there
+        given = spec(
+            tservers=f"{first} http://127.0.0.1:9 {third}"
+        )  # nobody answers there
         observed = probe.look(declaration.read(given)[0], Server().connect)
     assert observed.version == "2.18.1.0-b84, 2.18.1.0-b85"
 
@@ -145,8 +157,13 @@ def test_a_major_version_stands_for_its_minor_ones() -> None:
 
 def test_copies_and_health_are_the_masters_word() -> None:
     pages = {
-        "/api/v1/cluster-config": {"replication_info": {"live_replicas": {"num_replicas": 3}}},
-        "/api/v1/health-check": {"dead_nodes": ["x"], "under_replicated_tablets": ["1", "2"]},
+        "/api/v1/cluster-config": {
+            "replication_info": {"live_replicas": {"num_replicas": 3}}
+        },
+        "/api/v1/health-check": {
+            "dead_nodes": ["x"],
+            "under_replicated_tablets": ["1", "2"],
+        },
     }
     with serving({path: json.dumps(page) for path, page in pages.items()}) as url:
         found = mistakes_of(Server(), spec(copies=1, masters=url))
@@ -171,12 +188,16 @@ def test_copies_and_health_are_the_masters_word() -> None:
         (POSTGRESQL, ("citus.shard_count",), "Citus"),
     ],
 )  # fmt: skip
-def test_other_databases_are_refused_by_name(banner: str, has: tuple[str, ...], name: str) -> None:
+def test_other_databases_are_refused_by_name(
+    banner: str, has: tuple[str, ...], name: str
+) -> None:
     """Banners and names as real ones were seen to say them: servers.py names the sources."""
     server = Server(banner=banner, has=has)
     (mistake,) = mistakes_of(server, spec(flavour="postgresql")).values()
     assert mistake.startswith(f"this is {name}, which is not measured: ")
-    assert not [text for text in server.statements if text.startswith(("DROP", "CREATE"))]
+    assert not [
+        text for text in server.statements if text.startswith(("DROP", "CREATE"))
+    ]
 
 
 def test_an_unknown_server_is_refused_unless_the_profile_says_what_it_is() -> None:
@@ -188,17 +209,23 @@ def test_an_unknown_server_is_refused_unless_the_profile_says_what_it_is() -> No
 
 
 def test_a_host_that_does_not_answer_is_unavailable() -> None:
-    with pytest.raises(UnavailableError, match=r"does not answer: SQL at 10\.0\.0\.12: no"):
+    with pytest.raises(
+        UnavailableError, match=r"does not answer: SQL at 10\.0\.0\.12: no"
+    ):
         database(Server(unreachable=("10.0.0.12",))).check(spec(), world())
 
 
 @pytest.mark.parametrize("key", ["masters", "tservers", "node_exporters"])
 def test_a_page_of_another_form_is_unavailable_and_named(key: str) -> None:
     page = '{"flags": [{"name": "x"}], "dead_nodes": 1} node_memory_MemTotal_bytes NaN'
-    with serving({FLAGS: "[1]", "/api/v1/cluster-config": "[1]", "/metrics": page}) as url:
+    with serving(
+        {FLAGS: "[1]", "/api/v1/cluster-config": "[1]", "/metrics": page}
+    ) as url:
         declared = {"node_exporters": f"{url} {url} {url}", key: f"{url} {url} {url}"}
         asked = replace(spec(), existing={**spec().existing, **declared})
-        with pytest.raises(UnavailableError, match=r"(/api/v1/\S+|/metrics) has another form"):
+        with pytest.raises(
+            UnavailableError, match=r"(/api/v1/\S+|/metrics) has another form"
+        ):
             database(Server()).check(asked, world())
 
 
@@ -227,23 +254,45 @@ def test_what_cannot_be_seen_is_said() -> None:
         ({"devices": "sdb sdc"}, "devices", "one for all hosts, or one for each"),
         ({"may_drop": "yes"}, "may_drop", "must repeat the name tierbench"),
         ({"pasword_env": "X"}, "pasword_env", "unknown key"),
-        ({"tls": "verify-full"}, "tls_root", "for servers without TLS write `tls: off`"),
-        ({"tls": "maybe"}, "tls", "'maybe': write verify-full, verify-ca, require, prefer, off"),
+        (
+            {"tls": "verify-full"},
+            "tls_root",
+            "for servers without TLS write `tls: off`",
+        ),
+        (
+            {"tls": "maybe"},
+            "tls",
+            "'maybe': write verify-full, verify-ca, require, prefer, off",
+        ),
         ({"tls_root": "/ca.crt"}, "tls_root", "has no effect with `tls: off`"),
         ({"tls": "prefer", "tls_key": "/key"}, "tls_key", "belongs together with"),
         ({"flavour": "oracle"}, "flavour", "write yugabytedb or postgresql"),
         ({"hosts": "a:99999"}, "hosts", "'99999' is not a port"),
         ({"hosts": "mysql://a"}, "hosts", "begins with postgresql://"),
-        ({"hosts": "postgresql://a?target_session_attrs=any"}, "hosts", "has no effect here"),
-        ({"hosts": "postgresql://a?load_balance=on"}, "hosts", "has `load_balance`, which libpq"),
+        (
+            {"hosts": "postgresql://a?target_session_attrs=any"},
+            "hosts",
+            "has no effect here",
+        ),
+        (
+            {"hosts": "postgresql://a?load_balance=on"},
+            "hosts",
+            "has `load_balance`, which libpq",
+        ),
         ({"hosts": "postgresql://a:pl%4nt@h"}, "hosts", "is no list of hosts, no URI"),
         ({"hosts": "host=a host=b"}, "hosts", "gives `host` twice"),
         ({"hosts": "a b@c"}, "hosts", "is no host"),
         ({"hosts": "postgresql://ann@a", "user": "bob"}, "user", "`hosts` says ann"),
-        ({"hosts": "postgresql://a:x@h", "password_env": "PW"}, "password_env", "keep one"),
+        (
+            {"hosts": "postgresql://a:x@h", "password_env": "PW"},
+            "password_env",
+            "keep one",
+        ),
     ],
 )
-def test_a_mistaken_declaration_is_refused(keys: dict[str, Any], where: str, part: str) -> None:
+def test_a_mistaken_declaration_is_refused(
+    keys: dict[str, Any], where: str, part: str
+) -> None:
     _, found = declaration.read(spec(**keys))
     mistakes = {mistake.where: mistake.what for mistake in found}
     assert part in mistakes[f"cluster.existing.{where}"]
@@ -254,7 +303,10 @@ def test_a_mistaken_declaration_is_refused(keys: dict[str, Any], where: str, par
     [
         ("a b,c", ["a:5433", "b:5433", "c:5433"]),
         ("a:6000 b [::1]:7000", ["a:6000", "b:5433", "[::1]:7000"]),
-        ("postgresql://u@a:1,b:2/postgres postgres://u@c/postgres", ["a:1", "b:2", "c:5433"]),
+        (
+            "postgresql://u@a:1,b:2/postgres postgres://u@c/postgres",
+            ["a:1", "b:2", "c:5433"],
+        ),
         ("host=a,b port=1,2 user=u dbname=postgres", ["a:1", "b:2"]),
     ],
 )
@@ -277,7 +329,9 @@ def test_a_uri_says_user_password_database_and_tls(tmp_path: Path) -> None:
     assert "p@ss" not in repr(declared) and "p%40ss" not in repr(declared)
 
 
-def test_tls_of_the_profile_is_that_of_every_session_and_of_the_load(tmp_path: Path) -> None:
+def test_tls_of_the_profile_is_that_of_every_session_and_of_the_load(
+    tmp_path: Path,
+) -> None:
     root = tmp_path / "root.crt"
     root.write_text("x")
     server = Server()
@@ -306,7 +360,9 @@ def test_the_password_may_be_where_libpq_has_it(
 
 
 def test_the_owners_settings_cannot_be_changed() -> None:
-    (mistake,) = declaration.read(replace(spec(), settings={"durability": "durable"}))[1]
+    (mistake,) = declaration.read(replace(spec(), settings={"durability": "durable"}))[
+        1
+    ]
     assert mistake.where == "cluster.settings.durability"
 
 
@@ -338,7 +394,9 @@ def test_the_password_comes_from_outside_of_the_profile(
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o660])
-def test_a_password_file_that_others_may_read_is_refused(mode: int, tmp_path: Path) -> None:
+def test_a_password_file_that_others_may_read_is_refused(
+    mode: int, tmp_path: Path
+) -> None:
     """As libpq does with ~/.pgpass."""
     file = tmp_path / "pw"
     declared, _ = declaration.read(with_password(file, "secret\n", mode))

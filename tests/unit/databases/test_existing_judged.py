@@ -17,7 +17,15 @@ from orchestrator.analysis.doubts.kinds import find, of_run
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import resources
 from orchestrator.analysis.verdicts import judge
-from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node, NodeSize, Profile, Record, Sample
+from orchestrator.model import (
+    DISK_DEVICE,
+    NODE_EXPORTER,
+    Node,
+    NodeSize,
+    Profile,
+    Record,
+    Sample,
+)
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import caveats
 from orchestrator.tier import Gate
@@ -46,7 +54,9 @@ def theirs(**cluster: Any) -> Results:
 
 
 def one_cell(change: Callable[[Record], Record] = lambda record: record) -> Results:
-    return build_campaign(profiles=["premium"], workloads=["insert"], repetitions=1, change=change)
+    return build_campaign(
+        profiles=["premium"], workloads=["insert"], repetitions=1, change=change
+    )
 
 
 def test_the_report_says_what_was_only_declared(tmp_path: Path) -> None:
@@ -57,7 +67,9 @@ def test_the_report_says_what_was_only_declared(tmp_path: Path) -> None:
     assert "premium: not measured; its limits are only declared" in text
     assert "premium: passed" not in text
     assert "Nothing is replicated" not in text
-    (row,) = [line for line in text.splitlines() if line.startswith("| premium | existing")]
+    (row,) = [
+        line for line in text.splitlines() if line.startswith("| premium | existing")
+    ]
     assert row.count("not declared") == 3
     assert paths.html.read_text().count("not declared") >= 3
 
@@ -89,7 +101,9 @@ def observed(
 ) -> Record:
     """A run on a cluster of declared size whose machines were seen to have these CPUs and bytes."""
     record = theirs().runs[0].record
-    profile = replace(record.profile, cluster=replace(record.profile.cluster, node=SIZE))
+    profile = replace(
+        record.profile, cluster=replace(record.profile.cluster, node=SIZE)
+    )
     seen = (
         Node(f"node-{number}", role, cpus=cpus, memory_bytes=memory)
         for number, (cpus, memory) in enumerate(nodes)
@@ -130,7 +144,10 @@ def test_what_was_not_seen_of_a_cluster_is_no_difference_but_a_doubt() -> None:
     seen, blind = observed((8, GIB)), observed((None, None), settings={})
     assert comparability.differences(seen, blind) == ()
     assert comparability.not_known((seen, seen)) == ()
-    assert comparability.not_known((seen, blind)) == ("CPUs and memory of the nodes", "settings")
+    assert comparability.not_known((seen, blind)) == (
+        "CPUs and memory of the nodes",
+        "settings",
+    )
 
 
 def test_what_was_not_seen_and_what_is_in_the_way_is_doubted() -> None:
@@ -144,20 +161,32 @@ def test_what_was_not_seen_and_what_is_in_the_way_is_doubted() -> None:
     new = {"not compared", "connection pooler", "disks not counted"}
     assert not new & set(kinds({}, {}))
     lost = {"node-0": "WAL at /wal is on nvme2n1"}
-    found = kinds({}, {"settings": {}, "pooler": "process 7, not 9", "disks_not_counted": lost})
+    found = kinds(
+        {}, {"settings": {}, "pooler": "process 7, not 9", "disks_not_counted": lost}
+    )
     assert new <= set(found)
     assert found["not compared"].endswith("not all of them told it: settings")
     assert "process 7, not 9" in found["connection pooler"]
-    assert found["disks not counted"].startswith("node-0: WAL at /wal is on nvme2n1: figures")
+    assert found["disks not counted"].startswith(
+        "node-0: WAL at /wal is on nvme2n1: figures"
+    )
 
 
-def test_what_a_cluster_said_and_what_was_only_declared_stands_on_the_first_page() -> None:
+def test_what_a_cluster_said_and_what_was_only_declared_stands_on_the_first_page() -> (
+    None
+):
     def stamps(tls: str, speed: float = 0.0, **sources: str) -> dict[str, str]:
         def change(record: Record) -> Record:
-            facts = {"database": {"version": "17", "tls": tls, "durability": {"fsync": "on"}}}
-            node = Node("node-1", "database", sources=sources, cpus=8.0 if sources else None)
+            facts = {
+                "database": {"version": "17", "tls": tls, "durability": {"fsync": "on"}}
+            }
+            node = Node(
+                "node-1", "database", sources=sources, cpus=8.0 if sources else None
+            )
             nodes = (replace(node, cards={"eth0": 1.25e9, "eth1": speed}),)
-            return replace(record, facts=facts, nodes=nodes, profile=attached(record.profile))
+            return replace(
+                record, facts=facts, nodes=nodes, profile=attached(record.profile)
+            )
 
         finished = one_cell(change)
         profiles = tuple(attached(profile) for profile in finished.plan.profiles)
@@ -173,8 +202,13 @@ def test_what_a_cluster_said_and_what_was_only_declared_stands_on_the_first_page
         "network of the nodes, load of the disks, time for which the nodes' tasks waited and "
         "counters of the storage engine."
     )
-    seen = stamps("off", 1.25e9, **{NODE_EXPORTER: "u", DISK_DEVICE: "sda", "yb-tserver": "u"})
-    assert "Not known: time for which the nodes' tasks waited." in seen["premium: others run it"]
+    seen = stamps(
+        "off", 1.25e9, **{NODE_EXPORTER: "u", DISK_DEVICE: "sda", "yb-tserver": "u"}
+    )
+    assert (
+        "Not known: time for which the nodes' tasks waited."
+        in seen["premium: others run it"]
+    )
     assert seen["premium: not verified"] == (
         "With `tls: off` nothing proves that it was this cluster which answered and passwords and "
         "data went in the clear."
@@ -186,13 +220,17 @@ def test_of_a_store_nothing_is_said_to_be_read() -> None:
     index = ReportIndex(campaign, judge(campaign))
     (stamp,) = caveats.existing_clusters(index)
     assert stamp.text.startswith("Nothing was read of the store")
-    assert not [each.label for each in caveats.stamps(index) if "database node" in each.label]
+    assert not [
+        each.label for each in caveats.stamps(index) if "database node" in each.label
+    ]
 
 
 def test_encrypted_sessions_are_not_compared_with_others() -> None:
     def record(tls: str) -> Record:
         found = theirs().runs[0].record
-        return replace(found, facts={**found.facts, "database": {"version": "17", "tls": tls}})
+        return replace(
+            found, facts={**found.facts, "database": {"version": "17", "tls": tls}}
+        )
 
     assert comparability.differences(record("verify-full"), record("require")) == ()
     (difference,) = comparability.differences(record("verify-full"), record("off"))
@@ -205,7 +243,9 @@ def test_what_is_doubted_advises_nothing_that_only_the_owner_can_do() -> None:
     run = replace(run, record=replace(run.record, facts=facts))
     busy = {"host_cpu_pct": 100.0}
     found = {doubt.kind: doubt for doubt in of_run(run, busy)}
-    assert found["host saturated"].text.endswith("100 % busy, with the load generator on it")
+    assert found["host saturated"].text.endswith(
+        "100 % busy, with the load generator on it"
+    )
     assert "--nodes" not in found["host saturated"].advice
     assert "owner" in found["commits not durable"].advice
 
@@ -226,21 +266,29 @@ def test_processors_of_nodes_elsewhere_are_not_this_machines() -> None:
 
 def test_every_way_to_hold_a_tier_has_words_in_the_report(tmp_path: Path) -> None:
     """Judged with telemetry, and written without: no chart depends on how a tier is held."""
-    cell: dict[str, Any] = {"profiles": ["premium"], "workloads": ["insert"], "repetitions": 1}
+    cell: dict[str, Any] = {
+        "profiles": ["premium"],
+        "workloads": ["insert"],
+        "repetitions": 1,
+    }
     sampled, bare = build_campaign(**cell), build_campaign(**cell, frames=False)
     for name in tier_mechanisms():
         verdict = judge(with_tier(sampled, enforcement=name))
         report.write(with_tier(bare, enforcement=name), verdict, tmp_path)
 
 
-def with_disks(devices: str, log_bytes: float, wal_device: str | None = None) -> RunData:
+def with_disks(
+    devices: str, log_bytes: float, wal_device: str | None = None
+) -> RunData:
     """A run on a PostgreSQL of others whose disks were written 1 MiB/s, as far as they count."""
     (run,) = theirs().runs
     facts = {**run.record.facts, "database": {
         "durable": True, "flavour": "postgresql", "since_reset": {"wal_bytes": log_bytes},
     }}  # fmt: skip
     nodes = tuple(
-        replace(node, device=None, wal_device=wal_device, sources={DISK_DEVICE: devices})
+        replace(
+            node, device=None, wal_device=wal_device, sources={DISK_DEVICE: devices}
+        )
         if node.role == "database"
         else node
         for node in run.record.nodes
@@ -248,7 +296,13 @@ def with_disks(devices: str, log_bytes: float, wal_device: str | None = None) ->
     record = replace(run.record, facts=facts, nodes=nodes)
     begin, end = results.measured_window(record) or (0.0, 0.0)
     rows = [
-        Sample(float(at), "node-1", f"{prefix}disk_written_bytes_total", "bytes", at * 2.0**20)
+        Sample(
+            float(at),
+            "node-1",
+            f"{prefix}disk_written_bytes_total",
+            "bytes",
+            at * 2.0**20,
+        )
         for at in np.linspace(begin, end, 20)
         for prefix in (("", "wal_") if wal_device else ("",))
     ]
@@ -270,7 +324,8 @@ def test_a_log_that_grows_faster_than_the_disks_are_written_is_elsewhere(
     run = with_disks("a", log_bytes, wal_device)
     found = [d.text for d in of_run(run, {}) if d.kind == "disks not counted"]
     assert (
-        [text.partition(",")[0] for text in found] == ["node-1: the database's log grew by 3 MiB/s"]
+        [text.partition(",")[0] for text in found]
+        == ["node-1: the database's log grew by 3 MiB/s"]
     ) is doubted
     assert bool(found) is doubted
 
@@ -279,7 +334,9 @@ def test_a_sum_of_several_disks_is_not_held_to_the_limits_of_one() -> None:
     (run,) = theirs().runs
 
     def shares(devices: str) -> set[str]:
-        nodes = tuple(replace(n, sources={DISK_DEVICE: devices}) for n in run.record.nodes)
+        nodes = tuple(
+            replace(n, sources={DISK_DEVICE: devices}) for n in run.record.nodes
+        )
         again = RunData(replace(run.record, nodes=nodes), run.intervals, run.sampled)
         values = next(iter(resources.gather(again, 8.0).values()))
         assert values["disk_iops"] > 0

@@ -24,7 +24,16 @@ from orchestrator.model import ClusterSpec
 from orchestrator.powers import World
 from orchestrator.run import experiment
 from orchestrator.system import host
-from tests.fake_existing import CACHE, HOSTS, Server, a_cache, database, running, spec, world
+from tests.fake_existing import (
+    CACHE,
+    HOSTS,
+    Server,
+    a_cache,
+    database,
+    running,
+    spec,
+    world,
+)
 from tests.fake_parts import FakeDatabase, fake_parts
 from tests.fakes import Log, QuietProgress, fake_world
 from tests.plans import a_plan
@@ -53,7 +62,9 @@ def lease(server: Server) -> Lease:
 def ended_process() -> str:
     """The mark of a process of this machine that has ended."""
     code = "from orchestrator.system import host; print(host.process_mark())"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     return done.stdout.strip()
 
 
@@ -65,7 +76,10 @@ def test_the_second_tester_is_refused_whatever_its_database_is_called() -> None:
         reserved(server, spec(database="mine", may_drop="mine")),
     ):
         pass
-    assert "campaign c9 on vm-7 is measuring the cluster at 10.0.0.11:5433" in raised.value.what
+    assert (
+        "campaign c9 on vm-7 is measuring the cluster at 10.0.0.11:5433"
+        in raised.value.what
+    )
     assert json.loads(server.lease) == OTHER, "it is still the first one's"
     assert owned_database.leftovers(CACHE[-1]) == ()
 
@@ -108,7 +122,9 @@ def test_one_that_was_suspended_finds_another_there_and_its_run_fails() -> None:
     server = Server()
     with reserved(server, spec()), running(server, spec()) as cluster:
         held_by(server)
-        with pytest.raises(GuardLostError, match="taken over by the campaign c9 on vm-7"):
+        with pytest.raises(
+            GuardLostError, match="taken over by the campaign c9 on vm-7"
+        ):
             database(server).facts(cluster, world())
         with pytest.raises(GuardLostError, match="c9 on vm-7"), running(server, spec()):
             pass
@@ -138,7 +154,9 @@ def test_a_database_of_that_name_that_others_made_is_not_touched() -> None:
     with pytest.raises(UnavailableError, match="without tierbench's comment") as raised:
         reserved(server, spec()).__enter__()
     assert "yugabyte must be allowed" in raised.value.advice
-    assert not [text for text in server.statements if text.startswith(("DROP", "CREATE"))]
+    assert not [
+        text for text in server.statements if text.startswith(("DROP", "CREATE"))
+    ]
     held_by(server)
     server.databases["tierbench_campaign"].add("payroll")
     server.silent = True
@@ -153,7 +171,9 @@ def test_cleaning_takes_away_what_a_killed_campaign_has_left() -> None:
     killed.__enter__()
     server.lease = json.dumps({**OTHER, "process": ended_process()})
     (line,) = existing.clean(world(), server.connect)
-    assert line.startswith("database tierbench_campaign at ") and line.endswith("of campaign c1")
+    assert line.startswith("database tierbench_campaign at ") and line.endswith(
+        "of campaign c1"
+    )
     assert server.databases == {"yugabyte": set()}
     assert owned_database.leftovers(CACHE[-1]) == ()
 
@@ -171,7 +191,9 @@ def test_one_killed_while_it_made_the_database_is_in_nobodys_way(marked: bool) -
 
 
 @pytest.mark.parametrize("marked", [True, False])
-def test_cleaning_takes_away_what_one_killed_while_it_made_the_database_left(marked: bool) -> None:
+def test_cleaning_takes_away_what_one_killed_while_it_made_the_database_left(
+    marked: bool,
+) -> None:
     server = Server()
     killed = reserved(server, spec())
     killed.__enter__()
@@ -227,7 +249,9 @@ def test_the_name_of_the_lease_is_not_that_of_a_database_to_measure() -> None:
     assert "take another name" in mistake.what
 
 
-def test_a_campaign_keeps_the_cluster_from_before_its_first_run_to_its_end(tmp_path: Path) -> None:
+def test_a_campaign_keeps_the_cluster_from_before_its_first_run_to_its_end(
+    tmp_path: Path,
+) -> None:
     """And nothing is begun, nor any folder made, where another is there."""
 
     class Theirs(FakeDatabase):
@@ -241,8 +265,14 @@ def test_a_campaign_keeps_the_cluster_from_before_its_first_run_to_its_end(tmp_p
     here = fake_world(log, tmp_path / "cache")
     experiment.execute(a_plan(repetitions=2), parts, here, tmp_path / "results", {})
     words = [word for word in log.words if word.startswith(("cluster", "database up"))]
-    assert words == ["cluster reserved up", *["database up"] * 3, "cluster reserved down"]
-    log.broken["cluster reserved up"] = UnavailableError("another is there", advice="wait")
+    assert words == [
+        "cluster reserved up",
+        *["database up"] * 3,
+        "cluster reserved down",
+    ]
+    log.broken["cluster reserved up"] = UnavailableError(
+        "another is there", advice="wait"
+    )
     with pytest.raises(UnavailableError):
         experiment.execute(a_plan(), parts, here, tmp_path / "refused", {})
     assert not (tmp_path / "refused").exists()

@@ -47,20 +47,31 @@ def test_nodes_are_watched_through_their_own_pages() -> None:
     flags = listed({"fs_data_dirs": "/mnt/d0"})
     with (
         serving({FLAGS: flags, "/metrics": CPUS + FILESYSTEMS}) as url,
-        running(Server(), spec(tservers=of_each(url), node_exporters=of_each(url))) as cluster,
+        running(
+            Server(), spec(tservers=of_each(url), node_exporters=of_each(url))
+        ) as cluster,
     ):
         node = cluster.nodes[1]
     assert (node.name, node.role, node.cpus) == ("node-2", "database", 8.0)
     assert (node.container, node.process_id, node.device) == (None, None, None)
-    assert node.sources == {"yb-tserver": url, "node-exporter": url, "disk-device": "nvme1n1"}
+    assert node.sources == {
+        "yb-tserver": url,
+        "node-exporter": url,
+        "disk-device": "nvme1n1",
+    }
 
 
 def test_cards_are_read_once_and_without_their_collector_none_is_known() -> None:
     """Then the exporter refuses what it is asked, as 1.5.0 does."""
     page = (ROOT / "tests/fixtures/node-exporter-1.5.0/network.txt").read_text()
     asked = "/metrics?collect[]=netclass"
-    fast = page.replace('speed_bytes{device="eth0"} -125000', 'speed_bytes{device="eth0"} 1.25e+09')
-    for answer, cards in (((200, fast), {"eth0": 1.25e9}), ((400, "disabled collector"), {})):
+    fast = page.replace(
+        'speed_bytes{device="eth0"} -125000', 'speed_bytes{device="eth0"} 1.25e+09'
+    )
+    for answer, cards in (
+        ((200, fast), {"eth0": 1.25e9}),
+        ((400, "disabled collector"), {}),
+    ):
         with closing(Pages()) as server:
             server.pages |= {"/metrics": (200, CPUS + FILESYSTEMS), asked: answer}
             with running(Server(), spec(node_exporters=of_each(server.url))) as cluster:
@@ -160,7 +171,9 @@ def shown(**flags: str) -> AbstractContextManager[str]:
 def test_directories_of_yugabytedb_and_its_log_are_those_of_its_flags() -> None:
     with (
         shown(fs_data_dirs="/mnt/d0,/mnt/d1", fs_wal_dirs="/mnt/log") as url,
-        running(Server(), spec(tservers=of_each(url), node_exporters=of_each(url))) as cluster,
+        running(
+            Server(), spec(tservers=of_each(url), node_exporters=of_each(url))
+        ) as cluster,
     ):
         node = cluster.nodes[0]
     assert (node.sources["disk-device"], node.wal_device) == ("nvme1n1 sdb", "dm-0")
@@ -178,7 +191,10 @@ def test_directories_of_yugabytedb_and_its_log_are_those_of_its_flags() -> None:
 def test_a_postgresql_is_on_the_disk_of_its_directory_or_table_space(
     directory: str | None, tables: str, device: str | None, wal: str | None
 ) -> None:
-    server, progress = Server(POSTGRESQL, directory=directory, tables=tables), QuietProgress()
+    server, progress = (
+        Server(POSTGRESQL, directory=directory, tables=tables),
+        QuietProgress(),
+    )
     with shown() as url:
         given = spec(1, 1, hosts="10.0.0.11", node_exporters=url)
         with running(server, given) as cluster:
@@ -197,13 +213,27 @@ def test_settings_cache_and_what_was_counted_since_measuring_began(
     watched: bool, cache_bytes: int
 ) -> None:
     readings: list[dict[str, Any]] = [
-        {"blks_hit": 10, "blks_read": 10, "wal_bytes": 100, "wal_syncs": 1, "wal_sync_s": 0.5},
-        {"blks_hit": 40, "blks_read": 20, "wal_bytes": 900, "wal_syncs": 5, "wal_sync_s": 2.5},
+        {
+            "blks_hit": 10,
+            "blks_read": 10,
+            "wal_bytes": 100,
+            "wal_syncs": 1,
+            "wal_sync_s": 0.5,
+        },
+        {
+            "blks_hit": 40,
+            "blks_read": 20,
+            "wal_bytes": 900,
+            "wal_syncs": 5,
+            "wal_sync_s": 2.5,
+        },
     ]
     server = Server(POSTGRESQL, counters=readings)
     with shown() as url:
         exporters = {"node_exporters": url} if watched else {}
-        with running(server, spec(1, 1, None, hosts="10.0.0.11", **exporters)) as cluster:
+        with running(
+            server, spec(1, 1, None, hosts="10.0.0.11", **exporters)
+        ) as cluster:
             database(server).begin_measuring(cluster, world())
             facts = database(server).facts(cluster, world())
     assert facts.settings == {"checkpoint_timeout": "5min", "shared_buffers": "128MB"}

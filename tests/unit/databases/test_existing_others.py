@@ -15,7 +15,15 @@ from orchestrator.databases.existing import servers as queries
 from orchestrator.system import sql
 from orchestrator.yugabyte import counters
 from tests.doubted import facts, kinds, small, the
-from tests.fake_existing import POSTGRESQL, Server, a_cache, database, running, spec, world
+from tests.fake_existing import (
+    POSTGRESQL,
+    Server,
+    a_cache,
+    database,
+    running,
+    spec,
+    world,
+)
 from tests.pages import FLAGS
 from tests.pages import Server as Site
 
@@ -25,17 +33,32 @@ __all__ = ["a_cache"]  # each test has one of its own
 
 def test_of_a_postgresql_what_was_done_in_other_databases_is_known() -> None:
     readings: list[dict[str, Any]] = [
-        {"blks_hit": 0, "blks_read": 0, "transactions": 110, "others_transactions": 100},
-        {"blks_hit": 0, "blks_read": 0, "transactions": 1170, "others_transactions": 160},
+        {
+            "blks_hit": 0,
+            "blks_read": 0,
+            "transactions": 110,
+            "others_transactions": 100,
+        },
+        {
+            "blks_hit": 0,
+            "blks_read": 0,
+            "transactions": 1170,
+            "others_transactions": 160,
+        },
     ]
     server = Server(POSTGRESQL, counters=readings)
     with running(server, spec(1, 1, None, hosts="10.0.0.11")) as cluster:
         database(server).begin_measuring(cluster, world())
         found = database(server).facts(cluster, world())
-    assert (found.counter("transactions"), found.counter("others_transactions")) == (1060, 60)
+    assert (found.counter("transactions"), found.counter("others_transactions")) == (
+        1060,
+        60,
+    )
 
 
-@pytest.mark.parametrize(("release", "known"), [("9.6", False), ("13.4", False), ("14.0", True)])
+@pytest.mark.parametrize(
+    ("release", "known"), [("9.6", False), ("13.4", False), ("14.0", True)]
+)
 def test_seconds_of_statements_are_asked_for_where_they_are_counted(
     release: str, known: bool
 ) -> None:
@@ -58,7 +81,10 @@ def of_databases(**written: int) -> str:
         }
         for name, value in written.items()
     ]
-    server = {"type": "server", "metrics": [{"name": "log_bytes_logged", "value": 10**6}]}
+    server = {
+        "type": "server",
+        "metrics": [{"name": "log_bytes_logged", "value": 10**6}],
+    }
     return json.dumps([*tablets, server])
 
 
@@ -71,21 +97,37 @@ def test_of_a_yugabytedb_what_tablets_of_other_databases_did_is_known() -> None:
         flags = {"flags": [{"name": "fs_data_dirs", "value": "/mnt/d0"}]}
         url.pages[FLAGS] = 200, json.dumps(flags)
         with running(server, given) as cluster:
-            url.pages["/metrics"] = 200, of_databases(tierbench=10, tierbench2=0, system=10)
+            url.pages["/metrics"] = (
+                200,
+                of_databases(tierbench=10, tierbench2=0, system=10),
+            )
             before = counters.read(cluster.nodes, ("tierbench", "tierbench_campaign"))
             url.pages["/metrics"] = (
                 200,
-                of_databases(tierbench=30, tierbench2=7, tierbench_campaign=9, system=20),
+                of_databases(
+                    tierbench=30, tierbench2=7, tierbench_campaign=9, system=20
+                ),
             )
             now = counters.read(cluster.nodes, ("tierbench", "tierbench_campaign"))
     grown = counters.since(before, now)
     assert (grown["wal_bytes"], grown["others_wal_bytes"]) == (3 * 46, 3 * 7)
-    assert (grown["block_cache_hits"], grown["others_block_cache_hits"]) == (6 * 46, 6 * 7)
+    assert (grown["block_cache_hits"], grown["others_block_cache_hits"]) == (
+        6 * 46,
+        6 * 7,
+    )
 
 
-@pytest.mark.parametrize(("theirs", "doubted"), [(0.0, False), (49.0, False), (50.0, True)])
-def test_work_of_others_is_doubted_where_it_is_a_share_of_all(theirs: float, doubted: bool) -> None:
-    done = {"statement_seconds": 1000.0, "others_statement_seconds": theirs, "wal_syncs": 1.0}
+@pytest.mark.parametrize(
+    ("theirs", "doubted"), [(0.0, False), (49.0, False), (50.0, True)]
+)
+def test_work_of_others_is_doubted_where_it_is_a_share_of_all(
+    theirs: float, doubted: bool
+) -> None:
+    done = {
+        "statement_seconds": 1000.0,
+        "others_statement_seconds": theirs,
+        "wal_syncs": 1.0,
+    }
     campaign = small(change=facts(since_reset=done))
     assert ("others at work" in kinds(campaign)) is doubted
     if doubted:

@@ -54,7 +54,9 @@ TWO_HOSTS = SMALL.replace("db.example", "a.example b.example")
 SIZED = SMALL + "  node: {smoke: {cpus: 8, memory: 32GiB, disk: 250GB}}\n"
 
 
-def read(text: str, folder: Path, scale: str = "smoke", name: str = "theirs") -> Profile:
+def read(
+    text: str, folder: Path, scale: str = "smoke", name: str = "theirs"
+) -> Profile:
     file = folder / f"{name}.yaml"
     file.write_text(text)
     ((profile,), _) = project_files.read(ROOT, [str(file)], [], scale)
@@ -64,12 +66,20 @@ def read(text: str, folder: Path, scale: str = "smoke", name: str = "theirs") ->
 def mistakes_of(text: str, folder: Path) -> dict[str, str]:
     with pytest.raises(UsageError) as raised:
         read(text, folder)
-    return {mistake.where.split(": ")[-1]: mistake.what for mistake in raised.value.mistakes}
+    return {
+        mistake.where.split(": ")[-1]: mistake.what for mistake in raised.value.mistakes
+    }
 
 
 def plan_of(*profiles: Profile) -> Plan:
     return make_plan(
-        "existing", profiles, [a_workload()], repetitions=1, seed=1, scale="smoke", margin_pct=5.0
+        "existing",
+        profiles,
+        [a_workload()],
+        repetitions=1,
+        seed=1,
+        scale="smoke",
+        margin_pct=5.0,
     )
 
 
@@ -83,11 +93,16 @@ def test_there_is_an_example_for_each_database() -> None:
 
 @pytest.mark.parametrize("scale", ["smoke", "laptop", "study", "study-20"])
 @pytest.mark.parametrize("text", existing_profiles())
-def test_the_documented_examples_are_profiles(text: str, scale: str, tmp_path: Path) -> None:
+def test_the_documented_examples_are_profiles(
+    text: str, scale: str, tmp_path: Path
+) -> None:
     profile = read(text, tmp_path, scale)
     declared, mistakes = declaration.read(profile.cluster)
     assert mistakes == ()
-    assert (profile.cluster.database, profile.tier.disk.enforcement) == ("existing", "existing")
+    assert (profile.cluster.database, profile.tier.disk.enforcement) == (
+        "existing",
+        "existing",
+    )
     assert profile.cluster.nodes == len(declared.servers)
     assert profile.cluster.node is None
 
@@ -100,14 +115,18 @@ def test_the_documented_examples_are_planned_with_any_workload_on_a_database(
         file = tmp_path / f"theirs-{number}.yaml"
         file.write_text(text)
         request = Request(
-            profiles=[str(file)], workloads=["point-select", "insert", "tpcc"], scale="smoke"
+            profiles=[str(file)],
+            workloads=["point-select", "insert", "tpcc"],
+            scale="smoke",
         )
         plan = plans.make_plan(an_app(NO_CACHE), request)
         assert len(plan.runs) == 3
         assert {note.kind for note in plan.notes} <= {"campaign cost"}
 
 
-def test_the_profile_of_the_chart_is_planned_on_docker_and_on_kubernetes(tmp_path: Path) -> None:
+def test_the_profile_of_the_chart_is_planned_on_docker_and_on_kubernetes(
+    tmp_path: Path,
+) -> None:
     """There the load client is a pod, which knows the services' names."""
     (text,) = examples("YUGABYTEDB.md", "By its Helm chart")
     for platform in ("docker", "kubernetes"):
@@ -135,7 +154,9 @@ def test_the_number_of_nodes_is_that_of_the_hosts(tmp_path: Path) -> None:
     assert read(TWO_HOSTS, tmp_path).cluster.nodes == 2
 
 
-def test_off_is_a_mode_of_tls_although_yaml_takes_it_for_a_truth_value(tmp_path: Path) -> None:
+def test_off_is_a_mode_of_tls_although_yaml_takes_it_for_a_truth_value(
+    tmp_path: Path,
+) -> None:
     declared, mistakes = declaration.read(read(SMALL, tmp_path).cluster)
     assert (declared.tls, mistakes) == ("off", ())
 
@@ -174,8 +195,12 @@ def test_a_cluster_that_is_started_needs_nodes_and_their_size(tmp_path: Path) ->
     assert mistakes == {"cluster.nodes": missing, "cluster.node": missing}
 
 
-def test_what_is_assumed_of_an_emulated_disk_is_not_assumed_of_theirs(tmp_path: Path) -> None:
-    text = SMALL.replace("{enforcement: existing}", "{type: azure/P15, enforcement: existing}")
+def test_what_is_assumed_of_an_emulated_disk_is_not_assumed_of_theirs(
+    tmp_path: Path,
+) -> None:
+    text = SMALL.replace(
+        "{enforcement: existing}", "{type: azure/P15, enforcement: existing}"
+    )
     tier = read(text, tmp_path).tier
     assert tier.limits.iops == 1100
     assert (tier.latency.read_s, tier.latency.write_s) == (None, None)
@@ -187,20 +212,27 @@ def test_what_is_assumed_of_an_emulated_disk_is_not_assumed_of_theirs(tmp_path: 
 def request(folder: Path, **changes: Any) -> Request:
     file = folder / "theirs.yaml"
     file.write_text(SMALL)
-    return replace(Request(profiles=[str(file)], workloads=["insert"], scale="smoke"), **changes)
+    return replace(
+        Request(profiles=[str(file)], workloads=["insert"], scale="smoke"), **changes
+    )
 
 
 def test_another_database_cannot_be_asked_of_it(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="theirs is a cluster that others run"):
         plans.make_plan(an_app(NO_CACHE), request(tmp_path, database="postgresql"))
-    with pytest.raises(UsageError, match="premium names no running cluster to attach to"):
+    with pytest.raises(
+        UsageError, match="premium names no running cluster to attach to"
+    ):
         plans.make_plan(
-            an_app(NO_CACHE), request(tmp_path, database="existing", profiles=["premium"])
+            an_app(NO_CACHE),
+            request(tmp_path, database="existing", profiles=["premium"]),
         )
 
 
 @pytest.mark.parametrize("workloads", [["disk-matrix"], ["insert", "disk-matrix"]])
-def test_its_disks_cannot_be_measured_by_themselves(workloads: list[str], tmp_path: Path) -> None:
+def test_its_disks_cannot_be_measured_by_themselves(
+    workloads: list[str], tmp_path: Path
+) -> None:
     with pytest.raises(UsageError, match=r"disk-matrix .*theirs"):
         plans.make_plan(an_app(NO_CACHE), request(tmp_path, workloads=workloads))
 
@@ -241,12 +273,16 @@ def test_the_client_is_on_this_machines_own_network(tmp_path: Path) -> None:
     spec, network = read(SMALL, tmp_path).cluster, Network("tierbench-1", ())
     with ExistingCluster(connect).running(spec, (), network, fake_world()) as cluster:
         assert cluster.network == "host"
-        assert cluster.endpoints[0].host == cluster.endpoints[0].local_host == "db.example"
+        assert (
+            cluster.endpoints[0].host == cluster.endpoints[0].local_host == "db.example"
+        )
 
 
 def test_more_servers_than_the_profile_names_is_said(tmp_path: Path) -> None:
     version = ("2.18.1.0-b84", "2.18.1.0")
-    observed = probe.Observation(declaration.YUGABYTEDB, *version, (probe.Host("x"),), nodes=3)
+    observed = probe.Observation(
+        declaration.YUGABYTEDB, *version, (probe.Host("x"),), nodes=3
+    )
     (mistake,) = probe.mistakes(read(SMALL, tmp_path).cluster, observed)
     assert mistake.what.startswith("the cluster has 3, not 1")
     assert "existing.hosts" in mistake.what
@@ -259,7 +295,9 @@ class _Load(FakeGenerator):
         super().__init__(Log())
         self.hosts: list[str] = []
 
-    def load(self, workload: Workload, cluster: Cluster, client: Node, world: World) -> None:
+    def load(
+        self, workload: Workload, cluster: Cluster, client: Node, world: World
+    ) -> None:
         self.hosts.append(cluster.endpoints[0].host)
 
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
@@ -270,10 +308,17 @@ class _Load(FakeGenerator):
         )
 
     def read(self, workload: Workload, *_: Any) -> Result:
-        rate = (100.0 if self.hosts[-1] == "a.example" else 125.0) + len(self.hosts) % 3 / 10
+        rate = (100.0 if self.hosts[-1] == "a.example" else 125.0) + len(
+            self.hosts
+        ) % 3 / 10
         latency_s = workload.threads / rate
-        figures = (measured("throughput_per_s", rate), measured("latency_avg_s", latency_s))
-        return Result(figures, pd.DataFrame(columns=list(INTERVAL_COLUMNS)), (), GeneratorFacts())
+        figures = (
+            measured("throughput_per_s", rate),
+            measured("latency_avg_s", latency_s),
+        )
+        return Result(
+            figures, pd.DataFrame(columns=list(INTERVAL_COLUMNS)), (), GeneratorFacts()
+        )
 
 
 def test_two_clusters_of_others_are_compared_and_that_ends_with_a_decision(
@@ -300,7 +345,13 @@ def test_two_clusters_of_others_are_compared_and_that_ends_with_a_decision(
         def carry_out(self, plan: Plan, *_: Any) -> Path:
             return experiment.execute(plan, parts, outside, tmp_path / "results", {})
 
-    words = ["compare", "--profiles", " ".join(map(str, files)), "--workloads", "insert"]
+    words = [
+        "compare",
+        "--profiles",
+        " ".join(map(str, files)),
+        "--workloads",
+        "insert",
+    ]
     words += ["--scale", "smoke", "--repeats", "5"]
     code = exit_code(words, Attached(**vars(an_app(tmp_path / "cache"))))
     assert code == EXIT_DONE, capsys.readouterr()

@@ -17,7 +17,9 @@ from tests.fakes import FakePlatform, completed, fake_world
 from tests.pages import serving
 
 GIB = 2**30
-SPEC = ClusterSpec("hdfs", 3, 2, NodeSize(1.0, GIB, 2 * GIB), settings={"dfs.blocksize": "32m"})
+SPEC = ClusterSpec(
+    "hdfs", 3, 2, NodeSize(1.0, GIB, 2 * GIB), settings={"dfs.blocksize": "32m"}
+)
 NETWORK = Network("net", ("10.0.0.11", "10.0.0.12", "10.0.0.13"))
 IMAGE = own_images.tag(ROOT, "hadoop")
 FEWER = hadoop.said("fsck.txt").replace(
@@ -26,7 +28,10 @@ FEWER = hadoop.said("fsck.txt").replace(
 
 
 def volumes(kept: bool = True) -> list[Volume]:
-    return [Volume(f"disk-{n}", f"/dev/loop{n}", restored=False, kept=kept) for n in (1, 2, 3)]
+    return [
+        Volume(f"disk-{n}", f"/dev/loop{n}", restored=False, kept=kept)
+        for n in (1, 2, 3)
+    ]
 
 
 class Engine(FakePlatform):
@@ -44,7 +49,9 @@ class Engine(FakePlatform):
 
         class Published:
             def __enter__(self):  # type: ignore[no-untyped-def]
-                return replace(bracket.__enter__(), ports=dict.fromkeys(spec.ports, port))
+                return replace(
+                    bracket.__enter__(), ports=dict.fromkeys(spec.ports, port)
+                )
 
             def __exit__(self, *error):  # type: ignore[no-untyped-def]
                 return bracket.__exit__(*error)
@@ -75,7 +82,9 @@ def test_a_data_node_on_each_disk_and_a_name_node_beside_them() -> None:
     assert first.io_caps == () and first.placement == "node-1"
     # No part of node 1's CPU, where all that is promised must be free.
     assert first.cpus is None and first.role == "coordinator"
-    assert [spec.mounts for spec in others] == [(Mount(f"disk-{n}", "/data"),) for n in (1, 2, 3)]
+    assert [spec.mounts for spec in others] == [
+        (Mount(f"disk-{n}", "/data"),) for n in (1, 2, 3)
+    ]
     assert {spec.command for spec in others} == {("data", "-Ddfs.blocksize=32m")}
     assert [spec.address for spec in others] == list(NETWORK.addresses)
     assert {spec.environment["NAME_NODE"] for spec in others} == {"net-name-node"}
@@ -142,12 +151,19 @@ def test_files_of_blocks_are_dropped_from_memory_on_data_nodes_alone() -> None:
     platform = FakePlatform()
     with hadoop.cluster() as cluster:
         Hdfs().begin_measuring(cluster, fake_world(platform=platform))
-    assert sorted(platform.asked) == [("exec", node, "node", "forget") for node in hadoop.NODES]
+    assert sorted(platform.asked) == [
+        ("exec", node, "node", "forget") for node in hadoop.NODES
+    ]
 
 
 def test_a_failure_to_drop_them_is_told() -> None:
-    platform = FakePlatform(answer=lambda *_: completed("", 1, "dd: failed to discard cache"))
-    with hadoop.cluster() as cluster, pytest.raises(RunError, match="node forget failed"):
+    platform = FakePlatform(
+        answer=lambda *_: completed("", 1, "dd: failed to discard cache")
+    )
+    with (
+        hadoop.cluster() as cluster,
+        pytest.raises(RunError, match="node forget failed"),
+    ):
         Hdfs().begin_measuring(cluster, fake_world(platform=platform))
 
 
@@ -163,7 +179,10 @@ def test_a_load_settles_when_all_copies_are_there() -> None:
 
 def test_pages_that_are_no_pages_of_hadoop() -> None:
     for page, read in (("/jmx", pages.live_nodes), ("/fsck", pages.lacking)):
-        with serving({page: '{"beans": []}'}) as at, pytest.raises(OSError, match="another form"):
+        with (
+            serving({page: '{"beans": []}'}) as at,
+            pytest.raises(OSError, match="another form"),
+        ):
             read(at)
 
 

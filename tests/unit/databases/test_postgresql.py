@@ -31,7 +31,17 @@ def test_the_cluster_as_others_see_it() -> None:
         database="postgresql",
         version="17.4",
         nodes=tuple(
-            Node(f"node-{k}", "database", f"net-node-{k}", 42, f"loop{k}", 1.0, 192 * MIB, {}, "id")
+            Node(
+                f"node-{k}",
+                "database",
+                f"net-node-{k}",
+                42,
+                f"loop{k}",
+                1.0,
+                192 * MIB,
+                {},
+                "id",
+            )
             for k in (1, 2)
         ),
         endpoints=(Endpoint("10.1.2.11", 5432, 15432, "bench", password, "bench"),),
@@ -79,7 +89,9 @@ def test_a_primary_that_lets_nobody_in_is_told_with_its_log() -> None:
     assert "PANIC:  disk full" in caught.value.evidence
 
 
-@pytest.mark.parametrize("restored", [False, True], ids=["a load", "a load that goes on"])
+@pytest.mark.parametrize(
+    "restored", [False, True], ids=["a load", "a load that goes on"]
+)
 def test_disks_that_are_kept_are_stopped_cleanly_primary_first(restored: bool) -> None:
     bench = Bench(3)
     with bench.database.running(spec(3), volumes(3, restored), NETWORK, bench.world):
@@ -157,14 +169,18 @@ def test_the_last_node_starts_anew_on_an_emptied_disk_under_its_name() -> None:
         assert first.note == "", "so that it is removed with the others"
         assert (new.name, new.device) == (node.name, node.device)
         bench.database.await_rebuilt(cluster, bench.world, 10.0)
-        bench.engine.answer = lambda *_: completed("rm: read-only file system", exit_code=1)
+        bench.engine.answer = lambda *_: completed(
+            "rm: read-only file system", exit_code=1
+        )
         with pytest.raises(RunError, match="net-node-3 could not be emptied"):
             bench.database.start_anew(node, cluster, bench.world)
 
     bench.run(lose)
 
 
-def test_a_standby_under_load_need_have_no_more_than_was_flushed_a_look_before() -> None:
+def test_a_standby_under_load_need_have_no_more_than_was_flushed_a_look_before() -> (
+    None
+):
     """It never has all: while it is asked more is flushed."""
     bench = Bench(2)
     looks: list[str] = []
@@ -201,7 +217,9 @@ def test_checkpoints_are_taken_on_all_nodes_before_measuring() -> None:
     bench = Bench(2)
     bench.run(lambda cluster: bench.database.begin_measuring(cluster, bench.world))
     executed = [entry for entry in bench.engine.asked if entry[0] == "exec"][1:]
-    assert [(entry[1], entry[-1]) for entry in executed] == [("net-node-2", "CHECKPOINT")]
+    assert [(entry[1], entry[-1]) for entry in executed] == [
+        ("net-node-2", "CHECKPOINT")
+    ]
     assert "CHECKPOINT" in bench.server.statements
 
 
@@ -222,7 +240,9 @@ def test_a_taken_port_is_named_before_anything_starts() -> None:
         holder.bind(("127.0.0.1", 0))
         holder.listen()
         port = holder.getsockname()[1]
-        with pytest.raises(UnavailableError, match=f"port {port} on 127.0.0.1 is taken"):
+        with pytest.raises(
+            UnavailableError, match=f"port {port} on 127.0.0.1 is taken"
+        ):
             bench.database.check(spec(port=port), bench.world)
     assert bench.engine.asked == []
     bench.database.check(spec(port=port), bench.world)
@@ -242,7 +262,9 @@ def test_the_server_is_asked_about_own_settings_only() -> None:
 def test_errors_of_psycopg_stop_at_the_session() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
-        endpoint = Endpoint("", 5432, closed.getsockname()[1], "bench", "bench", "bench")
+        endpoint = Endpoint(
+            "", 5432, closed.getsockname()[1], "bench", "bench", "bench"
+        )
         with (
             pytest.raises(RunError, match=r"SQL at 127\.0\.0\.1:"),
             sql.session(sql.local(endpoint), 1.0),

@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.databases.postgresql import PostgreSQL, container_specs, queries, settings
+from orchestrator.databases.postgresql import (
+    PostgreSQL,
+    container_specs,
+    queries,
+    settings,
+)
 from orchestrator.databases.postgresql.queries import Extent
 from orchestrator.errors import UsageError
 from orchestrator.model import NodeSize
@@ -50,10 +55,17 @@ def test_a_larger_node_differs_in_sizes_only() -> None:
     }
 
 
-def test_what_a_standby_compares_with_its_primary_does_not_follow_from_memory_or_cpus() -> None:
+def test_what_a_standby_compares_with_its_primary_does_not_follow_from_memory_or_cpus() -> (
+    None
+):
     """A data set is loaded with more memory than it is measured with."""
     roomy = replace(SMOKE, memory_bytes=3 * GIB, cpus=2.0)
-    compared = {"max_connections", "max_wal_senders", "max_worker_processes", "wal_level"}
+    compared = {
+        "max_connections",
+        "max_wal_senders",
+        "max_worker_processes",
+        "wal_level",
+    }
     small, large = settings.applied(spec(3)), settings.applied(spec(3, roomy))
     assert {k: small.get(k) for k in compared} == {k: large.get(k) for k in compared}
 
@@ -148,7 +160,10 @@ def test_all_mistakes_come_at_once() -> None:
 )
 def test_durability_is_given_up_only_by_name(name: str, value: str) -> None:
     where = f"cluster.settings.{name.lower()}"
-    assert f"add `accept_data_loss: {name.lower()}`" in refused(settings={name: value})[where]
+    assert (
+        f"add `accept_data_loss: {name.lower()}`"
+        in refused(settings={name: value})[where]
+    )
     assert refused(settings={name: value, "accept_data_loss": name}) == {}
 
 
@@ -180,7 +195,12 @@ def test_three_nodes_as_containers() -> None:
     assert plans[0] == ContainerSpec(
         name="net-node-1",
         image="image:1",
-        command=("primary", *options, "-c", "synchronous_standby_names=ANY 1 (node_2, node_3)"),
+        command=(
+            "primary",
+            *options,
+            "-c",
+            "synchronous_standby_names=ANY 1 (node_2, node_3)",
+        ),
         role="database",
         mounts=(Mount("vol-1", "/data"),),
         network="net",
@@ -212,7 +232,11 @@ def relation(oid: int, is_index: bool, blocks: int) -> dict[str, int]:
 
 
 def test_the_cache_holds_indexes_and_tables_in_proportion() -> None:
-    relations = [relation(1, False, 300), relation(2, True, 40), relation(3, False, 100)]
+    relations = [
+        relation(1, False, 300),
+        relation(2, True, 40),
+        relation(3, False, 100),
+    ]
     assert queries.fill(relations, shared_blocks=60, file_blocks=100) == (
         Extent(3, 5, 29),
         Extent(1, 15, 89),
@@ -238,7 +262,9 @@ def test_data_that_fit_are_read_whole_and_in_pieces() -> None:
     assert queries.fill([], 10, 10) == ()
 
 
-@pytest.mark.parametrize(("setting", "seconds"), [("5min", 300.0), ("30s", 30.0), ("'90'", 90.0)])
+@pytest.mark.parametrize(
+    ("setting", "seconds"), [("5min", 300.0), ("30s", 30.0), ("'90'", 90.0)]
+)
 def test_the_interval_of_checkpoints_as_a_profile_may_write_it(
     setting: str, seconds: float
 ) -> None:
@@ -249,11 +275,18 @@ def test_the_interval_of_checkpoints_as_a_profile_may_write_it(
 @pytest.mark.parametrize("setting", ["often", "5m", "1w"])  # PostgreSQL has only `min`
 def test_an_interval_that_cannot_be_read_is_refused(setting: str) -> None:
     with pytest.raises(UsageError, match="checkpoint_timeout"):
-        PostgreSQL().checkpoint_interval_s(spec(settings={"checkpoint_timeout": setting}))
+        PostgreSQL().checkpoint_interval_s(
+            spec(settings={"checkpoint_timeout": setting})
+        )
 
 
 def test_without_commits_nothing_waits_for_a_sync_whatever_the_profile_says() -> None:
     own = replace(spec(), settings={"synchronous_commit": "on", "work_mem": "8MB"})
-    with_sync, without = settings.applied(own), settings.applied(replace(own, without="commit"))
-    changed = {name: value for name, value in without.items() if value != with_sync[name]}
+    with_sync, without = (
+        settings.applied(own),
+        settings.applied(replace(own, without="commit")),
+    )
+    changed = {
+        name: value for name, value in without.items() if value != with_sync[name]
+    }
     assert changed == {"fsync": "off", "synchronous_commit": "off"}

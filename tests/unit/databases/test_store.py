@@ -18,7 +18,9 @@ from tests.fakes import FakePlatform, QuietProgress, completed, fake_world
 
 URL = "abfs://container@account.dfs.core.windows.net/folder/"
 KEY = "c2VjcmV0LW9mLXRoaXMtdGVzdA=="
-SPEC = ClusterSpec("existing", 2, 1, None, existing={"url": URL, "fs.azure.io.retries": "3"})
+SPEC = ClusterSpec(
+    "existing", 2, 1, None, existing={"url": URL, "fs.azure.io.retries": "3"}
+)
 NETWORK = Network("net", ("10.0.0.11", "10.0.0.12"))
 IMAGE = own_images.tag(ROOT, "hadoop")
 
@@ -30,7 +32,8 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def world_of(exit_code: int = 0) -> tuple[FakePlatform, World]:
     platform = FakePlatform(
-        images=[IMAGE], answer=lambda *_: completed("", exit_code=exit_code, err="Forbidden")
+        images=[IMAGE],
+        answer=lambda *_: completed("", exit_code=exit_code, err="Forbidden"),
     )
     return platform, fake_world(platform=platform)
 

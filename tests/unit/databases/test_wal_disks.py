@@ -53,27 +53,41 @@ def world(root: Path, real_path: str) -> World:
     return fake_world(platform=Engine(root, real_path))
 
 
-NODE = Node("node-1", "database", container="net-node-1", device="sdb", wal_device="sdc")
+NODE = Node(
+    "node-1", "database", container="net-node-1", device="sdb", wal_device="sdc"
+)
 
 
 def test_it_is_where_the_profile_says(tmp_path: Path) -> None:
     here = world(tmp_path, "/wal/pg_wal")
-    assert container_nodes.wal_devices([NODE], postgresql.PG_WAL, here) == {"node-1": "sdc"}
+    assert container_nodes.wal_devices([NODE], postgresql.PG_WAL, here) == {
+        "node-1": "sdc"
+    }
     assert (
-        container_nodes.wal_devices([replace(NODE, wal_device=None)], postgresql.PG_WAL, here) == {}
+        container_nodes.wal_devices(
+            [replace(NODE, wal_device=None)], postgresql.PG_WAL, here
+        )
+        == {}
     )
 
 
 def test_it_is_with_the_data_after_all(tmp_path: Path) -> None:
     here = world(tmp_path, "/data/pgdata/pg_wal")
-    with pytest.raises(NodeError, match="WAL of node-1 is at /data/pgdata/pg_wal on sdb"):
+    with pytest.raises(
+        NodeError, match="WAL of node-1 is at /data/pgdata/pg_wal on sdb"
+    ):
         container_nodes.wal_devices([NODE], postgresql.PG_WAL, here)
 
 
 def test_postgresql_gets_it_mounted_where_its_image_looks() -> None:
     spec = ClusterSpec("postgresql", 2, 2, SIZE)
-    plans = postgresql.container_specs(spec, (OWN, replace(OWN, wal="")), NETWORK, "image:1", "s")
-    assert plans[0].mounts == (Mount("/a/node-1", "/data"), Mount("/w/node-1-wal", "/wal"))
+    plans = postgresql.container_specs(
+        spec, (OWN, replace(OWN, wal="")), NETWORK, "image:1", "s"
+    )
+    assert plans[0].mounts == (
+        Mount("/a/node-1", "/data"),
+        Mount("/w/node-1-wal", "/wal"),
+    )
     assert plans[1].mounts == (Mount("/a/node-1", "/data"),)
 
 
@@ -81,11 +95,19 @@ def test_both_servers_of_yugabytedb_are_told_of_it() -> None:
     """`fs_wal_dirs` may not be below a directory of `fs_data_dirs`, and one value is for both."""
     spec = ClusterSpec("yugabytedb", 1, 1, SIZE, settings={"wal_directory": "own"})
     chosen, _ = settings.read(spec)
-    for volume, directory in ((OWN, flags.WAL_DISK_DIR), (replace(OWN, wal=""), flags.WAL_DIR)):
+    for volume, directory in (
+        (OWN, flags.WAL_DISK_DIR),
+        (replace(OWN, wal=""), flags.WAL_DIR),
+    ):
         plan = nodes.container_spec(spec, chosen, 1, volume, NETWORK, "image:1", {})
         told = [word for word in plan.command if f"fs_wal_dirs={directory}" in word]
-        assert [word.partition("=")[0] for word in told] == ["--master_flags", "--tserver_flags"]
-        assert (Mount("/w/node-1-wal", flags.WAL_DISK_DIR) in plan.mounts) == bool(volume.wal)
+        assert [word.partition("=")[0] for word in told] == [
+            "--master_flags",
+            "--tserver_flags",
+        ]
+        assert (Mount("/w/node-1-wal", flags.WAL_DISK_DIR) in plan.mounts) == bool(
+            volume.wal
+        )
     assert not Path(flags.WAL_DISK_DIR).is_relative_to(flags.BASE_DIR)
 
 
@@ -102,4 +124,6 @@ def test_a_server_that_keeps_it_elsewhere_is_refused(directory: str) -> None:
     own["fs_wal_dirs"] = flags.WAL_DISK_DIR
     with serving({FLAGS: listed(own)}) as url:
         node = replace(NODE, sources={pages.TSERVER: url})
-        assert readiness.check_flags([node], chosen, Unread(fake_world()), 1) == {"node-1": own}
+        assert readiness.check_flags([node], chosen, Unread(fake_world()), 1) == {
+            "node-1": own
+        }

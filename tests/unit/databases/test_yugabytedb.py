@@ -13,7 +13,14 @@ from typing import Any
 import pytest
 
 from orchestrator.databases.common import container_nodes
-from orchestrator.databases.yugabytedb import YugabyteDB, checklist, flags, image, nodes, settings
+from orchestrator.databases.yugabytedb import (
+    YugabyteDB,
+    checklist,
+    flags,
+    image,
+    nodes,
+    settings,
+)
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import ClusterSpec, NodeSize, Volume
@@ -61,14 +68,22 @@ def rendered(spec: ClusterSpec, restored: bool) -> str:
         volume = Volume(f"tierbench-node-{number}", "/dev/loop0", restored)
         certificates = {f"node.{address}.crt": b"certificate"} if chosen.tls else {}
         tag = image.tags(chosen)[0]
-        plan = nodes.container_spec(spec, chosen, number, volume, NETWORK, tag, certificates)
+        plan = nodes.container_spec(
+            spec, chosen, number, volume, NETWORK, tag, certificates
+        )
         lines += [
             f"# {plan.name} at {plan.address}, {plan.cpus:g} CPUs, {plan.memory_bytes} bytes",
             f"image {plan.image}",
             *(f"environment {key}={value}" for key, value in plan.environment.items()),
             *(f"mount {mount.source} {mount.target}" for mount in plan.mounts),
-            *(f"files {folder}: {', '.join(files)}" for folder, files in plan.folders.items()),
-            *(f"port {inside} -> {outside or 'any'}" for inside, outside in plan.ports.items()),
+            *(
+                f"files {folder}: {', '.join(files)}"
+                for folder, files in plan.folders.items()
+            ),
+            *(
+                f"port {inside} -> {outside or 'any'}"
+                for inside, outside in plan.ports.items()
+            ),
             f"shared memory {plan.shared_memory_bytes}",
             *(f"at least {name} {least}" for name, least in plan.ulimits.items()),
             *plan.command,
@@ -96,7 +111,13 @@ def test_only_the_pinned_releases_have_golden_files() -> None:
 
 
 def test_releases_sort_by_time_and_read_back() -> None:
-    names = ["2.18.1.0-b84", "2.18.1.0-b85", "2.20.10.0-b29", "2024.2.2.2-b2", "2025.2.1.0-b141"]
+    names = [
+        "2.18.1.0-b84",
+        "2.18.1.0-b85",
+        "2.20.10.0-b29",
+        "2024.2.2.2-b2",
+        "2025.2.1.0-b141",
+    ]
     read = [versions.parse(name) for name in names]
     assert read == sorted(read)
     assert [str(version) for version in read] == names
@@ -108,8 +129,14 @@ def test_releases_sort_by_time_and_read_back() -> None:
 @pytest.mark.parametrize(
     ("banner", "number"),
     [
-        ("PostgreSQL 11.2-YB-2.0.0.0-b0 on x86_64-pc-linux-gnu, compiled by gcc", (2, 0, 0, 0)),
-        ("PostgreSQL 11.2-YB-2.13.1.0-b0 on x86_64-pc-linux-gnu, 64-bit", (2, 13, 1, 0)),
+        (
+            "PostgreSQL 11.2-YB-2.0.0.0-b0 on x86_64-pc-linux-gnu, compiled by gcc",
+            (2, 0, 0, 0),
+        ),
+        (
+            "PostgreSQL 11.2-YB-2.13.1.0-b0 on x86_64-pc-linux-gnu, 64-bit",
+            (2, 13, 1, 0),
+        ),
         ("PostgreSQL 11.2-YB-2.18.0.1-b0 on x86_64-pc-linux-gnu", (2, 18, 0, 1)),
         ("PostgreSQL 15.12-YB-2025.2.1.0-b0 on aarch64", (2025, 2, 1, 0)),
         ("PostgreSQL 17.2 (Debian 17.2-1.pgdg120+1)", None),
@@ -130,7 +157,9 @@ def test_the_banner_tells_the_releases_number_and_never_its_build(
         ("2026.1", True),
     ],
 )
-def test_statistics_are_collected_where_the_planner_uses_them(version: str, expected: bool) -> None:
+def test_statistics_are_collected_where_the_planner_uses_them(
+    version: str, expected: bool
+) -> None:
     assert versions.analyzed(version) is expected
 
 
@@ -159,13 +188,19 @@ def test_a_flag_unknown_to_a_release_is_not_passed_to_it() -> None:
     ("release", "expected"),
     [("2.18.1.0-b84", None), ("2024.2.2.2-b2", None), ("2025.2.1.0-b141", "false")],
 )
-def test_nothing_is_analysed_in_the_background_of_a_run(release: str, expected: str | None) -> None:
+def test_nothing_is_analysed_in_the_background_of_a_run(
+    release: str, expected: str | None
+) -> None:
     chosen, _ = settings.read(replace(THREE, version=release))
-    assert flags.tserver_flags(THREE, chosen).get("ysql_enable_auto_analyze") == expected
+    assert (
+        flags.tserver_flags(THREE, chosen).get("ysql_enable_auto_analyze") == expected
+    )
     assert "ysql_enable_auto_analyze" not in flags.master_flags(THREE, chosen)
 
 
-def test_history_is_kept_for_the_longest_check_unless_the_profile_says_otherwise() -> None:
+def test_history_is_kept_for_the_longest_check_unless_the_profile_says_otherwise() -> (
+    None
+):
     name = "timestamp_history_retention_interval_sec"
     for given, expected in (({}, "14400"), ({name: "900"}, "900")):
         chosen, _ = settings.read(replace(THREE, settings=given))
@@ -176,7 +211,9 @@ def test_history_is_kept_for_the_longest_check_unless_the_profile_says_otherwise
 def test_durable_is_required_so_that_it_cannot_be_turned_off_silently() -> None:
     chosen, _ = settings.read(replace(THREE, settings={"durability": "durable"}))
     durable = flags.tserver_flags(THREE, chosen)
-    assert durable["durable_wal_write"] == durable["require_durable_wal_write"] == "true"
+    assert (
+        durable["durable_wal_write"] == durable["require_durable_wal_write"] == "true"
+    )
     chosen, _ = settings.read(THREE)
     assert flags.tserver_flags(THREE, chosen)["durable_wal_write"] == "false"
 
@@ -189,7 +226,9 @@ def test_a_flag_for_one_server_goes_to_that_server_alone() -> None:
     assert chosen.tserver_flags == {"b_flag": "2", "c_flag": "3"}
 
 
-@pytest.mark.parametrize(("text", "tls"), [("on", True), ("True", True), ("False", False)])
+@pytest.mark.parametrize(
+    ("text", "tls"), [("on", True), ("True", True), ("False", False)]
+)
 def test_a_switch_is_read_as_yaml_writes_it(text: str, tls: bool) -> None:
     chosen, mistakes = settings.read(replace(THREE, settings={"tls": text}))
     assert (chosen.tls, mistakes) == (tls, ())
@@ -236,7 +275,12 @@ SMALL = NodeSize(1.0, 384 * MIB, GIB)
 
 @pytest.mark.parametrize(
     ("nodes", "copies", "options"),
-    [(2, 1, None), (3, 3, None), (3, 1, ["--rf=1"]), (5, 5, ["--fault_tolerance=zone", "--rf=5"])],
+    [
+        (2, 1, None),
+        (3, 3, None),
+        (3, 1, ["--rf=1"]),
+        (5, 5, ["--fault_tolerance=zone", "--rf=5"]),
+    ],
 )
 def test_copies_that_yugabyted_does_not_make_by_itself_are_set(
     nodes: int, copies: int, options: list[str] | None
@@ -308,17 +352,25 @@ OFFICIAL = "yugabytedb/yugabyte:2.18.1.0-b84"
 PACKED = "tierbench/yugabytedb:2.18.1.0-b84"
 
 
-def test_without_an_image_all_ways_to_get_one_are_said_and_the_exit_code_is_69() -> None:
+def test_without_an_image_all_ways_to_get_one_are_said_and_the_exit_code_is_69() -> (
+    None
+):
     with pytest.raises(UnavailableError) as raised:
         YugabyteDB().check(THREE, fake_world(shell=SystemShell()))
     assert raised.value.exit_code == 69
     assert OFFICIAL in raised.value.what
-    for way in ("docker pull", "docker load", "make yugabyte-image TARBALL=", "DB=auto"):
+    for way in (
+        "docker pull",
+        "docker load",
+        "make yugabyte-image TARBALL=",
+        "DB=auto",
+    ):
         assert way in raised.value.advice
 
 
 @pytest.mark.parametrize(
-    ("here", "taken"), [((OFFICIAL, PACKED), OFFICIAL), ((PACKED,), PACKED), ((), OFFICIAL)]
+    ("here", "taken"),
+    [((OFFICIAL, PACKED), OFFICIAL), ((PACKED,), PACKED), ((), OFFICIAL)],
 )
 def test_the_official_image_goes_before_one_made_from_a_tarball(
     here: tuple[str, ...], taken: str
@@ -363,7 +415,9 @@ def test_a_data_set_may_be_loaded_before_every_run_instead() -> None:
 def test_every_line_of_the_checklist_is_documented() -> None:
     text = (ROOT / "docs" / "FIRST-RUN-YUGABYTEDB.md").read_text()
     for name in (fact.name for fact in checklist.lines()):
-        assert f"| `{name}` |" in text, f"docs/FIRST-RUN-YUGABYTEDB.md does not explain {name}"
+        assert f"| `{name}` |" in text, (
+            f"docs/FIRST-RUN-YUGABYTEDB.md does not explain {name}"
+        )
 
 
 def test_settings_counters_and_releases_are_documented() -> None:
@@ -376,13 +430,19 @@ def test_readers_are_told_of_no_flag_that_is_not_passed() -> None:
     """The flags named in the document's chapter on starting are those of the golden files."""
     text = (ROOT / "docs" / "YUGABYTEDB.md").read_text()
     passed = (GOLDEN / versions.STUDY / "three.txt").read_text()
-    for flag in ("ysql_num_shards_per_tserver=1", "enable_automatic_tablet_splitting=false"):
+    for flag in (
+        "ysql_num_shards_per_tserver=1",
+        "enable_automatic_tablet_splitting=false",
+    ):
         assert flag in text and flag in passed
 
 
 def test_without_commits_a_durable_log_is_not_synced_and_any_other_never_was() -> None:
     durable = replace(THREE, settings={"durability": "durable"}, without="commit")
     chosen, mistakes = settings.read(durable)
-    assert flags.tserver_flags(durable, chosen)["durable_wal_write"] == "false" and not mistakes
+    assert (
+        flags.tserver_flags(durable, chosen)["durable_wal_write"] == "false"
+        and not mistakes
+    )
     _, (mistake,) = settings.read(replace(THREE, without="commit"))
     assert "no commit waits for a sync" in mistake.what

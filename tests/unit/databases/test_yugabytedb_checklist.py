@@ -47,7 +47,9 @@ class Session:
         self.rows(sql)
 
 
-def probe(answers: Mapping[str, Any] | None = None, release: str = versions.STUDY) -> Probe:
+def probe(
+    answers: Mapping[str, Any] | None = None, release: str = versions.STUDY
+) -> Probe:
     @contextmanager
     def connect(_address: sql.Address, _timeout_s: float) -> Iterator[sql.Session]:
         yield Session(answers or {})
@@ -72,8 +74,12 @@ def looked_at(name: str, cluster: Probe) -> CheckedFact:
         (versions.RECENT, "repeatable read", "not confirmed"),
     ],
 )
-def test_the_isolation_expected_is_the_releases_own(release: str, level: str, state: str) -> None:
-    found = looked_at("isolation", probe({"yb_get_effective": {"level": level}}, release))
+def test_the_isolation_expected_is_the_releases_own(
+    release: str, level: str, state: str
+) -> None:
+    found = looked_at(
+        "isolation", probe({"yb_get_effective": {"level": level}}, release)
+    )
     assert found.state == state
     assert level in found.seen
 
@@ -83,7 +89,10 @@ def test_the_isolation_expected_is_the_releases_own(release: str, level: str, st
 )
 def test_history_that_is_kept_is_looked_at(value: str, state: str) -> None:
     with closing(Server()) as servers:
-        servers.otherwise = (200, listed({"timestamp_history_retention_interval_sec": value}))
+        servers.otherwise = (
+            200,
+            listed({"timestamp_history_retention_interval_sec": value}),
+        )
         assert looked_at("history", served_at(f"{servers.url}/")).state == state
 
 
@@ -94,11 +103,23 @@ def test_history_that_is_kept_is_looked_at(value: str, state: str) -> None:
         ("node-1/yb-tserver", "ysql_enable_auto_analyze", "false", "confirmed"),
         ("node-1/yb-tserver", "ysql_enable_auto_analyze", "true", "not confirmed"),
         ("node-3/yb-tserver", "ysql_enable_auto_analyze", "true", "not confirmed"),
-        ("node-1/yb-master", "ysql_enable_auto_analyze_service", "true", "not confirmed"),
-        ("node-3/yb-master", "ysql_enable_auto_analyze_service", "true", "not confirmed"),
+        (
+            "node-1/yb-master",
+            "ysql_enable_auto_analyze_service",
+            "true",
+            "not confirmed",
+        ),
+        (
+            "node-3/yb-master",
+            "ysql_enable_auto_analyze_service",
+            "true",
+            "not confirmed",
+        ),
     ],
 )
-def test_background_analysis_is_looked_at(server: str, flag: str, value: str, state: str) -> None:
+def test_background_analysis_is_looked_at(
+    server: str, flag: str, value: str, state: str
+) -> None:
     """Of masters too: in 2.18 it is theirs; any may come to lead. The others have it off."""
     with closing(Server()) as servers:
         servers.otherwise = (200, listed({}))
@@ -118,7 +139,9 @@ def served_at(url: str) -> Probe:
 
 
 @pytest.mark.parametrize(
-    ("second", "state"), [(40, "confirmed"), (39, "not confirmed")], ids=["whole", "torn"]
+    ("second", "state"),
+    [(40, "confirmed"), (39, "not confirmed")],
+    ids=["whole", "torn"],
 )
 def test_a_batch_that_was_done_in_part_is_seen(second: int, state: str) -> None:
     cluster = replace(
@@ -168,7 +191,9 @@ def test_a_cluster_that_does_not_come_up_leaves_a_whole_list() -> None:
     assert found[0].state == "not confirmed" and "the last lines" in found[0].seen
     assert {line.state for line in found[1:-3]} == {"could not be looked at"}
     again = [(line.name, line.state) for line in found[-3:]]
-    assert again == [(name, "not confirmed") for name in ("cold-copy", "second-copy", "tls")]
+    assert again == [
+        (name, "not confirmed") for name in ("cold-copy", "second-copy", "tls")
+    ]
 
 
 def test_nodes_start_twice_from_their_disks_and_one_starts_with_tls() -> None:
@@ -194,7 +219,9 @@ def test_nodes_start_twice_from_their_disks_and_one_starts_with_tls() -> None:
 def test_the_list_ends_with_a_count_and_a_file_to_attach(tmp_path: Path) -> None:
     made = [
         CheckedFact("banner", "a claim", "confirmed", "2.18.1.0"),
-        CheckedFact("memory", "a claim", "not confirmed", "password=hunter2 and more", True),
+        CheckedFact(
+            "memory", "a claim", "not confirmed", "password=hunter2 and more", True
+        ),
     ]
     progress = QuietProgress()
     world = replace(fake_world(platform=Platform(), cache=tmp_path), progress=progress)

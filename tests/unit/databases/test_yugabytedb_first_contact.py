@@ -16,7 +16,14 @@ import pytest
 from cryptography import x509
 
 from orchestrator.databases.common import container_nodes
-from orchestrator.databases.yugabytedb import YugabyteDB, checklist, flags, nodes, settings, tls
+from orchestrator.databases.yugabytedb import (
+    YugabyteDB,
+    checklist,
+    flags,
+    nodes,
+    settings,
+    tls,
+)
 from orchestrator.databases.yugabytedb.nodes import Unread
 from orchestrator.databases.yugabytedb.readiness import Readiness, check_flags
 from orchestrator.errors import NodeError, RunError
@@ -50,7 +57,10 @@ def test_a_master_has_the_memory_that_creating_a_database_takes(
     node: int, master: int, tserver_pct: int
 ) -> None:
     shares = flags.memory(node)
-    assert (shares["master_bytes"], shares["tserver_bytes"]) == (master, node * tserver_pct // 100)
+    assert (shares["master_bytes"], shares["tserver_bytes"]) == (
+        master,
+        node * tserver_pct // 100,
+    )
     assert shares["master_bytes"] + shares["tserver_bytes"] < 0.85 * node
 
 
@@ -71,7 +81,9 @@ def test_a_certificate_names_an_address_or_a_name() -> None:
     """A pod is reached by the name of its service."""
     named = []
     for files in tls.make(("10.0.0.11", "node-2.nodes"), 1_700_000_000.0):
-        (file,) = [name for name in files if name.startswith("node.") and name.endswith(".crt")]
+        (file,) = [
+            name for name in files if name.startswith("node.") and name.endswith(".crt")
+        ]
         certificate = x509.load_pem_x509_certificate(files[file])
         kind = x509.SubjectAlternativeName
         (name,) = certificate.extensions.get_extension_for_class(kind).value
@@ -96,7 +108,10 @@ def test_a_certificate_names_an_address_or_a_name() -> None:
 def test_a_flag_that_yugabyted_needs_for_itself_is_refused(name: str) -> None:
     """Without `start_cql_proxy` a kept data set is erased at its next start, for example."""
     (mistake,) = settings.read(replace(THREE, settings={name: "false"}))[1]
-    assert mistake.where == f"cluster.settings.{name}" and "cannot be set here" in mistake.what
+    assert (
+        mistake.where == f"cluster.settings.{name}"
+        and "cannot be set here" in mistake.what
+    )
 
 
 def test_masters_are_not_given_what_yugabyted_sets_behind_it() -> None:
@@ -106,7 +121,10 @@ def test_masters_are_not_given_what_yugabyted_sets_behind_it() -> None:
         passed = flags.master_flags(THREE, chosen)
         assert ("master_enable_metrics_snapshotter" in passed) is given
         assert "use_memory_defaults_optimized_for_ysql" not in passed
-        assert flags.tserver_flags(THREE, chosen)["tserver_enable_metrics_snapshotter"] == "false"
+        assert (
+            flags.tserver_flags(THREE, chosen)["tserver_enable_metrics_snapshotter"]
+            == "false"
+        )
 
 
 IMAGE = "yugabytedb/yugabyte:2.18.1.0-b84"
@@ -167,8 +185,13 @@ def test_the_balancer_begins_soon_after_a_start() -> None:
     """By default it waits for two minutes: it would move leaders while a run is measured."""
     for version in ("2.18.1.0-b84", "2025.2.1.0-b141"):
         chosen, _ = settings.read(replace(THREE, version=version))
-        assert flags.master_flags(THREE, chosen)["load_balancer_initial_delay_secs"] == "10"
-        assert "load_balancer_initial_delay_secs" not in flags.tserver_flags(THREE, chosen)
+        assert (
+            flags.master_flags(THREE, chosen)["load_balancer_initial_delay_secs"]
+            == "10"
+        )
+        assert "load_balancer_initial_delay_secs" not in flags.tserver_flags(
+            THREE, chosen
+        )
 
 
 # ------------------------------------------------------------------ leaders, and logs read again
@@ -218,13 +241,17 @@ def balanced(
 
     world = replace(world, platform=FakePlatform(answer=idle))
     made = readiness(world, Unread(world))
-    up = [replace(node(number), sources={pages.MASTER: master.url}) for number in (1, 2, 3)]
+    up = [
+        replace(node(number), sources={pages.MASTER: master.url})
+        for number in (1, 2, 3)
+    ]
     begun = made.await_balance(up, "10.0.0.11:7100")
     return lambda: made.leaders_moved(begun, up)
 
 
 @pytest.mark.parametrize(
-    ("afterwards", "said"), [(EVEN, None), (SWAPPED, "2 of 6 tablets have another leader since")]
+    ("afterwards", "said"),
+    [(EVEN, None), (SWAPPED, "2 of 6 tablets have another leader since")],
 )
 def test_leaders_that_move_in_the_window_are_told(
     afterwards: dict[str, tuple[str, str]], said: str | None, master: Server
@@ -235,7 +262,9 @@ def test_leaders_that_move_in_the_window_are_told(
     assert told() == said
 
 
-def test_nothing_is_measured_before_the_leaders_of_each_table_are_spread(master: Server) -> None:
+def test_nothing_is_measured_before_the_leaders_of_each_table_are_spread(
+    master: Server,
+) -> None:
     """The balancer calls itself idle before it has begun."""
     world = fake_world()
     start_s = world.clock.monotonic()
@@ -251,8 +280,15 @@ def test_leaders_that_stay_uneven_end_no_run_but_are_told(master: Server) -> Non
 
 def test_leaders_are_read_of_one_database_by_table() -> None:
     def row(table: str, tablet: str, leader: str) -> dict[str, object]:
-        copies = [{"server_uuid": f"u{n}", "addr": f"{h}:9100"} for n, h in enumerate(HOSTS)]
-        return {"table_id": table, "tablet_id": tablet, "replicas": copies, "leader": leader}
+        copies = [
+            {"server_uuid": f"u{n}", "addr": f"{h}:9100"} for n, h in enumerate(HOSTS)
+        ]
+        return {
+            "table_id": table,
+            "tablet_id": tablet,
+            "replicas": copies,
+            "leader": leader,
+        }
 
     content = {
         "keyspaces": [{"keyspace_id": "1", "keyspace_name": "bench"},
@@ -268,7 +304,12 @@ def test_leaders_are_read_of_one_database_by_table() -> None:
 
 @pytest.mark.parametrize(
     ("restored", "tiers_rate", "replay_s"),
-    [(True, None, 1000), (True, 10_000_000, 5000), (True, 250_000_000, 200), (False, None, 0)],
+    [
+        (True, None, 1000),
+        (True, 10_000_000, 5000),
+        (True, 250_000_000, 200),
+        (False, None, 0),
+    ],
 )
 def test_a_start_from_a_copy_may_take_as_long_as_its_log_takes_to_read(
     restored: bool, tiers_rate: int | None, replay_s: int, tmp_path: Path
@@ -279,7 +320,10 @@ def test_a_start_from_a_copy_may_take_as_long_as_its_log_takes_to_read(
         answer=lambda _name, argv: "24414063\ttotal\n" if "du -skc" in argv[-1] else "",
     )
     asked = replace(THREE, nodes=1, replication_factor=1)
-    world, network = fake_world(platform=platform, cache=tmp_path), Network("net", HOSTS[:1])
+    world, network = (
+        fake_world(platform=platform, cache=tmp_path),
+        Network("net", HOSTS[:1]),
+    )
     disks = [Volume("disk-1", "/dev/loop0", restored, bytes_per_s=tiers_rate)]
     refused: Connect = lambda *_: (_ for _ in ()).throw(OSError("refused"))  # noqa: E731
     with pytest.raises(NodeError) as raised, \
@@ -302,9 +346,15 @@ def failed_start(
     platform.images.here[IMAGE] = "its id"
     platform.states["net-node-1"] = "exited (137)"
     asked = replace(THREE, nodes=1, replication_factor=1, settings=own)
-    world, network = fake_world(platform=platform, cache=folder), Network("net", ("10.0.0.11",))
+    world, network = (
+        fake_world(platform=platform, cache=folder),
+        Network("net", ("10.0.0.11",)),
+    )
     disks = [Volume("disk-1", "/dev/loop0", restored)]
-    with pytest.raises(NodeError) as raised, YugabyteDB().running(asked, disks, network, world):
+    with (
+        pytest.raises(NodeError) as raised,
+        YugabyteDB().running(asked, disks, network, world),
+    ):
         pass
     return raised.value
 
@@ -315,14 +365,19 @@ def test_a_failure_shows_what_the_servers_wrote_themselves(state: str) -> None:
     platform = FakePlatform(answer=lambda _name, _argv: LOGGED)
     platform.states["net-node-1"] = state
     chosen, _ = settings.read(THREE)
-    network, disk = Network("net", ("10.0.0.11",)), Volume("disk-1", "/dev/loop0", False)
+    network, disk = (
+        Network("net", ("10.0.0.11",)),
+        Volume("disk-1", "/dev/loop0", False),
+    )
     plan = nodes.container_spec(THREE, chosen, 1, disk, network, IMAGE, {})
     error = RunError("it did not start")
     nodes.explain(error, [plan], fake_world(platform=platform))
     assert "FATAL: it was so" in error.evidence and "hunter2" not in error.evidence
     if state != "running":
         reader = platform.specs["net-node-1-logs"]
-        assert reader.mounts == plan.mounts and not reader.ports and reader.address is None
+        assert (
+            reader.mounts == plan.mounts and not reader.ports and reader.address is None
+        )
 
 
 def test_a_start_that_fails_has_the_servers_logs(tmp_path: Path) -> None:
@@ -364,13 +419,19 @@ def test_with_tls_a_first_start_is_tried_once_more_on_an_emptied_disk(
 @pytest.mark.parametrize(
     ("state", "part"),
     [
-        ("exited (137)", "137 is a kill: the kernel's for want of memory, or YugabyteDB's own"),
+        (
+            "exited (137)",
+            "137 is a kill: the kernel's for want of memory, or YugabyteDB's own",
+        ),
         ("exited (1)", "its last log lines say why"),
     ],
 )
 def test_a_kill_is_not_taken_for_want_of_memory(state: str, part: str) -> None:
     platform = FakePlatform(Log())
-    platform.states["node-1"], platform.said["node-1"] = state, "Could not update Postgress"
+    platform.states["node-1"], platform.said["node-1"] = (
+        state,
+        "Could not update Postgress",
+    )
     with pytest.raises(NodeError) as raised:
         container_nodes.raise_if_dead(["node-1"], fake_world(platform=platform))
     assert part in raised.value.advice

@@ -33,13 +33,17 @@ def raising(error: Exception) -> Callable[..., Any]:
     return reading
 
 
-@pytest.mark.parametrize("page", ["{}", "[]", '{"flags": [{"name": "x"}]}', '{"flags": 1}', "<p>"])
+@pytest.mark.parametrize(
+    "page", ["{}", "[]", '{"flags": [{"name": "x"}]}', '{"flags": 1}', "<p>"]
+)
 def test_a_page_in_another_form_is_noted_once_and_doubted(page: str) -> None:
     world = fake_world()
     unread = Unread(world)
     with serving({FLAGS: page}) as url:
         for _ in range(2):
-            unread.attempt("the flags", lambda: pages.flags(url), dict[str, str](), NODES)
+            unread.attempt(
+                "the flags", lambda: pages.flags(url), dict[str, str](), NODES
+            )
     assert FLAGS in str(unread.text())
     assert isinstance(world.progress, QuietProgress) and len(world.progress.said) == 1
 
@@ -48,7 +52,9 @@ def test_a_page_of_a_dead_node_is_still_an_error() -> None:
     platform = FakePlatform(Log())
     platform.states["node-1"] = "exited (exit 1)"
     with pytest.raises(NodeError, match="exited"):
-        Unread(fake_world(platform=platform)).attempt("x", raising(OSError("gone")), 0, NODES)
+        Unread(fake_world(platform=platform)).attempt(
+            "x", raising(OSError("gone")), 0, NODES
+        )
 
 
 def test_a_page_that_stays_unreadable_is_waited_for_only_a_while() -> None:
@@ -139,7 +145,9 @@ class Release:
 @pytest.mark.parametrize("tells", [True, False])
 def test_what_decides_how_statements_run_is_read_back(tells: bool) -> None:
     level = {"yb_effective_transaction_isolation_level": "read committed"}
-    session = Release(tells, **level, transaction_isolation="read committed", yb_enable_cbo="on")
+    session = Release(
+        tells, **level, transaction_isolation="read committed", yb_enable_cbo="on"
+    )
     servers = {
         "node-1": {"ysql_enable_auto_analyze": "false", "enable_wait_queues": "true"},
         "node-2": {"ysql_enable_auto_analyze": "true", "enable_wait_queues": "true"},

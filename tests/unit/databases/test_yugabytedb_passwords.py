@@ -31,7 +31,9 @@ def check(tls: str, at: str) -> None:
 
 
 def test_without_tls_it_is_refused_where_others_reach_it() -> None:
-    with pytest.raises(UsageError, match=r"without a password, at 192\.0\.2\.7") as refused:
+    with pytest.raises(
+        UsageError, match=r"without a password, at 192\.0\.2\.7"
+    ) as refused:
         check("off", "192.0.2.7")
     assert 'tls: "on"' in refused.value.advice
     assert "TIERBENCH_UNPROTECTED=no-password" in refused.value.advice
@@ -47,6 +49,8 @@ def test_who_asks_for_it_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
     check("off", "192.0.2.7")
 
 
-@pytest.mark.parametrize("platform", [DockerPlatform, DockerMachines, KubernetesPlatform])
+@pytest.mark.parametrize(
+    "platform", [DockerPlatform, DockerMachines, KubernetesPlatform]
+)
 def test_each_platform_says_who_reaches_its_ports(platform: type) -> None:
     assert callable(getattr(platform, "open_to", None))

@@ -63,13 +63,22 @@ TSERVER = json.dumps(
         ),
         entity(
             "table",
-            {"name": "log_sync_latency", "total_count": 21, "mean": 0.0, "total_sum": 22349},
+            {
+                "name": "log_sync_latency",
+                "total_count": 21,
+                "mean": 0.0,
+                "total_sum": 22349,
+            },
             {"name": "log_append_latency", "total_count": 4},
         ),
         entity(
             "server",
             value("log_bytes_logged", 1200),
-            {"name": "rpc_incoming_queue_time", "total_count": 30648, "total_sum": 2007147},
+            {
+                "name": "rpc_incoming_queue_time",
+                "total_count": 30648,
+                "total_sum": 2007147,
+            },
             value("rpcs_queue_overflow", 5),
             value("rpcs_timed_out_in_queue", 1),
             value("rpcs_in_queue_yb_tserver_TabletServerService", 8),
@@ -111,7 +120,10 @@ def test_a_nodes_counters_are_sums_over_its_tablets_in_base_units() -> None:
 
 def test_statements_are_counted_once_and_not_again_as_transactions() -> None:
     statements = counters.statements(YSQL)
-    assert statements == {"sql_statements_total": 440.0, "sql_statement_seconds_total": 2.5}
+    assert statements == {
+        "sql_statements_total": 440.0,
+        "sql_statement_seconds_total": 2.5,
+    }
 
 
 def test_every_counter_has_a_unit() -> None:
@@ -130,9 +142,19 @@ def test_an_answer_that_is_no_metrics_is_a_value_error(body: str) -> None:
 
 
 def test_what_happened_since_leaves_resets_out() -> None:
-    begun = {"node-1": {"wal_syncs_total": 10.0, "wal_sync_seconds_total": 1.0, "sst_files": 5.0}}
+    begun = {
+        "node-1": {
+            "wal_syncs_total": 10.0,
+            "wal_sync_seconds_total": 1.0,
+            "sst_files": 5.0,
+        }
+    }
     now = {
-        "node-1": {"wal_syncs_total": 30.0, "wal_sync_seconds_total": 1.5, "sst_files": 9.0},
+        "node-1": {
+            "wal_syncs_total": 30.0,
+            "wal_sync_seconds_total": 1.5,
+            "sst_files": 9.0,
+        },
         "node-2": {"wal_syncs_total": 7.0},  # was not there before
     }
     since = counters.since(begun, now)
@@ -153,16 +175,27 @@ def server() -> Iterator[Server]:
 
 
 def test_a_master_that_does_not_lead_is_passed_over(server: Server) -> None:
-    server.pages["/api/v1/health-check"] = (307, "http://10.201.77.12:7000/api/v1/health-check")
+    server.pages["/api/v1/health-check"] = (
+        307,
+        "http://10.201.77.12:7000/api/v1/health-check",
+    )
     health_page = '{"dead_nodes": [], "under_replicated_tablets": ["1", "2"]}'
     with closing(Server()) as other:
         other.pages["/api/v1/health-check"] = (200, health_page)
         health = pages.health([server.url, other.url])
-    assert (health.dead_nodes, health.under_replicated_tablets, health.well) == (0, 2, False)
+    assert (health.dead_nodes, health.under_replicated_tablets, health.well) == (
+        0,
+        2,
+        False,
+    )
 
 
-@pytest.mark.parametrize("answer", [(503, ""), (200, "<h2>no leader</h2>"), (200, '{"error":"x"}')])
-def test_without_a_leader_all_reasons_are_said(server: Server, answer: tuple[int, str]) -> None:
+@pytest.mark.parametrize(
+    "answer", [(503, ""), (200, "<h2>no leader</h2>"), (200, '{"error":"x"}')]
+)
+def test_without_a_leader_all_reasons_are_said(
+    server: Server, answer: tuple[int, str]
+) -> None:
     server.pages["/api/v1/cluster-config"] = answer
     with pytest.raises(OSError, match="/api/v1/cluster-config"):
         pages.replication_factor([server.url])
@@ -201,7 +234,9 @@ LISTED = {
 }  # fmt: skip
 
 
-def test_tablet_servers_are_read_in_the_order_of_their_addresses(server: Server) -> None:
+def test_tablet_servers_are_read_in_the_order_of_their_addresses(
+    server: Server,
+) -> None:
     server.pages["/api/v1/tablet-servers"] = (200, json.dumps(LISTED))
     assert pages.tablet_servers([server.url]) == (
         pages.TabletServer("10.201.77.11", True, 1, 3, 199735, 200238, "a.b.d"),
@@ -224,13 +259,18 @@ def test_version_and_flags_are_the_servers_own_words(server: Server) -> None:
 def test_durable_means_synced_logs_and_synced_files_on_every_node() -> None:
     synced = {"durable_wal_write": "true", "enable_data_block_fsync": "true"}
     assert server_facts.durable({"node-1": synced, "node-2": synced})
-    assert not server_facts.durable({"node-1": synced, "node-2": {"durable_wal_write": "false"}})
+    assert not server_facts.durable(
+        {"node-1": synced, "node-2": {"durable_wal_write": "false"}}
+    )
     assert not server_facts.durable({"node-1": {**synced, "never_fsync": "true"}})
     assert not server_facts.durable({})
 
 
 def test_nodes_that_differ_show_all_values() -> None:
-    servers = {"node-1": {"durable_wal_write": "true"}, "node-2": {"durable_wal_write": "false"}}
+    servers = {
+        "node-1": {"durable_wal_write": "true"},
+        "node-2": {"durable_wal_write": "false"},
+    }
     assert server_facts.picked(servers, server_facts.names_of("durability")) == {
         "durable_wal_write": "true, false"
     }
@@ -270,8 +310,12 @@ def test_quiet_is_a_while_without_a_flush_or_a_merge(server: Server) -> None:
 
 def test_a_disk_that_never_rests_is_an_error(server: Server) -> None:
     here = fake_world(clock=Working(server))
-    with pytest.raises(RunError, match="still flushing or merging files after 10 minutes"):
-        counters.await_quiet([watched("a", yb_tserver=server.url)], here, deadline_s=600)
+    with pytest.raises(
+        RunError, match="still flushing or merging files after 10 minutes"
+    ):
+        counters.await_quiet(
+            [watched("a", yb_tserver=server.url)], here, deadline_s=600
+        )
 
 
 # ------------------------------------------------------------------ collectors
@@ -286,7 +330,9 @@ def test_the_collector_reads_all_three_servers_of_a_node(server: Server) -> None
     server.pages["/metrics"] = (200, TSERVER)
     node = watched("node-1", yb_master=server.url, yb_tserver=server.url)
     collected = YugabyteDBCollector().read([node], 100.0)
-    samples = {sample.metric: (sample.node, sample.unit, sample.value) for sample in collected}
+    samples = {
+        sample.metric: (sample.node, sample.unit, sample.value) for sample in collected
+    }
     assert samples["wal_bytes_total"] == ("node-1", "bytes", 1200.0)
     assert samples["master_wal_syncs_total"] == ("node-1", "", 21.0)
     assert "master_block_cache_hits_total" not in samples
@@ -304,7 +350,10 @@ def test_the_collector_reads_every_few_seconds_only(server: Server) -> None:
 
 def test_a_node_that_is_gone_does_not_hide_the_others(server: Server) -> None:
     server.pages["/metrics"] = (200, YSQL)
-    nodes = [watched("node-1", yb_ysql="http://127.0.0.1:9"), watched("node-2", yb_ysql=server.url)]
+    nodes = [
+        watched("node-1", yb_ysql="http://127.0.0.1:9"),
+        watched("node-2", yb_ysql=server.url),
+    ]
     read = []
     with pytest.raises(OSError, match="node-1"):
         for sample in YugabyteDBCollector().read(nodes, 100.0):
@@ -335,4 +384,6 @@ def test_certificates_of_a_cluster_are_signed_by_one_authority(tmp_path: Path) -
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         pair = tmp_path / f"node.{address}.crt", tmp_path / f"node.{address}.key"
         context.load_cert_chain(*pair)
-    assert tls.make(addresses, 1_800_000_000.0)[0]["ca.crt"] != made[0]["ca.crt"], "made anew"
+    assert tls.make(addresses, 1_800_000_000.0)[0]["ca.crt"] != made[0]["ca.crt"], (
+        "made anew"
+    )

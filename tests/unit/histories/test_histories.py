@@ -52,7 +52,9 @@ READERS: dict[str, Callable[[], Demand]] = {
 }
 
 
-def total(amount: np.ndarray[Any, Any], demand: Demand, begin_s: float, end_s: float) -> float:
+def total(
+    amount: np.ndarray[Any, Any], demand: Demand, begin_s: float, end_s: float
+) -> float:
     """Between two moments, evenly within an interval."""
     times = np.concatenate((demand.begin_s[:1], demand.end_s))
     sums = np.concatenate(([0.0], np.cumsum(amount)))
@@ -60,7 +62,9 @@ def total(amount: np.ndarray[Any, Any], demand: Demand, begin_s: float, end_s: f
     return float(end - begin)
 
 
-def closest(exact: float, amount: np.ndarray[Any, Any], demand: Demand, begin_s: float) -> float:
+def closest(
+    exact: float, amount: np.ndarray[Any, Any], demand: Demand, begin_s: float
+) -> float:
     """Its total over 75 s, shifted by up to a second: stamps of iostat and sadf are whole seconds,
     and a burst may lie across either end."""
     shifts = np.arange(-1.0, 1.01, 0.1)
@@ -98,7 +102,9 @@ def test_names_and_steps() -> None:
 
 
 def test_the_record_since_the_start_of_the_machine_does_not_count() -> None:
-    records = json.loads((FOLDER / "iostat.json").read_text())["sysstat"]["hosts"][0]["statistics"]
+    records = json.loads((FOLDER / "iostat.json").read_text())["sysstat"]["hosts"][0][
+        "statistics"
+    ]
     assert len(of_file("iostat.json").begin_s) == len(records) - 1
 
 
@@ -111,7 +117,9 @@ def without(seconds: range) -> Callable[..., Any]:
     def get(url: str, timeout_s: float, question: Mapping[str, Any]) -> Any:
         answer = json.loads(json.dumps(answered(url, timeout_s, question)))
         for series in answer["data"]["result"]:
-            series["values"] = [v for n, v in enumerate(series["values"]) if n not in seconds]
+            series["values"] = [
+                v for n, v in enumerate(series["values"]) if n not in seconds
+            ]
         return answer
 
     return get
@@ -127,7 +135,9 @@ def test_a_lost_scrape_is_a_gap() -> None:
 def test_times_are_those_of_the_reading() -> None:
     """node_exporter's own clock; what lacks it is refused, as a late scrape would be a burst."""
     demand = of_prometheus("fine")
-    clocks = ANSWERS['node_time_seconds{job="fine"}[100s]']["data"]["result"][0]["values"]
+    clocks = ANSWERS['node_time_seconds{job="fine"}[100s]']["data"]["result"][0][
+        "values"
+    ]
     assert demand.begin_s[0] == float(clocks[0][1])
 
     def unclocked(url: str, timeout_s: float, question: Mapping[str, Any]) -> Any:
@@ -144,8 +154,12 @@ def long_answer(url: str, timeout_s: float, question: Mapping[str, Any]) -> Any:
     query, end_s = question["query"], question["time"]
     length_s = int(query.rpartition("[")[2].removesuffix("s]"))
     times = [t for t in range(0, 10**5, 60) if end_s - length_s <= t <= end_s]
-    labels = {"instance": "db-1"} | ({} if "time" in query.split("{")[0] else {"device": "sdc"})
-    return {"data": {"result": [{"metric": labels, "values": [[t, str(t)] for t in times]}]}}
+    labels = {"instance": "db-1"} | (
+        {} if "time" in query.split("{")[0] else {"device": "sdc"}
+    )
+    return {
+        "data": {"result": [{"metric": labels, "values": [[t, str(t)] for t in times]}]}
+    }
 
 
 def test_a_long_time_is_asked_for_in_pieces_and_is_one() -> None:
@@ -158,16 +172,27 @@ def test_a_long_time_is_asked_for_in_pieces_and_is_one() -> None:
 def test_a_server_that_lacks_a_counter_is_named() -> None:
     def partial(url: str, timeout_s: float, question: Mapping[str, Any]) -> Any:
         empty: Any = {"data": {"result": []}}
-        return empty if "written" in question["query"] else long_answer(url, timeout_s, question)
+        return (
+            empty
+            if "written" in question["query"]
+            else long_answer(url, timeout_s, question)
+        )
 
-    with pytest.raises(UsageError, match="has no node_disk_written_bytes_total of db-1"):
+    with pytest.raises(
+        UsageError, match="has no node_disk_written_bytes_total of db-1"
+    ):
         prometheus.read("http://prom:9090", "", "sdc", 0.0, 600.0, partial)
 
 
 def test_a_device_that_the_server_does_not_have() -> None:
     with pytest.raises(UsageError, match="has no device loop0") as refused:
         prometheus.read(
-            "http://prom:9090", "", "loop0", 0.0, 60.0, lambda *_, **__: {"data": {"result": []}}
+            "http://prom:9090",
+            "",
+            "loop0",
+            0.0,
+            60.0,
+            lambda *_, **__: {"data": {"result": []}},
         )
     assert "leaves out loop devices" in refused.value.advice
 
@@ -182,7 +207,12 @@ def test_times_of_a_table_may_be_iso(tmp_path: Path) -> None:
         "2026-11-26T07:19:01+01:00,db-1,sdc,3,5,7,9\n"
     )
     (demand,) = demands(files.read(tmp_path / "t.csv"))
-    assert demand.begin_s.tolist() == [BEGIN_S] and demand.amounts[:, 0].tolist() == [2, 4, 6, 8]
+    assert demand.begin_s.tolist() == [BEGIN_S] and demand.amounts[:, 0].tolist() == [
+        2,
+        4,
+        6,
+        8,
+    ]
 
 
 def test_a_table_may_have_sums_of_intervals(tmp_path: Path) -> None:
@@ -196,7 +226,10 @@ def test_a_table_may_have_sums_of_intervals(tmp_path: Path) -> None:
     )
     (demand,) = demands(files.read(tmp_path / "minutes.csv"))
     assert (demand.node, demand.device, demand.resolution_s) == ("db-1", "lun2", 60)
-    assert (demand.begin_s - BEGIN_S).tolist() == [0, 120]  # one without reads is no idle one
+    assert (demand.begin_s - BEGIN_S).tolist() == [
+        0,
+        120,
+    ]  # one without reads is no idle one
     assert demand.ios.tolist() == [660, 1980] and demand.bytes[0] == 4.8e6
 
 
@@ -213,14 +246,19 @@ def test_a_folder_of_files_is_read_whole(tmp_path: Path) -> None:
     ("text", "what"),
     [
         ("{}", "it has no keys, and none of sysstat, value, MetricDataResults"),
-        ('{"error": {"code": "BadRequest", "message": "no"}}', "it has error, and none of sysstat"),
+        (
+            '{"error": {"code": "BadRequest", "message": "no"}}',
+            "it has error, and none of sysstat",
+        ),
         ('{"sysstat": {"hosts": []}}', "it lacks 'stamp'"),
         ("time,node,device,reads\nnow,a,b,1\n", "its times have no zone"),
         ("time,node,device\n1,a,b\n2,a,b\n", "it lacks .*reads"),
         ("", "No columns"),
     ],
 )
-def test_other_files_are_refused_with_their_name(text: str, what: str, tmp_path: Path) -> None:
+def test_other_files_are_refused_with_their_name(
+    text: str, what: str, tmp_path: Path
+) -> None:
     file = tmp_path / "disk.txt"
     file.write_text(text)
     with pytest.raises(UsageError, match=f"disk.txt cannot be read.*{what}"):
@@ -232,7 +270,12 @@ def test_local_times_are_refused(tmp_path: Path) -> None:
     local.write_text((FOLDER / local.name).read_text().replace('"utc":1', '"utc":0'))
     with pytest.raises(UsageError, match="times are local"):
         files.read(local)
-    text = (FOLDER / american.name).read_text().replace("+0000", "").replace("2026-11-26T", "")
+    text = (
+        (FOLDER / american.name)
+        .read_text()
+        .replace("+0000", "")
+        .replace("2026-11-26T", "")
+    )
     american.write_text(text)
     with pytest.raises(UsageError, match="its times have no zone"):
         files.read(american)

@@ -30,7 +30,8 @@ from tests.documented import examples, table_below
 
 FOLDER = ROOT / "tests" / "fixtures" / "histories"
 AZURE, AMAZON = (
-    json.loads((FOLDER / f"{n}.json").read_text()) for n in ("azure_monitor", "cloudwatch")
+    json.loads((FOLDER / f"{n}.json").read_text())
+    for n in ("azure_monitor", "cloudwatch")
 )
 MINUTE_S = 1795673940.0  # 06:19 UTC
 VOLUME = "vol-0123456789abcdef0"
@@ -61,24 +62,33 @@ def without_dimensions(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "place"), [("azure_monitor", ("db-1", "lun0")), ("cloudwatch", (VOLUME, VOLUME))]
+    ("name", "place"),
+    [("azure_monitor", ("db-1", "lun0")), ("cloudwatch", (VOLUME, VOLUME))],
 )
-def test_minutes_are_the_sums_of_their_seconds(name: str, place: tuple[str, str]) -> None:
+def test_minutes_are_the_sums_of_their_seconds(
+    name: str, place: tuple[str, str]
+) -> None:
     first = demands(files.read(FOLDER / f"{name}.json"))[0]
     (exact,) = demands(files.read(FOLDER / "disk.csv"))
     assert ((first.node, first.device), first.resolution_s) == (place, 60)
     assert first.begin_s.tolist() == [MINUTE_S, MINUTE_S + 60]
     of_minute = exact.begin_s < MINUTE_S + 59.5
     for told, seconds in zip(first.amounts, exact.amounts, strict=True):
-        assert told == pytest.approx([seconds[of_minute].sum(), seconds[~of_minute].sum()])
+        assert told == pytest.approx(
+            [seconds[of_minute].sum(), seconds[~of_minute].sum()]
+        )
 
 
-def test_each_lun_and_the_disk_of_the_system_are_disks_of_a_machine(tmp_path: Path) -> None:
+def test_each_lun_and_the_disk_of_the_system_are_disks_of_a_machine(
+    tmp_path: Path,
+) -> None:
     assert [(d.device, bool(d.ios.any())) for d in read(tmp_path, AZURE)] == [
         ("lun0", True),
         ("lun1", False),
     ]
-    system = azure(lambda text: without_dimensions(text).replace("Data Disk", "OS Disk"))
+    system = azure(
+        lambda text: without_dimensions(text).replace("Data Disk", "OS Disk")
+    )
     assert [(d.node, d.device) for d in read(tmp_path, system)] == [("db-1", "os")]
 
 
@@ -94,7 +104,9 @@ def test_machines_of_a_scale_set_are_nodes(tmp_path: Path) -> None:
     every = azure(lambda text: text.replace(OF_MACHINE, OF_SET))
     for metric in every["value"]:
         for series in metric["timeseries"]:
-            series["metadatavalues"].append({"name": {"value": "vmname"}, "value": "db_7"})
+            series["metadatavalues"].append(
+                {"name": {"value": "vmname"}, "value": "db_7"}
+            )
     assert {(d.node, d.device) for d in read(tmp_path, every)} == {
         ("db_7", "lun0"),
         ("db_7", "lun1"),
@@ -102,7 +114,9 @@ def test_machines_of_a_scale_set_are_nodes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", [{}, {"average": None}])
-def test_a_missing_value_is_a_gap_of_azure(missing: dict[str, None], tmp_path: Path) -> None:
+def test_a_missing_value_is_a_gap_of_azure(
+    missing: dict[str, None], tmp_path: Path
+) -> None:
     content = azure()
     point = content["value"][3]["timeseries"][0]["data"]
     point[1] = {"timeStamp": point[1]["timeStamp"], **missing}
@@ -110,47 +124,76 @@ def test_a_missing_value_is_a_gap_of_azure(missing: dict[str, None], tmp_path: P
 
 
 def test_longer_intervals_have_larger_sums(tmp_path: Path) -> None:
-    minute, hour = (read(tmp_path, azure(interval=each))[0] for each in ("PT1M", "PT1H"))
+    minute, hour = (
+        read(tmp_path, azure(interval=each))[0] for each in ("PT1M", "PT1H")
+    )
     assert hour.resolution_s == 3600
     assert hour.amounts[:, 0] == pytest.approx(60 * minute.amounts[:, 0])
 
 
-def test_pages_of_cloudwatch_are_joined_and_a_missing_point_is_a_gap(tmp_path: Path) -> None:
+def test_pages_of_cloudwatch_are_joined_and_a_missing_point_is_a_gap(
+    tmp_path: Path,
+) -> None:
     """As the command joins them: the same labels again, of which the last is complete."""
-    later = amazon(lambda text: text.replace("06:20", "06:23").replace("06:19", "06:21"))
-    pages = [each | {"StatusCode": "PartialData"} for each in later["MetricDataResults"]]
-    (demand,) = read(tmp_path, {"MetricDataResults": pages + AMAZON["MetricDataResults"]})
+    later = amazon(
+        lambda text: text.replace("06:20", "06:23").replace("06:19", "06:21")
+    )
+    pages = [
+        each | {"StatusCode": "PartialData"} for each in later["MetricDataResults"]
+    ]
+    (demand,) = read(
+        tmp_path, {"MetricDataResults": pages + AMAZON["MetricDataResults"]}
+    )
     assert ((demand.begin_s - MINUTE_S) / 60).tolist() == [0, 1, 2, 4]
     assert demand.resolution_s == 60 and len(demand.starts) == 2
     assert demand.ios.tolist() == [42498, 20545] * 2
 
 
-def test_a_label_may_name_the_node_and_the_device_as_other_files_do(tmp_path: Path) -> None:
+def test_a_label_may_name_the_node_and_the_device_as_other_files_do(
+    tmp_path: Path,
+) -> None:
     content = amazon(lambda text: text.replace(VOLUME, "db-1 nvme1n1"))
-    assert [(d.node, d.device) for d in read(tmp_path, content)] == [("db-1", "nvme1n1")]
+    assert [(d.node, d.device) for d in read(tmp_path, content)] == [
+        ("db-1", "nvme1n1")
+    ]
 
 
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        (azure(without_dimensions), """disks of db-1 are not .*--filter "LUN eq '\\*'"$"""),
+        (
+            azure(without_dimensions),
+            """disks of db-1 are not .*--filter "LUN eq '\\*'"$""",
+        ),
         (
             azure(lambda text: text.replace(OF_MACHINE, OF_SET)),
             """disks of db are not .*"VMName eq '\\*' and LUN eq '\\*'"$""",
         ),
         (azure(interval="FULL"), "in how long a time"),
-        (azure(value=[each | {"timeseries": []} for each in AZURE["value"]]), "does not tell"),
+        (
+            azure(value=[each | {"timeseries": []} for each in AZURE["value"]]),
+            "does not tell",
+        ),
         (azure(value=[]), "does not tell what a disk read"),
-        (azure(lambda text: text.replace("average", "total")), "does not tell what a disk read"),
+        (
+            azure(lambda text: text.replace("average", "total")),
+            "does not tell what a disk read",
+        ),
         (azure(value=AZURE["value"][:3]), "db-1 lun0 lacks one of its metrics"),
         (amazon(NextToken="more"), "a part of it is missing: ask for less time"),
-        (amazon(lambda text: text.replace("Complete", "InternalError")), "a part of it is missing"),
+        (
+            amazon(lambda text: text.replace("Complete", "InternalError")),
+            "a part of it is missing",
+        ),
         (
             amazon(lambda text: text.replace(f"{VOLUME} ", "")),
             "is of no volume: ask with the Label .*VolumeId",
         ),
         (amazon(MetricDataResults=[]), "does not tell what a disk read"),
-        (amazon(MetricDataResults=AMAZON["MetricDataResults"][1:]), f"{VOLUME} {VOLUME} lacks one"),
+        (
+            amazon(MetricDataResults=AMAZON["MetricDataResults"][1:]),
+            f"{VOLUME} {VOLUME} lacks one",
+        ),
         (amazon(lambda text: text.replace("06:20", "06:19")), "in how long a time"),
     ],
 )

@@ -41,7 +41,9 @@ def test_the_command_lines() -> None:
     assert loading[1] == "/workloads/bulk/load.lua"
     assert {"--tables=4", "--rows=1000000", "--workers=2"} <= set(loading)
     restoring = command_lines.run_command(shipped("bulk-restore"), CLUSTER)
-    assert {"--rows=0", "--table-rows=500000", "--threads=2", "--time=120"} <= set(restoring)
+    assert {"--rows=0", "--table-rows=500000", "--threads=2", "--time=120"} <= set(
+        restoring
+    )
 
 
 def test_one_data_set_for_index_and_scan_and_an_empty_one_to_load() -> None:
@@ -63,7 +65,9 @@ def test_one_data_set_for_index_and_scan_and_an_empty_one_to_load() -> None:
         ("bulk-load", {"db_ps_mode": "disable"}),
     ],
 )
-def test_options_that_would_have_no_effect_are_refused(name: str, options: dict[str, Any]) -> None:
+def test_options_that_would_have_no_effect_are_refused(
+    name: str, options: dict[str, Any]
+) -> None:
     (key,) = options
     with pytest.raises(UsageError) as raised:
         load_generators.bind(replace(shipped(name), options=options), None)
@@ -77,7 +81,9 @@ def test_work_that_ends_has_no_time_for_a_steady_state_or_for_trials(name: str) 
     load = shipped(name)
     with pytest.raises(UsageError) as raised:
         load_generators.bind(replace(load, warmup_s=1.0), None)
-    assert [mistake.what for mistake in raised.value.mistakes] == ["is 0s: the work is done once"]
+    assert [mistake.what for mistake in raised.value.mistakes] == [
+        "is 0s: the work is done once"
+    ]
     with pytest.raises(UsageError, match="fixed time"):
         load_generators.warmed(load, "steady")
     with pytest.raises(UsageError, match="ends when its work is done"):
@@ -100,7 +106,8 @@ def test_a_load_has_both() -> None:
 def test_work_that_ends_is_done_by_one_client(name: str) -> None:
     spec = replace(a_plan().profiles[0].cluster, clients=2)
     world = replace(
-        fake_world(platform=FakePlatform(images=[own_images.tag(ROOT, "client")])), root=ROOT
+        fake_world(platform=FakePlatform(images=[own_images.tag(ROOT, "client")])),
+        root=ROOT,
     )
     with pytest.raises(UsageError, match="one client"):
         sysbench.Sysbench().check(shipped(name), spec, world)
@@ -123,14 +130,18 @@ def test_the_window_ends_with_the_work(tmp_path: Path) -> None:
     warmup, measure = sysbench._with_work(phases, out)
     assert (warmup, measure.start_s) == (phases[0], 2.0)
     assert measure.end_s == pytest.approx(6.5, abs=0.01)
-    result = sysbench.Sysbench().read(shipped("bulk-index"), out, measure.start_s, measure.end_s)
+    result = sysbench.Sysbench().read(
+        shipped("bulk-index"), out, measure.start_s, measure.end_s
+    )
     assert next(m.value for m in result.measurements if m.metric == "transactions") == 2
     assert result.facts.ends_with_work is True
     early = phases[0], Phase("measure", 2.0, 5.0)
     assert sysbench._with_work(early, out)[1].end_s == 5.0
 
 
-def test_the_payload_is_that_of_what_was_committed_in_the_window(tmp_path: Path) -> None:
+def test_the_payload_is_that_of_what_was_committed_in_the_window(
+    tmp_path: Path,
+) -> None:
     out = left(tmp_path, bytes_per_transaction=1_000_000, payload="written")
     result = sysbench.Sysbench().read(shipped("bulk-load"), out, 2.0, 12.0)
     values = {m.metric: m.value for m in result.measurements}
@@ -141,10 +152,13 @@ def test_the_payload_is_that_of_what_was_committed_in_the_window(tmp_path: Path)
 
 
 def test_a_transaction_of_two_clients_carries_what_it_carries_of_one() -> None:
-    own = GeneratorFacts(bytes_per_transaction=1e6, payload="written", recorded_transactions=5.0)
+    own = GeneratorFacts(
+        bytes_per_transaction=1e6, payload="written", recorded_transactions=5.0
+    )
     note = {"began_s": 1.0, "shifted_s": 0.0}
     both = merging.one_of(
-        {"client-1": own, "client-2": own}, dict.fromkeys(["client-1", "client-2"], note)
+        {"client-1": own, "client-2": own},
+        dict.fromkeys(["client-1", "client-2"], note),
     )
     assert (both.bytes_per_transaction, both.payload) == (1e6, "written")
     assert both.recorded_transactions == 10.0

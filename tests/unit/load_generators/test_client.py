@@ -17,7 +17,15 @@ from orchestrator.load_generators.benchbase import config
 from orchestrator.load_generators.common import client, options, several
 from orchestrator.load_generators.common.client import compare_clocks
 from orchestrator.load_generators.sysbench import Sysbench
-from orchestrator.model import TLS_IF_OFFERED, Cluster, Endpoint, Node, Phase, Tls, Workload
+from orchestrator.model import (
+    TLS_IF_OFFERED,
+    Cluster,
+    Endpoint,
+    Node,
+    Phase,
+    Tls,
+    Workload,
+)
 from orchestrator.parts import ClientLoad, Recorded, Result
 from orchestrator.powers import NETWORK_OF, World
 from orchestrator.system.clock import SystemClock, wait_until
@@ -77,7 +85,9 @@ def test_a_client_in_the_network_of_a_node_is_on_the_machine_of_the_first() -> N
 
 
 @pytest.mark.parametrize("broken", [False, True])
-def test_raw_output_is_fetched_when_its_command_has_ended(broken: bool, tmp_path: Path) -> None:
+def test_raw_output_is_fetched_when_its_command_has_ended(
+    broken: bool, tmp_path: Path
+) -> None:
     """Also of one that failed, whose error is then the one that is raised."""
 
     class Engine(FakePlatform):
@@ -94,7 +104,9 @@ def test_raw_output_is_fetched_when_its_command_has_ended(broken: bool, tmp_path
     world = fake_world(platform=engine)
     said = "node-1 died" if broken else "the connection ended"
     with pytest.raises(RunError, match=said):
-        client.run_in_client(CLIENTS[0], ["x"], cluster(FULL), world, timeout_s=1, out=tmp_path)
+        client.run_in_client(
+            CLIENTS[0], ["x"], cluster(FULL), world, timeout_s=1, out=tmp_path
+        )
     assert engine.fetched == [("t-client-1", "/out", tmp_path)]
 
 
@@ -134,10 +146,14 @@ def test_a_heartbeat_that_fails_goes_on_and_is_named_where_the_run_fails() -> No
         pytest.raises(RunError, match="it has ended") as failed,
         client._beating("a-client", fake_world(platform=engine), every_s=0.01),
     ):
-        again = wait_until(lambda: len(engine.asked) > 2, deadline_s=30, clock=SystemClock())
+        again = wait_until(
+            lambda: len(engine.asked) > 2, deadline_s=30, clock=SystemClock()
+        )
         raise RunError("it has ended" if again else "the heartbeat was given up")
     (note,) = failed.value.__notes__
-    assert note.startswith("a-client's heartbeat could not be sent: AttributeError: 'NoneType'")
+    assert note.startswith(
+        "a-client's heartbeat could not be sent: AttributeError: 'NoneType'"
+    )
 
 
 def test_it_is_told_for_how_long_it_may_outlive_its_program(
@@ -200,7 +216,9 @@ class Alone:
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
         now_s = load.world.clock.now()
         load.world.window_begins(now_s + 1)
-        return Phase("warm-up", now_s, now_s + 1), Phase("measure", now_s + 1, now_s + 6)
+        return Phase("warm-up", now_s, now_s + 1), Phase(
+            "measure", now_s + 1, now_s + 6
+        )
 
     def read(
         self, workload: Workload, out: Path, start_s: float, end_s: float
@@ -211,14 +229,20 @@ class Alone:
         return self.recorded, GeneratorFacts(recorded_transactions=2, began_s=1101.0)
 
     def merged(self, several: Sequence[Any], shifts_s: Sequence[float]) -> Any:
-        return pd.concat([one - shift_s for one, shift_s in zip(several, shifts_s, strict=True)])
+        return pd.concat(
+            [one - shift_s for one, shift_s in zip(several, shifts_s, strict=True)]
+        )
 
-    def result(self, workload: Workload, left: Recorded, start_s: float, end_s: float) -> Result:
+    def result(
+        self, workload: Workload, left: Recorded, start_s: float, end_s: float
+    ) -> Result:
         records, facts = left
         return Result((), None, [records], facts)
 
 
-def test_the_clock_of_the_only_client_is_compared_if_it_is_elsewhere(tmp_path: Path) -> None:
+def test_the_clock_of_the_only_client_is_compared_if_it_is_elsewhere(
+    tmp_path: Path,
+) -> None:
     platform, windows = Far(ahead_s={"t-client": 100.0}), list[float]()
     world = fake_world(platform=platform, clock=platform.clock)
     world = replace(world, window_begins=windows.append)
@@ -227,15 +251,21 @@ def test_the_clock_of_the_only_client_is_compared_if_it_is_elsewhere(tmp_path: P
     load = ClientLoad(a_workload(), CLUSTER, client, tmp_path, world)
     warmup, measure = several.run(generator, load, [client])
     began_s = warmup.start_s
-    assert began_s == pytest.approx(platform.clock.now(), abs=1.0), "by this computer's clock"
+    assert began_s == pytest.approx(platform.clock.now(), abs=1.0), (
+        "by this computer's clock"
+    )
     assert windows == [measure.start_s] and measure.duration_s == pytest.approx(5.0)
-    result = several.read(generator, a_workload(), tmp_path, measure.start_s, measure.end_s)
+    result = several.read(
+        generator, a_workload(), tmp_path, measure.start_s, measure.end_s
+    )
     (table,) = result.latencies or ()
     assert table["start_s"].tolist() == [pytest.approx(1001.5), pytest.approx(1002.0)]
     (note,) = result.facts.clients.values()
     for when in ("clock_offset_s", "clock_offset_after_s", "shifted_s"):
         assert note[when] == pytest.approx(100.0)
-    assert note["recorded_transactions"] == 2 and note["began_s"] == pytest.approx(1001.0)
+    assert note["recorded_transactions"] == 2 and note["began_s"] == pytest.approx(
+        1001.0
+    )
 
 
 def test_a_client_here_has_the_clock_of_this_computer(tmp_path: Path) -> None:
@@ -274,11 +304,15 @@ def test_each_client_has_a_placement_and_a_folder_of_its_own(tmp_path: Path) -> 
     platform = FakePlatform()
     generator: Any = AnImage()
     world = fake_world(platform=platform)
-    with several.running(generator, 2, "net", tmp_path, world, TLS_IF_OFFERED) as clients:
+    with several.running(
+        generator, 2, "net", tmp_path, world, TLS_IF_OFFERED
+    ) as clients:
         assert [client.name for client in clients] == ["client-1", "client-2"]
     for name in ("client-1", "client-2"):
         spec = platform.specs[f"tierbench-{name}"]
         assert spec.placement == name and (tmp_path / name).is_dir()
-    with several.running(generator, 1, "net", tmp_path, world, TLS_IF_OFFERED) as (only,):
+    with several.running(generator, 1, "net", tmp_path, world, TLS_IF_OFFERED) as (
+        only,
+    ):
         assert only.name == "client"
     assert platform.specs["tierbench-client"].placement == "client-1"

@@ -69,7 +69,9 @@ def test_a_large_data_set_is_sampled_by_the_seed() -> None:
 
 
 @pytest.mark.parametrize(("warehouses", "checked"), [(4, 4), (20, 20), (2_000, 20)])
-def test_how_many_were_checked_is_a_fact(warehouses: int, checked: int, tmp_path: Path) -> None:
+def test_how_many_were_checked_is_a_fact(
+    warehouses: int, checked: int, tmp_path: Path
+) -> None:
     server = Server(warehouses)
     facts = verify(server, tmp_path)
     assert (facts["warehouses_checked"], facts["warehouses"]) == (checked, warehouses)
@@ -79,7 +81,9 @@ def test_how_many_were_checked_is_a_fact(warehouses: int, checked: int, tmp_path
     assert sampled == 11 * [warehouses > 20]
 
 
-@pytest.mark.parametrize("text", [TEXT, conditions_on_its_tables(TEXT)], ids=["ours", "benchbase"])
+@pytest.mark.parametrize(
+    "text", [TEXT, conditions_on_its_tables(TEXT)], ids=["ours", "benchbase"]
+)
 def test_every_table_of_a_condition_is_restricted(text: str) -> None:
     rows_of = consistency.rows_of(text)
     for condition in consistency.conditions(text):
@@ -103,7 +107,9 @@ def test_what_cannot_be_evaluated_leaves_the_measurement(tmp_path: Path) -> None
 
 def test_conditions_are_told_in_the_order_of_the_file(tmp_path: Path) -> None:
     names = [each["name"] for each in verify(Server(4), tmp_path)["consistency"]]
-    assert names == [condition.name for condition in consistency.conditions(TEXT, fresh=False)]
+    assert names == [
+        condition.name for condition in consistency.conditions(TEXT, fresh=False)
+    ]
 
 
 def test_only_a_broken_condition_voids_the_run(tmp_path: Path) -> None:
@@ -111,11 +117,15 @@ def test_only_a_broken_condition_voids_the_run(tmp_path: Path) -> None:
         verify(Server(2_000, order_line="Snapshot too old", h_amount=3), tmp_path)
 
 
-def test_a_loaded_data_set_is_refused_if_broken_and_noted_if_unknown(tmp_path: Path) -> None:
+def test_a_loaded_data_set_is_refused_if_broken_and_noted_if_unknown(
+    tmp_path: Path,
+) -> None:
     world = fake_world(Log(), tmp_path)
     only_then = "coalesce(o.n, 0) - coalesce(n.n, 0) <> 2100"
     broken = Server(2, **{only_then: 2}).connect
-    with pytest.raises(LoadError, match=r"not consistent, so it is not used: c11 .*: 2 rows"):
+    with pytest.raises(
+        LoadError, match=r"not consistent, so it is not used: c11 .*: 2 rows"
+    ):
         consistency.verify(TEXT, CLUSTER, 7, world, fresh=True, connect=broken)
     server = Server(2, **{only_then: "timeout"})
     consistency.verify(TEXT, CLUSTER, 7, world, fresh=True, connect=server.connect)

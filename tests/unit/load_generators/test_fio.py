@@ -20,7 +20,9 @@ from tests.fakes import FakeClock, FakePlatform, completed, fake_world
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 POINT = MatrixCell("random", 50, 4 * KIB, 8)
-ALONE = Cluster("none", "", (Node("node-1", "database", container="the-node"),), (), "net")
+ALONE = Cluster(
+    "none", "", (Node("node-1", "database", container="the-node"),), (), "net"
+)
 CLIENT = Node("client", "client")
 SPEC = ClusterSpec("none", 1, 1, NodeSize(1.0, 192 * MIB, 2 * GIB))
 WORKLOAD = Workload(
@@ -50,8 +52,13 @@ def one_way(bins: Mapping[str, int], bytes_per_s: int = 0) -> dict[str, Any]:
     return {"bw_bytes": bytes_per_s, "lat_ns": latency}
 
 
-def output(read: dict[str, Any], write: dict[str, Any], error: int = 0) -> dict[str, Any]:
-    return {"fio version": "fio-3.39", "jobs": [{"error": error, "read": read, "write": write}]}
+def output(
+    read: dict[str, Any], write: dict[str, Any], error: int = 0
+) -> dict[str, Any]:
+    return {
+        "fio version": "fio-3.39",
+        "jobs": [{"error": error, "read": read, "write": write}],
+    }
 
 
 def figures(content: dict[str, Any]) -> dict[str, float]:
@@ -81,7 +88,14 @@ def test_reads_and_writes_count_together() -> None:
 
 @pytest.mark.parametrize(
     ("count", "percentiles"),  # with 8 in flight, 18 I/Os must lie beyond
-    [(35, ""), (36, "50"), (359, "50"), (360, "50 95"), (1799, "50 95"), (1800, "50 95 99")],
+    [
+        (35, ""),
+        (36, "50"),
+        (359, "50"),
+        (360, "50 95"),
+        (1799, "50 95"),
+        (1800, "50 95 99"),
+    ],
 )
 def test_percentiles_need_enough_ios(count: int, percentiles: str) -> None:
     names = figures(output(one_way({"1000000": count}, 4096), one_way({})))
@@ -99,7 +113,9 @@ def test_no_io_is_not_zero() -> None:
         point_figures(POINT, output(one_way({}), one_way({})))
 
 
-def write_point(out: Path, name: str, latency_ns: int, count: int, bytes_per_s: int) -> None:
+def write_point(
+    out: Path, name: str, latency_ns: int, count: int, bytes_per_s: int
+) -> None:
     content = output(one_way({str(latency_ns): count}, bytes_per_s), one_way({}))
     (out / "fio").mkdir(exist_ok=True)
     (out / "fio" / f"{name}.json").write_text(json.dumps(content))
@@ -115,7 +131,9 @@ def test_a_run_is_read_from_its_files_alone(tmp_path: Path) -> None:
     for depth in (8, 16):
         write_point(tmp_path, f"{large}-{depth}x1", depth * 17_476_267, 86, 60_000_000)
     result = Fio().read(workload, tmp_path, 0.0, 1.0)
-    values = {(figure.metric, figure.scope): figure.value for figure in result.measurements}
+    values = {
+        (figure.metric, figure.scope): figure.value for figure in result.measurements
+    }
     assert values["iops", f"{small}-32x1"] == 500.0
     assert values["throughput_per_s", "all"] == 500.0
     assert values["latency_avg_s", "all"] == pytest.approx(0.0125)
@@ -139,7 +157,9 @@ def test_what_a_point_moved_is_told_with_its_time(tmp_path: Path) -> None:
     job["job_start"], content["timestamp_ms"] = 1795721281920, 1795721285170
     job["read"]["io_bytes"], job["write"]["io_bytes"] = 2465792, 0
     file.write_text(json.dumps(content))
-    workload = replace(WORKLOAD, options={"cells": "random read 100 block 4KiB depth 1"})
+    workload = replace(
+        WORKLOAD, options={"cells": "random read 100 block 4KiB depth 1"}
+    )
     assert Fio().read(workload, tmp_path, 0.0, 1.0).facts.windows == [
         {
             "start_s": 1795721281.92,
@@ -204,7 +224,9 @@ def test_every_point_is_one_job_kept_untouched(tmp_path: Path) -> None:
         "random-read100-4KiB-32x1.json",
         "sequential-read0-1MiB-8x1.json",
     ]
-    assert (tmp_path / "fio" / "random-read100-4KiB-1x1.json").read_text() == '{"jobs": []}'
+    assert (
+        tmp_path / "fio" / "random-read100-4KiB-1x1.json"
+    ).read_text() == '{"jobs": []}'
     assert (warmup.start_s, warmup.end_s) == (1000.0, 1000.5)
     assert (measure.start_s, measure.end_s) == (1000.5, 1006.0) and said == [1000.5]
 
@@ -213,7 +235,9 @@ def test_every_point_is_one_job_kept_untouched(tmp_path: Path) -> None:
     ("pattern", "read_pct", "rw"),
     [("random", 30, "randrw"), ("sequential", 100, "read"), ("sequential", 50, "rw")],
 )
-def test_the_direction_of_a_point(tmp_path: Path, pattern: str, read_pct: int, rw: str) -> None:
+def test_the_direction_of_a_point(
+    tmp_path: Path, pattern: str, read_pct: int, rw: str
+) -> None:
     world, engine = world_of()
     options = {"cells": f"{pattern} read {read_pct} block 4KiB depth 1 threads 2"}
     workload = replace(WORKLOAD, options=options)
@@ -224,7 +248,9 @@ def test_the_direction_of_a_point(tmp_path: Path, pattern: str, read_pct: int, r
 
 def test_a_failing_point_is_named(tmp_path: Path) -> None:
     world, _ = world_of(exit_code=1)
-    with pytest.raises(LoadError, match="exit code 1 at point random-read100-4KiB-1x1") as error:
+    with pytest.raises(
+        LoadError, match="exit code 1 at point random-read100-4KiB-1x1"
+    ) as error:
         Fio().run(ClientLoad(WORKLOAD, ALONE, CLIENT, tmp_path, world))
     assert "it broke" in error.value.evidence
 
@@ -260,9 +286,21 @@ def test_a_window_has_one_point_at_least(tmp_path: Path) -> None:
     ("workload", "where", "what"),
     [
         (replace(WORKLOAD, options={}), "options.cells", "is missing"),
-        (replace(WORKLOAD, options={"cells": "random read 5"}), "options.cells", "give `read`"),
-        (replace(WORKLOAD, dataset=Dataset("f", {})), "dataset.size", "expected a quantity"),
-        (replace(WORKLOAD, dataset=Dataset("f", {"size": "4GiB"})), "dataset.size", "up to 1.6"),
+        (
+            replace(WORKLOAD, options={"cells": "random read 5"}),
+            "options.cells",
+            "give `read`",
+        ),
+        (
+            replace(WORKLOAD, dataset=Dataset("f", {})),
+            "dataset.size",
+            "expected a quantity",
+        ),
+        (
+            replace(WORKLOAD, dataset=Dataset("f", {"size": "4GiB"})),
+            "dataset.size",
+            "up to 1.6",
+        ),
         (replace(WORKLOAD, script="fio/none.fio"), "script", "there is no"),
     ],
 )

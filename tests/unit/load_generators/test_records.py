@@ -31,7 +31,9 @@ def at_once(files: list[Any]) -> pd.DataFrame:
     """The table of all rows: in order of start, those of one moment in the order of the files."""
     rows = np.concatenate(files)
     rows = rows[np.argsort(rows["start_ns"], kind="stable")]
-    states = ["".join(np.base_repr(code, 36).rjust(5, "0")) if code else "" for code in STATES]
+    states = [
+        "".join(np.base_repr(code, 36).rjust(5, "0")) if code else "" for code in STATES
+    ]
     return pd.DataFrame(
         {
             "start_s": rows["start_ns"] * 1e-9,
@@ -49,11 +51,19 @@ def drawn(seed: int, count: int, seconds: int) -> Any:
     """Records almost in order of start, as a thread with several connections leaves them."""
     dice = np.random.default_rng(seed)
     rows = np.zeros(count, records.RECORD)
-    rows["start_ns"] = 1_000_000 * 10**9 + np.sort(dice.integers(0, seconds * 10**9, count))
+    rows["start_ns"] = 1_000_000 * 10**9 + np.sort(
+        dice.integers(0, seconds * 10**9, count)
+    )
     rows["latency_us"] = dice.choice([7, 900, 1500, 250_000, 2_000_000], count)
     rows["queue_us"] = dice.integers(0, 7, count)
-    rows["type"], rows["outcome"] = dice.integers(0, 3, count), dice.integers(0, 3, count)
-    rows["retries"], rows["sqlstate"] = dice.integers(0, 3, count), dice.choice(STATES, count)
+    rows["type"], rows["outcome"] = (
+        dice.integers(0, 3, count),
+        dice.integers(0, 3, count),
+    )
+    rows["retries"], rows["sqlstate"] = (
+        dice.integers(0, 3, count),
+        dice.choice(STATES, count),
+    )
     return rows[np.argsort(rows["start_ns"] + 1000 * rows["latency_us"].astype(int))]
 
 
@@ -62,7 +72,9 @@ class SmallParts(Records):
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     counts=st.lists(st.integers(0, 300), min_size=1, max_size=4),
@@ -85,20 +97,29 @@ def test_figures_of_parts_are_those_of_the_whole(
     assert parts.failures == (whole["outcome"] == 2).sum()
 
     parquet.write(tmp_path / "t.parquet", parts)
-    kept = pd.read_parquet(tmp_path / "t.parquet").astype({"type": str, "sqlstate": str})
+    kept = pd.read_parquet(tmp_path / "t.parquet").astype(
+        {"type": str, "sqlstate": str}
+    )
     pd.testing.assert_frame_equal(kept, whole.astype({"type": str, "sqlstate": str}))
 
     phases = {"warm-up": (WINDOW[0] - 1.5, WINDOW[0]), "measure": WINDOW}
-    window, rows = transactions.Window(*WINDOW, pooled), transactions.Seconds(phases, pooled)
+    window, rows = (
+        transactions.Window(*WINDOW, pooled),
+        transactions.Seconds(phases, pooled),
+    )
     for part in parts:
         window.add(part)
         rows.add(part)
     pd.testing.assert_frame_equal(
-        rows.intervals(), transactions.intervals(whole, phases, pooled), check_exact=True
+        rows.intervals(),
+        transactions.intervals(whole, phases, pooled),
+        check_exact=True,
     )
     figures = {(m.metric, m.scope): m.value for m in window.measurements(10)}
     once = transactions.measurements(whole, *WINDOW, 10, pooled)
-    assert figures == pytest.approx({(m.metric, m.scope): m.value for m in once}, rel=1e-13)
+    assert figures == pytest.approx(
+        {(m.metric, m.scope): m.value for m in once}, rel=1e-13
+    )
     check_by_definition(figures, whole, pooled)
 
 
@@ -116,7 +137,9 @@ def check_by_definition(
         ranked = served[served["type"] != "delivery"] if scope == "all" else served
         net_s = served["latency_s"] - (served["queue_s"] if pooled else 0.0)
         if len(served):
-            assert figures["latency_avg_s", scope] == pytest.approx(net_s.mean(), rel=1e-13)
+            assert figures["latency_avg_s", scope] == pytest.approx(
+                net_s.mean(), rel=1e-13
+            )
             assert figures["latency_max_s", scope] == net_s.max()
         for metric, percent in PERCENTILES.items():
             if (metric, scope) in figures:

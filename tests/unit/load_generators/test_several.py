@@ -69,12 +69,16 @@ def left(out: Path, threads: Sequence[Sequence[Row]], **described: Any) -> Path:
         errors = {"thread": number, "retried": [error], "failed": [], "unstarted": 1}
         (out / f"errors-{number}.json").write_text(json.dumps(errors))
     total = sum(map(len, threads))
-    (out / "sysbench.out").write_text(f"sysbench 1.0.20\n    transactions:    {total}   (1.00)\n")
+    (out / "sysbench.out").write_text(
+        f"sysbench 1.0.20\n    transactions:    {total}   (1.00)\n"
+    )
     return out
 
 
 def noted(out: Path, names: Sequence[str], **more: Any) -> None:
-    notes = {name: {"threads": 1, "began_s": 1.0, "shifted_s": 0.0, **more} for name in names}
+    notes = {
+        name: {"threads": 1, "began_s": 1.0, "shifted_s": 0.0, **more} for name in names
+    }
     (out / "clients.json").write_text(json.dumps(notes))
 
 
@@ -84,13 +88,16 @@ def test_however_records_are_split_among_clients_they_are_those_of_one(
     rows: list[Row], owners: list[int]
 ) -> None:
     parts = [
-        [row for row, owner in zip(rows, owners, strict=False) if owner == k] for k in (0, 1, 2)
+        [row for row, owner in zip(rows, owners, strict=False) if owner == k]
+        for k in (0, 1, 2)
     ]
     window = (1e9 + 5.0, 1e9 + 15.0)
     workload = replace(a_workload(), threads=3)
     with TemporaryDirectory() as folder:
         out = Path(folder)
-        one = SYSBENCH.read(workload, left(out / "one", parts, arrival_rate_per_s=30.0), *window)
+        one = SYSBENCH.read(
+            workload, left(out / "one", parts, arrival_rate_per_s=30.0), *window
+        )
         for client, part in zip(CLIENTS, parts, strict=True):
             left(out / client.name, [part], arrival_rate_per_s=10.0)
         noted(out, [client.name for client in CLIENTS])
@@ -104,7 +111,9 @@ def test_however_records_are_split_among_clients_they_are_those_of_one(
     clients = known.pop("clients")
     assert known.pop("start_skew_s") == 0.0
     assert known == expected
-    assert [entry["recorded_transactions"] for entry in clients.values()] == list(map(len, parts))
+    assert [entry["recorded_transactions"] for entry in clients.values()] == list(
+        map(len, parts)
+    )
 
 
 def plain(tables: Any) -> pd.DataFrame:
@@ -113,7 +122,9 @@ def plain(tables: Any) -> pd.DataFrame:
     return text.sort_values(list(text.columns), ignore_index=True)
 
 
-def test_times_of_a_client_whose_clock_is_ahead_are_brought_back(tmp_path: Path) -> None:
+def test_times_of_a_client_whose_clock_is_ahead_are_brought_back(
+    tmp_path: Path,
+) -> None:
     row = (10**18, 5, 0, 0, 0, 0, 0)
     ahead = (10**18 + 3 * 10**9, *row[1:])
     left(tmp_path / "client-1", [[row]])
@@ -140,9 +151,17 @@ def test_what_benchbase_left_of_two_clients_is_the_sum(tmp_path: Path) -> None:
     workload = replace(benchbase.WORKLOAD, threads=2 * benchbase.WORKLOAD.threads)
     one = generator.read(benchbase.WORKLOAD, captured, *window)
     two = several.read(generator, workload, tmp_path, *window)
-    counted = ("transactions", "nopm", "rollbacks", "failures", "retries", "throughput_per_s")
+    counted = (
+        "transactions",
+        "nopm",
+        "rollbacks",
+        "failures",
+        "retries",
+        "throughput_per_s",
+    )
     before, after = (
-        {(m.metric, m.scope): m.value for m in result.measurements} for result in (one, two)
+        {(m.metric, m.scope): m.value for m in result.measurements}
+        for result in (one, two)
     )
     assert before.keys() <= after.keys()  # twice as many have more percentiles
     for key, value in before.items():
@@ -154,9 +173,15 @@ def test_what_benchbase_left_of_two_clients_is_the_sum(tmp_path: Path) -> None:
 # ------------------------------------------------------------------ shares
 
 
-@pytest.mark.parametrize(("threads", "count", "each"), [(7, 3, [3, 2, 2]), (4, 4, [1, 1, 1, 1])])
-def test_threads_and_rate_are_shared_whole(threads: int, count: int, each: list[int]) -> None:
-    workload = replace(a_workload(), threads=threads, options={"seed": 1, "arrival_rate": 100.0})
+@pytest.mark.parametrize(
+    ("threads", "count", "each"), [(7, 3, [3, 2, 2]), (4, 4, [1, 1, 1, 1])]
+)
+def test_threads_and_rate_are_shared_whole(
+    threads: int, count: int, each: list[int]
+) -> None:
+    workload = replace(
+        a_workload(), threads=threads, options={"seed": 1, "arrival_rate": 100.0}
+    )
     shares = list(several.shares(workload, count))
     assert [one.threads for one in shares] == each
     rates = [float(one.options["arrival_rate"]) for one in shares]
@@ -167,7 +192,9 @@ def test_threads_and_rate_are_shared_whole(threads: int, count: int, each: list[
 
 def test_terminals_of_benchbase_that_think_are_shared_whole() -> None:
     workload = benchbase.WORKLOAD
-    thinking = replace(workload, options={**workload.options, "think": "spec"}, threads=3)
+    thinking = replace(
+        workload, options={**workload.options, "think": "spec"}, threads=3
+    )
     alone = config.settings(thinking).terminals
     each = [
         config.settings(one, part, 3).terminals
@@ -201,14 +228,18 @@ class Load:
 
     name = "sysbench"
 
-    def __init__(self, carry: Callable[[Share, Workload, World], tuple[Phase, Phase]]) -> None:
+    def __init__(
+        self, carry: Callable[[Share, Workload, World], tuple[Phase, Phase]]
+    ) -> None:
         self._carry = carry
 
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
         assert load.share is not None, "there are several clients"
         return self._carry(load.share, load.workload, load.world)
 
-    def read(self, workload: Workload, out: Path, start_s: float, end_s: float) -> Result:
+    def read(
+        self, workload: Workload, out: Path, start_s: float, end_s: float
+    ) -> Result:
         raise NotImplementedError
 
     def records(self, out: Path) -> tuple[Any, GeneratorFacts]:
@@ -217,7 +248,9 @@ class Load:
     def merged(self, several: Sequence[Any], shifts_s: Sequence[float]) -> Any:
         raise NotImplementedError
 
-    def result(self, workload: Workload, left: Recorded, start_s: float, end_s: float) -> Result:
+    def result(
+        self, workload: Workload, left: Recorded, start_s: float, end_s: float
+    ) -> Result:
         raise NotImplementedError
 
 
@@ -228,7 +261,9 @@ def carried(load: Load, world: World, out: Path) -> tuple[Phase, Phase]:
     return several.run(generator, whole, CLIENTS)
 
 
-def test_all_begin_at_one_moment_and_only_what_all_measured_counts(tmp_path: Path) -> None:
+def test_all_begin_at_one_moment_and_only_what_all_measured_counts(
+    tmp_path: Path,
+) -> None:
     platform = Elsewhere(ahead_s={"t-client-2": 100.0})
     windows: list[float] = []
     world = fake_world(platform=platform, clock=platform.clock)
@@ -239,13 +274,19 @@ def test_all_begin_at_one_moment_and_only_what_all_measured_counts(tmp_path: Pat
     def carry(share: Share, workload: Workload, own: World) -> tuple[Phase, Phase]:
         firsts[share.number] = share.first_thread
         start_s = begun_s[share.number] = share.begin()
-        middle_s = start_s + workload.warmup_s + 0.1 * share.number  # each is a little later
+        middle_s = (
+            start_s + workload.warmup_s + 0.1 * share.number
+        )  # each is a little later
         own.window_begins(middle_s)
-        return Phase("warm-up", start_s, middle_s), Phase("measure", middle_s, start_s + 5.0)
+        return Phase("warm-up", start_s, middle_s), Phase(
+            "measure", middle_s, start_s + 5.0
+        )
 
     warmup, measure = carried(Load(carry), world, tmp_path)
     assert firsts == {1: 0, 2: 2, 3: 4}
-    assert begun_s[1] == begun_s[3] == pytest.approx(begun_s[2] - 100.0, abs=0.06)  # by its own
+    assert (
+        begun_s[1] == begun_s[3] == pytest.approx(begun_s[2] - 100.0, abs=0.06)
+    )  # by its own
     assert warmup.start_s == pytest.approx(begun_s[1])
     assert measure.start_s == warmup.end_s == pytest.approx(begun_s[1] + 1.3)
     assert measure.end_s == pytest.approx(begun_s[1] + 5.0)
@@ -259,7 +300,9 @@ def test_all_begin_at_one_moment_and_only_what_all_measured_counts(tmp_path: Pat
     assert {one["threads"] for one in notes.values()} == {2}
 
 
-def test_the_window_of_a_steady_warm_up_begins_when_all_are_steady_at_once(tmp_path: Path) -> None:
+def test_the_window_of_a_steady_warm_up_begins_when_all_are_steady_at_once(
+    tmp_path: Path,
+) -> None:
     platform = Elsewhere(ahead_s={"t-client-2": 100.0})
     world = fake_world(platform=platform, clock=platform.clock)
     in_turn = [threading.Event() for _ in range(4)]
@@ -268,7 +311,12 @@ def test_the_window_of_a_steady_warm_up_begins_when_all_are_steady_at_once(tmp_p
     def carry(share: Share, workload: Workload, own: World) -> tuple[Phase, Phase]:
         start_s = share.begin()
         # The first is steady before the second is, and no more when the third becomes so.
-        for turn, number, steady in ((0, 1, True), (1, 2, True), (2, 1, False), (3, 3, True)):
+        for turn, number, steady in (
+            (0, 1, True),
+            (1, 2, True),
+            (2, 1, False),
+            (3, 3, True),
+        ):
             if share.number == number:
                 if turn:
                     in_turn[turn - 1].wait(30)
@@ -277,7 +325,9 @@ def test_the_window_of_a_steady_warm_up_begins_when_all_are_steady_at_once(tmp_p
         in_turn[3].wait(30)
         while (all_steady_s := share.agree(True)) is None:
             pass
-        return Phase("warm-up", start_s, all_steady_s), Phase("measure", all_steady_s, start_s + 50)
+        return Phase("warm-up", start_s, all_steady_s), Phase(
+            "measure", all_steady_s, start_s + 50
+        )
 
     warmup, measure = carried(Load(carry), world, tmp_path)
     assert said == [(1, None), (2, None), (1, None), (3, None)]
@@ -295,7 +345,9 @@ def test_the_first_failure_ends_all_clients_and_names_its_own(tmp_path: Path) ->
         share.begin()  # for which the second never becomes ready
         raise AssertionError("began alone")
 
-    with pytest.raises(LoadError, match=r"^client-2: sysbench ended with exit code 1$") as raised:
+    with pytest.raises(
+        LoadError, match=r"^client-2: sysbench ended with exit code 1$"
+    ) as raised:
         carried(Load(carry), fake_world(platform=platform), tmp_path)
     assert (raised.value.advice, raised.value.evidence) == ("look", "its last line")
     assert {client.container for client in CLIENTS} <= set(platform.stopped)
@@ -314,7 +366,9 @@ def test_clients_that_never_measured_together_measured_nothing(tmp_path: Path) -
         at_s = 100.0 * share.number
         return Phase("warm-up", at_s, at_s + 1), Phase("measure", at_s + 1, at_s + 5)
 
-    with pytest.raises(LoadError, match=r"never measured at the same time: .* 195\.0 s"):
+    with pytest.raises(
+        LoadError, match=r"never measured at the same time: .* 195\.0 s"
+    ):
         carried(Load(carry), fake_world(platform=Elsewhere()), tmp_path)
 
 
@@ -335,10 +389,14 @@ class Writes(FakePlatform):
 
 
 def test_sysbench_tells_its_threads_when_all_begin_and_end(tmp_path: Path) -> None:
-    platform = Writes(answer=lambda _, argv: "Threads started!\n" if "run" in argv else "")
+    platform = Writes(
+        answer=lambda _, argv: "Threads started!\n" if "run" in argv else ""
+    )
     world = fake_world(platform=platform)
     share = Share(2, 3, first_thread=4, begin=lambda: 2_000.0, agree=lambda _: None)
-    phases = SYSBENCH.run(ClientLoad(a_workload(), CLUSTER, CLIENTS[1], tmp_path, world, share))
+    phases = SYSBENCH.run(
+        ClientLoad(a_workload(), CLUSTER, CLIENTS[1], tmp_path, world, share)
+    )
     assert [(one.start_s, one.end_s) for one in phases] == [(2000, 2001), (2001, 2005)]
     command = shlex.split((tmp_path / "command.txt").read_text())
     own = ("--first-thread=4", "--part=2/3", "--begins-file=/tmp/tierbench-begins")
@@ -346,4 +404,6 @@ def test_sysbench_tells_its_threads_when_all_begin_and_end(tmp_path: Path) -> No
     (talk,) = platform.talks
     assert (talk.container, talk.argv[-1]) == ("t-client-2", "/tmp/tierbench-begins")
     assert talk.sent == ["2000.000000 2005.000000"]
-    assert re.search(r"--time=125\b", " ".join(command))  # at most, if the others keep it waiting
+    assert re.search(
+        r"--time=125\b", " ".join(command)
+    )  # at most, if the others keep it waiting

@@ -23,7 +23,8 @@ from tests.fakes import FakePlatform, Log, QuietProgress, fake_world
 from tests.plans import a_workload
 
 ENDPOINTS = tuple(
-    Endpoint(f"10.0.0.1{number}", 5432, number, "bench", "secret", "bench") for number in (1, 2)
+    Endpoint(f"10.0.0.1{number}", 5432, number, "bench", "secret", "bench")
+    for number in (1, 2)
 )
 CLUSTER = Cluster("postgresql", "17", (), ENDPOINTS, "net")
 
@@ -52,7 +53,9 @@ def test_the_run_command() -> None:
 
 
 def test_a_distribution_that_was_asked_for_is_the_only_one_named() -> None:
-    workload = replace(a_workload(), options={"rand_type": "pareto", "rand_pareto_h": 0.1})
+    workload = replace(
+        a_workload(), options={"rand_type": "pareto", "rand_pareto_h": 0.1}
+    )
     command = command_lines.run_command(workload, CLUSTER)
     options = [part for part in command if "rand" in part]
     assert options == ["--rand-type=pareto", "--rand-pareto-h=0.1"]
@@ -65,7 +68,12 @@ def test_a_distribution_that_was_asked_for_is_the_only_one_named() -> None:
         (
             "sysbench/insert.lua",
             {"tables": 2, "table_size": 10},
-            {"tablets": 24, "sharding": "range", "sequence_cache": 1000, "create_secondary": "off"},
+            {
+                "tablets": 24,
+                "sharding": "range",
+                "sequence_cache": 1000,
+                "create_secondary": "off",
+            },
         ),
     ],
 )
@@ -75,8 +83,12 @@ def test_parameters_of_the_loader_alone_are_not_given_to_the_run(
     dataset = Dataset("a-family", {**of_run, **of_loader})
     workload = load_generators.bind(of_script(script, dataset=dataset), None)
     command = command_lines.run_command(workload, CLUSTER)
-    assert {f"--{key.replace('_', '-')}={value}" for key, value in of_run.items()} <= set(command)
-    assert not [part for part in command for key in of_loader if key.split("_")[0] in part]
+    assert {
+        f"--{key.replace('_', '-')}={value}" for key, value in of_run.items()
+    } <= set(command)
+    assert not [
+        part for part in command for key in of_loader if key.split("_")[0] in part
+    ]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +103,9 @@ def test_statistics_are_collected_if_the_planner_gains_or_the_workload_asks_for_
     cluster: Cluster, parameters: dict[str, str], expected: list[str]
 ) -> None:
     dataset = Dataset("tpcc", {"warehouses": 1, **parameters})
-    command = command_lines.load_command(of_script("tpcc/tpcc.lua", dataset=dataset), cluster)
+    command = command_lines.load_command(
+        of_script("tpcc/tpcc.lua", dataset=dataset), cluster
+    )
     assert [part for part in command if "analyze" in part] == expected
 
 
@@ -116,16 +130,47 @@ def mistake(workload: Workload) -> Mistake:
     ("script", "option", "value", "what"),
     [
         *[
-            ("sysbench/point_select.lua", key, 1, "does not take this; it takes arrival_rate")
-            for key in ("range_selects", "range_size", "secondary", "delete_inserts", "auto_inc")
+            (
+                "sysbench/point_select.lua",
+                key,
+                1,
+                "does not take this; it takes arrival_rate",
+            )
+            for key in (
+                "range_selects",
+                "range_size",
+                "secondary",
+                "delete_inserts",
+                "auto_inc",
+            )
         ],
         ("sysbench/insert.lua", "index_updates", 1, "does not take this"),
-        ("sysbench/point_select.lua", "point_selects", 3, "`statements_per_transaction` sets it"),
-        ("sysbench/insert.lua", "statements", 3, "`statements_per_transaction` sets it"),
-        ("sysbench/insert.lua", "rand_type", "zipfian", "uniform, gaussian, special, pareto, not"),
+        (
+            "sysbench/point_select.lua",
+            "point_selects",
+            3,
+            "`statements_per_transaction` sets it",
+        ),
+        (
+            "sysbench/insert.lua",
+            "statements",
+            3,
+            "`statements_per_transaction` sets it",
+        ),
+        (
+            "sysbench/insert.lua",
+            "rand_type",
+            "zipfian",
+            "uniform, gaussian, special, pareto, not",
+        ),
         ("sysbench/insert.lua", "rand_seed", 3, "SEED"),
         ("sysbench/insert.lua", "seed", 3, "SEED"),
-        ("tpcc/tpcc.lua", "rand_type", "pareto", "does not take this; it takes arrival_rate"),
+        (
+            "tpcc/tpcc.lua",
+            "rand_type",
+            "pareto",
+            "does not take this; it takes arrival_rate",
+        ),
         ("tpcc/tpcc.lua", "skip_trx", 1, "does not take this"),
         ("tpcc/tpcc.lua", "threads", 8, "`threads` of the scale"),
         ("tpcc/tpcc.lua", "time", 8, "`measure` of the scale"),
@@ -148,13 +193,24 @@ def test_an_option_that_would_have_no_effect_is_refused(
 @pytest.mark.parametrize(
     ("script", "options"),
     [
-        ("sysbench/point_select.lua", {"rand_type": "special", "rand_spec_pct": 5, "skip_trx": 1}),
-        ("sysbench/insert.lua", {"arrival_rate": 100, "max_attempts": 1, "db_ps_mode": "disable"}),
-        ("tpcc/tpcc.lua", {"think": "spec", "isolation": "serializable", "weights": "1,1,1,1,1"}),
+        (
+            "sysbench/point_select.lua",
+            {"rand_type": "special", "rand_spec_pct": 5, "skip_trx": 1},
+        ),
+        (
+            "sysbench/insert.lua",
+            {"arrival_rate": 100, "max_attempts": 1, "db_ps_mode": "disable"},
+        ),
+        (
+            "tpcc/tpcc.lua",
+            {"think": "spec", "isolation": "serializable", "weights": "1,1,1,1,1"},
+        ),
         ("own/mine.lua", {"range_selects": "off", "rand_type": "pareto"}),
     ],
 )
-def test_an_option_that_takes_effect_is_accepted(script: str, options: dict[str, Any]) -> None:
+def test_an_option_that_takes_effect_is_accepted(
+    script: str, options: dict[str, Any]
+) -> None:
     workload = of_script(script, options=options)
     assert load_generators.bind(workload, None) == workload
 
@@ -168,7 +224,9 @@ def test_an_option_that_takes_effect_is_accepted(script: str, options: dict[str,
         ("tpcc/tpcc.lua", "workers"),
     ],
 )
-def test_a_parameter_that_the_loader_does_not_have_is_refused(script: str, parameter: str) -> None:
+def test_a_parameter_that_the_loader_does_not_have_is_refused(
+    script: str, parameter: str
+) -> None:
     dataset = of_script(script).dataset
     dataset = replace(dataset, parameters={**dataset.parameters, parameter: 1})
     refused = mistake(of_script(script, dataset=dataset))
@@ -176,7 +234,9 @@ def test_a_parameter_that_the_loader_does_not_have_is_refused(script: str, param
 
 
 def test_an_unknown_sharding_is_refused_before_anything_is_loaded() -> None:
-    dataset = Dataset("sysbench-tables", {"tables": 1, "table_size": 10, "sharding": "list"})
+    dataset = Dataset(
+        "sysbench-tables", {"tables": 1, "table_size": 10, "sharding": "list"}
+    )
     refused = mistake(of_script("sysbench/insert.lua", dataset=dataset))
     assert refused.where == "workloads/mine.yaml: dataset.sharding"
     assert "hash, range" in refused.what
@@ -190,7 +250,9 @@ def test_tpcc_takes_no_number_of_statements() -> None:
 def test_threads_look_for_how_many_go_on_only_where_that_is_tried() -> None:
     option = f"--sessions-file={command_lines.SESSIONS_FILE}"
     assert option not in command_lines.run_command(a_workload(), CLUSTER)
-    assert option in command_lines.run_command(replace(a_workload(), confirm_s=24.0), CLUSTER)
+    assert option in command_lines.run_command(
+        replace(a_workload(), confirm_s=24.0), CLUSTER
+    )
 
 
 def test_no_command_line_holds_a_password() -> None:
@@ -198,9 +260,16 @@ def test_no_command_line_holds_a_password() -> None:
 
 
 def record(
-    start_ns: int, latency_us: int, kind: int, outcome: int, sqlstate: int = 0, queue_us: int = 0
+    start_ns: int,
+    latency_us: int,
+    kind: int,
+    outcome: int,
+    sqlstate: int = 0,
+    queue_us: int = 0,
 ) -> bytes:
-    return struct.pack("<qIIIBBH", start_ns, latency_us, queue_us, sqlstate, kind, outcome, 1)
+    return struct.pack(
+        "<qIIIBBH", start_ns, latency_us, queue_us, sqlstate, kind, outcome, 1
+    )
 
 
 def folder(path: Path, *files: bytes) -> Path:
@@ -208,14 +277,18 @@ def folder(path: Path, *files: bytes) -> Path:
     (path / "recorder.json").write_text(json.dumps(described))
     for number, content in enumerate(files):
         (path / f"latency-{number}.bin").write_bytes(content)
-    (path / "sysbench.out").write_text("    transactions:            3      (1.00 per sec.)\n")
+    (path / "sysbench.out").write_text(
+        "    transactions:            3      (1.00 per sec.)\n"
+    )
     return path
 
 
 def test_the_version_is_what_sysbench_said_of_itself(tmp_path: Path) -> None:
     one = folder(tmp_path, record(1_000_000_000, 1500, 0, 0))
     assert sysbench._facts(Records.of_folder(one), one).version is None  # of older runs
-    console = (ROOT / "tests/fixtures/sysbench-1.0.20/oltp_point_select.out").read_text()
+    console = (
+        ROOT / "tests/fixtures/sysbench-1.0.20/oltp_point_select.out"
+    ).read_text()
     (one / "sysbench.out").write_text(console)
     assert sysbench._facts(Records.of_folder(one), one).version == "1.0.20"
 
@@ -247,7 +320,12 @@ def test_no_records_is_an_error_and_not_zero(tmp_path: Path) -> None:
 def test_the_cross_check_with_sysbench_itself(tmp_path: Path) -> None:
     for thread, unstarted, count in ((0, 1, 2), (1, 0, 3)):
         error = {"type": "payment", "sqlstate": "40001", "count": count, "message": "m"}
-        content = {"thread": thread, "retried": [error], "failed": [], "unstarted": unstarted}
+        content = {
+            "thread": thread,
+            "retried": [error],
+            "failed": [],
+            "unstarted": unstarted,
+        }
         (tmp_path / f"errors-{thread}.json").write_text(json.dumps(content))
     out = folder(tmp_path, record(2_000_000_000, 1500, 0, 0))
     result = sysbench.Sysbench().read(a_workload(), out, 1.0, 5.0)
@@ -257,11 +335,14 @@ def test_the_cross_check_with_sysbench_itself(tmp_path: Path) -> None:
     assert facts["statements_batched"] is False
     (error,) = facts["errors"]
     assert (error["kind"], error["sqlstate"], error["count"]) == ("retried", "40001", 5)
-    assert {m.metric: m.value for m in result.measurements if m.scope == "all"}["nopm"] == 15.0
+    assert {m.metric: m.value for m in result.measurements if m.scope == "all"}[
+        "nopm"
+    ] == 15.0
 
 
 @pytest.mark.parametrize(
-    ("options", "latency_s"), [({"think": "spec"}, 0.2), ({"arrival_rate": 5}, 0.5), ({}, 0.5)]
+    ("options", "latency_s"),
+    [({"think": "spec"}, 0.2), ({"arrival_rate": 5}, 0.5), ({}, 0.5)],
 )
 def test_latency_is_without_the_wait_for_a_connection_where_terminals_think(
     options: dict[str, Any], latency_s: float, tmp_path: Path
@@ -271,7 +352,11 @@ def test_latency_is_without_the_wait_for_a_connection_where_terminals_think(
     result = sysbench.Sysbench().read(workload, out, 1.0, 5.0)
     figures = {(m.metric, m.scope): m.value for m in result.measurements}
     assert figures["latency_avg_s", "new_order"] == pytest.approx(latency_s)
-    waits = [value for (metric, _), value in figures.items() if metric == "connection_wait_avg_s"]
+    waits = [
+        value
+        for (metric, _), value in figures.items()
+        if metric == "connection_wait_avg_s"
+    ]
     assert waits == ([pytest.approx(0.3)] if "think" in options else [])
     (kept,) = result.latencies or ()
     assert kept["latency_s"].tolist() == pytest.approx([0.5])
@@ -294,7 +379,9 @@ def test_the_window_is_announced_when_the_threads_have_started(tmp_path: Path) -
     cluster = Cluster("postgresql", "17", (), (endpoint,), "net")
     client = Node("client", "client", "tierbench-client")
     generator = sysbench.Sysbench()
-    _, measure = generator.run(ClientLoad(a_workload(), cluster, client, tmp_path, world))
+    _, measure = generator.run(
+        ClientLoad(a_workload(), cluster, client, tmp_path, world)
+    )
     assert said == [measure.start_s] == [1_000.0 + a_workload().warmup_s]
 
 
@@ -308,8 +395,12 @@ def test_the_window_counts_from_when_the_threads_began_however_late_that_is_hear
 
     def answer(*_: object) -> str:
         for thread in (0, 1):
-            begun = {} if begun_s is None else {"begun_ms": round(begun_s * 1e3) - thread}
-            (tmp_path / f"errors-{thread}.json").write_text(json.dumps({"thread": thread, **begun}))
+            begun = (
+                {} if begun_s is None else {"begun_ms": round(begun_s * 1e3) - thread}
+            )
+            (tmp_path / f"errors-{thread}.json").write_text(
+                json.dumps({"thread": thread, **begun})
+            )
         return "Threads started!\n"
 
     world = fake_world(platform=FakePlatform(answer=answer))
@@ -340,16 +431,24 @@ def stalled(path: Path, stall_ms: int, options: dict[str, Any]) -> dict[str, flo
     of_rows = (record(start_s * 10**9 + us * 1_000, taken, 0, 0) for us, taken in rows)
     out = folder(path, early + b"".join(of_rows))
     mode = {"batches": False, "arrival_rate_per_s": options.get("arrival_rate", 0)}
-    (out / "recorder.json").write_text(json.dumps({"types": ["new_order"], "mode": mode}))
+    (out / "recorder.json").write_text(
+        json.dumps({"types": ["new_order"], "mode": mode})
+    )
     waits = {"new_order": [60_000_000 - us for us in left]} if options else {}
-    thread = {"thread": 0, "unstarted": len(left) if options else 0, "unstarted_waits": waits}
+    thread = {
+        "thread": 0,
+        "unstarted": len(left) if options else 0,
+        "unstarted_waits": waits,
+    }
     (out / "errors-0.json").write_text(json.dumps(thread))
     workload = replace(a_workload(), options=options)
     result = sysbench.Sysbench().read(workload, out, start_s, end_s)
     return {m.metric: m.value for m in result.measurements if m.scope == "all"}
 
 
-def test_what_was_due_and_has_not_ended_ranks_as_at_least_so_long(tmp_path: Path) -> None:
+def test_what_was_due_and_has_not_ended_ranks_as_at_least_so_long(
+    tmp_path: Path,
+) -> None:
     """By hand: of 6,000 the 61st longest. Eight hung, so it is the 53rd of those not begun, which
     waited for 559, 549, 539 … ms; of what ended in the window it would be 21 ms."""
     found = stalled(tmp_path, 640, {"arrival_rate": 100})
@@ -359,9 +458,12 @@ def test_what_was_due_and_has_not_ended_ranks_as_at_least_so_long(tmp_path: Path
     assert found["transactions"] == 5_936 + 1  # that ended in the window
     served_s = 5_936 * 0.02 + 119 * 0.001
     hung_s, waited_s = (
-        sum(first - 0.01 * k for k in range(n)) for first, n in ((0.939, 8), (0.559, 56))
+        sum(first - 0.01 * k for k in range(n))
+        for first, n in ((0.939, 8), (0.559, 56))
     )
-    assert found["latency_avg_s"] == pytest.approx((served_s + hung_s + waited_s) / 6_000)
+    assert found["latency_avg_s"] == pytest.approx(
+        (served_s + hung_s + waited_s) / 6_000
+    )
 
 
 def test_a_percentile_among_what_has_not_begun_is_not_known(tmp_path: Path) -> None:

@@ -31,7 +31,8 @@ from tests.fakes import Log, fake_world
 
 OUTPUTS = ROOT / "tests/fixtures/sysbench-1.0.20"
 ENDPOINTS = tuple(
-    Endpoint(f"10.0.0.1{number}", 5432, number, "bench", "secret", "bench") for number in (1, 2)
+    Endpoint(f"10.0.0.1{number}", 5432, number, "bench", "secret", "bench")
+    for number in (1, 2)
 )
 ONE = Cluster("postgresql", "17", (), ENDPOINTS[:1], "net")
 TWO = replace(ONE, endpoints=ENDPOINTS)
@@ -65,7 +66,9 @@ def test_totals_and_percentiles_are_those_that_sysbench_says() -> None:
     assert found["throughput_per_s"] == pytest.approx(1187.77, rel=1e-3)
     assert found["latency_avg_s"] == pytest.approx(0.00336, rel=2e-3)
     assert found["latency_max_s"] == pytest.approx(0.02648)
-    assert found["latency_p99_s"] == pytest.approx(0.01208, rel=1e-3)  # sysbench's own percentile
+    assert found["latency_p99_s"] == pytest.approx(
+        0.01208, rel=1e-3
+    )  # sysbench's own percentile
     assert (found["failures"], found["retries"]) == (0, 2)
     assert "latency_p999_s" not in found, "fewer than ten transactions lie beyond it"
 
@@ -76,7 +79,9 @@ def test_the_histogram_is_whole_and_as_fine_as_is_said(name: str) -> None:
     assert sum(report.histogram.values()) == report.totals["transactions"]
     said = re.search(r"99th percentile: +([\d.]+)", output(name))
     assert said is not None
-    assert nearest_rank(report.histogram, 0.99) == pytest.approx(float(said[1]), abs=0.0051)
+    assert nearest_rank(report.histogram, 0.99) == pytest.approx(
+        float(said[1]), abs=0.0051
+    )
     ordered = sorted(value for value in report.histogram if value > 1)
     steps = [high / low - 1 for low, high in pairwise(ordered)]
     assert min(steps, default=0.0182) == pytest.approx(results.HISTOGRAM_STEP, abs=1e-3)
@@ -86,8 +91,24 @@ def test_repeated_attempts_are_retries_and_errors_of_seconds() -> None:
     report = results.parse(output("conflicts"))
     assert figures(report)["retries"] == 15
     rows = results.intervals({"measure": (100.0, (report,))})
-    assert list(rows["errors"]) == [0, 2, 2, 4, 2, 1, 1]  # three came after the last whole second
-    assert list(rows["latency_p99_s"].notna()) == [False, True, True, True, False, False, False]
+    assert list(rows["errors"]) == [
+        0,
+        2,
+        2,
+        4,
+        2,
+        1,
+        1,
+    ]  # three came after the last whole second
+    assert list(rows["latency_p99_s"].notna()) == [
+        False,
+        True,
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_seconds_become_intervals_of_their_phase() -> None:
@@ -95,12 +116,16 @@ def test_seconds_become_intervals_of_their_phase() -> None:
     rows = results.intervals({"warm-up": (95.0, ()), "measure": (100.0, (report,))})
     assert list(rows["time_s"]) == [100.0, 101.0, 102.0, 103.0]
     assert list(rows["throughput_per_s"]) == [1686.27, 1261.29, 930.11, 882.12]
-    assert list(rows["latency_p99_s"]) == pytest.approx([0.00743, 0.00956, 0.01346, 0.01583])
+    assert list(rows["latency_p99_s"]) == pytest.approx(
+        [0.00743, 0.00956, 0.01346, 0.01583]
+    )
     assert rows["latency_p95_s"].isna().all() and set(rows["phase"]) == {"measure"}
 
 
 def test_processes_add_up_and_a_percentile_of_seconds_does_not() -> None:
-    one, other = (results.parse(output(name)) for name in ("oltp_read_write", "oltp_point_select"))
+    one, other = (
+        results.parse(output(name)) for name in ("oltp_read_write", "oltp_point_select")
+    )
     both, alone, beside = figures(one, other), figures(one), figures(other)
     for name in ("transactions", "throughput_per_s", "retries"):
         assert both[name] == alone[name] + beside[name]
@@ -112,9 +137,13 @@ def test_processes_add_up_and_a_percentile_of_seconds_does_not() -> None:
 
 def test_the_output_of_the_yugabytedb_fork_is_read_and_recognised() -> None:
     """Its driver names each host that it was given, and 1.1 says `time elapsed`."""
-    text = output("oltp_read_write").replace("sysbench 1.0.20", "sysbench 1.1.0-abc1234")
+    text = output("oltp_read_write").replace(
+        "sysbench 1.0.20", "sysbench 1.1.0-abc1234"
+    )
     text = text.replace("total time:      ", "time elapsed:    ")
-    text = text.replace("Threads started!", "Server Endpoint: 10.0.0.1 \nThreads started!")
+    text = text.replace(
+        "Threads started!", "Server Endpoint: 10.0.0.1 \nThreads started!"
+    )
     report = results.parse(text)
     assert (report.version, report.fork) == ("1.1.0-abc1234", True)
     assert figures(report) == figures(results.parse(output("oltp_read_write")))
@@ -172,7 +201,12 @@ def mistake(workload: Workload, upstream: bool = True) -> Mistake:
         ("oltp_read_write", "percentile", 50, "figures"),
         ("oltp_read_write", "pgsql_host", "x", "the cluster"),
         ("oltp_read_write", "table_size", 3, "under `dataset`"),
-        ("oltp_read_write", "rand_type", "zipfian", "uniform, gaussian, special, pareto, not"),
+        (
+            "oltp_read_write",
+            "rand_type",
+            "zipfian",
+            "uniform, gaussian, special, pareto, not",
+        ),
         ("oltp_read_write", "nonsense", 1, "does not take this; it takes db_ps_mode"),
         ("oltp_point_select", "point_selects", 3, "does not take this"),
         ("oltp_point_select", "skip_trx", "on", "does not take this"),
@@ -196,10 +230,30 @@ def test_an_option_without_effect_is_refused(
         ("oltp_delete", {"warmup_s": 0.5}, "scales.warmup", "whole seconds, not 0.5"),
         ("bulk_insert", {"warmup_s": 3.0}, "scales.warmup", "begins at row 1"),
         ("bulk_insert", {"threads": 3}, "dataset.threads", "must be 3"),
-        ("oltp_delete", {"script": "oltp_multi_insert"}, "script", "1.0.20 has oltp_point_select"),
-        ("select_random_points", {"dataset": {"tables": 2}}, "dataset.tables", "must be 1"),
-        ("oltp_insert", {"dataset": {"auto_inc": "off"}}, "dataset.auto_inc", "does not take this"),
-        ("oltp_delete", {"dataset": {"tablets": 2}}, "dataset.tablets", "does not take this"),
+        (
+            "oltp_delete",
+            {"script": "oltp_multi_insert"},
+            "script",
+            "1.0.20 has oltp_point_select",
+        ),
+        (
+            "select_random_points",
+            {"dataset": {"tables": 2}},
+            "dataset.tables",
+            "must be 1",
+        ),
+        (
+            "oltp_insert",
+            {"dataset": {"auto_inc": "off"}},
+            "dataset.auto_inc",
+            "does not take this",
+        ),
+        (
+            "oltp_delete",
+            {"dataset": {"tablets": 2}},
+            "dataset.tablets",
+            "does not take this",
+        ),
     ],
 )
 def test_what_cannot_work_is_refused(
@@ -218,15 +272,21 @@ def test_what_only_another_sysbench_knows_is_left_to_it() -> None:
         shipped("oltp_insert"),
         script="oltp_multi_insert",
         options={"num_rows_in_insert": 10},
-        dataset=Dataset("x", {"range_key_partitioning": "on", "serial_cache_size": 1000}),
+        dataset=Dataset(
+            "x", {"range_key_partitioning": "on", "serial_cache_size": 1000}
+        ),
     )
     assert not list(sysbench_stock.mistakes_in(fork, upstream=False))
-    assert "SEED" in mistake(replace(fork, options={"rand_seed": 1}), upstream=False).what
+    assert (
+        "SEED" in mistake(replace(fork, options={"rand_seed": 1}), upstream=False).what
+    )
     own = replace(fork, script="mine/own.lua")
     assert not list(sysbench_stock.mistakes_in(own, upstream=True))
 
 
-def test_a_script_that_is_not_there_and_an_image_that_is_not_here(tmp_path: Path) -> None:
+def test_a_script_that_is_not_there_and_an_image_that_is_not_here(
+    tmp_path: Path,
+) -> None:
     world = fake_world(Log(), tmp_path)
     spec: Any = None
     lost = replace(shipped("oltp_insert"), script="mine/lost.lua")
@@ -240,11 +300,20 @@ def test_a_script_that_is_not_there_and_an_image_that_is_not_here(tmp_path: Path
 
 
 def test_the_run_command(tmp_path: Path) -> None:
-    workload = replace(shipped("oltp_read_only"), options={"range_selects": "off", "seed": 7})
-    (argv,) = sysbench_stock.commands("measure", 7.0, workload, ONE, fake_world(Log(), tmp_path))
+    workload = replace(
+        shipped("oltp_read_only"), options={"range_selects": "off", "seed": 7}
+    )
+    (argv,) = sysbench_stock.commands(
+        "measure", 7.0, workload, ONE, fake_world(Log(), tmp_path)
+    )
     assert argv == [
         *("sysbench", "oltp_read_only", "--db-driver=pgsql"),
-        *("--pgsql-host=10.0.0.11", "--pgsql-port=5432", "--pgsql-user=bench", "--pgsql-db=bench"),
+        *(
+            "--pgsql-host=10.0.0.11",
+            "--pgsql-port=5432",
+            "--pgsql-user=bench",
+            "--pgsql-db=bench",
+        ),
         *("--tables=4", "--table-size=500000", "--range-selects=off"),
         *("--rand-seed=23001", "--threads=16", "--time=7"),
         *("--report-interval=1", "--histogram", "--percentile=99", "run"),
@@ -257,19 +326,30 @@ def test_each_node_has_its_process_and_share_of_the_threads(tmp_path: Path) -> N
 
     def values(option: str, phase: str, used: Workload) -> list[str]:
         argvs = sysbench_stock.commands(phase, 7.0, used, TWO, world)
-        return [part.split("=")[1] for argv in argvs for part in argv if part.startswith(option)]
+        return [
+            part.split("=")[1]
+            for argv in argvs
+            for part in argv
+            if part.startswith(option)
+        ]
 
     assert values("--threads", "measure", workload) == ["2", "1"]
     assert values("--pgsql-host", "measure", workload) == ["10.0.0.11", "10.0.0.12"]
     assert values("--threads", "measure", replace(workload, threads=1)) == ["1"]
     assert values("--pgsql-host", "measure", shipped("bulk_insert")) == ["10.0.0.11"]
     seeds = [
-        seed for phase in ("warm-up", "measure") for seed in values("--rand-seed", phase, workload)
+        seed
+        for phase in ("warm-up", "measure")
+        for seed in values("--rand-seed", phase, workload)
     ]
-    assert len(set(seeds)) == 4, "the window must not draw the keys that the warm-up has just read"
+    assert len(set(seeds)) == 4, (
+        "the window must not draw the keys that the warm-up has just read"
+    )
 
 
-def test_a_script_is_found_in_sysbench_in_workloads_or_by_its_path(tmp_path: Path) -> None:
+def test_a_script_is_found_in_sysbench_in_workloads_or_by_its_path(
+    tmp_path: Path,
+) -> None:
     world = replace(fake_world(Log(), tmp_path), root=tmp_path)
     (tmp_path / "workloads/mine").mkdir(parents=True)
     (tmp_path / "workloads/mine/own.lua").write_text("-- own")
@@ -280,11 +360,16 @@ def test_a_script_is_found_in_sysbench_in_workloads_or_by_its_path(tmp_path: Pat
         (str(tmp_path / "other.lua"), "/tmp/own.lua", "-- other"),
     ):
         workload = replace(shipped("oltp_insert"), script=script)
-        assert sysbench_stock.commands("measure", 1.0, workload, ONE, world)[0][1] == as_given
+        assert (
+            sysbench_stock.commands("measure", 1.0, workload, ONE, world)[0][1]
+            == as_given
+        )
         assert sysbench_stock._script(workload, world) == {"SYSBENCH_SCRIPT": text}
 
 
-def test_scripts_of_sysbench_share_loaded_data_and_a_users_own_have_theirs(tmp_path: Path) -> None:
+def test_scripts_of_sysbench_share_loaded_data_and_a_users_own_have_theirs(
+    tmp_path: Path,
+) -> None:
     world = fake_world(Log(), tmp_path)
     version = SysbenchStock().loader_version
     insert = shipped("oltp_insert")
@@ -313,10 +398,14 @@ def numbered(text: str, number: int) -> str:
     return "".join(f"{number} {line}\n" for line in text.splitlines())
 
 
-def test_a_run_leaves_the_output_of_each_process_and_its_commands(tmp_path: Path) -> None:
+def test_a_run_leaves_the_output_of_each_process_and_its_commands(
+    tmp_path: Path,
+) -> None:
     said: list[float] = []
     world = replace(fake_world(Log(), tmp_path / "cache"), window_begins=said.append)
-    whole = numbered(output("oltp_read_write"), 1) + numbered(output("oltp_point_select"), 2)
+    whole = numbered(output("oltp_read_write"), 1) + numbered(
+        output("oltp_point_select"), 2
+    )
     asked = played(world, lambda _: Completed((), 0, whole, "", 1.0))
     workload = replace(shipped("oltp_delete"), warmup_s=2.0, measure_s=4.0)
     warmup, measure = SysbenchStock().run(
@@ -333,7 +422,8 @@ def test_a_run_leaves_the_output_of_each_process_and_its_commands(tmp_path: Path
     other = SysbenchStock("mine/sysbench:1").read(workload, tmp_path, 100.0, 104.0)
     assert other.facts.more["image"] == "mine/sysbench:1"
     assert (
-        result.facts.more["processes"] == 2 and result.facts.more["percentiles_within_pct"] == 0.91
+        result.facts.more["processes"] == 2
+        and result.facts.more["percentiles_within_pct"] == 0.91
     )
     assert result.latencies is None
     seconds = [98.0, 99.0, 100.0, 101.0, 100.0, 101.0, 102.0, 103.0]
@@ -343,9 +433,13 @@ def test_a_run_leaves_the_output_of_each_process_and_its_commands(tmp_path: Path
 def test_a_failed_process_says_what_sysbench_said(tmp_path: Path) -> None:
     world = fake_world(Log(), tmp_path / "cache")
     played(world, lambda _: Completed((), 1, numbered(output("refused"), 1), "", 1.0))
-    with pytest.raises(LoadError, match=r"code 1: FATAL: .*db_bulk_insert_next\(\) failed"):
+    with pytest.raises(
+        LoadError, match=r"code 1: FATAL: .*db_bulk_insert_next\(\) failed"
+    ):
         SysbenchStock().run(
-            ClientLoad(shipped("bulk_insert"), ONE, Node("c", "client"), tmp_path, world)
+            ClientLoad(
+                shipped("bulk_insert"), ONE, Node("c", "client"), tmp_path, world
+            )
         )
     with pytest.raises(LoadError, match="no output"):
         SysbenchStock().read(shipped("bulk_insert"), tmp_path / "none", 0.0, 1.0)
@@ -364,15 +458,25 @@ def test_loading_is_refused_by_its_words_and_by_its_rows(tmp_path: Path) -> None
 
         return SysbenchStock(connect=connect)
 
-    asked = played(world, lambda _: Completed((), 0, "Creating table 'sbtest1'...", "", 1.0))
+    asked = played(
+        world, lambda _: Completed((), 0, "Creating table 'sbtest1'...", "", 1.0)
+    )
     counting(10_000).load(workload, ONE, client, world)
-    assert "--tables=2 --rand-seed=3001 prepare" in asked[0] and "secret" not in asked[0]
+    assert (
+        "--tables=2 --rand-seed=3001 prepare" in asked[0] and "secret" not in asked[0]
+    )
     several = replace(workload, loader_threads=4)
     for cluster, threads in ((ONE, 4), (replace(ONE, database="yugabytedb"), 1)):
         counting(10_000).load(several, cluster, client, world)
-        assert f" --threads={threads} " in asked[-1], "YugabyteDB makes one table at a time"
+        assert f" --threads={threads} " in asked[-1], (
+            "YugabyteDB makes one table at a time"
+        )
     with pytest.raises(LoadError, match="9,999 rows into sbtest1, not 10,000"):
         counting(9_999).load(workload, ONE, client, world)
-    played(world, lambda _: Completed((), 0, "FATAL: PQexec() failed: 7 no space", "", 1.0))
-    with pytest.raises(LoadError, match=r"failed: FATAL: PQexec\(\) failed: 7 no space"):
+    played(
+        world, lambda _: Completed((), 0, "FATAL: PQexec() failed: 7 no space", "", 1.0)
+    )
+    with pytest.raises(
+        LoadError, match=r"failed: FATAL: PQexec\(\) failed: 7 no space"
+    ):
         counting(10_000).load(workload, ONE, client, world)

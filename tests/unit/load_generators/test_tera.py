@@ -25,13 +25,17 @@ from tests.plans import a_plan
 
 NAMES = ("gen", "sort", "scan", "dfsio-write", "dfsio-read", "put", "get")
 CLIENT = Node("client", "client", container="the-client")
-GENERATED = "CHECKSUM=1074598070305752\n"  # as gen.sh keeps it, of the rows that scan.log is of
+GENERATED = (
+    "CHECKSUM=1074598070305752\n"  # as gen.sh keeps it, of the rows that scan.log is of
+)
 
 
 def shipped(name: str, **options: Any) -> Workload:
     text = (ROOT / "workloads" / f"hdfs-{name}.yaml").read_text()
     load = profiles.read_workload(f"hdfs-{name}", text, "smoke")
-    return load_generators.bind(replace(load, options={**load.options, **options}), None)
+    return load_generators.bind(
+        replace(load, options={**load.options, **options}), None
+    )
 
 
 class Jobs(FakePlatform):
@@ -56,11 +60,16 @@ class Jobs(FakePlatform):
 
 
 def ran(
-    workload: Workload, said: str | Completed, out: Path, changed: dict[str, str] | None = None
+    workload: Workload,
+    said: str | Completed,
+    out: Path,
+    changed: dict[str, str] | None = None,
 ) -> tuple[Any, Jobs, list[float]]:
     clock, begins = FakeClock(), list[float]()
     platform = Jobs(said, clock)
-    world: World = replace(fake_world(platform=platform, clock=clock), window_begins=begins.append)
+    world: World = replace(
+        fake_world(platform=platform, clock=clock), window_begins=begins.append
+    )
     with hadoop.cluster(changed) as cluster:
         phases = Tera().run(ClientLoad(workload, cluster, CLIENT, out, world))
     return phases, platform, begins
@@ -79,7 +88,9 @@ def test_on_a_store_by_its_url_nobody_is_asked_for_copies(tmp_path: Path) -> Non
 
 
 def test_a_writer_on_every_node_from_the_first_task_to_the_last(tmp_path: Path) -> None:
-    (warmup, measure), platform, begins = ran(shipped("gen"), hadoop.said("gen.log"), tmp_path)
+    (warmup, measure), platform, begins = ran(
+        shipped("gen"), hadoop.said("gen.log"), tmp_path
+    )
     assert sorted(asked[1] for asked in platform.asked) == list(hadoop.NODES)
     assert begins[0] == measure.start_s and warmup.end_s == measure.start_s
     # The task begins in the 14th line of each job and ends in the 57th.
@@ -92,8 +103,12 @@ def test_a_writer_on_every_node_from_the_first_task_to_the_last(tmp_path: Path) 
         "elapsed_s": 4.0,
     }
     assert result.facts.payload == "written" and result.facts.ends_with_work
-    assert {environment["SHARE"] for environment in platform.environments} == {*hadoop.NODES}
-    assert {environment["BYTES"] for environment in platform.environments} == {"64000000"}
+    assert {environment["SHARE"] for environment in platform.environments} == {
+        *hadoop.NODES
+    }
+    assert {environment["BYTES"] for environment in platform.environments} == {
+        "64000000"
+    }
     assert {environment["COPIES"] for environment in platform.environments} == {"3"}
 
 
@@ -101,11 +116,15 @@ def test_the_same_jobs_in_a_client(tmp_path: Path) -> None:
     load = shipped("gen", jobs_on="client")
     _, platform, _ = ran(load, hadoop.said("gen.log"), tmp_path)
     assert [asked[1] for asked in platform.asked] == ["the-client"] * 3
-    assert {environment["SHARE"] for environment in platform.environments} == {*hadoop.NODES}
+    assert {environment["SHARE"] for environment in platform.environments} == {
+        *hadoop.NODES
+    }
 
 
 def test_several_tasks_of_a_job(tmp_path: Path) -> None:
-    (_, measure), _, _ = ran(shipped("dfsio-write"), hadoop.said("dfsio-write.log"), tmp_path)
+    (_, measure), _, _ = ran(
+        shipped("dfsio-write"), hadoop.said("dfsio-write.log"), tmp_path
+    )
     assert measure.duration_s >= 29.0  # from its line 21 to its line 310
 
 
@@ -119,7 +138,9 @@ def test_a_sort_begins_when_it_samples_its_rows(tmp_path: Path) -> None:
 
 
 def test_a_scan_gives_the_checksum_of_the_generator(tmp_path: Path) -> None:
-    (_, measure), _, _ = ran(shipped("scan"), hadoop.said("scan.log") + GENERATED, tmp_path)
+    (_, measure), _, _ = ran(
+        shipped("scan"), hadoop.said("scan.log") + GENERATED, tmp_path
+    )
     facts = Tera().read(shipped("scan"), tmp_path, measure.start_s, measure.end_s).facts
     assert facts.more["checksums"] == ["3d1575c41c3d8"] * 3
     assert facts.payload == "read"
@@ -130,7 +151,12 @@ def test_a_scan_gives_the_checksum_of_the_generator(tmp_path: Path) -> None:
     [
         ("scan", hadoop.said("scan.log") + "CHECKSUM=1\n", {}, "3d1575c41c3d8, not 1"),
         ("scan", hadoop.said("scan.log"), {}, "is 0, not 1"),
-        ("gen", completed("x\njava.io.IOException: no room\n", 1), {}, "IOException: no room"),
+        (
+            "gen",
+            completed("x\njava.io.IOException: no room\n", 1),
+            {},
+            "IOException: no room",
+        ),
         ("gen", "nothing of a task\n", {}, "no task of gen"),
         (
             "gen",
@@ -156,13 +182,21 @@ def test_copies_that_were_made_again_meanwhile_make_it_void(tmp_path: Path) -> N
         server.pages |= {path: (200, text) for path, text in hadoop.pages().items()}
 
         class Repairing(Jobs):
-            def exec(self, container: str, argv: Sequence[str], **options: Any) -> Completed:
+            def exec(
+                self, container: str, argv: Sequence[str], **options: Any
+            ) -> Completed:
                 server.pages[hadoop.ACTIVITY] = (200, hadoop.said("dnact-copied.json"))
                 return super().exec(container, argv, **options)
 
-        world = fake_world(platform=Repairing(hadoop.said("gen.log"), clock), clock=clock)
-        load = ClientLoad(shipped("gen"), hadoop.at(server.url), CLIENT, tmp_path, world)
-        with pytest.raises(LoadError, match="9 blocks were copied again, and now all have theirs"):
+        world = fake_world(
+            platform=Repairing(hadoop.said("gen.log"), clock), clock=clock
+        )
+        load = ClientLoad(
+            shipped("gen"), hadoop.at(server.url), CLIENT, tmp_path, world
+        )
+        with pytest.raises(
+            LoadError, match="9 blocks were copied again, and now all have theirs"
+        ):
             Tera().run(load)
 
 
@@ -172,16 +206,17 @@ def test_a_deadline_is_no_rate(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "before"), [("gen", []), ("sort", ["TeraGen"]), ("scan", ["TeraGen", "TeraSort"])]
+    ("name", "before"),
+    [("gen", []), ("sort", ["TeraGen"]), ("scan", ["TeraGen", "TeraSort"])],
 )
 def test_a_data_set_is_what_the_jobs_before_leave(name: str, before: list[str]) -> None:
     platform = FakePlatform()
     with hadoop.cluster() as cluster:
         Tera().load(shipped(name), cluster, CLIENT, fake_world(platform=platform))
     of_first = [asked[-1] for asked in platform.asked if asked[1] == "node-1"]
-    assert [f"terasort.{job} " in text for job, text in zip(before, of_first, strict=True)] == [
-        True
-    ] * len(before)
+    assert [
+        f"terasort.{job} " in text for job, text in zip(before, of_first, strict=True)
+    ] == [True] * len(before)
 
 
 def test_what_its_files_may_not_say() -> None:
@@ -191,7 +226,9 @@ def test_what_its_files_may_not_say() -> None:
         Tera().check(shipped("gen"), spec, fake_world())
     Tera().check(shipped("gen", jobs_on="client"), spec, fake_world())
     with pytest.raises(UsageError) as few:
-        Tera().check(shipped("put"), replace(spec, nodes=13, client="outside"), fake_world())
+        Tera().check(
+            shipped("put"), replace(spec, nodes=13, client="outside"), fake_world()
+        )
     assert few.value.mistakes[0].where == "dataset.bytes"
     for options in ({"jobs_on": "elsewhere"}, {"batch": 10}):
         with pytest.raises(UsageError) as refused:

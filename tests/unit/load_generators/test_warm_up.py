@@ -15,13 +15,20 @@ from orchestrator.analysis.statistics import stats
 from orchestrator.errors import UsageError
 from orchestrator.load_generators import sysbench
 from orchestrator.load_generators.sysbench import command_lines
-from orchestrator.load_generators.sysbench.warm_up import IN_A_ROW, SHORTEST_S, WarmUp, steady_facts
+from orchestrator.load_generators.sysbench.warm_up import (
+    IN_A_ROW,
+    SHORTEST_S,
+    WarmUp,
+    steady_facts,
+)
 from orchestrator.model import Cluster, Endpoint, Node, Workload
 from orchestrator.parts import ClientLoad
 from tests.fakes import FakeClock, fake_world
 from tests.plans import a_workload
 
-STEADY = load_generators.warmed(replace(a_workload(), script="sysbench/insert.lua"), "steady")
+STEADY = load_generators.warmed(
+    replace(a_workload(), script="sysbench/insert.lua"), "steady"
+)
 
 
 def heard(
@@ -39,7 +46,9 @@ def heard(
     warming.line("Threads started!")
     for second, rate in enumerate(rates, start=1):
         clock.sleep(1.0)
-        warming.line(f"[ {second}s ] thds: 8 tps: {rate:.2f} qps: {rate:.2f} lat (ms,95%): 9.9")
+        warming.line(
+            f"[ {second}s ] thds: 8 tps: {rate:.2f} qps: {rate:.2f} lat (ms,95%): 9.9"
+        )
     return warming, start_s
 
 
@@ -55,7 +64,10 @@ def test_a_fixed_warm_up_lasts_as_long_as_the_scale_says(tmp_path: Path) -> None
     warming, start_s = heard([100.0] * 5, tmp_path, a_workload(), told.append)
     phases = warming.phases()
     assert phases is not None
-    assert [(p.start_s - start_s, p.end_s - start_s) for p in phases] == [(0, 1), (1, 5)]
+    assert [(p.start_s - start_s, p.end_s - start_s) for p in phases] == [
+        (0, 1),
+        (1, 5),
+    ]
     assert not steady_facts(tmp_path) and not told
 
 
@@ -94,7 +106,9 @@ def test_how_high_throughput_is_does_not_decide(tmp_path: Path) -> None:
     assert len(lengths) == 1
 
 
-def test_what_never_becomes_steady_is_measured_after_the_longest_warm_up(tmp_path: Path) -> None:
+def test_what_never_becomes_steady_is_measured_after_the_longest_warm_up(
+    tmp_path: Path,
+) -> None:
     forever = 100 * 1.01 ** np.arange(300)
     phases = heard(forever, tmp_path)[0].phases()
     assert phases is not None and phases[0].duration_s == STEADY.warmup_most_s == 120
@@ -108,10 +122,14 @@ def test_the_warm_up_is_never_shorter_than_the_scale_says(tmp_path: Path) -> Non
 
 
 def test_the_program_may_run_until_the_window_after_the_longest_warm_up_ends() -> None:
-    cluster = Cluster("postgresql", "17", (), (Endpoint("h", 5432, 1, "u", "p", "d"),), "net")
+    cluster = Cluster(
+        "postgresql", "17", (), (Endpoint("h", 5432, 1, "u", "p", "d"),), "net"
+    )
     command = command_lines.run_command(STEADY, cluster)
     assert "--time=129" in command and "--ends-file=/out/window-ends" in command
-    assert not any("ends" in part for part in command_lines.run_command(a_workload(), cluster))
+    assert not any(
+        "ends" in part for part in command_lines.run_command(a_workload(), cluster)
+    )
 
 
 def test_a_run_that_ends_before_its_window_has_none(tmp_path: Path) -> None:

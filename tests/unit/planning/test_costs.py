@@ -23,17 +23,24 @@ HOUR_S = 3600.0
 
 
 def plan_of(
-    change: dict[str, object], hours: float = 1.0, nodes: int = 3, names: tuple[str, ...] = ("p",)
+    change: dict[str, object],
+    hours: float = 1.0,
+    nodes: int = 3,
+    names: tuple[str, ...] = ("p",),
 ) -> Plan:
     """A plan whose tiers are changed so, of so many hours."""
 
     def with_nodes(profile: Profile) -> Profile:
         tier = changed(profile.tier, **change)
-        return replace(profile, tier=tier, cluster=replace(profile.cluster, nodes=nodes))
+        return replace(
+            profile, tier=tier, cluster=replace(profile.cluster, nodes=nodes)
+        )
 
     made = a_plan(names)
     profiles = tuple(with_nodes(one) for one in made.profiles)
-    return replace(made, profiles=profiles, estimate_s=HOUR_S / 2, most_s=hours * HOUR_S)
+    return replace(
+        made, profiles=profiles, estimate_s=HOUR_S / 2, most_s=hours * HOUR_S
+    )
 
 
 MOUNTED = {
@@ -90,7 +97,9 @@ def test_the_baseline_measured_twice_is_rented_once() -> None:
     assert [one.what for one in costs.rented(made)] == ["disk of p"]
 
 
-def test_machines_are_shared_by_tiers_and_counted_where_their_price_is_declared() -> None:
+def test_machines_are_shared_by_tiers_and_counted_where_their_price_is_declared() -> (
+    None
+):
     made = plan_of(CLASS, names=("a", "b"))
     priced = [
         replace(one, cluster=replace(one.cluster, vm="azure/D8", vm_price=TEN_CENTS))
@@ -116,10 +125,14 @@ def test_a_machine_without_a_price_is_said_and_cannot_be_held_under_a_limit() ->
 def test_each_cluster_that_others_run_has_its_own_machines() -> None:
     made = plan_of({"enforcement": "existing", "price": TEN_CENTS}, names=("a", "b"))
     profiles = tuple(
-        replace(one, cluster=replace(one.cluster, database="existing", vm_price=TEN_CENTS))
+        replace(
+            one, cluster=replace(one.cluster, database="existing", vm_price=TEN_CENTS)
+        )
         for one in made.profiles
     )
-    found = {one.what: one.count for one in costs.rented(replace(made, profiles=profiles))}
+    found = {
+        one.what: one.count for one in costs.rented(replace(made, profiles=profiles))
+    }
     assert found == {
         "disk of a": 3, "disk of b": 3, "machine of a": 3, "machine of b": 3,
     }  # fmt: skip
@@ -174,10 +187,22 @@ IN_EUROS = Price(50.0, "EUR", "eastus", "2026-09", "a list")
     ("first", "second", "said"),
     [
         (TEN_CENTS, TEN_CENTS, ""),
-        (TEN_CENTS, None, "chosen by declared limits, not by price: no price is known for q;"),
-        (None, None, "chosen by declared limits, not by price: no price is known for p and q;"),
+        (
+            TEN_CENTS,
+            None,
+            "chosen by declared limits, not by price: no price is known for q;",
+        ),
+        (
+            None,
+            None,
+            "chosen by declared limits, not by price: no price is known for p and q;",
+        ),
         (TEN_CENTS, IN_EUROS, "not by price: prices are in USD and EUR;"),
-        (TEN_CENTS, OTHER_REGION, "Prices are not of one list (USD, eastus, 2026-09; USD, westus,"),
+        (
+            TEN_CENTS,
+            OTHER_REGION,
+            "Prices are not of one list (USD, eastus, 2026-09; USD, westus,",
+        ),
     ],
 )
 def test_what_prices_do_to_the_answer_is_said_beforehand(
@@ -185,12 +210,18 @@ def test_what_prices_do_to_the_answer_is_said_beforehand(
 ) -> None:
     made = plan_of({}, names=("p", "q"))
     priced = zip(made.profiles, (first, second), strict=True)
-    profiles = tuple(replace(one, tier=replace(one.tier, price=price)) for one, price in priced)
+    profiles = tuple(
+        replace(one, tier=replace(one.tier, price=price)) for one, price in priced
+    )
     notes = costs.notes(replace(made, profiles=profiles))
     assert [note.kind for note in notes] == ["prices"] * bool(said)
     for note in notes:
         assert said in note.text, note.text
-        assert "`price`" in note.text and "`region`" in note.text and "--prices" in note.text
+        assert (
+            "`price`" in note.text
+            and "`region`" in note.text
+            and "--prices" in note.text
+        )
 
 
 def test_one_tier_is_no_choice_by_price() -> None:

@@ -43,8 +43,14 @@ def test_a_cell_named_twice_is_measured_once() -> None:
     [
         ("shuffled read 100 block 4KiB depth 1", "begin with `random` or `sequential`"),
         ("random read 100 block 4KiB", "give `read`, `block` and `depth`"),
-        ("random read 100 block 4KiB depth 1 wide 3", "give `read`, `block` and `depth`"),
-        ("random read 100 block 4KiB depth 1 threads", "give `read`, `block` and `depth`"),
+        (
+            "random read 100 block 4KiB depth 1 wide 3",
+            "give `read`, `block` and `depth`",
+        ),
+        (
+            "random read 100 block 4KiB depth 1 threads",
+            "give `read`, `block` and `depth`",
+        ),
         ("random read 101 block 4KiB depth 1", "`read` must lie between 0 and 100"),
         ("random read 100 block 1KiB depth 1", "`block` must lie between 4096"),
         ("random read 100 block 5000B depth 1", "multiple of 4096"),
@@ -62,10 +68,14 @@ def test_a_wrong_line_is_refused_with_its_reason(line: str, said: str) -> None:
 def test_workloads_without_cells_measure_once() -> None:
     assert disk_matrix.planned({"think": "none"}) == ()
     assert disk_matrix.stretches({"think": "none"}) == 1
-    assert disk_matrix.stretches({"cells": "random read 0,100 block 4KiB depth 1,2"}) == 4
+    assert (
+        disk_matrix.stretches({"cells": "random read 0,100 block 4KiB depth 1,2"}) == 4
+    )
 
 
-@pytest.mark.parametrize(("scale", "number"), [("smoke", 13), ("laptop", 48), ("study", 200)])
+@pytest.mark.parametrize(
+    ("scale", "number"), [("smoke", 13), ("laptop", 48), ("study", 200)]
+)
 def test_the_shipped_matrix(scale: str, number: int) -> None:
     text = (ROOT / "workloads/disk-matrix.yaml").read_text()
     workload = profiles.read_workload("disk-matrix", text, scale)
@@ -130,7 +140,10 @@ def test_native_io_size_where_bandwidth_binds() -> None:
 def test_native_io_size_where_large_ios_count_as_several() -> None:
     rows = disk_matrix.table(cells(LADDER), disk(LADDER, 500, 1e9, 0.0125))
     assert disk_matrix.native_io_bytes(rows) == pytest.approx(256 * KIB)
-    steps = {(step.small_bytes, step.large_bytes): step for step in disk_matrix.block_steps(rows)}
+    steps = {
+        (step.small_bytes, step.large_bytes): step
+        for step in disk_matrix.block_steps(rows)
+    }
     assert steps[4 * KIB, 64 * KIB].latency_ratio == pytest.approx(1.0)
     assert steps[64 * KIB, 256 * KIB].latency_ratio == pytest.approx(1.0)
     native = steps[256 * KIB, MIB]
@@ -186,7 +199,9 @@ def test_the_published_study() -> None:
     text = "random read 100 block 4KiB,256KiB,1MiB depth 1,2,16,32 threads 2"
     rows = disk_matrix.table(cells(text), disk(text, 496, 100e6, 0.0078))
     assert disk_matrix.ceilings(rows, "iops")["read"].value == 496.0
-    assert disk_matrix.ceilings(rows, "bytes_per_s")["read"].value == pytest.approx(100e6)
+    assert disk_matrix.ceilings(rows, "bytes_per_s")["read"].value == pytest.approx(
+        100e6
+    )
     at_256 = rows[(rows["block_bytes"] == 256 * KIB) & (rows["depth"] == 32)].iloc[0]
     assert at_256["iops"] == pytest.approx(381.5, abs=0.1)
     assert disk_matrix.block_steps(rows)[-1].latency_ratio == pytest.approx(4.0)

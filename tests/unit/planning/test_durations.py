@@ -27,7 +27,13 @@ MEMORY_GB = 34.4  # 32 GiB
 
 
 def study(cache: Path, profiles: str, database: str, **more: object) -> Plan:
-    asked = {"workloads": ["insert"], "scale": "study", "nodes": 3, "repetitions": 5, **more}
+    asked = {
+        "workloads": ["insert"],
+        "scale": "study",
+        "nodes": 3,
+        "repetitions": 5,
+        **more,
+    }
     request = Request(profiles=profiles.split(), database=database, **asked)  # type: ignore[arg-type]
     return plans.make_plan(an_app(cache), request)
 
@@ -45,8 +51,12 @@ def test_a_study_on_emulated_disks(tmp_path: Path) -> None:
     least_s = windows_s + GB / 0.110 + 10 * 3 * GB / 1
     # Loaded at 13 MB/s, copied at 100 MB/s, the memory filled twice at that.
     most_s = windows_s + GB / 0.013 + 10 * 3 * GB / 0.1 + 10 * 2 * MEMORY_GB / 0.1
-    (caches,) = (step for step in durations.steps(made) if step.what == "filling caches")
-    assert caches.total.least_s == 0 and near(caches.total.most_s, 10 * 2 * MEMORY_GB / 0.1)
+    (caches,) = (
+        step for step in durations.steps(made) if step.what == "filling caches"
+    )
+    assert caches.total.least_s == 0 and near(
+        caches.total.most_s, 10 * 2 * MEMORY_GB / 0.1
+    )
     assert near(made.estimate_s, least_s) and near(made.most_s, most_s)
     assert costs.rented(made) == ()
 
@@ -72,14 +82,20 @@ def test_the_whole_study_on_volumes_of_a_class(tmp_path: Path) -> None:
     """Three tiers × three workloads × five repetitions, each starting from a copy on its volume."""
     rented = {"platform": "kubernetes", "enforcement": "storage-class"}
     loads = ["point-select", "insert", "tpcc"]
-    made = study(tmp_path, "premium premium-v2 ultra", "yugabytedb", workloads=loads, **rented)
-    found = durations.loads(made, lambda profile, load: (f"{profile.name} {load.dataset}", False))
+    made = study(
+        tmp_path, "premium premium-v2 ultra", "yugabytedb", workloads=loads, **rented
+    )
+    found = durations.loads(
+        made, lambda profile, load: (f"{profile.name} {load.dataset}", False)
+    )
     made = durations.timed(made, found)
     runs, tpcc_gb = 45, 2000 * 0.105
     windows_s = runs * (300 + 1800)
     s_per_gb = 1 / 0.125 + 2 / 0.250  # of the three tiers together
     loaded_gb = 3 * (GB + tpcc_gb)
-    copied_s = 2 * (10 * GB + 5 * tpcc_gb) * s_per_gb  # read and written on the same disk
+    copied_s = (
+        2 * (10 * GB + 5 * tpcc_gb) * s_per_gb
+    )  # read and written on the same disk
     caches_s = 15 * MEMORY_GB * s_per_gb
     payments_s = 5 * 2000 * 0.009 * s_per_gb  # read to check the data, of TPC-C
     # Starting and stopping takes 10 s and more.
@@ -89,9 +105,15 @@ def test_the_whole_study_on_volumes_of_a_class(tmp_path: Path) -> None:
     most_s = windows_s + loaded_gb / 0.008 + copied_s + 2 * caches_s + 2 * payments_s
     most_s += runs * (180 + 180 + 120)
     assert near(made.estimate_s, least_s) and near(made.most_s, most_s)
-    disks = {one.what: one.amount for one in costs.rented(made) if one.what.startswith("disk")}
+    disks = {
+        one.what: one.amount
+        for one in costs.rented(made)
+        if one.what.startswith("disk")
+    }
     by_hand = 6 * 613.75 / 730 * most_s / 3600
-    assert near(disks["disk of ultra"], by_hand), "two for each node: the run's and the copy"
+    assert near(disks["disk of ultra"], by_hand), (
+        "two for each node: the run's and the copy"
+    )
 
 
 Find = Callable[[Profile, Workload], tuple[str | None, bool] | None]
@@ -111,7 +133,9 @@ def test_each_data_set_is_loaded_as_often_as_it_is(
 ) -> None:
     plan = a_plan(("premium", "ultra"), repetitions=3)
     found = durations.loads(plan, find)
-    assert [(one.times, one.most_times, one.kept, one.restores) for one in found] == loads
+    assert [
+        (one.times, one.most_times, one.kept, one.restores) for one in found
+    ] == loads
 
 
 def test_what_a_warm_up_and_a_decision_may_add_is_in_the_most() -> None:

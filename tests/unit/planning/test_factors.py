@@ -36,7 +36,9 @@ from tests.plans import a_plan, a_profile, a_workload
                                                    "isolation serializable"]),
     ],
 )  # fmt: skip
-def test_values_are_in_rising_order_unless_they_are_words(text: str, words: list[str]) -> None:
+def test_values_are_in_rising_order_unless_they_are_words(
+    text: str, words: list[str]
+) -> None:
     assert [factors.in_words(value) for value in factors.parse(text)] == words
 
 
@@ -66,24 +68,36 @@ def test_what_is_no_factor_is_refused(text: str, said: str) -> None:
 
 
 def test_each_value_is_a_workload_by_a_name_of_its_own() -> None:
-    made = [factors.at(a_workload(), value) for value in factors.parse("data=2,4 tables")]
-    assert [one.name for one in made] == ["point-select-at-2-tables", "point-select-at-4-tables"]
+    made = [
+        factors.at(a_workload(), value) for value in factors.parse("data=2,4 tables")
+    ]
+    assert [one.name for one in made] == [
+        "point-select-at-2-tables",
+        "point-select-at-4-tables",
+    ]
     assert made[0].varied == Varied("point-select", "tables", "2", 2.0)
 
 
 def test_cold_caches_are_met_by_the_window() -> None:
-    cold, warm = (factors.at(a_workload(), value) for value in factors.parse("cache=cold,warm"))
+    cold, warm = (
+        factors.at(a_workload(), value) for value in factors.parse("cache=cold,warm")
+    )
     assert not cold.warm and cold.warmup_s == 0.0
     assert warm.warm and warm.warmup_s == a_workload().warmup_s
 
 
 def test_a_value_changes_one_key_of_the_cluster_alone() -> None:
     profile = replace(a_profile(nodes=9), cluster=replace(a_profile(nodes=9).cluster))
-    values = {"client": ("beside,outside", "beside"), "network": ("1Mbit,2Mbit", 125_000)}
+    values = {
+        "client": ("beside,outside", "beside"),
+        "network": ("1Mbit,2Mbit", 125_000),
+    }
     values["without"] = ("commit", "nothing")
     for name, of_cluster in factors.OF_CLUSTER.items():
         text, value = values.get(name, ("2,3", 2))
-        used = as_used(profile, factors.at(a_workload(), factors.parse(f"{name}={text}")[0]))
+        used = as_used(
+            profile, factors.at(a_workload(), factors.parse(f"{name}={text}")[0])
+        )
         changed = replace(profile.cluster, **{of_cluster.field: value})  # type: ignore[arg-type]
         assert used == replace(profile, cluster=changed)
 
@@ -116,13 +130,16 @@ def test_tiers_and_values_are_balanced_over_the_rounds() -> None:
         begins = [run.profile for run in own[::2]]
         assert Counter(begins) == {"premium": 2, "ultra": 2}
     later = grown(
-        replace(made, runs=made.runs[:12], repetitions=3), [w.name for w in made.workloads]
+        replace(made, runs=made.runs[:12], repetitions=3),
+        [w.name for w in made.workloads],
     )
     assert later.runs == made.runs
 
 
 def test_without_a_factor_the_order_is_that_of_workloads() -> None:
-    names = [run.workload for run in a_plan(workloads=("insert", "tpcc"), repetitions=2).runs]
+    names = [
+        run.workload for run in a_plan(workloads=("insert", "tpcc"), repetitions=2).runs
+    ]
     assert names == ["insert", "tpcc"] * 2
 
 
@@ -130,7 +147,9 @@ def test_data_are_loaded_for_each_value_that_needs_others() -> None:
     def loaded(text: str) -> int:
         every = [factors.at(a_workload(), value) for value in factors.parse(text)]
         profiles = [a_profile("premium", 3), a_profile("ultra", 3)]
-        plan = make_plan("t", profiles, every, repetitions=2, seed=1, scale="s", margin_pct=5.0)
+        plan = make_plan(
+            "t", profiles, every, repetitions=2, seed=1, scale="s", margin_pct=5.0
+        )
         return sum(load.most_times for load in loads(plan))
 
     assert (loaded("nodes=1,2,3"), loaded("replication_factor=1,3")) == (3, 2)
@@ -139,8 +158,13 @@ def test_data_are_loaded_for_each_value_that_needs_others() -> None:
 
 def test_what_cannot_be_varied_says_what_to_do() -> None:
     profile = a_profile(nodes=1)
-    assert "say --nodes 3" in factors.misfit(profile, factors.parse("replication_factor=1,3"))
-    assert factors.misfit(a_profile(nodes=3), factors.parse("replication_factor=1,3")) == ""
+    assert "say --nodes 3" in factors.misfit(
+        profile, factors.parse("replication_factor=1,3")
+    )
+    assert (
+        factors.misfit(a_profile(nodes=3), factors.parse("replication_factor=1,3"))
+        == ""
+    )
     real = replace(profile, tier=replace(profile.tier, disk=RealDisks(path="/mnt/a")))
     assert "compare a profile" in factors.misfit(real, factors.parse("count=1,2"))
     theirs = replace(profile, cluster=replace(profile.cluster, database="existing"))
@@ -148,8 +172,12 @@ def test_what_cannot_be_varied_says_what_to_do() -> None:
 
 
 def test_nodes_differ_alone_so_all_have_the_copies_that_the_fewest_can_hold() -> None:
-    profile, text = factors.with_common_copies(a_profile(nodes=9), factors.parse("nodes=3,9"))
-    assert profile.cluster.replication_factor == 3 and text.startswith("replication factor 3 at")
+    profile, text = factors.with_common_copies(
+        a_profile(nodes=9), factors.parse("nodes=3,9")
+    )
+    assert profile.cluster.replication_factor == 3 and text.startswith(
+        "replication factor 3 at"
+    )
     same, text = factors.with_common_copies(profile, factors.parse("nodes=3,9"))
     assert (same, text) == (profile, "")
 
@@ -171,7 +199,11 @@ def test_each_stage_is_taken_away_beside_the_full_run() -> None:
         "point-select-at-without-disk",
     ]
     assert [factors.lacks(load) for load in loads] == ["", "network", "disk"]
-    assert factors.lacks(a_workload()) == "" == factors.lacks(replace(loads[0], varied=None))
+    assert (
+        factors.lacks(a_workload())
+        == ""
+        == factors.lacks(replace(loads[0], varied=None))
+    )
 
 
 def test_what_is_taken_away_is_gone_and_the_rest_stays() -> None:
@@ -185,14 +217,21 @@ def test_what_is_taken_away_is_gone_and_the_rest_stays() -> None:
     assert disk.tier.disk.in_memory and disk.tier.limits == Limits()
     assert disk.tier.latency == Latencies() and disk.tier.name != profile.tier.name
     assert disk.cluster == replace(cluster, without="disk")
-    changed = replace(cluster, without="network", client="beside", network_bytes_per_s=None)
+    changed = replace(
+        cluster, without="network", client="beside", network_bytes_per_s=None
+    )
     assert network == replace(profile, cluster=changed)
     assert commit == replace(profile, cluster=replace(cluster, without="commit"))
 
 
 def test_the_full_run_and_that_without_a_stage_have_the_same_data() -> None:
-    every = [factors.at(a_workload(), value) for value in factors.parse("without=disk,commit")]
-    plan = make_plan("t", [a_profile()], every, repetitions=2, seed=1, scale="s", margin_pct=5.0)
+    every = [
+        factors.at(a_workload(), value)
+        for value in factors.parse("without=disk,commit")
+    ]
+    plan = make_plan(
+        "t", [a_profile()], every, repetitions=2, seed=1, scale="s", margin_pct=5.0
+    )
     assert [load.most_times for load in loads(plan)] == [1]
 
 
@@ -217,7 +256,9 @@ def test_a_stage_that_stays_says_why(
 
 
 def test_what_only_reads_has_no_commit_to_be_taken_away() -> None:
-    _, load = (factors.at(a_workload(), value) for value in factors.parse("without=commit"))
+    _, load = (
+        factors.at(a_workload(), value) for value in factors.parse("without=commit")
+    )
     assert "only reads" in factors.misfit_of(replace(load, writes=False))
     assert factors.misfit_of(replace(load, writes=True)) == ""
 

@@ -18,7 +18,9 @@ def test_values_stand_where_the_file_names_them() -> None:
 
 
 @pytest.mark.parametrize("values", [{}, {"only": None}])
-def test_what_has_no_value_is_left_out_with_all_that_has_nothing_else(values: Any) -> None:
+def test_what_has_no_value_is_left_out_with_all_that_has_nothing_else(
+    values: Any,
+) -> None:
     content = {"a": 1, "b": {"c": ["$only", {"d": "$only"}]}, "e": ["$only", "f"]}
     assert filled(content, values) == {"a": 1, "e": ["f"]}
     assert filled({"b": ["$only"]}, values) is None

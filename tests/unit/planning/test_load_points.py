@@ -18,24 +18,33 @@ LOAD = a_workload()
 
 
 def test_a_sweep_of_threads_is_a_workload_for_each_value_on_one_data_set() -> None:
-    made, share_pct = factors.at_loads([LOAD], factors.parse("threads=16,1,4", "load"), None)
+    made, share_pct = factors.at_loads(
+        [LOAD], factors.parse("threads=16,1,4", "load"), None
+    )
     assert [one.name for one in made] == [
         "point-select-at-1-thread",
         "point-select-at-4-threads",
         "point-select-at-16-threads",
     ]
     assert [one.threads for one in made] == [1, 4, 16]
-    assert all(one.dataset == LOAD.dataset and one.options == LOAD.options for one in made)
+    assert all(
+        one.dataset == LOAD.dataset and one.options == LOAD.options for one in made
+    )
     assert made[0].title.endswith("1 thread") and made[1].title.endswith("4 threads")
     assert share_pct is None
 
 
 def test_a_sweep_of_rates_is_in_open_loop_and_known_to_the_generator() -> None:
     made, _ = factors.at_loads([LOAD], factors.parse("rate=50,100.5/s", "load"), None)
-    assert [one.name for one in made] == ["point-select-at-50-per-s", "point-select-at-100.5-per-s"]
+    assert [one.name for one in made] == [
+        "point-select-at-50-per-s",
+        "point-select-at-100.5-per-s",
+    ]
     assert [one.options["arrival_rate"] for one in made] == [50.0, 100.5]
     assert {one.threads for one in made} == {LOAD.threads}
-    assert made[1].varied == Varied("point-select", "arrival_rate", "100.5", 100.5, "load")
+    assert made[1].varied == Varied(
+        "point-select", "arrival_rate", "100.5", 100.5, "load"
+    )
     for one in made:
         bind(one, None)  # its check of options
 
@@ -58,13 +67,22 @@ def test_a_sweep_that_is_none_is_refused(text: str, word: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "value", "is_share"),
-    [("70%", 70.0, True), ("70 %", 70.0, True), ("120", 120.0, False), ("120.5/s", 120.5, False)],
+    [
+        ("70%", 70.0, True),
+        ("70 %", 70.0, True),
+        ("120", 120.0, False),
+        ("120.5/s", 120.5, False),
+    ],
 )
-def test_latency_at_is_a_share_or_a_rate(text: str, value: float, is_share: bool) -> None:
+def test_latency_at_is_a_share_or_a_rate(
+    text: str, value: float, is_share: bool
+) -> None:
     assert factors.parse_latency_at(text) == (value, is_share)
 
 
-@pytest.mark.parametrize("text", ["", "0", "0%", "100%", "120%", "-5", "fast", "50/s%", "1e3"])
+@pytest.mark.parametrize(
+    "text", ["", "0", "0%", "100%", "120%", "-5", "fast", "50/s%", "1e3"]
+)
 def test_latency_at_anything_else_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--latency-at"):
         factors.parse_latency_at(text)
@@ -73,7 +91,9 @@ def test_latency_at_anything_else_is_refused(text: str) -> None:
 def test_a_share_leaves_the_workloads_and_a_rate_replaces_them() -> None:
     assert factors.at_loads([LOAD], (), "70%") == ((LOAD,), 70.0)
     made, share_pct = factors.at_loads([LOAD], (), "120")
-    assert [one.name for one in made] == ["point-select-at-120-per-s"] and share_pct is None
+    assert [one.name for one in made] == [
+        "point-select-at-120-per-s"
+    ] and share_pct is None
 
 
 @pytest.mark.parametrize(
@@ -107,7 +127,9 @@ def test_more_workloads_are_planned_behind_the_others_in_blocks() -> None:
     assert {run.workload for run in added} == {more.name}
     for block in (added[:2], added[2:4], added[4:]):
         assert {run.profile for run in block} == {"premium", "ultra"}
-    assert [run.profile for run in added[:2]] == [run.profile for run in added[2:4]][::-1]
+    assert [run.profile for run in added[:2]] == [run.profile for run in added[2:4]][
+        ::-1
+    ]
 
 
 def test_the_time_of_both_stages_is_estimated_before_the_first() -> None:
@@ -133,7 +155,11 @@ def test_the_time_of_both_stages_is_estimated_before_the_first() -> None:
 def test_the_loads_of_a_repetition_stand_in_one_block() -> None:
     made, _ = factors.at_loads([LOAD], factors.parse("threads=1,4", "load"), None)
     tiers = [a_profile("premium"), a_profile("ultra")]
-    planned = make_plan("t", tiers, made, repetitions=2, seed=1, scale="smoke", margin_pct=5.0)
+    planned = make_plan(
+        "t", tiers, made, repetitions=2, seed=1, scale="smoke", margin_pct=5.0
+    )
     loads = [run.workload for run in planned.runs]
     assert loads[:4:2] == loads[1:4:2] == loads[4::2][::-1] == loads[5::2][::-1]
-    assert {run.repetition for run in planned.runs[:4]} == {1} and len(set(loads[:4])) == 2
+    assert {run.repetition for run in planned.runs[:4]} == {1} and len(
+        set(loads[:4])
+    ) == 2

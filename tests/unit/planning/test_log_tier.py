@@ -27,14 +27,21 @@ def profile(
 ) -> Profile:
     tier = f"{{type: {row}, enforcement: mounted, disks: {disks}, wal: {wal}}}"
     return read_profile(
-        "x", profile_text(tier), {"small": cluster}, "smoke", project_files.catalog(ROOT)
+        "x",
+        profile_text(tier),
+        {"small": cluster},
+        "smoke",
+        project_files.catalog(ROOT),
     )
 
 
 def mistakes(wal: str, disks: str = DISKS) -> dict[str, str]:
     with pytest.raises(UsageError) as refused:
         profile(wal, disks)
-    return {m.where.removeprefix("profiles/x.yaml: "): m.what for m in refused.value.mistakes}
+    return {
+        m.where.removeprefix("profiles/x.yaml: "): m.what
+        for m in refused.value.mistakes
+    }
 
 
 @pytest.mark.parametrize("written", ["azure/P10", "{type: azure/P10}"])
@@ -76,7 +83,9 @@ def test_a_log_with_limits_of_its_own() -> None:
         ),
     ],
 )
-def test_a_log_tier_that_cannot_be(wal: str, disks: str, place: str, words: str) -> None:
+def test_a_log_tier_that_cannot_be(
+    wal: str, disks: str, place: str, words: str
+) -> None:
     found = mistakes(wal, disks)
     assert words in found.get(place, ""), found
 
@@ -92,7 +101,9 @@ def test_each_disk_costs_the_price_of_its_own_tier() -> None:
     fitted = plan.on_nodes(profile("azure/P10"), 3)
     data, wal = fitted.tier.price, fitted.tier.wal and fitted.tier.wal.price
     assert data and wal and wal.monthly < data.monthly
-    assert costs.disks_monthly(fitted) == pytest.approx(3 * data.monthly + 3 * wal.monthly)
+    assert costs.disks_monthly(fitted) == pytest.approx(
+        3 * data.monthly + 3 * wal.monthly
+    )
     assert costs.bought_disks(fitted) == 6
 
 
@@ -112,6 +123,9 @@ def test_results_keep_the_log_tier_and_others_have_no_such_key() -> None:
 def test_the_vm_s_cap_is_of_both_disks_together() -> None:
     """A D8s_v5 lets 290 MB/s through: enough for a P30 of 200 and a log of 50, not of 100."""
     cluster = (ROOT / "profiles/clusters/azure-d8s-v5.yaml").read_text()
-    for log, told in (("{iops: 9, throughput: 50MB/s}", ()), ("azure/P10", ("throughput",))):
+    for log, told in (
+        ("{iops: 9, throughput: 50MB/s}", ()),
+        ("azure/P10", ("throughput",)),
+    ):
         tier = profile(log, cluster=cluster).tier
         assert tuple(cap.split(":")[0] for cap in tier.origin.vm_caps) == told

@@ -34,7 +34,11 @@ def test_engines_of_nodes_and_clients_are_read() -> None:
     [
         ("client_machine: vm1\n", EMULATED, "client_machine"),
         ("machines: [vm1, vm1]\n", EMULATED, "named twice"),
-        ("machines: [vm1, vm2]\nkubernetes: {context: a}\n", EMULATED, "leave out `kubernetes`"),
+        (
+            "machines: [vm1, vm2]\nkubernetes: {context: a}\n",
+            EMULATED,
+            "leave out `kubernetes`",
+        ),
         ("machines: [vm1, vm2]\n", "{enforcement: cgroup, iops: 9}", "enforcement"),
     ],
 )
@@ -52,7 +56,9 @@ def test_each_node_has_its_disk_on_its_own_machine(key: str) -> None:
     expected = {f"node-{n}": NodeDisks("/mnt/data", machine=f"vm{n}") for n in (1, 2)}
     assert (found.disk.path, found.disk.of_nodes) == (None, expected)
     assert node_disks.count(found) == 2
-    assert node_disks.alone(found, "node-2").disk.of_nodes == {"node-1": expected["node-2"]}
+    assert node_disks.alone(found, "node-2").disk.of_nodes == {
+        "node-1": expected["node-2"]
+    }
     alone = on_nodes(profile("", "{enforcement: mounted, path: /mnt/data}"), 2).tier
     assert (alone.disk.path, node_disks.count(alone)) == ("/mnt/data", 0)
 

@@ -22,7 +22,9 @@ def called(call: ast.Call) -> str:
 
 
 def calls_of(*names: str) -> list[ast.Call]:
-    every = [node for file in MODULES for node in nodes(file) if isinstance(node, ast.Call)]
+    every = [
+        node for file in MODULES for node in nodes(file) if isinstance(node, ast.Call)
+    ]
     return [call for call in every if called(call) in names]
 
 
@@ -81,13 +83,18 @@ def test_the_error_has_words_advice_and_evidence() -> None:
     error = failure(UsageError, "no directory", path="/data")
     assert type(error) is UsageError
     assert error.what == str(error) == "/data is not a directory"
-    assert error.advice == "mount the disk there first, or correct the path in the profile"
+    assert (
+        error.advice == "mount the disk there first, or correct the path in the profile"
+    )
     assert failure(LoadError, "connection lost", evidence="a line").evidence == "a line"
 
 
 def test_advice_may_be_missing() -> None:
     error = failure(LoadError, "not all ready", within_s=60.0)
-    assert (error.what, error.advice) == ("not all clients were ready to begin within 60 s", "")
+    assert (error.what, error.advice) == (
+        "not all clients were ready to begin within 60 s",
+        "",
+    )
 
 
 def test_values_may_be_asked_for_their_parts() -> None:

@@ -15,17 +15,26 @@ from tests.plans import CLUSTER, profile_text
 from tests.tiers import changed
 
 EACH = "{node-1: /a, node-2: {data: /b, wal: /wal}, node-3: /c}"
-THREE = {"node-1": NodeDisks("/a"), "node-2": NodeDisks("/b", "/wal"), "node-3": NodeDisks("/c")}
+THREE = {
+    "node-1": NodeDisks("/a"),
+    "node-2": NodeDisks("/b", "/wal"),
+    "node-3": NodeDisks("/c"),
+}
 
 
 def profile(keys: str, row: str = "enforcement: mounted") -> Profile:
-    return read_profile("x", profile_text(f"{{{row}, {keys}}}"), {"small": CLUSTER}, "smoke")
+    return read_profile(
+        "x", profile_text(f"{{{row}, {keys}}}"), {"small": CLUSTER}, "smoke"
+    )
 
 
 def mistakes(keys: str, row: str = "enforcement: mounted") -> dict[str, str]:
     with pytest.raises(UsageError) as refused:
         profile(keys, row)
-    return {m.where.removeprefix("profiles/x.yaml: "): m.what for m in refused.value.mistakes}
+    return {
+        m.where.removeprefix("profiles/x.yaml: "): m.what
+        for m in refused.value.mistakes
+    }
 
 
 def on(profile: Profile, nodes: int) -> dict[str, NodeDisks]:
@@ -35,7 +44,9 @@ def on(profile: Profile, nodes: int) -> dict[str, NodeDisks]:
 def test_each_node_by_its_name() -> None:
     found = profile(f"disks: {EACH}")
     assert on(found, 3) == THREE
-    assert on(found, 1) == {"node-1": NodeDisks("/a")}, "others are neither used nor measured"
+    assert on(found, 1) == {"node-1": NodeDisks("/a")}, (
+        "others are neither used nor measured"
+    )
     with pytest.raises(UsageError, match="no disk for node-4, node-5") as refused:
         on(found, 5)
     assert "--nodes 3" in refused.value.advice
@@ -46,10 +57,15 @@ def test_each_node_by_its_name() -> None:
     [
         ("'/mnt/p15-{node}'", NodeDisks("/mnt/p15-2")),
         ("{data: '/mnt/p15-{node}'}", NodeDisks("/mnt/p15-2")),
-        ("{data: '/mnt/p15-{node}', wal: '/mnt/w{node}'}", NodeDisks("/mnt/p15-2", "/mnt/w2")),
+        (
+            "{data: '/mnt/p15-{node}', wal: '/mnt/w{node}'}",
+            NodeDisks("/mnt/p15-2", "/mnt/w2"),
+        ),
     ],
 )
-def test_one_pattern_for_as_many_nodes_as_are_started(written: str, second: NodeDisks) -> None:
+def test_one_pattern_for_as_many_nodes_as_are_started(
+    written: str, second: NodeDisks
+) -> None:
     found = profile(f"disks: {written}")
     for nodes in (2, 3, 5):
         assert list(on(found, nodes)) == [f"node-{k}" for k in range(1, nodes + 1)]
@@ -69,7 +85,10 @@ def test_the_number_of_nodes_is_known_when_they_are_fitted_to_the_machine() -> N
 def test_what_must_be_found_there() -> None:
     keys = "path: /a, file_system: xfs, mount_options: 'noatime,discard', cloud: azure"
     wanted = RealDisks(
-        path="/a", file_system="xfs", mount_options=("noatime", "discard"), cloud="azure"
+        path="/a",
+        file_system="xfs",
+        mount_options=("noatime", "discard"),
+        cloud="azure",
     )
     assert profile(keys).tier.disk == wanted
     one_option = RealDisks(path="/a", mount_options=("noatime",))
@@ -107,9 +126,24 @@ def test_every_mistake_at_once_and_in_its_place() -> None:
 @pytest.mark.parametrize(
     ("row", "keys", "place", "words"),
     [
-        ("enforcement: mounted", "path: /a, disks: {node-1: /b}", "tier.disks", "not both"),
-        ("iops: 9, throughput: 1MB/s", f"disks: {EACH}", "tier.disks", "here it is `emulated`"),
-        ("iops: 9, throughput: 1MB/s", "cloud: gcp", "tier.cloud", "`enforcement: mounted`"),
+        (
+            "enforcement: mounted",
+            "path: /a, disks: {node-1: /b}",
+            "tier.disks",
+            "not both",
+        ),
+        (
+            "iops: 9, throughput: 1MB/s",
+            f"disks: {EACH}",
+            "tier.disks",
+            "here it is `emulated`",
+        ),
+        (
+            "iops: 9, throughput: 1MB/s",
+            "cloud: gcp",
+            "tier.cloud",
+            "`enforcement: mounted`",
+        ),
         (
             "enforcement: cgroup, iops: 9",
             "file_system: xfs",
@@ -129,8 +163,12 @@ def test_a_tier_without_disks_stays_as_it_is() -> None:
     assert not list(node_disks.mistakes(changed(tier, path="/b"), 3))
 
 
-@pytest.mark.parametrize(("wal", "told"), [("", ()), (", wal: '/mnt/w{node}'", ("throughput",))])
-def test_the_disk_of_the_wal_has_its_part_in_the_vm_s_cap(wal: str, told: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("wal", "told"), [("", ()), (", wal: '/mnt/w{node}'", ("throughput",))]
+)
+def test_the_disk_of_the_wal_has_its_part_in_the_vm_s_cap(
+    wal: str, told: tuple[str, ...]
+) -> None:
     """A D8s_v5 lets 290 MB/s through: enough for a P30 of 200, and not for two."""
     disks = f"{{data: '/mnt/d{{node}}'{wal}}}"
     row = f"{{type: azure/P30, enforcement: mounted, disks: {disks}}}"

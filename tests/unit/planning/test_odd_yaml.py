@@ -119,7 +119,9 @@ def test_a_directory_of_a_files_name(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     file = tmp_path / "x.yaml"
-    file.symlink_to("/proc/self/mem")  # a file, of whose first bytes nobody can read any
+    file.symlink_to(
+        "/proc/self/mem"
+    )  # a file, of whose first bytes nobody can read any
     with pytest.raises(UsageError) as raised:
         project_files.read(ROOT, [str(file)], [], "smoke")
     assert "Input/output error" in raised.value.mistakes[0].what
@@ -131,18 +133,29 @@ def test_mistakes_name_the_file_that_was_given_and_the_line(tmp_path: Path) -> N
     with pytest.raises(UsageError) as raised:
         project_files.read(ROOT, [str(file)], [], "smoke")
     line = 1 + file.read_text().splitlines().index("cluster: small")
-    assert [mistake.where for mistake in raised.value.mistakes] == [f"{file}:{line}: cluster"]
+    assert [mistake.where for mistake in raised.value.mistakes] == [
+        f"{file}:{line}: cluster"
+    ]
 
 
 @pytest.mark.parametrize(
     ("path", "line"),
-    [("b", 2), ("b.c", 3), ("b.c.1.d", 5), ("b.missing", 2), ("missing", None), ("a.below", 1)],
+    [
+        ("b", 2),
+        ("b.c", 3),
+        ("b.c.1.d", 5),
+        ("b.missing", 2),
+        ("missing", None),
+        ("a.below", 1),
+    ],
 )
 def test_a_mistake_gets_the_line_of_its_key_or_of_what_is_above_it(
     path: str, line: int | None
 ) -> None:
     text = "a: 1\nb:\n  c:\n  - d: 1\n  - d: 2\n"
-    mistake = strict_yaml.with_line(Mistake(f"x.yaml: {path}", "wrong"), {"x.yaml": text})
+    mistake = strict_yaml.with_line(
+        Mistake(f"x.yaml: {path}", "wrong"), {"x.yaml": text}
+    )
     assert mistake.where == (f"x.yaml:{line}: {path}" if line else f"x.yaml: {path}")
 
 
@@ -160,17 +173,81 @@ def test_the_exit_code_is_that_of_a_bad_profile(
 
 PIECES = st.sampled_from(
     [
-        *["a", "b: 1", "- ", ": ", "? ", "[", "]", "{", "}", ",", "&a ", "*a", "!!int ", "!!set "],
-        *["!!omap ", "!!binary ", "!!timestamp ", "!!null ", "<<: ", "=", "|\n", ">\n", "---\n"],
-        *["...\n", "\n", "  ", "#", "%", "@", "'", '"', "\\", "\t", "2026-02-30", "1:99:99", "~"],
-        *[".inf", ".nan", "-.inf", "0x", "0b2", "1e999", "09", "99:99:99.9", "yes", "é", "\u2028"],
+        *[
+            "a",
+            "b: 1",
+            "- ",
+            ": ",
+            "? ",
+            "[",
+            "]",
+            "{",
+            "}",
+            ",",
+            "&a ",
+            "*a",
+            "!!int ",
+            "!!set ",
+        ],
+        *[
+            "!!omap ",
+            "!!binary ",
+            "!!timestamp ",
+            "!!null ",
+            "<<: ",
+            "=",
+            "|\n",
+            ">\n",
+            "---\n",
+        ],
+        *[
+            "...\n",
+            "\n",
+            "  ",
+            "#",
+            "%",
+            "@",
+            "'",
+            '"',
+            "\\",
+            "\t",
+            "2026-02-30",
+            "1:99:99",
+            "~",
+        ],
+        *[
+            ".inf",
+            ".nan",
+            "-.inf",
+            "0x",
+            "0b2",
+            "1e999",
+            "09",
+            "99:99:99.9",
+            "yes",
+            "é",
+            "\u2028",
+        ],
         *["\ufeff", '"\\ud800"', '"\\U0011ffff"', '"\\x"', "9" * 30, "9" * 400],
     ]
 )
 TEXTS = st.lists(PIECES, max_size=14).map("".join) | st.text(max_size=40)
 VALUES = st.sampled_from(
     [
-        *["[]", "{}", "~", "''", "[1, [2]]", "{a: 1}", "-1", "0", ".inf", "-.inf", ".nan", "yes"],
+        *[
+            "[]",
+            "{}",
+            "~",
+            "''",
+            "[1, [2]]",
+            "{a: 1}",
+            "-1",
+            "0",
+            ".inf",
+            "-.inf",
+            ".nan",
+            "yes",
+        ],
         *[
             NINES,
             f"{NINES}GiB",
@@ -181,7 +258,14 @@ VALUES = st.sampled_from(
             "!!int abc",
             "9e99",
         ],
-        *["2026-02-30", "2026-02-03", "12:30:45", "!!binary aGk=", "!!set {a}", "? [a]\n  : 1"],
+        *[
+            "2026-02-30",
+            "2026-02-03",
+            "12:30:45",
+            "!!binary aGk=",
+            "!!set {a}",
+            "? [a]\n  : 1",
+        ],
         *[
             '"\\ud800"',
             '"\\0"',
@@ -237,10 +321,14 @@ def test_a_workload_with_one_odd_value(data: st.DataObject, odd: str) -> None:
         assert error.mistakes
 
 
-STUDY = (ROOT / "results/reference-azure-yugabytedb/study.yaml").read_text().splitlines()
+STUDY = (
+    (ROOT / "results/reference-azure-yugabytedb/study.yaml").read_text().splitlines()
+)
 
 
-@given(st.sampled_from([i for i, line in enumerate(STUDY) if ": " in line]), VALUES | TEXTS)
+@given(
+    st.sampled_from([i for i, line in enumerate(STUDY) if ": " in line]), VALUES | TEXTS
+)
 @settings(max_examples=60, deadline=None)
 def test_a_study_with_one_odd_value(at: int, odd: str) -> None:
     """What is read can also be judged."""
@@ -251,6 +339,8 @@ def test_a_study_with_one_odd_value(at: int, odd: str) -> None:
     except UsageError as error:
         assert error.mistakes
         return
-    runs = tuple(RunData(one, empty_intervals(), held(empty_samples())) for one in study.records)
+    runs = tuple(
+        RunData(one, empty_intervals(), held(empty_samples())) for one in study.records
+    )
     verdict = judge(Results("x", study.plan, {}, runs))
     assert len(verdict.missing) == len(study.plan.runs) - len(runs)

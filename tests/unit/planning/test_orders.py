@@ -22,7 +22,9 @@ def _whole(tiers: int) -> int:
 def test_each_tier_stands_at_each_place_equally_often(tiers: int) -> None:
     names = TIERS[:tiers]
     orders = balanced_orders(names, _whole(tiers))
-    places = Counter((place, name) for order in orders for place, name in enumerate(order))
+    places = Counter(
+        (place, name) for order in orders for place, name in enumerate(order)
+    )
     assert set(places.values()) == {_whole(tiers) // tiers}
     assert len(places) == tiers * tiers
 
@@ -36,14 +38,18 @@ def test_each_tier_follows_each_other_equally_often(tiers: int) -> None:
 
 
 @pytest.mark.parametrize("tiers", range(1, 8))
-def test_a_round_is_turned_in_the_next_so_that_a_steady_drift_favours_none(tiers: int) -> None:
+def test_a_round_is_turned_in_the_next_so_that_a_steady_drift_favours_none(
+    tiers: int,
+) -> None:
     orders = balanced_orders(TIERS[:tiers], 12)
     assert [order[::-1] for order in orders[::2]] == orders[1::2]
 
 
 @pytest.mark.parametrize("tiers", range(2, 6))
 @pytest.mark.parametrize("rounds", range(1, 13))
-def test_at_any_number_of_rounds_no_tier_is_first_much_more_often(tiers: int, rounds: int) -> None:
+def test_at_any_number_of_rounds_no_tier_is_first_much_more_often(
+    tiers: int, rounds: int
+) -> None:
     firsts = Counter(order[0] for order in balanced_orders(TIERS[:tiers], rounds))
     most, least = max(firsts.values()), min(firsts[name] for name in TIERS[:tiers])
     assert most - least <= 1

@@ -50,13 +50,21 @@ def test_every_kind_of_key_can_be_set() -> None:
     ).workloads  # fmt: skip
     assert (tpcc.threads, tpcc.measure_s, tpcc.warmup_s) == (32, 120.0, 3.0)
     assert tpcc.dataset.parameters == {"warehouses": 100}
-    expected = {"weights": "0,0,0,0,1", "isolation": "repeatable read", "arrival_rate": 50}
+    expected = {
+        "weights": "0,0,0,0,1",
+        "isolation": "repeatable read",
+        "arrival_rate": 50,
+    }
     assert expected.items() <= tpcc.options.items()
 
 
 def test_a_key_holds_for_each_workload_that_has_it_and_a_named_one_wins() -> None:
     tpcc, insert = planned(
-        "tpcc insert", "insert.threads=2", "threads=32", "warehouses=9", "table_size=1_000"
+        "tpcc insert",
+        "insert.threads=2",
+        "threads=32",
+        "warehouses=9",
+        "table_size=1_000",
     ).workloads
     assert (tpcc.threads, insert.threads) == (32, 2)
     assert tpcc.dataset.parameters == {"warehouses": 9}
@@ -64,11 +72,15 @@ def test_a_key_holds_for_each_workload_that_has_it_and_a_named_one_wins() -> Non
 
 
 def test_all_mistakes_come_at_once_with_the_messages_of_a_file() -> None:
-    found = mistakes("tpcc insert", "threads=0", "measure=60", "warehuses=3", "insert.rate=1")
+    found = mistakes(
+        "tpcc insert", "threads=0", "measure=60", "warehuses=3", "insert.rate=1"
+    )
     assert found["--set threads=0"] == "expected more than 0 (given: 0)"
     assert "expected a time such as 30s" in found["--set measure=60"]
     assert "did you mean warehouses" in found["--set warehuses=3"]
-    assert "unknown key of insert: 'rate'; did you mean " in found["--set insert.rate=1"]
+    assert (
+        "unknown key of insert: 'rate'; did you mean " in found["--set insert.rate=1"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -107,7 +119,11 @@ def test_a_scale_that_repeats_another_keeps_its_name_and_the_other_its_sizes() -
 
 
 def test_a_mistake_of_the_file_at_another_scale_is_the_files(tmp_path: Path) -> None:
-    text = (ROOT / "workloads/tpcc.yaml").read_text().replace("threads: 600", "threads: -1")
+    text = (
+        (ROOT / "workloads/tpcc.yaml")
+        .read_text()
+        .replace("threads: 600", "threads: -1")
+    )
     (tmp_path / "mine.yaml").write_text(text)
     found = mistakes(str(tmp_path / "mine.yaml"), "threads=5")
     assert found and all("study" in where for where in found)
@@ -117,7 +133,9 @@ def test_mistakes_that_are_not_of_what_was_set_keep_their_place(tmp_path: Path) 
     text = profile_text("{type: azure/premium-v2, size: 1}", cluster="azure-d8s-v5")
     (tmp_path / "mine.yaml").write_text(text)
     request = Request(
-        profiles=[str(tmp_path / "mine.yaml")], workloads=["disk-matrix"], overrides=["size=1GiB"]
+        profiles=[str(tmp_path / "mine.yaml")],
+        workloads=["disk-matrix"],
+        overrides=["size=1GiB"],
     )
     with pytest.raises(UsageError) as refused:
         plans.make_plan(an_app(Path("no-cache")), request)
@@ -150,14 +168,18 @@ def test_the_report_says_what_was_set() -> None:
         assert ("set on the command line: threads=32" in repr(section)) == said
 
 
-def test_the_report_says_how_fast_networks_are_and_where_clients_are_if_any_is_told() -> None:
+def test_the_report_says_how_fast_networks_are_and_where_clients_are_if_any_is_told() -> (
+    None
+):
     campaign = report_verdicts.campaign(frames=False)
     first, *others = campaign.plan.profiles
     cluster = replace(first.cluster, network_bytes_per_s=12_500_000, client="beside")
     profiles = (replace(first, cluster=cluster), *others)
     slow = replace(campaign, plan=replace(campaign.plan, profiles=profiles))
     for found, said in ((campaign, False), (slow, True)):
-        told = repr(conditions.environment(ReportIndex(found, report_verdicts.verdict())))
+        told = repr(
+            conditions.environment(ReportIndex(found, report_verdicts.verdict()))
+        )
         assert ("100 Mbit/s" in told and "beside the first node" in told) == said
         assert ("not limited" in told) == said
 
@@ -167,7 +189,9 @@ def test_plans_of_before_still_load(tmp_path: Path) -> None:
     folder = store.create(tmp_path, plan, {}, 1_000.0)
     assert store.load(folder).plan.overrides == ("threads=32",)
     content = (folder / "plan.json").read_text()
-    (folder / "plan.json").write_text(content.replace('"overrides"', '"of_a_later_version"'))
+    (folder / "plan.json").write_text(
+        content.replace('"overrides"', '"of_a_later_version"')
+    )
     assert store.load(folder).plan.overrides == ()
 
 
@@ -181,6 +205,11 @@ def test_a_parameter_of_the_data_set_gives_another_kept_copy(tmp_path: Path) -> 
     parts = fake_parts(Log())
     same = [
         snapshots_of(planned("tpcc", *given).workloads[0], parts, tmp_path)
-        for given in ((), ("threads=32",), ("warehouses=100",), ("warehouses=100", "measure=9s"))
+        for given in (
+            (),
+            ("threads=32",),
+            ("warehouses=100",),
+            ("warehouses=100", "measure=9s"),
+        )
     ]
     assert same[0] == same[1] != same[2] == same[3]

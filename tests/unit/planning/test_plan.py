@@ -29,13 +29,18 @@ def test_rounds_turn_so_that_drift_favours_no_tier() -> None:
 
 
 def test_the_same_seed_gives_the_same_order() -> None:
-    assert a_plan(("a", "b"), repetitions=3).runs == a_plan(("a", "b"), repetitions=3).runs
+    assert (
+        a_plan(("a", "b"), repetitions=3).runs == a_plan(("a", "b"), repetitions=3).runs
+    )
 
 
 def test_a_small_machine_gets_one_node_and_says_so() -> None:
     fitted, notes = fit_to_machines([a_profile(nodes=3)], None, cores=[2])
     assert (fitted[0].cluster.nodes, fitted[0].cluster.replication_factor) == (1, 1)
-    assert "1 database node instead of the profile's 3 (this machine has 2 cores)" in notes[0].text
+    assert (
+        "1 database node instead of the profile's 3 (this machine has 2 cores)"
+        in notes[0].text
+    )
 
 
 def test_a_large_machine_gets_what_the_profile_says() -> None:
@@ -90,10 +95,19 @@ def test_the_time_left_learns_from_the_runs_done() -> None:
 def test_checking_a_large_data_set_takes_time() -> None:
     def checking(warehouses: int, like: DiskKind = "emulated") -> Span:
         profile = replace(a_profile(), tier=changed(a_profile().tier, like=like))
-        workload = replace(a_workload(), dataset=Dataset("tpcc", {"warehouses": warehouses}))
-        asked: dict[str, Any] = {"repetitions": 5, "seed": 1, "scale": "study", "margin_pct": 5.0}
+        workload = replace(
+            a_workload(), dataset=Dataset("tpcc", {"warehouses": warehouses})
+        )
+        asked: dict[str, Any] = {
+            "repetitions": 5,
+            "seed": 1,
+            "scale": "study",
+            "margin_pct": 5.0,
+        }
         plan = make_plan("x", [profile], [workload], **asked)
-        return next(step.total for step in steps(plan) if step.what == "checking the data")
+        return next(
+            step.total for step in steps(plan) if step.what == "checking the data"
+        )
 
     assert checking(20) == checking(1) == Span(0.0, 5 * 10.0)
     # 9 MB of each warehouse's payments at the disk's 10 MB/s, read at once or by each condition.
@@ -105,14 +119,22 @@ def test_checking_a_large_data_set_takes_time() -> None:
 def test_the_twin_is_planned_in_every_round_like_all_others() -> None:
     plan = a_plan(("premium", "ultra"), ("insert", "tpcc"), repetitions=3, aa=True)
     assert plan.twin == "premium-again"
-    assert [profile.name for profile in plan.profiles] == ["premium", "ultra", "premium-again"]
+    assert [profile.name for profile in plan.profiles] == [
+        "premium",
+        "ultra",
+        "premium-again",
+    ]
     assert [profile.name for profile in plan.tiers] == ["premium", "ultra"]
     assert plan.profile("premium-again").tier == plan.profile("premium").tier
     rounds = [plan.runs[first : first + 3] for first in range(0, len(plan.runs), 3)]
     for block in rounds:
         assert {run.profile for run in block} == {"premium", "ultra", "premium-again"}
         assert len({(run.workload, run.repetition) for run in block}) == 1
-    orders = [[run.profile for run in block] for block in rounds if block[0].workload == "insert"]
+    orders = [
+        [run.profile for run in block]
+        for block in rounds
+        if block[0].workload == "insert"
+    ]
     assert orders[0] == orders[1][::-1] != orders[2]
 
 

@@ -34,7 +34,9 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
         "mine.yaml: workloads.tpcc.results.ultra.tpm: unknown key",
     ),
     "no unit": (
-        lambda c: c["workloads"]["tpcc"]["results"]["ultra"].update(new_order_latency=3),
+        lambda c: c["workloads"]["tpcc"]["results"]["ultra"].update(
+            new_order_latency=3
+        ),
         "mine.yaml: workloads.tpcc.results.ultra.new_order_latency: expected a time",
     ),
     "unknown tier": (
@@ -91,7 +93,9 @@ def test_all_mistakes_come_at_once() -> None:
 
 
 def test_every_key_of_a_study_is_documented() -> None:
-    documented = set(re.findall(r"`([a-z_0-9]+)`", (ROOT / "docs" / "STUDY.md").read_text()))
+    documented = set(
+        re.findall(r"`([a-z_0-9]+)`", (ROOT / "docs" / "STUDY.md").read_text())
+    )
     models: list[type[BaseModel]] = [
         published_study.StudyYaml,
         published_study.StudyTierYaml,
@@ -108,5 +112,7 @@ def test_every_key_of_a_study_is_documented() -> None:
 def test_the_study_has_no_part_that_is_never_read() -> None:
     """Every workload, tier and reading of the file is in the plan."""
     assert isinstance(STUDY, Study)
-    assert [w.name for w in STUDY.plan.workloads] == list(yaml.safe_load(TEXT)["workloads"])
+    assert [w.name for w in STUDY.plan.workloads] == list(
+        yaml.safe_load(TEXT)["workloads"]
+    )
     assert len([note for note in STUDY.plan.notes if note.kind == "reading"]) == 3

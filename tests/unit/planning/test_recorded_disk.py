@@ -55,7 +55,10 @@ def test_a_table_is_read_straight_between_its_points() -> None:
 
 
 histograms = st.dictionaries(
-    st.integers(100, 10**9).map(lambda ns: ns * 1e-9), st.integers(1, 5000), min_size=1, max_size=60
+    st.integers(100, 10**9).map(lambda ns: ns * 1e-9),
+    st.integers(1, 5000),
+    min_size=1,
+    max_size=60,
 )
 
 
@@ -117,7 +120,10 @@ def latency(**changed: Any) -> dict[str, Any]:
         (latency(read_quantiles_s={"0": 0.002, "1": 0.001}), "below that of a lower"),
         (latency(read_quantiles_s={"0": 0.0, "1": 0.001}), "not above 0"),
         (latency(read_quantiles_s={"0": 0.1, "0.5": 1, "0.50": 2, "1": 3}), "twice"),
-        (latency(slow_epochs={"factor": 1, "slow_dwell_s": 1, "good_dwell_s": 1}), "factor"),
+        (
+            latency(slow_epochs={"factor": 1, "slow_dwell_s": 1, "good_dwell_s": 1}),
+            "factor",
+        ),
         ({"burst": {"iops": 10}}, "burst.base_iops: this key is missing"),
     ],
 )
@@ -172,7 +178,9 @@ def test_what_the_profile_gives_is_stronger_than_the_file() -> None:
 def test_a_row_keeps_its_limits_and_takes_the_latencies() -> None:
     burst = {"iops": 9000, "base_iops": 1100, "duration_s": 60}
     plain = profile("{type: azure/P20}").tier
-    tier = profile("{type: azure/P20, recorded: disks/p15.json}", {**DISK, "burst": burst}).tier
+    tier = profile(
+        "{type: azure/P20, recorded: disks/p15.json}", {**DISK, "burst": burst}
+    ).tier
     assert (tier.limits.iops, tier.limits.bytes_per_s, tier.limits.burst) == (
         plain.limits.iops,
         plain.limits.bytes_per_s,
@@ -191,7 +199,9 @@ def test_a_recorded_burst_starts_without_credit() -> None:
 
 def test_slow_epochs_of_the_file_are_in_the_model() -> None:
     epochs = {"factor": 5, "slow_dwell_s": 20, "good_dwell_s": 600}
-    tier = profile("{recorded: disks/p15.json}", {**DISK, **latency(slow_epochs=epochs)}).tier
+    tier = profile(
+        "{recorded: disks/p15.json}", {**DISK, **latency(slow_epochs=epochs)}
+    ).tier
     assert tier.latency.model is not None
     assert tier.latency.model.slow_epochs == SlowEpochs(5, 20, 600)
 
@@ -199,7 +209,10 @@ def test_slow_epochs_of_the_file_are_in_the_model() -> None:
 @pytest.mark.parametrize(
     ("tier", "words"),
     [
-        ("{recorded: disks/p15.json, read_latency: 1ms}", "tier.read_latency: the file of"),
+        (
+            "{recorded: disks/p15.json, read_latency: 1ms}",
+            "tier.read_latency: the file of",
+        ),
         (
             "{recorded: disks/p15.json, enforcement: mounted, path: /mnt/a}",
             "tier.recorded: is of `enforcement: emulated`",
@@ -224,7 +237,9 @@ def test_a_file_without_limits_needs_them_in_the_profile() -> None:
         profile("{recorded: disks/p15.json}", without)
     assert "needs `iops` and `throughput`" in refused.value.mistakes[0].what
     assert (
-        profile("{recorded: disks/p15.json, iops: 9, throughput: 9MB/s}", without).tier.limits.iops
+        profile(
+            "{recorded: disks/p15.json, iops: 9, throughput: 9MB/s}", without
+        ).tier.limits.iops
         == 9
     )
 

@@ -30,9 +30,13 @@ WORKLOADS = project_files.names(ROOT / "workloads")
 GIB = 2**30
 
 
-def plan(profile: str, workloads: list[str], scale: str, database: str = "postgresql") -> Plan:
+def plan(
+    profile: str, workloads: list[str], scale: str, database: str = "postgresql"
+) -> Plan:
     on = "hdfs" if workloads[0].startswith("hdfs") else database
-    asked = Request(profiles=[profile], workloads=workloads, database=on, scale=scale, nodes=3)
+    asked = Request(
+        profiles=[profile], workloads=workloads, database=on, scale=scale, nodes=3
+    )
     return plans.make_plan(an_app(NO_CACHE), asked)
 
 
@@ -66,7 +70,9 @@ def test_a_small_machine_refuses_only_clusters_of_the_studys_size(
     for profile, workload, scale in product(PROFILES, WORKLOADS, SCALES):
         said = refusal(plan(profile, [workload], scale), tmp_path)
         if scale.startswith("study") and workload != "disk-matrix":
-            assert said.startswith(f"{profile} needs 1.36 TiB for the disks of 3 nodes"), said
+            assert said.startswith(
+                f"{profile} needs 1.36 TiB for the disks of 3 nodes"
+            ), said
         else:
             assert said == "", (profile, workload, scale)
 
@@ -84,7 +90,9 @@ def test_the_disk_by_itself_needs_room_for_its_file(
 ) -> None:
     this_machine_has(monkeypatch, 2 * GIB, 8 * GIB)
     said = refusal(plan("standard-hdd", ["disk-matrix"], "study"), tmp_path)
-    assert said.startswith("standard-hdd needs 2.25 GiB for the file of disk-matrix"), said
+    assert said.startswith("standard-hdd needs 2.25 GiB for the file of disk-matrix"), (
+        said
+    )
 
 
 def test_disks_that_are_enough_for_one_workload_may_not_be_for_another(
@@ -111,7 +119,10 @@ def test_twenty_and_thirty_tables_are_measured_in_one_campaign() -> None:
     """The published study: three tiers, both sizes of sysbench's tables, and TPC-C's."""
     names = ["point-select", "point-select-20", "insert", "insert-20", "tpcc"]
     made = plan("ultra", names, "study", "yugabytedb")
-    sizes = {w.name: (w.dataset.parameters, w.threads, w.loader_threads) for w in made.workloads}
+    sizes = {
+        w.name: (w.dataset.parameters, w.threads, w.loader_threads)
+        for w in made.workloads
+    }
     rows = 15_000_000
     assert sizes == {
         "point-select": ({"tables": 30, "table_size": rows}, 60, 10),
@@ -141,8 +152,14 @@ def test_the_studys_cluster_has_tls_as_the_study_had(
 
 def test_a_workload_without_tables_runs_at_study_and_the_plan_says_so() -> None:
     made = plan("ultra", ["insert", "tpcc", "disk-matrix"], "study-20")
-    assert [workload.scale for workload in made.workloads] == ["study-20", "study", "study"]
-    assert "tpcc runs at scale study, which is its study-20" in [str(note) for note in made.notes]
+    assert [workload.scale for workload in made.workloads] == [
+        "study-20",
+        "study",
+        "study",
+    ]
+    assert "tpcc runs at scale study, which is its study-20" in [
+        str(note) for note in made.notes
+    ]
     assert "disk-matrix runs at scale study, which is its study-20" in [
         str(note) for note in made.notes
     ]
@@ -153,9 +170,13 @@ def test_an_unknown_scale_names_all_there_are() -> None:
         plan("ultra", ["tpcc"], "study-30")
     (said,) = raised.value.mistakes
     known = "laptop, rehearsal, smoke, study, study-20"
-    assert said.what == f"unknown scale 'study-30'; did you mean study-20 or study? known: {known}"
+    assert (
+        said.what
+        == f"unknown scale 'study-30'; did you mean study-20 or study? known: {known}"
+    )
     assert re.fullmatch(
-        r"profiles/ultra.yaml:\d+: cluster.node and workloads/tpcc.yaml:\d+: scales", said.where
+        r"profiles/ultra.yaml:\d+: cluster.node and workloads/tpcc.yaml:\d+: scales",
+        said.where,
     )
 
 
@@ -173,8 +194,12 @@ def test_other_mistakes_are_said_of_each_file(tmp_path: Path) -> None:
     files = [str(tmp_path / f"{name}.yaml") for name in ("a", "b")]
     with pytest.raises(UsageError) as raised:
         project_files.read(ROOT, files, [], "laptop")
-    wheres = [mistake.where for mistake in raised.value.mistakes if "missing" in mistake.what]
-    assert sorted(wheres) == [f"{file}: {key}" for file in files for key in ("question", "tier")]
+    wheres = [
+        mistake.where for mistake in raised.value.mistakes if "missing" in mistake.what
+    ]
+    assert sorted(wheres) == [
+        f"{file}: {key}" for file in files for key in ("question", "tier")
+    ]
 
 
 def test_help_names_every_scale() -> None:

@@ -34,7 +34,10 @@ def test_everything_shipped_reads_at_every_scale(scale: str) -> None:
 def test_the_study_is_as_published() -> None:
     """Sizes and limits of the main study (docs/METHOD.md names it)."""
     found, loads = project_files.read(
-        ROOT, ["premium", "premium-v2", "ultra"], ["point-select", "insert", "tpcc"], "study"
+        ROOT,
+        ["premium", "premium-v2", "ultra"],
+        ["point-select", "insert", "tpcc"],
+        "study",
     )
     premium, v2, ultra = (profile.tier for profile in found)
     assert (premium.limits.iops, premium.limits.bytes_per_s) == (1100, 125_000_000)
@@ -63,7 +66,9 @@ def test_all_mistakes_are_shown_at_once_with_their_paths() -> None:
 
 
 def test_a_name_in_another_case_is_the_one_that_is_meant() -> None:
-    said = strict_yaml.unknown("tier", "azure/p30", ["azure/S30", "azure/P30", "azure/P3"])
+    said = strict_yaml.unknown(
+        "tier", "azure/p30", ["azure/S30", "azure/P30", "azure/P3"]
+    )
     assert "; did you mean azure/P30? known" in said
 
 
@@ -117,20 +122,28 @@ def test_the_nodes_disk_must_fit_on_the_one_that_is_bought() -> None:
     catalog = project_files.catalog(ROOT)
     cluster = CLUSTER.replace("2GiB", "300GiB")
     with pytest.raises(UsageError) as raised:
-        read_profile("x", profile_text("azure/P15"), {"small": cluster}, "smoke", catalog)
+        read_profile(
+            "x", profile_text("azure/P15"), {"small": cluster}, "smoke", catalog
+        )
     (mistake,) = raised.value.mistakes
     assert mistake.where == "profiles/x.yaml: cluster.node.smoke.disk"
     assert mistake.what.startswith("300 GiB do not fit on the tier's disk of 256 GiB")
-    profile = read_profile("x", profile_text("azure/P20"), {"small": cluster}, "smoke", catalog)
+    profile = read_profile(
+        "x", profile_text("azure/P20"), {"small": cluster}, "smoke", catalog
+    )
     assert profile.tier.limits.iops == 2300
 
 
 def test_two_files_of_one_name_are_refused_and_both_are_named(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
-        (tmp_path / folder / "disk.yaml").write_text((ROOT / "profiles/ultra.yaml").read_text())
+        (tmp_path / folder / "disk.yaml").write_text(
+            (ROOT / "profiles/ultra.yaml").read_text()
+        )
     one, other = (str(tmp_path / folder / "disk.yaml") for folder in ("a", "b"))
-    with pytest.raises(UsageError, match="'disk' is the name of two profiles") as raised:
+    with pytest.raises(
+        UsageError, match="'disk' is the name of two profiles"
+    ) as raised:
         project_files.read(ROOT, [one, other], ["insert"], "smoke")
     assert one in raised.value.what
     assert other in raised.value.what
@@ -182,7 +195,9 @@ def test_how_snapshots_are_kept(written: str, snapshots: Snapshots) -> None:
     real = f"enforcement: mounted, path: /mnt/x, snapshots: {written}"
     for tier in (f"{{{real}}}", f"{{type: aws/i4i.large-nvme, {real}}}"):
         text = profile_text(tier)
-        read = read_profile("x", text, {"small": CLUSTER}, "smoke", project_files.catalog(ROOT))
+        read = read_profile(
+            "x", text, {"small": CLUSTER}, "smoke", project_files.catalog(ROOT)
+        )
         assert read.tier.disk.snapshots == snapshots
 
 
@@ -203,18 +218,32 @@ def test_snapshots_that_cannot_be_meant(written: str, words: str) -> None:
         profile_text(f"{{enforcement: mounted, path: /mnt/x, snapshots: {written}}}")
     )
     assert "tier.snapshots" in found[0].where and words in found[0].what
-    (mistake,) = mistakes_of(profile_text("{iops: 9, throughput: 1MB/s, snapshots: copy}"))
-    assert mistake.where.endswith("snapshots") and "is of `enforcement: mounted`" in mistake.what
+    (mistake,) = mistakes_of(
+        profile_text("{iops: 9, throughput: 1MB/s, snapshots: copy}")
+    )
+    assert (
+        mistake.where.endswith("snapshots")
+        and "is of `enforcement: mounted`" in mistake.what
+    )
 
 
 @pytest.mark.parametrize("key", ["network: 100Mbit", "client: beside"])
-def test_a_key_of_nodes_that_are_started_is_refused_on_those_of_others(key: str) -> None:
-    others = "database: existing\nreplication_factor: 1\nexisting: {hosts: db.example}\n"
+def test_a_key_of_nodes_that_are_started_is_refused_on_those_of_others(
+    key: str,
+) -> None:
+    others = (
+        "database: existing\nreplication_factor: 1\nexisting: {hosts: db.example}\n"
+    )
     text = profile_text("{enforcement: existing}", "{}")
     words = f"`{key.partition(':')[0]}` is of nodes that are started"
     for cluster, refused in ((others + key, True), (others, False)):
         try:
-            read_profile("x", text.replace("cluster: {}", "cluster: of"), {"of": cluster}, "smoke")
+            read_profile(
+                "x",
+                text.replace("cluster: {}", "cluster: of"),
+                {"of": cluster},
+                "smoke",
+            )
             found = ""
         except UsageError as error:
             found = repr(error.mistakes)
@@ -222,7 +251,11 @@ def test_a_key_of_nodes_that_are_started_is_refused_on_those_of_others(key: str)
 
 
 def test_a_misspelt_key_hides_no_key_that_is_missing_elsewhere() -> None:
-    text = profile_text("{iops: 5, throughput: 60MB/s, titel: x}").replace("title:", "heading:")
-    said = {mistake.where.partition(": ")[2]: mistake.what for mistake in mistakes_of(text)}
+    text = profile_text("{iops: 5, throughput: 60MB/s, titel: x}").replace(
+        "title:", "heading:"
+    )
+    said = {
+        mistake.where.partition(": ")[2]: mistake.what for mistake in mistakes_of(text)
+    }
     assert said["title"] == "this key is missing"
     assert said["tier.titel"] == "unknown key"

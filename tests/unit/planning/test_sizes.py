@@ -25,7 +25,13 @@ TPCC, SELECT = build_workload("tpcc"), build_workload("point-select")
 @pytest.mark.parametrize(
     ("machines", "nodes", "beside", "cpus", "memory_gib"),
     [
-        ([(8, 32 * GIB)] * 3, 3, False, 8, 25.6),  # each has a machine, and the client another
+        (
+            [(8, 32 * GIB)] * 3,
+            3,
+            False,
+            8,
+            25.6,
+        ),  # each has a machine, and the client another
         ([(8, 32 * GIB)] * 3, 3, True, 7, 25.6),
         ([(2, 24 * GIB)], 1, True, 1, 19.2),
         ([(8, 32 * GIB)], 3, True, 2, 32 * 0.8 / 3),
@@ -33,7 +39,11 @@ TPCC, SELECT = build_workload("tpcc"), build_workload("point-select")
     ],
 )
 def test_a_node_leaves_a_fifth_of_its_machines_memory_and_a_processor_to_the_client(
-    machines: list[tuple[int, int]], nodes: int, beside: bool, cpus: float, memory_gib: float
+    machines: list[tuple[int, int]],
+    nodes: int,
+    beside: bool,
+    cpus: float,
+    memory_gib: float,
 ) -> None:
     size = sizes.of_machines(machines, nodes, 9 * GIB, beside)
     assert size.cpus == cpus and size.disk_bytes == 9 * GIB
@@ -60,21 +70,28 @@ def test_data_are_a_multiple_of_what_the_nodes_hold_in_memory() -> None:
     profile = build_profile("premium")
     node = NodeSize(2.0, 4 * GIB, 9 * GIB)
     spread = replace(profile.cluster, node=node, nodes=3, replication_factor=1)
-    for cluster, wanted in ((spread, 48 * GIB), (replace(spread, replication_factor=3), 16 * GIB)):
+    for cluster, wanted in (
+        (spread, 48 * GIB),
+        (replace(spread, replication_factor=3), 16 * GIB),
+    ):
         (sized,), loads, notes = sizes.with_data(
             [replace(profile, cluster=cluster)], [TPCC, SELECT], "4x"
         )
         for load in loads:
             assert wanted <= (durations.data_bytes(load) or 0) <= 1.01 * wanted
         assert sized.cluster.node is not None
-        assert sized.cluster.node.disk_bytes >= 3 * 16 * GIB  # a node has 16 GiB of it in both
+        assert (
+            sized.cluster.node.disk_bytes >= 3 * 16 * GIB
+        )  # a node has 16 GiB of it in both
         assert [note.kind for note in notes] == ["data as asked"] * 2
 
 
 def test_a_load_begins_with_no_rows_whatever_is_asked_for() -> None:
     parameters = {"tables": 4, "rows": 0}
     empty = replace(SELECT, dataset=replace(SELECT.dataset, parameters=parameters))
-    full = replace(SELECT, dataset=replace(SELECT.dataset, parameters={**parameters, "rows": 10}))
+    full = replace(
+        SELECT, dataset=replace(SELECT.dataset, parameters={**parameters, "rows": 10})
+    )
     _, loads, notes = sizes.with_data([build_profile("premium")], [empty, full], "1GiB")
     assert loads[0] == empty and len(notes) == 1
     assert (durations.data_bytes(loads[1]) or 0) == pytest.approx(GIB, rel=0.01)
@@ -83,10 +100,13 @@ def test_a_load_begins_with_no_rows_whatever_is_asked_for() -> None:
 def test_the_largest_memory_counts_and_bytes_count_once() -> None:
     profile = build_profile("premium")
     assert profile.cluster.node is not None
-    larger = replace(profile.cluster.node, memory_bytes=2 * profile.cluster.node.memory_bytes)
+    larger = replace(
+        profile.cluster.node, memory_bytes=2 * profile.cluster.node.memory_bytes
+    )
     other = replace(profile, name="b", cluster=replace(profile.cluster, node=larger))
     (_, both, _), (_, alone, _) = (
-        sizes.with_data(profiles, [TPCC], "3x") for profiles in ([profile, other], [other])
+        sizes.with_data(profiles, [TPCC], "3x")
+        for profiles in ([profile, other], [other])
     )
     assert both == alone
     _, (load,), _ = sizes.with_data([profile], [TPCC], "21 GB")
@@ -97,7 +117,9 @@ def planned(workloads: Sequence[Workload], repetitions: int) -> Plan:
     """Nine seconds around each window."""
     plan = replace(a_plan(), workloads=tuple(workloads), repetitions=repetitions)
     each_s = sum(load.warmup_s + load.measure_s + 9.0 for load in workloads)
-    return replace(plan, estimate_s=each_s * repetitions / 2, most_s=each_s * repetitions)
+    return replace(
+        plan, estimate_s=each_s * repetitions / 2, most_s=each_s * repetitions
+    )
 
 
 @pytest.mark.parametrize(
@@ -133,12 +155,16 @@ def test_a_campaign_by_time_says_what_it_finds(
 ) -> None:
     """t(97.5 %) + t(80 %) of 19 degrees are 2.093 + 0.861; times 3 % and √(2 ÷ 20) is 2.8 %."""
     this_machine_has(monkeypatch, cpus=8)
-    request = Request(profiles=["premium", "ultra"], workloads=["tpcc"], scale="smoke", time="9h")
+    request = Request(
+        profiles=["premium", "ultra"], workloads=["tpcc"], scale="smoke", time="9h"
+    )
     plan = plans.make_plan(an_app(tmp_path), request)
     (text,) = [note.text for note in plan.notes if note.kind == "planned in time"]
     assert "20 repetitions of windows of 7 s end within 9h" in text
     assert text.endswith("they find a change of 3 % four times in five")
-    growing = plans.make_plan(an_app(tmp_path), replace(request, repetitions=5, until="decided"))
+    growing = plans.make_plan(
+        an_app(tmp_path), replace(request, repetitions=5, until="decided")
+    )
     assert (growing.repetitions, max(growing.looks)) == (5, 20)
     with pytest.raises(UsageError, match="leave out --windows many"):
         plans.make_plan(an_app(tmp_path), replace(request, windows="many"))

@@ -70,7 +70,13 @@ def test_all_mistakes_are_told_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["new_order p99 < 50 ms", "nopm > 25000", "throughput > 4000.5/s", "p95 < 51.234 ms"]
+    "text",
+    [
+        "new_order p99 < 50 ms",
+        "nopm > 25000",
+        "throughput > 4000.5/s",
+        "p95 < 51.234 ms",
+    ],
 )
 def test_what_is_shown_can_be_given_again(text: str) -> None:
     (objective,) = slo.parse(text, "--slo")
@@ -86,7 +92,10 @@ def test_each_workload_gets_the_clauses_that_fit_it() -> None:
 def test_a_clause_that_fits_no_workload_is_refused() -> None:
     with pytest.raises(UsageError) as refused:
         slo.applied([SELECT], "nopm > 25000", "--slo")
-    assert "`nopm > 25000` is not measured of point-select" in refused.value.mistakes[0].what
+    assert (
+        "`nopm > 25000` is not measured of point-select"
+        in refused.value.mistakes[0].what
+    )
 
 
 def test_the_command_line_holds_over_the_workload_s_own() -> None:
@@ -106,10 +115,14 @@ def test_a_workload_file_s_mistake_has_its_place() -> None:
 
 
 def test_a_raw_disk_has_no_slo() -> None:
-    assert not slo.fits(Objective("latency_p99_s", "all", 1.0), replace(SELECT, database="none"))
+    assert not slo.fits(
+        Objective("latency_p99_s", "all", 1.0), replace(SELECT, database="none")
+    )
 
 
-def test_a_clause_that_begins_with_a_workload_is_of_that_one_and_replaces_the_one_for_all() -> None:
+def test_a_clause_that_begins_with_a_workload_is_of_that_one_and_replaces_the_one_for_all() -> (
+    None
+):
     text = "p99 < 50 ms, tpcc p99 < 20 ms, tpcc nopm > 25000, failures < 1 %"
     tpcc, select = slo.applied([TPCC, SELECT], text, "--need")
     assert slo.format_objective(select.slo[0]) == "p99 < 50 ms"
@@ -119,7 +132,9 @@ def test_a_clause_that_begins_with_a_workload_is_of_that_one_and_replaces_the_on
         "nopm > 25000",
     ]
     again = slo.applied([TPCC, SELECT], slo.text_of([tpcc, select]), "--slo")
-    assert [set(load.slo) for load in again] == [set(load.slo) for load in (tpcc, select)]
+    assert [set(load.slo) for load in again] == [
+        set(load.slo) for load in (tpcc, select)
+    ]
 
 
 def test_a_clause_of_a_workload_that_lacks_its_metric_is_refused_by_name() -> None:

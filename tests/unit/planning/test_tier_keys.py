@@ -31,7 +31,13 @@ CATALOG = tier_catalog.read(
 )
 THEIRS = "{database: existing, replication_factor: 1, existing: {hosts: a}}"
 KINDS = ("emulated", "cgroup", "mounted", "storage-class", "existing", "none")
-PRICE = {"monthly": 9, "currency": "USD", "region": "x", "as_of": "2026", "source": "a list"}
+PRICE = {
+    "monthly": 9,
+    "currency": "USD",
+    "region": "x",
+    "as_of": "2026",
+    "source": "a list",
+}
 LIMITS: dict[str, Any] = {"iops": 500, "throughput": "60MB/s"}
 BURST = {"iops": 900, "duration": "5min"}
 
@@ -127,7 +133,13 @@ def read(tier: dict[str, Any], kind: str, over: bool) -> Tier:
     text = f"question: q\ntitle: t\ntier: {json.dumps(content)}\ncluster: {cluster}\n"
     changes = wanted if over else None
     return read_profile(
-        "x", text, {"small": CLUSTER}, "smoke", CATALOG, changes=changes, beside=lambda _: RECORDED
+        "x",
+        text,
+        {"small": CLUSTER},
+        "smoke",
+        CATALOG,
+        changes=changes,
+        beside=lambda _: RECORDED,
     ).tier
 
 
@@ -136,7 +148,11 @@ def base(form: str, key: str, kind: str) -> dict[str, Any]:
     if form == "row":
         least = {} if kind == "storage-class" else LEAST[kind]
         row = {name: value for name, value in least.items() if name not in LIMITS}
-        sized = {"size": "64GiB", "iops": 3500} if ROW_OF.get(key, "").endswith("-v2") else {}
+        sized = (
+            {"size": "64GiB", "iops": 3500}
+            if ROW_OF.get(key, "").endswith("-v2")
+            else {}
+        )
         return {"type": ROW_OF.get(key, "azure/P15"), **sized, **row}
     least = dict(LEAST[kind])
     if key == "burst_time_scale" and kind in HELD_OR_JUDGED:
@@ -169,7 +185,10 @@ def test_each_key_takes_effect_or_is_refused_at_its_place(
     with pytest.raises(UsageError) as refused:
         read({**least, key: value}, kind, over)
     place = "tier.type" if form == "row" and kind == "none" else f"tier.{key}"
-    said = {one.where.removeprefix("profiles/x.yaml: "): one.what for one in refused.value.mistakes}
+    said = {
+        one.where.removeprefix("profiles/x.yaml: "): one.what
+        for one in refused.value.mistakes
+    }
     assert place in said
     assert f"here it is `{kind}`" in said[place]
 
@@ -177,7 +196,9 @@ def test_each_key_takes_effect_or_is_refused_at_its_place(
 @pytest.mark.parametrize("way", ["", ", enforcement: cgroup"])
 def test_the_disk_at_a_path_is_not_replaced_by_one_of_ours(way: str) -> None:
     """What `tier: {type: azure/P15, path: …}` says, with the line that is missing."""
-    text = f"question: q\ntier: {{type: azure/P15, path: /mnt/p15{way}}}\ncluster: small\n"
+    text = (
+        f"question: q\ntier: {{type: azure/P15, path: /mnt/p15{way}}}\ncluster: small\n"
+    )
     with pytest.raises(UsageError) as refused:
         read_profile("x", text, {"small": CLUSTER}, "smoke", CATALOG)
     (mistake,) = refused.value.mistakes
@@ -189,7 +210,11 @@ def test_what_control_groups_do_not_hold_is_not_declared_of_them() -> None:
     """A row brings latency and burst, which no analysis may take for those of this disk."""
     tier = read({"type": "azure/P15"}, "cgroup", over=False)
     assert tier.limits.iops == 1100
-    assert (tier.limits.burst, tier.latency.read_s, tier.latency.write_s) == (None, None, None)
+    assert (tier.limits.burst, tier.latency.read_s, tier.latency.write_s) == (
+        None,
+        None,
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -234,7 +259,11 @@ def profile_tier(text: str) -> Tier:
 def test_a_bucket_is_scaled_down_with_the_run() -> None:
     tier = profile_tier(BURSTING + ", burst_time_scale: 60}")
     assert tier.limits.burst is not None
-    assert (tier.limits.burst.duration_s, tier.limits.burst.start_pct, tier.limits.burst.iops) == (
+    assert (
+        tier.limits.burst.duration_s,
+        tier.limits.burst.start_pct,
+        tier.limits.burst.iops,
+    ) == (
         30.0,
         50.0,
         3500,
@@ -260,7 +289,10 @@ def test_control_groups_are_stamped_as_approximate() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{iops: 1100, throughput: 125MB/s, burst_time_scale: 60}", "no burst whose time"),
+        (
+            "{iops: 1100, throughput: 125MB/s, burst_time_scale: 60}",
+            "no burst whose time",
+        ),
         (BURSTING + ", burst_time_scale: 0.5}", "burst_time_scale"),
         ("{iops: -5, throughput: 125MB/s}", "tier.iops"),
         ("{iops: .inf, throughput: 125MB/s}", "nothing here has such a number"),
@@ -274,19 +306,29 @@ def test_control_groups_are_stamped_as_approximate() -> None:
         ("{enforcement: mounted}", "needs `disks`"),
         (BURSTING.replace("50 %", "150 %") + "}", "tier.burst.start"),
         ("{enforcement: mounted, path: /a, disks: {node-1: /mnt/b}}", "not both"),
-        ("{iops: 500, throughput: 60MB/s, disks: {node-1: /b}}", "here it is `emulated`"),
+        (
+            "{iops: 500, throughput: 60MB/s, disks: {node-1: /b}}",
+            "here it is `emulated`",
+        ),
     ],
 )
 def test_impossible_tiers_are_refused_with_their_place(text: str, words: str) -> None:
     with pytest.raises(UsageError) as refused:
         profile_tier(text)
-    mistakes = [f"{mistake.where}: {mistake.what}" for mistake in refused.value.mistakes]
+    mistakes = [
+        f"{mistake.where}: {mistake.what}" for mistake in refused.value.mistakes
+    ]
     assert any(words in mistake for mistake in mistakes), mistakes
 
 
 def test_where_a_real_disk_is() -> None:
     """Each node may have one of its own; one may be the root disk if told so."""
     tier = profile_tier("{enforcement: mounted, disks: {node-1: /mnt/a}}")
-    assert (tier.disk.path, tier.disk.of_nodes) == (None, {"node-1": NodeDisks("/mnt/a")})
-    tier = profile_tier("{enforcement: mounted, path: /mnt/disk, allow_root_disk: true}")
+    assert (tier.disk.path, tier.disk.of_nodes) == (
+        None,
+        {"node-1": NodeDisks("/mnt/a")},
+    )
+    tier = profile_tier(
+        "{enforcement: mounted, path: /mnt/disk, allow_root_disk: true}"
+    )
     assert tier.disk == RealDisks(path="/mnt/disk", allow_root_disk=True)

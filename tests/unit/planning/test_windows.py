@@ -31,11 +31,21 @@ def test_what_only_reads_stays_as_it_is() -> None:
 
 
 def test_the_shipped_workloads_say_which_of_them_only_read() -> None:
-    names = [name for name in project_files.names(ROOT / "workloads") if name != "disk-matrix"]
+    names = [
+        name
+        for name in project_files.names(ROOT / "workloads")
+        if name != "disk-matrix"
+    ]
     _, workloads = project_files.read(ROOT, [], names, "smoke")
     assert len(workloads) == len(names)
     reading = {one.name for one in workloads if not one.writes}
-    only_read = {"oltp_read_only", "bulk-scan", "hdfs-scan", "hdfs-dfsio-read", "hdfs-get"}
+    only_read = {
+        "oltp_read_only",
+        "bulk-scan",
+        "hdfs-scan",
+        "hdfs-dfsio-read",
+        "hdfs-get",
+    }
     assert reading == {name for name in names if "select" in name or name in only_read}
 
 
@@ -47,7 +57,9 @@ def test_many_short_windows_take_no_longer(
     warmup_s: float, measure_s: float, window_s: float, count: int
 ) -> None:
     """With 10 s beside each run, as for the scale's own windows."""
-    reading = replace(a_workload(), writes=False, warmup_s=warmup_s, measure_s=measure_s)
+    reading = replace(
+        a_workload(), writes=False, warmup_s=warmup_s, measure_s=measure_s
+    )
     (shorter,), wanted, (note,) = windows.many([reading], 5)
     assert (shorter.measure_s, shorter.warmup_s) == (window_s, warmup_s)
     assert wanted == {reading.name: count}
@@ -60,8 +72,14 @@ def test_many_short_windows_take_no_longer(
     [
         ({"writes": True}, "a window must hold checkpoints"),
         ({"writes": False, "measure_s": 7.0}, "its window is as short as may be"),
-        ({"writes": False, "measure_s": 120.0, "warmup_most_s": 60.0}, "its warm-up takes is not"),
-        ({"writes": False, "measure_s": 120.0, "lost_after_s": 9.0}, "deadline of a rebuild"),
+        (
+            {"writes": False, "measure_s": 120.0, "warmup_most_s": 60.0},
+            "its warm-up takes is not",
+        ),
+        (
+            {"writes": False, "measure_s": 120.0, "lost_after_s": 9.0},
+            "deadline of a rebuild",
+        ),
     ],
 )
 def test_a_window_that_must_stay_as_long_stays_and_that_is_said(

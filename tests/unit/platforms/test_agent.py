@@ -39,17 +39,26 @@ def test_it_sees_what_this_computer_sees() -> None:
     for path in ("/proc/cpuinfo", "/proc/sys/kernel/osrelease", "/etc/os-release"):
         assert far.read(path) == here.read(path)
     for path in ("/proc", "/proc/stat", "/none/at/all", "/sys/block"):
-        assert (far.exists(path), far.is_folder(path)) == (here.exists(path), here.is_folder(path))
+        assert (far.exists(path), far.is_folder(path)) == (
+            here.exists(path),
+            here.is_folder(path),
+        )
     assert far.listing("/sys") == here.listing("/sys")
     assert far.real_path("/sys/block") == here.real_path("/sys/block")
     assert abs(far.free_bytes("/not/there/yet") - here.free_bytes("/")) < 2**34
     theirs, own = far.facts(), here.facts()
-    assert (theirs.hostname, theirs.kernel, theirs.system) == ("far", own.kernel, own.system)
+    assert (theirs.hostname, theirs.kernel, theirs.system) == (
+        "far",
+        own.kernel,
+        own.system,
+    )
     assert (theirs.cpus, theirs.memory_bytes) == (own.cpus, own.memory_bytes)
     far.close()
 
 
-def test_what_is_not_there_is_the_error_that_this_computer_would_raise(tmp_path: Path) -> None:
+def test_what_is_not_there_is_the_error_that_this_computer_would_raise(
+    tmp_path: Path,
+) -> None:
     far = Agents(tree(tmp_path, {"proc/stat": "cpu 1\n"})).machine()
     with pytest.raises(FileNotFoundError, match="/proc/none"):
         far.read("/proc/none")
@@ -57,11 +66,15 @@ def test_what_is_not_there_is_the_error_that_this_computer_would_raise(tmp_path:
         far.listing("/proc/stat")
     with pytest.raises(IsADirectoryError):
         far.read("/proc")
-    assert far.read("/proc/stat") == "cpu 1\n", "an error of a file is none of the agent"
+    assert far.read("/proc/stat") == "cpu 1\n", (
+        "an error of a file is none of the agent"
+    )
     far.close()
 
 
-def test_one_refresh_is_one_question_and_what_nobody_asks_for_is_dropped(tmp_path: Path) -> None:
+def test_one_refresh_is_one_question_and_what_nobody_asks_for_is_dropped(
+    tmp_path: Path,
+) -> None:
     agents = Agents(tree(tmp_path, {"proc/stat": "1", "proc/diskstats": "2"}))
     far = agents.machine()
     files = ("/proc/stat", "/proc/diskstats", "/proc/gone")
@@ -120,7 +133,9 @@ def test_a_clock_that_is_ahead_is_measured(tmp_path: Path) -> None:
     far = Agents(tree(tmp_path, {"proc/stat": "1"})).machine(clock=FakeClock())
     far.read("/proc/stat")
     offset = far.clock_offset
-    assert offset is not None and offset.offset_s == pytest.approx(time.time() - 1_000, abs=60)
+    assert offset is not None and offset.offset_s == pytest.approx(
+        time.time() - 1_000, abs=60
+    )
     assert far.read_at() == 1_000
     far.close()
 
@@ -137,7 +152,9 @@ def test_a_clock_that_is_ahead_is_measured(tmp_path: Path) -> None:
         (f"kubepods/burstable/pod1/{ID}", {"": f"kubepods/burstable/pod1/{ID}"}),
     ],
 )
-def test_a_container_is_found_by_its_id(tmp_path: Path, group: str, paths: dict[str, str]) -> None:
+def test_a_container_is_found_by_its_id(
+    tmp_path: Path, group: str, paths: dict[str, str]
+) -> None:
     """Its first process is the one that started first, whatever its number."""
 
     def process(number: int, path: str, started: int) -> dict[str, str]:
@@ -156,7 +173,9 @@ def test_a_container_is_found_by_its_id(tmp_path: Path, group: str, paths: dict[
     }
     far = Agents(tree(tmp_path, files)).machine()
     assert far.locate(ID) == {"groups": paths, "process_id": 70}
-    with pytest.raises(FileNotFoundError, match="no control group names container 000000000000"):
+    with pytest.raises(
+        FileNotFoundError, match="no control group names container 000000000000"
+    ):
         far.locate("0" * 64)
     far.close()
 
@@ -232,7 +251,9 @@ def test_no_answer_is_an_error_and_a_late_one_is_never_taken_for_another() -> No
     far.close()
 
 
-def test_an_agent_that_cannot_be_started_is_an_error_and_facts_are_those_that_are_known() -> None:
+def test_an_agent_that_cannot_be_started_is_an_error_and_facts_are_those_that_are_known() -> (
+    None
+):
     @contextmanager
     def none() -> Iterator[Piped]:
         raise RunError("the image is not here")

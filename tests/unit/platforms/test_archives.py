@@ -43,7 +43,14 @@ def test_a_folder_goes_with_all_that_is_in_it(tmp_path: Path) -> None:
     folder, content = archives.packed(tmp_path, "/workloads")
     found = names(content)
     assert folder == "/workloads" and found["deep/er/run.sh"] == 0o755
-    assert set(found) == {"a b.txt", "deep", "deep/er", "deep/er/run.sh", "empty", "link.lua"}
+    assert set(found) == {
+        "a b.txt",
+        "deep",
+        "deep/er",
+        "deep/er/run.sh",
+        "empty",
+        "link.lua",
+    }
     with tarfile.open(fileobj=io.BytesIO(content)) as archive:
         assert archive.getmember("link.lua").isfile(), "what it names may not be there"
 
@@ -64,7 +71,9 @@ def test_files_come_and_what_else_was_there_stays(root: str, tmp_path: Path) -> 
     folder.type = tarfile.DIRTYPE
     files = [tarfile.TarInfo(f"{root}/{name}") for name in ("raw", "deep/raw")]
     archives.unpack(of_container(folder, *files), tmp_path)
-    assert (tmp_path / "raw").read_text() == (tmp_path / "deep/raw").read_text() == "rows"
+    assert (
+        (tmp_path / "raw").read_text() == (tmp_path / "deep/raw").read_text() == "rows"
+    )
     assert (tmp_path / "kept").read_text() == "kept"
 
 

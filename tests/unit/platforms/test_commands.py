@@ -32,10 +32,14 @@ def followed(output: Output, most: int = 200) -> list[str]:
     raise AssertionError("it goes on")
 
 
-@pytest.mark.parametrize("error", [CLOSED, ValueError("closed file"), MemoryError()], ids=repr)
+@pytest.mark.parametrize(
+    "error", [CLOSED, ValueError("closed file"), MemoryError()], ids=repr
+)
 def test_an_error_of_any_kind_ends_what_waits_with_its_cause(error: Exception) -> None:
     output = Output(broken(error))
-    with pytest.raises(RunError, match=f"could not be read on: {type(error).__name__}") as ended:
+    with pytest.raises(
+        RunError, match=f"could not be read on: {type(error).__name__}"
+    ) as ended:
         followed(output, most=20)
     assert ended.value.__cause__ is error
     assert "one\ntw" in ended.value.evidence
@@ -93,7 +97,9 @@ def test_a_guard_that_is_lost_stays_lost() -> None:
 
     with guard.during(beat):
         for _ in range(2):
-            with pytest.raises(GuardLostError, match="taken over by the campaign c9 on vm-7"):
+            with pytest.raises(
+                GuardLostError, match="taken over by the campaign c9 on vm-7"
+            ):
                 guard.renew()
     with pytest.raises(GuardLostError):
         guard.require()
@@ -144,5 +150,7 @@ def test_a_look_at_others_that_takes_long_holds_up_no_line() -> None:
 
     watch: list[Any] = [Slow()]
     clock = SystemClock()
-    assert commands.follow(Output(said()), on_line, watch, clock.monotonic() + 20, clock)
+    assert commands.follow(
+        Output(said()), on_line, watch, clock.monotonic() + 20, clock
+    )
     assert came_meanwhile[0]

@@ -30,7 +30,9 @@ def test_a_context_that_does_not_exist_is_not_this_computers_engine(
 ) -> None:
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     monkeypatch.setenv("DOCKER_CONTEXT", "no-such-context")
-    with pytest.raises(UsageError, match="no Docker context named no-such-context") as refused:
+    with pytest.raises(
+        UsageError, match="no Docker context named no-such-context"
+    ) as refused:
         connection.connect()
     assert len(refused.value.advice) < 90, "what to do is one short line"
 
@@ -59,11 +61,15 @@ def test_an_engine_elsewhere_without_tls_is_used_if_that_is_asked_for(
     elsewhere: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TIERBENCH_UNPROTECTED", "no-password plain-tcp")
-    assert connect(elsewhere, "tcp://192.0.2.7:2375") == Reach("192.0.2.7", is_local=False)
+    assert connect(elsewhere, "tcp://192.0.2.7:2375") == Reach(
+        "192.0.2.7", is_local=False
+    )
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:2375", "https://192.0.2.7:2376"])
 def test_loopback_and_certificates_need_no_asking(elsewhere: Engine, url: str) -> None:
     elsewhere.api.base_url = url
     connect(elsewhere, "tcp://engine:2375")
-    assert elsewhere.calls == [f"version, by the environment: {url.startswith('http:')}"]
+    assert elsewhere.calls == [
+        f"version, by the environment: {url.startswith('http:')}"
+    ]

@@ -26,7 +26,9 @@ SPEC = ContainerSpec("tierbench-x", "image", ("true",), "client")
 
 
 @pytest.mark.parametrize("error", [RESET, SILENT, refusal(503, "starting")])
-def test_one_error_ends_nothing(engine: Engine, ours: DockerPlatform, error: Exception) -> None:
+def test_one_error_ends_nothing(
+    engine: Engine, ours: DockerPlatform, error: Exception
+) -> None:
     engine.add("container", "node", {"State": {"Running": True}})
     for call in ("get container node", "logs node", "stop node", "list container"):
         engine.errors[call] = [error]
@@ -38,7 +40,9 @@ def test_one_error_ends_nothing(engine: Engine, ours: DockerPlatform, error: Exc
     assert not any(engine.errors.values()), "each was raised"
 
 
-def test_an_engine_that_is_gone_is_asked_for_a_minute(engine: Engine, ours: DockerPlatform) -> None:
+def test_an_engine_that_is_gone_is_asked_for_a_minute(
+    engine: Engine, ours: DockerPlatform
+) -> None:
     engine.errors["get container node"] = [RESET] * 1000
     began_s = engine.clock.time_s
     with pytest.raises(UnavailableError, match="does not answer"):
@@ -69,7 +73,9 @@ def test_a_container_that_lost_its_network_does_not_count_as_running(
 
 
 @pytest.mark.parametrize("call", ["create container tierbench-x", "start tierbench-x"])
-def test_changes_are_not_repeated(engine: Engine, ours: DockerPlatform, call: str) -> None:
+def test_changes_are_not_repeated(
+    engine: Engine, ours: DockerPlatform, call: str
+) -> None:
     engine.errors[call] = [RESET]
     with pytest.raises(UnavailableError), ours.running(SPEC):
         pass
@@ -85,7 +91,9 @@ def test_a_slow_command_is_no_dead_engine(engine: Engine, ours: DockerPlatform) 
     assert engine.names("container") == []
 
 
-def test_a_connection_lost_in_a_command_is_renewed(engine: Engine, ours: DockerPlatform) -> None:
+def test_a_connection_lost_in_a_command_is_renewed(
+    engine: Engine, ours: DockerPlatform
+) -> None:
     engine.lasts_s, engine.errors["get container tierbench-x"] = 5.0, [RESET] * 2
     assert ours.once(SPEC, timeout_s=60).exit_code == 0
 
@@ -95,7 +103,11 @@ def test_a_connection_lost_in_a_command_is_renewed(engine: Engine, ours: DockerP
 
 @contextlib.contextmanager
 def measured_in(ours: DockerPlatform) -> Iterator[None]:
-    with ours.network("tierbench-n", 1), ours.volume("tierbench-v", "", ""), ours.running(SPEC):
+    with (
+        ours.network("tierbench-n", 1),
+        ours.volume("tierbench-v", "", ""),
+        ours.running(SPEC),
+    ):
         yield
 
 
@@ -104,9 +116,15 @@ BUSY = refusal(409, "volume is in use")
 
 @pytest.mark.parametrize(
     "call",
-    ["remove container tierbench-x", "remove volume tierbench-v", "remove network tierbench-n"],
+    [
+        "remove container tierbench-x",
+        "remove volume tierbench-v",
+        "remove network tierbench-n",
+    ],
 )
-def test_a_failed_removal_is_reported(engine: Engine, ours: DockerPlatform, call: str) -> None:
+def test_a_failed_removal_is_reported(
+    engine: Engine, ours: DockerPlatform, call: str
+) -> None:
     engine.errors[call] = [BUSY] * 10_000
     reason = "could not be removed within 20 s: volume is in use"
     with pytest.raises(RunError, match=reason), measured_in(ours):
@@ -114,15 +132,22 @@ def test_a_failed_removal_is_reported(engine: Engine, ours: DockerPlatform, call
     assert engine.calls.count(call) > 10, "it was tried for a while"
 
 
-def test_a_removal_at_the_second_try_is_no_error(engine: Engine, ours: DockerPlatform) -> None:
+def test_a_removal_at_the_second_try_is_no_error(
+    engine: Engine, ours: DockerPlatform
+) -> None:
     engine.errors["remove network tierbench-n"] = [refusal(403, "has active endpoints")]
-    engine.errors["remove container tierbench-x"] = [refusal(500, "no exit event"), RESET]
+    engine.errors["remove container tierbench-x"] = [
+        refusal(500, "no exit event"),
+        RESET,
+    ]
     with measured_in(ours):
         pass
     assert engine.things == []
 
 
-def test_an_error_in_removing_does_not_hide_another(engine: Engine, ours: DockerPlatform) -> None:
+def test_an_error_in_removing_does_not_hide_another(
+    engine: Engine, ours: DockerPlatform
+) -> None:
     engine.errors["remove container tierbench-x"] = [BUSY] * 10_000
     with pytest.raises(NodeError, match="node-1 died") as failed, measured_in(ours):
         raise NodeError("node-1 died")
@@ -134,7 +159,9 @@ RLIMIT = "failed to create shim task: error setting rlimits: error setting rlimi
 
 
 @pytest.mark.parametrize(
-    ("words", "limits"), [(RLIMIT, []), ("no such device", None)], ids=["limits", "another reason"]
+    ("words", "limits"),
+    [(RLIMIT, []), ("no such device", None)],
+    ids=["limits", "another reason"],
 )
 def test_a_container_starts_without_limits_that_the_engine_may_not_raise(
     engine: Engine, ours: DockerPlatform, words: str, limits: list[Any] | None
@@ -148,7 +175,9 @@ def test_a_container_starts_without_limits_that_the_engine_may_not_raise(
     assert engine.names("container") == []
 
 
-def test_limits_of_a_running_container_are_lifted(engine: Engine, ours: DockerPlatform) -> None:
+def test_limits_of_a_running_container_are_lifted(
+    engine: Engine, ours: DockerPlatform
+) -> None:
     spec = replace(SPEC, cpus=1.0, memory_bytes=2**28)
     with ours.running(spec) as container:
         container.lift_limits()
@@ -169,14 +198,21 @@ def test_limits_in_force_are_read_back() -> None:
             return {"/proc/7/limits": text}[path]
 
     wishes = {"nofile": 1048576, "nproc": 12000}
-    assert limits.ulimits_in_force(wishes, 7, Kernel()) == {"nofile": "1024", "nproc": "unlimited"}
+    assert limits.ulimits_in_force(wishes, 7, Kernel()) == {
+        "nofile": "1024",
+        "nproc": "unlimited",
+    }
     assert limits.ulimits_in_force({}, 7, Kernel()) == {}
 
 
 @pytest.mark.parametrize("kind", ["container", "volume"])
-def test_things_without_our_label_stay(engine: Engine, ours: DockerPlatform, kind: str) -> None:
+def test_things_without_our_label_stay(
+    engine: Engine, ours: DockerPlatform, kind: str
+) -> None:
     name = {"container": "tierbench-x", "volume": "tierbench-v"}[kind]
-    theirs = engine.add(kind, name, {"Labels": None, "Config": {"Labels": {"mine": "1"}}})
+    theirs = engine.add(
+        kind, name, {"Labels": None, "Config": {"Labels": {"mine": "1"}}}
+    )
     with pytest.raises(UnavailableError, match=f"{kind} named {name}") as refused:
         measured_in(ours).__enter__()
     assert f"docker {kind} rm" in refused.value.advice
@@ -203,20 +239,26 @@ def test_what_stands_outlives_sweeps_until_it_is_removed(
     ours.stand(STANDS)
     for campaign in (ours, engine.platform()):
         assert campaign.sweep() == ()
-        assert campaign.find_containers() == (ContainerEntry(STANDS.name, "what it is", "running"),)
+        assert campaign.find_containers() == (
+            ContainerEntry(STANDS.name, "what it is", "running"),
+        )
     ours.container(STANDS.name).remove(1)
     assert (engine.things, ours.find_containers()) == ([], ())
     ours.container(STANDS.name).remove(1)  # it is gone already
 
 
-def test_nothing_stays_of_what_cannot_stand(engine: Engine, ours: DockerPlatform) -> None:
+def test_nothing_stays_of_what_cannot_stand(
+    engine: Engine, ours: DockerPlatform
+) -> None:
     engine.errors[f"start {STANDS.name}"] = [refusal(500, "no such device")] * 2
     with pytest.raises(RunError, match="no such device"):
         ours.stand(STANDS)
     assert engine.things == []
 
 
-def test_a_sweep_goes_on_and_names_what_stays(engine: Engine, ours: DockerPlatform) -> None:
+def test_a_sweep_goes_on_and_names_what_stays(
+    engine: Engine, ours: DockerPlatform
+) -> None:
     for name in ("tierbench-a", "tierbench-b"):
         engine.add("volume", name, {"Labels": {"tierbench": "1"}})
     engine.errors["remove volume tierbench-a"] = [BUSY] * 10_000
@@ -225,7 +267,9 @@ def test_a_sweep_goes_on_and_names_what_stays(engine: Engine, ours: DockerPlatfo
     assert engine.names("volume") == ["tierbench-a"]
 
 
-def test_a_leftover_that_stays_blocks_no_campaign(engine: Engine, ours: DockerPlatform) -> None:
+def test_a_leftover_that_stays_blocks_no_campaign(
+    engine: Engine, ours: DockerPlatform
+) -> None:
     engine.add("volume", "tierbench-a", {"Labels": {"tierbench": "1"}})
     engine.errors["remove volume tierbench-a"] = [BUSY] * 10_000
     with ours.guard.held():
@@ -243,7 +287,9 @@ def test_a_leftover_that_stays_blocks_no_campaign(engine: Engine, ours: DockerPl
         "subnet 10.201.77.0/24 is already used on the host or by another config",
     ],
 )
-def test_a_refused_subnet_is_skipped(engine: Engine, ours: DockerPlatform, words: str) -> None:
+def test_a_refused_subnet_is_skipped(
+    engine: Engine, ours: DockerPlatform, words: str
+) -> None:
     engine.errors["create network tierbench-n"] = [refusal(403, words)]
     with ours.network("tierbench-n", 2) as network:
         assert network.addresses == ("10.202.77.11", "10.202.77.12")
@@ -252,7 +298,9 @@ def test_a_refused_subnet_is_skipped(engine: Engine, ours: DockerPlatform, words
 USED = {"Config": [{"Subnet": "10.207.77.0/24"}]}
 
 
-def test_a_leftover_network_frees_its_addresses(engine: Engine, ours: DockerPlatform) -> None:
+def test_a_leftover_network_frees_its_addresses(
+    engine: Engine, ours: DockerPlatform
+) -> None:
     engine.add("network", "tierbench-old", {"Labels": {"tierbench": "1"}, "IPAM": USED})
     addresses = ("10.207.77.11", "10.207.77.12")
     with ours.network("tierbench-n", 2, addresses) as network:
@@ -269,7 +317,9 @@ def test_used_addresses_are_replaced(engine: Engine, ours: DockerPlatform) -> No
 # ------------------------------------------------------------------ the machine it runs on
 
 
-@pytest.mark.parametrize("other", [{}, {"KernelVersion": "5.15-linuxkit"}, {"MemTotal": 2**33}])
+@pytest.mark.parametrize(
+    "other", [{}, {"KernelVersion": "5.15-linuxkit"}, {"MemTotal": 2**33}]
+)
 def test_its_machine_is_this_one_only_if_kernel_and_memory_are(
     engine: Engine, other: dict[str, Any]
 ) -> None:
@@ -289,11 +339,17 @@ def test_its_machine_is_this_one_only_if_kernel_and_memory_are(
         assert machine.exists("/proc/self/stat")
         return
     assert (machine.facts().hostname, machine.facts().cpus) == ("vm", 3)
-    with pytest.raises(OSError, match=r"the machine vm does not answer: the image .* is not here"):
+    with pytest.raises(
+        OSError, match=r"the machine vm does not answer: the image .* is not here"
+    ):
         machine.read("/proc/stat")
 
 
 def test_the_record_says_which_engine_it_was(engine: Engine) -> None:
     engine.facts = {"Name": "vm1", "ID": "f3a1", "NCPU": 3}
     facts = engine.platform("tcp://192.0.2.7:2376").facts()
-    assert (facts["Name"], facts["Host"], facts["ID"]) == ("vm1", "tcp://192.0.2.7:2376", "f3a1")
+    assert (facts["Name"], facts["Host"], facts["ID"]) == (
+        "vm1",
+        "tcp://192.0.2.7:2376",
+        "f3a1",
+    )

@@ -32,25 +32,36 @@ def of_another(engine: Engine, process: str) -> None:
     engine.add("container", "tierbench-feed00-1-node-1", container)
 
 
-def test_a_second_campaign_on_the_engine_is_refused(engine: Engine, ours: DockerPlatform) -> None:
+def test_a_second_campaign_on_the_engine_is_refused(
+    engine: Engine, ours: DockerPlatform
+) -> None:
     of_another(engine, host.process_mark())
     message = "another campaign is running on this Docker engine"
     with pytest.raises(UnavailableError, match=message), ours.guard.held():
         pass
     of_several = engine.platform(known_as="vm2")
-    with pytest.raises(UnavailableError, match=f"^vm2: {message}"), of_several.guard.held():
+    with (
+        pytest.raises(UnavailableError, match=f"^vm2: {message}"),
+        of_several.guard.held(),
+    ):
         pass
     assert ours.guard.other() == "feed00"
     assert ours.sweep() == ()
     assert engine.names("container") == ["tierbench-feed00-1-node-1"]
 
 
-def test_leftovers_are_listed_one_by_one_and_stay(engine: Engine, ours: DockerPlatform) -> None:
+def test_leftovers_are_listed_one_by_one_and_stay(
+    engine: Engine, ours: DockerPlatform
+) -> None:
     def labels(campaign: str, **more: str) -> dict[str, str]:
         return {"tierbench": "1", "tierbench.campaign": campaign, **more}
 
     role = {"tierbench.role": "disk"}
-    engine.add("container", "tierbench-1-node-1", {"Config": {"Labels": labels("dead00", **role)}})
+    engine.add(
+        "container",
+        "tierbench-1-node-1",
+        {"Config": {"Labels": labels("dead00", **role)}},
+    )
     engine.add("volume", "tierbench-1-data", {"Labels": labels("dead00")})
     engine.add("network", "tierbench-1", {"Labels": {"tierbench": "1"}})
     engine.add("container", "agent", {"Config": {"Labels": labels(ours.campaign)}})
@@ -76,7 +87,9 @@ def test_the_guard_is_given_back(engine: Engine, ours: DockerPlatform) -> None:
     assert engine.things == []
 
 
-def test_the_place_of_a_dead_campaign_is_taken(engine: Engine, ours: DockerPlatform) -> None:
+def test_the_place_of_a_dead_campaign_is_taken(
+    engine: Engine, ours: DockerPlatform
+) -> None:
     boot, space, number, started = host.process_mark().split()
     of_another(engine, f"{boot} {space} {number} {int(started) + 1}")
     with ours.guard.held():
@@ -84,7 +97,9 @@ def test_the_place_of_a_dead_campaign_is_taken(engine: Engine, ours: DockerPlatf
     assert engine.things == []
 
 
-def test_a_far_campaign_lives_while_it_beats(engine: Engine, ours: DockerPlatform) -> None:
+def test_a_far_campaign_lives_while_it_beats(
+    engine: Engine, ours: DockerPlatform
+) -> None:
     of_another(engine, DEAD)
     engine.ahead_s = 290
     with pytest.raises(UnavailableError), ours.guard.held():
@@ -94,7 +109,9 @@ def test_a_far_campaign_lives_while_it_beats(engine: Engine, ours: DockerPlatfor
         pass
 
 
-def test_a_campaign_whose_beat_is_being_renewed_lives(engine: Engine, ours: DockerPlatform) -> None:
+def test_a_campaign_whose_beat_is_being_renewed_lives(
+    engine: Engine, ours: DockerPlatform
+) -> None:
     """Its beat is away for a moment, its guard is hours old."""
     of_another(engine, DEAD)
     beat = engine.things.pop(1)
@@ -110,14 +127,18 @@ def test_a_campaign_whose_beat_is_being_renewed_lives(engine: Engine, ours: Dock
     assert ours.guard.other() == "feed00"
 
 
-def test_a_guard_taken_at_the_same_time_is_theirs(engine: Engine, ours: DockerPlatform) -> None:
+def test_a_guard_taken_at_the_same_time_is_theirs(
+    engine: Engine, ours: DockerPlatform
+) -> None:
     """Both find a dead campaign; the slower removes what the faster made."""
     of_another(engine, DEAD)
     engine.ahead_s = 600
 
     def meanwhile(seconds: float) -> None:
         engine.clock.time_s += seconds
-        engine.things = [thing for thing in engine.things if thing.name != campaigns.NAME]
+        engine.things = [
+            thing for thing in engine.things if thing.name != campaigns.NAME
+        ]
         of_another(engine, host.process_mark())
 
     engine.clock.sleep = meanwhile  # type: ignore[method-assign]
@@ -125,10 +146,14 @@ def test_a_guard_taken_at_the_same_time_is_theirs(engine: Engine, ours: DockerPl
         pass
 
 
-def test_a_guard_that_another_has_taken_is_lost(engine: Engine, ours: DockerPlatform) -> None:
+def test_a_guard_that_another_has_taken_is_lost(
+    engine: Engine, ours: DockerPlatform
+) -> None:
     """This machine slept for long."""
     with ours.guard.held():
-        engine.things = [thing for thing in engine.things if thing.name != campaigns.NAME]
+        engine.things = [
+            thing for thing in engine.things if thing.name != campaigns.NAME
+        ]
         of_another(engine, DEAD)
         with pytest.raises(GuardLostError, match="the campaign feed00 on there"):
             ours.guard.beats.renew()
@@ -145,12 +170,16 @@ def test_an_engine_that_was_away_or_pruned_leaves_the_guard_ours(
         engine.things.clear()
         ours.guard.beats.renew()
         assert engine.platform().guard.other() == ours.campaign
-        engine.errors[f"create volume {campaigns.NAME}"] = [refusal(403, "not allowed by policy")]
+        engine.errors[f"create volume {campaigns.NAME}"] = [
+            refusal(403, "not allowed by policy")
+        ]
         with pytest.raises(GuardLostError, match="not allowed by policy"):
             ours.guard.beats.renew()
 
 
-def test_a_volume_of_the_guards_name_is_left_alone(engine: Engine, ours: DockerPlatform) -> None:
+def test_a_volume_of_the_guards_name_is_left_alone(
+    engine: Engine, ours: DockerPlatform
+) -> None:
     engine.add("volume", campaigns.NAME, {"Labels": None, "CreatedAt": engine.now()})
     engine.ahead_s = 900
     with pytest.raises(UnavailableError), ours.guard.held():

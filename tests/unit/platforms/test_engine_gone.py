@@ -51,7 +51,9 @@ class Peer:
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
         self._server.daemon_threads = True
         self._server.block_on_close = False
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        threading.Thread(
+            target=self._server.serve_forever, args=(0.01,), daemon=True
+        ).start()
         self.address = f"tcp://127.0.0.1:{self._server.server_port}"
 
     def go(self) -> None:
@@ -77,10 +79,14 @@ def ended(peer: Peer) -> DockerPlatform:
     return platform
 
 
-def test_a_silent_engine_is_asked_whether_it_is_there_and_then_nothing(peer: Peer) -> None:
+def test_a_silent_engine_is_asked_whether_it_is_there_and_then_nothing(
+    peer: Peer,
+) -> None:
     platform, peer.silent = ended(peer), {*_ANSWERS}
     for _step in range(3):
-        with pytest.raises(UnavailableError, match="the Docker engine vm1 does not answer"):
+        with pytest.raises(
+            UnavailableError, match="the Docker engine vm1 does not answer"
+        ):
             platform.container("x").state()
     assert peer.asked == ["/_ping"]
 

@@ -48,7 +48,9 @@ def test_facts_of_this_computer(tmp_path: Path) -> None:
     assert LocalMachine(tmp_path / "empty").facts().memory_bytes == 0
 
 
-def test_what_a_machine_has_is_looked_up_and_an_absent_file_is_an_error(tmp_path: Path) -> None:
+def test_what_a_machine_has_is_looked_up_and_an_absent_file_is_an_error(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "sys/block").mkdir(parents=True)
     (tmp_path / "sys/loop").symlink_to("block")
     here = LocalMachine(tmp_path)
@@ -56,7 +58,10 @@ def test_what_a_machine_has_is_looked_up_and_an_absent_file_is_an_error(tmp_path
     assert here.is_folder("/sys/loop") and here.listing("/sys") == ("block", "loop")
     assert here.real_path("/sys/loop") == str(tmp_path / "sys/block")
     # Others write to this disk meanwhile: what is free is near, not equal.
-    nearby = here.free_bytes(str(tmp_path / "not/there/yet")), here.free_bytes(str(tmp_path))
+    nearby = (
+        here.free_bytes(str(tmp_path / "not/there/yet")),
+        here.free_bytes(str(tmp_path)),
+    )
     assert min(nearby) > 0 and abs(nearby[0] - nearby[1]) < 2**34
     with pytest.raises(FileNotFoundError):
         here.read("/proc/stat")
@@ -65,7 +70,9 @@ def test_what_a_machine_has_is_looked_up_and_an_absent_file_is_an_error(tmp_path
 def test_a_machine_out_of_reach_gives_no_values_or_an_error(tmp_path: Path) -> None:
     """This machine's values must never be read instead."""
     readings = Readings()
-    read_once([Node("host", "host")], [MachineCollector(lambda _: FAR)], readings, FakeClock())
+    read_once(
+        [Node("host", "host")], [MachineCollector(lambda _: FAR)], readings, FakeClock()
+    )
     assert not list(readings.samples())
     assert "the machine far is not reachable from here" in next(iter(readings.misses))
     platform: Any = FakePlatform(Log())
@@ -91,8 +98,12 @@ class Nowhere(FakePlatform):
         return (FAR,)
 
     @contextmanager
-    def network(self, name: str, nodes: int, addresses: Sequence[str] = ()) -> Iterator[Network]:
-        yield Network(name, tuple(f"node-{number}.cluster" for number in range(1, nodes + 1)))
+    def network(
+        self, name: str, nodes: int, addresses: Sequence[str] = ()
+    ) -> Iterator[Network]:
+        yield Network(
+            name, tuple(f"node-{number}.cluster" for number in range(1, nodes + 1))
+        )
 
 
 def test_a_platform_is_one_class_and_one_line_in_the_registry(tmp_path: Path) -> None:
@@ -100,7 +111,9 @@ def test_a_platform_is_one_class_and_one_line_in_the_registry(tmp_path: Path) ->
     registry = {"nowhere": lambda clock, _: Nowhere(clock)}
     parts = fake_parts(Log())
     # Nobody waits for the made-up load.
-    app = replace(an_app(tmp_path, clock=FakeClock()), root=tmp_path, platforms=lambda: registry)
+    app = replace(
+        an_app(tmp_path, clock=FakeClock()), root=tmp_path, platforms=lambda: registry
+    )
     world = app.world("nowhere")
     assert isinstance(world.platform, Nowhere)
     folder = experiment.execute(a_plan(), parts, world, tmp_path / "results", {})

@@ -26,7 +26,9 @@ from tests.fake_engines import Engine
 from tests.fakes import FakeClock
 
 
-def platform(*machines: str, engine_type: type[Engine] = Engine, **more: Any) -> tuple[Any, Any]:
+def platform(
+    *machines: str, engine_type: type[Engine] = Engine, **more: Any
+) -> tuple[Any, Any]:
     """The platform of these machines, and its engines by name."""
     made: dict[str | None, Engine] = {}
 
@@ -35,7 +37,9 @@ def platform(*machines: str, engine_type: type[Engine] = Engine, **more: Any) ->
         return made[name]
 
     connect: Any = engine
-    return DockerMachines(FakeClock(), Placing(machines=machines, **more), connect), made
+    return DockerMachines(
+        FakeClock(), Placing(machines=machines, **more), connect
+    ), made
 
 
 def spec(name: str, placement: str, address: str | None = None) -> ContainerSpec:
@@ -58,7 +62,11 @@ def test_a_node_is_in_its_machines_own_network() -> None:
         together.running(spec("second", "node-2", network.addresses[1])) as node,
     ):
         assert network.addresses == ("192.0.2.1", "192.0.2.2")
-        assert (node.address, node.host, node.ports) == ("192.0.2.2", "192.0.2.2", {5432: 5432})
+        assert (node.address, node.host, node.ports) == (
+            "192.0.2.2",
+            "192.0.2.2",
+            {5432: 5432},
+        )
         (asked,) = engines["vm2"].asked
         assert (asked.network, asked.address, asked.ports) == (HOST_NETWORK, None, {})
         assert together.container("second").logs() == "second on vm2"
@@ -67,7 +75,10 @@ def test_a_node_is_in_its_machines_own_network() -> None:
 
 def test_what_is_in_no_network_is_as_its_engine_has_it() -> None:
     together, engines = platform("vm1", "vm2")
-    with together.running(spec("disk", "")) as disk, together.volume("data", "", "", "node-2"):
+    with (
+        together.running(spec("disk", "")) as disk,
+        together.volume("data", "", "", "node-2"),
+    ):
         assert (disk.host, disk.ports) == ("0", {5432: 49152})
     assert [one.name for one in engines["vm1"].asked] == ["disk"]
     assert engines["vm2"].asked == ["data"]
@@ -87,7 +98,9 @@ def test_no_tick_asks_an_engine_or_starts_threads_for_one() -> None:
     together, engines = platform("vm1", "vm2", engine_type=Counted)
     together.find_containers()
     names = ("old-vm1", "old-vm2", "lost")
-    databases = tuple(Node(name, "database", container=name, container_id="f") for name in names)
+    databases = tuple(
+        Node(name, "database", container=name, container_id="f") for name in names
+    )
     cluster = Cluster("postgresql", "", databases, (), "network")
     nodes = watched(cluster, Disks((), {}), (), together)
     assert [node.machine for node in nodes] == ["vm1", "vm2", "", "vm1", "vm2"]
@@ -97,7 +110,9 @@ def test_no_tick_asks_an_engine_or_starts_threads_for_one() -> None:
     assert set(asked) == {"vm1", "vm2", "this computer"}
     asked.clear()
     readings, started = Readings(), list[str]()
-    told: Any = Mock(wraps=together, machines=lambda: machines)  # of real ones it asks nothing
+    told: Any = Mock(
+        wraps=together, machines=lambda: machines
+    )  # of real ones it asks nothing
     threading.setprofile(lambda *_: started.append(threading.current_thread().name))
     try:
         for _ in range(3):
@@ -111,9 +126,16 @@ def test_no_tick_asks_an_engine_or_starts_threads_for_one() -> None:
 
 @pytest.mark.parametrize(
     ("client_machine", "expected"),
-    [(None, None), ("vm2", "vm2"), ("tcp://vm3:2376", "tcp://vm3:2376"), ("ssh://vm1", "vm1")],
+    [
+        (None, None),
+        ("vm2", "vm2"),
+        ("tcp://vm3:2376", "tcp://vm3:2376"),
+        ("ssh://vm1", "vm1"),
+    ],
 )
-def test_clients_run_on_their_own_machine(client_machine: str | None, expected: str | None) -> None:
+def test_clients_run_on_their_own_machine(
+    client_machine: str | None, expected: str | None
+) -> None:
     together, engines = platform("vm1", "vm2", client_machine=client_machine)
     for name in ("client-1", "client-2"):
         with together.running(spec(name, name)):
@@ -123,7 +145,11 @@ def test_clients_run_on_their_own_machine(client_machine: str | None, expected: 
 
 def test_the_machine_of_clients_only_is_asked_for_nothing_that_nodes_need() -> None:
     together, _ = platform("vm1", "vm2")
-    assert together.machines() == ("machine of vm1", "machine of vm2", "machine of None")
+    assert together.machines() == (
+        "machine of vm1",
+        "machine of vm2",
+        "machine of None",
+    )
     assert list(map(str, of_nodes(together))) == ["machine of vm1", "machine of vm2"]
 
 
@@ -172,11 +198,18 @@ def test_who_only_reads_has_one_image_brought_and_needs_no_engine_of_clients() -
 
 def test_an_engine_that_fails_is_named() -> None:
     together, engines = platform("vm1", "vm2")
-    engines["vm2"].fails = UnavailableError("vm2: another campaign is running on this engine")
-    with pytest.raises(UnavailableError, match=r"^vm2: another campaign"), together.guard.held():
+    engines["vm2"].fails = UnavailableError(
+        "vm2: another campaign is running on this engine"
+    )
+    with (
+        pytest.raises(UnavailableError, match=r"^vm2: another campaign"),
+        together.guard.held(),
+    ):
         pass
     engines["vm1"].fails = RunError("volume data could not be removed")
-    with pytest.raises(RunError, match=r"volume data could not be removed; vm2: another campaign"):
+    with pytest.raises(
+        RunError, match=r"volume data could not be removed; vm2: another campaign"
+    ):
         together.sweep()
     engines["vm1"].fails = engines["vm2"].fails = None
     lines = [f"container x of {name}" for name in ("vm1", "vm2", "this computer")]
@@ -186,7 +219,10 @@ def test_an_engine_that_fails_is_named() -> None:
 
 @pytest.mark.parametrize(
     ("machines", "words"),
-    [(("vm1", "default"), "default is reached over a socket"), (("vm1", "ssh://vm1"), "one mach")],
+    [
+        (("vm1", "default"), "default is reached over a socket"),
+        (("vm1", "ssh://vm1"), "one mach"),
+    ],
 )
 def test_machines_that_cannot_be_one_cluster_are_refused(
     machines: tuple[str, ...], words: str

@@ -30,16 +30,23 @@ def filled(folder: Path, whose: str) -> Path:
     return folder
 
 
-def test_what_is_ours_goes_and_so_does_what_was_made_for_it(tmp_path: Path, ours: str) -> None:
+def test_what_is_ours_goes_and_so_does_what_was_made_for_it(
+    tmp_path: Path, ours: str
+) -> None:
     folder = filled(tmp_path / "tierbench-snapshots" / "key", ours)
     listed = marked.remove(str(folder), ours, only_list=True)
     assert listed and listed["bytes"] >= 4096 and folder.exists()
-    assert marked.remove(str(folder), marked.owner(tmp_path / "cache", "another")) == listed
+    assert (
+        marked.remove(str(folder), marked.owner(tmp_path / "cache", "another"))
+        == listed
+    )
     assert not folder.parent.exists() and tmp_path.exists()
     assert marked.remove(str(folder), ours) is None
 
 
-def test_a_folder_without_a_mark_stays_and_is_not_used(tmp_path: Path, ours: str) -> None:
+def test_a_folder_without_a_mark_stays_and_is_not_used(
+    tmp_path: Path, ours: str
+) -> None:
     (tmp_path / "datasets").mkdir()
     (tmp_path / "datasets/a.bin").write_text("theirs")
     left = marked.remove(str(tmp_path / "datasets"), ours)
@@ -50,14 +57,22 @@ def test_a_folder_without_a_mark_stays_and_is_not_used(tmp_path: Path, ours: str
 
 @pytest.mark.parametrize("key", ["host", "cache"])
 def test_what_belongs_to_another_stays(tmp_path: Path, ours: str, key: str) -> None:
-    folder = filled(tmp_path / "tierbench-data", json.dumps({**json.loads(ours), key: "other"}))
+    folder = filled(
+        tmp_path / "tierbench-data", json.dumps({**json.loads(ours), key: "other"})
+    )
     left = marked.remove(str(folder), ours)
-    assert left and left["foreign"].startswith("belongs to the cache ") and "other" in str(left)
+    assert (
+        left
+        and left["foreign"].startswith("belongs to the cache ")
+        and "other" in str(left)
+    )
     assert (folder / "node-1/base/1").read_text() == "rows"
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"host": "h"}', "\xff"])
-def test_a_mark_that_says_nothing_removes_nothing(tmp_path: Path, ours: str, text: str) -> None:
+def test_a_mark_that_says_nothing_removes_nothing(
+    tmp_path: Path, ours: str, text: str
+) -> None:
     folder = filled(tmp_path / "tierbench-data", ours)
     (folder / marked.MARK).write_text(text, encoding="latin-1")
     left = marked.remove(str(folder), ours)
@@ -81,7 +96,9 @@ def test_no_link_is_followed(tmp_path: Path, ours: str) -> None:
     ['mount --bind "$1" "$2"', 'mount -t tmpfs none "$2"; cp "$1/golden" "$2/golden"'],
     ids=["a folder of the same disk", "another file system"],
 )
-def test_no_mount_is_entered_and_the_rest_goes(tmp_path: Path, ours: str, mounting: str) -> None:
+def test_no_mount_is_entered_and_the_rest_goes(
+    tmp_path: Path, ours: str, mounting: str
+) -> None:
     folder, theirs = filled(tmp_path / "tierbench-data", ours), tmp_path / "theirs"
     theirs.mkdir()
     (theirs / "golden").write_text("copy")
@@ -93,11 +110,15 @@ def test_no_mount_is_entered_and_the_rest_goes(tmp_path: Path, ours: str, mounti
     words = [str(theirs), str(folder / "node-2"), sys.executable, marked.__file__, ours]
     in_a_name_space(script, *words, str(folder))
     (kept,) = json.loads((tmp_path / "said").read_text())["kept"]
-    assert kept == f"{folder}/node-2: something is mounted there, and no mount is entered"
+    assert (
+        kept == f"{folder}/node-2: something is mounted there, and no mount is entered"
+    )
     assert (theirs / "golden").read_text() == "copy"
 
 
-def test_what_cannot_be_removed_is_told_and_the_rest_goes(tmp_path: Path, ours: str) -> None:
+def test_what_cannot_be_removed_is_told_and_the_rest_goes(
+    tmp_path: Path, ours: str
+) -> None:
     """Another mount of a whole disk, seen from where the folder itself is the place of a mount."""
     folder = filled(tmp_path / "tierbench-data", ours)
     (folder / "busy").touch()
@@ -123,7 +144,9 @@ def test_anew_empties_what_is_ours_and_nothing_else(tmp_path: Path, ours: str) -
     assert [one.name for one in theirs.iterdir()] == ["file"]
 
 
-def test_what_a_cut_removal_leaves_is_still_known_as_ours(tmp_path: Path, ours: str) -> None:
+def test_what_a_cut_removal_leaves_is_still_known_as_ours(
+    tmp_path: Path, ours: str
+) -> None:
     """A directory of data without our mark would be refused until a person removes it."""
     folder = filled(tmp_path / "tierbench-data", ours)
     killed = f"""

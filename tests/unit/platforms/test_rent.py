@@ -64,7 +64,9 @@ def test_nothing_is_rented_on_this_computer(engine: Engine) -> None:
         assert TOLD not in engine.calls
 
 
-def test_a_time_that_is_none_is_refused(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_time_that_is_none_is_refused(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TIERBENCH_RENT_S", "5")
     with pytest.raises(UsageError, match="TIERBENCH_RENT_S is '5'"):
         engine.platform()

@@ -43,7 +43,9 @@ _PACE = 200.0  # by which a silence of so long is one that is not waited for twi
 # As they are outside of this test.
 _LIMITS_S = {
     "an engine's answer, or its sign of life": commands.QUIET_S + connection.SILENCE_S,
-    "a machine in the cluster": cluster._CONNECT_S + cluster.Api.read_s + commands.QUIET_S,
+    "a machine in the cluster": cluster._CONNECT_S
+    + cluster.Api.read_s
+    + commands.QUIET_S,
     "a WebSocket": cluster.Api.read_s,
     "files of a pod": pod._SILENCE_S,
     "what is sent": commands.SEND_S,
@@ -106,7 +108,9 @@ def talking(streams: Deaf) -> Iterator[LineConversation]:
 
 
 def ask_agent(folder: Path) -> None:
-    AgentMachine("far", lambda: talking(Deaf(takes=True)), SystemClock()).read("/proc/stat")
+    AgentMachine("far", lambda: talking(Deaf(takes=True)), SystemClock()).read(
+        "/proc/stat"
+    )
 
 
 def say_to_deaf(folder: Path) -> None:
@@ -123,7 +127,9 @@ def open_tunnel(folder: Path) -> None:
     Impatient("ssh://vm1")
 
 
-def on_engine(answers: dict[str, bytes], do: Callable[[DockerContainer], object]) -> Any:
+def on_engine(
+    answers: dict[str, bytes], do: Callable[[DockerContainer], object]
+) -> Any:
     def case(folder: Path) -> None:
         with silent(answers) as port:
             do(docker(port))
@@ -141,7 +147,9 @@ def falls_silent(do: Callable[[DockerPlatform], object]) -> Any:
     def case(folder: Path) -> None:
         with silent(answers := dict(WORKING)) as port:
             address = f"tcp://127.0.0.1:{port}"
-            platform = DockerPlatform(HastyClock(_PACE), address, "c1", "vm1", Impatient)
+            platform = DockerPlatform(
+                HastyClock(_PACE), address, "c1", "vm1", Impatient
+            )
             answers.pop("/_ping")
             do(platform)
 
@@ -153,7 +161,9 @@ def build(platform: DockerPlatform) -> None:
 
 
 def wait_for_end(platform: DockerPlatform) -> None:
-    commands.to_its_end(platform.container("x"), ("copy",), 0.0, math.inf, platform._clock)
+    commands.to_its_end(
+        platform.container("x"), ("copy",), 0.0, math.inf, platform._clock
+    )
 
 
 def page(every_s: float, answers: dict[str, bytes]) -> Any:
@@ -183,13 +193,19 @@ PEERS = {
     "a Docker engine": (on_engine({}, lambda _: None), "vm1: .*engine does not answer"),
     "its calls": (on_engine(ENGINE, lambda one: one.state()), "looking at x"),
     "a command's output": (on_engine(EXECUTING, run_for_a_day), "the last line"),
-    "files from it": (on_engine(ARCHIVING, lambda one: one.fetch("/out", Path())), "after 7 bytes"),
+    "files from it": (
+        on_engine(ARCHIVING, lambda one: one.fetch("/out", Path())),
+        "after 7 bytes",
+    ),
     "files to it": (on_engine(ENGINE, put), "putting .* into x"),
     "an image that is pulled": (
         falls_silent(lambda one: one.images.pull("a:1")),
         "vm1: .*not go on .*timed out.*Pulling fs layer",
     ),
-    "one that is built": (falls_silent(build), "vm1: .*not go on .*timed out.*Step 1/3"),
+    "one that is built": (
+        falls_silent(build),
+        "vm1: .*not go on .*timed out.*Step 1/3",
+    ),
     "one that is imported": (
         falls_silent(lambda one: one.images.import_image(__file__, "a", "1")),
         "vm1: .*not go on .*timed out",
@@ -199,8 +215,14 @@ PEERS = {
     "ssh in authentication": (open_tunnel, "authentication method: publickey"),
     "a database": (session, "SQL at 127.0.0.1:.* timeout expired"),
     "a page": (page(0, {}), "/metrics: timed out"),
-    "a page that trickles": (page(0.01, _ENDLESS), "had not ended when .* bytes had come"),
-    "its head that trickles": (page(0.01, {"/metrics": _HEAD}), "/metrics: .*no answer within"),
+    "a page that trickles": (
+        page(0.01, _ENDLESS),
+        "had not ended when .* bytes had come",
+    ),
+    "its head that trickles": (
+        page(0.01, {"/metrics": _HEAD}),
+        "/metrics: .*no answer within",
+    ),
     "an agent": (ask_agent, "far does not answer: .*the last line"),
     "what reads nothing": (say_to_deaf, "the last line"),
 }
@@ -237,7 +259,10 @@ def test_a_pull_that_says_nothing_goes_on_while_its_engine_answers() -> None:
     client = Mock(ping=asked.release)
     client.api.pull = told
     own = Mock(
-        client=client, errors=lambda _: nullcontext(), patiently=lambda call: call(), silence_s=0.1
+        client=client,
+        errors=lambda _: nullcontext(),
+        patiently=lambda call: call(),
+        silence_s=0.1,
     )
     assert DockerImages(own).pull("a:1")
 

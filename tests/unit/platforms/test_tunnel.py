@@ -59,7 +59,13 @@ def test_the_socket_of_the_other_side_is_forwarded(log: Path) -> None:
     try:
         (call,) = calls(log)
         assert f"{forwarded.socket}:/run/user/7/docker.sock" in call
-        assert call[-call[::-1].index("-p") :][:5] == ["2222", "-l", "bench", "--", "vm1"]
+        assert call[-call[::-1].index("-p") :][:5] == [
+            "2222",
+            "-l",
+            "bench",
+            "--",
+            "vm1",
+        ]
         assert forwarded.host == "192.0.2.7"
     finally:
         forwarded.close()
@@ -80,7 +86,10 @@ def test_a_tunnel_that_breaks_is_made_again(log: Path) -> None:
 
 def test_no_error_ends_the_keeper(log: Path) -> None:
     """No process may be made for a moment (EAGAIN of fork): the tunnel is made a moment later."""
-    errors = [BlockingIOError(11, "Resource temporarily unavailable"), RuntimeError("odd")]
+    errors = [
+        BlockingIOError(11, "Resource temporarily unavailable"),
+        RuntimeError("odd"),
+    ]
     begun: list[Beside] = []
 
     def beside(argv: Sequence[str]) -> Beside:
@@ -101,9 +110,13 @@ def test_no_error_ends_the_keeper(log: Path) -> None:
         forwarded.close()
 
 
-def test_the_words_of_ssh_are_passed_on(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_words_of_ssh_are_passed_on(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("DOCKER_HOST", "ssh://vm9")
-    with pytest.raises(UnavailableError, match=r"ssh://vm9: .*resolve hostname vm9") as refused:
+    with pytest.raises(
+        UnavailableError, match=r"ssh://vm9: .*resolve hostname vm9"
+    ) as refused:
         connection.connect()
     assert "ssh -o BatchMode=yes -- vm9 docker version" in refused.value.advice
 

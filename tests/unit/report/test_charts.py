@@ -27,7 +27,9 @@ IOPS = Measure("disk_iops", "iops", "Disk IOPS", "IOPS")
 
 
 def one_run(tier: str, **more: Any) -> ReportIndex:
-    campaign = build_campaign(profiles=[tier], workloads=["insert"], repetitions=1, **more)
+    campaign = build_campaign(
+        profiles=[tier], workloads=["insert"], repetitions=1, **more
+    )
     return ReportIndex(campaign, report_verdicts.verdict())
 
 
@@ -75,7 +77,11 @@ def test_disk_series_is_the_busiest_nodes() -> None:
 
 
 def test_a_run_without_samples_has_no_disk_series() -> None:
-    assert series.Runs(one_run("premium", frames=False), "insert").of_disk("disk_iops").table.empty
+    assert (
+        series.Runs(one_run("premium", frames=False), "insert")
+        .of_disk("disk_iops")
+        .table.empty
+    )
 
 
 def test_caps_stand_where_their_tier_came_near() -> None:
@@ -97,7 +103,9 @@ def test_a_cap_of_iops_does_not_stand_over_cpu() -> None:
     index = one_run("premium", measure_s=20.0)
     near = series.Series(pd.DataFrame({"tier": ["premium"], "value": [900.0]}), 1)
     cpu = Measure("cpu_pct", "cpu", "CPU of the database nodes", "% of limit")
-    assert list(over_time._limits(index, IOPS, near).values()) == ["cap of premium: 1,100"]
+    assert list(over_time._limits(index, IOPS, near).values()) == [
+        "cap of premium: 1,100"
+    ]
     assert over_time._limits(index, cpu, near) == {}
 
 
@@ -125,25 +133,35 @@ def test_a_band_for_each_tier_shows_what_was_at_its_limit_when() -> None:
     (run,) = campaign.runs
     samples = sampled_in(run)
     seconds = samples["time_s"] - START_S
-    of_disk = samples["metric"].str.startswith("disk_") & samples["node"].str.startswith("node-")
+    of_disk = samples["metric"].str.startswith("disk_") & samples[
+        "node"
+    ].str.startswith("node-")
     idle = samples["metric"].isin(["disk_writes_total", "disk_read_bytes_total"])
     samples.loc[of_disk & idle, "value"] = 0.0
     reads = of_disk & (samples["metric"] == "disk_reads_total")
-    grown = 1_100.0 * seconds.clip(upper=10.0) + 400.0 * (seconds - 10.0).clip(lower=0.0)
+    grown = 1_100.0 * seconds.clip(upper=10.0) + 400.0 * (seconds - 10.0).clip(
+        lower=0.0
+    )
     samples.loc[reads, "value"] = grown[reads]
     campaign = replace(campaign, runs=(replace(run, sampled=held(samples)),))
     index = ReportIndex(campaign, judge(campaign))
     strip = series.Runs(index, "insert").of_limits(1)
-    assert strip.to_dict("records") == [  # of a node whose CPU is nearly full all the time
+    assert strip.to_dict(
+        "records"
+    ) == [  # of a node whose CPU is nearly full all the time
         {"tier": "premium", "limit": "IOPS cap", "begin": 0.0, "end": 10.0},
         {"tier": "premium", "limit": "node CPU", "begin": 10.0, "end": 20.0},
     ]
-    table = pd.DataFrame({"seconds": [0.5, 1.5], "value": 1.0, "tier": "premium", "run": "a"})
+    table = pd.DataFrame(
+        {"seconds": [0.5, 1.5], "value": 1.0, "tier": "premium", "run": "a"}
+    )
     chart = over_time.over_time(
         "insert", IOPS, series.Series(table, 1), ["ultra", "premium"], {}, strip=strip
     )
     assert 'fill="#882255"' in chart.svg
-    assert f'fill="{charts.PALETTE[1]}"' in chart.svg, "the tier's own colour begins its band"
+    assert f'fill="{charts.PALETTE[1]}"' in chart.svg, (
+        "the tier's own colour begins its band"
+    )
     (part,) = over_time.section(index).parts
     (block, *_) = part.blocks
     assert isinstance(block, Charts) and list(block.bands) == ["IOPS cap", "node CPU"]
@@ -173,7 +191,8 @@ def _with_cpu(index: ReportIndex, **factors: float) -> ReportIndex:
     scale = sampled_in(run)["node"].map(names).fillna(1.0)
     scaled = sampled_in(run).assign(value=sampled_in(run)["value"] * scale)
     return replace(
-        index, campaign=replace(index.campaign, runs=(replace(run, sampled=held(scaled)),))
+        index,
+        campaign=replace(index.campaign, runs=(replace(run, sampled=held(scaled)),)),
     )
 
 
@@ -196,9 +215,9 @@ def test_a_mean_needs_every_node() -> None:
     run = index.campaign.runs[0]
     samples = sampled_in(run)[sampled_in(run)["node"] != "node-2"]
     lacking = replace(index.campaign, runs=(replace(run, sampled=held(samples)),))
-    assert set(series.Runs(replace(index, campaign=lacking), "insert").of_cpu().table["of"]) == {
-        series.BUSIEST
-    }
+    assert set(
+        series.Runs(replace(index, campaign=lacking), "insert").of_cpu().table["of"]
+    ) == {series.BUSIEST}
 
 
 def test_each_node_has_a_panel_with_its_own_values() -> None:
@@ -212,7 +231,9 @@ def test_each_node_has_a_panel_with_its_own_values() -> None:
     }
     svg = over_time.by_node("insert", IOPS, iops, ["ultra"], {}).svg
     assert svg.count('aria-roledescription="line mark"') == 3
-    assert [node for node in ("node-1", "node-2", "node-3") if f">{node}<" not in svg] == []
+    assert [
+        node for node in ("node-1", "node-2", "node-3") if f">{node}<" not in svg
+    ] == []
 
 
 def test_a_node_without_a_known_limit_has_no_cpu_in_percent() -> None:
@@ -258,12 +279,16 @@ def test_latency_is_drawn_for_new_orders_and_for_all_but_delivery() -> None:
     rows = pd.DataFrame(_rows(orders, "curves"))
     assert set(rows["tier"]) == {"premium", "ultra"}
     # 24 threads / 310 a second × 1.4; the median of this lognormal is e^(−1/8) of its mean
-    median = rows[(rows["tier"] == "premium") & (rows["nines"].round(4) == 0.301)]["value"]
+    median = rows[(rows["tier"] == "premium") & (rows["nines"].round(4) == 0.301)][
+        "value"
+    ]
     assert median.item() == pytest.approx(24 / 310 * 1.4 * 0.8825 * 1e3, rel=0.05)
     assert orders.remark.startswith("New-Orders: premium 5,")
     assert every.remark.startswith("All transactions but Delivery: premium 11,")
     assert "in 2 runs" in every.remark
-    assert "ms (log scale)" in orders.svg and "percentile of transactions, %" in orders.svg
+    assert (
+        "ms (log scale)" in orders.svg and "percentile of transactions, %" in orders.svg
+    )
     assert [mark for mark in (">50<", ">90<", ">99<") if mark not in orders.svg] == []
 
 
@@ -300,23 +325,41 @@ def test_price_against_throughput_and_tail() -> None:
         [cell.mean, cell.ci_low, cell.ci_high], rel=1e-5
     )
     fronts = {offer.tier: offer.on_front for offer in index.verdict.decisions[0].offers}
-    assert {tier: row["front"] == "on the front" for tier, row in rows.items()} == fronts
+    assert {
+        tier: row["front"] == "on the front" for tier, row in rows.items()
+    } == fronts
     assert "cost of all nodes, USD a month" in drawn[0].svg
     assert ">p99 latency, ms<" in drawn[1].svg
 
 
 def test_where_a_tier_has_no_tail_its_average_is_held_against_price() -> None:
     def without(record: Record) -> Record:
-        kept = tuple(one for one in record.measurements if one.metric != "latency_p99_s")
-        return replace(record, measurements=kept) if record.profile.name == "premium" else record
+        kept = tuple(
+            one for one in record.measurements if one.metric != "latency_p99_s"
+        )
+        return (
+            replace(record, measurements=kept)
+            if record.profile.name == "premium"
+            else record
+        )
 
     drawn = _priced(change=without)[1]
-    assert drawn[1].name == "point-select-price-latency" and ">average latency, ms<" in drawn[1].svg
-    assert {row["tier"] for row in _rows(drawn[1], "offers")} == {"premium", "premium-v2", "ultra"}
+    assert (
+        drawn[1].name == "point-select-price-latency"
+        and ">average latency, ms<" in drawn[1].svg
+    )
+    assert {row["tier"] for row in _rows(drawn[1], "offers")} == {
+        "premium",
+        "premium-v2",
+        "ultra",
+    }
 
 
 def test_an_slo_is_a_line_in_the_charts_that_it_limits() -> None:
-    slo = (Objective("latency_avg_s", "all", 0.05), Objective("throughput_per_s", "all", 2000.0))
+    slo = (
+        Objective("latency_avg_s", "all", 0.05),
+        Objective("throughput_per_s", "all", 2000.0),
+    )
     made = build_campaign(workloads=["point-select"], frames=False)
     (load,) = made.plan.workloads
     made = replace(made, plan=replace(made.plan, workloads=(replace(load, slo=slo),)))
@@ -324,9 +367,14 @@ def test_an_slo_is_a_line_in_the_charts_that_it_limits() -> None:
     (block,) = decisions.price_charts(index, index.verdict.decisions[0])
     assert block.caption.endswith(" Dashed: the SLO.")
     for chart, value, words in zip(
-        block.rows, (2000.0, 50.0), ("throughput > 2000/s", "average < 50 ms"), strict=True
+        block.rows,
+        (2000.0, 50.0),
+        ("throughput > 2000/s", "average < 50 ms"),
+        strict=True,
     ):
-        assert chart.live and chart.live["datasets"]["slo"] == [{"value": value, "slo": words}]
+        assert chart.live and chart.live["datasets"]["slo"] == [
+            {"value": value, "slo": words}
+        ]
         assert f">{escape(words)}<" in chart.svg
         assert chart.svg.count("stroke-dasharray") == 1
 
@@ -340,7 +388,9 @@ def test_without_prices_of_one_list_there_is_no_chart() -> None:
 
 def test_a_name_cannot_leave_its_expression() -> None:
     name = 'a\'] || "b" </script>'
-    table = pd.DataFrame({"seconds": [0.5, 1.5], "value": [1.0, 2.0], "tier": name, "run": "r"})
+    table = pd.DataFrame(
+        {"seconds": [0.5, 1.5], "value": [1.0, 2.0], "tier": name, "run": "r"}
+    )
     drawn = over_time.over_time(
         "w", Measure("m", "f", "T", "u"), series.Series(table, 1), [name], {}
     )

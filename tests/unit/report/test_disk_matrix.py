@@ -72,12 +72,18 @@ def test_beside_a_tier_that_was_measured_they_are_no_ceiling(tmp_path: Path) -> 
     assert "### Ceilings found" in text and f"### Every cell of {run.profile}" in text
     assert f"### Cells of {plan.runs[0].profile} so far" in text
     table = text.split("### Ceilings found")[1].split("###")[0]
-    (row,) = [line for line in table.splitlines() if line.startswith(f"| {plan.runs[0].profile} ")]
+    (row,) = [
+        line
+        for line in table.splitlines()
+        if line.startswith(f"| {plan.runs[0].profile} ")
+    ]
     assert "missing" in row
 
 
 @pytest.mark.parametrize("changed_limits", [False, True])
-def test_nothing_is_shown_of_points_that_are_none(tmp_path: Path, changed_limits: bool) -> None:
+def test_nothing_is_shown_of_points_that_are_none(
+    tmp_path: Path, changed_limits: bool
+) -> None:
     folder = begun(tmp_path, 2 if changed_limits else 0)
     if changed_limits:
         (run,) = (folder / "runs").iterdir()

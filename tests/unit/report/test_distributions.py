@@ -20,11 +20,18 @@ from tests.campaigns import START_S, build_campaign
 def _runs(*tables: pd.DataFrame | None, workload: str = "insert") -> list[RunData]:
     """Runs whose window is the 20 s after a warm-up of 10."""
     campaign = build_campaign(
-        profiles=["ultra"], workloads=[workload], repetitions=len(tables), measure_s=20.0
+        profiles=["ultra"],
+        workloads=[workload],
+        repetitions=len(tables),
+        measure_s=20.0,
     )
     first = campaign.runs[0].record.phases
     return [
-        replace(run, record=replace(run.record, phases=first), transactions=partial(_kept, table))
+        replace(
+            run,
+            record=replace(run.record, phases=first),
+            transactions=partial(_kept, table),
+        )
         for run, table in zip(campaign.runs, tables, strict=True)
     ]
 
@@ -37,8 +44,15 @@ def _kept(table: pd.DataFrame | None) -> Iterator[pd.DataFrame]:
 
 def _table(latency_s: Sequence[float] | np.ndarray, **columns: Any) -> pd.DataFrame:
     """Transactions that all begin a second after the window does."""
-    rows = {"start_s": START_S + 11.0, "latency_s": latency_s, "queue_s": 0.0, "type": "insert"}
-    table = pd.DataFrame({**rows, "outcome": COMMITTED, "retries": 0, "sqlstate": "", **columns})
+    rows = {
+        "start_s": START_S + 11.0,
+        "latency_s": latency_s,
+        "queue_s": 0.0,
+        "type": "insert",
+    }
+    table = pd.DataFrame(
+        {**rows, "outcome": COMMITTED, "retries": 0, "sqlstate": "", **columns}
+    )
     return table.assign(type=table["type"].astype("category"))
 
 
@@ -80,7 +94,10 @@ def test_failed_ones_the_warm_up_and_other_types_are_left_out() -> None:
     )
     table.loc[60:89, "start_s"] = START_S  # ended in the warm-up
     found = latency.of_runs(_runs(table, workload="tpcc"), ["all", "new_order"])
-    assert {scope: one.transactions for scope, one in found.items()} == {"all": 30, "new_order": 30}
+    assert {scope: one.transactions for scope, one in found.items()} == {
+        "all": 30,
+        "new_order": 30,
+    }
     assert set(found["all"].latency_s) == {0.001}
 
 

@@ -40,9 +40,17 @@ CAMPAIGN = build_campaign(
 )
 VERDICT = judge(CAMPAIGN)
 SAMPLED = build_campaign(
-    profiles=["premium"], workloads=["insert"], repetitions=1, warmup_s=5.0, measure_s=20.0
+    profiles=["premium"],
+    workloads=["insert"],
+    repetitions=1,
+    warmup_s=5.0,
+    measure_s=20.0,
 )
-DONE = {run.record.run.number: run.record for run in CAMPAIGN.runs if run.record.outcome == "done"}
+DONE = {
+    run.record.run.number: run.record
+    for run in CAMPAIGN.runs
+    if run.record.outcome == "done"
+}
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -64,7 +72,9 @@ def with_name(old: str, new: str) -> Results:
         replace(
             one,
             record=replace(
-                one.record, run=moved(one.record.run), profile=renamed(one.record.profile)
+                one.record,
+                run=moved(one.record.run),
+                profile=renamed(one.record.profile),
             ),
         )
         for one in CAMPAIGN.runs
@@ -86,28 +96,38 @@ def test_csv_gives_every_stored_figure_back_digit_by_digit() -> None:
             for row in rows
             if row["run"] == str(number)
         }
-        assert {(m.metric, m.scope): (m.value, m.unit) for m in record.measurements}.items() <= (
-            read.items()
-        )
+        assert {
+            (m.metric, m.scope): (m.value, m.unit) for m in record.measurements
+        }.items() <= (read.items())
 
 
 def test_figures_of_telemetry_are_exported_too() -> None:
     verdict = judge(SAMPLED)
     rows = csv.DictReader(io.StringIO(run_figures.as_csv(SAMPLED, verdict)))
-    iops = {row["scope"]: float(row["value"]) for row in rows if row["metric"] == "disk_iops"}
+    iops = {
+        row["scope"]: float(row["value"])
+        for row in rows
+        if row["metric"] == "disk_iops"
+    }
     assert set(iops) == {"all", "node-1", "node-2", "node-3"}
     found = families(openmetrics.text(SAMPLED, verdict))
-    assert {s.labels["scope"]: s.value for s in found["tierbench_disk_iops"].samples} == iops
+    assert {
+        s.labels["scope"]: s.value for s in found["tierbench_disk_iops"].samples
+    } == iops
     units = {name: family.unit for name, family in found.items()}
     assert units["tierbench_disk_bytes_per_second"] == "bytes_per_second"
     assert units["tierbench_cpu_ratio"] == "ratio"
     assert all(0 < s.value < 1 for s in found["tierbench_cpu_ratio"].samples)
 
 
-def test_csv_has_a_row_for_runs_without_figures_and_says_that_they_are_excluded() -> None:
+def test_csv_has_a_row_for_runs_without_figures_and_says_that_they_are_excluded() -> (
+    None
+):
     rows = list(csv.DictReader(io.StringIO(run_figures.as_csv(CAMPAIGN, VERDICT))))
     empty = {int(row["run"]): row for row in rows if not row["metric"]}
-    assert {n: (row["outcome"], row["excluded"], row["value"]) for n, row in empty.items()} == {
+    assert {
+        n: (row["outcome"], row["excluded"], row["value"]) for n, row in empty.items()
+    } == {
         FAILED: ("failed", "yes", ""),
         **dict.fromkeys(MISSING, ("missing", "yes", "")),
     }
@@ -121,7 +141,10 @@ _SAID: tuple[dict[str, bool], set[str]] = ({"type": False, "message": False}, se
 _COUNTS = {"name": True, "tests": True, "failures": True, "errors": True, "time": False}
 _SCHEMA: dict[str, tuple[dict[str, bool], set[str]]] = {
     "testsuites": (dict.fromkeys(_COUNTS, False), {"testsuite"}),
-    "testsuite": ({**_COUNTS, "skipped": False, "timestamp": False}, {"properties", "testcase"}),
+    "testsuite": (
+        {**_COUNTS, "skipped": False, "timestamp": False},
+        {"properties", "testcase"},
+    ),
     "properties": ({}, {"property"}),
     "property": ({"name": True, "value": True}, set()),
     "testcase": (
@@ -141,13 +164,17 @@ def document(text: str) -> ElementTree.Element:
     assert root.tag == "testsuites"
     for element in root.iter():
         attributes, children = _SCHEMA[element.tag]
-        assert {name for name, needed in attributes.items() if needed} <= set(element.attrib)
+        assert {name for name, needed in attributes.items() if needed} <= set(
+            element.attrib
+        )
         assert set(element.attrib) <= set(attributes), element.tag
         assert {child.tag for child in element} <= children, element.tag
         assert "time" not in element.attrib or _TIME.match(element.attrib["time"])
     for suite in root.iter("testsuite"):
         tags = Counter(child.tag for case in suite.iter("testcase") for child in case)
-        counted = {name: int(suite.attrib[name]) for name in ("failures", "errors", "skipped")}
+        counted = {
+            name: int(suite.attrib[name]) for name in ("failures", "errors", "skipped")
+        }
         assert counted == {
             "failures": tags["failure"],
             "errors": tags["error"],
@@ -159,14 +186,24 @@ def document(text: str) -> ElementTree.Element:
 
 def test_junit_tells_failed_runs_from_missing_ones() -> None:
     insert, tpcc = document(junit.text(CAMPAIGN, VERDICT)).findall("testsuite")
-    missing = {c.attrib["name"] for c in insert.iter("testcase") if c.find("skipped") is not None}
+    missing = {
+        c.attrib["name"]
+        for c in insert.iter("testcase")
+        if c.find("skipped") is not None
+    }
     assert {"run 03: ultra, repetition 1", "run 07: ultra, repetition 2"} <= missing
     (error,) = tpcc.iter("error")
-    assert error.attrib == {"type": "failed", "message": "failed: node-1 stopped answering"}
+    assert error.attrib == {
+        "type": "failed",
+        "message": "failed: node-1 stopped answering",
+    }
 
 
 def test_junit_gives_each_verdict_its_own_outcome() -> None:
-    campaign, verdict = report_verdicts.campaign(frames=False), report_verdicts.verdict()
+    campaign, verdict = (
+        report_verdicts.campaign(frames=False),
+        report_verdicts.verdict(),
+    )
     root = document(junit.text(campaign, verdict))
     kinds = Counter(
         (child.tag, child.attrib.get("type", ""))
@@ -182,14 +219,19 @@ def test_junit_gives_each_verdict_its_own_outcome() -> None:
     }
     reasons = {one.attrib["message"] for one in root.iter("skipped")}
     assert any("needs about 3 more repetitions" in reason for reason in reasons)
-    decisions = [c for c in root.iter("testcase") if c.attrib["classname"].endswith(".decision")]
+    decisions = [
+        c for c in root.iter("testcase") if c.attrib["classname"].endswith(".decision")
+    ]
     open_ones = sum(case.find("skipped") is not None for case in decisions)
     assert open_ones == sum(decision.tier is None for decision in verdict.decisions)
 
 
 def test_junit_leaves_out_what_xml_cannot_hold() -> None:
     runs = tuple(
-        replace(one, record=replace(one.record, failure="said \x1b[31m<no>\x00 & died\nat once"))
+        replace(
+            one,
+            record=replace(one.record, failure="said \x1b[31m<no>\x00 & died\nat once"),
+        )
         for one in CAMPAIGN.runs
     )
     root = document(junit.text(replace(CAMPAIGN, runs=runs), VERDICT))
@@ -231,14 +273,20 @@ def test_openmetrics_gives_times_of_runs_and_changes_with_their_intervals() -> N
             for d in verdict.deltas
         }
     words = Counter(
-        s.labels["tierbench_verdict"] for s in found["tierbench_verdict"].samples if s.value
+        s.labels["tierbench_verdict"]
+        for s in found["tierbench_verdict"].samples
+        if s.value
     )
     assert words == Counter(delta.verdict for delta in verdict.deltas)
     outcomes = Counter(
-        s.labels["tierbench_run_outcome"] for s in found["tierbench_run_outcome"].samples if s.value
+        s.labels["tierbench_run_outcome"]
+        for s in found["tierbench_run_outcome"].samples
+        if s.value
     )
     assert outcomes == {"done": 15, "failed": 1, "missing": 2}
-    assert all(s.timestamp is not None for family in found.values() for s in family.samples)
+    assert all(
+        s.timestamp is not None for family in found.values() for s in family.samples
+    )
     first = found["tierbench_throughput_per_second"].samples[0]
     ended_s = report_verdicts.campaign(frames=False).runs[0].record.phases[-1].end_s
     assert float(first.timestamp) == ended_s  # type: ignore[arg-type]

@@ -37,7 +37,9 @@ def written(campaign: Results, folder: Path) -> str:
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return written(index_of(TABLES, CLIFF, FLAT).campaign, tmp_path_factory.mktemp("varied"))
+    return written(
+        index_of(TABLES, CLIFF, FLAT).campaign, tmp_path_factory.mktemp("varied")
+    )
 
 
 def test_the_first_answer_is_how_far_each_tier_is_enough(text: str) -> None:
@@ -56,7 +58,8 @@ def test_laws_and_knees_are_sentences(text: str) -> None:
         in (section)
     )
     assert (
-        "ultra: transactions/s hardly depends on tables: as tables^0.00 (-0.01 to 0.01)" in section
+        "ultra: transactions/s hardly depends on tables: as tables^0.00 (-0.01 to 0.01)"
+        in section
     )
     assert "| 30 tables | 300 **worse**<br>−70.0 % (−70.5 to −69.5 %) |" in section
     assert "charts/point-select-load-throughput.svg" in section
@@ -71,7 +74,9 @@ def test_laws_and_knees_are_sentences(text: str) -> None:
         ((100, 100, 100), "hardly depends on nodes: as nodes^0.00 (-0.01 to 0.01)"),
     ],
 )
-def test_a_law_is_told_with_its_interval_and_its_name(rates: tuple[float, ...], said: str) -> None:
+def test_a_law_is_told_with_its_interval_and_its_name(
+    rates: tuple[float, ...], said: str
+) -> None:
     index = index_of("nodes=1,2,4", tuple((rate, 0.01) for rate in rates))
     (answer,) = factors.answers(index)
     assert answer.tier == "" and f"transactions/s {said}" in answer.text
@@ -103,7 +108,9 @@ def test_the_chart_of_a_tpcc_sweep_has_all_transactions_as_its_capacity_has() ->
 
 
 def test_two_values_are_said_to_prove_no_law() -> None:
-    (answer,) = factors.answers(index_of("replication_factor=1,3", ((900, 0.01), (300, 0.03))))
+    (answer,) = factors.answers(
+        index_of("replication_factor=1,3", ((900, 0.01), (300, 0.03)))
+    )
     assert "falls as replication factor^-1.00" in answer.text
     assert "inverse; two values prove no law" in answer.text
 
@@ -119,7 +126,9 @@ def test_a_table_has_a_row_for_each_value_and_each_nodes_share() -> None:
     (of,) = index.verdict.varied
     rows = factors.table(index, of, of.tiers[0]).rows
     assert [row[0].text for row in rows] == ["1 node", "2 nodes", "4 nodes"]
-    assert [row[4].detail for row in rows] == [f"{pct} % of the first" for pct in (100, 90, 80)]
+    assert [row[4].detail for row in rows] == [
+        f"{pct} % of the first" for pct in (100, 90, 80)
+    ]
 
 
 def test_words_have_changes_and_no_chart() -> None:
@@ -135,7 +144,9 @@ def test_words_have_changes_and_no_chart() -> None:
 def test_the_terminal_shows_a_table_for_each_tier() -> None:
     index = index_of(TABLES, CLIFF, FLAT)
     parts = report.console(index.campaign, index.verdict)
-    titles = [table.block.columns[0].title for table in parts if isinstance(table, TableView)]
+    titles = [
+        table.block.columns[0].title for table in parts if isinstance(table, TableView)
+    ]
     assert titles.count("Value") == 2
     assert any(part.title == "How far it holds" for part in ticket.section(index).parts)
 
@@ -145,24 +156,37 @@ def test_an_interval_that_reaches_zero_is_cut_on_logarithmic_axes() -> None:
 
     def figures(run: Run, workload: Workload) -> list[Measurement]:
         figure = {1: 900.0, 2: 100.0, 3: 110.0}[run.repetition]
-        return [measured("throughput_per_s", figure), measured("latency_avg_s", 1 / figure)]
+        return [
+            measured("throughput_per_s", figure),
+            measured("latency_avg_s", 1 / figure),
+        ]
 
     campaign = loads.build(loads.varied(TABLES), figures)
     (section,) = factors.sections(ReportIndex(campaign, judge(campaign)))
-    (charts,) = (block for block in section.parts[0].blocks if isinstance(block, Charts))
+    (charts,) = (
+        block for block in section.parts[0].blocks if isinstance(block, Charts)
+    )
     for chart in charts.rows:
         assert chart.live is not None
         (points,) = (data for data in chart.live["datasets"].values())
-        assert all(point["low"] == pytest.approx(point["value"] / 10) for point in points)
+        assert all(
+            point["low"] == pytest.approx(point["value"] / 10) for point in points
+        )
 
 
 def test_a_stage_was_the_limit_only_where_the_change_is_proven() -> None:
     full, faster, slower = (746, 0.0100), (1020, 0.0073), (700, 0.0107)
     index = index_of("without=disk,network,commit", (full, faster, full, slower))
     (answer,) = factors.answers(index)
-    disk, network, commit = answer.text.replace("\N{NO-BREAK SPACE}", " ").split("; premium: ")
-    assert disk.startswith("premium: with the disk out of the path 1,020 instead of 746")
-    assert disk.endswith(" transactions/s (+36.7 %, +34.3 to +39.2 %): the disk was the limit")
+    disk, network, commit = answer.text.replace("\N{NO-BREAK SPACE}", " ").split(
+        "; premium: "
+    )
+    assert disk.startswith(
+        "premium: with the disk out of the path 1,020 instead of 746"
+    )
+    assert disk.endswith(
+        " transactions/s (+36.7 %, +34.3 to +39.2 %): the disk was the limit"
+    )
     assert network.endswith("the network was not the limit")
     assert commit.endswith("the sync of commits was not the limit.")
 
@@ -177,12 +201,22 @@ def test_a_rate_that_is_asked_for_leaves_the_latency_to_say_it() -> None:
 def test_what_is_not_proven_is_open() -> None:
     def figures(run: Run, workload: Workload) -> list[Measurement]:
         assert workload.varied is not None
-        noisy = {1: 0.5, 2: 1.0, 3: 1.9}[run.repetition] if workload.varied.value == "disk" else 1
-        return [measured("throughput_per_s", 100.0 * noisy), measured("latency_avg_s", 0.01)]
+        noisy = (
+            {1: 0.5, 2: 1.0, 3: 1.9}[run.repetition]
+            if workload.varied.value == "disk"
+            else 1
+        )
+        return [
+            measured("throughput_per_s", 100.0 * noisy),
+            measured("latency_avg_s", 0.01),
+        ]
 
     campaign = loads.build(loads.varied("without=disk"), figures)
     (answer,) = factors.answers(ReportIndex(campaign, judge(campaign)))
-    assert "no difference is proven, so whether the disk was the limit is open" in answer.text
+    assert (
+        "no difference is proven, so whether the disk was the limit is open"
+        in answer.text
+    )
 
 
 def test_no_answer_on_tiers_is_made_of_runs_that_lack_a_stage() -> None:
@@ -213,16 +247,30 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_a_sweep_has_its_knee_its_capacity_and_its_loads(swept: str) -> None:
     section = swept[swept.index("point-select under several loads") :]
-    assert "premium: at most 400/s from 1 thread to 64 threads; the knee is at 4" in section
-    assert "proven to meet p99 \\< 50 ms up to 4 threads (380/s): at 16 threads it" in section
-    for load in ("1 thread | 100<br>± 1.0 %", "4 threads | 380 **better**<br>+280 % (+273 to"):
+    assert (
+        "premium: at most 400/s from 1 thread to 64 threads; the knee is at 4"
+        in section
+    )
+    assert (
+        "proven to meet p99 \\< 50 ms up to 4 threads (380/s): at 16 threads it"
+        in section
+    )
+    for load in (
+        "1 thread | 100<br>± 1.0 %",
+        "4 threads | 380 **better**<br>+280 % (+273 to",
+    ):
         assert f"| {load}" in section.replace("\N{NO-BREAK SPACE}", " ")
-    assert "ultra: at most 3,000/s" in section and "it misses p99 \\< 50 ms: 120 ms" in section
+    assert (
+        "ultra: at most 3,000/s" in section
+        and "it misses p99 \\< 50 ms: 120 ms" in section
+    )
 
 
 def test_a_sweep_is_answered_once_and_drawn_against_load(swept: str) -> None:
     screen, ticket_and_rest = swept.split("## For the ticket")
-    assert [part.count("depends on the load") for part in (screen, ticket_and_rest)] == [1, 1]
+    assert [
+        part.count("depends on the load") for part in (screen, ticket_and_rest)
+    ] == [1, 1]
     assert "charts/point-select-load-throughput.svg" in swept
     assert "charts/point-select-load-p99.svg" in swept
 
@@ -239,16 +287,24 @@ def test_where_a_tier_has_no_p99_the_average_is_drawn_of_all() -> None:
 
     def some(run: Run, workload: Workload) -> Sequence[Measurement]:
         found = figures(run, workload)
-        return found if run.profile == "ultra" else [m for m in found if m.metric != P99.metric]
+        return (
+            found
+            if run.profile == "ultra"
+            else [m for m in found if m.metric != P99.metric]
+        )
 
     campaign = loads.build(loads.swept("threads=1,4,16,64"), some)
     index = ReportIndex(campaign, judge(campaign))
     _, latency = factors.charts_of(index, index.verdict.sweeps[0])
-    assert "point-select-load-average" in latency.path and "Average latency" in latency.svg
+    assert (
+        "point-select-load-average" in latency.path and "Average latency" in latency.svg
+    )
     assert latency.svg.count('aria-roledescription="point"') == 8
 
 
-def test_the_latency_of_an_overloaded_tier_is_neither_drawn_nor_compared(tmp_path: Path) -> None:
+def test_the_latency_of_an_overloaded_tier_is_neither_drawn_nor_compared(
+    tmp_path: Path,
+) -> None:
     def figures(run: Run, workload: Workload) -> list[Measurement]:
         rate = float(workload.options["arrival_rate"])
         served = min(rate, 1500.0 if run.profile == "premium" else 9000.0)
@@ -270,7 +326,10 @@ def test_a_sweep_of_one_tier_says_what_it_found() -> None:
     )
     index = ReportIndex(alone, judge(alone))
     (answer,) = summary.answers(index)
-    assert "at most 400/s from 1 thread to 64 threads; the knee is at 4 threads" in answer.text
+    assert (
+        "at most 400/s from 1 thread to 64 threads; the knee is at 4 threads"
+        in answer.text
+    )
     assert report.console(alone, index.verdict)
 
 
@@ -282,7 +341,9 @@ def test_an_export_has_the_one_decision_and_no_change_of_an_overloaded_tier() ->
     assert junit.text(SWEPT, judge(SWEPT)).count('name="which tier"') == 1
     campaign = loads.build([loads.at_rate(1000)], figures)
     verdict = judge(campaign)
-    assert "better: not compared, as premium served too little" in junit.text(campaign, verdict)
+    assert "better: not compared, as premium served too little" in junit.text(
+        campaign, verdict
+    )
     samples = openmetrics.text(campaign, verdict).splitlines()
     changes = [line for line in samples if line.startswith("tierbench_change_ratio{")]
     assert changes and not [line for line in changes if "latency" in line]

@@ -17,7 +17,13 @@ from orchestrator.report.sections.measured import by_class, failures
 from tests.campaigns import build_campaign
 
 ERRORS = [
-    {"kind": "retried", "type": "payment", "sqlstate": "40001", "count": 30, "message": "x"},
+    {
+        "kind": "retried",
+        "type": "payment",
+        "sqlstate": "40001",
+        "count": 30,
+        "message": "x",
+    },
     {"kind": "retried", "type": "new_order", "sqlstate": "40P01", "count": 5},
     {"kind": "failed", "type": "payment", "sqlstate": "40001", "count": 2},
     {"kind": "failed", "type": "payment", "sqlstate": "08006", "count": 1},
@@ -35,8 +41,13 @@ def on_premium(record: Record) -> Record:
         return measured(m.metric, counted[m.metric]) if m.metric in counted else m
 
     facts: dict[str, Any] = {**record.facts, "generator": {"errors": ERRORS}}
-    facts["database"] = {**facts["database"], "execution": {"isolation": "repeatable read"}}
-    return replace(record, facts=facts, measurements=tuple(map(figure, record.measurements)))
+    facts["database"] = {
+        **facts["database"],
+        "execution": {"isolation": "repeatable read"},
+    }
+    return replace(
+        record, facts=facts, measurements=tuple(map(figure, record.measurements))
+    )
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +72,9 @@ def texts(table: Table | Paragraph) -> list[list[str]]:
     return [[cell.text for cell in row] for row in table.rows]
 
 
-def test_each_tier_has_its_counts_and_isolation_as_asked_and_in_effect(campaign: Results) -> None:
+def test_each_tier_has_its_counts_and_isolation_as_asked_and_in_effect(
+    campaign: Results,
+) -> None:
     counts, _ = tables(campaign)
     tpcc, premium, ultra, insert, _, lost = texts(counts)
     assert (tpcc, insert) == (["tpcc"], ["insert"])
@@ -72,25 +85,45 @@ def test_each_tier_has_its_counts_and_isolation_as_asked_and_in_effect(campaign:
     assert [*lost[1:5], lost[6]] == ["missing"] * 5
 
 
-def test_isolation_of_scripts_that_do_not_set_it_is_the_servers(campaign: Results) -> None:
-    loads = tuple(replace(load, generator="sysbench-stock") for load in campaign.plan.workloads)
+def test_isolation_of_scripts_that_do_not_set_it_is_the_servers(
+    campaign: Results,
+) -> None:
+    loads = tuple(
+        replace(load, generator="sysbench-stock") for load in campaign.plan.workloads
+    )
     stock = replace(campaign, plan=replace(campaign.plan, workloads=loads))
     assert texts(tables(stock)[0])[2][5:] == ["the server's default", "not read back"]
 
 
-def test_errors_are_summed_over_runs_by_the_class_of_their_sqlstate(campaign: Results) -> None:
+def test_errors_are_summed_over_runs_by_the_class_of_their_sqlstate(
+    campaign: Results,
+) -> None:
     runs = [run for run in campaign.runs if run.record.run.profile == "premium"]
     first, *others = by_class(runs)
-    assert [*first.values()] == ["40 transaction rollback", "70", "4", "40001 (64), 40P01 (10)"]
+    assert [*first.values()] == [
+        "40 transaction rollback",
+        "70",
+        "4",
+        "40001 (64), 40P01 (10)",
+    ]
     given_up = {(one["Class"], one["Given up"]) for one in others}
     assert given_up == {("08 connection", "2"), ("no SQLSTATE", "2")}
     _, errors = tables(campaign)
-    row = ["tpcc", "premium", "40 transaction rollback", "70", "4", "40001 (64), 40P01 (10)"]
+    row = [
+        "tpcc",
+        "premium",
+        "40 transaction rollback",
+        "70",
+        "4",
+        "40001 (64), 40P01 (10)",
+    ]
     assert texts(errors)[0] == row
 
 
 def test_no_error_is_said_in_a_sentence_and_others_figures_have_no_section() -> None:
-    clean = build_campaign(profiles=["ultra"], workloads=["insert"], repetitions=1, frames=False)
+    clean = build_campaign(
+        profiles=["ultra"], workloads=["insert"], repetitions=1, frames=False
+    )
     assert tables(clean)[1] == Paragraph("No load generator counted one.")
     disk = tuple(replace(load, database="none") for load in clean.plan.workloads)
     alone = replace(clean, plan=replace(clean.plan, workloads=disk))

@@ -13,7 +13,9 @@ from orchestrator.report.sections import summary
 from tests import report_verdicts
 from tests.campaigns import build_campaign
 
-CAMPAIGN = build_campaign(profiles=["premium", "ultra"], workloads=["insert"], frames=False)
+CAMPAIGN = build_campaign(
+    profiles=["premium", "ultra"], workloads=["insert"], frames=False
+)
 RATE, AVERAGE, P99 = "throughput_per_s", "latency_avg_s", "latency_p99_s"
 
 
@@ -42,15 +44,24 @@ def said(*changes: Delta) -> list[str]:
             "premium was 2 times as fast as ultra (1.60 to 2.50)",
         ),
         (  # a shorter latency is better; throughput, which comes first, is the same
-            [change(AVERAGE, "better", -50.0, -60.0, -20.0), change(RATE, "same", 0.0, -1.0, 1.0)],
+            [
+                change(AVERAGE, "better", -50.0, -60.0, -20.0),
+                change(RATE, "same", 0.0, -1.0, 1.0),
+            ],
             "ultra was 2 times as fast as premium in average latency (1.25 to 2.50)",
         ),
         (
-            [change(P99, "worse", 900.0, 800.0, 1000.0), change(RATE, "same", 0.0, -1.0, 1.0)],
+            [
+                change(P99, "worse", 900.0, 800.0, 1000.0),
+                change(RATE, "same", 0.0, -1.0, 1.0),
+            ],
             "premium was 10 times as fast as ultra in p99 latency (9 to 11)",
         ),
         (
-            [change(RATE, "better", 25.0, 20.0, 30.0), change(AVERAGE, "worse", 9.0, 8.0, 10.0)],
+            [
+                change(RATE, "better", 25.0, 20.0, 30.0),
+                change(AVERAGE, "worse", 9.0, 8.0, 10.0),
+            ],
             "ultra was 1.25 times as fast as premium (1.20 to 1.30)",
         ),
         (
@@ -58,11 +69,18 @@ def said(*changes: Delta) -> list[str]:
             "premium and ultra are not proven to differ",
         ),
         (
-            [replace(change(RATE, "inconclusive", 37.0, 22.0, 54.0), reason="one of six")],
+            [
+                replace(
+                    change(RATE, "inconclusive", 37.0, 22.0, 54.0), reason="one of six"
+                )
+            ],
             "premium and ultra are not proven to differ: one of six",
         ),
         (
-            [change(RATE, "same", 0.2, -1.0, 1.0), change(AVERAGE, "same", 0.1, -1.0, 1.0)],
+            [
+                change(RATE, "same", 0.2, -1.0, 1.0),
+                change(AVERAGE, "same", 0.1, -1.0, 1.0),
+            ],
             "premium and ultra are as fast as each other",
         ),
         (

@@ -27,11 +27,15 @@ DISKS = {
     },
     "/mnt/wal": {"used_by": ["node-1's WAL"], "device": "sde", "size_bytes": 2**35},
 }
-CLOUD = {"disks": {"/mnt/p15-a": {"sdc": {"type": "Premium_LRS", "caching": "ReadOnly"}}}}
+CLOUD = {
+    "disks": {"/mnt/p15-a": {"sdc": {"type": "Premium_LRS", "caching": "ReadOnly"}}}
+}
 
 
 def shown(campaign: Results, folder: Path) -> str:
-    text = report.write(campaign, judge(campaign), folder).markdown.read_text(encoding="utf-8")
+    text = report.write(campaign, judge(campaign), folder).markdown.read_text(
+        encoding="utf-8"
+    )
     return text.replace("\N{NO-BREAK SPACE}", " ").replace("\\_", "_")
 
 
@@ -45,9 +49,14 @@ def test_disks_as_found_and_the_gate_of_each(tmp_path: Path) -> None:
     device = {"disks": {"/mnt/p15-a": {"host_cache": "shows"}}}
     gate = Gate(first.record.profile.tier.name, 4e9, checks, device)  # the newest
     facts = {**first.record.facts, "tier": {"disks": DISKS, "cloud": CLOUD}}
-    runs = (replace(first, record=replace(first.record, facts=facts, gate=gate)), *others)
+    runs = (
+        replace(first, record=replace(first.record, facts=facts, gate=gate)),
+        *others,
+    )
     text = shown(replace(campaign, runs=runs), tmp_path)
-    (row,) = [line for line in text.splitlines() if "LVM volume" in line and "|" in line]
+    (row,) = [
+        line for line in text.splitlines() if "LVM volume" in line and "|" in line
+    ]
     for part in ("node-1", "/mnt/p15-a", "dm-0", "256 GiB", "xfs", "rw,noatime", "4 MiB", "no",
                  "Virtual Disk", "600224", "shows", "Premium_LRS", "ReadOnly"):  # fmt: skip
         assert part in row, part
@@ -64,7 +73,10 @@ def test_what_the_way_to_emulated_disks_cost(tmp_path: Path) -> None:
     read = {"ios": 9_000, "device_us": 330.0, "served_us": 230.0, "overhead_us": 100.0}
     disks = {
         f"disk-node-{number}": {
-            "overhead": {"queue_depth": number / 2, "read": {**read, "overhead_us": cost_us}}
+            "overhead": {
+                "queue_depth": number / 2,
+                "read": {**read, "overhead_us": cost_us},
+            }
         }
         for number, cost_us in ((1, 79.0), (2, 100.0))
     }
@@ -73,14 +85,21 @@ def test_what_the_way_to_emulated_disks_cost(tmp_path: Path) -> None:
     runs = (replace(first, record=replace(first.record, facts=facts)), *others)
     lines = shown(replace(campaign, runs=runs), tmp_path).splitlines()
     (row,) = [line for line in lines if "70 to 72.5" in line]
-    assert "reads" in row and "79 to 100" in row and "+9.1 %" in row and "0.500 to 1" in row
+    assert (
+        "reads" in row
+        and "79 to 100" in row
+        and "+9.1 %" in row
+        and "0.500 to 1" in row
+    )
 
 
 def test_no_table_of_overheads_without_disks_of_ours(tmp_path: Path) -> None:
     assert "Overhead of emulation" not in shown(build_campaign(frames=False), tmp_path)
 
 
-def test_a_limit_that_all_disks_share_is_declared_beside_that_of_each(tmp_path: Path) -> None:
+def test_a_limit_that_all_disks_share_is_declared_beside_that_of_each(
+    tmp_path: Path,
+) -> None:
     campaign = build_campaign(workloads=["point-select"], frames=False)
     shared = Limits(2_000, 40_000_000)
     profiles = tuple(
@@ -89,6 +108,8 @@ def test_a_limit_that_all_disks_share_is_declared_beside_that_of_each(tmp_path: 
         else profile
         for profile in campaign.plan.profiles
     )
-    text = shown(replace(campaign, plan=replace(campaign.plan, profiles=profiles)), tmp_path)
+    text = shown(
+        replace(campaign, plan=replace(campaign.plan, profiles=profiles)), tmp_path
+    )
     (row,) = [line for line in text.splitlines() if "all disks together" in line]
     assert "| 2,000 | 40 MB/s |" in row

@@ -41,13 +41,17 @@ def test_markdown_is_the_golden_one(written: ReportPaths) -> None:
 def test_the_pages_text_is_the_golden_one(page: str) -> None:
     """Without tags, charts and scripts, a line for each block of the page."""
     body = re.sub(r"<svg.*?</svg>", "[chart]", _body(page), flags=re.DOTALL)
-    blocks = re.split(r"</(?:p|h\d|li|tr|summary|figcaption|caption|div|section|ol|ul)>", body)
+    blocks = re.split(
+        r"</(?:p|h\d|li|tr|summary|figcaption|caption|div|section|ol|ul)>", body
+    )
     lines = [_words(block) for block in blocks]
     golden.compare("report/page.txt", "".join(f"{line}\n" for line in lines if line))
 
 
 def _body(page: str) -> str:
-    return re.sub(r"<script.*?</script>", "", page.split("<body>", 1)[1], flags=re.DOTALL)
+    return re.sub(
+        r"<script.*?</script>", "", page.split("<body>", 1)[1], flags=re.DOTALL
+    )
 
 
 def test_the_terminals_first_screen_is_the_golden_one() -> None:
@@ -55,28 +59,40 @@ def test_the_terminals_first_screen_is_the_golden_one() -> None:
     for part in report.console(report_verdicts.campaign(), report_verdicts.verdict()):
         screen.print(part)
     lines = screen.export_text().splitlines()
-    golden.compare("report/terminal.txt", "".join(f"{line.rstrip()}\n" for line in lines))
+    golden.compare(
+        "report/terminal.txt", "".join(f"{line.rstrip()}\n" for line in lines)
+    )
 
 
 def test_the_same_files_give_the_same_report(tmp_path: Path) -> None:
     # Rendering counts up its ids within a process: they must not show.
-    small = build_campaign(profiles=["ultra"], workloads=["tpcc"], repetitions=1, measure_s=20.0)
+    small = build_campaign(
+        profiles=["ultra"], workloads=["tpcc"], repetitions=1, measure_s=20.0
+    )
     verdict = replace(report_verdicts.verdict(), baseline="ultra", decisions=())
-    one, two = (report.write(small, verdict, tmp_path / name) for name in ("one", "two"))
+    one, two = (
+        report.write(small, verdict, tmp_path / name) for name in ("one", "two")
+    )
     assert one.markdown.read_bytes() == two.markdown.read_bytes()
     assert one.html.read_bytes() == two.html.read_bytes()
-    assert [path.read_bytes() for path in one.charts] == [path.read_bytes() for path in two.charts]
+    assert [path.read_bytes() for path in one.charts] == [
+        path.read_bytes() for path in two.charts
+    ]
     assert len(one.charts) == 7 + 3 + 2  # over time, node by node, two distributions
 
 
 def test_every_chart_of_the_markdown_is_there(written: ReportPaths) -> None:
-    linked = re.findall(r"\]\((charts/[^)]+)\)", written.markdown.read_text(encoding="utf-8"))
+    linked = re.findall(
+        r"\]\((charts/[^)]+)\)", written.markdown.read_text(encoding="utf-8")
+    )
     folder = written.markdown.parent
     assert sorted(folder / name for name in linked) == sorted(written.charts)
     # of each workload seven over time; four distributions; changes of throughput and latency;
     # prices against throughput and tail of the one workload with prices
     assert len(written.charts) == 3 * 7 + 4 + 2 + 2
-    assert all(chart.read_text(encoding="utf-8").startswith("<svg") for chart in written.charts)
+    assert all(
+        chart.read_text(encoding="utf-8").startswith("<svg") for chart in written.charts
+    )
 
 
 class _Page(HTMLParser):
@@ -93,7 +109,9 @@ class _Page(HTMLParser):
         self.feed(text)
         assert self._open == []
 
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(
+        self, tag: str, attributes: list[tuple[str, str | None]]
+    ) -> None:
         self.tags.append(tag)
         if tag not in self.VOID:
             self._open.append(tag)
@@ -106,7 +124,9 @@ class _Page(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         assert self._open.pop() == tag
 
-    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+    def handle_startendtag(
+        self, tag: str, attributes: list[tuple[str, str | None]]
+    ) -> None:
         self.handle_starttag(tag, attributes)
         if tag not in self.VOID:
             self._open.pop()
@@ -126,13 +146,20 @@ def test_page_runs_its_own_scripts_and_nothing_else(page: str) -> None:
     rules = dict(rule.split(" ", 1) for rule in unescape(policy[0]).split("; "))
     assert rules["default-src"] == "'none'"
     scripts = re.findall(r"<script>(.*?)</script>", page, flags=re.DOTALL)
-    sums = [base64.b64encode(hashlib.sha256(code.encode()).digest()).decode() for code in scripts]
+    sums = [
+        base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+        for code in scripts
+    ]
     assert rules["script-src"] == " ".join(f"'sha256-{one}'" for one in sums)
     assert len(scripts) == 3  # Vega, what draws with it, what copies
 
 
-def test_drawings_are_embedded_once_with_their_data(page: str, written: ReportPaths) -> None:
-    (text,) = re.findall(r'<script type="application/gzip" id="drawings">(.*?)</script>', page)
+def test_drawings_are_embedded_once_with_their_data(
+    page: str, written: ReportPaths
+) -> None:
+    (text,) = re.findall(
+        r'<script type="application/gzip" id="drawings">(.*?)</script>', page
+    )
     charts = json.loads(gzip.decompress(base64.b64decode(text)))["charts"]
     assert list(charts) == re.findall(r'data-chart="([^"]+)"', page)
     assert len(charts) == len(written.charts)
@@ -146,13 +173,18 @@ def test_page_has_each_id_once_and_each_anchor_leads_somewhere(page: str) -> Non
     assert len(found.ids) == len(set(found.ids))
     anchors = {ref[1:] for ref in found.references if ref.startswith("#")}
     assert anchors - set(found.ids) == set()
-    assert set(re.findall(r"url\(#([^)]+)\)", page.split("<script")[0])) - set(found.ids) == set()
+    assert (
+        set(re.findall(r"url\(#([^)]+)\)", page.split("<script")[0])) - set(found.ids)
+        == set()
+    )
 
 
 def _words(html: str) -> str:
     """What a reader sees: text without tags and charts, spaces made equal."""
     body = re.sub(r"<svg.*?</svg>", "", html, flags=re.DOTALL)
-    return " ".join(unescape(re.sub(r"<[^>]+>", " ", body)).replace("\u00a0", " ").split())
+    return " ".join(
+        unescape(re.sub(r"<[^>]+>", " ", body)).replace("\u00a0", " ").split()
+    )
 
 
 def test_page_shows_every_figure_of_the_verdict(page: str) -> None:
@@ -163,7 +195,8 @@ def test_page_shows_every_figure_of_the_verdict(page: str) -> None:
         change = f"{units.format_change(delta.change_pct)} {delta.verdict}"
         assert change in words
         assert (
-            f"{units.format_change(low).removesuffix(' %')} to {units.format_change(high)}" in words
+            f"{units.format_change(low).removesuffix(' %')} to {units.format_change(high)}"
+            in words
         )
     for cell in verdict.cells:
         unit = "" if cell.unit in ("1/s", "1/min") else cell.unit
@@ -176,11 +209,15 @@ def test_page_shows_every_figure_of_the_verdict(page: str) -> None:
         told = doubt.text.removeprefix("premium-v2: ").removeprefix("ultra: ")
         # A sentence's first letter may change; doubts alike but for their numbers are one.
         assert (
-            told.removeprefix("premium: ")[1:].replace("7 %", "7–9 %").replace("by 9 %", "by 7–9 %")
+            told.removeprefix("premium: ")[1:]
+            .replace("7 %", "7–9 %")
+            .replace("by 9 %", "by 7–9 %")
             in words
         )
 
 
 def test_first_screen_compares_throughput_and_latencies(page: str) -> None:
     first = page[page.index('<table class="verdicts">') : page.index("</table>")]
-    assert len(re.findall(r'class="word', first)) == len(report_verdicts.verdict().deltas)
+    assert len(re.findall(r'class="word', first)) == len(
+        report_verdicts.verdict().deltas
+    )

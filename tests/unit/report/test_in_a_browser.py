@@ -22,7 +22,9 @@ from tests.campaigns import build_campaign
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="Chromium is not installed")
 
-_ALL_DRAWN = "[...document.querySelectorAll('[data-chart]')].every(f => f.matches('.drawn'))"
+_ALL_DRAWN = (
+    "[...document.querySelectorAll('[data-chart]')].every(f => f.matches('.drawn'))"
+)
 _CHARTS = 2 + 2 + 1 + 7 + 3  # changes, prices, distribution, over time, node by node
 
 
@@ -30,7 +32,10 @@ _CHARTS = 2 + 2 + 1 + 7 + 3  # changes, prices, distribution, over time, node by
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two tiers, two runs each, three nodes."""
     campaign = build_campaign(
-        profiles=["premium", "ultra"], workloads=["insert"], repetitions=2, measure_s=30.0
+        profiles=["premium", "ultra"],
+        workloads=["insert"],
+        repetitions=2,
+        measure_s=30.0,
     )
     return report.write(campaign, judge(campaign), tmp_path_factory.mktemp("page")).html
 
@@ -46,7 +51,9 @@ def page(chromium: Page, file: Path) -> Page:
     """With everything unfolded and drawn."""
     chromium.size(1280, 12000)
     chromium.open(file)
-    chromium.value("document.querySelectorAll('details').forEach(one => one.open = true)")
+    chromium.value(
+        "document.querySelectorAll('details').forEach(one => one.open = true)"
+    )
     chromium.wait_for(_ALL_DRAWN)
     return chromium
 
@@ -78,9 +85,13 @@ def _seconds(chart: str) -> str:
     return f"[...{axis}.querySelectorAll('text')].map(t => t.textContent).sort().join()"
 
 
-def test_every_chart_is_drawn_without_error_and_without_a_request(page: Page, file: Path) -> None:
+def test_every_chart_is_drawn_without_error_and_without_a_request(
+    page: Page, file: Path
+) -> None:
     assert page.value("document.querySelectorAll('.chart.drawn').length") == _CHARTS
-    assert page.value("document.querySelectorAll('.live .role-legend-symbol').length") == 0
+    assert (
+        page.value("document.querySelectorAll('.live .role-legend-symbol').length") == 0
+    )
     assert page.complaints == []
     assert set(page.requests) == {file.resolve().as_uri()}
     lines = {
@@ -90,7 +101,10 @@ def test_every_chart_is_drawn_without_error_and_without_a_request(page: Page, fi
         "insert-latency-distribution": 2,
     }
     assert {chart: _lines(page, chart) for chart in lines} == lines
-    dots = _in("insert-price-p99", ".live") + ".querySelectorAll('.mark-symbol path').length"
+    dots = (
+        _in("insert-price-p99", ".live")
+        + ".querySelectorAll('.mark-symbol path').length"
+    )
     assert page.value(dots) == 2
 
 
@@ -98,7 +112,9 @@ def test_the_static_chart_gives_way_only_on_a_screen(page: Page) -> None:
     shown = (
         "['> svg', '.live'].map(s => getComputedStyle("
         "document.querySelector(`[data-chart=insert-throughput] ${s}`)).display)"
-    ).replace("`[data-chart=insert-throughput] ${s}`", "'[data-chart=insert-throughput] ' + s")
+    ).replace(
+        "`[data-chart=insert-throughput] ${s}`", "'[data-chart=insert-throughput] ' + s"
+    )
     assert page.value(shown) == ["none", "block"]
     page.media("print")
     assert page.value(shown) == ["block", "none"]
@@ -113,7 +129,13 @@ def test_a_chart_is_one_image_with_its_values_in_a_table_below(page: Page) -> No
     assert roles["image"] == _CHARTS
     assert [role for role in roles if "graphics" in role or role == "SvgRoot"] == []
     head = f"[...{_in('insert-price-p99', '.data')}.querySelectorAll('th')].map(c => c.innerText)"
-    assert page.value(head) == ["tier", "a month", "p99 latency", "95 % interval", "Pareto front"]
+    assert page.value(head) == [
+        "tier",
+        "a month",
+        "p99 latency",
+        "95 % interval",
+        "Pareto front",
+    ]
     rows = f"{_in('insert-throughput', '.data')}.querySelectorAll('tbody tr').length"
     packed = page.value("document.getElementById('drawings').textContent")
     drawings = json.loads(gzip.decompress(base64.b64decode(packed)))["charts"]
@@ -136,7 +158,9 @@ def test_the_button_copies_what_goes_into_a_ticket(page: Page) -> None:
         ("insert-nodes-cpu", ["at", "s", "ultra", "% of limit"]),
     ],
 )
-def test_values_stand_under_the_pointer(page: Page, chart: str, told: list[str]) -> None:
+def test_values_stand_under_the_pointer(
+    page: Page, chart: str, told: list[str]
+) -> None:
     x, y = _strip(page, chart)
     for _ in range(100):  # a busy browser may take two moves for one
         page.point_at(x - 1, y)
@@ -155,7 +179,9 @@ def test_a_tier_is_hidden_in_every_chart_and_comes_back(page: Page) -> None:
     page.wait_for(
         f"{_in('insert-throughput', '.live')}.querySelectorAll('.mark-line path').length == 2"
     )
-    pressed = "[...document.querySelectorAll('[data-tier=ultra]')].map(b => b.ariaPressed)"
+    pressed = (
+        "[...document.querySelectorAll('[data-tier=ultra]')].map(b => b.ariaPressed)"
+    )
     assert set(page.value(pressed)) == {"false"}
     page.wait_for(
         f"{_in('insert-nodes-iops', '.live')}.querySelectorAll('.mark-line path').length == 3"
@@ -182,11 +208,17 @@ def test_charts_side_by_side_zoom_together(page: Page) -> None:
     assert page.complaints == []
 
 
-def test_without_scripts_the_static_charts_stand(chromium: Page, page: Page, file: Path) -> None:
+def test_without_scripts_the_static_charts_stand(
+    chromium: Page, page: Page, file: Path
+) -> None:
     chromium.ask("Emulation.setScriptExecutionDisabled", value=True)
     chromium.open(file)
     assert chromium.value("document.querySelectorAll('.drawn, .live').length") == 0
-    widths = "[...document.querySelectorAll('.chart > svg')].map(s => s.checkVisibility())"
-    chromium.value("document.querySelectorAll('details').forEach(one => one.open = true)")
+    widths = (
+        "[...document.querySelectorAll('.chart > svg')].map(s => s.checkVisibility())"
+    )
+    chromium.value(
+        "document.querySelectorAll('details').forEach(one => one.open = true)"
+    )
     assert sum(chromium.value(widths)) == _CHARTS
     chromium.ask("Emulation.setScriptExecutionDisabled", value=False)

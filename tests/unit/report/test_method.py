@@ -14,4 +14,6 @@ def test_the_code_that_measured_is_named_where_it_is_known() -> None:
     verdict = judge(made)
     assert "measured" not in str(section(ReportIndex(made, verdict)).parts[1])
     said = str(section(ReportIndex(known, verdict)).parts[1])
-    assert "tierbench 0.1.0 (0123456789ab, with changes) measured. plan.json holds" in said
+    assert (
+        "tierbench 0.1.0 (0123456789ab, with changes) measured. plan.json holds" in said
+    )

@@ -46,7 +46,9 @@ def test_each_node_of_each_tier_has_a_row_under_its_tier(three: ReportIndex) -> 
     assert names == ["premium", *of_tier, "ultra", *of_tier]
 
 
-def test_the_disk_of_the_wal_has_its_columns_where_there_is_one(three: ReportIndex) -> None:
+def test_the_disk_of_the_wal_has_its_columns_where_there_is_one(
+    three: ReportIndex,
+) -> None:
     titles = [column.title for column in table(resources.nodes(three)).columns]
     assert not any("WAL" in title for title in titles)
     runs = tuple(
@@ -56,7 +58,10 @@ def test_the_disk_of_the_wal_has_its_columns_where_there_is_one(three: ReportInd
                 run.record,
                 measurements=(
                     *run.record.measurements,
-                    *(measured("wal_disk_iops", 100.0 * n, f"node-{n}") for n in (1, 2, 3)),
+                    *(
+                        measured("wal_disk_iops", 100.0 * n, f"node-{n}")
+                        for n in (1, 2, 3)
+                    ),
                 ),
             ),
         )
@@ -74,7 +79,9 @@ def test_the_highest_of_a_tiers_nodes_is_marked_unless_another_looks_the_same(
     shown, seen = table(resources.nodes(three)), set()
     of_tier = ["node-1", "node-2", "node-3"]
     for number, title in enumerate(column.title for column in shown.columns[1:]):
-        metric = next(name for name, word in resources._OF_NODE.items() if word == title)
+        metric = next(
+            name for name, word in resources._OF_NODE.items() if word == title
+        )
         for first in (1, 5):
             rows = shown.rows[first : first + 3]
             marked = [row[0].text for row in rows if row[number + 1].strong]

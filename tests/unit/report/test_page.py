@@ -31,12 +31,16 @@ def test_without_what_draws_charts_each_place_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    paths = report.write(report_verdicts.campaign(), report_verdicts.verdict(), tmp_path)
+    paths = report.write(
+        report_verdicts.campaign(), report_verdicts.verdict(), tmp_path
+    )
     html, markdown = paths.html.read_text(), paths.markdown.read_text()
     assert len(paths.charts) > 10
     for path in paths.charts:
         words = [each.text for each in ElementTree.parse(path).iter() if each.text]
         assert words == ["Not drawn: what draws charts is not installed.", INSTALL]
     assert html.count(f">{INSTALL}</text>") == len(paths.charts)
-    assert markdown.count("pip install 'tierbench\\[charts\\]'](charts/") == len(paths.charts)
+    assert markdown.count("pip install 'tierbench\\[charts\\]'](charts/") == len(
+        paths.charts
+    )
     assert "data-chart" not in html and "vegaEmbed" not in html

@@ -19,7 +19,9 @@ from tests.campaigns import build_campaign
 
 @pytest.fixture(scope="module")
 def index() -> ReportIndex:
-    return ReportIndex(report_verdicts.campaign(frames=False), report_verdicts.verdict())
+    return ReportIndex(
+        report_verdicts.campaign(frames=False), report_verdicts.verdict()
+    )
 
 
 # ------------------------------------------------------------------ doubts
@@ -27,7 +29,9 @@ def index() -> ReportIndex:
 
 def test_charts_of_a_workload_with_a_long_name_have_files_of_their_own() -> None:
     workload = "\N{EARTH GLOBE AMERICAS}" * 62
-    names = [f"{workload}-{what}" for what in ("throughput", "latency-p50", "latency-p99")]
+    names = [
+        f"{workload}-{what}" for what in ("throughput", "latency-p50", "latency-p99")
+    ]
     paths = {Chart(name, "", "").path for name in names}
     assert len(paths) == 3
     assert all(len(path.removeprefix("charts/").encode()) <= 255 for path in paths)
@@ -44,8 +48,12 @@ def test_a_doubt_stands_beside_the_figures_of_its_runs_only(index: ReportIndex) 
 
 
 def test_a_doubt_about_every_run_is_said_once() -> None:
-    campaign = build_campaign(profiles=["ultra"], workloads=["insert"], repetitions=2, frames=False)
-    doubts = tuple(Doubt("client busy", "the client was busy", "use two", run) for run in (1, 2))
+    campaign = build_campaign(
+        profiles=["ultra"], workloads=["insert"], repetitions=2, frames=False
+    )
+    doubts = tuple(
+        Doubt("client busy", "the client was busy", "use two", run) for run in (1, 2)
+    )
     found = ReportIndex(
         campaign, replace(report_verdicts.verdict(), baseline="ultra", doubts=doubts)
     )
@@ -78,7 +86,13 @@ def test_many_unlike_doubts_of_a_kind_are_counted(index: ReportIndex) -> None:
 
 @pytest.mark.parametrize(
     ("numbers", "text"),
-    [((), ""), ((4,), "4"), ((1, 2, 3, 7), "1–3, 7"), ((5, 3, 4), "3–5"), ((2, 11), "2, 11")],
+    [
+        ((), ""),
+        ((4,), "4"),
+        ((1, 2, 3, 7), "1–3, 7"),
+        ((5, 3, 4), "3–5"),
+        ((2, 11), "2, 11"),
+    ],
 )
 def test_ranges(numbers: tuple[int, ...], text: str) -> None:
     assert ranges(numbers) == text
@@ -94,7 +108,9 @@ def test_a_sentence_does_not_put_a_capital_on_a_tier(index: ReportIndex) -> None
 
 
 def test_spread_is_half_the_interval_relative_to_the_mean() -> None:
-    cell = report_verdicts.summary("ultra", "insert", "throughput_per_s", "all", 200.0, 2)
+    cell = report_verdicts.summary(
+        "ultra", "insert", "throughput_per_s", "all", 200.0, 2
+    )
     assert wording.spread(replace(cell, ci_low=190.0, ci_high=214.0)) == "± 6.0 %"
     assert wording.spread(replace(cell, ci_low=100.0, ci_high=350.0)) == "± 62 %"
     assert wording.spread(replace(cell, ci_low=199.99, ci_high=200.01)) == "± 0.1 %"

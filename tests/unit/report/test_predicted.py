@@ -20,7 +20,9 @@ from tests.campaigns import build_campaign
 RUN = "02-ultra-tpcc-r1"
 
 
-def a_prediction(tier: str, per_s: float, cost: float | None, **more: object) -> Prediction:
+def a_prediction(
+    tier: str, per_s: float, cost: float | None, **more: object
+) -> Prediction:
     figures = {"throughput_per_s": Estimate(per_s, 0.8 * per_s, 1.2 * per_s)}
     known = Prediction(tier, False, "iops_cap", figures, cost, "USD", run=RUN)
     return replace(known, **more)  # type: ignore[arg-type]
@@ -36,7 +38,9 @@ EVERY = (
 
 @pytest.fixture(scope="module")
 def campaign() -> Results:
-    made = build_campaign(profiles=["premium", "ultra"], workloads=["tpcc"], repetitions=1, nodes=1)
+    made = build_campaign(
+        profiles=["premium", "ultra"], workloads=["tpcc"], repetitions=1, nodes=1
+    )
     return replace(made, predictions=EVERY)
 
 
@@ -47,7 +51,9 @@ def test_measured_stands_beside_predicted_and_the_map_has_all_with_a_price(
     table, maps = section.parts[0].blocks
     assert isinstance(table, Table) and isinstance(maps, Charts)
     texts = [[cell.text for cell in row] for row in table.rows]
-    assert texts == [["premium", "300/s (240/s to 360/s)", "320/s"]], "what is known alone"
+    assert texts == [["premium", "300/s (240/s to 360/s)", "320/s"]], (
+        "what is known alone"
+    )
     (chart,) = maps.rows
     assert chart.live is not None
     points = chart.live["datasets"]["points"]
@@ -63,7 +69,9 @@ def test_a_campaign_without_predictions_has_no_such_section(campaign: Results) -
 
 
 def test_they_are_stored_with_the_campaign(campaign: Results, tmp_path: Path) -> None:
-    folder = store.create(tmp_path, campaign.plan, campaign.fingerprint, 1_750_000_000.0)
+    folder = store.create(
+        tmp_path, campaign.plan, campaign.fingerprint, 1_750_000_000.0
+    )
     store.save_predictions(folder, EVERY)
     assert store.load(folder).predictions == EVERY
     (folder / "predictions.json").write_text('{"schema_version": 1, "predic')
@@ -75,4 +83,6 @@ def test_they_are_stored_with_the_campaign(campaign: Results, tmp_path: Path) ->
 def test_the_page_has_them(campaign: Results, tmp_path: Path) -> None:
     made = report.write(campaign, judge(campaign), tmp_path)
     assert "## Predicted of other tiers" in made.markdown.read_text()
-    assert "charts/predicted-throughput.svg" in {str(f.relative_to(tmp_path)) for f in made.charts}
+    assert "charts/predicted-throughput.svg" in {
+        str(f.relative_to(tmp_path)) for f in made.charts
+    }

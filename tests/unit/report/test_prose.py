@@ -24,7 +24,8 @@ def named_in_code() -> set[str]:
         if file.is_relative_to(PACKAGE / "report")
         for call in nodes(file)
         if isinstance(call, ast.Call)
-        and ast.unparse(call.func).removeprefix("prose.") in ("said", "words", "measures")
+        and ast.unparse(call.func).removeprefix("prose.")
+        in ("said", "words", "measures")
         for text in ast.walk(call.args[0])
         if isinstance(text, ast.Constant) and isinstance(text.value, str)
     }
@@ -36,7 +37,9 @@ def test_each_text_is_there_and_shown() -> None:
 
 
 def test_values_are_filled_in() -> None:
-    assert said("over_time.nodes", points="second by second").endswith("runs, second by second.")
+    assert said("over_time.nodes", points="second by second").endswith(
+        "runs, second by second."
+    )
 
 
 def test_words_are_of_kinds_that_there_are() -> None:

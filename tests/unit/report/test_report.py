@@ -25,7 +25,9 @@ def _document(campaign: Results) -> Document:
 
 
 def _written(campaign: Results, folder: Path) -> str:
-    return report.write(campaign, judge(campaign), folder).markdown.read_text(encoding="utf-8")
+    return report.write(campaign, judge(campaign), folder).markdown.read_text(
+        encoding="utf-8"
+    )
 
 
 def _shown(campaign: Results, width: int = 80) -> str:
@@ -77,7 +79,10 @@ def test_one_repetition_is_not_conclusive() -> None:
 
 def test_one_profile_has_nothing_to_compare_with(tmp_path: Path) -> None:
     campaign = build_campaign(
-        profiles=["ultra"], workloads=["tpcc"], repetitions=1, values={("ultra", "tpcc"): [400.0]}
+        profiles=["ultra"],
+        workloads=["tpcc"],
+        repetitions=1,
+        values={("ultra", "tpcc"): [400.0]},
     )
     document = _document(campaign)
     assert document.status == "nothing to compare"
@@ -107,11 +112,17 @@ def test_a_missing_cell_is_missing_with_its_reason(tmp_path: Path) -> None:
     text = _written(campaign, tmp_path)
     assert "Runs 1, 3, 5 (premium × insert) were not carried out." in text
     assert "| premium<br>n\u00a0=\u00a00 of 3 | *missing* |" in text
-    assert not [line for line in text.splitlines() if "premium" in line and "| 0 |" in line]
+    assert not [
+        line for line in text.splitlines() if "premium" in line and "| 0 |" in line
+    ]
 
 
 def test_a_figure_that_was_not_taken_is_told_from_a_lost_run() -> None:
-    shape = {"profiles": ["premium", "ultra"], "workloads": ["insert"], "repetitions": 1}
+    shape = {
+        "profiles": ["premium", "ultra"],
+        "workloads": ["insert"],
+        "repetitions": 1,
+    }
     whole, bare = (build_campaign(**shape, frames=frames) for frames in (True, False))  # type: ignore[arg-type]
     of_both = replace(whole, runs=(whole.runs[0], bare.runs[1]))
     table = _measured(of_both)
@@ -148,7 +159,10 @@ def test_everything_failed(tmp_path: Path) -> None:
 
 def test_an_interrupted_run_is_told_from_a_failed_one() -> None:
     campaign = build_campaign(
-        profiles=["premium", "ultra"], workloads=["insert"], interrupted=[4], frames=False
+        profiles=["premium", "ultra"],
+        workloads=["insert"],
+        interrupted=[4],
+        frames=False,
     )
     document = _document(campaign)
     assert document.status != "conclusive"
@@ -207,7 +221,9 @@ def test_a_gate_that_proves_nothing_is_called_so(
 
 
 def test_terminal_shows_status_answer_and_changes() -> None:
-    shown = _shown(build_campaign(workloads=["point-select"], noise_pct=0.1, frames=False))
+    shown = _shown(
+        build_campaign(workloads=["point-select"], noise_pct=0.1, frames=False)
+    )
     assert shown.startswith("CONCLUSIVE")
     assert "Emulated disks" in shown
     rows = [line.split() for line in shown.splitlines()]
@@ -216,7 +232,9 @@ def test_terminal_shows_status_answer_and_changes() -> None:
 
 
 def test_terminal_fits_eighty_columns() -> None:
-    shown = _shown(build_campaign(workloads=["point-select", "tpcc"], noise_pct=20.0, frames=False))
+    shown = _shown(
+        build_campaign(workloads=["point-select", "tpcc"], noise_pct=20.0, frames=False)
+    )
     assert max(len(line.rstrip()) for line in shown.splitlines()) <= 80
     assert "…" not in shown
 
@@ -246,6 +264,8 @@ def test_a_stand_in_is_said_before_everything_else() -> None:
     def played(record: Record) -> Record:
         return replace(record, facts={**record.facts, "database": {"stand_in": True}})
 
-    document = _document(build_campaign(workloads=["tpcc"], frames=False, change=played))
+    document = _document(
+        build_campaign(workloads=["tpcc"], frames=False, change=played)
+    )
     assert document.stamps[0].label == "Stand-in, not a real cluster"
     assert "nothing about any database" in document.stamps[0].text

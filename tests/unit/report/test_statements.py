@@ -33,28 +33,63 @@ from tests.fakes import FakeClock, Log, fake_world
 from tests.plans import a_plan
 
 ENDPOINT = Endpoint("10.1.2.11", 5432, 5432, "bench", "secret", "tierbench")
-CLUSTER = Cluster("postgresql", "15.18", (Node("node-1", "database"),), (ENDPOINT,), "net")
+CLUSTER = Cluster(
+    "postgresql", "15.18", (Node("node-1", "database"),), (ENDPOINT,), "net"
+)
 COLUMNS = ("calls", "ms", "blocks_read", "read_ms", "wal_bytes", "storage_requests")
 INSERT = "insert into sbtest1 select i, repeat($1,$2) from generate_series($3,$4) i"
 ABSENT = 'SQL at 127.0.0.1:59255: relation "pg_stat_statements" does not exist'
 
 
 def row(number: int, query: str, *counts: float) -> dict[str, Any]:
-    of = {"server": "127.0.0.1:59255", "statement": f"16384 {number} true", "query": query}
+    of = {
+        "server": "127.0.0.1:59255",
+        "statement": f"16384 {number} true",
+        "query": query,
+    }
     return of | dict(zip(COLUMNS, counts, strict=True))
 
 
 LOADED = row(-7077516890458371432, INSERT, 1.0, 454.99756, 3.0, 0.0, 12581180.0, 0.0)
 AFTER = [
     LOADED,
-    row(-2398437111022693535, "SELECT c FROM sbtest2 WHERE id=$1", 20, 0.020744, 0, 0, 0, 0),
-    row(7196916454231756720, "SELECT c FROM sbtest1 WHERE id=$1", 20, 0.18832, 0, 0, 0, 0),
-    row(-5365551538697761621, "UPDATE sbtest1 SET c=$1 WHERE id=$2", 1, 0.027261, 0, 0, 81, 0),
+    row(
+        -2398437111022693535,
+        "SELECT c FROM sbtest2 WHERE id=$1",
+        20,
+        0.020744,
+        0,
+        0,
+        0,
+        0,
+    ),
+    row(
+        7196916454231756720,
+        "SELECT c FROM sbtest1 WHERE id=$1",
+        20,
+        0.18832,
+        0,
+        0,
+        0,
+        0,
+    ),
+    row(
+        -5365551538697761621,
+        "UPDATE sbtest1 SET c=$1 WHERE id=$2",
+        1,
+        0.027261,
+        0,
+        0,
+        81,
+        0,
+    ),
     row(3694949039461716331, "COMMIT", 2, 0.002403, 0, 0, 0, 0),
 ]
 
 
-def test_a_record_has_what_was_called_in_the_window_and_tables_by_number_together() -> None:
+def test_a_record_has_what_was_called_in_the_window_and_tables_by_number_together() -> (
+    None
+):
     most = grown([LOADED], AFTER)
     assert [of["query"] for of in most] == [
         "SELECT c FROM sbtest# WHERE id=$1",
@@ -90,18 +125,27 @@ class Server:
 
 
 def test_each_server_is_asked_about_the_load_s_database_where_its_owner_looks() -> None:
-    server, elsewhere = Server(), replace(ENDPOINT, port=5433, maintenance_database="postgres")
+    server, elsewhere = (
+        Server(),
+        replace(ENDPOINT, port=5433, maintenance_database="postgres"),
+    )
     cluster = replace(CLUSTER, database="yugabytedb", endpoints=(ENDPOINT, elsewhere))
     rows = list(statement_counts(cluster, server.session))  # type: ignore[arg-type]
     assert [of["server"] for of in rows] == ["10.1.2.11:5432", "10.1.2.11:5433"]
-    assert [database for database, _ in server.asked] == 2 * ["tierbench"] + 2 * ["postgres"]
-    assert all("datname = 'tierbench'" in statement for _, statement in server.asked[1::2])
+    assert [database for database, _ in server.asked] == 2 * ["tierbench"] + 2 * [
+        "postgres"
+    ]
+    assert all(
+        "datname = 'tierbench'" in statement for _, statement in server.asked[1::2]
+    )
     assert list(statement_counts(replace(CLUSTER, database="hdfs"))) == []
 
 
 def test_a_server_that_counts_none_is_not_asked_for_counts() -> None:
     server = Server(counts=False)
-    with pytest.raises(RunError, match="5432: no pg_stat_statements counts in the data"):
+    with pytest.raises(
+        RunError, match="5432: no pg_stat_statements counts in the data"
+    ):
         list(statement_counts(CLUSTER, server.session))  # type: ignore[arg-type]
     ((_, statement),) = server.asked
     assert "FROM" not in statement, "so it cannot fail where the view is not there"
@@ -129,11 +173,17 @@ def test_both_readings_are_kept_and_what_they_say(tmp_path: Path) -> None:
     here = counted(tmp_path, [[LOADED], AFTER])
     raw = json.loads((here.raw / "statements.json").read_text())
     assert (raw["before"], raw["after"]) == ([LOADED], AFTER)
-    assert here.draft.facts == {"statements": {"window_s": 0.0, "most": grown([LOADED], AFTER)}}
+    assert here.draft.facts == {
+        "statements": {"window_s": 0.0, "most": grown([LOADED], AFTER)}
+    }
 
 
-@pytest.mark.parametrize("first", [[RunError(f"{ABSENT} LINE 2: FROM …")], [[], RunError(ABSENT)]])
-def test_servers_without_counts_leave_the_reason(tmp_path: Path, first: list[Any]) -> None:
+@pytest.mark.parametrize(
+    "first", [[RunError(f"{ABSENT} LINE 2: FROM …")], [[], RunError(ABSENT)]]
+)
+def test_servers_without_counts_leave_the_reason(
+    tmp_path: Path, first: list[Any]
+) -> None:
     here = counted(tmp_path, first)
     assert here.draft.facts == {"statements": {"not_read": ABSENT}}
     assert not (here.raw / "statements.json").exists()
@@ -171,7 +221,9 @@ def test_the_report_has_the_runs_of_a_tier_together() -> None:
     ((table,),) = (part.blocks for part in section.parts)
     assert isinstance(table, Table)
     titles = [column.title for column in table.columns]
-    assert "Storage requests per call" not in titles and "Of it reading, ms" not in titles
+    assert (
+        "Storage requests per call" not in titles and "Of it reading, ms" not in titles
+    )
     of_select = dict(zip(titles, (cell.text for cell in table.rows[1]), strict=True))
     assert of_select == {
         "Statement": "SELECT c FROM sbtest# WHERE id=$1",
@@ -184,7 +236,9 @@ def test_the_report_has_the_runs_of_a_tier_together() -> None:
 
 
 def test_the_report_says_why_there_are_none_and_nothing_where_none_was_asked() -> None:
-    absent = campaign({"statements": {"not_read": ABSENT}}, {"statements": {"not_read": ABSENT}})
+    absent = campaign(
+        {"statements": {"not_read": ABSENT}}, {"statements": {"not_read": ABSENT}}
+    )
     (section,) = resources.statements(ReportIndex(absent, judge(absent)))
     ((reason,),) = (part.blocks for part in section.parts)
     assert isinstance(reason, Paragraph) and reason.lead == "Not counted"
@@ -193,7 +247,9 @@ def test_the_report_says_why_there_are_none_and_nothing_where_none_was_asked() -
     assert resources.statements(ReportIndex(plain, judge(plain))) == ()
 
 
-def test_a_statement_with_most_of_the_blocks_read_is_named_beside_a_cause_at_the_disk() -> None:
+def test_a_statement_with_most_of_the_blocks_read_is_named_beside_a_cause_at_the_disk() -> (
+    None
+):
     (plain,) = bottlenecks.bottlenecks(campaign({}))
     (named,) = bottlenecks.bottlenecks(campaign(facts(30.0)))
     assert plain.cause == named.cause == "iops_cap"

@@ -63,12 +63,18 @@ def samples(start_s: float, end_s: float, nodes: int = 2) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(SAMPLE_COLUMNS))
 
 
-NODES = (Node("node-1", "database"), Node("node-2", "database"), Node("client", "client"))
+NODES = (
+    Node("node-1", "database"),
+    Node("node-2", "database"),
+    Node("client", "client"),
+)
 
 
 def test_the_counters_are_those_that_the_collector_writes() -> None:
     assert set(_RATES) <= counters.UNITS.keys()
-    assert set(_RATES) == {name for names in telemetry.OF_SERVER.values() for name in names}
+    assert set(_RATES) == {
+        name for names in telemetry.OF_SERVER.values() for name in names
+    }
 
 
 def test_each_node_has_its_figures_and_all_together_theirs() -> None:
@@ -77,7 +83,9 @@ def test_each_node_has_its_figures_and_all_together_theirs() -> None:
     assert found["wal_syncs_per_s", "node-2"] == pytest.approx(300)
     assert found["wal_sync_avg_s", "node-1"] == pytest.approx(0.002)
     assert found["wal_sync_avg_s", "node-2"] == pytest.approx(0.006)
-    assert found["wal_sync_avg_s", "all"] == pytest.approx(0.005), "time of all over number of all"
+    assert found["wal_sync_avg_s", "all"] == pytest.approx(0.005), (
+        "time of all over number of all"
+    )
     assert found["wal_append_avg_s", "all"] == pytest.approx(0.0002)
     assert found["wal_bytes_per_s", "all"] == pytest.approx(4 * MB)
     assert found["compaction_read_bytes_per_s", "all"] == pytest.approx(4 * MB)
@@ -91,7 +99,9 @@ def test_each_node_has_its_figures_and_all_together_theirs() -> None:
 
 def test_what_one_node_did_not_say_is_no_figure_of_all() -> None:
     partial = samples(0.0, 60.0)
-    partial = partial[(partial["node"] == "node-1") | (partial["metric"] != "wal_syncs_total")]
+    partial = partial[
+        (partial["node"] == "node-1") | (partial["metric"] != "wal_syncs_total")
+    ]
     found = telemetry.telemetry(NODES, growth_of(partial, 0.0, 60.0))
     scopes = {m.scope for m in found if m.metric == "wal_syncs_per_s"}
     assert scopes == {"node-1"}
@@ -127,20 +137,36 @@ def test_the_report_shows_them_where_they_were_sampled() -> None:
     (shown,) = resources.storage_engine(ReportIndex(campaign, judge(campaign)))
     ((table,),) = (part.blocks for part in shown.parts)
     assert isinstance(table, Table)
-    row = {column.title: cell for column, cell in zip(table.columns, table.rows[1], strict=True)}
+    row = {
+        column.title: cell
+        for column, cell in zip(table.columns, table.rows[1], strict=True)
+    }
     assert row["WAL syncs/s"].text == "400"
-    assert (row["Time of a sync"].text, row["Time of a sync"].detail) == ("5 ms", "node-2 6 ms")
+    assert (row["Time of a sync"].text, row["Time of a sync"].detail) == (
+        "5 ms",
+        "node-2 6 ms",
+    )
     assert row["Compactions wrote"].text == "3 MB/s"
     assert row["Writes held back"].text == "25 %"
     assert (row["Writes refused/s"].text, row["Conflicts/s"].text) == ("0", "24")
-    assert (row["Requests queued"].text, row["Requests refused/s"].text) == ("1.88 ms", "7")
+    assert (row["Requests queued"].text, row["Requests refused/s"].text) == (
+        "1.88 ms",
+        "7",
+    )
 
 
 def test_a_cause_has_what_the_server_counted_of_requests_beside_it() -> None:
     campaign = sampled(two_nodes())
     (limit,) = judge(campaign).bottlenecks
-    evidence = {"node-1": (0.0015, 0.002, 1.0), "node-2": (0.002, 0.004, 6.0)}[limit.node]
+    evidence = {"node-1": (0.0015, 0.002, 1.0), "node-2": (0.002, 0.004, 6.0)}[
+        limit.node
+    ]
     names = ("request_queued_avg_s", "statement_avg_s", "requests_refused_per_s")
     assert tuple(limit.evidence[name] for name in names) == pytest.approx(evidence)
-    assert f"in the queue of {limit.node}'s tablet server, and a statement takes" in limit.text
-    assert limit.text.endswith(f"of {limit.node} refused {evidence[2]:.0f} requests a second.")
+    assert (
+        f"in the queue of {limit.node}'s tablet server, and a statement takes"
+        in limit.text
+    )
+    assert limit.text.endswith(
+        f"of {limit.node} refused {evidence[2]:.0f} requests a second."
+    )

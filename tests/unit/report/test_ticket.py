@@ -28,7 +28,9 @@ def campaign() -> Results:
 
 
 def ticket(campaign: Results, as_markdown: bool = False) -> str:
-    return report.for_the_ticket(campaign, judge(campaign), "md" if as_markdown else "txt")
+    return report.for_the_ticket(
+        campaign, judge(campaign), "md" if as_markdown else "txt"
+    )
 
 
 def line(text: str, lead: str) -> str:
@@ -51,8 +53,14 @@ def line(text: str, lead: str) -> str:
             "Workloads",
             "insert (24 threads, windows of 60 s) and tpcc (24 threads, windows of 60 s)",
         ),
-        ("Why", "ultra is the cheapest tier proven enough for all 2 workloads together: "),
-        ("insert, premium", "premium is the cheapest tier proven within 5 % of the best"),
+        (
+            "Why",
+            "ultra is the cheapest tier proven enough for all 2 workloads together: ",
+        ),
+        (
+            "insert, premium",
+            "premium is the cheapest tier proven within 5 % of the best",
+        ),
         ("Emulated disks", "The disks of premium, premium-v2, ultra are emulated"),
     ],
 )
@@ -63,7 +71,9 @@ def test_it_says_what_to_buy_and_what_that_rests_on(
 
 
 def test_it_says_how_to_check_the_campaign(campaign: Results) -> None:
-    command, _, checksum = ticket(campaign).partition("\nSHA-256 of the campaign, in its folder\n")
+    command, _, checksum = ticket(campaign).partition(
+        "\nSHA-256 of the campaign, in its folder\n"
+    )
     assert command.splitlines()[-2:] == [
         "Command",
         "tierbench compare --profiles 'premium premium-v2 ultra' --workloads 'insert tpcc'",
@@ -74,14 +84,20 @@ def test_it_says_how_to_check_the_campaign(campaign: Results) -> None:
 
 def test_it_says_what_limits_the_tier_that_is_named(campaign: Results) -> None:
     limits = {
-        one.workload: one.text for one in judge(campaign).bottlenecks if one.profile == "ultra"
+        one.workload: one.text
+        for one in judge(campaign).bottlenecks
+        if one.profile == "ultra"
     }
     text = ticket(campaign).split("What limits it\n")[1]
     assert {load: line(text, load) for load in LOADS} == limits
 
 
 def test_each_tier_stands_in_a_table_with_price_and_standing(campaign: Results) -> None:
-    rows = [re.split(r" {2,}", one) for one in ticket(campaign).splitlines() if "USD  " in one]
+    rows = [
+        re.split(r" {2,}", one)
+        for one in ticket(campaign).splitlines()
+        if "USD  " in one
+    ]
     assert rows == [
         ["premium", "103.68 USD", "enough", "not enough", "not enough"],
         ["premium-v2", "255.00 USD", "enough", "not enough", "not enough"],
@@ -113,7 +129,9 @@ def on_machines(monthly: dict[str, float]) -> Results:
     made = build_campaign(workloads=LOADS, noise_pct=0.3)
     profiles = []
     for profile in made.plan.profiles:
-        price = Price(monthly[profile.name], "USD", "westus2", "2026-02-01", "list of machines")
+        price = Price(
+            monthly[profile.name], "USD", "westus2", "2026-02-01", "list of machines"
+        )
         vm = f"azure/D{price.monthly:.0f}"
         cluster = replace(profile.cluster, vm=vm, vm_price=price)
         profiles.append(replace(profile, cluster=cluster))
@@ -122,7 +140,9 @@ def on_machines(monthly: dict[str, float]) -> Results:
 
 def test_machines_of_one_kind_have_their_price_beside_that_of_the_disks() -> None:
     text = ticket(on_machines({"premium": 280.0, "premium-v2": 280.0, "ultra": 280.0}))
-    assert line(text, "Price").startswith("780.00 USD a month for its disks at list price")
+    assert line(text, "Price").startswith(
+        "780.00 USD a month for its disks at list price"
+    )
     assert line(text, "Machines") == (
         "beside it 840.00 USD a month (westus2, as of 2026-02-01; list of machines)"
     )
@@ -133,9 +153,15 @@ def test_the_answer_is_the_cheapest_disk_and_machine_together() -> None:
     machines, which cost 300 more each."""
     made = on_machines({"premium": 580.0, "premium-v2": 280.0, "ultra": 280.0})
     (insert, _) = judge(made).decisions
-    assert (insert.tier, insert.with_vms, insert.monthly_cost) == ("premium-v2", True, 1095.0)
+    assert (insert.tier, insert.with_vms, insert.monthly_cost) == (
+        "premium-v2",
+        True,
+        1095.0,
+    )
     text = ticket(made)
-    assert line(text, "Price").startswith("1,620.00 USD a month for its disks and machines at")
+    assert line(text, "Price").startswith(
+        "1,620.00 USD a month for its disks and machines at"
+    )
     assert line(text, "Machines").startswith("in it 840.00 USD a month (westus2")
     remark = decisions.table(ReportIndex(made, judge(made)), insert).remarks[-1]
     assert remark == (
@@ -174,7 +200,9 @@ def test_without_an_answer_it_names_no_tier_and_says_why() -> None:
 
 
 def test_one_profile_has_nothing_to_buy() -> None:
-    text = ticket(build_campaign(profiles=["ultra"], workloads=["insert"], frames=False))
+    text = ticket(
+        build_campaign(profiles=["ultra"], workloads=["insert"], frames=False)
+    )
     assert text.startswith("For the ticket: nothing to compare\n")
 
 
@@ -186,8 +214,12 @@ def test_markdown_has_headings_lists_and_a_table_and_no_html(campaign: Results) 
     assert text.count("```") == 4  # the command, and that of the checksum
 
 
-def test_the_pages_button_copies_the_same_markdown(campaign: Results, tmp_path: Path) -> None:
-    page = report.write(campaign, judge(campaign), tmp_path).html.read_text(encoding="utf-8")
+def test_the_pages_button_copies_the_same_markdown(
+    campaign: Results, tmp_path: Path
+) -> None:
+    page = report.write(campaign, judge(campaign), tmp_path).html.read_text(
+        encoding="utf-8"
+    )
     (copied,) = re.findall(r' data-copy="([^"]*)"', page)
     assert unescape(copied) == ticket(campaign, as_markdown=True)
     assert page.count('class="ticket"') == 1

@@ -11,7 +11,9 @@ from orchestrator.report.sections import measured
 from tests.campaigns import build_campaign
 
 TIERS = ("premium", "ultra")
-CAMPAIGN = build_campaign(profiles=TIERS, workloads=["tpcc", "insert"], repetitions=3, frames=False)
+CAMPAIGN = build_campaign(
+    profiles=TIERS, workloads=["tpcc", "insert"], repetitions=3, frames=False
+)
 INDEX = ReportIndex(CAMPAIGN, judge(CAMPAIGN))
 
 
@@ -21,7 +23,10 @@ def test_each_type_has_a_row_for_each_tier_with_the_values_of_that_type() -> Non
     assert len(names) > 1 and "all" not in names
     heads = [row[0].text for row in table.rows if len(row) == 1]
     assert heads == [name.replace("_", " ") for name in names]
-    assert [row[0].text for row in table.rows if len(row) > 1] == ["premium", "ultra"] * len(names)
+    assert [row[0].text for row in table.rows if len(row) > 1] == [
+        "premium",
+        "ultra",
+    ] * len(names)
     column = [head.title for head in table.columns].index("Transactions/s")
     shown = [row[column].text for row in table.rows if len(row) > 1]
     assert len(set(shown)) > len(names), shown
@@ -46,14 +51,20 @@ def test_a_workload_of_one_type_has_no_such_table() -> None:
 
 
 def test_a_type_shows_its_own_clauses_of_the_slo_as_the_decision_found_them() -> None:
-    slo = parse("new_order p90 < 1 s, new_order p99 < 1 ms, payment p99 < 60 s, nopm > 1", "here")
+    slo = parse(
+        "new_order p90 < 1 s, new_order p99 < 1 ms, payment p99 < 60 s, nopm > 1",
+        "here",
+    )
     workloads = tuple(
-        replace(load, slo=slo if load.name == "tpcc" else ()) for load in CAMPAIGN.plan.workloads
+        replace(load, slo=slo if load.name == "tpcc" else ())
+        for load in CAMPAIGN.plan.workloads
     )
     asked = replace(CAMPAIGN, plan=replace(CAMPAIGN.plan, workloads=workloads))
     (table,) = measured.by_type(ReportIndex(asked, judge(asked)), "tpcc")
     assert table.columns[-1].title == "SLO"
-    premium, ultra = ([row[-1].text for row in table.rows if row[0].tier == t] for t in TIERS)
+    premium, ultra = (
+        [row[-1].text for row in table.rows if row[0].tier == t] for t in TIERS
+    )
     assert premium == ultra
     assert premium[:2] == ["p90 < 1 s: met; p99 < 1 ms: missed", "p99 < 60 s: met"]
     assert set(premium[2:]) == {""}

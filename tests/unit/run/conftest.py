@@ -40,19 +40,31 @@ class Campaign:
     """The parts and the world of a campaign, whose words go to one log."""
 
     def __init__(
-        self, folder: Path, log: Log | None = None, clock: FakeClock | None = None, **parts: Any
+        self,
+        folder: Path,
+        log: Log | None = None,
+        clock: FakeClock | None = None,
+        **parts: Any,
     ) -> None:
         self.log, self.results = log or Log(), folder / "results"
         self.world = fake_world(self.log, folder / "cache", clock)
         self.parts = fake_parts(self.log, **parts)
 
     def execute(
-        self, repetitions: int = 1, plan: Plan | None = None, following: Following | None = None
+        self,
+        repetitions: int = 1,
+        plan: Plan | None = None,
+        following: Following | None = None,
     ) -> list[Record]:
         """Carries out `plan`, or one of so many runs; the records that it left."""
         plan = plan or a_plan(repetitions=repetitions)
         experiment.execute(
-            plan, self.parts, self.world, self.results, {}, [following] if following else []
+            plan,
+            self.parts,
+            self.world,
+            self.results,
+            {},
+            [following] if following else [],
         )
         return self.records()
 
@@ -75,7 +87,8 @@ def make(tmp_path: Path) -> Make:
 def real(plan: Plan, **tier: Any) -> Plan:
     """The plan on a real disk."""
     profiles = tuple(
-        replace(one, tier=changed(one.tier, like="mounted", **tier)) for one in plan.profiles
+        replace(one, tier=changed(one.tier, like="mounted", **tier))
+        for one in plan.profiles
     )
     return replace(plan, profiles=profiles)
 

@@ -39,7 +39,9 @@ def test_an_engine_that_stays_away_ends_the_campaign(make: Make) -> None:
     assert 1800 <= clock.time_s - began_s < 1900
 
 
-def lose(campaign: Any, stack: ExitStack, when: Callable[[], bool] = lambda: True) -> None:
+def lose(
+    campaign: Any, stack: ExitStack, when: Callable[[], bool] = lambda: True
+) -> None:
     """From the next sign of life on another campaign has the guard, if it is the time."""
 
     def beat() -> None:
@@ -49,7 +51,9 @@ def lose(campaign: Any, stack: ExitStack, when: Callable[[], bool] = lambda: Tru
     stack.enter_context(campaign.world.platform.guard.beats.during(beat))
 
 
-def test_a_lost_guard_fails_the_run_in_progress_and_ends_the_campaign(make: Make) -> None:
+def test_a_lost_guard_fails_the_run_in_progress_and_ends_the_campaign(
+    make: Make,
+) -> None:
     log = Log()
     campaign = make(log)
     with ExitStack() as up, pytest.raises(GuardLostError, match="c9 on vm-7") as raised:

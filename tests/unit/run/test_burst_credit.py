@@ -26,7 +26,8 @@ from tests.tiers import a_tier, changed
 
 # Azure P15: 1,100 to 3,500 IOPS, 125 to 170 MB/s, a full bucket lasts 30 min.
 P15 = a_tier(
-    *("p15", "P15", "mounted", 1_100, 125_000_000), burst=Burst(3_500, 170_000_000, 1_800.0, 0.0)
+    *("p15", "P15", "mounted", 1_100, 125_000_000),
+    burst=Burst(3_500, 170_000_000, 1_800.0, 0.0),
 )
 TIER = build_tier("premium")
 
@@ -64,9 +65,13 @@ def test_bounds_follow_what_was_seen(
 
 def gate(word: GateWord, declared: float = 1_100.0) -> Gate:
     quantities: tuple[GateQuantity, ...] = ("iops_read", "iops_write", "iops_mixed")
-    checks = [GateCheck(name, "1/s", declared, 1.0, 5.0, word, name) for name in quantities]
+    checks = [
+        GateCheck(name, "1/s", declared, 1.0, 5.0, word, name) for name in quantities
+    ]
     checked_s = dict.fromkeys(quantities, 990.0)
-    return Gate("p15", 1_000.0, tuple(checks), {"device": "sdb", "checked_s": checked_s})
+    return Gate(
+        "p15", 1_000.0, tuple(checks), {"device": "sdb", "checked_s": checked_s}
+    )
 
 
 @pytest.mark.parametrize(
@@ -134,7 +139,10 @@ def samples(*rows: tuple[float, float]) -> list[Sample]:
     return [
         Sample(time_s, "node-1", metric, "", value)
         for time_s, reads in rows
-        for metric, value in (("disk_reads_total", reads), *((name, 0.0) for name in others))
+        for metric, value in (
+            ("disk_reads_total", reads),
+            *((name, 0.0) for name in others),
+        )
     ]
 
 
@@ -142,11 +150,21 @@ def test_credit_is_followed_through_runs_and_the_time_between() -> None:
     nodes = [Node("node-1", "database", device="sdb"), Node("client", "client")]
     credit = BurstCredit(fake_world())
     credit.checked(P15, gate("ok"))
-    first = credit.of_run(P15, nodes, samples((1_000, 0), (1_010, 11_000), (1_100, 11_000)), 1_010)
-    assert first["node-1"]["iops"] == {"state": "at base", "least_pct": 0.0, "most_pct": 0.3}
+    first = credit.of_run(
+        P15, nodes, samples((1_000, 0), (1_010, 11_000), (1_100, 11_000)), 1_010
+    )
+    assert first["node-1"]["iops"] == {
+        "state": "at base",
+        "least_pct": 0.0,
+        "most_pct": 0.3,
+    }
     # Until the next window it was idle for 90 + 3,000 s at 1,100 a second: 78.7 % of the bucket.
     second = credit.of_run(P15, nodes, samples((4_100, 11_000)), 4_100)
-    assert second["node-1"]["iops"] == {"state": "bursting", "least_pct": 78.7, "most_pct": 78.9}
+    assert second["node-1"]["iops"] == {
+        "state": "bursting",
+        "least_pct": 78.7,
+        "most_pct": 78.9,
+    }
     assert credit.of_run(changed(P15, burst=None), nodes, samples((1, 1)), 2) == {}
 
 
@@ -168,7 +186,9 @@ def test_counters_that_did_not_move_in_time_say_nothing() -> None:
 
 def with_credit(*states: str) -> dict[str, Any]:
     return {
-        f"node-{number}": {"iops": {"state": state, "least_pct": 0.0, "most_pct": 100.0}}
+        f"node-{number}": {
+            "iops": {"state": state, "least_pct": 0.0, "most_pct": 100.0}
+        }
         for number, state in enumerate(states, start=1)
     }
 
@@ -193,7 +213,9 @@ def test_runs_that_began_with_unlike_credit_are_not_compared(
     ]
     phrases = comparability.differences(*pair)
     assert phrases == (
-        () if compared else ("burst credit for iops at the begin: bursting against at base",)
+        ()
+        if compared
+        else ("burst credit for iops at the begin: bursting against at base",)
     )
 
 
@@ -208,10 +230,14 @@ def test_credit_that_is_not_known_is_doubted() -> None:
 
 
 @pytest.mark.parametrize("kind", ["mounted", "existing"])
-def test_a_real_disk_may_be_at_its_peak_whatever_is_declared_of_its_start(kind: str) -> None:
+def test_a_real_disk_may_be_at_its_peak_whatever_is_declared_of_its_start(
+    kind: str,
+) -> None:
     run = build_campaign(profiles=["premium"], workloads=["insert"], nodes=1).runs[0]
     mine = demand(
-        changed(P15, enforcement=kind, iops=10), counters.rates(sampled_in(run)), "node-1"
+        changed(P15, enforcement=kind, iops=10),
+        counters.rates(sampled_in(run)),
+        "node-1",
     )
     assert mine is not None
     assert set(mine["iops_cap"]) == {3_500.0} and "credit_pct" not in mine
@@ -265,7 +291,9 @@ def test_credit_drains_by_what_is_above_the_base_and_the_cap_falls_with_it() -> 
 def test_a_disk_at_its_base_with_an_empty_bucket_is_at_its_cap() -> None:
     """A second 1 % below the base leaves a drop of credit, which lifts no cap to the peak."""
     wobble = [1_000.0 * (1 + 0.01 * sign) for sign in (-1, 1, -1, -1, 1, 1, 0) * 8]
-    found = disk_demand.demand(bursting(100.0), disk_rates([3_000.0] * 10 + wobble), "node-1")
+    found = disk_demand.demand(
+        bursting(100.0), disk_rates([3_000.0] * 10 + wobble), "node-1"
+    )
     assert found is not None
     shares_pct = (100 * found["iops"] / found["iops_cap"])[10:]
     assert shares_pct.tolist() == pytest.approx([100.0] * len(wobble), abs=2.0)
@@ -275,7 +303,9 @@ def test_the_peak_is_the_cap_while_credit_lasts_some_seconds_at_it() -> None:
     rates = disk_rates([3_000.0] * 10 + [0.0] * 20 + [1_500.0] * 2)
     found = disk_demand.demand(bursting(100.0), rates, "node-1")
     assert found is not None
-    assert found["iops_cap"][29:].tolist() == [3_000.0] * 3  # 19,000 of 20,000 were earned again
+    assert (
+        found["iops_cap"][29:].tolist() == [3_000.0] * 3
+    )  # 19,000 of 20,000 were earned again
     assert found["iops_cap"][10:20].tolist() == [1_000.0] * 10
 
 
@@ -288,7 +318,9 @@ def test_credit_fills_below_the_base() -> None:
 def test_a_real_disk_has_credit_while_it_is_above_its_base() -> None:
     """How full its bucket is nobody says; "empty" is what an emulated one is asked to be."""
     real = changed(bursting(0.0), enforcement="mounted")
-    found = disk_demand.demand(real, disk_rates([3_000.0] * 3 + [1_000.0, 400.0]), "node-1")
+    found = disk_demand.demand(
+        real, disk_rates([3_000.0] * 3 + [1_000.0, 400.0]), "node-1"
+    )
     assert found is not None
     assert found["iops_cap"].tolist() == [3_000.0] * 3 + [1_000.0] * 2
     assert "credit_pct" not in found
@@ -315,7 +347,9 @@ def test_an_empty_bucket_stays_empty() -> None:
 def test_a_fall_to_the_base_is_found_and_others_are_not() -> None:
     wobble = np.tile([1.0, -1.0], 15) * 20
     fall = np.where(np.arange(30) < 18, 3_500.0, 1_100.0) + wobble
-    assert disk_demand.fall_to(fall, 1_100.0) == pytest.approx((3_500.0, 1_100.0), rel=0.01)
+    assert disk_demand.fall_to(fall, 1_100.0) == pytest.approx(
+        (3_500.0, 1_100.0), rel=0.01
+    )
     assert disk_demand.fall_to(fall, 2_000.0) is None  # not to its base
     assert disk_demand.fall_to(fall[::-1], 1_100.0) is None  # a rise
     assert disk_demand.fall_to(np.full(30, 1_100.0) + wobble, 1_100.0) is None
@@ -326,14 +360,18 @@ def test_a_fall_to_the_base_is_found_and_others_are_not() -> None:
 
 
 def gate_with_read(read_s: float) -> Gate:
-    check = GateCheck("reading", "s", None, read_s, None, "not declared", "latency_read")
+    check = GateCheck(
+        "reading", "s", None, read_s, None, "not declared", "latency_read"
+    )
     return Gate("premium", START_S, (check,))
 
 
 def test_idle_latency_is_declared_or_as_the_gate_measured() -> None:
     bare = changed(TIER, read_latency_s=None, write_latency_s=0.004)
     assert resources.idle_latency_s(TIER, None, 10, 10) == pytest.approx(0.002)
-    assert resources.idle_latency_s(bare, gate_with_read(0.001), 30, 10) == pytest.approx(0.00175)
+    assert resources.idle_latency_s(
+        bare, gate_with_read(0.001), 30, 10
+    ) == pytest.approx(0.00175)
     assert resources.idle_latency_s(bare, None, 30, 10) is None
     assert resources.idle_latency_s(bare, None, 0, 10) == pytest.approx(0.004)
     assert resources.idle_latency_s(TIER, None, 0, 0) is None

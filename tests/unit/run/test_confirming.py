@@ -48,7 +48,9 @@ class Levers:
         return lever
 
 
-def changed(stop_after_s: float = float("inf"), takes_s: float = 0.0) -> tuple[Changes, Levers]:
+def changed(
+    stop_after_s: float = float("inf"), takes_s: float = 0.0
+) -> tuple[Changes, Levers]:
     """What was changed for 80 s from `BEGIN_S` on, if the load does not end before."""
     clock = FakeClock()
     levers = Levers(clock, takes_s)
@@ -66,10 +68,17 @@ def changed(stop_after_s: float = float("inf"), takes_s: float = 0.0) -> tuple[C
 def test_each_limit_goes_up_and_down_twice_in_an_order_that_is_turned_round() -> None:
     changes, levers = changed()
     once = [("IOPS", 1.25), ("IOPS", 0.75), ("node CPU", 1.25), ("node CPU", 0.75)]
-    assert [(one["limit"], one["times"]) for one in changes.kept] == [*once, *reversed(once)]
+    assert [(one["limit"], one["times"]) for one in changes.kept] == [
+        *once,
+        *reversed(once),
+    ]
     assert levers.set[0] == (0.0, "window over", 1.0)
-    changing = [(after_s, times) for after_s, _, times in levers.set[1:] if times != 1.0]
-    assert changing == [(10.0 * number, times) for number, (_, times) in enumerate(changing)]
+    changing = [
+        (after_s, times) for after_s, _, times in levers.set[1:] if times != 1.0
+    ]
+    assert changing == [
+        (10.0 * number, times) for number, (_, times) in enumerate(changing)
+    ]
 
 
 def test_only_the_time_in_which_a_change_held_counts() -> None:
@@ -81,7 +90,9 @@ def test_only_the_time_in_which_a_change_held_counts() -> None:
 
 
 @pytest.mark.parametrize("stop_after_s", [0.0, 4.0, 23.0, 78.0])
-def test_a_load_that_ends_before_leaves_all_limits_as_declared(stop_after_s: float) -> None:
+def test_a_load_that_ends_before_leaves_all_limits_as_declared(
+    stop_after_s: float,
+) -> None:
     changes, levers = changed(stop_after_s)
     last = {name: times for _, name, times in levers.set}
     assert set(last.values()) <= {1.0}
@@ -116,7 +127,9 @@ class Limited(FakeContainer):
 class Limits(FakePlatform):
     def __init__(self, own_cpus: float | None) -> None:
         super().__init__(Log())
-        self.limited = {n: Limited(n, self, own_cpus=own_cpus) for n in ("client-1", "client-2")}
+        self.limited = {
+            n: Limited(n, self, own_cpus=own_cpus) for n in ("client-1", "client-2")
+        }
 
     def container(self, name: str) -> Limited:
         return self.limited[name]
@@ -128,7 +141,9 @@ CLIENTS = [Node(f"client-{n}", "client", f"client-{n}", machine="here") for n in
 
 def test_clients_without_a_limit_share_their_machine_and_can_only_have_less() -> None:
     platform = Limits(own_cpus=None)
-    lever = confirming.cpus_of_clients(CLIENTS, [HOST, *CLIENTS], fake_world(platform=platform))
+    lever = confirming.cpus_of_clients(
+        CLIENTS, [HOST, *CLIENTS], fake_world(platform=platform)
+    )
     assert lever is not None and lever.levels == LESS
     for times in (0.75, 1.0):
         lever.set(times)
@@ -137,7 +152,9 @@ def test_clients_without_a_limit_share_their_machine_and_can_only_have_less() ->
 
 def test_a_client_with_a_limit_of_its_own_can_have_more() -> None:
     platform = Limits(own_cpus=0.2)
-    lever = confirming.cpus_of_clients(CLIENTS[:1], [HOST, *CLIENTS], fake_world(platform=platform))
+    lever = confirming.cpus_of_clients(
+        CLIENTS[:1], [HOST, *CLIENTS], fake_world(platform=platform)
+    )
     assert lever is not None and lever.levels == (1.25, 0.75)
     for times in (1.25, 1.0):
         lever.set(times)
@@ -147,7 +164,10 @@ def test_a_client_with_a_limit_of_its_own_can_have_more() -> None:
 def test_nothing_is_changed_of_a_client_whose_machine_is_not_known() -> None:
     elsewhere = replace(CLIENTS[0], machine="there")
     assert (
-        confirming.cpus_of_clients([elsewhere], [HOST], fake_world(platform=Limits(None))) is None
+        confirming.cpus_of_clients(
+            [elsewhere], [HOST], fake_world(platform=Limits(None))
+        )
+        is None
     )
 
 

@@ -35,7 +35,9 @@ def test_twelve_snapshots_come_in_the_order_of_their_nodes(make: Make) -> None:
     campaign = make()
     for _ in range(2):  # loaded, then found again
         snapshots = ensure(campaign, nodes=12)
-        assert [file.name for file in snapshots] == [f"node-{n}.img" for n in range(1, 13)]
+        assert [file.name for file in snapshots] == [
+            f"node-{n}.img" for n in range(1, 13)
+        ]
         assert all(file.is_file() for file in snapshots)
     assert campaign.log.words.count("load") == 1
 
@@ -60,10 +62,15 @@ def test_disks_without_room_are_refused_before_anything_starts(tmp_path: Path) -
         checks.check_space(a_plan(), {"emulated": Large(log, 2**40)}, world)
 
 
-def test_a_data_set_starts_where_it_was_loaded_and_an_older_one_is_loaded_anew(make: Make) -> None:
+def test_a_data_set_starts_where_it_was_loaded_and_an_older_one_is_loaded_anew(
+    make: Make,
+) -> None:
     campaign = make()
     snapshots = ensure(campaign, nodes=2)
-    assert datasets.addresses_of(snapshots, campaign.world) == ("10.0.0.11", "10.0.0.12")
+    assert datasets.addresses_of(snapshots, campaign.world) == (
+        "10.0.0.11",
+        "10.0.0.12",
+    )
     assert datasets.addresses_of(None, campaign.world) == ()
     file = snapshots[0].parent / "dataset.json"
     content = json.loads(file.read_text())
@@ -120,7 +127,13 @@ def test_nodes_that_do_not_start_from_a_copy_are_loaded_instead(make: Make) -> N
     assert words_of(campaign, "database", "disks") == [
         *("database up", "database down"),
         *("disks of premium up", "database up", "disks of premium down"),
-        *2 * ("disks of premium up", "database up", "database down", "disks of premium down"),
+        *2
+        * (
+            "disks of premium up",
+            "database up",
+            "database down",
+            "disks of premium down",
+        ),
     ]
     for record in (first, second):
         (doubt,) = [doubt for doubt in record.doubts if doubt.kind == "not restored"]
@@ -181,7 +194,9 @@ def test_a_load_that_can_go_on_starts_from_its_own_disks(make: Make) -> None:
     campaign.parts.tiers["emulated"].loading = watched  # type: ignore[attr-defined]
     snapshots = ensure(campaign, nodes=2)
     assert seen[0].resumed is True and snapshots[0].parent == folder
-    assert (folder / "dataset.json").is_file() and not (folder / "loading.json").exists()
+    assert (folder / "dataset.json").is_file() and not (
+        folder / "loading.json"
+    ).exists()
     assert campaign.log.words.count("load") == 2
 
 
@@ -195,7 +210,9 @@ def test_a_load_that_fails_twice_alike_starts_anew(make: Make) -> None:
     ensure(campaign, nodes=1)
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), NodeError("died"), LoadError("broken")])
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt(), NodeError("died"), LoadError("broken")]
+)
 def test_what_cannot_go_on_leaves_nothing(make: Make, error: BaseException) -> None:
     """Neither at first, nor after a load that could."""
     campaign = make(Failing("load", error, (1, 3)))
@@ -241,14 +258,18 @@ def test_a_small_file_that_was_cut_stops_nothing(make: Make, name: str) -> None:
         file = ensure(campaign, nodes=1)[0].parent / name
         if name == "loading.json":
             (file.parent / "dataset.json").unlink()
-            file.write_text(json.dumps({"addresses": ["10.0.0.11"], "failure": "Timed out"}))
+            file.write_text(
+                json.dumps({"addresses": ["10.0.0.11"], "failure": "Timed out"})
+            )
         file.write_bytes(file.read_bytes()[: min(cut, file.stat().st_size - 2)])
         ensure(campaign, nodes=1)
         assert list(datasets.forget(unmounted(campaign.world)))
 
 
 @pytest.mark.parametrize("part", [0, 0.3, 0.7, 0.97])
-def test_no_file_of_the_cache_that_was_cut_stops_a_campaign(make: Make, part: float) -> None:
+def test_no_file_of_the_cache_that_was_cut_stops_a_campaign(
+    make: Make, part: float
+) -> None:
     campaign = make()
     campaign.execute()
     observed.note("a part", 5.0, campaign.world)
@@ -263,7 +284,9 @@ def test_no_file_of_the_cache_that_was_cut_stops_a_campaign(make: Make, part: fl
 
 
 @pytest.mark.parametrize("mark", ["", '{"host": "a'])
-def test_a_data_set_whose_mark_was_cut_is_set_aside_and_loaded_anew(make: Make, mark: str) -> None:
+def test_a_data_set_whose_mark_was_cut_is_set_aside_and_loaded_anew(
+    make: Make, mark: str
+) -> None:
     campaign = make()
     folder = ensure(campaign, nodes=1)[0].parent
     (folder / marked.MARK).write_text(mark)
@@ -274,31 +297,45 @@ def test_a_data_set_whose_mark_was_cut_is_set_aside_and_loaded_anew(make: Make, 
     assert (aside / "dataset.json").read_text() == "{"
     assert isinstance(campaign.world.progress, QuietProgress)
     (said,) = [text for text in campaign.world.progress.said if "set aside" in text]
-    assert said.startswith(str(folder)) and f"rm -r --one-file-system -- {aside}" in said
+    assert (
+        said.startswith(str(folder)) and f"rm -r --one-file-system -- {aside}" in said
+    )
 
 
-def test_clean_leaves_what_is_not_ours_in_a_folder_that_is_the_cache(make: Make) -> None:
+def test_clean_leaves_what_is_not_ours_in_a_folder_that_is_the_cache(
+    make: Make,
+) -> None:
     campaign = make()
     cache = campaign.world.cache
-    theirs = [cache / one for one in ("datasets/a.bin", "datasets/mine/b", "disks/c", "gates/d")]
+    theirs = [
+        cache / one
+        for one in ("datasets/a.bin", "datasets/mine/b", "disks/c", "gates/d")
+    ]
     for file in theirs:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("theirs")
     earlier = cache / "datasets" / "0123456789abcdef"
     earlier.mkdir()
     (earlier / "dataset.json").write_text("{}")
-    unsaid = cache / "datasets" / "fedcba9876543210"  # the mark of an earlier release is empty
+    unsaid = (
+        cache / "datasets" / "fedcba9876543210"
+    )  # the mark of an earlier release is empty
     unsaid.mkdir()
     (unsaid / marked.MARK).touch()
     folder = ensure(campaign, nodes=1)[0].parent
     (folder / "node-1.img").write_text("rows")
     listed = list(datasets.forget(unmounted(campaign.world), only_list=True))
-    assert folder.is_dir() and list(datasets.forget(unmounted(campaign.world))) == listed
+    assert (
+        folder.is_dir() and list(datasets.forget(unmounted(campaign.world))) == listed
+    )
     told = {one.place: one for one in listed}
     assert set(told) == {str(one) for one in (folder, earlier, unsaid)}
     assert told[str(folder)].size_bytes >= 4096 and not folder.exists()
     for one in (earlier, unsaid):
-        assert str(told[str(one)]).endswith(f"rm -r --one-file-system -- {one}") and one.is_dir()
+        assert (
+            str(told[str(one)]).endswith(f"rm -r --one-file-system -- {one}")
+            and one.is_dir()
+        )
     assert [file.read_text() for file in theirs] == ["theirs"] * 4
 
 

@@ -64,9 +64,13 @@ def test_it_needs_neither_database_nor_nodes() -> None:
     )
     planned = make_plan(an_app(ROOT / ".cache"), request)
     clusters = [profile.cluster for profile in planned.profiles]
-    assert [(cluster.database, cluster.nodes) for cluster in clusters] == [("none", 1)] * 2
+    assert [(cluster.database, cluster.nodes) for cluster in clusters] == [
+        ("none", 1)
+    ] * 2
     assert planned.notes == ()
-    assert planned.estimate_s > 2 * 13 * 2.0  # thirteen cells of two seconds on two tiers
+    assert (
+        planned.estimate_s > 2 * 13 * 2.0
+    )  # thirteen cells of two seconds on two tiers
 
 
 APART = "disks: {node-1: {data: /mnt/a, wal: /mnt/log}, node-2: /mnt/b, node-3: /mnt/c}"
@@ -76,11 +80,17 @@ APART = "disks: {node-1: {data: /mnt/a, wal: /mnt/log}, node-2: /mnt/b, node-3: 
 @pytest.mark.parametrize(
     ("tier", "said"),
     [
-        ("enforcement: mounted, disks: '/mnt/p15-{node}'", "(/mnt/p15-1) and not the 2 other"),
+        (
+            "enforcement: mounted, disks: '/mnt/p15-{node}'",
+            "(/mnt/p15-1) and not the 2 other",
+        ),
         (f"enforcement: mounted, {APART}", "(/mnt/a) and not the 3 other"),
         ("enforcement: mounted, path: /mnt/p15", ""),  # all nodes share it
         ("enforcement: emulated", ""),  # all alike
-        ("enforcement: storage-class, storage_class: fast", "node-1's data and not the 2 other"),
+        (
+            "enforcement: storage-class, storage_class: fast",
+            "node-1's data and not the 2 other",
+        ),
     ],
 )
 def test_which_of_several_real_disks_is_measured_is_said(
@@ -116,18 +126,28 @@ def test_what_the_other_disks_do_is_doubted(tmp_path: Path) -> None:
     note = Note("one disk of several", "measures the disk of node-1's data", "slow")
     campaign = replace(campaign, plan=replace(campaign.plan, notes=(note,)))
     verdict = judge(campaign)
-    (doubt,) = [doubt for doubt in verdict.doubts if doubt.kind == "one disk of several"]
+    (doubt,) = [
+        doubt for doubt in verdict.doubts if doubt.kind == "one disk of several"
+    ]
     assert doubt.text == "slow: measures the disk of node-1's data"
-    text = report.write(campaign, verdict, tmp_path).markdown.read_text(encoding="utf-8")
+    text = report.write(campaign, verdict, tmp_path).markdown.read_text(
+        encoding="utf-8"
+    )
     first_screen, ticket = text.replace("\u00a0", " ").split("## For the ticket")
-    assert [part.count("measures the disk of node-1") for part in (first_screen, ticket)] == [1, 1]
+    assert [
+        part.count("measures the disk of node-1") for part in (first_screen, ticket)
+    ] == [1, 1]
 
 
 def test_beside_other_workloads_only_its_own_runs_have_none() -> None:
     profile = a_profile(nodes=3)
     assert plan.as_used(profile, a_workload()) is profile
     cluster = plan.as_used(profile, MATRIX).cluster
-    assert (cluster.database, cluster.nodes, cluster.replication_factor) == ("none", 1, 1)
+    assert (cluster.database, cluster.nodes, cluster.replication_factor) == (
+        "none",
+        1,
+        1,
+    )
     assert cluster.node == profile.cluster.node
 
 
@@ -169,11 +189,17 @@ def test_runs_of_both_kinds_in_one_campaign(make: Make) -> None:
     both = replace(
         a_campaign_plan("premium"),
         workloads=(a_workload(), MATRIX),
-        runs=(Run(1, "premium", "point-select", 1), Run(2, "premium", "disk-matrix", 1)),
+        runs=(
+            Run(1, "premium", "point-select", 1),
+            Run(2, "premium", "disk-matrix", 1),
+        ),
     )
     records = campaign.execute(plan=both)
     assert campaign.outcomes() == ["done", "done"]
-    assert [record.profile.cluster.database for record in records] == ["postgresql", "none"]
+    assert [record.profile.cluster.database for record in records] == [
+        "postgresql",
+        "none",
+    ]
     assert log.words.count("check database") == 2
 
 
@@ -193,7 +219,9 @@ def a_campaign(**iops: float) -> Results:
     for run in made.runs:
         factor = 1 + 0.002 * run.repetition
         figures = disk(CELLS, iops[run.profile] * factor, 60e6 * factor, 0.0125)
-        found = [measured(metric, value, scope) for (metric, scope), value in figures.items()]
+        found = [
+            measured(metric, value, scope) for (metric, scope), value in figures.items()
+        ]
         record = Record(
             schema_version=1,
             run=run,
@@ -203,7 +231,10 @@ def a_campaign(**iops: float) -> Results:
             failure=None,
             phases=(Phase("measure", 1000.0, 1100.0),),
             nodes=(),
-            measurements=(*found, measured("throughput_per_s", iops[run.profile] * factor)),
+            measurements=(
+                *found,
+                measured("throughput_per_s", iops[run.profile] * factor),
+            ),
             gate=None,
             facts={},
         )
@@ -218,17 +249,27 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> report.ReportPaths:
     return report.write(campaign, judge(campaign), tmp_path_factory.mktemp("report"))
 
 
-def test_the_report_has_ceilings_law_and_every_cell(written: report.ReportPaths) -> None:
+def test_the_report_has_ceilings_law_and_every_cell(
+    written: report.ReportPaths,
+) -> None:
     text = written.markdown.read_text(encoding="utf-8")
     section = text[text.index("12 cells of pattern") : text.index("## Against slow")]
     section = section.replace("\u00a0", " ")
-    ceilings = next(line for line in section.splitlines() if line.startswith("| slow |"))
+    ceilings = next(
+        line for line in section.splitlines() if line.startswith("| slow |")
+    )
     shown = [cell.strip() for cell in ceilings.strip("| ").split("|")]
-    assert shown[1].startswith("502<br>+401 %, 7 cells"), shown  # 500 × 1.003; 100 declared
-    assert shown[3].startswith("not reached<br>highest 2.05 MB/s"), shown  # 4 KiB reads only
+    assert shown[1].startswith("502<br>+401 %, 7 cells"), (
+        shown
+    )  # 500 × 1.003; 100 declared
+    assert shown[3].startswith("not reached<br>highest 2.05 MB/s"), (
+        shown
+    )  # 4 KiB reads only
     assert shown[4].startswith("60.2 MB/s<br>"), shown
     assert shown[6] == "117 KiB"
-    assert "| slow | random reads of 4 KiB | 12.5 ms | 8 in flight | 1.99 ms |" in section
+    assert (
+        "| slow | random reads of 4 KiB | 12.5 ms | 8 in flight | 1.99 ms |" in section
+    )
     assert "| slow | 4 KiB | 1 MiB | × 256 | × 8.74<br>4 loads |" in section
     rows = [line for line in section.splitlines() if line.startswith("| random")]
     assert len(rows) == 2 * len(disk_matrix.planned(MATRIX.options))
@@ -240,7 +281,9 @@ def test_the_report_has_its_charts(written: report.ReportPaths) -> None:
     for tier in ("slow", "fast"):
         for measure in ("iops", "bandwidth", "latency"):
             assert f"disk-matrix-{tier}-{measure}" in names
-    heat = next(p for p in written.charts if p.stem == "disk-matrix-slow-iops").read_text()
+    heat = next(
+        p for p in written.charts if p.stem == "disk-matrix-slow-iops"
+    ).read_text()
     assert ">random, " not in heat and ">random reads<" in heat
     assert heat.count(">502<") == 7  # cells on the ceiling; the lone read has 80
 

@@ -122,7 +122,10 @@ ROWS = (
         )
         for what, mounting in (
             ("a folder of the same disk", 'mount --bind "$top/golden" "$place"'),
-            ("a disk in memory", 'mount -t tmpfs none "$place"; cp "$top/golden/rows" "$place"'),
+            (
+                "a disk in memory",
+                'mount -t tmpfs none "$place"; cp "$top/golden/rows" "$place"',
+            ),
         )
     ),
     Row(
@@ -219,6 +222,9 @@ def removed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("number", range(len(ROWS)), ids=[row.name for row in ROWS])
 def test_nothing_of_a_user_goes(number: int, removed: Path) -> None:
     row = ROWS[number]
-    found = {file: (removed / str(number) / file).read_text() for file in ("said", "code", "lost")}
+    found = {
+        file: (removed / str(number) / file).read_text()
+        for file in ("said", "code", "lost")
+    }
     assert row.said in found["said"] and found["code"] == str(row.code), found
     assert found["lost"] == "", found

@@ -59,7 +59,12 @@ def of(root: Path, *nodes: Node, scripts: Any = lambda *_: "abc") -> dict[str, A
 
 def test_scripts_images_and_file_systems_are_recorded(tmp_path: Path) -> None:
     database = Node(
-        "node-1", "database", container="db", process_id=77, device="loop3", machine=HERE
+        "node-1",
+        "database",
+        container="db",
+        process_id=77,
+        device="loop3",
+        machine=HERE,
     )
     client = Node("client", "client", container="client")
     assert of(tmp_path, database, client) == {
@@ -73,7 +78,10 @@ def test_the_machines_of_nodes_are_of_the_type_that_the_platform_says() -> None:
     """Not those of clients; nor where it says none, as an engine does."""
     facts = MachineFacts("vm-0", "6.1", "Debian", 4, "", 2**34, "Standard_D8s_v5")
     engine: Any = FakePlatform()
-    far: Any = [FarMachine(facts), FarMachine(replace(facts, hostname="vm-1", instance_type=""))]
+    far: Any = [
+        FarMachine(facts),
+        FarMachine(replace(facts, hostname="vm-1", instance_type="")),
+    ]
     for one in far:
         one.told = one.facts()
     engine.machines = lambda: (*far, LocalMachine())
@@ -91,10 +99,20 @@ def test_what_cannot_be_read_is_left_out(tmp_path: Path) -> None:
         raise FileNotFoundError("removed meanwhile")
 
     other_device = Node(
-        "node-1", "database", container="gone", process_id=77, device="sda", machine=HERE
+        "node-1",
+        "database",
+        container="gone",
+        process_id=77,
+        device="sda",
+        machine=HERE,
     )
     no_process = Node(
-        "node-2", "database", container="silent", process_id=78, device="loop3", machine=HERE
+        "node-2",
+        "database",
+        container="silent",
+        process_id=78,
+        device="loop3",
+        machine=HERE,
     )
     others = Node("node-3", "database")
     assert of(tmp_path, other_device, no_process, others, scripts=no_scripts) == {}
@@ -107,7 +125,9 @@ def test_every_run_says_it(make: Make) -> None:
 
 
 def test_a_run_that_fails_says_what_was_known_before_it(make: Make) -> None:
-    broken = Log(broken={"run point-select": LoadError("sysbench ended with exit code 1")})
+    broken = Log(
+        broken={"run point-select": LoadError("sysbench ended with exit code 1")}
+    )
     (record,) = make(broken).execute()
     assert record.outcome == "failed"
     assert {"tier", "database_before", "identity"} <= set(record.facts)
@@ -126,7 +146,9 @@ def copied(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_hash_follows_what_a_script_requires_and_nothing_else(tmp_path: Path) -> None:
+def test_the_hash_follows_what_a_script_requires_and_nothing_else(
+    tmp_path: Path,
+) -> None:
     workloads = copied(tmp_path)
     before = content_hash(workloads, "sysbench/insert.lua")
     assert before == content_hash(ROOT / "workloads", "sysbench/insert.lua")
@@ -134,7 +156,12 @@ def test_the_hash_follows_what_a_script_requires_and_nothing_else(tmp_path: Path
     (workloads / "sysbench" / "point_select.lua").write_text("-- another workload's")
     (workloads / "sysbench" / "update.lua").write_text("-- a new one")
     assert content_hash(workloads, "sysbench/insert.lua") == before
-    for needed in ("sysbench/common.lua", "sysbench/load.lua", "lib/pq_codec.lua", "lib/rows.lua"):
+    for needed in (
+        "sysbench/common.lua",
+        "sysbench/load.lua",
+        "lib/pq_codec.lua",
+        "lib/rows.lua",
+    ):
         file = workloads / needed
         text = file.read_text()
         file.write_text(text + "\n")

@@ -37,7 +37,9 @@ def ensure(campaign: Campaign, generator: type[FakeGenerator] = GoesOn) -> Path:
     return snapshots[0].parent
 
 
-def killed(make: Make, word: str = "load", generator: type[FakeGenerator] = GoesOn) -> Campaign:
+def killed(
+    make: Make, word: str = "load", generator: type[FakeGenerator] = GoesOn
+) -> Campaign:
     campaign = make(Failing(word, Killed(), (1,)))
     with pytest.raises(Killed):
         ensure(campaign, generator)
@@ -56,12 +58,16 @@ def test_a_killed_load_goes_on_from_its_disks(make: Make) -> None:
     (note.parent / "loaded").write_text("half of it")
     campaign = make()
     assert (ensure(campaign) / "loaded").read_text() == "half of it"
-    assert "a load goes on that did not end before: its program was ended" in said(campaign)
+    assert "a load goes on that did not end before: its program was ended" in said(
+        campaign
+    )
     assert not note.exists()
 
 
 @pytest.mark.parametrize("word", ["database up", "settle"])
-def test_one_killed_before_or_after_its_loader_begins_anew(make: Make, word: str) -> None:
+def test_one_killed_before_or_after_its_loader_begins_anew(
+    make: Make, word: str
+) -> None:
     killed(make, word)
     assert not list(make().world.cache.glob("datasets/*/loading.json"))
 
@@ -93,5 +99,9 @@ def test_one_that_the_kill_damaged_begins_anew_and_says_so(
 
 
 def test_both_own_loaders_go_on_and_no_other() -> None:
-    can = {name for name, one in load_generators().items() if isinstance(one, GoesOnLoading)}
+    can = {
+        name
+        for name, one in load_generators().items()
+        if isinstance(one, GoesOnLoading)
+    }
     assert can == {"sysbench"}

@@ -71,8 +71,14 @@ def test_cold_caches_are_not_warmed_and_debts_are_waited_for(make: Make) -> None
     counting = {"postgresql": Counting(campaign.log)}
     campaign.parts = replace(campaign.parts, databases=counting)
     (record,) = campaign.execute(plan=replace(plan, workloads=loads))
-    assert record.facts["database"]["since_reset"] == {"begun": 1.0}, "those of the window"
-    settled = [*IN_FORCE[:2], "begin measuring", *IN_FORCE[2:]]  # under the tier's limits
+    assert record.facts["database"]["since_reset"] == {"begun": 1.0}, (
+        "those of the window"
+    )
+    settled = [
+        *IN_FORCE[:2],
+        "begin measuring",
+        *IN_FORCE[2:],
+    ]  # under the tier's limits
     measured = ["begin measuring", *settled, *LIFTED, "verify"]
     assert campaign.log.words == CHECKS + LOADING + GATE + UP + measured + READ + DOWN
     names = [phase.name for phase in record.phases]
@@ -97,7 +103,9 @@ def test_without_snapshots_every_run_loads_on_the_tier(make: Make) -> None:
     ("word", "error"),
     [("run point-select", NodeError("node-1 died")), ("warm", LoadError("no table"))],
 )
-def test_a_failing_run_is_recorded_and_taken_down(make: Make, word: str, error: Exception) -> None:
+def test_a_failing_run_is_recorded_and_taken_down(
+    make: Make, word: str, error: Exception
+) -> None:
     campaign = make(Log(broken={word: error}))
     (record,) = campaign.execute()
     assert campaign.log.words[-len(DOWN) :] == DOWN
@@ -133,7 +141,9 @@ def test_an_interrupt_anywhere_takes_everything_down(make: Make, word: str) -> N
     assert campaign.outcomes() == ["interrupted"]
 
 
-def test_an_interrupted_load_leaves_no_half_data_set(make: Make, tmp_path: Path) -> None:
+def test_an_interrupted_load_leaves_no_half_data_set(
+    make: Make, tmp_path: Path
+) -> None:
     with pytest.raises(KeyboardInterrupt):
         make(Log(broken={"load": KeyboardInterrupt()})).execute()
     assert not list((tmp_path / "cache").glob("datasets/*"))
@@ -151,7 +161,9 @@ def test_the_database_is_told_what_its_disks_declare(make: Make) -> None:
     campaign, told = make(), []
 
     class Noting(FakeDatabase):
-        def running(self, spec: ClusterSpec, volumes: Sequence[Volume], *rest: Any) -> Any:
+        def running(
+            self, spec: ClusterSpec, volumes: Sequence[Volume], *rest: Any
+        ) -> Any:
             told.append([volume.bytes_per_s for volume in volumes])
             return super().running(spec, volumes, *rest)
 

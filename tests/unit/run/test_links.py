@@ -45,10 +45,16 @@ class Links:
             return "{}\n"
         if verb == "measure":
             sent, received = self.shown
-            return json.dumps({"sent_bytes_per_s": sent, "received_bytes_per_s": received})
+            return json.dumps(
+                {"sent_bytes_per_s": sent, "received_bytes_per_s": received}
+            )
         if verb == "set":
             self.rates[end] = int(words[1])
-        rate = self.frees_as.get(end, self.rates.get(end)) if verb == "free" else self.rates[end]
+        rate = (
+            self.frees_as.get(end, self.rates.get(end))
+            if verb == "free"
+            else self.rates[end]
+        )
         return "warning: of the engine\n" + json.dumps(
             {"eth0": None if rate is None else {"bytes_per_s": rate, "held_back": 7}}
         )
@@ -63,7 +69,9 @@ def world(answer: Any) -> tuple[World, FakePlatform]:
     return fake_world(platform=platform), platform
 
 
-def around(answer: Links, **cluster: Any) -> tuple[dict[str, Any], FakePlatform, list[str]]:
+def around(
+    answer: Links, **cluster: Any
+) -> tuple[dict[str, Any], FakePlatform, list[str]]:
     """Facts of a run whose links are in force once; `cluster`: keys of the profile's."""
     here_world, platform = world(answer)
     spec = replace(a_profile().cluster, **{"network_bytes_per_s": RATE, **cluster})
@@ -91,7 +99,9 @@ def test_all_links_are_shaped_and_proven_before_the_block_and_freed_after_it() -
     assert facts["network"]["transfer"]["received_bytes_per_s"] == RATE
     assert facts["network"]["links"]["run-client"]["eth0"]["held_back"] == 7
     spec = platform.specs["run-node-2-link"]
-    assert spec.network == f"{NETWORK_OF}run-node-2" and spec.capabilities == ("NET_ADMIN",)
+    assert spec.network == f"{NETWORK_OF}run-node-2" and spec.capabilities == (
+        "NET_ADMIN",
+    )
 
 
 def test_nothing_is_asked_of_links_without_a_rate() -> None:
@@ -110,13 +120,24 @@ def test_a_client_beside_the_first_node_has_no_link_and_the_nodes_have() -> None
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (Links(shown=(RATE, 1.03 * RATE)), "not within 2 % of the declared 20 Mbit/s: sent 20"),
+        (
+            Links(shown=(RATE, 1.03 * RATE)),
+            "not within 2 % of the declared 20 Mbit/s: sent 20",
+        ),
         (Links(shown=(0.9 * RATE, RATE)), "sent 18 Mbit/s, received 20 Mbit/s"),
-        (Links(frees_as={"run-node-2": None}), "run-node-2 is not limited.*eth0 no limit"),
-        (Links(frees_as={"run-client": 2 * RATE}), "run-client is not limited.*40 Mbit/s"),
+        (
+            Links(frees_as={"run-node-2": None}),
+            "run-node-2 is not limited.*eth0 no limit",
+        ),
+        (
+            Links(frees_as={"run-client": 2 * RATE}),
+            "run-client is not limited.*40 Mbit/s",
+        ),
     ],
 )
-def test_a_link_that_is_not_as_declared_refuses_the_run(answer: Links, words: str) -> None:
+def test_a_link_that_is_not_as_declared_refuses_the_run(
+    answer: Links, words: str
+) -> None:
     with pytest.raises(GateError, match=words):
         around(answer)
 
@@ -135,7 +156,9 @@ def test_a_transfer_that_a_busy_moment_spoilt_is_made_again() -> None:
 
 
 def test_what_the_helper_says_of_its_failure_is_evidence() -> None:
-    here, _ = world(lambda name, words: completed("tc qdisc add: not permitted", exit_code=1))
+    here, _ = world(
+        lambda name, words: completed("tc qdisc add: not permitted", exit_code=1)
+    )
     with pytest.raises(GateError, match="could not be shaped or measured") as caught:
         links.asked(["a"], ("set", "5"), here)
     assert "not permitted" in caught.value.evidence
@@ -155,5 +178,7 @@ def test_machines_whose_network_all_share_are_refused() -> None:
 
 def test_a_disk_alone_has_no_network() -> None:
     cluster = replace(a_profile().cluster, network_bytes_per_s=RATE)
-    alone = as_used(replace(a_profile(), cluster=cluster), replace(a_workload(), database="none"))
+    alone = as_used(
+        replace(a_profile(), cluster=cluster), replace(a_workload(), database="none")
+    )
     assert alone.cluster.network_bytes_per_s is None

@@ -21,7 +21,13 @@ from orchestrator.parts import Collector, Disks
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.powers import Machine
 from orchestrator.run import recording
-from orchestrator.run.telemetry import Readings, machines_of, read_once, sampling, watched
+from orchestrator.run.telemetry import (
+    Readings,
+    machines_of,
+    read_once,
+    sampling,
+    watched,
+)
 from orchestrator.system.clock import SystemClock
 from orchestrator.tiers.common.emulated import host_load
 from tests.agents import Agents
@@ -65,10 +71,14 @@ class Several(FakePlatform):
 
     def __init__(self, root: Path) -> None:
         super().__init__()
-        trees = [tree(root / vm, name, n) for n, (name, vm) in enumerate(PLACES.items(), start=2)]
+        trees = [
+            tree(root / vm, name, n)
+            for n, (name, vm) in enumerate(PLACES.items(), start=2)
+        ]
         self.agents = [Agents(each) for each in trees]
         self.all: list[Machine] = [
-            agents.machine(vm) for agents, vm in zip(self.agents, PLACES.values(), strict=True)
+            agents.machine(vm)
+            for agents, vm in zip(self.agents, PLACES.values(), strict=True)
         ]
 
     def machines(self) -> tuple[Machine, ...]:
@@ -77,7 +87,9 @@ class Several(FakePlatform):
     def machine_of(self, container: str) -> Machine:
         if container not in PLACES:
             raise RunError(f"{container} is gone")
-        return next(machine for machine in self.all if machine.name == PLACES[container])
+        return next(
+            machine for machine in self.all if machine.name == PLACES[container]
+        )
 
 
 @pytest.fixture
@@ -90,7 +102,9 @@ def platform(tmp_path: Path) -> Iterator[Several]:
 
 
 def node(name: str, role: Any, **more: Any) -> Node:
-    return Node(name, role, container=name, container_id=IDS.get(name, "f" * 64), **more)
+    return Node(
+        name, role, container=name, container_id=IDS.get(name, "f" * 64), **more
+    )
 
 
 def of_machines(platform: Any) -> tuple[Collector, ...]:
@@ -100,7 +114,10 @@ def of_machines(platform: Any) -> tuple[Collector, ...]:
 
 
 def nodes_of(platform: Any, *more: Node) -> tuple[Node, ...]:
-    databases = (node("node-1", "database", device="sdb"), node("node-2", "database", device="sdb"))
+    databases = (
+        node("node-1", "database", device="sdb"),
+        node("node-2", "database", device="sdb"),
+    )
     cluster = Cluster("postgresql", "", (*databases, *more), (), "network")
     return watched(cluster, Disks((), {}), (node("client", "client"),), platform)
 
@@ -119,17 +136,24 @@ def test_each_node_is_read_on_its_own_machine(platform: Several) -> None:
     readings = Readings()
     read_once(nodes, of_machines(platform), readings, SystemClock())
     assert readings.misses == {}
-    found = {(sample.node, sample.metric): sample.value for sample in readings.samples()}
+    found = {
+        (sample.node, sample.metric): sample.value for sample in readings.samples()
+    }
     for number, name in enumerate(PLACES, start=2):
         assert found[name, "cpu_seconds_total"] == number
         assert found[name, "memory_used_bytes"] == number * 4096
         assert found[name, "network_sent_bytes_total"] == number * 20
         host = found[f"host-{PLACES[name]}", "cpu_busy_seconds_total"]
         assert host == pytest.approx(number * 10)
-    assert (found["node-1", "disk_reads_total"], found["node-2", "disk_reads_total"]) == (2, 3)
+    assert (
+        found["node-1", "disk_reads_total"],
+        found["node-2", "disk_reads_total"],
+    ) == (2, 3)
 
 
-def test_a_tick_is_one_question_to_each_machine_and_clocks_are_recorded(platform: Several) -> None:
+def test_a_tick_is_one_question_to_each_machine_and_clocks_are_recorded(
+    platform: Several,
+) -> None:
     nodes = nodes_of(platform)
     machines = machines_of(nodes, platform.machines())
     asked: list[list[int]] = []
@@ -145,13 +169,19 @@ def test_a_tick_is_one_question_to_each_machine_and_clocks_are_recorded(platform
     with sampling(nodes, members, SystemClock(), machines, every_s=0.01) as readings:
         while readings.ticks < 5:
             SystemClock().sleep(0.01)
-    assert [after - before for before, after in zip(asked[2], asked[3], strict=True)] == [1, 1, 1]
+    assert [
+        after - before for before, after in zip(asked[2], asked[3], strict=True)
+    ] == [1, 1, 1]
     clocks = readings.facts()["clocks"]
     assert clocks.keys() == {"vm1", "vm2", "vm3"}
-    assert all(abs(clock["offset_s"]) <= clock["within_s"] + 1e-3 for clock in clocks.values())
+    assert all(
+        abs(clock["offset_s"]) <= clock["within_s"] + 1e-3 for clock in clocks.values()
+    )
 
 
-def test_a_machine_that_does_not_answer_is_a_miss_and_hides_no_other(platform: Several) -> None:
+def test_a_machine_that_does_not_answer_is_a_miss_and_hides_no_other(
+    platform: Several,
+) -> None:
     def none() -> Any:
         raise RunError("the image is not here")
 
@@ -162,7 +192,9 @@ def test_a_machine_that_does_not_answer_is_a_miss_and_hides_no_other(platform: S
     read_once(nodes, of_machines(platform), readings, SystemClock())
     seen = {sample.node for sample in readings.samples()}
     assert seen == {"node-1", "client", "host-vm1", "host-vm3"}
-    assert "node-2: the machine vm2 does not answer: the image is not here" in str(readings.misses)
+    assert "node-2: the machine vm2 does not answer: the image is not here" in str(
+        readings.misses
+    )
 
 
 def test_a_node_whose_machine_cannot_be_told_is_read_nowhere(platform: Several) -> None:
@@ -182,9 +214,9 @@ def test_disks_and_file_systems_are_those_of_the_nodes_machine(
     reading = host_load.read(Volume("v", "/dev/sdb", False, server), world)
     assert reading.busy == 3000
     assert [side["disk_reads_total"] for side in reading.kernel] == [3, 3]
-    assert host_load.read(Volume("v", "/dev/sdb", False), world) == host_load.Reading(0.0, 0.0), (
-        "nobody says which machine has the disk"
-    )
+    assert host_load.read(Volume("v", "/dev/sdb", False), world) == host_load.Reading(
+        0.0, 0.0
+    ), "nobody says which machine has the disk"
     found = dict(recording._file_systems(nodes, world))
     assert found == {"node-1": "xfs rw,x2", "node-2": "xfs rw,x3"}
 
@@ -214,7 +246,9 @@ def test_each_machine_is_judged_by_itself() -> None:
         for (name, kind), value in per_s.items()
         for time_s in (0.0, 10.0)
     ]
-    samples = pd.DataFrame(rows, columns=["time_s", "node", "metric", "unit", "value", "phase"])
+    samples = pd.DataFrame(
+        rows, columns=["time_s", "node", "metric", "unit", "value", "phase"]
+    )
     machines = Machines(nodes, growth_of(samples, 0.0, 10.0), cpus=64.0)
     assert [cores(nodes, one, 64.0) for one in nodes[:3]] == [4.0, 8.0, 2.0]
     first, second = machines.around(nodes[0]), machines.around(nodes[1])

@@ -36,7 +36,9 @@ class Counting(QuietProgress):
         self.before_runs.append(Counter(kind.__name__ for kind in kinds))
 
 
-def test_before_each_run_there_is_no_more_than_before_the_second(tmp_path: Path) -> None:
+def test_before_each_run_there_is_no_more_than_before_the_second(
+    tmp_path: Path,
+) -> None:
     progress = Counting()
     request = Request(
         profiles=["premium", "ultra"],
@@ -48,6 +50,8 @@ def test_before_each_run_there_is_no_more_than_before_the_second(tmp_path: Path)
     )
     an_app(tmp_path / "cache", progress=progress).rehearse(request)
     first, second, *others = progress.before_runs
-    assert len(others) == 6 and second["Draft"] == first["Draft"] + 1, "that of the run before"
+    assert len(others) == 6 and second["Draft"] == first["Draft"] + 1, (
+        "that of the run before"
+    )
     for later in others:
         assert later <= second

@@ -25,7 +25,9 @@ BYTES = 2 * 10 * 256  # of the data set
 class Slow(Log):
     """A log of which words take so many seconds."""
 
-    def __init__(self, clock: FakeClock, took_s: dict[str, float], **failing: Exception) -> None:
+    def __init__(
+        self, clock: FakeClock, took_s: dict[str, float], **failing: Exception
+    ) -> None:
         super().__init__(broken={**failing})
         self._clock, self._took_s = clock, took_s
 
@@ -67,7 +69,9 @@ def test_start_and_stop_restore_and_gate_are_learnt(make: Make) -> None:
     before = reckoned(campaign)
     campaign.execute(repetitions=3)
     after = reckoned(campaign)
-    around_s = 3.0 + 1.0 + 2.0  # neither loading, copying, warming, checking, nor the gate
+    around_s = (
+        3.0 + 1.0 + 2.0
+    )  # neither loading, copying, warming, checking, nor the gate
     assert near(after["starting"], 3 * around_s / ROOM, 3 * around_s * ROOM)
     assert near(after["restoring"], 3 * 5.0 / ROOM, 3 * 5.0 * ROOM)
     assert near(after["truth"], 0.0, 12.0 * ROOM)
@@ -101,7 +105,10 @@ def test_a_run_that_failed_teaches_nothing(make: Make) -> None:
     before = reckoned(campaign)
     campaign.execute()
     after = reckoned(campaign)
-    assert (after["starting"], after["restoring"]) == (before["starting"], before["restoring"])
+    assert (after["starting"], after["restoring"]) == (
+        before["starting"],
+        before["restoring"],
+    )
 
 
 def test_a_load_of_the_run_itself_is_learnt(make: Make) -> None:
@@ -127,9 +134,16 @@ def test_another_tier_database_or_number_of_nodes_is_not_it(make: Make) -> None:
     campaign = slow(make)
     campaign.execute()
     learnt = observed.learnt(campaign.world.cache)
-    for plan in (a_plan(("ultra",)), replace(a_plan(), platform="kubernetes"), _on_nodes(3)):
+    for plan in (
+        a_plan(("ultra",)),
+        replace(a_plan(), platform="kubernetes"),
+        _on_nodes(3),
+    ):
         of = {step.what: step.total for step in steps(plan, None, learnt)}
-        assert of == {**of, **{one.what: one.total for one in steps(plan) if "start" in one.what}}
+        assert of == {
+            **of,
+            **{one.what: one.total for one in steps(plan) if "start" in one.what},
+        }
 
 
 def _on_nodes(nodes: int) -> Plan:

@@ -26,12 +26,16 @@ from orchestrator.system.clock import MadeUpClock, SystemClock
 from tests import ROOT
 from tests.agents import Agents, Piped
 
-PAGE = (ROOT / "tests/fixtures/histories/node_exporter.txt").read_text()  # of node_exporter 1.5.0
+PAGE = (
+    ROOT / "tests/fixtures/histories/node_exporter.txt"
+).read_text()  # of node_exporter 1.5.0
 CLOCK = SystemClock()
 LATER_S = 3600.0  # the node's clock is ahead by so much
 BEGIN_S = 1_795_651_200.0
 ASKED: list[str] = []
-AN_EXPORTER = Node("", "database", sources={NODE_EXPORTER: "http://user:secret@db-1:9100/"})
+AN_EXPORTER = Node(
+    "", "database", sources={NODE_EXPORTER: "http://user:secret@db-1:9100/"}
+)
 
 
 class UntilRead(SystemClock):
@@ -53,7 +57,9 @@ class UntilRead(SystemClock):
 
 def counting(url: str, timeout_s: float) -> str:
     """The page of a disk with 100 writes a second, by the clock of its node."""
-    assert url == "http://user:secret@db-1:9100/metrics?collect[]=diskstats&collect[]=time"
+    assert (
+        url == "http://user:secret@db-1:9100/metrics?collect[]=diskstats&collect[]=time"
+    )
     ASKED.append(url)
     now_s, lines = CLOCK.now() + LATER_S, []
     for line in PAGE.splitlines():
@@ -69,7 +75,9 @@ def counting(url: str, timeout_s: float) -> str:
 def read(
     folder: Path, get: Callable[[str, float], str], clock: Clock, device: str = "vda"
 ) -> Mapping[str, int]:
-    return observe(folder, list(of_disks([AN_EXPORTER], device)), 3600.0, clock, get=get)
+    return observe(
+        folder, list(of_disks([AN_EXPORTER], device)), 3600.0, clock, get=get
+    )
 
 
 def of(folder: Path) -> Demand:
@@ -91,9 +99,16 @@ def sampled(
         time_s = begin_s + second
         if second in without:
             continue
-        for metric, value in (("clock_s", time_s + 5.0), ("disk_writes_total", 100.0 * time_s)):
+        for metric, value in (
+            ("clock_s", time_s + 5.0),
+            ("disk_writes_total", 100.0 * time_s),
+        ):
             kept.add(Sample(time_s, "db-1:9100 sdc", metric, "", value))
-        for metric in ("disk_reads_total", "disk_read_bytes_total", "disk_written_bytes_total"):
+        for metric in (
+            "disk_reads_total",
+            "disk_read_bytes_total",
+            "disk_written_bytes_total",
+        ):
             kept.add(Sample(time_s, "db-1:9100 sdc", metric, "", 0.0))
         kept.end_tick(time_s)
 
@@ -104,7 +119,9 @@ def test_what_is_read_is_timed_by_the_nodes_own_clock(tmp_path: Path) -> None:
     demand = of(tmp_path)
     assert (demand.node, demand.device) == ("db-1:9100", "vda")
     assert begin_s <= demand.begin_s[0] - LATER_S <= CLOCK.now()
-    assert demand.ios / demand.step_s == pytest.approx(np.full(len(demand.ios), 100.0), rel=1e-3)
+    assert demand.ios / demand.step_s == pytest.approx(
+        np.full(len(demand.ios), 100.0), rel=1e-3
+    )
 
 
 def test_what_was_read_is_kept_if_it_is_interrupted(tmp_path: Path) -> None:
@@ -147,14 +164,21 @@ def test_each_disk_of_a_node_is_read_by_itself() -> None:
     sources = {NODE_EXPORTER: "http://db-1:9100", DISK_DEVICE: "sdb sdc"}
     node = Node("node-1", "database", sources=sources, wal_device="sdd")
     disks = list(of_disks([node], ""))
-    assert [disk.name for disk in disks] == [f"db-1:9100 {name}" for name in ("sdb", "sdc", "sdd")]
+    assert [disk.name for disk in disks] == [
+        f"db-1:9100 {name}" for name in ("sdb", "sdc", "sdd")
+    ]
     assert [disk.sources[DISK_DEVICE] for disk in disks] == ["sdb", "sdc", "sdd"]
-    assert [disk.name for disk in of_disks([node], "sde|sdf")] == ["db-1:9100 sde", "db-1:9100 sdf"]
+    assert [disk.name for disk in of_disks([node], "sde|sdf")] == [
+        "db-1:9100 sde",
+        "db-1:9100 sdf",
+    ]
     with pytest.raises(UsageError, match="which disk of db-1:9100"):
         list(of_disks([AN_EXPORTER], ""))
 
 
-def test_a_machine_without_an_exporter_is_read_by_the_agent_of_runs(tmp_path: Path) -> None:
+def test_a_machine_without_an_exporter_is_read_by_the_agent_of_runs(
+    tmp_path: Path,
+) -> None:
     agents = Agents()
     machine = agents.machine("far")
     device = next(iter(block_devices.counter_rows(machine)))
@@ -168,7 +192,9 @@ def test_a_machine_without_an_exporter_is_read_by_the_agent_of_runs(tmp_path: Pa
     assert {json.loads(line)[0] for line in agents.asked} == {"read"}
 
 
-def test_a_machine_that_is_cut_off_takes_no_seconds_of_the_others(tmp_path: Path) -> None:
+def test_a_machine_that_is_cut_off_takes_no_seconds_of_the_others(
+    tmp_path: Path,
+) -> None:
     """What its engine is asked to remove lasts, as where the way there is lost."""
     agents, over = (Agents(), Agents()), threading.Event()
 
@@ -210,7 +236,9 @@ def test_a_machine_that_does_not_have_the_disk_is_named_at_once(tmp_path: Path) 
 # ------------------------------------------------------------------ pieces
 
 
-def test_pieces_are_spread_over_the_time_and_again_at_the_same_moments(tmp_path: Path) -> None:
+def test_pieces_are_spread_over_the_time_and_again_at_the_same_moments(
+    tmp_path: Path,
+) -> None:
     def begins(folder: Path) -> list[float]:
         clock, disks = MadeUpClock(BEGIN_S), list(of_disks([AN_EXPORTER], "vda"))
         observe(folder, disks, 24 * 3600.0, clock, pieces=(24, 60.0), get=counting)

@@ -20,7 +20,13 @@ from tests.unit.run.conftest import Make
 CHECKED = 4  # words before the first run
 FEW_S = 0.01
 NOTHING: Mapping[str, BaseException] = {}
-AROUND = ("disks of premium up", "database up", "begin measuring", "run point-select", "verify")
+AROUND = (
+    "disks of premium up",
+    "database up",
+    "begin measuring",
+    "run point-select",
+    "verify",
+)
 
 
 class Slow(Log):
@@ -55,8 +61,14 @@ def lengths(record: Record) -> list[tuple[str, int]]:
     [
         (True, {}, "done"),
         (False, {}, "done"),
-        *((True, {word: NodeError("node-1 died")}, "failed") for word in ("database up", "warm")),
-        *((True, {word: RunError("no")}, "failed") for word in ("run point-select", "verify")),
+        *(
+            (True, {word: NodeError("node-1 died")}, "failed")
+            for word in ("database up", "warm")
+        ),
+        *(
+            (True, {word: RunError("no")}, "failed")
+            for word in ("run point-select", "verify")
+        ),
         (True, {"disks of premium down": RunError("no answer")}, "done"),
     ],
 )
@@ -66,7 +78,9 @@ def test_phases_cover_a_run_from_begin_to_end(
     log, record = run(make, restores, broken)
     assert record.outcome == outcome
     begin_s, end_s = log.said_s[log.words[CHECKED]], log.said_s[log.words[-1]] + 1.0
-    times_s = [time_s for phase in record.phases for time_s in (phase.start_s, phase.end_s)]
+    times_s = [
+        time_s for phase in record.phases for time_s in (phase.start_s, phase.end_s)
+    ]
     assert times_s[0] == pytest.approx(begin_s, abs=FEW_S)
     assert times_s[-1] == pytest.approx(end_s, abs=FEW_S)
     assert times_s[1:-1:2] == pytest.approx(times_s[2::2], abs=FEW_S)
@@ -86,13 +100,21 @@ def test_what_a_failed_load_took_is_no_preparing(make: Make) -> None:
     assert lengths(record)[-2:] == [("warm-up", 1), ("teardown", len(DOWN))]
 
 
-def test_limits_are_in_force_while_the_load_runs_and_lifted_otherwise(make: Make) -> None:
+def test_limits_are_in_force_while_the_load_runs_and_lifted_otherwise(
+    make: Make,
+) -> None:
     log, _ = run(make)
     begin = log.words.index("disks of premium up")
     own = [word for word in log.words[begin:] if "limits" in word or word in AROUND]
     assert own == [
         *("disks of premium up", "limits lifted", "database up", "begin measuring"),
-        *("limits set", "run point-select", "limits read back", "limits lifted", "verify"),
+        *(
+            "limits set",
+            "run point-select",
+            "limits read back",
+            "limits lifted",
+            "verify",
+        ),
     ]
 
 
@@ -109,7 +131,9 @@ def test_a_disk_that_keeps_its_limits_is_only_slower(make: Make) -> None:
 
 @pytest.mark.parametrize("word", ["limits set", "limits read back"])
 def test_a_disk_without_its_limits_has_no_result(make: Make, word: str) -> None:
-    _, record = run(make, broken={word: GateError("the disk enforces iops=0, expected 1100")})
+    _, record = run(
+        make, broken={word: GateError("the disk enforces iops=0, expected 1100")}
+    )
     assert (record.outcome, record.measurements) == ("failed", ())
     assert record.failure == "the disk enforces iops=0, expected 1100"
 
@@ -126,7 +150,9 @@ def test_limits_that_a_person_changed_are_a_doubt_and_no_failure(make: Make) -> 
                     campaign.results / "latest/runs/01-premium-point-select-r1", change
                 )
 
-    campaign = make(Changing(broken={"limits read back": GateError("iops=3000, expected 1100")}))
+    campaign = make(
+        Changing(broken={"limits read back": GateError("iops=3000, expected 1100")})
+    )
     (record,) = campaign.execute()
     assert record.outcome == "done" and record.facts["limit_changes"]
 
@@ -155,7 +181,9 @@ class Lifting(FakePlatform):
 
 
 @pytest.mark.parametrize("error", [None, RunError("the engine refuses it")])
-def test_nodes_may_take_all_while_they_are_checked(make: Make, error: RunError | None) -> None:
+def test_nodes_may_take_all_while_they_are_checked(
+    make: Make, error: RunError | None
+) -> None:
     log = Log(broken={"node-1 may take all": error} if error else {})
     campaign = make(log)
     campaign.world = replace(campaign.world, platform=Lifting(log))

@@ -107,12 +107,17 @@ class Told:
         exit_code(given, with_parts(app, self.parts))
 
     def outcomes(self) -> list[str]:
-        return [one.record.outcome for one in store.load(self.folder / "results" / "latest").runs]
+        return [
+            one.record.outcome
+            for one in store.load(self.folder / "results" / "latest").runs
+        ]
 
     def leaks(self) -> list[str]:
         """Each line with a secret, with the file that has it."""
         files = [file for file in self.folder.rglob("*") if file.is_file()]
-        texts = {str(file): file.read_bytes().decode(errors="replace") for file in files}
+        texts = {
+            str(file): file.read_bytes().decode(errors="replace") for file in files
+        }
         texts["console"] = self.shown.getvalue()
         assert len(texts) > 5 and texts["console"]
         return [
@@ -126,12 +131,19 @@ class Told:
 def chatty(plants: Plants, told: Told) -> None:
     """Everything that a run keeps or shows has secrets in it."""
     told.platform.said["c-node-1"] = plants() + plants.remembered()
-    database, generator = told.parts.databases["postgresql"], told.parts.load_generators["sysbench"]
+    database, generator = (
+        told.parts.databases["postgresql"],
+        told.parts.load_generators["sysbench"],
+    )
     facts, verify = database.facts, generator.verify
 
     def with_secrets(*arguments: Any) -> Any:
         found = facts(*arguments)
-        more = {"said": plants(), "password": plants.one(), "nested": [{"api_token": plants.one()}]}
+        more = {
+            "said": plants(),
+            "password": plants.one(),
+            "nested": [{"api_token": plants.one()}],
+        }
         return replace(found, not_read=plants(), more={**found.more, **more})
 
     def checked(workload: Any, cluster: Any, world: Any) -> Mapping[str, Any]:
@@ -176,7 +188,9 @@ def test_nothing_of_what_the_command_at_the_end_says(
     monkeypatch.setenv("CHAT_TOKEN", f"{PLANTED}-of-the-environment")
     (tmp_path / "said").write_text(plants())
     told = Told(tmp_path / "campaign", Log())
-    command = f'cat {tmp_path}/said; echo; echo "sent with $CHAT_TOKEN" >&2; exit {code}'
+    command = (
+        f'cat {tmp_path}/said; echo; echo "sent with $CHAT_TOKEN" >&2; exit {code}'
+    )
     told.run("--on-end", command)
     assert "sent with ***" in told.shown.getvalue()
     assert told.leaks() == []
@@ -205,7 +219,9 @@ def test_passwords_with_which_servers_are_asked_are_known() -> None:
     assert redaction.hidden(f"the server said {PLANTED}-given") == "the server said ***"
 
 
-def test_the_token_of_a_cluster_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_token_of_a_cluster_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cluster = FakeCluster(tmp_path)
     file = cluster.kubeconfig()
     file.write_text(file.read_text().replace('"secret"', f'"{PLANTED}-token"'))

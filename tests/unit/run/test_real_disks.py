@@ -63,7 +63,9 @@ def test_a_record_has_the_gate_that_was_in_force(make: Make) -> None:
 
 
 @pytest.mark.parametrize("error", [GateError("fio could not run"), OSError("no space")])
-def test_a_gate_that_cannot_be_taken_afterwards_loses_nothing(make: Make, error: Exception) -> None:
+def test_a_gate_that_cannot_be_taken_afterwards_loses_nothing(
+    make: Make, error: Exception
+) -> None:
     campaign = make(Failing(GATE, error, (2,)), restores=False)
     (record,) = campaign.execute(plan=real(a_plan()))
     assert record.outcome == "done" and len(kept(campaign)) == 1
@@ -71,7 +73,9 @@ def test_a_gate_that_cannot_be_taken_afterwards_loses_nothing(make: Make, error:
     assert any("after run 1 could not be taken" in line for line in said)
 
 
-def test_a_gate_that_could_not_be_taken_between_is_taken_by_the_next_run(make: Make) -> None:
+def test_a_gate_that_could_not_be_taken_between_is_taken_by_the_next_run(
+    make: Make,
+) -> None:
     campaign = make(Failing(GATE, OSError("busy"), (2,)), restores=False)
     campaign.execute(plan=replace(real(a_plan(repetitions=2)), gate_every=1))
     assert campaign.outcomes() == ["done", "done"]
@@ -126,11 +130,15 @@ def test_the_estimate_counts_every_gate_and_draining() -> None:
     assert gates(a_profile().tier) == Span(0.0, most_s), "it may be kept from before"
     made = a_profile().tier
     assert gates(made, nodes=3) == Span(0.0, most_s), "all nodes are on one machine"
-    assert gates(made, nodes=3, platform="kubernetes") == Span(0.0, 3 * most_s), "on three"
+    assert gates(made, nodes=3, platform="kubernetes") == Span(0.0, 3 * most_s), (
+        "on three"
+    )
     assert gates(tier) == Span(2 * least_s, 2 * most_s), "before and after all runs"
     assert gates(tier, gate_every=2) == Span(4 * least_s, 4 * most_s)
     drained = gates(tier, gate_every=2, drain=True)
-    assert drained == Span(4 * least_s, 4 * most_s + 3 * (1.5 * BURST.duration_s + 10.0))
+    assert drained == Span(
+        4 * least_s, 4 * most_s + 3 * (1.5 * BURST.duration_s + 10.0)
+    )
     disks = {"node-1": NodeDisks("/mnt/a", wal="/mnt/b"), "node-2": NodeDisks("/mnt/c")}
     assert gates(changed(tier, disks=disks)) == Span(3 * 2 * least_s, 3 * 2 * most_s)
 
@@ -150,8 +158,18 @@ class Server:
         if argv[1] == "set":
             self.credit = float(argv[2].removeprefix("burst_start=")) / 100
         ops = 100.0 * self.clock.now()
-        own = {"ops": ops, "late_s": 0.0, "over": 0.0, "answered": ops, "took_s": ops * 4e-4}
-        answer = {"time_s": self.clock.now(), "iops_credit": self.credit, "bytes_credit": None}
+        own = {
+            "ops": ops,
+            "late_s": 0.0,
+            "over": 0.0,
+            "answered": ops,
+            "took_s": ops * 4e-4,
+        }
+        answer = {
+            "time_s": self.clock.now(),
+            "iops_credit": self.credit,
+            "bytes_credit": None,
+        }
         if self.asked.count("stats") == 2:
             self.asked_twice.set()
         return json.dumps({**answer, "read": own, "write": dict.fromkeys(own, 0.0)})
@@ -161,7 +179,9 @@ TIER = changed(a_profile().tier, burst=BURST)
 SERVER = Node("disk-node-1", "disk", "disk-1")
 
 
-def watch(folder: Path, tier: Tier, announced: bool) -> tuple[Mapping[str, Any], list[str], float]:
+def watch(
+    folder: Path, tier: Tier, announced: bool
+) -> tuple[Mapping[str, Any], list[str], float]:
     """What was read of a load of 1 s of warm-up and a window of 4 s; and the asked verbs."""
     world = fake_world(cache=folder, platform=FakePlatform())
     server = Server(world.clock)
@@ -177,12 +197,17 @@ def watch(folder: Path, tier: Tier, announced: bool) -> tuple[Mapping[str, Any],
     return served, server.asked[1:], start_s
 
 
-def test_credit_is_set_and_counters_are_read_when_the_window_begins(tmp_path: Path) -> None:
+def test_credit_is_set_and_counters_are_read_when_the_window_begins(
+    tmp_path: Path,
+) -> None:
     served, asked, start_s = watch(tmp_path, TIER, announced=True)
     disk = served["disk-node-1"]
     assert asked == ["stats", "set", "stats", "stats"]
     assert disk["credit_set_pct"] == 50.0
-    assert disk["begin"]["iops_credit_pct"] == 50.0 and "bytes_credit_pct" not in disk["begin"]
+    assert (
+        disk["begin"]["iops_credit_pct"] == 50.0
+        and "bytes_credit_pct" not in disk["begin"]
+    )
     assert disk["begin"]["read"]["ops"] == 100 * start_s
     assert disk["end"]["read"]["ops"] - disk["begin"]["read"]["ops"] == 500
 
@@ -190,12 +215,16 @@ def test_credit_is_set_and_counters_are_read_when_the_window_begins(tmp_path: Pa
 @pytest.mark.parametrize(
     "tier", [a_profile().tier, changed(TIER, burst=replace(BURST, start_pct=0.0))]
 )
-def test_a_disk_without_a_bucket_is_not_given_credit(tmp_path: Path, tier: Tier) -> None:
+def test_a_disk_without_a_bucket_is_not_given_credit(
+    tmp_path: Path, tier: Tier
+) -> None:
     _, asked, _ = watch(tmp_path, tier, announced=True)
     assert "set" not in asked
 
 
-def test_a_generator_that_does_not_say_when_is_read_around_its_load(tmp_path: Path) -> None:
+def test_a_generator_that_does_not_say_when_is_read_around_its_load(
+    tmp_path: Path,
+) -> None:
     served, asked, start_s = watch(tmp_path, TIER, announced=False)
     disk = served["disk-node-1"]
     assert asked == ["stats", "stats"] and "credit_set_pct" not in disk
@@ -204,6 +233,9 @@ def test_a_generator_that_does_not_say_when_is_read_around_its_load(tmp_path: Pa
 
 def test_disks_that_nobody_of_ours_serves_have_no_counters(tmp_path: Path) -> None:
     world = fake_world(Log(), tmp_path)
-    with window.watched(TIER, [Volume("v", "", restored=False)], 4.0, world) as (_, served):
+    with window.watched(TIER, [Volume("v", "", restored=False)], 4.0, world) as (
+        _,
+        served,
+    ):
         pass
     assert served == {}

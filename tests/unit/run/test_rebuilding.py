@@ -48,8 +48,12 @@ class Rebuilding(FakeDatabase):
 def planned(**changes: Any) -> Plan:
     plan = a_plan()
     (load,), (profile,) = plan.workloads, plan.profiles
-    three = replace(profile, cluster=replace(profile.cluster, nodes=3, replication_factor=3))
-    loads = (replace(load, measure_s=60.0, **{"lost_after_s": LOST_AFTER_S, **changes}),)
+    three = replace(
+        profile, cluster=replace(profile.cluster, nodes=3, replication_factor=3)
+    )
+    loads = (
+        replace(load, measure_s=60.0, **{"lost_after_s": LOST_AFTER_S, **changes}),
+    )
     return replace(plan, workloads=loads, profiles=(three,))
 
 
@@ -70,7 +74,9 @@ def carried(here: RunContext, load: Callable[[World], None]) -> tuple[Node, ...]
     return stay.nodes
 
 
-def test_the_last_node_is_lost_in_the_window_and_sampled_as_what_it_is_then(tmp_path: Path) -> None:
+def test_the_last_node_is_lost_in_the_window_and_sampled_as_what_it_is_then(
+    tmp_path: Path,
+) -> None:
     here, database = run_of(tmp_path, takes_s=20.0)
     begin_s = here.world.clock.now() - LOST_AFTER_S
     assert carried(here, lambda world: world.window_begins(begin_s)) == NODES[:2]
@@ -82,13 +88,17 @@ def test_the_last_node_is_lost_in_the_window_and_sampled_as_what_it_is_then(tmp_
     assert {node.machine for node in here.draft.nodes} == {"here"}
 
 
-def test_one_that_is_not_back_at_the_windows_end_makes_the_run_void(tmp_path: Path) -> None:
+def test_one_that_is_not_back_at_the_windows_end_makes_the_run_void(
+    tmp_path: Path,
+) -> None:
     here, _ = run_of(tmp_path, takes_s=46.0)
     end_s = here.world.clock.now() - LOST_AFTER_S + 60.0
     with pytest.raises(VoidError, match="node-3 was lost and not back") as raised:
         carried(here, lambda world: world.window_begins(end_s - 60.0))
     assert "1 of 2 standbys" in raised.value.what and raised.value.evidence == "its log"
-    assert "log of the node" in raised.value.advice and "`measure`" in raised.value.advice
+    assert (
+        "log of the node" in raised.value.advice and "`measure`" in raised.value.advice
+    )
     assert here.world.clock.now() == pytest.approx(end_s)
     assert not (here.raw / "rebuild.json").exists()
 
@@ -99,7 +109,9 @@ def test_no_figures_of_a_rebuild_make_it_void_too(tmp_path: Path) -> None:
         carried(run_of(tmp_path, takes_s=1.0)[0], lambda _: None)
 
 
-def test_the_error_of_a_load_is_told_and_not_that_of_the_rebuild(tmp_path: Path) -> None:
+def test_the_error_of_a_load_is_told_and_not_that_of_the_rebuild(
+    tmp_path: Path,
+) -> None:
     def dies(world: World) -> None:
         world.window_begins(world.clock.now() - LOST_AFTER_S)
         raise NodeError("node-1 is exited")
@@ -118,17 +130,25 @@ def test_other_workloads_lose_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("why", "changes"),
     [
-        ("`database: postgresql` cannot rebuild one", {"database": FakeDatabase(Log())}),
+        (
+            "`database: postgresql` cannot rebuild one",
+            {"database": FakeDatabase(Log())},
+        ),
         ("fewer than 3 nodes", {"nodes": 2}),
         ("containers of this computer", {"platform": FarPlatform()}),
         ("`network` shapes links", {"network_bytes_per_s": 10**8}),
-        ("no record of each transaction", {"generator": fake_parts(Log()).load_generators}),
+        (
+            "no record of each transaction",
+            {"generator": fake_parts(Log()).load_generators},
+        ),
         ("`--confirm`", {"confirm_s": 24.0}),
         ("within `measure`", {"lost_after_s": 60.0}),
         ("within `measure`", {"lost_after_s": 0.0}),
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_starts(why: str, changes: Any) -> None:
+def test_what_cannot_be_is_refused_before_anything_starts(
+    why: str, changes: Any
+) -> None:
     with pytest.raises(UsageError, match="no node can be lost and rebuilt") as raised:
         rebuilding.check(*checked(**changes))
     assert why in raised.value.what
@@ -139,9 +159,15 @@ def checked(**changes: Any) -> tuple[Workload, Profile, Parts, World]:
     parts = fake_parts(Log())
     database = changes.pop("database", Rebuilding(FakeClock(), 1.0))
     generators = changes.pop("generator", {"sysbench": Sysbench()})
-    parts = replace(parts, databases={"postgresql": database}, load_generators=generators)
-    world = fake_world(**{name: changes.pop(name) for name in ("platform",) if name in changes})
-    plan = planned(**{k: v for k, v in changes.items() if k.endswith("_s") and k != PER_S})
+    parts = replace(
+        parts, databases={"postgresql": database}, load_generators=generators
+    )
+    world = fake_world(
+        **{name: changes.pop(name) for name in ("platform",) if name in changes}
+    )
+    plan = planned(
+        **{k: v for k, v in changes.items() if k.endswith("_s") and k != PER_S}
+    )
     (load,), (profile,) = plan.workloads, plan.profiles
     own = {k: v for k, v in changes.items() if k in ("nodes", PER_S)}
     return load, replace(profile, cluster=replace(profile.cluster, **own)), parts, world

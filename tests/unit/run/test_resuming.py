@@ -40,7 +40,9 @@ def begun(campaign: Campaign, plan: Plan = PLAN) -> Path:
     """Carries out `plan` until it is killed; returns its folder, without what a program that is
     killed would not have written."""
     with pytest.raises((Killed, KeyboardInterrupt)):
-        experiment.execute(plan, campaign.parts, campaign.world, campaign.results, FACTS)
+        experiment.execute(
+            plan, campaign.parts, campaign.world, campaign.results, FACTS
+        )
     return campaign.results / "latest"
 
 
@@ -53,20 +55,32 @@ def go_on(
     folder = (campaign.results / "latest").resolve()
     begun = Resumption(folder, despite)
     world, parts = campaign.world, campaign.parts
-    return experiment.execute(begun.plan, parts, world, campaign.results, facts, following, begun)
+    return experiment.execute(
+        begun.plan, parts, world, campaign.results, facts, following, begun
+    )
 
 
 def records(folder: Path) -> dict[str, bytes]:
-    return {one.parent.name: one.read_bytes() for one in folder.glob("runs/*/record.json")}
+    return {
+        one.parent.name: one.read_bytes() for one in folder.glob("runs/*/record.json")
+    }
 
 
-@pytest.mark.parametrize("word", ["disks of ultra up", "warm", "run point-select", "read"])
+@pytest.mark.parametrize(
+    "word", ["disks of ultra up", "warm", "run point-select", "read"]
+)
 @pytest.mark.parametrize("error", [Killed(), KeyboardInterrupt()], ids=repr)
 def test_the_planned_set_is_made_each_run_once(
     make: Make, tmp_path: Path, word: str, error: BaseException
 ) -> None:
-    folder = begun(make(Failing(word, error, (2 if word != "disks of ultra up" else 1,))))
-    before = {name: text for name, text in records(folder).items() if b'"outcome": "done"' in text}
+    folder = begun(
+        make(Failing(word, error, (2 if word != "disks of ultra up" else 1,)))
+    )
+    before = {
+        name: text
+        for name, text in records(folder).items()
+        if b'"outcome": "done"' in text
+    }
     campaign = Campaign(tmp_path)
     assert go_on(campaign) == folder.resolve()
     assert [record.run for record in campaign.records()] == list(PLAN.runs)
@@ -84,7 +98,9 @@ def test_the_stored_plan_says_how_often_and_when_it_was_interrupted(
     with pytest.raises(Killed):
         go_on(make(Failing("warm", Killed(), (2,))))
     go_on(make())
-    notes = [one.text for one in store.load(folder).plan.notes if one.kind == "interrupted"]
+    notes = [
+        one.text for one in store.load(folder).plan.notes if one.kind == "interrupted"
+    ]
     assert [text.split(",")[0] for text in notes] == [
         "interruption 1: 1 of 4 runs were finished",
         "interruption 2: 2 of 4 runs were finished",
@@ -167,13 +183,17 @@ def test_what_differs_is_refused_with_both_values_unless_it_is_named(
     campaign = make()
     go_on(campaign, {**FACTS, **facts}, despite=(name,))
     assert campaign.outcomes() == ["done"] * 4
-    doubts = [one for one in kinds.find(store.load(folder)) if one.kind == "gone on despite"]
+    doubts = [
+        one for one in kinds.find(store.load(folder)) if one.kind == "gone on despite"
+    ]
     assert [name in one.text for one in doubts] == [True]
 
 
 def test_another_image_of_the_database_is_refused(make: Make) -> None:
     before = make(Failing("warm", Killed(), (2,)))
-    tag = before.parts.databases["postgresql"].image(PLAN.profiles[0].cluster, before.world)
+    tag = before.parts.databases["postgresql"].image(
+        PLAN.profiles[0].cluster, before.world
+    )
     before.world.platform.images.here[tag] = "old"  # type: ignore[attr-defined]
     begun(before)
     with pytest.raises(UsageError, match=f"image: {tag} old against new"):
@@ -210,7 +230,10 @@ def test_a_failed_run_is_finished_and_stays(make: Make) -> None:
     campaign = make(Log())
     go_on(campaign)
     assert campaign.outcomes() == ["failed", "done", "done"]
-    assert records(folder).items() >= {k: v for k, v in before.items() if k[:2] == "01"}.items()
+    assert (
+        records(folder).items()
+        >= {k: v for k, v in before.items() if k[:2] == "01"}.items()
+    )
 
 
 def test_a_plan_of_one_more_reading_is_that_of_the_folder(make: Make) -> None:
@@ -219,7 +242,9 @@ def test_a_plan_of_one_more_reading_is_that_of_the_folder(make: Make) -> None:
     assert Resumption(folder.resolve(), ()).plan == replace(PLAN, margin_pct=7.0)
 
 
-def test_a_run_whose_raw_files_are_whole_is_read_and_not_measured_again(make: Make) -> None:
+def test_a_run_whose_raw_files_are_whole_is_read_and_not_measured_again(
+    make: Make,
+) -> None:
     folder = begun(make(Failing("read", Killed(), (2,))))
     campaign = make()
     go_on(campaign)
@@ -227,8 +252,12 @@ def test_a_run_whose_raw_files_are_whole_is_read_and_not_measured_again(make: Ma
     assert campaign.log.words.count("run point-select") == 2
     figures = [one.measurements for one in campaign.records()]
     assert figures[1] == figures[2]
-    (note,) = [one.text for one in store.load(folder).plan.notes if one.kind == "interrupted"]
-    assert re.search(r"02-\S+ was measured before, and read afterwards from its raw files", note)
+    (note,) = [
+        one.text for one in store.load(folder).plan.notes if one.kind == "interrupted"
+    ]
+    assert re.search(
+        r"02-\S+ was measured before, and read afterwards from its raw files", note
+    )
 
 
 def test_a_run_read_afterwards_has_all_that_was_known_of_it(make: Make) -> None:
@@ -269,7 +298,9 @@ def test_a_run_that_lacks_something_essential_is_made_again_and_says_why(
     campaign = make()
     go_on(campaign)
     assert campaign.log.words.count("run point-select") == 3
-    (note,) = [one.text for one in store.load(folder).plan.notes if one.kind == "interrupted"]
+    (note,) = [
+        one.text for one in store.load(folder).plan.notes if one.kind == "interrupted"
+    ]
     assert re.search(rf"02-\S+ is made again: .*{why}", note)
 
 
@@ -287,7 +318,9 @@ class Noting(Log):
             self.files.append(file.stat().st_ino)
 
 
-def test_the_telemetry_of_a_run_that_is_done_is_written_once(tmp_path: Path, make: Make) -> None:
+def test_the_telemetry_of_a_run_that_is_done_is_written_once(
+    tmp_path: Path, make: Make
+) -> None:
     log = Noting(tmp_path / "results")
     make(log).execute()
     (file,) = (tmp_path / "results").glob("latest/runs/*/samples.parquet")
@@ -304,7 +337,9 @@ class InPoints(FakeGenerator):
 
 
 @pytest.mark.parametrize("changed_limits", [False, True])
-def test_a_run_of_points_goes_on_with_those_it_has(make: Make, changed_limits: bool) -> None:
+def test_a_run_of_points_goes_on_with_those_it_has(
+    make: Make, changed_limits: bool
+) -> None:
     folder = begun(make(Failing("run point-select", Killed(), (2,))))
     (raw,) = folder.glob("runs/02-*/raw")
     (raw / "points").mkdir()
@@ -313,10 +348,14 @@ def test_a_run_of_points_goes_on_with_those_it_has(make: Make, changed_limits: b
     if changed_limits:
         store.keep_limit_change(raw.parent, {"disk": "node-1"})
     campaign = make()
-    campaign.parts = replace(campaign.parts, load_generators={"sysbench": InPoints(campaign.log)})
+    campaign.parts = replace(
+        campaign.parts, load_generators={"sysbench": InPoints(campaign.log)}
+    )
     go_on(campaign)
     left = [file.name for file in (raw / "points").glob("*.json*")]
     assert left == ([] if changed_limits else ["one.json"])
-    (note,) = [one.text for one in store.load(folder).plan.notes if one.kind == "interrupted"]
+    (note,) = [
+        one.text for one in store.load(folder).plan.notes if one.kind == "interrupted"
+    ]
     what = "is made again" if changed_limits else "goes on with the 1 point that it has"
     assert what in note

@@ -18,7 +18,12 @@ from tests.fakes import FakePlatform, Log, fake_world
 from tests.plans import a_plan
 from tests.unit.run.conftest import Make, kept
 
-VERDICTS = ("slow", "slow", "slow", "ok")  # three attempts of the first gate, then the second
+VERDICTS = (
+    "slow",
+    "slow",
+    "slow",
+    "ok",
+)  # three attempts of the first gate, then the second
 
 
 class BusyAtFirst(FakeTier):
@@ -33,9 +38,13 @@ class BusyAtFirst(FakeTier):
         return super().gate(tier, world, thorough)
 
 
-def test_a_gate_that_failed_is_taken_again_before_the_next_run_of_its_tier(make: Make) -> None:
+def test_a_gate_that_failed_is_taken_again_before_the_next_run_of_its_tier(
+    make: Make,
+) -> None:
     campaign = make()
-    campaign.parts = replace(campaign.parts, tiers={"emulated": BusyAtFirst(campaign.log)})
+    campaign.parts = replace(
+        campaign.parts, tiers={"emulated": BusyAtFirst(campaign.log)}
+    )
     campaign.execute(repetitions=3)
     assert campaign.outcomes() == ["failed", "done", "done"]
     assert [gate.passed for gate in kept(campaign)] == [False, True]
@@ -82,7 +91,9 @@ def test_a_node_of_32_gib_is_planned_on_a_machine_of_nominally_32(
 
 
 @pytest.mark.parametrize(("available", "said"), [(6.0, 0), (4.5, 1)])
-def test_memory_that_others_use_is_said(tmp_path: Path, available: float, said: int) -> None:
+def test_memory_that_others_use_is_said(
+    tmp_path: Path, available: float, said: int
+) -> None:
     world = fake_world(cache=tmp_path, platform=On(Sized(8, available)))
     texts = list(checks.short_memory(of_nodes(4), world))
     assert len(texts) == said

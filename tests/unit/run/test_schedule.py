@@ -32,7 +32,9 @@ def growing(to: Plan) -> tuple[list[int], Following]:
     return seen, following
 
 
-def test_what_follows_is_asked_when_all_is_measured_and_again_after_that(make: Make) -> None:
+def test_what_follows_is_asked_when_all_is_measured_and_again_after_that(
+    make: Make,
+) -> None:
     seen, following = growing(a_plan(repetitions=3))
     campaign = make()
     records = campaign.execute(plan=a_plan(), following=following)
@@ -41,7 +43,9 @@ def test_what_follows_is_asked_when_all_is_measured_and_again_after_that(make: M
     assert store.load(campaign.results / "latest").plan.repetitions == 3
 
 
-def test_all_tiers_are_measured_again_at_the_rate_that_their_capacity_gives(make: Make) -> None:
+def test_all_tiers_are_measured_again_at_the_rate_that_their_capacity_gives(
+    make: Make,
+) -> None:
     """From the plan of closed-loop runs to the stored records of those in open loop."""
     campaign = make()
     plan = replace(a_plan(("premium", "ultra"), repetitions=2), latency_at_pct=50.0)
@@ -52,18 +56,24 @@ def test_all_tiers_are_measured_again_at_the_rate_that_their_capacity_gives(make
     at_rate = records[4:]
     assert {record.run.profile for record in at_rate} == {"premium", "ultra"}
     (rate,) = {record.workload.options["arrival_rate"] for record in at_rate}
-    found = [results.value_of(record, "throughput_per_s") or 0.0 for record in records[:4]]
+    found = [
+        results.value_of(record, "throughput_per_s") or 0.0 for record in records[:4]
+    ]
     assert float(rate) == pytest.approx(0.5 * min(found), rel=0.1)
 
 
-def test_a_real_disk_is_checked_after_the_last_run_of_the_grown_plan(make: Make) -> None:
+def test_a_real_disk_is_checked_after_the_last_run_of_the_grown_plan(
+    make: Make,
+) -> None:
     _, following = growing(real(a_plan(repetitions=2)))
     campaign = make()
     campaign.execute(plan=real(a_plan()), following=following)
     assert len(kept(campaign)) == 2  # before the first run and after the last
 
 
-@pytest.mark.parametrize("error", [KeyError("p99"), UsageError("a table was cut")], ids=repr)
+@pytest.mark.parametrize(
+    "error", [KeyError("p99"), UsageError("a table was cut")], ids=repr
+)
 def test_judging_that_fails_skips_neither_the_last_gate_nor_the_report(
     make: Make, error: Exception
 ) -> None:

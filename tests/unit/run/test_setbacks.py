@@ -67,7 +67,9 @@ def test_an_error_that_is_not_ours_fails_the_run(
     assert type(error).__name__ in str(failed.failure)
     assert failed.measurements == ()
     (trace,) = (tmp_path / "results" / "latest" / "runs").glob("01-*/raw/failure.txt")
-    assert "Traceback" in trace.read_text() and type(error).__name__ in trace.read_text()
+    assert (
+        "Traceback" in trace.read_text() and type(error).__name__ in trace.read_text()
+    )
 
 
 class ServedTier(FakeTier):
@@ -104,9 +106,17 @@ def test_a_full_disk_of_the_host_is_the_cause_that_is_named_and_secrets_are_in_n
 
 
 @pytest.mark.parametrize(
-    "error", [GONE, UsageError("the mark is another's"), TierbenchError("odd"), RunError("late")]
+    "error",
+    [
+        GONE,
+        UsageError("the mark is another's"),
+        TierbenchError("odd"),
+        RunError("late"),
+    ],
 )
-def test_an_error_of_ours_fails_the_run_with_its_text(make: Make, error: TierbenchError) -> None:
+def test_an_error_of_ours_fails_the_run_with_its_text(
+    make: Make, error: TierbenchError
+) -> None:
     campaign = make(Failing("warm", error, (2,)))
     assert campaign.execute(repetitions=4)[1].failure == error.what
     assert campaign.outcomes() == ["done", "failed", "done", "done"]
@@ -174,7 +184,14 @@ def test_unlike_causes_are_not_one(make: Make) -> None:
 def test_a_run_that_is_done_begins_the_count_anew(make: Make) -> None:
     campaign = make(Failing("warm", NodeError("died"), (1, 2, 4, 5)))
     campaign.execute(repetitions=6)
-    assert campaign.outcomes() == ["failed", "failed", "done", "failed", "failed", "done"]
+    assert campaign.outcomes() == [
+        "failed",
+        "failed",
+        "done",
+        "failed",
+        "failed",
+        "done",
+    ]
 
 
 TWO_LOADS = a_plan(("a", "b", "c"), ("insert", "point-select"), repetitions=2)
@@ -199,7 +216,11 @@ def test_the_same_cause_in_two_workloads_ends_the_campaign(make: Make) -> None:
 
 # ------------------------------------------------------------------ taking down
 
-LOADS_TOO = ("client down", "database down", "network down")  # already when the data are loaded
+LOADS_TOO = (
+    "client down",
+    "database down",
+    "network down",
+)  # already when the data are loaded
 
 
 @pytest.mark.parametrize(
@@ -209,7 +230,9 @@ LOADS_TOO = ("client down", "database down", "network down")  # already when the
         *((word, RunError("in use")) for word in DOWN if not word.startswith("logs")),
     ],
 )
-def test_what_fails_while_taking_down_is_a_doubt(make: Make, word: str, error: Exception) -> None:
+def test_what_fails_while_taking_down_is_a_doubt(
+    make: Make, word: str, error: Exception
+) -> None:
     campaign = make(Failing(word, error, (2 if word in LOADS_TOO else 1,)))
     first, second = campaign.execute(repetitions=2)
     assert campaign.outcomes() == ["done", "done"]
@@ -222,7 +245,9 @@ def test_what_fails_while_taking_down_is_a_doubt(make: Make, word: str, error: E
 
 def test_what_voids_a_measurement_fails_the_run_however_late(make: Make) -> None:
     """Such as a real disk that is found not to be there any more."""
-    campaign = make(Failing("disks of premium down", VoidError("the disk vanished"), (1,)))
+    campaign = make(
+        Failing("disks of premium down", VoidError("the disk vanished"), (1,))
+    )
     first, _ = campaign.execute(repetitions=2)
     assert campaign.outcomes() == ["failed", "done"]
     assert (first.failure, first.measurements) == ("the disk vanished", ())
@@ -267,7 +292,9 @@ def test_what_an_earlier_campaign_left_does_not_stop_the_start(make: Make) -> No
     assert doubts == [["leftovers"], []]
 
 
-def test_a_kill_while_taking_down_does_not_cost_the_run(make: Make, tmp_path: Path) -> None:
+def test_a_kill_while_taking_down_does_not_cost_the_run(
+    make: Make, tmp_path: Path
+) -> None:
     """The record is there before anything is taken down."""
     seen: list[bool] = []
 
@@ -304,10 +331,16 @@ def test_names_carry_the_run(make: Make) -> None:
     campaign.world.platform.network = network  # type: ignore[method-assign]
     campaign.world = replace(campaign.world, scope="tierbench-1f2e3d")
     campaign.execute(repetitions=2)
-    assert networks == ["tierbench-1f2e3d-1-load", "tierbench-1f2e3d-1", "tierbench-1f2e3d-2"]
+    assert networks == [
+        "tierbench-1f2e3d-1-load",
+        "tierbench-1f2e3d-1",
+        "tierbench-1f2e3d-2",
+    ]
 
 
-@pytest.mark.parametrize(("step_s", "doubted"), [(-30.0, True), (7200.0, True), (0.2, False)])
+@pytest.mark.parametrize(
+    ("step_s", "doubted"), [(-30.0, True), (7200.0, True), (0.2, False)]
+)
 def test_a_clock_that_was_set_while_measuring_is_a_doubt(
     make: Make, step_s: float, doubted: bool
 ) -> None:
@@ -342,7 +375,9 @@ def test_long_names_make_a_folder(make: Make) -> None:
 def test_results_that_cannot_be_written_end_the_campaign_with_words(
     make: Make, monkeypatch: pytest.MonkeyPatch, function: str
 ) -> None:
-    monkeypatch.setattr(store, function, raising(OSError(28, "No space left on device")))
+    monkeypatch.setattr(
+        store, function, raising(OSError(28, "No space left on device"))
+    )
     campaign = make()
     with pytest.raises(UnavailableError, match="No space left"):
         campaign.execute()

@@ -22,7 +22,9 @@ BEGAN_S = 1_750_000_000.0
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Three of four runs are finished, the last is in progress."""
-    made = build_campaign(profiles=["premium", "ultra"], workloads=["insert"], repetitions=2)
+    made = build_campaign(
+        profiles=["premium", "ultra"], workloads=["insert"], repetitions=2
+    )
     campaign = stored(made, tmp_path)
     last = made.plan.runs[-1].slug
     (campaign / "runs" / last / "record.json").unlink()
@@ -38,13 +40,19 @@ def test_a_run_is_a_line_with_rate_p99_limit_and_doubts(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("has_telemetry", "cause", "said"),
-    [(True, "iops_cap", "limited by iops cap"), (False, "unattributed", "limit unattributed")],
+    [
+        (True, "iops_cap", "limited by iops cap"),
+        (False, "unattributed", "limit unattributed"),
+    ],
 )
 def test_a_run_s_line_has_the_cause_that_its_report_has(
     has_telemetry: bool, cause: str, said: str
 ) -> None:
     campaign = build_campaign(
-        profiles=["premium"], workloads=["point-select"], repetitions=1, frames=has_telemetry
+        profiles=["premium"],
+        workloads=["point-select"],
+        repetitions=1,
+        frames=has_telemetry,
     )
     assert [limit.cause for limit in bottlenecks(campaign)] == [cause]
     assert f", {said}, " in status.of_run(campaign.runs[0], campaign)
@@ -53,10 +61,14 @@ def test_a_run_s_line_has_the_cause_that_its_report_has(
 def test_what_is_left_and_how_the_decision_stands(folder: Path) -> None:
     said = list(status.described(folder, BEGAN_S + 3600))
     assert said[0].endswith("3 of 4 runs")
-    assert [line.split(",")[0] for line in said[1:4]] == [f"run {n} of 4" for n in (1, 2, 3)]
+    assert [line.split(",")[0] for line in said[1:4]] == [
+        f"run {n} of 4" for n in (1, 2, 3)
+    ]
     assert " so far, about " in said[4] and " left, until 2025-" in said[4]
     assert "insert, by the runs so far: " in said[5]
-    assert said[6].startswith("in progress: 04-") and said[7].startswith("last written ")
+    assert said[6].startswith("in progress: 04-") and said[7].startswith(
+        "last written "
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,13 +107,19 @@ def test_a_run_that_is_being_read_is_said_to_be_and_not_called_interrupted(
 ) -> None:
     log = Asking(tmp_path / "results")
     make(log).execute(plan=a_plan(repetitions=3))
-    assert log.told[0].endswith("1 of 3 runs") and "interrupted" not in " ".join(log.told)
-    assert log.told[-2].startswith("in progress: 02-") and log.told[-2].endswith(" is being read")
+    assert log.told[0].endswith("1 of 3 runs") and "interrupted" not in " ".join(
+        log.told
+    )
+    assert log.told[-2].startswith("in progress: 02-") and log.told[-2].endswith(
+        " is being read"
+    )
 
 
 def test_a_campaign_that_wrote_nothing_for_long_may_be_gone(folder: Path) -> None:
     newest = max(file.stat().st_mtime for file in folder.rglob("*"))
-    assert list(status.described(folder, newest + 7200))[-1].endswith("is it still running?")
+    assert list(status.described(folder, newest + 7200))[-1].endswith(
+        "is it still running?"
+    )
 
 
 def test_nothing_that_cannot_be_told_ends_a_campaign(folder: Path) -> None:

@@ -50,7 +50,10 @@ class Listed(FakeGenerator):
         slug = out.parent.name
         turn = int(slug.rsplit("-r", 1)[1]) - 1
         rate = self._changes[workload.name][turn] if "ultra" in slug else 100.0
-        figures = (measured("throughput_per_s", rate), measured("latency_avg_s", 2 / rate))
+        figures = (
+            measured("throughput_per_s", rate),
+            measured("latency_avg_s", 2 / rate),
+        )
         return replace(super().read(workload, out, *window), measurements=figures)
 
 
@@ -59,7 +62,9 @@ def plan(workloads: Sequence[str], first: int, most: int) -> Plan:
     return replace(made, looks=looks.shares(first, most))
 
 
-def grown(campaign: Campaign, changes: Changes, first: int = 2, most: int = 6) -> list[Record]:
+def grown(
+    campaign: Campaign, changes: Changes, first: int = 2, most: int = 6
+) -> list[Record]:
     generator = Listed(campaign.log, changes)
     campaign.parts = replace(campaign.parts, load_generators={"sysbench": generator})
     following = partial(schedule.decided, campaign.world.progress)
@@ -86,7 +91,10 @@ def test_only_what_is_open_is_repeated_and_on_every_tier(make: Make) -> None:
     records = grown(campaign, {"point-select": CLEAR, "insert": ALIKE})
     assert repetitions(records) == {"point-select": 2, "insert": 4}
     added = [one.run for one in records if one.run.repetition > 2]
-    assert [(run.workload, run.repetition) for run in added[::2]] == [("insert", 3), ("insert", 4)]
+    assert [(run.workload, run.repetition) for run in added[::2]] == [
+        ("insert", 3),
+        ("insert", 4),
+    ]
     for first, second in zip(added[::2], added[1::2], strict=True):
         assert {first.profile, second.profile} == {"premium", "ultra"}
     assert [one.run.number for one in records] == list(range(1, len(records) + 1))
@@ -99,7 +107,9 @@ def test_it_ends_with_the_most_that_were_asked_for(make: Make) -> None:
     assert repetitions(grown(campaign, {"insert": NOISY}, most=4)) == {"insert": 4}
     assert decided(campaign)["insert"].is_open
     notes = [line for line in said(campaign) if line.startswith("insert is open")]
-    assert notes[0].startswith("insert is open after 2 repetitions, one more of at most 4: whether")
+    assert notes[0].startswith(
+        "insert is open after 2 repetitions, one more of at most 4: whether"
+    )
     assert notes[-1].startswith("insert is open after 4 repetitions, no more, as asked")
 
 
@@ -135,15 +145,20 @@ def test_one_that_was_killed_goes_on_with_its_levels(make: Make) -> None:
     grown(whole, {"insert": ALIKE})
     expected = judge(store.load(whole.results / "latest")).deltas
     with pytest.raises(Killed):
-        grown(make(Failing("run insert", Killed(), (6,))), {"insert": ALIKE})  # one that was added
+        grown(
+            make(Failing("run insert", Killed(), (6,))), {"insert": ALIKE}
+        )  # one that was added
     campaign = make()
     begun = Resumption((campaign.results / "latest").resolve())
     assert (begun.plan.looks, begun.plan.repetitions) == (looks.shares(2, 6), 3)
     parts = replace(
-        campaign.parts, load_generators={"sysbench": Listed(campaign.log, {"insert": ALIKE})}
+        campaign.parts,
+        load_generators={"sysbench": Listed(campaign.log, {"insert": ALIKE})},
     )
     following = partial(schedule.decided, campaign.world.progress)
-    experiment.execute(begun.plan, parts, campaign.world, campaign.results, {}, [following], begun)
+    experiment.execute(
+        begun.plan, parts, campaign.world, campaign.results, {}, [following], begun
+    )
     assert repetitions(campaign.records()) == {"insert": 4}
     assert judge(store.load(campaign.results / "latest")).deltas == expected
 
@@ -160,7 +175,10 @@ def test_what_is_added_is_what_would_have_been_planned_at_once(make: Make) -> No
     from_one = a_plan(("a", "b", "c"), ("read", "write"), 1)
     for _ in range(2):
         from_one = grown_by_one(from_one, ["read", "write"])
-    times = {"estimate_s": from_one.estimate_s, "most_s": from_one.most_s}  # as said at the start
+    times = {
+        "estimate_s": from_one.estimate_s,
+        "most_s": from_one.most_s,
+    }  # as said at the start
     assert from_one == replace(at_once, **times)  # type: ignore[arg-type]
 
 

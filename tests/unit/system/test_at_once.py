@@ -14,7 +14,9 @@ from orchestrator.system import at_once
 
 
 def test_all_are_done_at_the_same_time_and_answers_stay_in_order() -> None:
-    meet = threading.Barrier(8, timeout=30)  # broken unless all eight are under way at once
+    meet = threading.Barrier(
+        8, timeout=30
+    )  # broken unless all eight are under way at once
 
     def square(number: int) -> int:
         meet.wait()
@@ -43,7 +45,12 @@ def blocked() -> set[int]:
 def test_a_signal_is_left_to_the_main_thread() -> None:
     """A thread that begins another would take it while the main one has not been scheduled yet,
     which then waits on: seen as a Ctrl-C that did nothing."""
-    heard = {int(signal.SIGINT), int(signal.SIGTERM), int(signal.SIGHUP), int(signal.SIGALRM)}
+    heard = {
+        int(signal.SIGINT),
+        int(signal.SIGTERM),
+        int(signal.SIGHUP),
+        int(signal.SIGALRM),
+    }
     before = blocked()
     assert at_once.begun(blocked).result() >= heard
     assert blocked() == before, "the main thread hears them as before"
@@ -137,7 +144,10 @@ def test_of_several_errors_the_first_is_raised_with_the_others_as_notes() -> Non
 
     with pytest.raises(RunError, match="number 1") as raised:
         at_once.each(fail, range(6))
-    assert raised.value.__notes__ == ["also: RunError: number 3", "also: RunError: number 5"]
+    assert raised.value.__notes__ == [
+        "also: RunError: number 3",
+        "also: RunError: number 5",
+    ]
 
 
 def test_a_call_that_does_not_end_is_not_waited_for() -> None:

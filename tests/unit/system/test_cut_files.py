@@ -40,7 +40,10 @@ FILES = (
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A judged campaign of four runs with all its tables."""
     made = build_campaign(
-        profiles=["premium", "ultra"], workloads=["insert"], repetitions=2, measure_s=20.0
+        profiles=["premium", "ultra"],
+        workloads=["insert"],
+        repetitions=2,
+        measure_s=20.0,
     )
     folder = stored(made, tmp_path_factory.mktemp("sound"))
     for one in made.runs:
@@ -48,13 +51,20 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
         starts_s = [window.start_s + k / 10 for k in range(100)]
         transactions = (
             pd.DataFrame(
-                {"start_s": starts_s, "latency_s": 0.001, "queue_s": 0.0, "type": "insert"}
+                {
+                    "start_s": starts_s,
+                    "latency_s": 0.001,
+                    "queue_s": 0.0,
+                    "type": "insert",
+                }
             )
             .assign(outcome=0, retries=0, sqlstate="")
             .astype({"type": "category", "sqlstate": "category"})
         )
         run = store.run_folder(folder, one.record.run)
-        store.save_run(run, one.record, one.intervals, [transactions], [sampled_in(one)])
+        store.save_run(
+            run, one.record, one.intervals, [transactions], [sampled_in(one)]
+        )
     store.save_gates(folder, [one.record.gate for one in made.runs if one.record.gate])
     store.save_verdict(folder, judge(made))
     return folder
@@ -71,7 +81,9 @@ def cut(folder: Path, file: str) -> Iterator[int]:
 
 
 @pytest.mark.parametrize("file", [one for one in FILES if one != "plan.json"])
-def test_what_was_cut_is_named_and_passed_over(sound: Path, tmp_path: Path, file: str) -> None:
+def test_what_was_cut_is_named_and_passed_over(
+    sound: Path, tmp_path: Path, file: str
+) -> None:
     folder = tmp_path / sound.name
     shutil.copytree(sound, folder)
     for left in cut(folder, file):
@@ -88,11 +100,15 @@ def test_what_was_cut_is_named_and_passed_over(sound: Path, tmp_path: Path, file
         assert len(campaign.runs) == 4 - file.endswith("record.json")
         again = store.load(folder)
         store.save_plan(folder, again.plan)
-        assert store.load(folder).plan.notes == (note,), "named once, however often it is read"
+        assert store.load(folder).plan.notes == (note,), (
+            "named once, however often it is read"
+        )
         store.save_plan(folder, store.load(sound).plan)
 
 
-def test_a_campaign_without_a_whole_plan_is_refused_by_name(sound: Path, tmp_path: Path) -> None:
+def test_a_campaign_without_a_whole_plan_is_refused_by_name(
+    sound: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / sound.name
     shutil.copytree(sound, folder)
     for _ in cut(folder, "plan.json"):
@@ -104,7 +120,9 @@ def test_a_campaign_without_a_whole_plan_is_refused_by_name(sound: Path, tmp_pat
 def test_the_report_names_all_that_was_cut(sound: Path, tmp_path: Path) -> None:
     folder = tmp_path / sound.name
     shutil.copytree(sound, folder)
-    files = [one for one in FILES if not one.startswith(("plan", "verdict", f"{RUN}/record"))]
+    files = [
+        one for one in FILES if not one.startswith(("plan", "verdict", f"{RUN}/record"))
+    ]
     for file in files:
         (folder / file).write_bytes((folder / file).read_bytes()[:-7])
     done = CliRunner().invoke(program, ["analyze", str(folder)], obj=CampaignApp())
@@ -121,29 +139,41 @@ def test_history_and_comparisons_name_what_was_cut(sound: Path, tmp_path: Path) 
     said = f"left out: {RUN}/record.json does not have the form"
 
     def told(*words: str) -> str:
-        done = CliRunner().invoke(program, [*words, "--results", str(tmp_path)], obj=App())
-        assert done.exception is None or isinstance(done.exception, SystemExit), done.output
+        done = CliRunner().invoke(
+            program, [*words, "--results", str(tmp_path)], obj=App()
+        )
+        assert done.exception is None or isinstance(done.exception, SystemExit), (
+            done.output
+        )
         return " ".join(done.output.split())
 
     assert said in told("history") and said in told("history", "--json")
     for form in ((), ("--json",), ("--markdown",)):
-        words = told("compare-results", sound.name, "later", "--accept-inconclusive", *form)
+        words = told(
+            "compare-results", sound.name, "later", "--accept-inconclusive", *form
+        )
         assert f"later: {said}" in words
 
 
-def test_names_of_campaigns_that_were_cut_stop_nothing(sound: Path, tmp_path: Path) -> None:
+def test_names_of_campaigns_that_were_cut_stop_nothing(
+    sound: Path, tmp_path: Path
+) -> None:
     shutil.copytree(sound, tmp_path / sound.name)
     assert stored_campaigns.save_baseline(tmp_path, "weekly", sound.name)
     file = tmp_path / "baselines.json"
     whole = file.read_bytes()
     for left in range(0, len(whole) - 2, 7):
         file.write_bytes(whole[:left])
-        done = CliRunner().invoke(program, ["history", "--results", str(tmp_path)], obj=App())
+        done = CliRunner().invoke(
+            program, ["history", "--results", str(tmp_path)], obj=App()
+        )
         assert done.exit_code == 0 and sound.name in done.output
         assert "baselines.jsondoesnothavetheform" in "".join(
             done.output.split()
         )  # it may be wrapped
-        with pytest.raises(UsageError, match=r"baselines\.json does not have the form") as refused:
+        with pytest.raises(
+            UsageError, match=r"baselines\.json does not have the form"
+        ) as refused:
             stored_campaigns.resolve(tmp_path, "weekly")
         assert "`tierbench baseline set`" in refused.value.advice
         stored_campaigns.save_baseline(tmp_path, "new", sound.name)
@@ -161,7 +191,10 @@ def test_names_that_a_newer_version_wrote_stay(sound: Path, tmp_path: Path) -> N
 
 
 def test_a_change_of_limits_that_was_cut_still_counts_as_one(tmp_path: Path) -> None:
-    changes = [{"time_s": 1.0, "set": {"iops": 4000}}, {"time_s": 2.0, "refused": {"iops": 500}}]
+    changes = [
+        {"time_s": 1.0, "set": {"iops": 4000}},
+        {"time_s": 2.0, "refused": {"iops": 500}},
+    ]
     (tmp_path / "raw").mkdir()
     file = tmp_path / "raw/limit-changes.jsonl"
     store.keep_limit_change(tmp_path, changes[0])
@@ -174,7 +207,9 @@ def test_a_change_of_limits_that_was_cut_still_counts_as_one(tmp_path: Path) -> 
     assert store.limit_changes(tmp_path) == [], "the change that it refers to was lost"
 
 
-def test_a_table_with_a_hole_is_named_and_passed_over(sound: Path, tmp_path: Path) -> None:
+def test_a_table_with_a_hole_is_named_and_passed_over(
+    sound: Path, tmp_path: Path
+) -> None:
     """A block in the middle that the disk has lost: lines around it are joined, or it is zeros."""
     folder = tmp_path / sound.name
     shutil.copytree(sound, folder)
@@ -195,7 +230,9 @@ def test_a_table_with_a_hole_is_named_and_passed_over(sound: Path, tmp_path: Pat
 
 def test_a_price_list_that_was_cut_is_refused_by_name_or_whole_up_to_there() -> None:
     prices = {"azure/P15": {"per_disk": 30.0}, "azure/premium-v2": {"per_gib": 0.07}}
-    text = prices_of.format_list(prices, "EUR", "westeurope", "2026-11-01", "our contract")
+    text = prices_of.format_list(
+        prices, "EUR", "westeurope", "2026-11-01", "our contract"
+    )
     for left in range(len(text)):
         try:
             tier_catalog.with_prices(CATALOG, {"mine.yaml": text[:left]})

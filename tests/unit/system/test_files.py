@@ -9,7 +9,9 @@ from pathlib import Path
 from orchestrator.system import files
 
 
-def test_a_file_replaces_another_only_when_its_content_is_on_the_disk(tmp_path: Path) -> None:
+def test_a_file_replaces_another_only_when_its_content_is_on_the_disk(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "plan.json"
     files.write_json(file, {"name": "one"})
     files.write_json(file, {"name": "two", "url": "http://a:secret@b"})
@@ -24,7 +26,9 @@ def test_what_was_cut_changed_or_lost_is_named(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(os.urandom(1000))
     record.write_text(json.dumps({"files": files.checksums(tmp_path, record)}))
     assert list(files.differences(record)) == []
-    (tmp_path / "raw/one.bin").write_bytes((tmp_path / "raw/one.bin").read_bytes()[:600])
+    (tmp_path / "raw/one.bin").write_bytes(
+        (tmp_path / "raw/one.bin").read_bytes()[:600]
+    )
     (tmp_path / "raw/two.bin").write_bytes(bytes(1000))
     (tmp_path / "raw/three.bin").unlink()
     assert list(files.differences(record)) == [
@@ -43,11 +47,15 @@ def test_a_record_of_an_earlier_release_or_one_that_was_cut_has_no_checksums(
         assert list(files.differences(record)) == []
 
 
-def test_a_file_that_did_not_change_is_not_read_again_and_one_that_did_is(tmp_path: Path) -> None:
+def test_a_file_that_did_not_change_is_not_read_again_and_one_that_did_is(
+    tmp_path: Path,
+) -> None:
     record, raw = tmp_path / "record.json", tmp_path / "raw.bin"
     raw.write_bytes(b"before")
     os.utime(raw, (1, 1))
-    record.write_text(json.dumps({"files": {"raw.bin": {"bytes": 6, "sha256": "as recorded"}}}))
+    record.write_text(
+        json.dumps({"files": {"raw.bin": {"bytes": 6, "sha256": "as recorded"}}})
+    )
     assert files.checksums(tmp_path, record)["raw.bin"]["sha256"] == "as recorded"
     raw.write_bytes(b"after!")
     os.utime(raw, (2**31, 2**31))

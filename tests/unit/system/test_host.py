@@ -77,7 +77,9 @@ def as_nobody(lock: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(argv, capture_output=True, text=True, check=False)
 
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+needs_root = pytest.mark.skipif(
+    os.geteuid() != 0, reason="only root can become another user"
+)
 
 
 @pytest.fixture
@@ -93,7 +95,10 @@ def test_users_take_turns_with_one_lock(open_folder: Path) -> None:
     lock = open_folder / "tierbench.lock"
     with host.only_one(lock):
         refused = as_nobody(lock)
-        assert f"another campaign is running here (process {os.getpid()})" in refused.stderr
+        assert (
+            f"another campaign is running here (process {os.getpid()})"
+            in refused.stderr
+        )
     taken = as_nobody(lock)
     assert taken.stdout == "taken\n", taken.stderr
     with host.only_one(lock):
@@ -102,7 +107,9 @@ def test_users_take_turns_with_one_lock(open_folder: Path) -> None:
 
 @needs_root
 @pytest.mark.parametrize("mode", [0o644, 0o600])
-def test_a_lock_that_may_not_be_written_is_used_or_reported(open_folder: Path, mode: int) -> None:
+def test_a_lock_that_may_not_be_written_is_used_or_reported(
+    open_folder: Path, mode: int
+) -> None:
     lock = open_folder / "tierbench.lock"
     lock.write_text("1")
     lock.chmod(mode)
@@ -122,7 +129,8 @@ def test_all_users_agree_on_the_place() -> None:
 
 def test_a_process_is_known_while_it_runs() -> None:
     program = (
-        "from orchestrator.system import host; print(host.process_mark(), flush=True); input()"
+        "from orchestrator.system import host; "
+        "print(host.process_mark(), flush=True); input()"
     )
     argv = [sys.executable, "-c", program]
     with subprocess.Popen(argv, stdin=-1, stdout=-1, text=True) as other:
@@ -145,7 +153,9 @@ def test_processes_elsewhere_are_unknown() -> None:
 
 def test_a_process_that_is_hidden_is_not_taken_for_dead() -> None:
     """With `hidepid` /proc shows nobody the processes of others, such as the first one."""
-    with tempfile.TemporaryDirectory() as place:  # below /tmp, so that every user can look there
+    with (
+        tempfile.TemporaryDirectory() as place
+    ):  # below /tmp, so that every user can look there
         root = Path(place)
         (root / "proc/sys/kernel/random").mkdir(parents=True)
         (root / "proc/sys/kernel/random/boot_id").write_text("boot\n")
@@ -166,7 +176,9 @@ def test_a_process_that_is_hidden_is_not_taken_for_dead() -> None:
 
 
 @pytest.mark.parametrize("sent", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
-def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path, sent: signal.Signals) -> None:
+def test_a_signal_that_is_ignored_stays_ignored(
+    tmp_path: Path, sent: signal.Signals
+) -> None:
     """`nohup` starts programs so."""
     before = signal.signal(sent, signal.SIG_IGN)
     try:
@@ -190,7 +202,10 @@ def test_what_takes_too_long_is_ended_and_taken_down(tmp_path: Path) -> None:
 
 
 def test_a_signal_that_is_heard_interrupts(tmp_path: Path) -> None:
-    log, before = Log(), signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests under `nohup`
+    log, before = (
+        Log(),
+        signal.signal(signal.SIGHUP, signal.SIG_DFL),
+    )  # tests under `nohup`
     try:
         with pytest.raises(KeyboardInterrupt), sweeping(fake_world(log, tmp_path)):
             os.kill(os.getpid(), signal.SIGHUP)

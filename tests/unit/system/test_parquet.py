@@ -54,7 +54,9 @@ def test_no_file_has_no_parts(tmp_path: Path) -> None:
 
 def test_a_damaged_part_is_an_error_that_names_the_file(tmp_path: Path) -> None:
     file = tmp_path / "table.parquet"
-    parquet.write(file, [pd.DataFrame({"value": np.random.default_rng(1).random(50_000)})])
+    parquet.write(
+        file, [pd.DataFrame({"value": np.random.default_rng(1).random(50_000)})]
+    )
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(content)

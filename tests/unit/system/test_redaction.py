@@ -63,7 +63,13 @@ def test_a_secret_of_a_profile_is_in_no_file_of_a_campaign(tmp_path: Path) -> No
     assert profile.cluster.nodes == 2
     assert "pl4nted" in str(profile.cluster.existing)  # it is used
     plan = make_plan(
-        "x", [profile], [a_workload()], repetitions=1, seed=1, scale="smoke", margin_pct=5.0
+        "x",
+        [profile],
+        [a_workload()],
+        repetitions=1,
+        seed=1,
+        scale="smoke",
+        margin_pct=5.0,
     )
     folder = store.create(tmp_path / "results", plan, {"command": "x"}, 0.0)
     texts = [each.read_text() for each in folder.rglob("*") if each.is_file()]

@@ -44,10 +44,15 @@ def test_a_clean_checkout_and_a_changed_one(checkout: Path) -> None:
     (checkout / "README.md").write_text("words change no figure")
     assert shell.git_revision(checkout, CODE, SHELL)["revision_changed"] is False
     (checkout / "orchestrator" / "new.py").write_text("2")
-    assert shell.git_revision(checkout, CODE, SHELL) == {"revision": head, "revision_changed": True}
+    assert shell.git_revision(checkout, CODE, SHELL) == {
+        "revision": head,
+        "revision_changed": True,
+    }
 
 
-def test_a_copy_inside_another_checkout_has_no_revision_of_its_own(checkout: Path) -> None:
+def test_a_copy_inside_another_checkout_has_no_revision_of_its_own(
+    checkout: Path,
+) -> None:
     assert shell.git_revision(checkout / "orchestrator", CODE, SHELL) == {}
 
 
@@ -58,7 +63,11 @@ def test_without_a_checkout_a_commit_or_git_nothing_is_said(tmp_path: Path) -> N
 
     class NoGit(SystemShell):
         def run(
-            self, argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None
+            self,
+            argv: Sequence[str],
+            *,
+            timeout_s: float,
+            env: Mapping[str, str] | None = None,
         ) -> Completed:
             raise UnavailableError("the command git is not installed")
 

@@ -51,15 +51,24 @@ def silent() -> Iterator[int]:
 def test_a_statement_that_is_never_answered_ends(silent: int) -> None:
     at = sql.Address("127.0.0.1", silent, "u", "p", "d", Tls("off"), grace_s=0.1)
     with (
-        pytest.raises(RunError, match=r"no answer within 0\.3 s: the connection was cut"),
+        pytest.raises(
+            RunError, match=r"no answer within 0\.3 s: the connection was cut"
+        ),
         sql.session(at, 0.2) as session,
     ):
         session.rows("SELECT 1")
 
 
-def test_a_server_behind_another_address_must_have_a_certificate_of_its_own_name() -> None:
+def test_a_server_behind_another_address_must_have_a_certificate_of_its_own_name() -> (
+    None
+):
     tls = Tls("verify-full", "/ca.crt")
     at = sql.local(Endpoint("10.1.2.11", 5433, 15433, "u", "p", "d", tls=tls))
-    assert (at.host, at.port, at.certified_as, at.tls) == ("127.0.0.1", 15433, "10.1.2.11", tls)
+    assert (at.host, at.port, at.certified_as, at.tls) == (
+        "127.0.0.1",
+        15433,
+        "10.1.2.11",
+        tls,
+    )
     same = Endpoint("db", 5433, 5433, "u", "p", "d", local_host="db", tls=tls)
     assert sql.local(same).certified_as is None

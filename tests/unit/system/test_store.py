@@ -49,7 +49,9 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     folder = store.create(tmp_path, plan, {"host": "h"}, NOW_S)
     intervals = intervals_at(NOW_S)
     samples = pd.DataFrame({"time_s": [NOW_S], "node": ["node-1"], "value": [1.5]})
-    store.save_run(store.run_folder(folder, plan.runs[0]), record, intervals, None, [samples])
+    store.save_run(
+        store.run_folder(folder, plan.runs[0]), record, intervals, None, [samples]
+    )
     campaign = store.load(tmp_path / "latest")
     assert (campaign.plan, campaign.fingerprint) == (plan, {"host": "h"})
     (run,) = campaign.runs
@@ -62,7 +64,9 @@ def test_the_time_of_an_interval_keeps_its_milliseconds(tmp_path: Path) -> None:
     plan = a_plan()
     folder = store.create(tmp_path, plan, {}, NOW_S)
     intervals = intervals_at(NOW_S, NOW_S + 1)
-    store.save_run(store.run_folder(folder, plan.runs[0]), a_record(), intervals, None, None)
+    store.save_run(
+        store.run_folder(folder, plan.runs[0]), a_record(), intervals, None, None
+    )
     (run,) = store.load(folder).runs
     assert run.intervals["time_s"].tolist() == [NOW_S, NOW_S + 1]
 
@@ -78,7 +82,9 @@ def test_latest_points_at_the_newest_and_names_never_clash(tmp_path: Path) -> No
 
 def test_campaigns_that_begin_at_once_never_share_a_folder(tmp_path: Path) -> None:
     """Whether there is one already may be known a moment late, as on a network file system."""
-    folders = at_once.each(lambda _: store.create(tmp_path, a_plan(), {}, NOW_S), range(16))
+    folders = at_once.each(
+        lambda _: store.create(tmp_path, a_plan(), {}, NOW_S), range(16)
+    )
     assert len(set(folders)) == 16
     assert all((folder / "plan.json").is_file() for folder in folders)
 
@@ -95,10 +101,17 @@ def test_results_need_no_links(tmp_path: Path) -> None:
 
 def test_what_a_disk_refused_is_no_change_of_limits(tmp_path: Path) -> None:
     run = store.run_folder(tmp_path, a_plan().runs[0])
-    for change in ({"set": 1, "disk": "a"}, {"set": 1, "disk": "b"}, {"refused": 0, "disk": "b"}):
+    for change in (
+        {"set": 1, "disk": "a"},
+        {"set": 1, "disk": "b"},
+        {"refused": 0, "disk": "b"},
+    ):
         store.keep_limit_change(run, change)
     store.keep_limit_change(run, {"undone": 0, "disk": "a"})
-    assert [next(iter(change)) for change in store.limit_changes(run)] == ["set", "undone"]
+    assert [next(iter(change)) for change in store.limit_changes(run)] == [
+        "set",
+        "undone",
+    ]
 
 
 def test_a_run_without_a_record_is_not_there(tmp_path: Path) -> None:
@@ -113,7 +126,10 @@ def test_a_run_without_a_record_is_not_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
-    [("plan.json", "{}", "has schema_version 1"), ("other.txt", "", "not a results folder")],
+    [
+        ("plan.json", "{}", "has schema_version 1"),
+        ("other.txt", "", "not a results folder"),
+    ],
 )
 def test_a_folder_of_another_form_is_refused(
     tmp_path: Path, name: str, content: str, message: str

@@ -22,7 +22,9 @@ ANY: dict[str, Any] = dict.fromkeys(("profile", "workload", "database", "since_s
 def two_weeks(results: Path) -> tuple[Path, Path]:
     """A judged campaign, and one a week later with an unfinished run, not judged."""
     first = build_campaign(workloads=["insert"], frames=False)
-    second = build_campaign(workloads=["tpcc"], profiles=["ultra"], failed=[2], frames=False)
+    second = build_campaign(
+        workloads=["tpcc"], profiles=["ultra"], failed=[2], frames=False
+    )
     one, two = stored(first, results), stored(later(second, 7), results)
     store.save_verdict(one, judge(first))
     return one, two
@@ -38,7 +40,11 @@ def test_campaigns_are_listed_newest_first(tmp_path: Path) -> None:
     assert (tmp_path / "latest").is_symlink()
     newest, oldest = entries(tmp_path)
     assert (newest.folder, oldest.folder) == (two.name, one.name)
-    assert (newest.profiles, newest.workloads, newest.scale) == (("ultra",), ("tpcc",), "laptop")
+    assert (newest.profiles, newest.workloads, newest.scale) == (
+        ("ultra",),
+        ("tpcc",),
+        "laptop",
+    )
     assert (newest.done, newest.planned, newest.repetitions) == (2, 3, 3)
     assert newest.decisions == {}
     assert oldest.began_s == START_S
@@ -74,7 +80,10 @@ def test_a_renamed_folder_has_the_time_of_its_first_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize("file", ["plan.json", "runs/01-premium-insert-r1/record.json"])
 @pytest.mark.parametrize(
     ("version", "said"),
-    [(99, "schema_version 99; this version of tierbench reads"), (0, "an older version wrote it")],
+    [
+        (99, "schema_version 99; this version of tierbench reads"),
+        (0, "an older version wrote it"),
+    ],
 )
 def test_another_version_is_refused_by_name(
     tmp_path: Path, file: str, version: int, said: str
@@ -153,7 +162,9 @@ def test_names_that_lead_nowhere_are_refused(tmp_path: Path) -> None:
         stored_campaigns.remove_baseline(tmp_path, "nothing")
 
 
-@pytest.mark.parametrize("name", ["latest", "", "a/b", "../up", "a b", "baseline:x", "-x"])
+@pytest.mark.parametrize(
+    "name", ["latest", "", "a/b", "../up", "a b", "baseline:x", "-x"]
+)
 def test_a_baselines_name_cannot_be_mistaken(tmp_path: Path, name: str) -> None:
     one, _ = two_weeks(tmp_path)
     with pytest.raises(UsageError, match="cannot be a baseline's name"):

@@ -24,7 +24,9 @@ def test_disks_of_an_aws_region_are_read_from_its_list() -> None:
         "aws/gp3": {
             "per_gib": 0.096,
             "per_iops": [{"above": 3000, "price": 0.006}],
-            "per_throughput": [{"above": 125, "price": 0.048}],  # a GiB/s is 1,024 MiB/s
+            "per_throughput": [
+                {"above": 125, "price": 0.048}
+            ],  # a GiB/s is 1,024 MiB/s
             "unit": "MiB/s",
         },
         "aws/io1": {"per_gib": 0.142, "per_iops": [{"above": 0, "price": 0.074}]},
@@ -59,7 +61,9 @@ GP2 = "2KRSTFABXH77P2FQ"
         {"Product Family": "Storage Snapshot"},
     ],
 )
-def test_a_row_that_is_not_a_disks_monthly_price_counts_for_nothing(change: dict[str, str]) -> None:
+def test_a_row_that_is_not_a_disks_monthly_price_counts_for_nothing(
+    change: dict[str, str],
+) -> None:
     (gp2,) = [row for row in aws_answers.TOKYO if row["SKU"] == GP2]
     assert of_aws(gp2) == {"aws/gp2": {"per_gib": 0.12}}
     assert of_aws({**gp2, **change}) == {}
@@ -68,9 +72,14 @@ def test_a_row_that_is_not_a_disks_monthly_price_counts_for_nothing(change: dict
 def test_machines_of_an_aws_region_are_read_from_its_list() -> None:
     """Those of the catalog: a price of another system, tenancy or term is no machine's as used."""
     found = of_aws(*aws_answers.MACHINES)
-    assert found == {"aws/m5.2xlarge": {"per_hour": 0.384}, "aws/t3.large": {"per_hour": 0.0832}}
+    assert found == {
+        "aws/m5.2xlarge": {"per_hour": 0.384},
+        "aws/t3.large": {"per_hour": 0.0832},
+    }
     text = prices.format_list(found, "USD", "us-east-1", "2026-10-07", "a list")
-    (row,) = tier_catalog.with_prices(CATALOG, {"aws.yaml": text}).vm("aws/t3.large").prices
+    (row,) = (
+        tier_catalog.with_prices(CATALOG, {"aws.yaml": text}).vm("aws/t3.large").prices
+    )
     assert prices.monthly(row) == pytest.approx(60.736)
 
 
@@ -104,7 +113,11 @@ def test_a_machine_with_two_prices_has_none() -> None:
 
 
 def test_a_part_that_is_missing_or_has_two_prices_leaves_the_disk_out() -> None:
-    without = [row for row in aws_answers.TOKYO if not row["usageType"].endswith("Throughput.gp3")]
+    without = [
+        row
+        for row in aws_answers.TOKYO
+        if not row["usageType"].endswith("Throughput.gp3")
+    ]
     assert "aws/gp3" not in of_aws(*without)
     (gp2,) = [row for row in aws_answers.TOKYO if row["SKU"] == GP2]
     free = {**gp2, "PricePerUnit": "0.0000000000"}  # of an allowance, not of the disk

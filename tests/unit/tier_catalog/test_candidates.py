@@ -13,7 +13,9 @@ GIB, MB = 2**30, 10**6
 NEED = (4233.0, 150.2 * MB)
 
 
-def named(size_gib: int, region: str | None = None, vm: str | None = None) -> dict[str, Purchase]:
+def named(
+    size_gib: int, region: str | None = None, vm: str | None = None
+) -> dict[str, Purchase]:
     bought = purchases(CATALOG, size_gib * GIB, NEED, region, vm)
     return {each.name: each for each in bought}
 
@@ -24,7 +26,9 @@ def test_what_is_too_small_for_the_data_is_left_out() -> None:
     assert "aws/gp2:size=600GiB" in names and "aws/gp2:size=2400GiB" in names
 
 
-def test_a_provisioned_type_comes_free_at_steps_and_with_the_least_that_is_needed() -> None:
+def test_a_provisioned_type_comes_free_at_steps_and_with_the_least_that_is_needed() -> (
+    None
+):
     names = named(256)
     own = (p for p in names.values() if p.name.startswith("azure/premium-v2"))
     bought = [p.tier.limits for p in own if "count" not in p.keys]
@@ -44,18 +48,30 @@ def test_throughput_is_bought_with_the_iops_that_it_takes() -> None:
 
 
 def test_iops_are_bought_with_the_size_that_they_take() -> None:
-    rows = [p for p in points(CATALOG, 4 * GIB, (30_000.0, 0.0)) if p["type"] == "azure/premium-v2"]
+    rows = [
+        p
+        for p in points(CATALOG, 4 * GIB, (30_000.0, 0.0))
+        if p["type"] == "azure/premium-v2"
+    ]
     assert (rows[-1]["size"], rows[-1]["iops"]) == ("60GiB", 30_000)  # 500 a GiB
 
 
 def test_names_are_those_that_options_take() -> None:
-    keys = {"type": "azure/premium-v2", "size": "64GiB", "iops": 4200, "region": "eastus"}
+    keys = {
+        "type": "azure/premium-v2",
+        "size": "64GiB",
+        "iops": 4200,
+        "region": "eastus",
+    }
     assert text(keys) == "azure/premium-v2:size=64GiB,iops=4200"
     assert text({"type": "azure/P15"}) == "azure/P15"
 
 
 def test_they_stand_from_cheap_to_dear_and_those_without_price_last() -> None:
-    costs = [getattr(each.tier.price, "monthly", float("inf")) for each in named(256).values()]
+    costs = [
+        getattr(each.tier.price, "monthly", float("inf"))
+        for each in named(256).values()
+    ]
     assert costs == sorted(costs) and costs[0] > 0 and costs[-1] == float("inf")
 
 
@@ -66,7 +82,11 @@ def test_of_a_machine_only_disks_of_its_provider_and_its_own_limits() -> None:
     assert uncached and names["aws/gp2:size=256GiB"].vm == uncached.limits(1)
     on_gcp = named(256, vm="gcp/n2-standard-8")
     assert on_gcp["gcp/pd-standard:size=256GiB"].vm != Limits()
-    assert any("not known" in p.lacks for p in on_gcp.values() if "hyperdisk-balanced" in p.name)
+    assert any(
+        "not known" in p.lacks
+        for p in on_gcp.values()
+        if "hyperdisk-balanced" in p.name
+    )
 
 
 def test_prices_are_of_the_region() -> None:

@@ -19,7 +19,9 @@ _ROW = """
     io_unit: 256KiB
     sizes: {X1: {size: 1GiB, iops: 100, throughput: 10MB/s}}
 """
-_GOOD = "provider: here\nsources: {a: {text: a document, as_of: 2024-01-01}}\ntypes:" + _ROW
+_GOOD = (
+    "provider: here\nsources: {a: {text: a document, as_of: 2024-01-01}}\ntypes:" + _ROW
+)
 
 
 def reading_mistakes(**texts: str) -> list[str]:
@@ -41,16 +43,30 @@ def test_a_small_catalog_is_read() -> None:
         ("    io_unit: 256KiB\n", "", "x: types.some.io_unit: this key is missing"),
         ("iops: 100", "iops: 0", "x: types.some.sizes.X1.iops:"),
         ("10MB/s", "10", "x: types.some.sizes.X1.throughput: expected a rate"),
-        ("source: a", "source: b", "x: types.some.source: unknown source; `sources` has a"),
+        (
+            "source: a",
+            "source: b",
+            "x: types.some.source: unknown source; `sources` has a",
+        ),
         ("    source: a\n", "", "x: types.some.source: this key is missing"),
         (", as_of: 2024-01-01", "", "x: sources.a.as_of: this key is missing"),
         ("    sizes:", "    shapes:", "x: types.some.shapes: unknown key"),
-        ("emulated_latency: {read: 1ms, write: 1ms}", "emulated_latency: null", "x: types.some:"),
-        ("title: Some disk", "title: A\n    title: B", "x:6:5: the key 'title' stands twice"),
+        (
+            "emulated_latency: {read: 1ms, write: 1ms}",
+            "emulated_latency: null",
+            "x: types.some:",
+        ),
+        (
+            "title: Some disk",
+            "title: A\n    title: B",
+            "x:6:5: the key 'title' stands twice",
+        ),
         ("provider: here", "provider: here\nprices: 3", "x: prices: unknown key"),
     ],
 )
-def test_a_mistake_in_a_file_is_named_with_its_path(old: str, new: str, what: str) -> None:
+def test_a_mistake_in_a_file_is_named_with_its_path(
+    old: str, new: str, what: str
+) -> None:
     assert old in _GOOD
     refusals = reading_mistakes(x=_GOOD.replace(old, new, 1))
     assert any(mistake.startswith(what) for mistake in refusals), refusals
@@ -82,14 +98,18 @@ def test_a_name_belongs_to_one_row() -> None:
     ],
 )
 def test_a_burst_must_be_whole(burst: str, what: str) -> None:
-    (mistake,) = reading_mistakes(x=_GOOD.replace("10MB/s}", f"10MB/s, burst: {burst}}}"))
+    (mistake,) = reading_mistakes(
+        x=_GOOD.replace("10MB/s}", f"10MB/s, burst: {burst}}}")
+    )
     assert what in mistake
 
 
 @pytest.mark.parametrize("more", ["{above: 0, price: 1}", "{above: 5, price: 1}"])
 def test_price_steps_must_rise(more: str) -> None:
     price = f"{{currency: USD, region: r, source: a, per_iops: [{{above: 5, price: 2}}, {more}]}}"
-    (mistake,) = reading_mistakes(x=_GOOD.replace("10MB/s}", f"10MB/s, prices: [{price}]}}"))
+    (mistake,) = reading_mistakes(
+        x=_GOOD.replace("10MB/s}", f"10MB/s, prices: [{price}]}}")
+    )
     assert "must rise" in mistake
 
 
@@ -103,7 +123,10 @@ NVME = ["azure/L8s_v3-nvme", "azure/L16s_v3-nvme", "azure/L80s_v3-nvme"]
             {"provider": "azure", "min_iops": 20000},
             ["azure/P80", "azure/premium-v2", "azure/ultra", *NVME],
         ),
-        ({"provider": "azure", "max_latency_s": 0.001}, ["azure/premium-v2", "azure/ultra"]),
+        (
+            {"provider": "azure", "max_latency_s": 0.001},
+            ["azure/premium-v2", "azure/ultra"],
+        ),
         ({"provider": "aws", "burst": True}, ["aws/gp2", "aws/st1", "aws/sc1"]),
         ({"provider": "aws", "min_bytes_per_s": 2000 * MIB}, ["aws/gp3", "aws/io2"]),
         ({"text": "hyperdisk ext"}, ["gcp/hyperdisk-extreme"]),
@@ -123,7 +146,11 @@ def test_a_listed_row_says_what_one_may_buy() -> None:
     assert ultra.size_bytes == (4 * GIB, 64 * TIB)
     assert ultra.iops == (100, 400000) and ultra.bytes_per_s == (MB, 10_000 * MB)
     (p10,) = tier_catalog.tiers(CATALOG, text="azure/P10")
-    assert (p10.size_bytes, p10.iops, p10.burst) == ((128 * GIB,) * 2, (500, 500), "credit")
+    assert (p10.size_bytes, p10.iops, p10.burst) == (
+        (128 * GIB,) * 2,
+        (500, 500),
+        "credit",
+    )
     (balanced,) = tier_catalog.tiers(CATALOG, text="pd-balanced")
     assert balanced.iops == (3000, 80000)  # the largest VM in the catalog
 

@@ -28,9 +28,15 @@ def test_the_catalog_holds_what_it_promises() -> None:
     hdd = "S4 S6 S10 S15 S20 S30 S40 S50 S60 S70 S80"
     azure = f"{premium} {standard} {hdd} premium-v2 ultra L8s_v3-nvme"
     aws = "gp2 gp3 io1 io2 st1 sc1"
-    gcp = "pd-standard pd-balanced pd-ssd local-ssd hyperdisk-balanced hyperdisk-extreme"
+    gcp = (
+        "pd-standard pd-balanced pd-ssd local-ssd hyperdisk-balanced hyperdisk-extreme"
+    )
     names = {"azure": azure, "aws": aws, "gcp": gcp}
-    promised = {f"{provider}/{name}" for provider, text in names.items() for name in text.split()}
+    promised = {
+        f"{provider}/{name}"
+        for provider, text in names.items()
+        for name in text.split()
+    }
     assert promised <= set(CATALOG.names)
 
 
@@ -52,7 +58,10 @@ def test_the_catalog_holds_what_it_promises() -> None:
 def test_fixed_sizes(name: str, size_gib: int, iops: int, mb_per_s: int) -> None:
     choice = chosen(name)
     assert choice.size_bytes == size_gib * GIB
-    assert (choice.tier.limits.iops, choice.tier.limits.bytes_per_s) == (iops, mb_per_s * MB)
+    assert (choice.tier.limits.iops, choice.tier.limits.bytes_per_s) == (
+        iops,
+        mb_per_s * MB,
+    )
 
 
 def test_a_row_becomes_a_tier_with_its_facts() -> None:
@@ -62,8 +71,13 @@ def test_a_row_becomes_a_tier_with_its_facts() -> None:
     assert tier.limits.burst == Burst(3500, 170 * MB, 1800.0, 0.0)
     assert (tier.latency.read_s, tier.latency.write_s) == (0.002, 0.002)
     assert tier.limits.io_unit_bytes == 256 * 1024
-    assert tier.origin.as_of == "2023-03-16" and "Premium SSD sizes" in tier.origin.source
-    assert "single-digit milliseconds" in tier.origin.notes and "assumption" in tier.origin.notes
+    assert (
+        tier.origin.as_of == "2023-03-16" and "Premium SSD sizes" in tier.origin.source
+    )
+    assert (
+        "single-digit milliseconds" in tier.origin.notes
+        and "assumption" in tier.origin.notes
+    )
 
 
 def test_capacity_is_rounded_up_to_the_next_offered_size() -> None:
@@ -82,9 +96,15 @@ def test_capacity_is_rounded_up_to_the_next_offered_size() -> None:
         ("azure/premium", ["tier.size"]),
         ("aws/gp2", ["tier.size"]),
         (at("azure/P15", "300GiB", iops=5), ["tier.size", "tier.iops"]),
-        (at("aws/gp2", "10GiB", iops=5, throughput="1MB/s"), ["tier.iops", "tier.throughput"]),
+        (
+            at("aws/gp2", "10GiB", iops=5, throughput="1MB/s"),
+            ["tier.iops", "tier.throughput"],
+        ),
         (at("aws/io2", "10GiB", iops=500, throughput="1MB/s"), ["tier.throughput"]),
-        (at("aws/gp3", "10GiB", iop=3000, throughput="fast"), ["tier.throughput", "tier.iop"]),
+        (
+            at("aws/gp3", "10GiB", iop=3000, throughput="fast"),
+            ["tier.throughput", "tier.iop"],
+        ),
         (at("aws/gp3", "-5GiB", iops=-1), ["tier.iops", "tier.size"]),
         ({"type": "aws/gp3", "size": 250}, ["tier.size"]),
         ("aws/i4i.large-nvme", ["tier.enforcement"]),
@@ -104,7 +124,11 @@ def test_an_unknown_name_is_answered_with_near_ones() -> None:
 
 
 def test_local_nvme_is_mounted_never_emulated() -> None:
-    wanted = {"type": "aws/i4i.large-nvme", "enforcement": "mounted", "path": "/mnt/nvme"}
+    wanted = {
+        "type": "aws/i4i.large-nvme",
+        "enforcement": "mounted",
+        "path": "/mnt/nvme",
+    }
     tier = chosen(wanted).tier
     assert (tier.disk.enforcement, tier.disk.path, tier.latency.read_s) == (
         "mounted",
@@ -129,7 +153,11 @@ def test_only_a_name_or_a_type_is_a_row() -> None:
 
 def test_performance_plus() -> None:
     plus = chosen({"type": "azure/P40", "performance_plus": True}).tier
-    assert (plus.limits.iops, plus.limits.bytes_per_s, plus.price) == (16000, 600 * MB, None)
+    assert (plus.limits.iops, plus.limits.bytes_per_s, plus.price) == (
+        16000,
+        600 * MB,
+        None,
+    )
 
 
 # ------------------------------------------------------------------ burst
@@ -149,16 +177,21 @@ def test_credit_buckets_of_premium_ssd(name: str, ios: int, megabytes: int) -> N
     tier = chosen(name).tier
     base, burst = (tier.limits.iops, tier.limits.bytes_per_s), tier.limits.burst
     assert burst
-    buckets = zip(base, (burst.iops, burst.bytes_per_s), (ios, megabytes * MB), strict=True)
+    buckets = zip(
+        base, (burst.iops, burst.bytes_per_s), (ios, megabytes * MB), strict=True
+    )
     for base_rate, burst_rate, credit in buckets:
         assert base_rate and burst_rate
         assert limits.bucket(base_rate, burst_rate, burst.duration_s) == credit
 
 
 @pytest.mark.parametrize(
-    ("start", "pct"), [("full", 100.0), ("empty", 0.0), (35, 35.0), ("35 %", 35.0), (None, 0.0)]
+    ("start", "pct"),
+    [("full", 100.0), ("empty", 0.0), (35, 35.0), ("35 %", 35.0), (None, 0.0)],
 )
-def test_a_bucket_starts_as_asked_and_empty_by_default(start: object, pct: float) -> None:
+def test_a_bucket_starts_as_asked_and_empty_by_default(
+    start: object, pct: float
+) -> None:
     burst = chosen({"type": "azure/P10", "burst": start}).tier.limits.burst
     assert burst and burst.start_pct == pct
 
@@ -177,7 +210,11 @@ def test_on_demand_burst_is_opt_in_and_has_no_price() -> None:
     )
     assert plain.price and plain.price.monthly == 135.17
     bursting = chosen({"type": "azure/P30", "burst": "on-demand"}).tier
-    assert (bursting.limits.iops, bursting.limits.bytes_per_s, bursting.limits.burst) == (
+    assert (
+        bursting.limits.iops,
+        bursting.limits.bytes_per_s,
+        bursting.limits.burst,
+    ) == (
         30000,
         1000 * MB,
         None,

@@ -46,7 +46,11 @@ def on(wanted: object, vm: str, disks: int = 1) -> Effective:
     ],
 )
 def test_what_binds(
-    wanted: object, vm: str, disks: int, iops: tuple[int, str], bytes_per_s: tuple[int, str] | None
+    wanted: object,
+    vm: str,
+    disks: int,
+    iops: tuple[int, str],
+    bytes_per_s: tuple[int, str] | None,
 ) -> None:
     limits = on(wanted, vm, disks)
     assert (limits.iops.value, limits.iops.binds) == iops

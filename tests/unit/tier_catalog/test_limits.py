@@ -29,7 +29,11 @@ from tests.catalog import CATALOG, MIB, at, chosen, mistakes
     ],
 )
 def test_gp2(
-    gib: int, iops: int, mib_per_s: float, burst_mib_per_s: float | None, burst_s: int | None
+    gib: int,
+    iops: int,
+    mib_per_s: float,
+    burst_mib_per_s: float | None,
+    burst_s: int | None,
 ) -> None:
     """The vendor gives a duration of burst for four sizes."""
     tier = chosen(at("aws/gp2", f"{gib}GiB")).tier
@@ -84,7 +88,8 @@ def test_persistent_disks_by_size(
 
 
 @pytest.mark.parametrize(
-    ("iops", "mib_per_s"), [(100, 25), (2000, 500), (32000, 500), (48000, 750), (64000, 1000)]
+    ("iops", "mib_per_s"),
+    [(100, 25), (2000, 500), (32000, 500), (48000, 750), (64000, 1000)],
 )
 def test_io1_throughput_follows_its_iops(iops: int, mib_per_s: int) -> None:
     assert limits.io1_bytes_per_s(iops) == mib_per_s * MIB
@@ -141,8 +146,16 @@ def test_accepted_at_the_boundary(wanted: dict[str, Any]) -> None:
         (at(V2, "8GiB", iops=4001), "iops", "500 IOPS per GiB, so 4,000"),
         (at(V2, "1TiB", iops=80001), "iops", "at most 80,000 IOPS"),
         (at(V2, "1TiB", iops=2999), "iops", "below the 3,000"),
-        (at(V2, "1TiB", throughput="751MB/s"), "throughput", "0.25 MB/s per IOPS, so 750 MB/s"),
-        (at(V2, "1TiB", iops=9000, throughput="2001MB/s"), "throughput", "at most 2,000 MB/s"),
+        (
+            at(V2, "1TiB", throughput="751MB/s"),
+            "throughput",
+            "0.25 MB/s per IOPS, so 750 MB/s",
+        ),
+        (
+            at(V2, "1TiB", iops=9000, throughput="2001MB/s"),
+            "throughput",
+            "at most 2,000 MB/s",
+        ),
         (at(V2, "1TiB", throughput="124MB/s"), "throughput", "below the 125"),
         (
             at(ULTRA, "32GiB", iops=32001, throughput="1MB/s"),

@@ -35,7 +35,9 @@ def test_prices_of_a_provider_can_be_compared() -> None:
     """All disks but local ones have a price of one region, with a day within a year of another."""
     for name, kind in CATALOG.types.items():
         provider, _, own = name.partition("/")
-        for rows in [size.prices for size in (kind.sizes or {}).values()] or [kind.prices]:
+        for rows in [size.prices for size in (kind.sizes or {}).values()] or [
+            kind.prices
+        ]:
             if "local" in own:
                 continue
             first = rows[0]
@@ -43,7 +45,9 @@ def test_prices_of_a_provider_can_be_compared() -> None:
             assert (first.as_of or first.source.as_of).startswith("2026"), name
     for name, vm in CATALOG.vms.items():
         (row,) = vm.prices
-        assert (row.currency, row.region) == ("USD", REGIONS[name.partition("/")[0]]), name
+        assert (row.currency, row.region) == ("USD", REGIONS[name.partition("/")[0]]), (
+            name
+        )
         assert row.date.startswith("2026-"), name
 
 
@@ -55,7 +59,9 @@ def test_prices_of_a_provider_can_be_compared() -> None:
         ("gcp/n2-standard-8", 0.388472 * 730),
     ],
 )
-def test_machines_of_the_shipped_clusters_have_a_price(name: str, monthly: float) -> None:
+def test_machines_of_the_shipped_clusters_have_a_price(
+    name: str, monthly: float
+) -> None:
     (row,) = CATALOG.vm(name).prices
     assert prices.monthly(row) == pytest.approx(monthly)
 
@@ -68,10 +74,16 @@ def test_disks_and_machines_are_compared_as_shipped() -> None:
     (row,) = CATALOG.vm("azure/Standard_D16s_v5").prices
     vm_price = prices.stated(row, prices.monthly(row) or 0.0)
     cluster = replace(small.cluster, vm="azure/Standard_D16s_v5", vm_price=vm_price)
-    assert costs.compare_prices((small, replace(small, cluster=cluster))) == (True, "", "")
+    assert costs.compare_prices((small, replace(small, cluster=cluster))) == (
+        True,
+        "",
+        "",
+    )
 
 
-def test_a_machine_has_no_price_in_another_region_than_its_disks(tmp_path: Path) -> None:
+def test_a_machine_has_no_price_in_another_region_than_its_disks(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "prices.yaml"
     file.write_text(LIST)
     (profile,), _ = project_files.read(ROOT, ["premium"], [], "laptop", price_list=file)
@@ -88,7 +100,11 @@ def test_a_machine_has_no_price_in_another_region_than_its_disks(tmp_path: Path)
         (at("azure/ultra", "2TiB", iops=4000, throughput="20MB/s"), 450.74, "USD"),
         # The free 3,000 IOPS and 125 MB/s cost nothing.
         (at("azure/premium-v2", "250GiB"), 20.07, "USD"),
-        (at("azure/premium-v2", "250GiB", iops=10000, throughput="250MB/s"), 60.86, "USD"),
+        (
+            at("azure/premium-v2", "250GiB", iops=10000, throughput="250MB/s"),
+            60.86,
+            "USD",
+        ),
         (at("aws/gp2", "100GiB"), 10.00, "USD"),
         # Of several regions the first is meant, unless the profile names another.
         (at("aws/gp3", "100GiB"), 8.00, "USD"),
@@ -100,7 +116,11 @@ def test_a_machine_has_no_price_in_another_region_than_its_disks(tmp_path: Path)
         (at("gcp/pd-ssd", "100GiB"), 17.00, "USD"),
         (at("gcp/hyperdisk-extreme", "128GiB", iops=20000), 656.00, "USD"),
         # 100 × 0.08 + 1,000 × 0.005 + 100 × 0.04.
-        (at("gcp/hyperdisk-balanced", "100GiB", iops=4000, throughput="240MiB/s"), 17.00, "USD"),
+        (
+            at("gcp/hyperdisk-balanced", "100GiB", iops=4000, throughput="240MiB/s"),
+            17.00,
+            "USD",
+        ),
         ("azure/P80", 3604.11, "USD"),
         ({"type": "azure/S4", "operations_per_month": 10_000_000}, 2.04, "USD"),
         # A component of unknown price that is not needed does no harm.
@@ -120,7 +140,10 @@ def test_monthly_price(wanted: object, monthly: float, currency: str) -> None:
         ("azure/S4", "not every component is known"),  # the operations are not given
         ({"type": "azure/E4", "operations_per_month": 1000}, "unknown/10k operations"),
         (at("aws/gp3", "10GiB", region="mars"), "No price for mars"),
-        (at("aws/gp3", "1TiB", throughput="200MiB/s", region=SOVEREIGN), "unknown/MiB/s above 125"),
+        (
+            at("aws/gp3", "1TiB", throughput="200MiB/s", region=SOVEREIGN),
+            "unknown/MiB/s above 125",
+        ),
     ],
 )
 def test_no_price_if_a_component_is_unknown(wanted: object, why: str) -> None:
@@ -132,14 +155,22 @@ def test_steps_are_priced_by_what_lies_inside_them() -> None:
     (io2,) = CATALOG.types["aws/io2"].prices
     assert prices.monthly(io2, gib=0, iops=32_000) == pytest.approx(2080)
     assert prices.monthly(io2, gib=0, iops=32_001) == pytest.approx(2080.0455)
-    assert prices.monthly(io2, gib=0, iops=64_001) == pytest.approx(2080 + 1456 + 0.03185)
+    assert prices.monthly(io2, gib=0, iops=64_001) == pytest.approx(
+        2080 + 1456 + 0.03185
+    )
     assert prices.monthly(io2, gib=0) is None
 
 
 def test_price_in_words() -> None:
     steps = [{"above": 3000, "price": 0.005}]
     row = PriceRow.model_validate(
-        {"currency": "USD", "region": "r", "source": "s", "per_gib": 0.08, "per_iops": steps},
+        {
+            "currency": "USD",
+            "region": "r",
+            "source": "s",
+            "per_gib": 0.08,
+            "per_iops": steps,
+        },
         context={"s": Source(text="somewhere", as_of="2024")},
     )
     assert prices.describe(row) == "0.08/GiB + 0.005/IOPS above 3,000 USD"
@@ -176,12 +207,22 @@ def test_a_later_list_holds_over_an_earlier() -> None:
     ("change", "where", "what"),
     [
         (("azure/P15", "azure/P16"), "mine.yaml: prices.azure/P16", "unknown tier"),
-        (("per_disk: 30", "per_disc: 30"), "mine.yaml: prices.azure/P15.per_disc", "unknown"),
-        (("per_disk: 30", "per_disk: cheap"), "mine.yaml: prices.azure/P15.per_disk", "number"),
+        (
+            ("per_disk: 30", "per_disc: 30"),
+            "mine.yaml: prices.azure/P15.per_disc",
+            "unknown",
+        ),
+        (
+            ("per_disk: 30", "per_disk: cheap"),
+            "mine.yaml: prices.azure/P15.per_disk",
+            "number",
+        ),
         (("region: westeurope\n", ""), "mine.yaml: region", "missing"),
     ],
 )
-def test_mistakes_have_their_place(change: tuple[str, str], where: str, what: str) -> None:
+def test_mistakes_have_their_place(
+    change: tuple[str, str], where: str, what: str
+) -> None:
     with pytest.raises(UsageError) as refused:
         tier_catalog.with_prices(CATALOG, {"mine.yaml": LIST.replace(*change)})
     (mistake,) = refused.value.mistakes
@@ -222,7 +263,10 @@ def test_only_exact_meters_paid_as_used_count() -> None:
     product, day = "Premium SSD Managed Disks", "2020-01-01"
     shared = recorded(product, "P15 LRS Disk Mount", "1/Month", 1.825, day)
     disk = recorded(product, "P15 LRS Disk", "1/Month", 38.012142, day)
-    reserved = {**recorded(product, "P30 LRS Disk", "1/Month", 1541.0, day), "type": "Reservation"}
+    reserved = {
+        **recorded(product, "P30 LRS Disk", "1/Month", 1541.0, day),
+        "type": "Reservation",
+    }
     found = azure_prices.components([shared, disk, reserved], CATALOG)
     assert found == {"azure/P15": {"per_disk": 38.012142}}
 
@@ -232,20 +276,27 @@ def test_a_virtual_machine_costs_what_its_linux_does_undisturbed() -> None:
     found = azure_prices.components(D2S_ANSWER, CATALOG)
     assert found == {"azure/Standard_D2s_v5": {"per_hour": 0.096}}
     text = azure_prices_list(found)
-    (row,) = prices.with_prices(CATALOG, {"list": text}).vm("azure/Standard_D2s_v5").prices
+    (row,) = (
+        prices.with_prices(CATALOG, {"list": text}).vm("azure/Standard_D2s_v5").prices
+    )
     assert prices.monthly(row) == pytest.approx(70.08)
     asked = [one["$filter"] for one in azure_prices.questions("eastus", "USD", CATALOG)]
     assert sum("armSkuName eq 'Standard_D2s_v5'" in one for one in asked) == 1
 
 
 def azure_prices_list(components: Mapping[str, Mapping[str, Any]]) -> str:
-    return prices.format_list(components, "USD", "eastus", "2026-11-01", azure_prices.SOURCE)
+    return prices.format_list(
+        components, "USD", "eastus", "2026-11-01", azure_prices.SOURCE
+    )
 
 
 @pytest.mark.parametrize(
-    "components", [{"azure/Standard_D2s_v5": {"per_disk": 70.0}}, {"azure/P15": {"per_hour": 0.1}}]
+    "components",
+    [{"azure/Standard_D2s_v5": {"per_disk": 70.0}}, {"azure/P15": {"per_hour": 0.1}}],
 )
-def test_hours_are_of_machines_alone(components: Mapping[str, Mapping[str, Any]]) -> None:
+def test_hours_are_of_machines_alone(
+    components: Mapping[str, Mapping[str, Any]],
+) -> None:
     with pytest.raises(UsageError) as refused:
         prices.with_prices(CATALOG, {"list": azure_prices_list(components)})
     assert "`per_hour` is the price of a virtual machine" in str(refused.value.mistakes)
@@ -256,12 +307,22 @@ def test_the_machines_of_a_profile_have_the_price_of_its_list(tmp_path: Path) ->
     file.write_text(azure_prices_list({"azure/Standard_D8s_v5": {"per_hour": 0.5}}))
     (profile,), _ = project_files.read(ROOT, ["premium"], [], "laptop", price_list=file)
     assert profile.cluster.vm_price is not None
-    assert (profile.cluster.vm_price.monthly, profile.cluster.vm_price.currency) == (365.0, "USD")
+    assert (profile.cluster.vm_price.monthly, profile.cluster.vm_price.currency) == (
+        365.0,
+        "USD",
+    )
 
 
 def test_of_two_dates_the_newer_holds_and_a_meter_missing_leaves_no_price() -> None:
-    older = {**P6_ANSWER[0], "effectiveStartDate": "2017-01-01T00:00:00Z", "retailPrice": 1.0}
-    assert azure_prices.components([*P6_ANSWER, older], CATALOG)["azure/P6"]["per_disk"] > 9
+    older = {
+        **P6_ANSWER[0],
+        "effectiveStartDate": "2017-01-01T00:00:00Z",
+        "retailPrice": 1.0,
+    }
+    assert (
+        azure_prices.components([*P6_ANSWER, older], CATALOG)["azure/P6"]["per_disk"]
+        > 9
+    )
     assert azure_prices.components(V2_ANSWER[1:3], CATALOG) == {}
 
 
@@ -269,7 +330,9 @@ def test_what_is_written_is_read_again() -> None:
     found = azure_prices.components([*V2_ANSWER, *ULTRA_ANSWER, *P6_ANSWER], CATALOG)
     text = prices.format_list(found, "GBP", "ukwest", "2023-12-01", azure_prices.SOURCE)
     rows = tier_catalog.with_prices(CATALOG, {"azure.yaml": text})
-    v2 = price_of(rows, at("azure/premium-v2", "250GiB", iops=10000, throughput="250MB/s"))
+    v2 = price_of(
+        rows, at("azure/premium-v2", "250GiB", iops=10000, throughput="250MB/s")
+    )
     assert (v2.monthly, v2.currency, v2.as_of) == (54.57, "GBP", "2023-12-01")
 
 

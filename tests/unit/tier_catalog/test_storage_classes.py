@@ -18,7 +18,9 @@ ROWS: dict[str, object] = {
     "azure-p15": "azure/P15",
     "azure-p40-on-demand": {"type": "azure/P40", "burst": "on-demand"},
     "azure-p40-plus": {"type": "azure/P40", "performance_plus": True},
-    "azure-premium-v2": at("azure/premium-v2", "250GB", iops=5000, throughput="200MB/s"),
+    "azure-premium-v2": at(
+        "azure/premium-v2", "250GB", iops=5000, throughput="200MB/s"
+    ),
     "azure-ultra": at("azure/ultra", "250GiB", iops=10_000, throughput="250MB/s"),
     "azure-e20": "azure/E20",
     "azure-s20": "azure/S20",
@@ -78,11 +80,23 @@ def test_a_claim_asks_for_whole_gib(size: str, gib: int) -> None:
 @pytest.mark.parametrize(
     ("row", "key", "value"),
     [
-        (at("aws/gp3", "9GiB", throughput="200MB/s"), "throughput", "191"),  # 190.7 MiB/s
-        (at("aws/gp3", "9GiB", iops=3001, throughput="750.2MiB/s"), "throughput", "750"),
+        (
+            at("aws/gp3", "9GiB", throughput="200MB/s"),
+            "throughput",
+            "191",
+        ),  # 190.7 MiB/s
+        (
+            at("aws/gp3", "9GiB", iops=3001, throughput="750.2MiB/s"),
+            "throughput",
+            "750",
+        ),
         (at("azure/premium-v2", "9GiB"), "DiskMBpsReadWrite", "125"),
         (at("azure/premium-v2", "9GiB"), "DiskIOPSReadWrite", "3000"),
-        (at("gcp/hyperdisk-balanced", "9GiB"), "provisioned-throughput-on-create", "140Mi"),
+        (
+            at("gcp/hyperdisk-balanced", "9GiB"),
+            "provisioned-throughput-on-create",
+            "140Mi",
+        ),
     ],
 )
 def test_rates_are_whole_numbers_in_the_drivers_unit(
@@ -100,7 +114,9 @@ def test_rates_are_whole_numbers_in_the_drivers_unit(
         (at("gcp/hyperdisk-extreme", "64GiB", iops=100_000), "tier.iops"),
     ],
 )
-def test_what_the_provider_would_refuse_is_refused_before(row: dict[str, object], key: str) -> None:
+def test_what_the_provider_would_refuse_is_refused_before(
+    row: dict[str, object], key: str
+) -> None:
     assert key in mistakes({**row, "enforcement": "storage-class"})
 
 
@@ -110,8 +126,14 @@ def test_a_disk_of_a_machine_has_no_class() -> None:
 
 
 def test_a_class_that_exists_keeps_the_rows_size() -> None:
-    row = {"type": "azure/P15", "enforcement": "storage-class", "storage_class": "premium-zrs"}
-    assert chosen(row).tier.disk.storage_class == ClassWanted("premium-zrs", size_bytes=256 * GIB)
+    row = {
+        "type": "azure/P15",
+        "enforcement": "storage-class",
+        "storage_class": "premium-zrs",
+    }
+    assert chosen(row).tier.disk.storage_class == ClassWanted(
+        "premium-zrs", size_bytes=256 * GIB
+    )
 
 
 def test_a_storage_class_needs_its_enforcement() -> None:
@@ -120,7 +142,8 @@ def test_a_storage_class_needs_its_enforcement() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "allowed"), [("My_Ultra (2)", "my-ultra-2"), ("p15.v2", "p15.v2"), ("-a-", "a")]
+    ("name", "allowed"),
+    [("My_Ultra (2)", "my-ultra-2"), ("p15.v2", "p15.v2"), ("-a-", "a")],
 )
 def test_names_are_such_as_kubernetes_allows(name: str, allowed: str) -> None:
     assert storage_classes.object_name(name) == allowed

@@ -45,7 +45,11 @@ LAYOUT = {
         "dm/uuid": "LVM-Xb1AnCL1pY0GZxj7lIcq2dKRkCGk0qXcYJ0mQkzXq1o5m7tYpC2gU3nq1XhZs9aV",
         "slaves/md0": "md0",
     },
-    "dm-1": {"dm/name": "secret", "dm/uuid": "CRYPT-LUKS2-0c3a-secret", "slaves/vda": "vda"},
+    "dm-1": {
+        "dm/name": "secret",
+        "dm/uuid": "CRYPT-LUKS2-0c3a-secret",
+        "slaves/vda": "vda",
+    },
 }
 
 
@@ -67,7 +71,9 @@ def test_a_virtio_disk(machine: LocalMachine) -> None:
     }
 
 
-def test_a_partition_has_its_own_size_and_the_identity_of_its_disk(machine: LocalMachine) -> None:
+def test_a_partition_has_its_own_size_and_the_identity_of_its_disk(
+    machine: LocalMachine,
+) -> None:
     found = block_devices.facts("nvme1n1p1", machine)
     assert (found["disk"], found["size_bytes"]) == ("nvme1n1", 209713152 * 512)
     assert (found["model"], found["firmware"]) == ("Amazon Elastic Block Store", "1.0")
@@ -75,7 +81,9 @@ def test_a_partition_has_its_own_size_and_the_identity_of_its_disk(machine: Loca
     assert (found["rotational"], found["max_io_bytes"]) == (False, 262_144)
 
 
-def test_a_volume_on_an_array_of_disks_down_to_each_of_them(machine: LocalMachine) -> None:
+def test_a_volume_on_an_array_of_disks_down_to_each_of_them(
+    machine: LocalMachine,
+) -> None:
     found = block_devices.facts("dm-0", machine)
     assert found["volume"] == {"name": "vg-data", "kind": "LVM"}
     array = found["members"]["md0"]

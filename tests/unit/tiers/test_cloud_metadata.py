@@ -65,7 +65,11 @@ TIER = a_tier("p", "P", "mounted", None, None, disks={"node-1": NodeDisks("/mnt/
 
 def azure(**changes: Any) -> str:
     disk = {**ULTRA, **changes}
-    profile = {"dataDisks": [disk], "imageReference": {}, "osDisk": {"caching": "ReadWrite"}}
+    profile = {
+        "dataDisks": [disk],
+        "imageReference": {},
+        "osDisk": {"caching": "ReadWrite"},
+    }
     return json.dumps({"compute": {"storageProfile": profile, "vmSize": "Standard_A3"}})
 
 
@@ -120,7 +124,9 @@ def test_azure_tells_type_size_cache_and_what_an_ultra_disk_is_provisioned_with(
     assert (answer.differences, answer.warnings) == ((), ())
 
 
-def test_another_type_is_a_warning_and_other_figures_are_differences(tmp_path: Path) -> None:
+def test_another_type_is_a_warning_and_other_figures_are_differences(
+    tmp_path: Path,
+) -> None:
     service = Service({AZURE_URL: azure(caching="ReadOnly")})  # the sample has None
     answer = about(
         tmp_path, service, "azure", "sdc", "dev/disk/azure/scsi1/lun0",
@@ -133,12 +139,17 @@ def test_another_type_is_a_warning_and_other_figures_are_differences(tmp_path: P
     )
     assert answer.differences[0] == contradiction
     rest = " ".join(answer.differences[1:])
-    assert "host caching is ReadOnly" in rest and "65,280 IOPS; the profile says 20,000" in rest
+    assert (
+        "host caching is ReadOnly" in rest
+        and "65,280 IOPS; the profile says 20,000" in rest
+    )
     assert "bytes/s" not in rest, "979 MB/s are the declared 1 GB/s"
     assert recorded([answer])["differences"] == list(answer.differences)
 
 
-def test_a_disk_that_cannot_be_told_from_the_others_is_not_guessed(tmp_path: Path) -> None:
+def test_a_disk_that_cannot_be_told_from_the_others_is_not_guessed(
+    tmp_path: Path,
+) -> None:
     answer = about(tmp_path, Service({AZURE_URL: azure()}), "azure", "sdc")
     assert answer.disks == {"/mnt/a": {}} and answer.differences == ()
 
@@ -157,7 +168,10 @@ def test_aws_tells_the_machine_and_the_disk_itself_if_it_is_local(
     ]
     assert service.asked[1][2] == {"X-aws-ec2-metadata-token": "TOKEN=="}
     assert answer.machine == "m5.xlarge"
-    assert answer.disks["/mnt/a"]["nvme1n1"] == {"type": "EBS", "volume": "vol06afc3f8715b7a597"}
+    assert answer.disks["/mnt/a"]["nvme1n1"] == {
+        "type": "EBS",
+        "volume": "vol06afc3f8715b7a597",
+    }
     assert bool(answer.warnings) == contradicts
     assert "describe-volumes" in recorded([answer])["not_told"]
 
@@ -165,7 +179,9 @@ def test_aws_tells_the_machine_and_the_disk_itself_if_it_is_local(
 def test_google_cloud_tells_the_type(tmp_path: Path) -> None:
     service = Service({GCP_URL: json.dumps(GCP)})
     link = "dev/disk/by-id/google-disk-500g"
-    answer = about(tmp_path, service, "gcp", "sdc", link, catalog_type="gcp/pd-balanced")
+    answer = about(
+        tmp_path, service, "gcp", "sdc", link, catalog_type="gcp/pd-balanced"
+    )
     assert service.asked == [("GET", GCP_URL, {"Metadata-Flavor": "Google"})]
     assert answer.machine == "e2-standard-4"
     assert answer.disks["/mnt/a"]["sdc"]["type"] == "PERSISTENT-SSD"
@@ -178,7 +194,10 @@ def test_no_answer_or_an_odd_one_is_said_and_recorded(
 ) -> None:
     answer = about(tmp_path, Service(answers), "azure", "sdc")
     (line,) = answer.warnings
-    assert line.startswith("the metadata service of azure told nothing: ") and "\n" not in line
+    assert (
+        line.startswith("the metadata service of azure told nothing: ")
+        and "\n" not in line
+    )
     assert recorded([answer])["failure"] == line
 
 
@@ -217,7 +236,9 @@ def test_a_question_is_carried_to_a_machine_and_its_answer_back(tmp_path: Path) 
 
 
 def test_answers_of_several_machines_are_one() -> None:
-    one = cloud_metadata.MetadataAnswer("gcp", "n2", {"vm1:/mnt": {"sdb": {}}}, ("a",), (), "down")
+    one = cloud_metadata.MetadataAnswer(
+        "gcp", "n2", {"vm1:/mnt": {"sdb": {}}}, ("a",), (), "down"
+    )
     other = cloud_metadata.MetadataAnswer(
         "gcp", "n2", {"vm2:/mnt": {"sdb": {}}}, ("b",), ("b",), "down"
     )

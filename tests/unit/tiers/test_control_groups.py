@@ -31,7 +31,10 @@ def test_limits_as_docker_takes_them() -> None:
 
 def kernel(root: Path, groups: str, group: str) -> Path:
     """/proc and /sys of a machine whose process 77 is in `groups`; the folder of its `group`."""
-    for name, text in (("sys/class/block/loop3/dev", "7:3\n"), ("proc/77/cgroup", groups)):
+    for name, text in (
+        ("sys/class/block/loop3/dev", "7:3\n"),
+        ("proc/77/cgroup", groups),
+    ):
         (root / name).parent.mkdir(parents=True)
         (root / name).write_text(text)
     folder = root / "sys/fs/cgroup" / group
@@ -44,7 +47,9 @@ def read_back(root: Path, **changes: Any) -> None:
 
 
 def test_read_back_of_version_1(tmp_path: Path) -> None:
-    group = kernel(tmp_path, "7:blkio:/docker/abc\n0::/docker/abc\n", "blkio/docker/abc")
+    group = kernel(
+        tmp_path, "7:blkio:/docker/abc\n0::/docker/abc\n", "blkio/docker/abc"
+    )
     for file, text in (
         ("read_iops", "7:0 9\n7:3 500\n"),
         ("write_iops", "7:3 400\n"),
@@ -53,7 +58,9 @@ def test_read_back_of_version_1(tmp_path: Path) -> None:
     ):
         (group / f"blkio.throttle.{file}_device").write_text(text)
     read_back(tmp_path)
-    with pytest.raises(GateError, match="limits read_bytes_per_s of /dev/loop3 to nothing"):
+    with pytest.raises(
+        GateError, match="limits read_bytes_per_s of /dev/loop3 to nothing"
+    ):
         read_back(tmp_path, read_bytes_per_s=5)
 
 
@@ -62,7 +69,9 @@ def test_read_back_of_version_2(tmp_path: Path) -> None:
     file.write_text("7:3 rbps=max wbps=10000000 riops=500 wiops=400\n")
     read_back(tmp_path)
     file.write_text("7:0 rbps=max wbps=max riops=500 wiops=400\n")
-    with pytest.raises(GateError, match="limits read_iops of /dev/loop3 to nothing, expected 500"):
+    with pytest.raises(
+        GateError, match="limits read_iops of /dev/loop3 to nothing, expected 500"
+    ):
         read_back(tmp_path)
     file.unlink()
     with pytest.raises(GateError, match="cannot be read back"):
@@ -83,14 +92,19 @@ def test_a_cap_is_put_on_each_way_in_full() -> None:
 def test_which_hierarchy_limits_devices(tmp_path: Path) -> None:
     groups = tmp_path / "sys/fs/cgroup"
     groups.mkdir(parents=True)
-    with pytest.raises(UnavailableError, match=r"no control group of .* limits block devices"):
+    with pytest.raises(
+        UnavailableError, match=r"no control group of .* limits block devices"
+    ):
         version(LocalMachine(tmp_path))
     (groups / "cgroup.controllers").write_text("cpu memory\n")
     with pytest.raises(UnavailableError):
         version(LocalMachine(tmp_path))
     (groups / "cgroup.controllers").write_text("cpu io memory\n")
     assert version(LocalMachine(tmp_path)) == 2
-    assert any("version 2" in blind for blind in described(LocalMachine(tmp_path))["blind_spots"])
+    assert any(
+        "version 2" in blind
+        for blind in described(LocalMachine(tmp_path))["blind_spots"]
+    )
     (groups / "blkio").mkdir()
     (groups / "blkio/blkio.throttle.read_iops_device").touch()
     assert version(LocalMachine(tmp_path)) == 1

@@ -15,7 +15,9 @@ from tests import ROOT
 DEVICE = ROOT / "docker/disk/device"
 BYTES = "314572800"
 # The image has it; this machine only where it was installed (tests with real disks have it too).
-NEEDS_XFS = pytest.mark.skipif(not shutil.which("mkfs.xfs"), reason="mkfs.xfs is not installed")
+NEEDS_XFS = pytest.mark.skipif(
+    not shutil.which("mkfs.xfs"), reason="mkfs.xfs is not installed"
+)
 
 
 def provided(*options: str) -> subprocess.CompletedProcess[str]:
@@ -49,12 +51,19 @@ def test_a_new_folder_gets_our_mark_and_a_leftover_in_it_goes(
     for campaign in ("c1", "c2"):
         whose = marked.owner(tmp_path, campaign)
         done = provided(*options_of(image, source, whose, kind))
-        assert done.returncode == 0 and image.stat().st_size in (4, int(BYTES)), done.stderr
+        assert done.returncode == 0 and image.stat().st_size in (4, int(BYTES)), (
+            done.stderr
+        )
     listed = marked.remove(str(image.parent), ours, only_list=True)
     assert listed and not listed["foreign"], "the program knows the folder by its mark"
-    assert provided(*options_of(image, source, ours, kind), "--temporary", "1").returncode == 0
+    assert (
+        provided(*options_of(image, source, ours, kind), "--temporary", "1").returncode
+        == 0
+    )
     assert [one.name for one in image.parent.iterdir()] == [marked.MARK]
-    assert marked.remove(str(image.parent), ours) and not (tmp_path / "machine").exists()
+    assert (
+        marked.remove(str(image.parent), ours) and not (tmp_path / "machine").exists()
+    )
 
 
 @pytest.mark.parametrize("kind", ["a copy", "anew"])
@@ -88,9 +97,14 @@ def test_without_an_owner_no_file_is_replaced(tmp_path: Path, source: Path) -> N
     assert image.read_text() == "rows"
 
 
-def test_no_link_is_taken_for_the_folder_or_its_mark(tmp_path: Path, source: Path) -> None:
+def test_no_link_is_taken_for_the_folder_or_its_mark(
+    tmp_path: Path, source: Path
+) -> None:
     whose, real = marked.owner(tmp_path, "c1"), tmp_path / "real"
-    assert provided(*options_of(real / "node-1.img", source, whose, "a copy")).returncode == 0
+    assert (
+        provided(*options_of(real / "node-1.img", source, whose, "a copy")).returncode
+        == 0
+    )
     (tmp_path / "link").symlink_to(real)
     done = provided(*options_of(tmp_path / "link/node-1.img", source, whose, "a copy"))
     assert done.returncode == 64 and "is a link" in done.stderr

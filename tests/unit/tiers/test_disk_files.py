@@ -60,7 +60,9 @@ class Vm(FarMachine):
 class Far(FakePlatform):
     """Machines vm1 and vm2; node-1 and node-3 run on vm1, node-2 on vm2."""
 
-    def __init__(self, root: Path, devices: Sequence[str] = ("/dev/fuse", "/dev/loop-control")):
+    def __init__(
+        self, root: Path, devices: Sequence[str] = ("/dev/fuse", "/dev/loop-control")
+    ):
         super().__init__(images=[own_images.tag(ROOT, "disk")])
         self.root, self.lacks = root, devices
         self.said.default_factory = lambda: f"device: the image is there\n{READY}"
@@ -74,7 +76,9 @@ class Far(FakePlatform):
 
     def folder_of(self, placement: str) -> Path:
         """What stands for the machines' folder where `placement` runs."""
-        return self.root / {"node-1": "vm1", "node-2": "vm2", "node-3": "vm1"}[placement]
+        return (
+            self.root / {"node-1": "vm1", "node-2": "vm2", "node-3": "vm1"}[placement]
+        )
 
     def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
         (mount,) = spec.mounts
@@ -83,12 +87,16 @@ class Far(FakePlatform):
         place.mkdir(parents=True, exist_ok=True)
         argv = [*(spec.entrypoint or ()), *spec.command]
         argv = [word.replace("/images", str(place)) for word in argv]
-        done = subprocess.run(argv, capture_output=True, text=True, check=False, env=os.environ)
+        done = subprocess.run(
+            argv, capture_output=True, text=True, check=False, env=os.environ
+        )
         out = done.stdout.replace(str(place), "/images")
         return Completed(tuple(argv), done.returncode, out, done.stderr, 0.0)
 
     @contextmanager
-    def volume(self, name: str, device: str, fstype: str, placement: str = "") -> Iterator[str]:
+    def volume(
+        self, name: str, device: str, fstype: str, placement: str = ""
+    ) -> Iterator[str]:
         self.volumes.append((name, device, placement))
         yield name
 
@@ -114,12 +122,16 @@ def written(far: Far, snapshots: Sequence[Path]) -> list[Path]:
     return files
 
 
-def test_disk_volume_and_file_of_a_node_are_on_its_machine(far: Far, world: World) -> None:
+def test_disk_volume_and_file_of_a_node_are_on_its_machine(
+    far: Far, world: World
+) -> None:
     snapshots = EmulatedTier().snapshots(TIER, [1, 1], "key", world)
     folder = snapshots[1].parent
     assert snapshots[1].name == "node-2.img" and folder.parent == FOLDER / "datasets"
     assert folder.name.startswith("key-"), "not the name of a data set of this computer"
-    with EmulatedTier().attached(TIER, NodesData([2**30] * 2, snapshots), world) as disks:
+    with EmulatedTier().attached(
+        TIER, NodesData([2**30] * 2, snapshots), world
+    ) as disks:
         spec = far.specs["tierbench-disk-node-2"]
     assert (spec.placement, spec.mounts[0].source) == ("node-2", str(FOLDER))
     options = dict(zip(spec.command[1::2], spec.command[2::2], strict=True))
@@ -128,12 +140,17 @@ def test_disk_volume_and_file_of_a_node_are_on_its_machine(far: Far, world: Worl
     assert json.loads(options["--owner"])["cache"] == str(world.cache)
     assert options["--copy-of"] == f"/images/datasets/{folder.name}/node-2.img"
     assert options["--temporary"] == "1" and "--bytes" not in options
-    assert {placement for *_, placement in far.volumes} == {"node-1", "node-2"}  # made at once
+    assert {placement for *_, placement in far.volumes} == {
+        "node-1",
+        "node-2",
+    }  # made at once
     assert not any(volume.name.startswith("/") for volume in disks.volumes)
     assert not world.cache.exists(), "nothing of it is on this computer"
 
 
-def test_a_disk_in_memory_is_a_whole_copy_in_its_servers_container(far: Far, world: World) -> None:
+def test_a_disk_in_memory_is_a_whole_copy_in_its_servers_container(
+    far: Far, world: World
+) -> None:
     snapshots, tier = (
         EmulatedTier().snapshots(TIER, [1], "key", world),
         changed(TIER, in_memory=True),
@@ -143,22 +160,30 @@ def test_a_disk_in_memory_is_a_whole_copy_in_its_servers_container(far: Far, wor
     options = dict(zip(command[1::2], command[2::2], strict=True))
     assert options["--image"] == "/tmp/node-1.img"
     assert options["--copy-of"].startswith("/images/datasets/")
-    assert "--temporary" not in options, "else the bytes below would be read from the host's disk"
+    assert "--temporary" not in options, (
+        "else the bytes below would be read from the host's disk"
+    )
     assert "--owner" not in options, "which would mark a folder of the container"
     rights = shipped("orchestrator.platforms.docker", "rights.yaml")["block_devices"]
     assert "/tmp" in rights["tmpfs"]
 
 
-def test_disks_that_share_a_limit_keep_it_in_one_file_of_their_run(far: Far, world: World) -> None:
+def test_disks_that_share_a_limit_keep_it_in_one_file_of_their_run(
+    far: Far, world: World
+) -> None:
     tier, said = replace(TIER, shared=Limits(600, 40_000_000)), json.loads(READY)
     said["limits"] |= {"shared_iops": 600, "shared_bytes_per_s": 40_000_000}
     far.said.default_factory = lambda: f"device: the image is there\n{json.dumps(said)}"
     with EmulatedTier().attached(tier, NodesData([2**30] * 2), world):
-        commands = [far.specs[f"tierbench-disk-node-{number}"].command for number in (1, 2)]
+        commands = [
+            far.specs[f"tierbench-disk-node-{number}"].command for number in (1, 2)
+        ]
     first, second = (dict(zip(of[1::2], of[2::2], strict=True)) for of in commands)
     assert first["--shared"] == second["--shared"]
     assert first["--shared"].startswith("/images/") and world.scope in first["--shared"]
-    assert first["--shared-iops"] == "600" and first["--shared-bytes-per-s"] == "40000000"
+    assert (
+        first["--shared-iops"] == "600" and first["--shared-bytes-per-s"] == "40000000"
+    )
 
 
 def test_disks_of_several_machines_share_no_limit(world: World) -> None:
@@ -172,10 +197,17 @@ def test_data_in_memory_must_fit_into_half_of_it(far: Far, world: World) -> None
     loads = [factors.at(load, value) for load in plan.workloads for value in values]
     plan = replace(plan, workloads=tuple(loads))
     needs = list(checks.needs(plan, {"emulated": EmulatedTier()}, world))
-    size_bytes, nodes = durations.data_bytes(loads[0]) or 0, plan.profiles[0].cluster.nodes
-    assert size_bytes and [need.needed_bytes for need in needs[-2:]] == [2 * nodes * size_bytes] * 2
-    assert "twice the data of 1 node that --without disk keeps there; this machine" in str(
-        needs[-1]
+    size_bytes, nodes = (
+        durations.data_bytes(loads[0]) or 0,
+        plan.profiles[0].cluster.nodes,
+    )
+    assert (
+        size_bytes
+        and [need.needed_bytes for need in needs[-2:]] == [2 * nodes * size_bytes] * 2
+    )
+    assert (
+        "twice the data of 1 node that --without disk keeps there; this machine"
+        in str(needs[-1])
     )
 
 
@@ -184,21 +216,29 @@ def test_empty_disks_are_made_where_they_are_served(far: Far, world: World) -> N
         command = far.specs["tierbench-disk-node-1"].command
     options = dict(zip(command[1::2], command[2::2], strict=True))
     assert options["--bytes"] == str(2**30) and "--copy-of" not in options
-    with UnlimitedTier().attached(changed(TIER, enforcement="none"), NodesData([1, 1]), world):
+    with UnlimitedTier().attached(
+        changed(TIER, enforcement="none"), NodesData([1, 1]), world
+    ):
         pass
     assert [one[2] for one in far.volumes[-2:]] == ["node-1", "node-2"]
 
 
-def test_what_is_loaded_stays_and_a_resumed_load_makes_nothing_anew(far: Far, world: World) -> None:
+def test_what_is_loaded_stays_and_a_resumed_load_makes_nothing_anew(
+    far: Far, world: World
+) -> None:
     snapshots = EmulatedTier().snapshots(TIER, [1], "key", world)
     for resumed in (False, True):
-        with EmulatedTier().loading(TIER, NodesData([2**30], snapshots, resumed), world):
+        with EmulatedTier().loading(
+            TIER, NodesData([2**30], snapshots, resumed), world
+        ):
             command = far.specs["tierbench-disk-node-1"].command
         assert command[0] == "raw" and "--temporary" not in command
         assert ("--bytes" in command) != resumed
 
 
-def test_a_copy_that_fails_is_an_error_with_the_containers_words(far: Far, world: World) -> None:
+def test_a_copy_that_fails_is_an_error_with_the_containers_words(
+    far: Far, world: World
+) -> None:
     far.said["tierbench-disk-node-1"] = "cp: error writing: No space left on device"
     far.states["tierbench-disk-node-1"] = "exited (70)"
     snapshots = EmulatedTier().snapshots(TIER, [1], "key", world)
@@ -212,7 +252,9 @@ def test_a_copy_that_fails_is_an_error_with_the_containers_words(far: Far, world
 
 def test_snapshots_are_looked_for_where_their_nodes_run(far: Far, world: World) -> None:
     snapshots = disk_files.snapshots(TIER, [1] * 3, "key", world)
-    assert disk_files.are_far(snapshots, world) and not disk_files.exist(snapshots, world)
+    assert disk_files.are_far(snapshots, world) and not disk_files.exist(
+        snapshots, world
+    )
     files = written(far, snapshots)
     assert disk_files.exist(snapshots, world)
     files[1].rename(files[0].with_name("node-2.img"))
@@ -225,8 +267,12 @@ def marked_for(world: World, files: Sequence[Path]) -> None:
         (file.parent / marked.MARK).write_text(removal.owner(world))
 
 
-def test_all_machines_forget_what_has_the_mark_of_this_cache(far: Far, world: World) -> None:
-    assert not list(disk_files.forget(fake_world(cache=world.cache))), "this computer has none"
+def test_all_machines_forget_what_has_the_mark_of_this_cache(
+    far: Far, world: World
+) -> None:
+    assert not list(disk_files.forget(fake_world(cache=world.cache))), (
+        "this computer has none"
+    )
     files = written(far, disk_files.snapshots(TIER, [1] * 2, "key", world))
     marked_for(world, files)
     theirs = replace(world, cache=Path("/home/other/cache"))
@@ -253,12 +299,16 @@ def test_all_machines_forget_what_has_the_mark_of_this_cache(far: Far, world: Wo
     (older_said,) = [
         str(one) for one in removed if one.place.endswith("disks") and "vm1" in str(one)
     ]
-    assert older_said.endswith(f"nobody needs it: rm -r --one-file-system -- {FOLDER}/disks")
+    assert older_said.endswith(
+        f"nobody needs it: rm -r --one-file-system -- {FOLDER}/disks"
+    )
     assert not any(file.exists() for file in files) and beside.read_text() == "kept"
     assert all(file.read_text() == "rows" for file in (*others, *older))
 
 
-def test_snapshots_of_a_failed_load_go_only_if_they_are_ours(far: Far, world: World) -> None:
+def test_snapshots_of_a_failed_load_go_only_if_they_are_ours(
+    far: Far, world: World
+) -> None:
     snapshots = disk_files.snapshots(TIER, [1] * 2, "key", world)
     first, second = written(far, snapshots)
     marked_for(world, [first])
@@ -281,7 +331,8 @@ def test_a_machine_that_cannot_be_asked_is_said(tmp_path: Path, world: World) ->
 
 
 @pytest.mark.parametrize(
-    ("mark", "why"), [(None, marked.UNMARKED), ('{"host": "vm9", "cache": "/x"}', "of vm9")]
+    ("mark", "why"),
+    [(None, marked.UNMARKED), ('{"host": "vm9", "cache": "/x"}', "of vm9")],
 )
 def test_files_of_disks_are_not_made_beside_those_of_others_until_the_advice_is_followed(
     tmp_path: Path, mark: str | None, why: str
@@ -306,7 +357,9 @@ def test_files_of_disks_are_not_made_beside_those_of_others_until_the_advice_is_
 
 
 @pytest.mark.parametrize("mark", ["", '{"host": "a'])
-def test_files_of_disks_whose_mark_was_cut_are_set_aside(tmp_path: Path, mark: str) -> None:
+def test_files_of_disks_whose_mark_was_cut_are_set_aside(
+    tmp_path: Path, mark: str
+) -> None:
     world, folder = fake_world(cache=tmp_path), tmp_path / "disks"
     folder.mkdir()
     (folder / "node-1.img").write_text("whose?")
@@ -327,12 +380,18 @@ class Loading(FakeTier):
         self._far = far
 
     @contextmanager
-    def loading(self, tier: Tier, data: NodesData, world: World) -> Iterator[tuple[Volume, ...]]:
+    def loading(
+        self, tier: Tier, data: NodesData, world: World
+    ) -> Iterator[tuple[Volume, ...]]:
         written(self._far, data.snapshots)
-        yield tuple(Volume(str(Model(1e6, 1e-6)), "", restored=False) for _ in data.snapshots)
+        yield tuple(
+            Volume(str(Model(1e6, 1e-6)), "", restored=False) for _ in data.snapshots
+        )
 
 
-def test_a_data_set_whose_machine_lost_its_snapshot_is_loaded_anew(far: Far, world: World) -> None:
+def test_a_data_set_whose_machine_lost_its_snapshot_is_loaded_anew(
+    far: Far, world: World
+) -> None:
     log = Log()
     parts = fake_parts(log)
     parts = replace(parts, tiers={"emulated": Loading(log, far)})
@@ -353,7 +412,9 @@ def test_a_data_set_whose_machine_lost_its_snapshot_is_loaded_anew(far: Far, wor
 def test_each_machine_must_have_what_its_nodes_need(tmp_path: Path) -> None:
     far = Far(tmp_path, devices=("/dev/loop-control",))
     world = replace(fake_world(platform=far), root=ROOT)
-    with pytest.raises(UnavailableError, match="/dev/fuse, which the kernel of vm2") as raised:
+    with pytest.raises(
+        UnavailableError, match="/dev/fuse, which the kernel of vm2"
+    ) as raised:
         EmulatedTier().check(TIER, world)
     assert "modprobe fuse" in raised.value.advice
     plan = a_plan()

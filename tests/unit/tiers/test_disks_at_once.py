@@ -86,7 +86,9 @@ def test_each_node_has_its_own_device(kernels: Sequence[int], tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("kernels", [OWN, ONE, SHARED, UNKNOWN])
-def test_all_that_began_are_removed_where_one_fails(kernels: Sequence[int], tmp_path: Path) -> None:
+def test_all_that_began_are_removed_where_one_fails(
+    kernels: Sequence[int], tmp_path: Path
+) -> None:
     platform = Machines(kernels, failing="node-3")
     with pytest.raises(RunError, match="could not start"), serving(platform, tmp_path):
         pass
@@ -94,12 +96,16 @@ def test_all_that_began_are_removed_where_one_fails(kernels: Sequence[int], tmp_
 
 
 @pytest.mark.parametrize("with_data", [True, False])
-def test_a_volume_is_restored_and_kept_as_its_file_says(with_data: bool, tmp_path: Path) -> None:
+def test_a_volume_is_restored_and_kept_as_its_file_says(
+    with_data: bool, tmp_path: Path
+) -> None:
     """Loaded on snapshots themselves, a load that goes on or a new one; copied to be measured."""
     world = replace(fake_world(platform=Machines(ONE)), cache=tmp_path)
     snapshots = tuple(tmp_path / f"datasets/a/{node}.img" for node in NODES[:1])
     loaded = disk_files.of_load(NodesData((2**30,), snapshots, resumed=with_data))
-    measured = disk_files.of_run(NodesData((2**30,), snapshots if with_data else ()), world)
+    measured = disk_files.of_run(
+        NodesData((2**30,), snapshots if with_data else ()), world
+    )
     for files, kept in ((loaded, True), (without_copying(measured), False)):
         with disk_server.devices("raw", files, {}, world) as disks:
             (volume,) = disks.volumes

@@ -39,12 +39,22 @@ class HonestDisk:
         depth = int(settings.get("IODEPTH", "16"))
         if job == "iops":
             ways = {"read": 1.0, "write": 0.0, "mixed": 0.5}
-            return [self._at(f"iops-{way}", 4096, depth, share) for way, share in ways.items()]
+            return [
+                self._at(f"iops-{way}", 4096, depth, share)
+                for way, share in ways.items()
+            ]
         if job == "bytes":
             ways = {"read": 1.0, "write": 0.0}
-            return [self._at(f"bytes-{way}", 262_144, depth, share) for way, share in ways.items()]
+            return [
+                self._at(f"bytes-{way}", 262_144, depth, share)
+                for way, share in ways.items()
+            ]
         if job == "depth":
-            return [self._at("depth", parse_bytes(f"{settings['BS'].upper()}iB"), depth, 1.0)]
+            return [
+                self._at(
+                    "depth", parse_bytes(f"{settings['BS'].upper()}iB"), depth, 1.0
+                )
+            ]
         if job == "latency":
             return [self._alone(int(settings.get("PAUSE_US", "0")) * 1e-6)]
         return [{"jobname": job, "sync": {"lat_ns": {"mean": 1e6}}}]
@@ -60,8 +70,13 @@ class HonestDisk:
         )
         return min(iops / per_io, rate / block_bytes)
 
-    def _at(self, name: str, block_bytes: int, depth: int, share: float) -> dict[str, Any]:
-        read_s, write_s = self.tier.latency.read_s or 1e-5, self.tier.latency.write_s or 1e-5
+    def _at(
+        self, name: str, block_bytes: int, depth: int, share: float
+    ) -> dict[str, Any]:
+        read_s, write_s = (
+            self.tier.latency.read_s or 1e-5,
+            self.tier.latency.write_s or 1e-5,
+        )
         mean_s = share * read_s + (1 - share) * write_s
         rate = min(self._cap(block_bytes), depth / mean_s)
         ways = {"read": {"bw_bytes": rate * block_bytes}, "write": {"bw_bytes": 0.0}}
@@ -111,7 +126,9 @@ def rows() -> list[Tier]:
             continue
         named: list[Any] = [f"{full.split('/')[0]}/{size}" for size in kind.sizes or {}]
         if not kind.sizes:
-            named = [{"type": full, "size": size} for size in ("10GiB", "200GiB", "4TiB")]
+            named = [
+                {"type": full, "size": size} for size in ("10GiB", "200GiB", "4TiB")
+            ]
         for row in named:
             try:
                 tier = tier_catalog.choose(CATALOG, row, str(row)).tier
@@ -134,7 +151,9 @@ ODD = [
 
 LATENCY, IOPS = "median latency at queue depth 1, read", "IOPS, 4 KiB random read"
 EXPLAINED = ("ok", "not declared", "not reachable", "assumed, not judged")
-each_row = pytest.mark.parametrize("tier", [*ROWS, *ODD], ids=lambda tier: str(tier.name))
+each_row = pytest.mark.parametrize(
+    "tier", [*ROWS, *ODD], ids=lambda tier: str(tier.name)
+)
 
 
 def test_the_rows_are_those_of_the_catalogue() -> None:
@@ -145,14 +164,18 @@ def test_the_rows_are_those_of_the_catalogue() -> None:
 
 @each_row
 @pytest.mark.parametrize("thorough", [False, True], ids=["quick", "thorough"])
-def test_an_honest_disk_of_the_row_passes(tier: Tier, thorough: bool, take: Take) -> None:
+def test_an_honest_disk_of_the_row_passes(
+    tier: Tier, thorough: bool, take: Take
+) -> None:
     gate = take(tier, changed(tier, burst=None), thorough=thorough)
     assert gate.passed
     assert [check for check in gate.checks if check.verdict not in EXPLAINED] == []
 
 
 @each_row
-def test_a_disk_with_fewer_iops_or_bytes_than_the_row_does_not(tier: Tier, take: Take) -> None:
+def test_a_disk_with_fewer_iops_or_bytes_than_the_row_does_not(
+    tier: Tier, take: Take
+) -> None:
     assert tier.limits.iops and tier.limits.bytes_per_s
     iops, bytes_per_s = int(0.8 * tier.limits.iops), int(0.8 * tier.limits.bytes_per_s)
     gate = take(tier, changed(tier, iops=iops, bytes_per_s=bytes_per_s, burst=None))
@@ -165,13 +188,19 @@ def test_a_cap_below_the_latency_is_no_latency(take: Take) -> None:
     """120 IOPS are 8.3 ms a request at depth 1; the row's 2 ms are measured below that rate."""
     tier = changed(tier_catalog.choose(CATALOG, "azure/P4", "p4").tier, burst=None)
     assert of(take(tier, tier), LATENCY).measured == pytest.approx(0.002)
-    assert of(take(tier, changed(tier, read_latency_s=0.004)), LATENCY).verdict == "slow"
+    assert (
+        of(take(tier, changed(tier, read_latency_s=0.004)), LATENCY).verdict == "slow"
+    )
 
 
 def test_a_limit_that_no_depth_reaches_is_said_to_be_out_of_reach(take: Take) -> None:
     tier = ODD[1]
     check = of(take(tier, tier), IOPS)
-    assert (check.verdict, check.declared, check.measured) == ("not reachable", 20_000, 5_120)
+    assert (check.verdict, check.declared, check.measured) == (
+        "not reachable",
+        20_000,
+        5_120,
+    )
     assert check.limit.endswith("(128 in flight at 25 ms)")
     check = of(take(tier, changed(tier, iops=3_000)), IOPS)
     assert (check.verdict, check.declared) == ("slow", 5_120)
@@ -198,17 +227,24 @@ def test_a_real_disk_is_not_held_to_a_latency_that_nobody_promises(take: Take) -
     assert gate.passed, gate
     for way, measured in (("read", 0.0009), ("write", 0.0041)):
         check = of(gate, f"median latency at queue depth 1, {way}")
-        assert check.verdict == "assumed, not judged" and check.measured == pytest.approx(measured)
+        assert (
+            check.verdict == "assumed, not judged"
+            and check.measured == pytest.approx(measured)
+        )
 
 
 def test_a_latency_of_the_profiles_own_is_judged(take: Take) -> None:
     tier = mounted(burst="off", read_latency="2ms")
     assert tier.latency.assumed == ("write",)
-    assert of(take(tier, changed(tier, read_latency_s=0.0009)), LATENCY).verdict == FASTER
+    assert (
+        of(take(tier, changed(tier, read_latency_s=0.0009)), LATENCY).verdict == FASTER
+    )
 
 
 def test_the_emulated_disk_is_held_to_what_we_assume(take: Take) -> None:
-    tier = tier_catalog.choose(CATALOG, {"type": "azure/P15", "burst": "off"}, "p15").tier
+    tier = tier_catalog.choose(
+        CATALOG, {"type": "azure/P15", "burst": "off"}, "p15"
+    ).tier
     late = changed(tier, read_latency_s=(tier.latency.read_s or 0) * 1.5)
     assert of(take(tier, late), LATENCY).verdict == "slow"
 
@@ -234,7 +270,9 @@ class BurstDisk(HonestDisk):
 
     def __init__(self, tier: Tier, lasts_s: float, clock: FakeClock) -> None:
         super().__init__(expected.at_peak(tier))
-        self.__dict__.update(clock=clock, base=HonestDisk(tier), lasts_s=lasts_s, loads=[])
+        self.__dict__.update(
+            clock=clock, base=HonestDisk(tier), lasts_s=lasts_s, loads=[]
+        )
 
     def run(self, job: str, settings: Mapping[str, str]) -> list[dict[str, Any]]:
         own: dict[str, Any] = self.__dict__
@@ -306,7 +344,9 @@ def test_the_99th_percentile_of_a_real_disk_is_shown_where_it_carries(
     assert ("latency_p99_read" in found) is ("latency_p99_write" in found) is carried
     if carried:
         check = found["latency_p99_read"]
-        assert check.measured == pytest.approx(0.007) and check.verdict == "not declared"
+        assert (
+            check.measured == pytest.approx(0.007) and check.verdict == "not declared"
+        )
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,9 @@ def world(tmp_path: Path) -> World:
     return fake_world(Log(), tmp_path, FakeClock())
 
 
-def take(world: World, tier: Tier = TIER, verdict: str = "ok", image: str = "disk:1") -> Gate:
+def take(
+    world: World, tier: Tier = TIER, verdict: str = "ok", image: str = "disk:1"
+) -> Gate:
     """The gate as a new campaign gets it."""
     mechanism = Kept(Log(), True, verdict)
     mechanism.image = image
@@ -70,7 +72,9 @@ def test_a_gate_is_used_again(world: World) -> None:
         ("io_unit_bytes", 4096),
     ],
 )
-def test_another_limit_needs_another_gate(world: World, limit: str, value: float) -> None:
+def test_another_limit_needs_another_gate(
+    world: World, limit: str, value: float
+) -> None:
     take(world)
     assert not take(world, changed(TIER, **{limit: value})).reused
 
@@ -94,17 +98,23 @@ class OnMachines(Kept):
         self.places: list[str] = []
         self._slow = slow
 
-    def gate_on(self, placement: str, tier: Tier, world: World, thorough: bool = False) -> Gate:
+    def gate_on(
+        self, placement: str, tier: Tier, world: World, thorough: bool = False
+    ) -> Gate:
         self.places.append(placement)
         self.verdict = "slow" if placement == self._slow else "ok"
         gate = self.gate(tier, world, thorough)
-        return replace(gate, device={"host_cpu_pct": float(len(self.places)), "kernel": "6.1"})
+        return replace(
+            gate, device={"host_cpu_pct": float(len(self.places)), "kernel": "6.1"}
+        )
 
 
 class Vm(FarMachine):
     """A machine whose files of disks are on /dev/sdb with this serial number."""
 
-    def __init__(self, name: str, memory_bytes: int = 2**34, serial: str = "S1") -> None:
+    def __init__(
+        self, name: str, memory_bytes: int = 2**34, serial: str = "S1"
+    ) -> None:
         super().__init__(MachineFacts(name, "6.1", "Debian", 4, "", memory_bytes))
         self.files = {
             "/proc/self/mountinfo": "36 24 8:16 / / rw - xfs /dev/sdb rw\n",
@@ -129,7 +139,9 @@ class Machines(FakePlatform):
 
     def __init__(self, machines: Sequence[str | Machine]) -> None:
         super().__init__(images=[own_images.tag(ROOT, "disk")])
-        self._machines = tuple(Vm(one) if isinstance(one, str) else one for one in machines)
+        self._machines = tuple(
+            Vm(one) if isinstance(one, str) else one for one in machines
+        )
 
     def machines(self) -> tuple[Machine, ...]:
         return self._machines
@@ -158,7 +170,10 @@ def test_each_machine_has_a_gate_of_its_own_and_keeps_it(world: World) -> None:
     gate, taken = gate_elsewhere(world, ("vm1", "vm2", "vm3"), 3)
     assert taken == ["node-1", "node-2"]
     disks = [(check.disk, check.nodes) for check in gate.checks]
-    assert disks == [("node-1 (vm1)", ("node-1", "node-3")), ("node-2 (vm2)", ("node-2",))]
+    assert disks == [
+        ("node-1 (vm1)", ("node-1", "node-3")),
+        ("node-2 (vm2)", ("node-2",)),
+    ]
     assert gate.device["host_cpu_pct"] == 2.0 and gate.device["kernel"] == "6.1"
     assert set(gate.device["machines"]) == {"vm1", "vm2"}
     again, taken = gate_elsewhere(world, ("vm1", "vm2"), 2)
@@ -198,7 +213,9 @@ def test_another_host_memory_or_disk_needs_another_gate(
         assert take(replace(world, platform=platform([machine]))).reused is reused
 
 
-def test_a_gate_is_not_kept_where_the_disk_of_its_files_is_not_seen(world: World) -> None:
+def test_a_gate_is_not_kept_where_the_disk_of_its_files_is_not_seen(
+    world: World,
+) -> None:
     unseen = FarMachine(MachineFacts("vm1", "6.1", "Debian", 4, "", 2**34))
     for _ in range(2):
         assert not take(replace(world, platform=Here([unseen]))).reused
@@ -224,16 +241,22 @@ def test_a_real_disk_is_always_measured(world: World) -> None:
     assert not any(world.cache.glob("*/*.json"))
 
 
-def test_gates_of_an_earlier_release_do_not_keep_new_ones_from_being_removed(world: World) -> None:
+def test_gates_of_an_earlier_release_do_not_keep_new_ones_from_being_removed(
+    world: World,
+) -> None:
     """Its folder has no mark, and none is put on what may be a person's."""
     earlier = world.cache / "gates"
     earlier.mkdir(parents=True)
     (earlier / "old.json").write_text("{}")
     take(world)
     assert take(world).reused
-    removed, left = sorted(datasets.forget(unmounted(world)), key=lambda one: bool(one.foreign))
+    removed, left = sorted(
+        datasets.forget(unmounted(world)), key=lambda one: bool(one.foreign)
+    )
     assert not removed.foreign and not take(world).reused
-    assert str(left).endswith(f"rm -r --one-file-system -- {earlier}") and earlier.is_dir()
+    assert (
+        str(left).endswith(f"rm -r --one-file-system -- {earlier}") and earlier.is_dir()
+    )
 
 
 def failed_gate(**device: float) -> Gate:
@@ -249,7 +272,15 @@ def test_the_disk_that_is_slow_is_named_with_its_node_and_path() -> None:
         ("integrity", 3, 1, "failed"),
     )
     checks = tuple(
-        GateCheck(limit, "1/s", 1100, value, 5.0, word, disk=f"node-{number} (/mnt/p15-{number})")
+        GateCheck(
+            limit,
+            "1/s",
+            1100,
+            value,
+            5.0,
+            word,
+            disk=f"node-{number} (/mnt/p15-{number})",
+        )
         for limit, number, value, word in made
     )
     with pytest.raises(GateError) as raised:
@@ -292,7 +323,10 @@ def created(rights: limits.Rights) -> SimpleNamespace:
 
 def test_a_wish_that_the_engine_refuses_is_given_up_once_for_all() -> None:
     """What runc says to a capability that the host's bounding set lacks."""
-    rights, error = limits.Rights(), APIError("unable to apply caps: operation not permitted")
+    rights, error = (
+        limits.Rights(),
+        APIError("unable to apply caps: operation not permitted"),
+    )
     spec = ContainerSpec("disk", "image", (), role="disk", host_devices=True)
     at_once = [created(rights), created(rights)]  # two may have been created with it
     assert [rights.refused(spec, each, error) for each in at_once] == [spec, spec]
@@ -314,7 +348,9 @@ def test_the_run_that_is_going_on(tmp_path: Path) -> None:
     second = store.run_folder(folder, Run(2, "premium", "tpcc", 2))
     for name in ("latest", "02-premium-tpcc-r2"):
         assert store.unfinished_run(tmp_path, name).name == second.name
-    with pytest.raises(UsageError, match="01-premium-tpcc-r1 is not going on; 02-premium-tpcc-r2"):
+    with pytest.raises(
+        UsageError, match="01-premium-tpcc-r1 is not going on; 02-premium-tpcc-r2"
+    ):
         store.unfinished_run(tmp_path, "01-premium-tpcc-r1")
 
 

@@ -48,7 +48,10 @@ class Server:
         """Starts anew, with these limits and no others."""
         ctypes.memset(self.limits, 0, ROOM)
         for name, value in {"io_unit": 4096, "slow_factor": 1, **limits}.items():
-            assert self.library.assign_limit(self.limits, f"{name}={value!r}".encode()) is None
+            assert (
+                self.library.assign_limit(self.limits, f"{name}={value!r}".encode())
+                is None
+            )
         for file in table:
             assert self.take(file) is None
         self.library.begin_draws(self.limits, ctypes.c_double(0.0))
@@ -104,14 +107,20 @@ def test_without_a_table_each_latency_is_the_constant(server: Server) -> None:
     assert {server.draw_us(WRITE, at_s) for at_s in range(1000)} == {700}
 
 
-def test_draws_have_the_quantiles_and_the_mean_of_the_table(server: Server, table: Path) -> None:
+def test_draws_have_the_quantiles_and_the_mean_of_the_table(
+    server: Server, table: Path
+) -> None:
     server.begin(table, latency_seed=7)
     draws_s = sorted(server.draw_us() * 1e-6 for _ in range(100_000))
     assert TABLE[0][1] <= draws_s[0] and draws_s[-1] <= TABLE[-1][1]
     for probability in (0.1, 0.5, 0.9, 0.99):
         expected_s = latency_quantiles.quantile_s(TABLE, probability)
-        assert draws_s[int(probability * len(draws_s))] == pytest.approx(expected_s, rel=0.03)
-    assert statistics.fmean(draws_s) == pytest.approx(latency_quantiles.mean_s(TABLE), rel=0.01)
+        assert draws_s[int(probability * len(draws_s))] == pytest.approx(
+            expected_s, rel=0.03
+        )
+    assert statistics.fmean(draws_s) == pytest.approx(
+        latency_quantiles.mean_s(TABLE), rel=0.01
+    )
     count = ctypes.c_double()
     total_s = server.library.drawn_s(READ, ctypes.byref(count))
     assert (count.value, total_s) == (100_000, pytest.approx(math.fsum(draws_s)))
@@ -145,7 +154,9 @@ def test_seeds_of_nodes_differ_and_repeat() -> None:
     world = fake_world()
     seeds = [disk_server.seed_of(f"node-{number}", world) for number in (1, 2, 3)]
     assert len(set(seeds)) == 3 and all(0 <= seed < 2**53 for seed in seeds)
-    assert seeds == [disk_server.seed_of(f"node-{number}", world) for number in (1, 2, 3)]
+    assert seeds == [
+        disk_server.seed_of(f"node-{number}", world) for number in (1, 2, 3)
+    ]
 
 
 def test_slow_epochs_take_their_share_of_time_and_their_factor(server: Server) -> None:
@@ -157,10 +168,14 @@ def test_slow_epochs_take_their_share_of_time_and_their_factor(server: Server) -
     assert share == pytest.approx(2 / (2 + 6), abs=0.016)
     assert server.slow_share(40_000.0) == pytest.approx(share, abs=0.001)
     changes = sum(a != b for a, b in itertools.pairwise(seen))
-    assert changes == pytest.approx(2 * 40_000 / (2 + 6), rel=0.1), "epochs last, not requests"
+    assert changes == pytest.approx(2 * 40_000 / (2 + 6), rel=0.1), (
+        "epochs last, not requests"
+    )
 
 
-def test_slow_epochs_come_at_the_same_times_however_often_is_asked(server: Server) -> None:
+def test_slow_epochs_come_at_the_same_times_however_often_is_asked(
+    server: Server,
+) -> None:
     server.begin(read_latency_us=100, latency_seed=3, **EPOCHS)
     often = [server.draw_us(READ, at_s / 100) for at_s in range(10_000)][::100]
     server.begin(read_latency_us=100, latency_seed=3, **EPOCHS)
@@ -181,7 +196,10 @@ def test_slow_epochs_come_at_the_same_times_however_often_is_asked(server: Serve
         ("0 300\n1 inf\n", "not above 0 and at most a minute"),
         ("0 300 us\n1 600\n", "each line has a probability and a latency"),
         ("0 300\n\n1 600\n", "each line has a probability and a latency"),
-        ("".join(f"{k / 1024!r} {k + 1}\n" for k in range(1025)), "more than 1024 points"),
+        (
+            "".join(f"{k / 1024!r} {k + 1}\n" for k in range(1025)),
+            "more than 1024 points",
+        ),
     ],
 )
 def test_a_file_that_is_no_table_is_refused(
@@ -208,7 +226,10 @@ def test_a_refused_table_leaves_the_one_in_force(
     [
         ({"slow_factor": 0.5}, "slow_factor is 1"),
         ({"slow_factor": 2}, "needs slow_dwell_s and good_dwell_s"),
-        ({"slow_factor": 2, "slow_dwell_s": 1, "good_dwell_s": 0.001}, "of 0.01 or more"),
+        (
+            {"slow_factor": 2, "slow_dwell_s": 1, "good_dwell_s": 0.001},
+            "of 0.01 or more",
+        ),
         ({"latency_seed": 2**54}, "latency_seed"),
     ],
 )
@@ -225,7 +246,10 @@ def tables(draw: Callable[..., Any]) -> Any:
     probabilities = [0.0, *(number / 10_000 for number in sorted(inner)), 1.0]
     count = len(probabilities)
     latencies_us = draw(st.lists(st.integers(1, 10**7), min_size=count, max_size=count))
-    return tuple((p, us * 1e-6) for p, us in zip(probabilities, sorted(latencies_us), strict=True))
+    return tuple(
+        (p, us * 1e-6)
+        for p, us in zip(probabilities, sorted(latencies_us), strict=True)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -238,7 +262,9 @@ def any_server(build: Path) -> Iterator[Server]:
 def test_draws_of_any_table_stay_within_it(
     any_server: Server, tmp_path_factory: pytest.TempPathFactory, made: Any, seed: int
 ) -> None:
-    assert list(latency_quantiles.mistakes(made)) == [], "what Python takes, the server takes"
+    assert list(latency_quantiles.mistakes(made)) == [], (
+        "what Python takes, the server takes"
+    )
     any_server.begin(written(tmp_path_factory.mktemp("any"), made), latency_seed=seed)
     draws_us = [any_server.draw_us() for _ in range(200)]
     low_us, high_us = made[0][1] * 1e6, made[-1][1] * 1e6

@@ -25,11 +25,17 @@ from tests.tiers import a_tier, changed
 
 CONSTANT = a_tier("premium", "Premium", "emulated", 1100, 125_000_000, 0.003, 0.002)
 BURSTS = changed(CONSTANT, burst=Burst(3500, 170_000_000, 30.0, 50.0))
-MODEL = LatencyModel(((0.0, 1e-3),), ((0.0, 1e-3),), "s", "2026", SlowEpochs(3.0, 1.0, 2.0))
-DRAWN = changed(CONSTANT, read_latency_s=None, write_latency_s=None, latency_model=MODEL)
+MODEL = LatencyModel(
+    ((0.0, 1e-3),), ((0.0, 1e-3),), "s", "2026", SlowEpochs(3.0, 1.0, 2.0)
+)
+DRAWN = changed(
+    CONSTANT, read_latency_s=None, write_latency_s=None, latency_model=MODEL
+)
 RATES = ("iops", "bytes_per_s", "iops_burst", "bytes_burst")
 LATENCIES = ("read_latency_us", "write_latency_us")
-NONE = dict.fromkeys(("iops_burst", "iops_burst_length", "bytes_burst", "bytes_burst_length"), 0.0)
+NONE = dict.fromkeys(
+    ("iops_burst", "iops_burst_length", "bytes_burst", "bytes_burst_length"), 0.0
+)
 
 
 class Served(FakePlatform):
@@ -39,11 +45,19 @@ class Served(FakePlatform):
     def __init__(self, tier: Tier, *stuck: str) -> None:
         super().__init__()
         self.is_gone = False
-        at_start = {name.replace("-", "_"): float(v) for name, v in limits_of(tier).items()}
-        self.limits = {f"disk-{n}": {**NONE, "burst_start": 100.0, **at_start} for n in (1, 2)}
+        at_start = {
+            name.replace("-", "_"): float(v) for name, v in limits_of(tier).items()
+        }
+        self.limits = {
+            f"disk-{n}": {**NONE, "burst_start": 100.0, **at_start} for n in (1, 2)
+        }
         self.stuck, self._draws = stuck, tier.latency.model is not None
-        servers = [Node(f"disk-node-{n}", "disk", container=f"disk-{n}") for n in (1, 2)]
-        self.disks = Disks(tuple(Volume("v", "/dev/l", False, server=one) for one in servers), {})
+        servers = [
+            Node(f"disk-node-{n}", "disk", container=f"disk-{n}") for n in (1, 2)
+        ]
+        self.disks = Disks(
+            tuple(Volume("v", "/dev/l", False, server=one) for one in servers), {}
+        )
 
     def exec(self, container: str, argv: Sequence[str], **_: Any) -> Completed:
         self.asked.append(("exec", container, *argv))
@@ -53,9 +67,15 @@ class Served(FakePlatform):
         if verb == "set":
             wanted = dict(one.split("=") for one in settings)
             if self._draws and set(wanted) & set(LATENCIES):
-                return completed("", 64, '{"error": "latencies are drawn from a table"}')
+                return completed(
+                    "", 64, '{"error": "latencies are drawn from a table"}'
+                )
             stuck = self.stuck if container == "disk-2" else ()
-            new = {name: float(value) for name, value in wanted.items() if name not in stuck}
+            new = {
+                name: float(value)
+                for name, value in wanted.items()
+                if name not in stuck
+            }
             self.limits[container] |= new
         return completed(json.dumps(self.limits[container]))
 
@@ -67,30 +87,53 @@ def lifted(tier: Tier, *stuck: str) -> tuple[Served, Any]:
     return platform, world
 
 
-@pytest.mark.parametrize("tier", [CONSTANT, BURSTS, DRAWN], ids=["constant", "burst", "drawn"])
+@pytest.mark.parametrize(
+    "tier", [CONSTANT, BURSTS, DRAWN], ids=["constant", "burst", "drawn"]
+)
 def test_nothing_is_limited_until_all_is_again(tier: Tier) -> None:
     declared = Served(tier).limits
     platform, world = lifted(tier)
     gone = RATES if tier is DRAWN else (*RATES, *LATENCIES)
     for limits in platform.limits.values():
         assert {name: limits[name] for name in gone} == dict.fromkeys(gone, 0)
-    assert platform.limits["disk-1"].get("slow_factor") == declared["disk-1"].get("slow_factor")
+    assert platform.limits["disk-1"].get("slow_factor") == declared["disk-1"].get(
+        "slow_factor"
+    )
     EmulatedTier().enforce(tier, platform.disks, world)
     assert platform.limits == declared
     EmulatedTier().require_enforced(tier, platform.disks, world)
-    credits = [word for asked in platform.asked for word in asked if word == "burst_start=50"]
-    assert len(credits) == (2 if tier is BURSTS else 0), "a bucket is filled as its tier says"
+    credits = [
+        word for asked in platform.asked for word in asked if word == "burst_start=50"
+    ]
+    assert len(credits) == (2 if tier is BURSTS else 0), (
+        "a bucket is filled as its tier says"
+    )
 
 
 @pytest.mark.parametrize(
     ("tier", "changed_by"),
     [
-        (CONSTANT, {"IOPS": {"iops"}, "bandwidth": {"bytes_per_s"}, "disk latency": {*LATENCIES}}),
-        (BURSTS, {"IOPS": {"iops", "iops_burst"}, "bandwidth": {"bytes_per_s", "bytes_burst"}}),
+        (
+            CONSTANT,
+            {
+                "IOPS": {"iops"},
+                "bandwidth": {"bytes_per_s"},
+                "disk latency": {*LATENCIES},
+            },
+        ),
+        (
+            BURSTS,
+            {
+                "IOPS": {"iops", "iops_burst"},
+                "bandwidth": {"bytes_per_s", "bytes_burst"},
+            },
+        ),
         (DRAWN, {"IOPS": {"iops"}, "bandwidth": {"bytes_per_s"}}),
         (changed(CONSTANT, bytes_per_s=None), {"IOPS": {"iops"}}),
         (
-            replace(changed(CONSTANT, bytes_per_s=None), shared=Limits(2_000, 8_000_000)),
+            replace(
+                changed(CONSTANT, bytes_per_s=None), shared=Limits(2_000, 8_000_000)
+            ),
             {
                 "IOPS": {"iops"},
                 "shared IOPS": {"shared_iops"},
@@ -113,9 +156,13 @@ def test_a_lever_moves_one_limit_of_all_disks_and_back(
         levers[name](0.75)
         for disk, limits in platform.limits.items():
             unlike = {
-                limit: limits[limit] for limit in limits if limits[limit] != declared[disk][limit]
+                limit: limits[limit]
+                for limit in limits
+                if limits[limit] != declared[disk][limit]
             }
-            assert unlike == {limit: round(0.75 * declared[disk][limit]) for limit in moved}
+            assert unlike == {
+                limit: round(0.75 * declared[disk][limit]) for limit in moved
+            }
         levers[name](1.0)
         assert platform.limits == declared
 
@@ -152,7 +199,9 @@ def test_a_disk_that_does_not_answer_fails_the_run() -> None:
         EmulatedTier().enforce(CONSTANT, platform.disks, world)
 
 
-@pytest.mark.parametrize(("tier", "is_lifted"), [(CONSTANT, True), (DRAWN, True), (None, False)])
+@pytest.mark.parametrize(
+    ("tier", "is_lifted"), [(CONSTANT, True), (DRAWN, True), (None, False)]
+)
 def test_whether_a_disk_is_lifted(tier: Tier | None, is_lifted: bool) -> None:
     platform = lifted(tier)[0] if tier else Served(CONSTANT)
     world = fake_world(platform=platform)

@@ -9,7 +9,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError, VoidError
+from orchestrator.errors import (
+    RunError,
+    TierbenchError,
+    UnavailableError,
+    UsageError,
+    VoidError,
+)
 from orchestrator.kernel import mounts
 from orchestrator.model import Volume
 from orchestrator.parts import Disks, NodesData
@@ -44,7 +50,15 @@ DISKS = ["pci/block/sda", "pci/nvme/nvme0n1", "pci/block/sdb", "virtual/block/dm
 def root(tmp_path: Path) -> Path:
     """/proc and /sys of a machine, with its mount points beside them."""
     root = tmp_path
-    for name in ("home", "disk/below", "memory", "with space", "btrfs", "proc/self", "dev"):
+    for name in (
+        "home",
+        "disk/below",
+        "memory",
+        "with space",
+        "btrfs",
+        "proc/self",
+        "dev",
+    ):
         (root / name).mkdir(parents=True)
     (root / "proc/self/mountinfo").write_text(LINES.format(place=root))
     devices, numbers, names = (
@@ -70,13 +84,19 @@ def root(tmp_path: Path) -> Path:
 
 def tier(path: Path | str | None, **more: Any) -> Tier:
     text = None if path is None else str(path)
-    return changed(a_tier("real", "Real", "mounted", None, None), **{"path": text, **more})
+    return changed(
+        a_tier("real", "Real", "mounted", None, None), **{"path": text, **more}
+    )
 
 
-def believable(root: Path, path: Path | str | None, needed_bytes: int = 0, **more: object) -> Any:
+def believable(
+    root: Path, path: Path | str | None, needed_bytes: int = 0, **more: object
+) -> Any:
     declared = tier(path, **more)
     at = node_places.chosen(declared, ())
-    (disk,) = real_disk.disks_at(declared, at, lambda _: needed_bytes, LocalMachine(root)).values()
+    (disk,) = real_disk.disks_at(
+        declared, at, lambda _: needed_bytes, LocalMachine(root)
+    ).values()
     return disk
 
 
@@ -86,7 +106,11 @@ def found(root: Path, name: str = "disk") -> mounts.RealDisk:
 
 def test_a_partition_is_watched_and_its_disk_is_known(root: Path) -> None:
     disk = found(root)
-    assert (disk.device, disk.whole, disk.node) == ("nvme0n1p1", "nvme0n1", "/dev/nvme0n1p1")
+    assert (disk.device, disk.whole, disk.node) == (
+        "nvme0n1p1",
+        "nvme0n1",
+        "/dev/nvme0n1p1",
+    )
     assert disk.facts["file_system"] == "xfs"
     assert disk.facts["mount_options"] == "rw,noatime,noquota"
     assert disk.facts["write_cache"] == "write back"
@@ -94,9 +118,12 @@ def test_a_partition_is_watched_and_its_disk_is_known(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "device"), [("with space", "dm-0"), ("btrfs", "sdb"), ("disk/below", "nvme0n1p1")]
+    ("name", "device"),
+    [("with space", "dm-0"), ("btrfs", "sdb"), ("disk/below", "nvme0n1p1")],
 )
-def test_mapped_and_many_device_file_systems_are_found(root: Path, name: str, device: str) -> None:
+def test_mapped_and_many_device_file_systems_are_found(
+    root: Path, name: str, device: str
+) -> None:
     assert found(root, name).device == device
 
 
@@ -134,21 +161,32 @@ def test_a_device_that_vanished(root: Path) -> None:
 def test_another_disk_mounted_at_the_same_place_is_not_the_same(root: Path) -> None:
     disk = found(root)
     file = root / "proc/self/mountinfo"
-    file.write_text(file.read_text() + f"50 22 8:17 / {root}/disk rw - xfs /dev/sdc1 rw\n")
+    file.write_text(
+        file.read_text() + f"50 22 8:17 / {root}/disk rw - xfs /dev/sdc1 rw\n"
+    )
     (root / "sys/dev/block/8:17").symlink_to(root / "sys/devices/pci/block/sdb")
     assert found(root).device == "sdb", "the last one mounted is seen"
     file.write_text(file.read_text().replace("31 22 259:1", "51 22 259:1"))
-    assert not mounts.is_there(disk, LocalMachine(root)), "mounted anew: what was in flight is lost"
+    assert not mounts.is_there(disk, LocalMachine(root)), (
+        "mounted anew: what was in flight is lost"
+    )
 
 
 @pytest.mark.parametrize("vanishes", [False, True])
-def test_a_disk_that_vanished_explains_the_failure_of_a_run(root: Path, vanishes: bool) -> None:
+def test_a_disk_that_vanished_explains_the_failure_of_a_run(
+    root: Path, vanishes: bool
+) -> None:
     """On a disk that is still there a run keeps its own error."""
     disk = believable(root, root / "disk")
     error, words = (
-        (VoidError, "nvme0n1p1 vanished from") if vanishes else (RunError, "the database died")
+        (VoidError, "nvme0n1p1 vanished from")
+        if vanishes
+        else (RunError, "the database died")
     )
-    with pytest.raises(error, match=words) as raised, real_disk.watched(disk, LocalMachine(root)):
+    with (
+        pytest.raises(error, match=words) as raised,
+        real_disk.watched(disk, LocalMachine(root)),
+    ):
         if vanishes:
             system = LINES.splitlines()[0].format(place=root)
             (root / "proc/self/mountinfo").write_text(f"{system}\n")
@@ -168,7 +206,9 @@ def test_each_node_gets_its_own_disk(root: Path, world: World) -> None:
     paths = {"node-1": str(root / "disk"), "node-2": str(root / "with space")}
     mine = {name: NodeDisks(path) for name, path in paths.items()}
     mechanism = mounted.MountedTier()
-    with mechanism.attached(tier(None, disks=mine), NodesData([2**20, 2**20]), world) as disks:
+    with mechanism.attached(
+        tier(None, disks=mine), NodesData([2**20, 2**20]), world
+    ) as disks:
         volumes = disks.volumes
         assert [one.device for one in volumes] == ["/dev/nvme0n1p1", "/dev/dm-0"]
         assert [Path(one.name) for one in volumes] == [
@@ -184,11 +224,16 @@ def test_a_node_with_a_disk_for_its_wal(root: Path, world: World) -> None:
     """It may be another node's data disk; each use has a directory of its own."""
     disk, volume = str(root / "disk"), str(root / "with space")
     disks = {"node-1": NodeDisks(disk, wal=volume), "node-2": NodeDisks(volume)}
-    attached = mounted.MountedTier().attached(tier(None, disks=disks), NodesData([1, 1]), world)
+    attached = mounted.MountedTier().attached(
+        tier(None, disks=disks), NodesData([1, 1]), world
+    )
     with attached as made:
         first, second = made.volumes
         assert (first.device, first.wal_device) == ("/dev/nvme0n1p1", "/dev/dm-0")
-        assert first.wal == f"{volume}/tierbench-data/node-1-wal" and Path(first.wal).is_dir()
+        assert (
+            first.wal == f"{volume}/tierbench-data/node-1-wal"
+            and Path(first.wal).is_dir()
+        )
         assert second.name == f"{volume}/tierbench-data/node-2" and second.wal == ""
         assert made.facts["disks"][volume]["used_by"] == ["node-1's WAL", "node-2"]
     assert not (root / "with space/tierbench-data").exists()
@@ -209,21 +254,30 @@ def test_the_data_disks_limits_are_not_those_of_a_disk_for_the_wal(
     assert judged == {"/dev/nvme0n1p1": 500, "/dev/dm-0": None}
     log = replace(tier("/w", iops=90), disk=RealDisks())
     mounted.MountedTier(take=take).gate(replace(declared, wal=log), world)
-    assert judged == {"/dev/nvme0n1p1": 500, "/dev/dm-0": 90}, "a tier of its own holds for it"
+    assert judged == {"/dev/nvme0n1p1": 500, "/dev/dm-0": 90}, (
+        "a tier of its own holds for it"
+    )
 
 
 @pytest.mark.parametrize(
-    ("seconds", "word"), [(130e6, "does not show"), (132e6, "shows"), (None, "not tried")]
+    ("seconds", "word"),
+    [(130e6, "does not show"), (132e6, "shows"), (None, "not tried")],
 )
-def test_a_second_pass_that_no_disk_can_be_as_fast_as(seconds: float | None, word: str) -> None:
+def test_a_second_pass_that_no_disk_can_be_as_fast_as(
+    seconds: float | None, word: str
+) -> None:
     class Passes:
         def run(self, job: str, settings: dict[str, str]) -> list[dict[str, Any]]:
             assert job == "reread"
             rates = (90e6, seconds)
-            return [{"read": {"bw_bytes": rate}, "write": {"bw_bytes": 0}} for rate in rates]
+            return [
+                {"read": {"bw_bytes": rate}, "write": {"bw_bytes": 0}} for rate in rates
+            ]
 
     passes: Any = nullcontext(Passes())
-    declared = tier("/a", **({"iops": 10_000, "bytes_per_s": 125_000_000} if seconds else {}))
+    declared = tier(
+        "/a", **({"iops": 10_000, "bytes_per_s": 125_000_000} if seconds else {})
+    )
     volume = Volume("/a", "/dev/x", False)
     found = mounted.host_cache(declared, volume, fake_world(), lambda *_: passes)
     assert found["host_cache"] == word
@@ -239,13 +293,18 @@ def test_a_second_pass_that_no_disk_can_be_as_fast_as(seconds: float | None, wor
 def test_another_file_system_than_expected(
     root: Path, expected: dict[str, Any], words: str
 ) -> None:
-    assert believable(root, root / "disk", file_system="xfs", mount_options=("noatime",))
+    assert believable(
+        root, root / "disk", file_system="xfs", mount_options=("noatime",)
+    )
     with pytest.raises(UsageError, match=words):
         believable(root, root / "disk", **expected)
 
 
 def test_all_disks_that_are_wrong_are_named_at_once(root: Path) -> None:
-    disks = {"node-1": NodeDisks(str(root / "none")), "node-2": NodeDisks(str(root / "home"))}
+    disks = {
+        "node-1": NodeDisks(str(root / "none")),
+        "node-2": NodeDisks(str(root / "home")),
+    }
     both = tier(None, disks=disks)
     at = node_places.chosen(both, list(disks))
     with pytest.raises(UsageError) as raised:
@@ -301,15 +360,22 @@ def test_the_cloud_is_asked_about_disks_elsewhere_on_their_machine(
     world = replace(world, platform=far)
     mounted.MountedTier(ask).check(tier(root / "disk", cloud="azure"), world)
     said = world.progress.said[0]  # type: ignore[attr-defined]
-    assert said.endswith("told nothing: urllib.error.URLError: <urlopen error timed out>")
+    assert said.endswith(
+        "told nothing: urllib.error.URLError: <urlopen error timed out>"
+    )
     (spec,) = far.specs.values()
-    assert spec.network == HOST_NETWORK and of_clouds("clouds")["azure"]["url"] in spec.command
+    assert (
+        spec.network == HOST_NETWORK
+        and of_clouds("clouds")["azure"]["url"] in spec.command
+    )
 
 
 def test_the_gate_measures_every_disk_once(root: Path, world: World) -> None:
     measured = []
 
-    def take(tier: Tier, disks: Disks, world: World, thorough: bool, drained: bool) -> Gate:
+    def take(
+        tier: Tier, disks: Disks, world: World, thorough: bool, drained: bool
+    ) -> Gate:
         measured.append((disks.volumes[0].device, disks.facts["device"]))
         check = GateCheck("IOPS", "1/s", None, 1.0, None, "not declared")
         return Gate("real", 0.0, (check,), disks.facts)

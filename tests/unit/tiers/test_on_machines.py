@@ -25,7 +25,9 @@ from tests.fakes import FakePlatform, fake_world
 from tests.plans import a_plan, a_profile
 from tests.tiers import a_tier, changed
 
-MOUNTS = "22 1 8:2 / / rw - ext4 /dev/sda2 rw\n31 22 8:16 / {}/disk rw - xfs /dev/sdb rw\n"
+MOUNTS = (
+    "22 1 8:2 / / rw - ext4 /dev/sda2 rw\n31 22 8:16 / {}/disk rw - xfs /dev/sdb rw\n"
+)
 SIZES = [2**10, 2**10]
 
 
@@ -100,11 +102,16 @@ def test_each_node_starts_from_its_snapshot_on_its_machine(
     tier: Tier, world: World, roots: list[Path]
 ) -> None:
     found = loaded(tier, world)
-    assert [one.is_relative_to(root / "disk") for one, root in zip(found, roots, strict=True)] == [
+    assert [
+        one.is_relative_to(root / "disk")
+        for one, root in zip(found, roots, strict=True)
+    ] == [
         True,
         True,
     ]
-    assert restoring.are_there(found, world) and restoring.snapshots_of(tier, SIZES, "key", world)
+    assert restoring.are_there(found, world) and restoring.snapshots_of(
+        tier, SIZES, "key", world
+    )
     for _ in range(2):
         with restoring.attached(tier, NodesData(SIZES, found), world) as disks:
             for number, volume in enumerate(disks.volumes, 1):
@@ -119,7 +126,9 @@ def test_each_node_starts_from_its_snapshot_on_its_machine(
     assert restored["machines"]["vm2"]["caches_dropped"] == "of the files"
 
 
-def test_caches_of_this_computer_are_not_those_of_the_machines(tier: Tier, world: World) -> None:
+def test_caches_of_this_computer_are_not_those_of_the_machines(
+    tier: Tier, world: World
+) -> None:
     shell: Any = world.shell
     with restoring.attached(tier, NodesData(SIZES, loaded(tier, world)), world):
         assert not any("drop_caches" in argv[-1] for argv in shell.asked)
@@ -128,7 +137,10 @@ def test_caches_of_this_computer_are_not_those_of_the_machines(tier: Tier, world
 def test_snapshots_are_removed_from_each_machine(tier: Tier, world: World) -> None:
     found = loaded(tier, world)
     removed = removal.forget((), world)
-    assert [one.machine for one in removed if snapshots.FOLDER in one.place] == ["vm1", "vm2"]
+    assert [one.machine for one in removed if snapshots.FOLDER in one.place] == [
+        "vm1",
+        "vm2",
+    ]
     assert not restoring.are_there(found, world)
 
 
@@ -136,7 +148,9 @@ def test_what_is_wrong_with_a_disk_is_said_of_its_machine(
     tier: Tier, world: World, roots: list[Path]
 ) -> None:
     MountedTier().check(tier, world)
-    (roots[1] / "proc/self/mountinfo").write_text("22 1 8:2 / / rw - ext4 /dev/sda2 rw\n")
+    (roots[1] / "proc/self/mountinfo").write_text(
+        "22 1 8:2 / / rw - ext4 /dev/sda2 rw\n"
+    )
     with pytest.raises(UsageError, match=r"^vm2: .*not a mount point"):
         MountedTier().check(tier, world)
 
@@ -153,10 +167,14 @@ def test_only_what_fails_at_a_disk_is_said_of_its_machine(
         pytest.raises(VoidError, match=r"^vm2: the disk /dev/sdb vanished"),
         restoring.attached(tier, NodesData(SIZES), world),
     ):
-        (roots[1] / "proc/self/mountinfo").write_text("22 1 8:2 / / rw - ext4 /dev/sda2 rw\n")
+        (roots[1] / "proc/self/mountinfo").write_text(
+            "22 1 8:2 / / rw - ext4 /dev/sda2 rw\n"
+        )
 
 
-def test_disks_whose_machines_are_not_told_need_one_machine(tier: Tier, world: World) -> None:
+def test_disks_whose_machines_are_not_told_need_one_machine(
+    tier: Tier, world: World
+) -> None:
     disks = {node: replace(one, machine="") for node, one in tier.disk.of_nodes.items()}
     with pytest.raises(UnavailableError, match="nodes are spread over vm1 and vm2"):
         MountedTier().check(changed(tier, disks=disks), world)
@@ -181,6 +199,8 @@ def test_space_is_counted_where_each_disk_is(tier: Tier, world: World) -> None:
     profile = replace(a_profile(nodes=2), tier=tier)
     plan = replace(a_plan(), profiles=(profile,))
     needs = checks.needs(plan, {"mounted": MountedTier()}, world)
-    asked = [(need.machine, need.place, need.needed_bytes) for need in needs if need.place]
+    asked = [
+        (need.machine, need.place, need.needed_bytes) for need in needs if need.place
+    ]
     places = [one.data for one in tier.disk.of_nodes.values()]
     assert asked == [("vm1", places[0], 2**30), ("vm2", places[1], 2**30)]

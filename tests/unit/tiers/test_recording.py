@@ -30,7 +30,9 @@ from tests.tiers import a_tier, changed
 READS = ((0.0, 0.0003), (0.5, 0.0005), (0.99, 0.004), (1.0, 0.02))
 WRITES = ((0.0, 0.0009), (0.5, 0.002), (0.99, 0.006), (1.0, 0.03))
 MODEL = LatencyModel(READS, WRITES, "a test", "2026-01-01")
-TIER = a_tier("x", "X", "emulated", 1000, 100_000_000, 0.0005, 0.002, latency_model=MODEL)
+TIER = a_tier(
+    "x", "X", "emulated", 1000, 100_000_000, 0.0005, 0.002, latency_model=MODEL
+)
 
 # ------------------------------------------------------------------ the model at work
 
@@ -44,7 +46,9 @@ def test_littles_law_is_about_means_and_the_gate_about_medians() -> None:
 def test_slow_epochs_are_limits_of_the_device() -> None:
     epochs = SlowEpochs(5.0, 20.0, 600.0)
     limits = limits_of(changed(TIER, latency_model=replace(MODEL, slow_epochs=epochs)))
-    named = {key: value for key, value in limits.items() if "slow" in key or "dwell" in key}
+    named = {
+        key: value for key, value in limits.items() if "slow" in key or "dwell" in key
+    }
     assert named == {"slow_factor": 5.0, "slow_dwell_s": 20.0, "good_dwell_s": 600.0}
     assert not {"slow_factor", "slow_dwell_s"} & set(limits_of(TIER))
 
@@ -53,14 +57,20 @@ def test_the_server_gets_both_tables_and_a_seed(tmp_path: Path) -> None:
     class Ready(FakePlatform):
         def logs(self, name: str, tail: int | None = None) -> str:
             limits = {"latency_seed": disk_server.seed_of("node-1", world)}
-            ready = {"device": "/dev/loop0", "latency_table_points": points, "limits": limits}
+            ready = {
+                "device": "/dev/loop0",
+                "latency_table_points": points,
+                "limits": limits,
+            }
             return json.dumps(ready)
 
     platform = Ready(images=[own_images.tag(ROOT, "disk")])
     world = replace(fake_world(platform=platform), seed=5, cache=tmp_path)
     points = [len(READS), len(WRITES)]
     with serving(tmp_path, world):
-        ((command, folders),) = [(one.command, one.folders) for one in platform.specs.values()]
+        ((command, folders),) = [
+            (one.command, one.folders) for one in platform.specs.values()
+        ]
         assert {path: list(files) for path, files in folders.items()} == {
             "/latencies": ["read", "write"]
         }
@@ -68,7 +78,10 @@ def test_the_server_gets_both_tables_and_a_seed(tmp_path: Path) -> None:
         assert options["--read-quantiles"] == "/latencies/read"
         assert options["--latency-seed"] == str(disk_server.seed_of("node-1", world))
     points = [0, 0]
-    with pytest.raises(GateError, match=r"tables of \[0, 0\] points"), serving(tmp_path, world):
+    with (
+        pytest.raises(GateError, match=r"tables of \[0, 0\] points"),
+        serving(tmp_path, world),
+    ):
         pass
 
 
@@ -80,7 +93,9 @@ def serving(folder: Path, world: World) -> Any:
 # ------------------------------------------------------------------ the gate's p99
 
 
-def timed(read_p99_s: float, requests: int, write_p99_s: float = 0.006) -> dict[str, Any]:
+def timed(
+    read_p99_s: float, requests: int, write_p99_s: float = 0.006
+) -> dict[str, Any]:
     return {
         way: {"lat_ns": {"N": requests, "percentile": {"99.000000": p99_s * 1e9}}}
         for way, p99_s in (("read", read_p99_s), ("write", write_p99_s))
@@ -110,7 +125,9 @@ def test_p99_of_a_constant_latency_is_not_looked_at() -> None:
     assert list(expected.tail_checks(constant, timed(1.0, 10**6))) == []
     assert expected.tail_window_s(constant, thorough=True) == 0.0
     assert expected.tail_window_s(TIER, thorough=False) == 0.0
-    assert expected.tail_window_s(TIER, thorough=True) > 2 * expected.FEWEST_TIMED * 0.001
+    assert (
+        expected.tail_window_s(TIER, thorough=True) > 2 * expected.FEWEST_TIMED * 0.001
+    )
 
 
 # ------------------------------------------------------------------ recording
@@ -124,7 +141,9 @@ class RecordedFio:
     """fio on a disk of fixed rates; `alone_per_s`: of single requests without a pause."""
 
     alone_per_s: float = 300.0
-    bins: Mapping[str, int] = field(default_factory=lambda: {"400000": 900, "900000": 100})
+    bins: Mapping[str, int] = field(
+        default_factory=lambda: {"400000": 900, "900000": 100}
+    )
     container: Container = field(default_factory=lambda: FIO.container("fio"))
     asked: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)
 
@@ -163,7 +182,9 @@ def test_a_disk_is_recorded_with_where_and_how() -> None:
 
 
 @pytest.mark.parametrize(("alone_per_s", "pause_us"), [(300, "0"), (1000, "2000")])
-def test_single_requests_never_wait_for_a_cap(alone_per_s: float, pause_us: str) -> None:
+def test_single_requests_never_wait_for_a_cap(
+    alone_per_s: float, pause_us: str
+) -> None:
     """At most half of the cap's rate; where the latency alone is slow enough, without pauses."""
     fio = RecordedFio(alone_per_s)
     recorded(fio)

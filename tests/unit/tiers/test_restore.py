@@ -57,7 +57,10 @@ def shown(root: Path) -> dict[str, tuple[object, ...]]:
         elif stat.S_ISREG(status.st_mode):
             content = hashlib.sha256(place.read_bytes()).hexdigest()
             names[status.st_ino].append(path)
-        more = {name: os.getxattr(place, name, follow_symlinks=False) for name in _names(place)}
+        more = {
+            name: os.getxattr(place, name, follow_symlinks=False)
+            for name in _names(place)
+        }
         own = (status.st_mode, status.st_uid, status.st_gid, status.st_mtime_ns)
         found[path] = (*own, content, tuple(sorted(more.items())))
     found["names of one file"] = tuple(sorted(map(tuple, names.values())))
@@ -70,9 +73,17 @@ def _names(place: Path) -> list[str]:
     return []
 
 
-def a_cluster(root: Path, sizes: tuple[int, ...] = (0, 100, BLOCK, 3 * BLOCK + 7)) -> None:
+def a_cluster(
+    root: Path, sizes: tuple[int, ...] = (0, 100, BLOCK, 3 * BLOCK + 7)
+) -> None:
     """As PostgreSQL keeps it: tables in segments, a tablespace, WAL, configuration."""
-    for folder in ("base/1", "base/16384", "pg_wal/archive_status", "pg_tblspc", "space"):
+    for folder in (
+        "base/1",
+        "base/16384",
+        "pg_wal/archive_status",
+        "pg_tblspc",
+        "space",
+    ):
         (root / folder).mkdir(parents=True)
     for number, size in enumerate(sizes):
         (root / "base/16384" / str(number)).write_bytes(bytes([number + 1]) * size)
@@ -118,7 +129,9 @@ def test_what_a_run_left_alone_is_not_even_read(trees: tuple[Path, Path]) -> Non
         assert done["files"] == FILES and done["unchanged_files"] == FILES
 
 
-def test_only_the_blocks_that_differ_are_written_where_they_lie(trees: tuple[Path, Path]) -> None:
+def test_only_the_blocks_that_differ_are_written_where_they_lie(
+    trees: tuple[Path, Path],
+) -> None:
     file = trees[1] / "base/16384/3"
     inode = file.stat().st_ino
     with file.open("r+b") as table:
@@ -140,7 +153,9 @@ def test_a_change_that_hides_its_time_is_found(trees: tuple[Path, Path]) -> None
     assert again(trees)["written_bytes"] == BLOCK
 
 
-def test_holes_stay_holes_and_what_has_blocks_keeps_them(trees: tuple[Path, Path]) -> None:
+def test_holes_stay_holes_and_what_has_blocks_keeps_them(
+    trees: tuple[Path, Path],
+) -> None:
     """A table in which a run has made a hole would be slower to write than the snapshot's."""
     _, target = trees
     table, holes = target / "base/16384/3", target / "base/1/holes"
@@ -156,7 +171,9 @@ def noted(target: Path) -> Path:
     return Path(restore.note_of(str(target)))
 
 
-def test_a_restore_that_was_cut_short_is_followed_by_a_whole_one(trees: tuple[Path, Path]) -> None:
+def test_a_restore_that_was_cut_short_is_followed_by_a_whole_one(
+    trees: tuple[Path, Path],
+) -> None:
     (trees[1] / "base/16384/2").write_bytes(b"changed")
     with no_file_grows(), pytest.raises(OSError, match="File too large"):
         again(trees)
@@ -181,7 +198,9 @@ def test_no_note_is_left_where_the_clock_stands_still(
     monkeypatch.setattr(restore, "touched_ns", lambda _path: 0)
     monkeypatch.setattr(restore, "CLOCK_S", 0.0)
     again(trees)
-    assert [entry.name for entry in trees[1].parent.iterdir() if "restored" in entry.name] == []
+    assert [
+        entry.name for entry in trees[1].parent.iterdir() if "restored" in entry.name
+    ] == []
 
 
 def test_another_snapshot_under_the_same_name_is_seen(trees: tuple[Path, Path]) -> None:
@@ -200,7 +219,10 @@ def test_another_snapshot_under_the_same_name_is_seen(trees: tuple[Path, Path]) 
     ("name", "mounting"),
     [
         ("their own", 'mount --bind "$1" "$2"; shown=$2/golden'),
-        ("theirs", 'mount -t tmpfs none "$2"; cp "$1/golden" "$2/golden"; shown=$2/golden'),
+        (
+            "theirs",
+            'mount -t tmpfs none "$2"; cp "$1/golden" "$2/golden"; shown=$2/golden',
+        ),
         ("base/16384/1", 'mount --bind "$1/golden" "$2"; shown=$2'),
     ],
     ids=["a folder of the same disk", "another file system", "a file"],
@@ -222,8 +244,13 @@ def test_a_mount_is_not_entered_and_nothing_is_changed(
     )
     in_a_name_space(script, *map(str, (theirs, place, SCRIPT, snapshot, target)))
     said = (theirs / "said").read_text()
-    assert said == f"restore: {place}: something is mounted there, and no mount is entered\n"
-    assert (target / "base/1/of-a-run").exists() and (theirs / "golden").read_text() == "copy"
+    assert (
+        said
+        == f"restore: {place}: something is mounted there, and no mount is entered\n"
+    )
+    assert (target / "base/1/of-a-run").exists() and (
+        theirs / "golden"
+    ).read_text() == "copy"
 
 
 def test_as_a_program_it_restores_data_and_wal_at_once(tmp_path: Path) -> None:
@@ -238,7 +265,9 @@ def test_as_a_program_it_restores_data_and_wal_at_once(tmp_path: Path) -> None:
         "files": 2, "unchanged_files": 0, "compared_bytes": 0, "written_bytes": 16
     }  # fmt: skip
     assert (tmp_path / "data/node-1-wal/file").read_text() == "node-1-wal"
-    failed = subprocess.run([SCRIPT, *pairs[:1], "/none"], capture_output=True, text=True)
+    failed = subprocess.run(
+        [SCRIPT, *pairs[:1], "/none"], capture_output=True, text=True
+    )
     assert failed.returncode == 1 and "/none" in failed.stderr
     assert subprocess.run([SCRIPT, pairs[0]], capture_output=True).returncode == 64
 
@@ -247,7 +276,9 @@ def test_as_a_program_it_restores_data_and_wal_at_once(tmp_path: Path) -> None:
 
 
 def files_of(root: Path) -> list[Path]:
-    return [one for one in sorted(root.rglob("*")) if one.is_file() and not one.is_symlink()]
+    return [
+        one for one in sorted(root.rglob("*")) if one.is_file() and not one.is_symlink()
+    ]
 
 
 def overwrite(one: Path, _other: Path, number: int) -> None:
@@ -324,7 +355,10 @@ CHANGES: list[Callable[[Path, Path, int], None]] = [
 ]  # fmt: skip
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(CHANGES), st.integers(0, 99), st.integers(0, 99), st.integers(0, 5 * BLOCK)
+        st.sampled_from(CHANGES),
+        st.integers(0, 99),
+        st.integers(0, 99),
+        st.integers(0, 5 * BLOCK),
     ),
     max_size=8,
 )
@@ -337,10 +371,14 @@ def memory() -> Iterator[Path]:
         yield Path(folder)
 
 
-def change(target: Path, steps: list[tuple[Callable[..., None], int, int, int]]) -> None:
+def change(
+    target: Path, steps: list[tuple[Callable[..., None], int, int, int]]
+) -> None:
     for act, first, second, number in steps:
         if files := [one for one in files_of(target) if one.parent != target]:
-            with suppress(OSError):  # such as a rename onto what an earlier step has made
+            with suppress(
+                OSError
+            ):  # such as a rename onto what an earlier step has made
                 act(files[first % len(files)], files[second % len(files)], number)
 
 

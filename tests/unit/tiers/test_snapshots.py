@@ -21,7 +21,13 @@ from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
 from orchestrator.run import datasets
 from orchestrator.tier import NodeDisks, Snapshots, Tier
-from orchestrator.tiers.common.real import node_places, real_disk, removal, restoring, snapshots
+from orchestrator.tiers.common.real import (
+    node_places,
+    real_disk,
+    removal,
+    restoring,
+    snapshots,
+)
 from tests import ROOT
 from tests.disk_scripts import IDLE, Engine, Shell
 from tests.fakes import fake_world, this_machine_has
@@ -51,12 +57,16 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def world(root: Path) -> World:
     return replace(
-        fake_world(platform=Engine(root), shell=Shell()), cache=root / "cache", root=ROOT
+        fake_world(platform=Engine(root), shell=Shell()),
+        cache=root / "cache",
+        root=ROOT,
     )
 
 
 def real_tier(root: Path, way: Snapshots | None = None) -> Tier:
-    return a_tier("real", "R", "mounted", None, None, path=str(root / "disk"), snapshots=way)
+    return a_tier(
+        "real", "R", "mounted", None, None, path=str(root / "disk"), snapshots=way
+    )
 
 
 def load(tier: Tier, world: World, resumed: bool = False) -> tuple[Path, ...]:
@@ -96,7 +106,9 @@ def given(way: str, root: Path) -> Snapshots:
 
 
 @EVERY_WAY
-def test_every_run_starts_from_what_was_loaded(way: str, root: Path, world: World) -> None:
+def test_every_run_starts_from_what_was_loaded(
+    way: str, root: Path, world: World
+) -> None:
     tier = real_tier(root, given(way, root))
     found = load(tier, world)
     assert all(world.machine.exists(str(one)) for one in found)
@@ -107,7 +119,9 @@ def test_every_run_starts_from_what_was_loaded(way: str, root: Path, world: Worl
                 place = Path(volume.name)
                 assert volume.restored and not volume.kept
                 assert (place / "base/1").read_text() == f"data of node {number}"
-                modes = [path.stat().st_mode & 0o777 for path in (place, place / "base/1")]
+                modes = [
+                    path.stat().st_mode & 0o777 for path in (place, place / "base/1")
+                ]
                 assert modes == [0o750, 0o640]
                 (place / "base/1").write_text("changed by a run")
                 (place / "more").touch()
@@ -149,7 +163,9 @@ def test_the_next_run_writes_only_what_the_one_before_has_changed(
     assert not ours.exists(), "a gate needs the disk for itself"
 
 
-def test_what_lay_on_a_disk_that_vanished_is_not_trusted(root: Path, world: World) -> None:
+def test_what_lay_on_a_disk_that_vanished_is_not_trusted(
+    root: Path, world: World
+) -> None:
     """What the kernel had not yet written may be lost, times of the files with it."""
     tier = real_tier(root)
     found = load(tier, world)
@@ -192,14 +208,21 @@ def test_a_load_that_fails_leaves_no_snapshot_and_one_that_goes_on_starts_from_i
 ) -> None:
     tier = real_tier(root)
     found = load(tier, world)
-    with pytest.raises(KeyError), restoring.loading(tier, NodesData(SIZES, found), world):
+    with (
+        pytest.raises(KeyError),
+        restoring.loading(tier, NodesData(SIZES, found), world),
+    ):
         raise KeyError
-    assert not any(one.exists() for one in found), "the one before is gone too: it was not wanted"
+    assert not any(one.exists() for one in found), (
+        "the one before is gone too: it was not wanted"
+    )
     load(tier, world)
     load(tier, world, resumed=True)
 
 
-def test_what_a_killed_program_left_is_removed_by_the_next_load(root: Path, world: World) -> None:
+def test_what_a_killed_program_left_is_removed_by_the_next_load(
+    root: Path, world: World
+) -> None:
     tier = real_tier(root, given("elsewhere", root))
     folder = restoring.snapshots_of(tier, SIZES, "key", world)[0].parent
     assert marked.make(str(folder), removal.owner(world)) == ""
@@ -210,7 +233,9 @@ def test_what_a_killed_program_left_is_removed_by_the_next_load(root: Path, worl
     assert not (found[0] / "left").exists()
 
 
-def test_a_second_disk_is_shared_by_tiers_and_the_first_is_not(root: Path, world: World) -> None:
+def test_a_second_disk_is_shared_by_tiers_and_the_first_is_not(
+    root: Path, world: World
+) -> None:
     other = Snapshots("elsewhere", path=str(root / "other"))
     one, two = real_tier(root), changed(real_tier(root), path=str(root / "other"))
     paths = [restoring.snapshots_of(tier, SIZES, "key", world) for tier in (one, two)]
@@ -223,23 +248,35 @@ def test_a_second_disk_is_shared_by_tiers_and_the_first_is_not(root: Path, world
     elsewhere = replace(world, cache=root)
     assert restoring.snapshots_of(one, SIZES, "key", elsewhere) != paths[0]
     by_command = changed(one, snapshots=given("command", root))
-    assert restoring.snapshots_of(by_command, SIZES[:1], "key", world)[0].is_relative_to(
-        world.cache
-    )
+    assert restoring.snapshots_of(by_command, SIZES[:1], "key", world)[
+        0
+    ].is_relative_to(world.cache)
 
 
 @pytest.mark.parametrize(
     ("way", "error", "words"),
     [
         (Snapshots("elsewhere", path="{}/none"), UsageError, "not a directory"),
-        (Snapshots("elsewhere", path="{}/disk/below"), UsageError, "the disk that is measured"),
-        (Snapshots("elsewhere", path="{}/foreign"), UsageError, "was not made by tierbench"),
+        (
+            Snapshots("elsewhere", path="{}/disk/below"),
+            UsageError,
+            "the disk that is measured",
+        ),
+        (
+            Snapshots("elsewhere", path="{}/foreign"),
+            UsageError,
+            "was not made by tierbench",
+        ),
         (Snapshots("copy"), None, ""),
         (Snapshots("none"), None, ""),
     ],
 )
 def test_ways_that_cannot_be_meant(
-    way: Snapshots, error: type[TierbenchError] | None, words: str, root: Path, world: World
+    way: Snapshots,
+    error: type[TierbenchError] | None,
+    words: str,
+    root: Path,
+    world: World,
 ) -> None:
     (root / "disk/below").mkdir()
     (root / "foreign" / snapshots.FOLDER / "of others").mkdir(parents=True)
@@ -265,7 +302,9 @@ def test_without_room_for_a_copy_every_run_loads(
         one.mkdir(parents=True)
     assert restoring.snapshots_of(tier, SIZES, "key", world), "there already"
     said = changed(tier, snapshots=Snapshots("copy"))
-    assert restoring.snapshots_of(said, SIZES, "key", world), "checked before the campaign"
+    assert restoring.snapshots_of(said, SIZES, "key", world), (
+        "checked before the campaign"
+    )
     unkept = changed(tier, snapshots=Snapshots("none"))
     assert not restoring.snapshots_of(unkept, SIZES, "key", world)
 
@@ -292,7 +331,10 @@ def test_a_command_of_the_profile_that_fails_fails_the_run(
     save: str, restore: str, words: str, root: Path, world: World
 ) -> None:
     tier = real_tier(root, Snapshots("command", save=save, restore=restore))
-    with pytest.raises(RunError, match=words) as raised, attach(tier, load(tier, world), world):
+    with (
+        pytest.raises(RunError, match=words) as raised,
+        attach(tier, load(tier, world), world),
+    ):
         pass
     assert "why" in raised.value.evidence or "why" not in restore
     assert not (root / "disk" / node_places.FOLDER).exists()
@@ -301,8 +343,13 @@ def test_a_command_of_the_profile_that_fails_fails_the_run(
 def test_values_never_become_a_part_of_a_command(root: Path, world: World) -> None:
     path = root / "disk; touch evil"
     path.mkdir()
-    tier = real_tier(root, Snapshots("command", save='echo "$TIERBENCH_PATH"', restore="true"))
-    directories, taken = {path / node_places.FOLDER / "node-1": path}, [root / "key/node-1.saved"]
+    tier = real_tier(
+        root, Snapshots("command", save='echo "$TIERBENCH_PATH"', restore="true")
+    )
+    directories, taken = (
+        {path / node_places.FOLDER / "node-1": path},
+        [root / "key/node-1.saved"],
+    )
     said = snapshots.by_command("save", tier, path, directories, taken, world)
     assert said["output"] == f"{path}\n"
     assert isinstance(world.shell, Shell) and world.shell.asked == [
@@ -323,11 +370,15 @@ def test_a_disk_that_writes_on_is_waited_for(root: Path, world: World) -> None:
 
     world.platform._machine = Busy(root)  # type: ignore[attr-defined]
     facts = restoring.after_copying(["sdb"], [root / "disk"], world)
-    assert (facts["quiet"], facts["quiet_wait_s"]) == (True, 4.0), "the fourth second is calm"
+    assert (facts["quiet"], facts["quiet_wait_s"]) == (True, 4.0), (
+        "the fourth second is calm"
+    )
 
 
 @pytest.mark.parametrize("in_flight", [0, 1])
-def test_a_disk_that_never_rests_is_said_not_to(root: Path, world: World, in_flight: int) -> None:
+def test_a_disk_that_never_rests_is_said_not_to(
+    root: Path, world: World, in_flight: int
+) -> None:
     (root / "proc/diskstats").write_text(IDLE.format(7, in_flight))
     facts = restoring.after_copying(["sdb"], [root / "disk"], world)
     assert facts["quiet"] is (in_flight == 0)
@@ -351,9 +402,13 @@ def test_clean_finds_snapshots_by_the_cache_and_by_what_is_mounted(
     on_disks = {one.place: one.foreign for one in removed}
     assert on_disks.pop(str(root / "disk" / node_places.FOLDER)) == marked.UNMARKED
     shelves = {str(Path(place).parent): why for place, why in on_disks.items()}
-    assert shelves == {str(root / name / snapshots.FOLDER): "" for name in ("disk", "other")}
+    assert shelves == {
+        str(root / name / snapshots.FOLDER): "" for name in ("disk", "other")
+    }
     assert not (root / "disk" / snapshots.FOLDER).exists()
-    assert (root / "disk" / node_places.FOLDER / "of others").is_dir(), "not ours, so left alone"
+    assert (root / "disk" / node_places.FOLDER / "of others").is_dir(), (
+        "not ours, so left alone"
+    )
 
 
 @pytest.mark.parametrize("key", ["host", "cache"])
@@ -368,7 +423,10 @@ def test_data_of_another_host_or_cache_are_neither_used_nor_removed(
     for folder in (ours, found[0].parent):
         mark = json.loads((folder / snapshots.MARK).read_text())
         (folder / snapshots.MARK).write_text(json.dumps({**mark, key: "/another"}))
-    with pytest.raises(RunError, match="belongs to the cache"), attach(tier, found, world):
+    with (
+        pytest.raises(RunError, match="belongs to the cache"),
+        attach(tier, found, world),
+    ):
         pass
     left = {one.place: one.foreign for one in datasets.forget(world)}
     for folder in (ours, found[0].parent):

@@ -49,7 +49,9 @@ def test_up_is_all_or_nothing(place: Place, refuses: str) -> None:
     assert place.is_clean()
 
 
-def test_a_failure_never_removes_data_that_were_there(place: Place, tmp_path: Path) -> None:
+def test_a_failure_never_removes_data_that_were_there(
+    place: Place, tmp_path: Path
+) -> None:
     data = tmp_path / "mine.img"
     data.write_text("rows")
     place.shell.refuses = "mount"
@@ -62,7 +64,9 @@ def test_data_stay_if_asked_and_are_used_again(place: Place) -> None:
     place.up()
     kept = place.down(keep_data=True)
     assert kept is not None and kept.exists()
-    with pytest.raises(UsageError, match="has data that an earlier disk left") as refused:
+    with pytest.raises(
+        UsageError, match="has data that an earlier disk left"
+    ) as refused:
         place.up()
     assert f"--data {kept}" in refused.value.advice
     kept.write_text("rows")
@@ -83,7 +87,10 @@ def test_a_folder_that_was_there_stays(place: Place) -> None:
 
 @pytest.mark.parametrize(
     ("refuses", "words"),
-    [("umount", "target is busy; used by postgres (4711)"), ("fuser", "`fuser`, if it were")],
+    [
+        ("umount", "target is busy; used by postgres (4711)"),
+        ("fuser", "`fuser`, if it were"),
+    ],
 )
 def test_a_busy_disk_stays_up(place: Place, refuses: str, words: str) -> None:
     place.up()
@@ -96,7 +103,9 @@ def test_a_busy_disk_stays_up(place: Place, refuses: str, words: str) -> None:
 def test_a_disk_that_a_container_has_mounted_stays_up(place: Place) -> None:
     """Its own mount outlives ours, and its files would fail when the device goes."""
     place.up()
-    (place.proc / "4711/mountinfo").write_text("50 1 7:7 / /data rw - xfs /dev/loop7 rw")
+    (place.proc / "4711/mountinfo").write_text(
+        "50 1 7:7 / /data rw - xfs /dev/loop7 rw"
+    )
     with pytest.raises(RunError, match=r"also mounted for postgres \(4711\)"):
         place.down()
     assert place.state() == (True, True, True)
@@ -114,7 +123,9 @@ class UntilItSleeps(FakeClock):
         self.file.unlink(missing_ok=True)
 
 
-def test_a_container_that_is_being_made_meanwhile_does_not_keep_it_up(place: Place) -> None:
+def test_a_container_that_is_being_made_meanwhile_does_not_keep_it_up(
+    place: Place,
+) -> None:
     """For a moment it has all mounts of this machine: runc was seen so."""
     place.up()
     mounted = place.proc / "4711/mountinfo"
@@ -124,8 +135,12 @@ def test_a_container_that_is_being_made_meanwhile_does_not_keep_it_up(place: Pla
     assert place.is_clean()
 
 
-@pytest.mark.parametrize("mounted", [False, True], ids=["after a reboot", "after a killed engine"])
-def test_a_disk_that_does_not_run_comes_up_with_its_data(place: Place, mounted: bool) -> None:
+@pytest.mark.parametrize(
+    "mounted", [False, True], ids=["after a reboot", "after a killed engine"]
+)
+def test_a_disk_that_does_not_run_comes_up_with_its_data(
+    place: Place, mounted: bool
+) -> None:
     disk = place.up()
     Path(disk.image).write_text("rows")
     (container,) = place.engine.stood.values()
@@ -133,11 +148,17 @@ def test_a_disk_that_does_not_run_comes_up_with_its_data(place: Place, mounted: 
     place.backing.write_text("/\n")  # as Linux 6.18 was seen to say it
     if not mounted:
         place.shell.run(("umount", disk.at), timeout_s=1)
-    assert [one.state for one in standing.standing_disks(place.world)] == ["not running"]
+    assert [one.state for one in standing.standing_disks(place.world)] == [
+        "not running"
+    ]
     assert standing.reminders(place.world.platform) == ()
     again = place.up()
     assert (again.image, again.own_image, again.own_folder) == (disk.image, True, True)
-    assert Path(again.image).read_text() == "rows" and place.state() == (True, True, True)
+    assert Path(again.image).read_text() == "rows" and place.state() == (
+        True,
+        True,
+        True,
+    )
     place.down()
     assert place.is_clean()
 
@@ -145,7 +166,9 @@ def test_a_disk_that_does_not_run_comes_up_with_its_data(place: Place, mounted: 
 def test_what_others_have_mounted_there_since_is_left_alone(place: Place) -> None:
     place.up()
     place.backing.write_text("/home/somebody/disk.img\n")
-    assert [one.state for one in standing.standing_disks(place.world)] == ["not mounted"]
+    assert [one.state for one in standing.standing_disks(place.world)] == [
+        "not mounted"
+    ]
     with pytest.raises(UsageError, match="something is mounted at"):
         place.up()
     place.down()

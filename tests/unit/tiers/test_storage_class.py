@@ -38,7 +38,9 @@ from tests.tiers import a_tier, changed
 
 GIB = 2**30
 FAST = StorageClass("fast", "disk.test", {"iops": "500"}, waits=True)
-MADE = ClassWanted("p15", "disk.csi.azure.com", {"skuName": "Premium_LRS"}, 256 * GIB, nodes=2)
+MADE = ClassWanted(
+    "p15", "disk.csi.azure.com", {"skuName": "Premium_LRS"}, 256 * GIB, nodes=2
+)
 TIER = a_tier("p15", "P15", "storage-class", 1100, 125_000_000, storage_class=MADE)
 NAMED = changed(TIER, storage_class=ClassWanted("fast", size_bytes=10 * GIB, nodes=3))
 MECHANISM = StorageClassTier()
@@ -64,10 +66,14 @@ class ClaimsPlatform(FakePlatform):
         self.sources: dict[str, VolumeSource | None] = {}
 
     def storage_classes(self) -> tuple[StorageClass, ...]:
-        return tuple(one for one in self.there.values() if isinstance(one, StorageClass))
+        return tuple(
+            one for one in self.there.values() if isinstance(one, StorageClass)
+        )
 
     @contextmanager
-    def _for_a_block(self, key: str, what: Any, given: Any, stays: bool = False) -> Iterator[Any]:
+    def _for_a_block(
+        self, key: str, what: Any, given: Any, stays: bool = False
+    ) -> Iterator[Any]:
         self.there[key] = what
         try:
             yield given
@@ -93,14 +99,20 @@ class ClaimsPlatform(FakePlatform):
         assert storage_class in self.there
         assert source is None or f"{source.kind} {source.name}" in self.there
         self.sources[name] = source
-        return self._for_a_block(f"claim {name}", (storage_class, size_bytes), name, stays)
+        return self._for_a_block(
+            f"claim {name}", (storage_class, size_bytes), name, stays
+        )
 
     def rented(self, claim: str, timeout_s: float) -> RentedVolume:
         users = [spec for spec in self.specs.values() if spec.mounts[0].source == claim]
-        assert users and ("start", users[-1].name) in self.asked, "nothing uses it: no volume"
+        assert users and ("start", users[-1].name) in self.asked, (
+            "nothing uses it: no volume"
+        )
         name, size = self.there[f"claim {claim}"]
         found = self.there[name]
-        given = RentedVolume(f"pv-of-{claim}", name, found.provisioner, size, fstype="xfs")
+        given = RentedVolume(
+            f"pv-of-{claim}", name, found.provisioner, size, fstype="xfs"
+        )
         return replace(given, **self.rents.change)
 
     def snapshot_class(self, driver: str) -> SnapshotClass | None:
@@ -116,7 +128,9 @@ class ClaimsPlatform(FakePlatform):
     def sweep_between_runs(self) -> tuple[str, ...]:
         return self.sweep()
 
-    def snapshot(self, name: str, claim: str, timeout_s: float, stays: bool = False) -> Any:
+    def snapshot(
+        self, name: str, claim: str, timeout_s: float, stays: bool = False
+    ) -> Any:
         assert f"claim {claim}" in self.there
         return self._for_a_block(f"snapshot {name}", claim, name, stays)
 
@@ -138,16 +152,22 @@ def world(platform: ClaimsPlatform, tmp_path: Path) -> World:
 
 def attach(tier: Tier, world: World, snapshots: tuple[Path, ...] = ()) -> Disks:
     nodes = tier.disk.storage_class.nodes if tier.disk.storage_class else 0
-    with MECHANISM.attached(tier, NodesData([5 * GIB] * nodes, snapshots), world) as disks:
+    with MECHANISM.attached(
+        tier, NodesData([5 * GIB] * nodes, snapshots), world
+    ) as disks:
         return disks
 
 
-def test_each_node_has_a_claim_which_is_given_back(world: World, platform: ClaimsPlatform) -> None:
+def test_each_node_has_a_claim_which_is_given_back(
+    world: World, platform: ClaimsPlatform
+) -> None:
     with MECHANISM.attached(TIER, NodesData([5 * GIB] * 2), world) as disks:
         names = [volume.name for volume in disks.volumes]
         assert [volume.placement for volume in disks.volumes] == ["node-1", "node-2"]
         sizes = [platform.there[f"claim {name}"][1] for name in names]
-        assert sizes == [256 * GIB] * 2, "the size that the limits need, not that of the data"
+        assert sizes == [256 * GIB] * 2, (
+            "the size that the limits need, not that of the data"
+        )
     assert platform.there == {"fast": FAST}
 
 
@@ -158,7 +178,9 @@ def test_a_class_of_ours_bears_the_campaigns_name(world: World) -> None:
     assert facts["parameters"] == {"skuName": "Premium_LRS"}
 
 
-def test_a_volume_comes_where_its_node_will_run(world: World, platform: ClaimsPlatform) -> None:
+def test_a_volume_comes_where_its_node_will_run(
+    world: World, platform: ClaimsPlatform
+) -> None:
     attach(NAMED, world)
     placed = {spec.mounts[0].source: spec.placement for spec in platform.specs.values()}
     assert sorted(placed.values()) == ["node-1", "node-2", "node-3"]
@@ -167,7 +189,10 @@ def test_a_volume_comes_where_its_node_will_run(world: World, platform: ClaimsPl
 def test_what_was_given_is_recorded(world: World) -> None:
     disks = attach(NAMED, world).facts["disks"]
     assert list(disks) == ["node-1", "node-2", "node-3"]
-    assert disks["node-2"]["size_bytes"] == 10 * GIB and disks["node-2"]["file_system"] == "xfs"
+    assert (
+        disks["node-2"]["size_bytes"] == 10 * GIB
+        and disks["node-2"]["file_system"] == "xfs"
+    )
 
 
 @pytest.mark.parametrize(
@@ -199,10 +224,14 @@ def test_a_larger_volume_of_a_named_class_is_taken(world: World, rents: Rents) -
     assert attach(NAMED, world).facts["disks"]["node-1"]["size_bytes"] == 12 * GIB
 
 
-def test_what_a_driver_notes_otherwise_is_a_difference(world: World, rents: Rents) -> None:
+def test_what_a_driver_notes_otherwise_is_a_difference(
+    world: World, rents: Rents
+) -> None:
     rents.change = {"attributes": {"IOPS": "250"}}
     differences = attach(NAMED, world).facts["cloud"]["differences"]
-    assert differences[0] == ("node-1: the driver notes iops 250 for its volume, the class has 500")
+    assert differences[0] == (
+        "node-1: the driver notes iops 250 for its volume, the class has 500"
+    )
     rents.change = {"attributes": {"IOPS": "500", "pool": "b"}}
     assert "cloud" not in attach(NAMED, world).facts
 
@@ -225,10 +254,18 @@ def test_data_are_kept_as_snapshots_and_each_run_has_copies(
     disks = attach(NAMED, world, notes)
     assert all(volume.restored and not volume.kept for volume in disks.volumes)
     given = [platform.sources[volume.name] for volume in disks.volumes]
-    assert given == [VolumeSource("snapshot", name) for name in loaded], "each node its own data"
+    assert given == [VolumeSource("snapshot", name) for name in loaded], (
+        "each node its own data"
+    )
     assert disks.facts["restored"] == {"way": "snapshot"}
-    readers = [asked[1] for asked in platform.asked if asked[0] == "exec" and "find" in asked[-1]]
-    assert sorted(readers) == [f"{volume.name}-first" for volume in disks.volumes], "each in full"
+    readers = [
+        asked[1]
+        for asked in platform.asked
+        if asked[0] == "exec" and "find" in asked[-1]
+    ]
+    assert sorted(readers) == [f"{volume.name}-first" for volume in disks.volumes], (
+        "each in full"
+    )
 
 
 def test_without_snapshots_every_run_loads_or_copies_claims_as_asked(
@@ -241,13 +278,20 @@ def test_without_snapshots_every_run_loads_or_copies_claims_as_asked(
     with MECHANISM.loading(copies, NodesData([GIB] * 3, notes), world) as volumes:
         loaded = [volume.name for volume in volumes]
     assert set(platform.there) == {"fast", *(f"claim {name}" for name in loaded)}
-    given = [platform.sources[volume.name] for volume in attach(copies, world, notes).volumes]
+    given = [
+        platform.sources[volume.name] for volume in attach(copies, world, notes).volumes
+    ]
     assert given == [VolumeSource("claim", name) for name in loaded]
 
 
-def test_nothing_is_kept_of_a_load_that_failed(world: World, platform: ClaimsPlatform) -> None:
+def test_nothing_is_kept_of_a_load_that_failed(
+    world: World, platform: ClaimsPlatform
+) -> None:
     notes = kept(NAMED, world)
-    with pytest.raises(KeyError), MECHANISM.loading(NAMED, NodesData([GIB] * 3, notes), world):
+    with (
+        pytest.raises(KeyError),
+        MECHANISM.loading(NAMED, NodesData([GIB] * 3, notes), world),
+    ):
         raise KeyError
     assert platform.there == {"fast": FAST} and not any(note.exists() for note in notes)
 
@@ -265,15 +309,21 @@ def test_a_load_that_goes_on_begins_with_what_was_kept(
     assert [platform.sources[name] for name in after] == [
         VolumeSource("claim", one) for one in before
     ]
-    given = [platform.sources[volume.name] for volume in attach(copies, world, notes).volumes]
+    given = [
+        platform.sources[volume.name] for volume in attach(copies, world, notes).volumes
+    ]
     assert given == [VolumeSource("claim", name) for name in after]
 
 
-def test_a_data_set_is_loaded_once_in_a_campaign(world: World, platform: ClaimsPlatform) -> None:
+def test_a_data_set_is_loaded_once_in_a_campaign(
+    world: World, platform: ClaimsPlatform
+) -> None:
     log, profile = Log(), a_profile(nodes=3)
     profile = replace(profile, tier=NAMED)
     parts = replace(fake_parts(log), tiers={MECHANISM.name: MECHANISM})
-    first, again = (datasets.ensure(profile, a_workload(), 1, parts, world) for _ in range(2))
+    first, again = (
+        datasets.ensure(profile, a_workload(), 1, parts, world) for _ in range(2)
+    )
     assert log.words.count("load") == 1 and first == again
     assert all(volume.restored for volume in attach(NAMED, world, first or ()).volumes)
     platform.campaign = "c2"
@@ -296,7 +346,9 @@ def test_data_that_are_gone_in_spite_of_their_note_are_loaded_anew(
     assert all(note.read_text().strip() in platform.there for note in notes)
 
 
-def test_data_are_of_one_class_and_one_campaign(world: World, platform: ClaimsPlatform) -> None:
+def test_data_are_of_one_class_and_one_campaign(
+    world: World, platform: ClaimsPlatform
+) -> None:
     copies = changed(NAMED, snapshots=Snapshots("copy"))
     other = changed(copies, storage_class=ClassWanted("slow", nodes=3))
     before = kept(copies, world)
@@ -352,7 +404,9 @@ def test_what_was_allowed_to_stay_is_named_at_the_end(world: World) -> None:
     assert said.endswith("at a cost, until removed: pv-1, pv-2")
 
 
-def test_the_gate_measures_a_volume_for_each_node(world: World, platform: ClaimsPlatform) -> None:
+def test_the_gate_measures_a_volume_for_each_node(
+    world: World, platform: ClaimsPlatform
+) -> None:
     measured: list[str] = []
 
     def take(tier: Tier, disks: Disks, world: World, *, thorough: bool) -> Gate:
@@ -360,11 +414,20 @@ def test_the_gate_measures_a_volume_for_each_node(world: World, platform: Claims
         assert f"claim {volume.name}" in platform.there, "while it is rented"
         measured.append(volume.placement)
         check = GateCheck("IOPS", "1/s", 1100, 1090.0, 5.0, "ok", "iops_read")
-        return Gate(tier.name, 0.0, (check,), {**disks.facts, "host_cpu_pct": 9.0 * len(measured)})
+        return Gate(
+            tier.name,
+            0.0,
+            (check,),
+            {**disks.facts, "host_cpu_pct": 9.0 * len(measured)},
+        )
 
     gate = storage_class.StorageClassTier(take).gate(NAMED, world)
     assert measured == ["node-1", "node-2", "node-3"]
-    assert [check.nodes for check in gate.checks] == [("node-1",), ("node-2",), ("node-3",)]
+    assert [check.nodes for check in gate.checks] == [
+        ("node-1",),
+        ("node-2",),
+        ("node-3",),
+    ]
     assert gate.device["host_cpu_pct"] == 27.0 and len(gate.device["disks"]) == 3
     assert platform.there == {"fast": FAST}
 

@@ -35,9 +35,13 @@ class Answers(FakePlatform):
     """Answers each command line from a table: with its output, or how it failed."""
 
     def __init__(
-        self, answers: Mapping[str, str | Completed] | None = None, root: Path = Path("/")
+        self,
+        answers: Mapping[str, str | Completed] | None = None,
+        root: Path = Path("/"),
     ) -> None:
-        super().__init__(answer=lambda _container, argv: (answers or {})[" ".join(argv)])
+        super().__init__(
+            answer=lambda _container, argv: (answers or {})[" ".join(argv)]
+        )
         self.root = root
 
     def machines(self) -> tuple[LocalMachine, ...]:
@@ -47,7 +51,10 @@ class Answers(FakePlatform):
         scope = "tierbench-1f2e3d"
         ended = ContainerEntry(f"{scope}-4-disk-node-3", "", "exited")
         nodes = [f"{scope}-4-disk-node-{number}" for number in (10, 2, 1)]
-        running = [ContainerEntry(one, "", "running") for one in (f"{scope}-g1-disk-gate", *nodes)]
+        running = [
+            ContainerEntry(one, "", "running")
+            for one in (f"{scope}-g1-disk-gate", *nodes)
+        ]
         return (ended, *running) if role == "disk" else ()
 
 
@@ -68,8 +75,12 @@ def test_limits_of_a_tier_as_the_device_is_asked_for_them() -> None:
     }
 
 
-@pytest.mark.parametrize(("start_pct", "length"), [(100.0, 30.0), (50.0, 30.0), (0.0, None)])
-def test_a_bucket_that_starts_empty_stays_empty(start_pct: float, length: float | None) -> None:
+@pytest.mark.parametrize(
+    ("start_pct", "length"), [(100.0, 30.0), (50.0, 30.0), (0.0, None)]
+)
+def test_a_bucket_that_starts_empty_stays_empty(
+    start_pct: float, length: float | None
+) -> None:
     tier = changed(PREMIUM, burst=Burst(3500, None, 30.0, start_pct))
     limits = limits_of(tier)
     assert limits.get("iops_burst_length") == length
@@ -116,7 +127,9 @@ def test_change_asks_sets_and_reads_back() -> None:
 
 
 def test_change_refuses_what_the_device_then_does_not_enforce() -> None:
-    engine = Answers({"device set iops=4000": '{"iops": 4000}', "device limits": '{"iops": 1100}'})
+    engine = Answers(
+        {"device set iops=4000": '{"iops": 4000}', "device limits": '{"iops": 1100}'}
+    )
     with pytest.raises(GateError, match="enforces iops=1100, expected 4000"):
         change(engine, iops=4000)
 
@@ -141,7 +154,9 @@ def test_the_devices_own_words_are_passed_on() -> None:
     refusal = completed("", 64, '{"error": "iops_burst needs iops"}\n')
     failure = completed("", 69, "device: no disk is served here")
     engine = Answers({"device set iops_burst=1": refusal, "device stats": failure})
-    with pytest.raises(UsageError, match=r"refused `set iops_burst=1`: iops_burst needs iops"):
+    with pytest.raises(
+        UsageError, match=r"refused `set iops_burst=1`: iops_burst needs iops"
+    ):
         change(engine, iops_burst=1)
     with pytest.raises(RunError, match="no disk is served here"):
         disk_server.ask("disk", ("stats",), fake_world(platform=engine))
@@ -149,7 +164,9 @@ def test_the_devices_own_words_are_passed_on() -> None:
 
 def test_running_disks_of_the_nodes_in_their_order() -> None:
     names = disk_server.running_disks(fake_world(platform=Answers()))
-    assert names == tuple(f"tierbench-1f2e3d-4-disk-node-{number}" for number in (1, 2, 10))
+    assert names == tuple(
+        f"tierbench-1f2e3d-4-disk-node-{number}" for number in (1, 2, 10)
+    )
 
 
 class Disks(Answers):
@@ -230,7 +247,12 @@ def test_a_change_is_noted_before_it_is_made() -> None:
 
 
 def job(name: str, bytes_per_s: float, **more: Any) -> dict[str, Any]:
-    return {"jobname": name, "read": {"bw_bytes": bytes_per_s}, "write": {"bw_bytes": 0}, **more}
+    return {
+        "jobname": name,
+        "read": {"bw_bytes": bytes_per_s},
+        "write": {"bw_bytes": 0},
+        **more,
+    }
 
 
 def rates(iops: float) -> list[dict[str, Any]]:
@@ -257,7 +279,9 @@ def test_each_limit_gets_its_verdict() -> None:
 def test_a_disk_that_answers_sooner_than_declared_is_faster() -> None:
     times = {"lat_ns": {"percentile": {"50.000000": 1_000_000}}}
     checks = truth_gate._latency(PREMIUM, [{"read": times, "write": times}])
-    assert [check.verdict for check in checks] == ["faster than declared (cache or burst)"] * 2
+    assert [check.verdict for check in checks] == [
+        "faster than declared (cache or burst)"
+    ] * 2
 
 
 def test_bandwidth_is_held_against_what_the_iops_let_through() -> None:
@@ -293,7 +317,9 @@ def test_integrity_takes_about_a_minute(
     iops: int | None, bytes_per_s: int | None, loops: str
 ) -> None:
     tier = changed(PREMIUM, iops=iops, bytes_per_s=bytes_per_s)
-    assert truth_gate._verify_settings(tier, truth_gate.THOROUGH)["VERIFY_LOOPS"] == loops
+    assert (
+        truth_gate._verify_settings(tier, truth_gate.THOROUGH)["VERIFY_LOOPS"] == loops
+    )
     assert truth_gate._verify_settings(tier, truth_gate.QUICK)["VERIFY_LOOPS"] == "1"
 
 
@@ -309,7 +335,9 @@ def readings(
 
 
 def test_load_is_the_growth_of_counters() -> None:
-    load = host_load.since(readings(100, 1000, 1.0, 10, 100), readings(195, 1100, 1.3, 35, 200))
+    load = host_load.since(
+        readings(100, 1000, 1.0, 10, 100), readings(195, 1100, 1.3, 35, 200)
+    )
     assert load == {"host_cpu_pct": 95.0, "late_s": 0.003, "over_pct": 25.0}
     assert host_load.reasons(Gate("premium", 0.0, (), load)) == (
         "its CPUs were 95 % busy",
@@ -330,7 +358,9 @@ def test_a_calm_machine_has_no_excuse() -> None:
 def test_every_disk_but_a_plain_volume_can_be_restored(tmp_path: Path) -> None:
     world = fake_world(cache=tmp_path)
     files = EmulatedTier().snapshots(PREMIUM, [1] * 12, "key", world)
-    assert [file.name for file in files] == [f"node-{number}.img" for number in range(1, 13)]
+    assert [file.name for file in files] == [
+        f"node-{number}.img" for number in range(1, 13)
+    ]
     assert CgroupTier().snapshots(PREMIUM, [1] * 12, "key", world) == files
     real = changed(PREMIUM, enforcement="mounted", path=str(tmp_path))
     (directory,) = mounted.MountedTier().snapshots(real, [1], "key", world)
@@ -350,9 +380,14 @@ def test_where_disks_take_space(tmp_path: Path) -> None:
     assert EmulatedTier().places(PREMIUM, 3, world) == {tmp_path: 6}
     assert CgroupTier().places(PREMIUM, 3, world) == {tmp_path: 6}
     assert mounted.MountedTier().places(here, 3, world) == {Path("/mnt/a"): 3}
-    assert mounted.MountedTier().places(spread, 3, world) == {Path("/mnt/a"): 1, Path("/mnt/b"): 2}
+    assert mounted.MountedTier().places(spread, 3, world) == {
+        Path("/mnt/a"): 1,
+        Path("/mnt/b"): 2,
+    }
     assert not isinstance(tier_mechanisms()["existing"], TakesSpace | KeepsGate)
-    assert not isinstance(tier_mechanisms()["none"], TakesSpace | KeepsGate | Restorable)
+    assert not isinstance(
+        tier_mechanisms()["none"], TakesSpace | KeepsGate | Restorable
+    )
 
 
 def test_volume_without_a_server_gives_no_load_of_the_disk(tmp_path: Path) -> None:
@@ -363,14 +398,20 @@ def test_volume_without_a_server_gives_no_load_of_the_disk(tmp_path: Path) -> No
     assert (reading.busy, reading.total, reading.disk) == (30, 100, {})
 
 
-def test_the_kernels_counters_are_read_on_both_sides_of_the_servers(tmp_path: Path) -> None:
+def test_the_kernels_counters_are_read_on_both_sides_of_the_servers(
+    tmp_path: Path,
+) -> None:
     """Of the device that the server's own container gives: its process is seen here."""
     (tmp_path / "proc/42").mkdir(parents=True)
     (tmp_path / "proc/42/cgroup").write_text("0::/engine/abc\n")
     (tmp_path / "proc/diskstats").write_text("7 3 loop3 9 0 8 1 4 0 8 1 2 0 0\n")
-    server = Node("disk-1", "disk", container="disk-1", container_id="abc", process_id=42)
+    server = Node(
+        "disk-1", "disk", container="disk-1", container_id="abc", process_id=42
+    )
     volume = Volume("x", "/dev/loop3", False, server=server)
-    world = fake_world(platform=Answers({"device stats": '{"read": {"ops": 9}}'}, tmp_path))
+    world = fake_world(
+        platform=Answers({"device stats": '{"read": {"ops": 9}}'}, tmp_path)
+    )
     reading = host_load.read(volume, world)
     assert reading.disk == {"read": {"ops": 9}}
     assert [side["disk_reads_total"] for side in reading.kernel] == [9, 9]

@@ -23,7 +23,9 @@ from tests.tiers import a_tier, changed
 
 REAL = a_tier("p15", "P15", "mounted", 1100, None, path="/mnt/p15")
 V1 = "/sys/fs/cgroup/blkio/blkio.throttle.read_iops_device"
-MOUNTS = "24 1 8:1 / / rw - ext4 /dev/sda1 rw\n36 24 8:16 / /mnt/p15 rw - xfs /dev/sdb rw\n"
+MOUNTS = (
+    "24 1 8:1 / / rw - ext4 /dev/sda1 rw\n36 24 8:16 / /mnt/p15 rw - xfs /dev/sdb rw\n"
+)
 
 
 class Vm(FarMachine):
@@ -32,7 +34,11 @@ class Vm(FarMachine):
     def __init__(self, name: str, files: dict[str, str]) -> None:
         super().__init__(MachineFacts(name, "6.1", "Debian", 4, "", 2**34))
         block = "/sys/class/block/sdb"
-        self.files = {"/proc/self/mountinfo": MOUNTS, "/dev/sdb": "", f"{block}/dev": "8:16"}
+        self.files = {
+            "/proc/self/mountinfo": MOUNTS,
+            "/dev/sdb": "",
+            f"{block}/dev": "8:16",
+        }
         self.files |= {"/mnt/p15": "", block: "", f"{block}/size": "99999999", **files}
 
     def read(self, path: str) -> str:  # type: ignore[override]
@@ -62,28 +68,44 @@ def world_of(*machines: Machine) -> World:
 
 def test_real_disks_by_path_need_one_machine() -> None:
     tier = changed(REAL, path=None, disks={"node-1": NodeDisks("/mnt/p15")})
-    with pytest.raises(UnavailableError, match="nodes are spread over vm1, vm2 and vm3"):
-        MountedTier().check(tier, world_of(*(Vm(name, {}) for name in ("vm1", "vm2", "vm3"))))
+    with pytest.raises(
+        UnavailableError, match="nodes are spread over vm1, vm2 and vm3"
+    ):
+        MountedTier().check(
+            tier, world_of(*(Vm(name, {}) for name in ("vm1", "vm2", "vm3")))
+        )
 
 
 def test_control_groups_of_all_machines_are_looked_at() -> None:
     tier = a_tier("slow", "Slow", "cgroup", 100, None)
     loop = {"/dev/loop-control": ""}
     v2 = {"/sys/fs/cgroup/cgroup.controllers": "cpu io memory"}
-    with pytest.raises(UnavailableError, match="no control group of vm2 limits block devices"):
+    with pytest.raises(
+        UnavailableError, match="no control group of vm2 limits block devices"
+    ):
         CgroupTier().check(tier, world_of(Vm("vm1", {**loop, V1: ""}), Vm("vm2", loop)))
-    with pytest.raises(UnavailableError, match=r"different versions \(vm1: 1, vm2: 2\)"):
-        CgroupTier().check(tier, world_of(Vm("vm1", {**loop, V1: ""}), Vm("vm2", {**loop, **v2})))
-    CgroupTier().check(tier, world_of(Vm("vm1", {**loop, **v2}), Vm("vm2", {**loop, **v2})))
+    with pytest.raises(
+        UnavailableError, match=r"different versions \(vm1: 1, vm2: 2\)"
+    ):
+        CgroupTier().check(
+            tier, world_of(Vm("vm1", {**loop, V1: ""}), Vm("vm2", {**loop, **v2}))
+        )
+    CgroupTier().check(
+        tier, world_of(Vm("vm1", {**loop, **v2}), Vm("vm2", {**loop, **v2}))
+    )
 
 
 def test_commands_of_a_profile_run_where_its_disks_are() -> None:
-    tier = changed(REAL, snapshots=Snapshots("command", save="lvcreate", restore="lvconvert"))
+    tier = changed(
+        REAL, snapshots=Snapshots("command", save="lvcreate", restore="lvconvert")
+    )
     with pytest.raises(UnavailableError, match="but containers run on vm1"):
         snapshots.check(tier, [], world_of(Vm("vm1", {})))
 
 
-@pytest.mark.parametrize("words", [["up", "azure/P15", "--at", "/mnt/x"], ["down", "x"]])
+@pytest.mark.parametrize(
+    "words", [["up", "azure/P15", "--at", "/mnt/x"], ["down", "x"]]
+)
 def test_a_disk_that_stays_is_mounted_here(words: list[str], tmp_path: Path) -> None:
     far = world_of(Vm("vm1", {}))
 

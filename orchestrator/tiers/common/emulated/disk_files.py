@@ -55,7 +55,9 @@ def places(tier: Tier, nodes: int, world: World) -> dict[Path, int]:
     return {_folder(world): 2 * nodes}
 
 
-def snapshots(tier: Tier, sizes_bytes: Sequence[int], name: str, world: World) -> tuple[Path, ...]:
+def snapshots(
+    tier: Tier, sizes_bytes: Sequence[int], name: str, world: World
+) -> tuple[Path, ...]:
     """The files of a data set, each on the machine of its node, in the order of the nodes: sorted
     by name, node-10 would be the second. On other machines the name has theirs and this cache's,
     since what is known of a data set is in the one cache here."""
@@ -72,7 +74,9 @@ def of_run(data: parts.NodesData, world: World) -> tuple[DiskFile, ...]:
     folder = _disks(world)
     nodes = zip(node_names(len(sources)), data.sizes_bytes, sources, strict=True)
     return tuple(
-        DiskFile(folder / f"{node}.img", node, source, None if source else size_bytes, True)
+        DiskFile(
+            folder / f"{node}.img", node, source, None if source else size_bytes, True
+        )
         for node, size_bytes, source in nodes
     )
 
@@ -144,9 +148,14 @@ def forget(world: World, only_list: bool = False) -> Iterator[removal.MarkedFold
     if is_here(world):
         return
     knows_some = (world.cache / _DATASETS).is_dir()
-    if not knows_some and not world.platform.images.present(own_images.tag(world.root, "disk")):
+    if not knows_some and not world.platform.images.present(
+        own_images.tag(world.root, "disk")
+    ):
         return  # nothing can have been put there
-    folder, program = str(_folder(world)), removal.program("list" if only_list else "remove", world)
+    folder, program = (
+        str(_folder(world)),
+        removal.program("list" if only_list else "remove", world),
+    )
     machines = of_nodes(world.platform)
     for node, machine in zip(node_names(len(machines)), machines, strict=True):
         done = _there(node, "forget", _RUN_ON_ALL, program, _REMOVE_S, world)
@@ -162,21 +171,30 @@ def machines_of_nodes(nodes: int, world: World) -> list[Machine]:
 
     def machine_of(node: str) -> Machine:
         spec = _container(node, "place", ("sleep", "infinity"), world)
-        with world.platform.running(replace(spec, init=True, stop_timeout_s=1)) as container:
+        with world.platform.running(
+            replace(spec, init=True, stop_timeout_s=1)
+        ) as container:
             return container.find_machine()
 
     return at_once.each(machine_of, node_names(nodes))
 
 
 def _there(
-    node: str, name: str, script: str, words: Sequence[str], timeout_s: float, world: World
+    node: str,
+    name: str,
+    script: str,
+    words: Sequence[str],
+    timeout_s: float,
+    world: World,
 ) -> Completed:
     """Runs a shell's script, with `words` as arguments, on the machine that runs the node."""
     spec = _container(node, name, ("sh", "-c", script, name, *words), world)
     return world.platform.once(replace(spec, mounts=(mounted(world),)), timeout_s)
 
 
-def _container(node: str, name: str, argv: Sequence[str], world: World) -> ContainerSpec:
+def _container(
+    node: str, name: str, argv: Sequence[str], world: World
+) -> ContainerSpec:
     more = {"placement": node, "capabilities": removal.CAPABILITIES}
     name = f"{world.scope}-{name}-{node}"
     return own_images.container("disk", name, argv, world, role="disk-files", **more)
@@ -188,5 +206,7 @@ def _folder(world: World) -> Path:
 
 def _disks(world: World) -> Path:
     """The folder of the files that go after each run."""
-    name = _DISKS if is_here(world) else removal.named(_DISKS, world, socket.gethostname())
+    name = (
+        _DISKS if is_here(world) else removal.named(_DISKS, world, socket.gethostname())
+    )
     return _folder(world) / name

@@ -44,16 +44,23 @@ _CPU_SHARES = 16_384
 _NODE_DISK = re.compile(r"-disk-node-(\d+)$")
 
 
-def need_kernel(devices: Sequence[tuple[str, str]], machines: Sequence[Machine]) -> None:
+def need_kernel(
+    devices: Sequence[tuple[str, str]], machines: Sequence[Machine]
+) -> None:
     """UnavailableError if a machine lacks one of `devices`, given with their kernel modules."""
 
     def look(machine: Machine) -> None:
-        for device, module in devices:  # one after the other: its agent may just be starting
+        for (
+            device,
+            module,
+        ) in devices:  # one after the other: its agent may just be starting
             needed = {"device": device, "module": module, "machine": machine.name}
             try:
                 is_there = machine.exists(device)
             except OSError as error:
-                raise failure(UnavailableError, "kernel not seen", **needed, error=error) from error
+                raise failure(
+                    UnavailableError, "kernel not seen", **needed, error=error
+                ) from error
             if not is_there:
                 raise failure(UnavailableError, "kernel lacks", **needed)
 
@@ -63,10 +70,23 @@ def need_kernel(devices: Sequence[tuple[str, str]], machines: Sequence[Machine])
 def create(file: Path, size_bytes: int, world: World) -> None:
     """Makes a file on this computer with an empty file system. RunError if it cannot be made."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    argv = ("device", "create", "--image", f"{INSIDE}/{file.name}", "--bytes", str(size_bytes))
-    rights = {"role": "disk-files", "capabilities": ("DAC_OVERRIDE",), "mounts": (_parent(file),)}
+    argv = (
+        "device",
+        "create",
+        "--image",
+        f"{INSIDE}/{file.name}",
+        "--bytes",
+        str(size_bytes),
+    )
+    rights = {
+        "role": "disk-files",
+        "capabilities": ("DAC_OVERRIDE",),
+        "mounts": (_parent(file),),
+    }
     name = f"{world.scope}-create-{file.stem}"
-    done = world.platform.once(own_images.container("disk", name, argv, world, **rights), 60)
+    done = world.platform.once(
+        own_images.container("disk", name, argv, world, **rights), 60
+    )
     if done.exit_code != 0:
         raise RunError(f"no file system could be made in {file}: {done.out.strip()}")
 
@@ -78,7 +98,9 @@ class OnFiles(MadeOnMachines):
     snapshots = staticmethod(disk_files.snapshots)
 
     @contextmanager
-    def loading(self, tier: Tier, data: NodesData, world: World) -> Iterator[tuple[Volume, ...]]:
+    def loading(
+        self, tier: Tier, data: NodesData, world: World
+    ) -> Iterator[tuple[Volume, ...]]:
         """The devices are those of the snapshots themselves."""
         with devices("raw", disk_files.of_load(data), {}, world) as disks:
             yield disks.volumes
@@ -117,22 +139,37 @@ def overhead_us(limits: Mapping[str, Any]) -> dict[str, float]:
     added_us: dict[str, float] = {}
     for way in ("read", "write"):
         if f"{way}_overhead_us" in limits:
-            slept_us = min(float(limits.get(f"{way}_latency_us", 0.0)), _DEEPEST_SLEEP_US)
+            slept_us = min(
+                float(limits.get(f"{way}_latency_us", 0.0)), _DEEPEST_SLEEP_US
+            )
             slope = float(limits.get(f"{way}_overhead_slope", 0.0))
-            added_us[way] = round(float(limits[f"{way}_overhead_us"]) + slope * slept_us, 1)
+            added_us[way] = round(
+                float(limits[f"{way}_overhead_us"]) + slope * slept_us, 1
+            )
     return added_us
 
 
 @contextmanager
 def _served(
-    verb: str, file: DiskFile, limits: Limits, latency: LatencyModel | None, world: World
+    verb: str,
+    file: DiskFile,
+    limits: Limits,
+    latency: LatencyModel | None,
+    world: World,
 ) -> Iterator[tuple[Volume, dict[str, Any]]]:
     """The volume on the device that a container serves `file` as, and what that reported."""
     disk = file.path.stem
     name, volume = f"{world.scope}-disk-{disk}", f"{world.scope}-{disk}"
-    command = (verb, "--image", disk_files.served(file, world), *_comes_and_goes(file, world))
+    command = (
+        verb,
+        "--image",
+        disk_files.served(file, world),
+        *_comes_and_goes(file, world),
+    )
     spec = _spec(name, command, disk_files.mounted(world), world)
-    limits, spec = _limited(replace(spec, placement=file.placement), disk, limits, latency, world)
+    limits, spec = _limited(
+        replace(spec, placement=file.placement), disk, limits, latency, world
+    )
     with world.platform.running(spec) as container:
         if file.copy_of is not None:
             late = f"the data set could not be copied for {name} within {_COPY_S:g} s"
@@ -159,12 +196,19 @@ def _comes_and_goes(file: DiskFile, world: World) -> Iterator[str]:
 
 
 def stand(
-    name: str, file: Path, limits: Limits, latency: LatencyModel | None, note: str, world: World
+    name: str,
+    file: Path,
+    limits: Limits,
+    latency: LatencyModel | None,
+    note: str,
+    world: World,
 ) -> tuple[Node, dict[str, Any]]:
     """Serves `file` of this computer, with these limits, by a container that outlasts this program;
     returns the same as a disk of a run has. Nothing stays of one that does not come up."""
     command = ("serve", "--image", f"{INSIDE}/{file.name}")
-    spec = replace(_spec(name, command, _parent(file), world), role=STANDING_ROLE, note=note)
+    spec = replace(
+        _spec(name, command, _parent(file), world), role=STANDING_ROLE, note=note
+    )
     limits, spec = _limited(spec, file.stem, limits, latency, world)
     container = world.platform.stand(spec)
     with taken_down(lambda: container.remove(spec.stop_timeout_s), stays=True):
@@ -172,7 +216,11 @@ def stand(
 
 
 def _limited(
-    spec: ContainerSpec, disk: str, limits: Limits, latency: LatencyModel | None, world: World
+    spec: ContainerSpec,
+    disk: str,
+    limits: Limits,
+    latency: LatencyModel | None,
+    world: World,
 ) -> tuple[Limits, ContainerSpec]:
     """The container with its limits, and all limits that it must then say it enforces."""
     tables: dict[str, bytes] = {}
@@ -181,7 +229,9 @@ def _limited(
         tables = {"read": table_text(latency.read), "write": table_text(latency.write)}
     given = {name: plain(value) for name, value in limits.items()}
     given |= {f"{way}_quantiles": f"{_TABLES}/{way}" for way in tables}
-    options = [part for key in given for part in (f"--{key.replace('_', '-')}", given[key])]
+    options = [
+        part for key in given for part in (f"--{key.replace('_', '-')}", given[key])
+    ]
     folders = {_TABLES: tables} if tables else {}
     return limits, replace(spec, command=(*spec.command, *options), folders=folders)
 
@@ -197,16 +247,23 @@ def table_text(table: Quantiles) -> bytes:
     return "".join(f"{p!r} {latency_s * 1e6:.3f}\n" for p, latency_s in table).encode()
 
 
-def _await(line: str, container: Container, deadline_s: float, late: str, clock: Clock) -> str:
+def _await(
+    line: str, container: Container, deadline_s: float, late: str, clock: Clock
+) -> str:
     """The first line of its log that begins so. RunError if it ends before, or with `late`."""
     said = ""
 
     def is_there() -> bool:
         nonlocal said
-        said = next((text for text in container.logs().splitlines() if text.startswith(line)), "")
+        said = next(
+            (text for text in container.logs().splitlines() if text.startswith(line)),
+            "",
+        )
         if not said and container.state() != "running":
             last = container.logs(tail=20)
-            raise failure(RunError, "disk did not start", evidence=last, disk=container.name)
+            raise failure(
+                RunError, "disk did not start", evidence=last, disk=container.name
+            )
         return bool(said)
 
     if not wait_until(is_there, deadline_s=deadline_s, clock=clock, every_s=0.05):
@@ -215,11 +272,17 @@ def _await(line: str, container: Container, deadline_s: float, late: str, clock:
 
 
 def _ready(
-    container: Container, node: str, limits: Limits, latency: LatencyModel | None, world: World
+    container: Container,
+    node: str,
+    limits: Limits,
+    latency: LatencyModel | None,
+    world: World,
 ) -> tuple[Node, dict[str, Any]]:
     """Waits for the device; returns the server as a node, and what it reported."""
     late = f"the disk {container.name} was not ready within {_READY_S:g} s"
-    ready: dict[str, Any] = json.loads(_await("{", container, _READY_S, late, world.clock))
+    ready: dict[str, Any] = json.loads(
+        _await("{", container, _READY_S, late, world.clock)
+    )
     read_back(container.name, limits, ready.get("limits") or {})
     points = [len(latency.read), len(latency.write)] if latency else [0, 0]
     reported = ready.get("latency_table_points") or [0, 0]
@@ -233,13 +296,17 @@ def running_disks(world: World) -> tuple[str, ...]:
     servers = world.platform.find_containers("disk")
     running = [server.name for server in servers if server.state == "running"]
     names = [(_NODE_DISK.search(name), name) for name in running]
-    return tuple(name for _, name in sorted((int(node[1]), name) for node, name in names if node))
+    return tuple(
+        name for _, name in sorted((int(node[1]), name) for node, name in names if node)
+    )
 
 
 def ask(container: str, question: Sequence[str], world: World) -> dict[str, Any]:
     """Returns the answer of a running device to `device limits|stats|set …`. With the device's own
     message: UsageError if it refuses the numbers, RunError for all else."""
-    reply = world.platform.container(container).exec(("device", *question), timeout_s=_ASK_S)
+    reply = world.platform.container(container).exec(
+        ("device", *question), timeout_s=_ASK_S
+    )
     try:
         answer = json.loads(reply.out)
     except json.JSONDecodeError:
@@ -289,7 +356,9 @@ def _parent(file: Path) -> Mount:
     return Mount(str(file.parent.resolve()), str(INSIDE), alone=True)
 
 
-def _spec(name: str, command: tuple[str, ...], images: Mount, world: World) -> ContainerSpec:
+def _spec(
+    name: str, command: tuple[str, ...], images: Mount, world: World
+) -> ContainerSpec:
     return ContainerSpec(
         name=name,
         image=own_images.need(world.root, "disk", world.platform),
@@ -305,7 +374,9 @@ def _spec(name: str, command: tuple[str, ...], images: Mount, world: World) -> C
 
 def plain(value: int | float) -> str:
     """A number as the device reads it: no exponent, no trailing zeros."""
-    return str(value) if isinstance(value, int) else f"{value:.6f}".rstrip("0").rstrip(".")
+    return (
+        str(value) if isinstance(value, int) else f"{value:.6f}".rstrip("0").rstrip(".")
+    )
 
 
 def read_back(container: str, limits: Limits, running: Mapping[str, Any]) -> None:
@@ -314,4 +385,6 @@ def read_back(container: str, limits: Limits, running: Mapping[str, Any]) -> Non
         if name not in running:
             raise GateError(f"the disk {container} does not say what {name} is now")
         if abs(float(running[name]) - float(value)) > 1e-6 * abs(value):
-            raise GateError(f"the emulated disk enforces {name}={running[name]}, expected {value}")
+            raise GateError(
+                f"the emulated disk enforces {name}={running[name]}, expected {value}"
+            )

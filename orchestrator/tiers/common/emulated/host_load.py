@@ -59,7 +59,9 @@ def _machine(volume: model.Volume, world: powers.World) -> powers.Machine | None
     return machines[0] if len(machines) == 1 else None
 
 
-def _diskstats(device: str, server: model.Node, machine: powers.Machine) -> list[dict[str, float]]:
+def _diskstats(
+    device: str, server: model.Node, machine: powers.Machine
+) -> list[dict[str, float]]:
     """One reading of now, or none: every machine has devices of the same names."""
     with suppress(OSError):
         machine.refresh()
@@ -86,7 +88,9 @@ def since(before: Reading, after: Reading) -> dict[str, float]:
     ticks = after.total - before.total
     if ticks > 0:
         load["host_cpu_pct"] = round(100 * (after.busy - before.busy) / ticks, 1)
-    late_s, over, ops = (_growth(before.disk, after.disk, key) for key in ("late_s", "over", "ops"))
+    late_s, over, ops = (
+        _growth(before.disk, after.disk, key) for key in ("late_s", "over", "ops")
+    )
     if ops > 0:
         load["late_s"] = round(late_s / ops, 7)
         load["over_pct"] = round(100 * over / ops, 2)
@@ -99,7 +103,9 @@ def counted_apart(before: Reading, after: Reading) -> dict[str, dict[str, float]
     % of the server's; empty if one of both was not read. The kernel was read before and after the
     server's answer, so its count at that moment lies between; it counts a request when it ends, the
     server when it comes, so those under way may be missing."""
-    if not (len(before.kernel) == len(after.kernel) == 2 and before.disk and after.disk):
+    if not (
+        len(before.kernel) == len(after.kernel) == 2 and before.disk and after.disk
+    ):
         return {}
     in_flight = max(side["disk_in_flight"] for side in (*before.kernel, *after.kernel))
     counts: dict[str, dict[str, float]] = {}
@@ -110,7 +116,11 @@ def counted_apart(before: Reading, after: Reading) -> dict[str, dict[str, float]
         most, least = fourth - first + in_flight, third - second - in_flight
         own = float(after.disk[way]["ops"] - before.disk[way]["ops"])
         off_pct = round(100 * max(0.0, least - own, own - most) / max(own, 1.0), 2)
-        counts[way] = {"served": own, "kernel": (most + least) / 2, "apart_pct": off_pct}
+        counts[way] = {
+            "served": own,
+            "kernel": (most + least) / 2,
+            "apart_pct": off_pct,
+        }
     return counts
 
 
@@ -126,10 +136,13 @@ def overheads(before: Reading, after: Reading) -> dict[str, Any]:
     spent_s, of_way = 0.0, dict[str, Any]()
     for way in _WAYS:
         ios = last[f"disk_{way}s_total"] - first[f"disk_{way}s_total"]
-        device_s = last[f"disk_{way}_seconds_total"] - first[f"disk_{way}_seconds_total"]
+        device_s = (
+            last[f"disk_{way}_seconds_total"] - first[f"disk_{way}_seconds_total"]
+        )
         spent_s += device_s
         answered, took_s = (
-            float(after.disk[way][key] - before.disk[way][key]) for key in ("answered", "took_s")
+            float(after.disk[way][key] - before.disk[way][key])
+            for key in ("answered", "took_s")
         )
         if min(ios, answered) >= _LEAST_IOS:
             device_us, served_us = 1e6 * device_s / ios, 1e6 * took_s / answered
@@ -152,17 +165,24 @@ def _growth(before: Mapping[str, Any], after: Mapping[str, Any], key: str) -> fl
 def worst(devices: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     """The highest of each figure of `since`, of several gates."""
     known = list(devices)
-    figures = {name: [device[name] for device in known if name in device] for name in _LOAD}
+    figures = {
+        name: [device[name] for device in known if name in device] for name in _LOAD
+    }
     return {name: max(values) for name, values in figures.items() if values}
 
 
 def reasons(gate: Gate) -> tuple[str, ...]:
     """Why this machine, and not the disk, may have failed the gate. Empty if it was calm."""
     cpu_pct, late_s, over_pct = (gate.device.get(name, 0.0) for name in _LOAD)
-    slower = f"for {over_pct:.0f} % of requests the host itself was slower than the tier"
+    slower = (
+        f"for {over_pct:.0f} % of requests the host itself was slower than the tier"
+    )
     texts = (
         (cpu_pct > BUSY_CPU_PCT, f"its CPUs were {cpu_pct:.0f} % busy"),
-        (late_s > LATE_S, f"the disk's answers woke {late_s * 1e6:.0f} µs late on average"),
+        (
+            late_s > LATE_S,
+            f"the disk's answers woke {late_s * 1e6:.0f} µs late on average",
+        ),
         (over_pct > OVER_PCT, slower),
     )
     return tuple(text for applies, text in texts if applies)

@@ -26,7 +26,9 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")
 _MOUNT_S = 60.0
 _UNMOUNT_S = 3600.0  # what is not written yet is written at the tier's speed
 _STOP_S = 20.0
-_STARTING_S = 5.0  # in which a container that is being made lets go of this machine's own mounts
+_STARTING_S = (
+    5.0  # in which a container that is being made lets go of this machine's own mounts
+)
 _FEW = 3  # processes that a message names
 
 
@@ -67,7 +69,9 @@ def standing_disks(world: World) -> tuple[KnownDisk, ...]:
     """All standing disks of this machine, by name."""
     disks = _noted(world.platform)
     mounted = _mounted(world) if disks else {}
-    return tuple(KnownDisk(disk, runs, _own_mount(disk, mounted, world)) for disk, runs in disks)
+    return tuple(
+        KnownDisk(disk, runs, _own_mount(disk, mounted, world)) for disk, runs in disks
+    )
 
 
 def _own_mount(
@@ -78,7 +82,9 @@ def _own_mount(
     mount = mounted.get(disk.at)
     with suppress(OSError):
         device = Path(mount.source).name if mount else ""
-        behind = world.machine.read(f"/sys/class/block/{device}/loop/backing_file").strip()
+        behind = world.machine.read(
+            f"/sys/class/block/{device}/loop/backing_file"
+        ).strip()
         return mount if behind == "/" or f"/{disk.container}/" in behind else None
     return None
 
@@ -105,7 +111,9 @@ def _noted(platform: Platform) -> list[tuple[StandingDisk, bool]]:
 def named(name: str, world: World) -> KnownDisk:
     """The disk of this name, or at this path. UsageError if there is none."""
     disks = {known.disk.name: known for known in standing_disks(world)}
-    if known := {**disks, **{known.disk.at: known for known in disks.values()}}.get(name):
+    if known := {**disks, **{known.disk.at: known for known in disks.values()}}.get(
+        name
+    ):
         return known
     names = f"there are {', '.join(disks)}" if disks else "there is none"
     raise failure(UsageError, "unknown disk", name=name, names=names)
@@ -133,14 +141,20 @@ def prepared(
     left = others.pop(name, None)
     if left and left.state == "up":
         raise failure(UsageError, "disk is up", name=name, at=left.disk.at)
-    image = Path(data or (left.disk.image if left else world.cache / "standing" / f"{name}.img"))
+    image = Path(
+        data or (left.disk.image if left else world.cache / "standing" / f"{name}.img")
+    )
     image = Path(world.machine.real_path(str(image.absolute())))
     for other in others.values():
         if other.disk.image == str(image):
-            raise UsageError(f"{image} has the data of the disk {other.disk.name} already")
+            raise UsageError(
+                f"{image} has the data of the disk {other.disk.name} already"
+            )
     if left and left.disk.image != str(image):
         raise failure(UsageError, "data elsewhere", name=name, left=left, image=image)
-    size_bytes = _size(image, size_bytes, default_bytes, world, again=bool(left or data))
+    size_bytes = _size(
+        image, size_bytes, default_bytes, world, again=bool(left or data)
+    )
     if not at.is_absolute():
         raise UsageError(f"--at is {at}: give it in full, from /")
     at = Path(world.machine.real_path(str(at)))
@@ -150,23 +164,31 @@ def prepared(
     own_image = left.disk.own_image if left else data is None
     if left:
         _clear(left, world)
-    return StandingDisk(name, str(at), tier, str(image), size_bytes, own_image, own_folder)
+    return StandingDisk(
+        name, str(at), tier, str(image), size_bytes, own_image, own_folder
+    )
 
 
-def _size(image: Path, asked_bytes: int | None, usual_bytes: int, world: World, again: bool) -> int:
+def _size(
+    image: Path, asked_bytes: int | None, usual_bytes: int, world: World, again: bool
+) -> int:
     """The size of the image that is there, or of the one to be made."""
     if not image.exists():
         size_bytes = asked_bytes or usual_bytes
         free_bytes = world.machine.free_bytes(str(image.parent))
         if free_bytes < size_bytes:
             has, size = map(units.format_bytes, (free_bytes, size_bytes))
-            raise failure(UnavailableError, "no room", folder=image.parent, has=has, size=size)
+            raise failure(
+                UnavailableError, "no room", folder=image.parent, has=has, size=size
+            )
         return size_bytes
     if not again:
         raise failure(UsageError, "data left", image=image)
     size_bytes = image.stat().st_size
     if asked_bytes not in (None, size_bytes):
-        raise failure(UsageError, "other size", image=image, size=units.format_bytes(size_bytes))
+        raise failure(
+            UsageError, "other size", image=image, size=units.format_bytes(size_bytes)
+        )
     return size_bytes
 
 
@@ -194,7 +216,10 @@ def _clear(left: KnownDisk, world: World) -> None:
 
 @contextmanager
 def put_up(
-    disk: StandingDisk, base: disk_server.Limits, world: World, latency: LatencyModel | None = None
+    disk: StandingDisk,
+    base: disk_server.Limits,
+    world: World,
+    latency: LatencyModel | None = None,
 ) -> Iterator[parts.Disks]:
     """Makes the disk and mounts it. It stays, unless the block or anything before raises: then all
     of it is taken down again. `latency`: what its latencies are drawn from, if not constant."""
@@ -204,8 +229,12 @@ def put_up(
             undo.callback(image.unlink, missing_ok=True)
             disk_server.create(image, disk.size_bytes, world)
         note = json.dumps(asdict(disk))
-        server, ready = disk_server.stand(disk.container, image, base, latency, note, world)
-        undo.callback(_quietly, world.platform.container(disk.container).remove, _STOP_S)
+        server, ready = disk_server.stand(
+            disk.container, image, base, latency, note, world
+        )
+        undo.callback(
+            _quietly, world.platform.container(disk.container).remove, _STOP_S
+        )
         if not world.machine.exists(disk.at):
             Path(disk.at).mkdir()
             undo.callback(_drop_folder, disk.at)
@@ -221,7 +250,9 @@ def _mount(device: str, at: str, world: World) -> None:
     command = ("mount", "-t", "xfs", "-o", "noatime,nouuid", device, at)
     done = world.shell.run(command, timeout_s=_MOUNT_S)
     if done.exit_code != 0:
-        raise failure(RunError, "not mounted", device=device, at=at, why=done.err.strip())
+        raise failure(
+            RunError, "not mounted", device=device, at=at, why=done.err.strip()
+        )
 
 
 def _quietly(undo: Callable[..., object], *arguments: object) -> None:
@@ -241,10 +272,14 @@ def take_down(known: KnownDisk, world: World, keep_data: bool = False) -> Path |
     """Takes the disk down; returns its data's file if that stays. RunError if it is in use."""
     disk = known.disk
     if known.mount:
-        world.progress.step(f"unmounting {disk.at}: what is not written yet is written first")
+        world.progress.step(
+            f"unmounting {disk.at}: what is not written yet is written first"
+        )
         _unmount(disk.at, world)
         of_it = partial(_users_of_device, known.mount.device, world)
-        if known.runs and (users := wait_while(of_it, deadline_s=_STARTING_S, clock=world.clock)):
+        if known.runs and (
+            users := wait_while(of_it, deadline_s=_STARTING_S, clock=world.clock)
+        ):
             _mount(known.mount.source, disk.at, world)
             raise failure(RunError, "disk in use", disk=disk.name, users=users)
     _clear(replace(known, mount=None), world)
@@ -259,7 +294,9 @@ def _unmount(at: str, world: World) -> None:
     if done.exit_code == 0:
         return
     why = done.err.strip().rstrip(".")
-    raise failure(RunError, "not unmounted", at=at, why=why, users=_users_of_path(at, world))
+    raise failure(
+        RunError, "not unmounted", at=at, why=why, users=_users_of_path(at, world)
+    )
 
 
 def _users_of_path(at: str, world: World) -> str:

@@ -16,11 +16,15 @@ _MOST = 1.05  # of the base rate: as much as a gate allows
 _BLOCKS_BYTES = (4096, 262_144)  # those of the checks of IOPS and of bytes/s
 _STEPS = 60  # in which a full bucket is emptied; no shorter than _STEP_S
 _STEP_S = 1.0
-_PATIENCE = 1.5  # of the time that a full bucket lasts: then the disk has more than it declares
+_PATIENCE = (
+    1.5  # of the time that a full bucket lasts: then the disk has more than it declares
+)
 _AND_S = 10.0
 _IDLE_S = 1.5  # between two jobs of fio, in which a disk earns credit
 
-Measure = Callable[[int, float], float]  # block in bytes, seconds → requests of that size a second
+Measure = Callable[
+    [int, float], float
+]  # block in bytes, seconds → requests of that size a second
 
 
 class Credit:
@@ -35,12 +39,16 @@ class Credit:
         self.drained: list[dict[str, Any]] = []
         self.base = tier.without_burst()
         rates = map(self._rates, _BLOCKS_BYTES)
-        ramps_s = [_IDLE_S * base / (peak - base) for base, peak in rates if peak > base]
+        ramps_s = [
+            _IDLE_S * base / (peak - base) for base, peak in rates if peak > base
+        ]
         self.ramp_s = max(ramps_s, default=0.0)
 
     def _rates(self, block_bytes: int) -> tuple[float, float]:
         """Base and peak in blocks a second; alike if the tier cannot burst with such blocks."""
-        base, peak = (expected.cap_per_s(tier, block_bytes) for tier in (self.base, self._peak))
+        base, peak = (
+            expected.cap_per_s(tier, block_bytes) for tier in (self.base, self._peak)
+        )
         return base or 0.0, peak or 0.0
 
     def use_up(self, blocks_bytes: Sequence[int], measure: Measure) -> None:
@@ -48,13 +56,25 @@ class Credit:
         that did not come down once is not loaded again."""
         for block in blocks_bytes:
             base_per_s, peak_per_s = self._rates(block)
-            if peak_per_s > _MOST * base_per_s and all(each["fell"] for each in self.drained):
-                drained = {"block_bytes": block, **self._until_base(block, base_per_s, measure)}
+            if peak_per_s > _MOST * base_per_s and all(
+                each["fell"] for each in self.drained
+            ):
+                drained = {
+                    "block_bytes": block,
+                    **self._until_base(block, base_per_s, measure),
+                }
                 self.drained.append(drained)
 
-    def _until_base(self, block_bytes: int, base_per_s: float, measure: Measure) -> dict[str, Any]:
-        duration_s = self._tier.limits.burst.duration_s if self._tier.limits.burst else 0.0
-        clock, text = self._world.clock, f"using up the burst credit of {self._tier.title}"
+    def _until_base(
+        self, block_bytes: int, base_per_s: float, measure: Measure
+    ) -> dict[str, Any]:
+        duration_s = (
+            self._tier.limits.burst.duration_s if self._tier.limits.burst else 0.0
+        )
+        clock, text = (
+            self._world.clock,
+            f"using up the burst credit of {self._tier.title}",
+        )
         started_s = clock.monotonic()
         while True:
             left_s = duration_s - (clock.monotonic() - started_s)
@@ -70,13 +90,18 @@ class Credit:
         """A failed check for the block size at which the disk never came down to its base."""
         for drained in self.drained:
             if not drained["fell"]:
-                took, size = format_seconds(drained["took_s"]), drained["block_bytes"] // 1024
+                took, size = (
+                    format_seconds(drained["took_s"]),
+                    drained["block_bytes"] // 1024,
+                )
                 base_per_s, per_s = drained["base_per_s"], drained["per_s"]
                 limit = f"rate after {took} of load that should have used up the burst credit"
                 limit += f", {size} KiB random read"
                 word: facts.GateWord = "faster than declared (cache or burst)"
                 tolerance_pct = 100 * (_MOST - 1)
-                yield GateCheck(limit, "1/s", base_per_s, per_s, tolerance_pct, word, "drained")
+                yield GateCheck(
+                    limit, "1/s", base_per_s, per_s, tolerance_pct, word, "drained"
+                )
 
 
 def at_both_peaks_bytes(tier: Tier) -> tuple[int, ...]:
@@ -84,7 +109,12 @@ def at_both_peaks_bytes(tier: Tier) -> tuple[int, ...]:
     burst, (smallest, largest) = tier.limits.burst, _BLOCKS_BYTES
     if burst is None or not burst.iops or not burst.bytes_per_s:
         return ()
-    return (min(max(burst.bytes_per_s // burst.iops // smallest * smallest, smallest), largest),)
+    return (
+        min(
+            max(burst.bytes_per_s // burst.iops // smallest * smallest, smallest),
+            largest,
+        ),
+    )
 
 
 def announcement(tier: Tier) -> str:
@@ -92,6 +122,10 @@ def announcement(tier: Tier) -> str:
     burst = tier.limits.burst
     longest = format_seconds(burst.duration_s) if burst else "no time"
     peaks = [format_quantity(burst.iops, "1/s")] if burst and burst.iops else []
-    peaks += [format_quantity(burst.bytes_per_s, "bytes/s")] if burst and burst.bytes_per_s else []
+    peaks += (
+        [format_quantity(burst.bytes_per_s, "bytes/s")]
+        if burst and burst.bytes_per_s
+        else []
+    )
     most = " and ".join(peaks)
     return message("burst credit first", title=tier.title, longest=longest, peaks=most)

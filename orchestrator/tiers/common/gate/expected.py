@@ -54,7 +54,9 @@ def cap_per_s(tier: Tier, block_bytes: int) -> float | None:
 def reach_per_s(tier: Tier, depth: int, read_share: float) -> float | None:
     """Requests a second that `depth` in flight can make by Little's law; None if not known."""
     shares: dict[Way, float] = {"read": read_share, "write": 1 - read_share}
-    latencies_s = [(share, _average_s(tier, way)) for way, share in shares.items() if share]
+    latencies_s = [
+        (share, _average_s(tier, way)) for way, share in shares.items() if share
+    ]
     if any(latency is None for _, latency in latencies_s):
         return None
     mean_s = sum(share * (latency or 0.0) for share, latency in latencies_s)
@@ -96,7 +98,11 @@ def bound_by_depth(tier: Tier, depth: int, read_share: float) -> str:
 def bound_by_bytes(tier: Tier, block_bytes: int) -> str:
     """The limit in a few words if bytes/s and not IOPS are the cap at this size; else ""."""
     rate = tier.limits.bytes_per_s
-    binds = tier.limits.iops and rate and rate / block_bytes < (1 - _ALIKE) * tier.limits.iops
+    binds = (
+        tier.limits.iops
+        and rate
+        and rate / block_bytes < (1 - _ALIKE) * tier.limits.iops
+    )
     return f"{format_bytes_per_s(rate)} bind" if rate and binds else ""
 
 
@@ -127,7 +133,10 @@ _MOST_S = 300.0
 _FEWEST_SHOWN, _MOST_SHOWN_S = 2200, 7.0
 _ASSUMED_S = 1e-3
 
-_QUANTITIES: Mapping[Way, GateQuantity] = {"read": "latency_p99_read", "write": "latency_p99_write"}
+_QUANTITIES: Mapping[Way, GateQuantity] = {
+    "read": "latency_p99_read",
+    "write": "latency_p99_write",
+}
 
 
 def tail_window_s(tier: Tier, thorough: bool) -> float:

@@ -27,7 +27,8 @@ class FioContainer:
         done = self._run(job, settings)
         if done.exit_code != 0:
             raise errors.GateError(
-                f"fio could not run {job}: {done.err.strip()[-300:]}", evidence=done.out[-2000:]
+                f"fio could not run {job}: {done.err.strip()[-300:]}",
+                evidence=done.out[-2000:],
             )
         written = self.container.exec(("cat", _OUTPUT), timeout_s=30)
         return list(json.loads(written.out)["jobs"])
@@ -44,7 +45,9 @@ class FioContainer:
         )
 
 
-StartFio = Callable[[model.Volume, powers.World], AbstractContextManager["FioContainer"]]
+StartFio = Callable[
+    [model.Volume, powers.World], AbstractContextManager["FioContainer"]
+]
 
 
 @contextmanager

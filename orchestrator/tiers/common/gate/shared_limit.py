@@ -19,32 +19,49 @@ _SIZES: tuple[tuple[facts.GateQuantity, str, int], ...] = (
 
 
 def checks(
-    tier: Tier, disks: parts.Disks, world: powers.World, start: fio_jobs.StartFio = fio_jobs.fio_on
+    tier: Tier,
+    disks: parts.Disks,
+    world: powers.World,
+    start: fio_jobs.StartFio = fio_jobs.fio_on,
 ) -> Iterator[GateCheck]:
     """Reads from all `disks` at once, as deep as their caps need. GateError if fio cannot run."""
     if tier.shared is None:
         return
     settings = {"SIZE": "64m", "RAMP": _RAMP, "RUNTIME": _RUNTIME}
-    shared = replace(tier, limits=replace(tier.shared, io_unit_bytes=tier.limits.io_unit_bytes))
+    shared = replace(
+        tier, limits=replace(tier.shared, io_unit_bytes=tier.limits.io_unit_bytes)
+    )
     with ExitStack() as up:
         fios = [
-            up.enter_context(start(volume, replace(world, scope=f"{world.scope}-{number}")))
+            up.enter_context(
+                start(volume, replace(world, scope=f"{world.scope}-{number}"))
+            )
             for number, volume in enumerate(disks.volumes, start=1)
         ]
         at_once.each(lambda fio: fio.run("prepare", settings), fios)
         for quantity, what, block in _SIZES:
             reads = fio_jobs.random_reads(expected.depth(tier, block), block)
 
-            def read(fio: fio_jobs.FioContainer, reads: dict[str, str] = reads) -> fio_jobs.Jobs:
+            def read(
+                fio: fio_jobs.FioContainer, reads: dict[str, str] = reads
+            ) -> fio_jobs.Jobs:
                 return fio.run("depth", {**settings, **reads})
 
             world.progress.step(f"truth gate of {tier.name}: {len(fios)} disks at once")
-            rate = sum(fio_jobs.bytes_per_s(jobs[0]) for jobs in at_once.each(read, fios)) / block
+            rate = (
+                sum(fio_jobs.bytes_per_s(jobs[0]) for jobs in at_once.each(read, fios))
+                / block
+            )
             unit, each = ("1/s", 1) if quantity == "shared_iops" else ("bytes/s", block)
             limit = f"{what}, {len(fios)} disks at once"
-            cap, own = expected.cap_per_s(shared, block), expected.cap_per_s(tier, block)
+            cap, own = (
+                expected.cap_per_s(shared, block),
+                expected.cap_per_s(tier, block),
+            )
             declared = None if cap is None else cap * each
-            check = expected.judged(quantity, limit, unit, declared, rate * each, _TOLERANCE_PCT)
+            check = expected.judged(
+                quantity, limit, unit, declared, rate * each, _TOLERANCE_PCT
+            )
             if cap and own and len(fios) * own < cap:
                 check = replace(check, tolerance_pct=None, verdict="not reachable")
             yield check

@@ -101,10 +101,18 @@ def of_disks(
 
 
 def _checks(
-    tier: Tier, fio: FioContainer, effort: Effort, world: World, credit: drain.Credit | None
+    tier: Tier,
+    fio: FioContainer,
+    effort: Effort,
+    world: World,
+    credit: drain.Credit | None,
 ) -> Iterator[GateCheck]:
     ramp_s = max(parse_seconds(effort.ramp), credit.ramp_s if credit else 0.0)
-    settings = {"SIZE": effort.size, "RAMP": fio_jobs.in_ms(ramp_s), "RUNTIME": effort.runtime}
+    settings = {
+        "SIZE": effort.size,
+        "RAMP": fio_jobs.in_ms(ramp_s),
+        "RUNTIME": effort.runtime,
+    }
     bursting, tier = tier, credit.base if credit else tier
 
     def job(name: str, least_s: float = 0.0, **more: str) -> Jobs:
@@ -113,7 +121,9 @@ def _checks(
         return fio.run(name, {**settings, "RUNTIME": runtime, **more})
 
     def rate(block: int, least_s: float) -> float:
-        (cell,) = job("depth", least_s, **fio_jobs.random_reads(expected.depth(bursting), block))
+        (cell,) = job(
+            "depth", least_s, **fio_jobs.random_reads(expected.depth(bursting), block)
+        )
         return fio_jobs.bytes_per_s(cell) / block
 
     def empty(*blocks_bytes: int) -> None:
@@ -136,16 +146,29 @@ def _checks(
     yield from _latency(tier, alone)
     yield from expected.tail_checks(tier, alone[0])
     sync_s = job("fsync")[0]["sync"]["lat_ns"]["mean"] * 1e-9
-    yield GateCheck("fdatasync after 8 KiB", "s", None, sync_s, None, "not declared", "fdatasync")
+    yield GateCheck(
+        "fdatasync after 8 KiB", "s", None, sync_s, None, "not declared", "fdatasync"
+    )
     window_s = _window_s(tier)
     empty(*(IOPS_BLOCK_BYTES for _ in effort.ladder[:1]))
-    steps = [(at, job("depth", window_s, **fio_jobs.random_reads(at))) for at in effort.ladder]
+    steps = [
+        (at, job("depth", window_s, **fio_jobs.random_reads(at)))
+        for at in effort.ladder
+    ]
     yield from _ladder(tier, steps)
     for size in effort.block_bytes:
-        cell = job("depth", _window_s(tier, size), **fio_jobs.random_reads(deep, size))[0]
-        what: _What = "bandwidth_at_size", f"bandwidth, {size // 1024} KiB random read", 1.0
+        cell = job("depth", _window_s(tier, size), **fio_jobs.random_reads(deep, size))[
+            0
+        ]
+        what: _What = (
+            "bandwidth_at_size",
+            f"bandwidth, {size // 1024} KiB random read",
+            1.0,
+        )
         yield _rate(tier, what, fio_jobs.bytes_per_s(cell), size, deep)
-    world.progress.step(f"truth gate of {tier.name}: integrity", effort.verify_s or None)
+    world.progress.step(
+        f"truth gate of {tier.name}: integrity", effort.verify_s or None
+    )
     verified = fio.verified(_verify_settings(tier, effort))
     word: GateWord = "ok" if verified else "failed"
     limit = "integrity: blocks that did not read back as written"
@@ -165,8 +188,15 @@ def _verify_settings(tier: Tier, effort: Effort) -> dict[str, str]:
         (tier.limits.iops or _UNTHROTTLED_BYTES_PER_S) * _VERIFY_BLOCK_BYTES,
         _UNTHROTTLED_BYTES_PER_S,
     )
-    size, passes = effort.verify_bytes, round(effort.verify_s * rate / (2 * effort.verify_bytes))
-    return {"VERIFY_SIZE": str(size), "VERIFY_JOBS": "1", "VERIFY_LOOPS": str(max(1, passes))}
+    size, passes = (
+        effort.verify_bytes,
+        round(effort.verify_s * rate / (2 * effort.verify_bytes)),
+    )
+    return {
+        "VERIFY_SIZE": str(size),
+        "VERIFY_JOBS": "1",
+        "VERIFY_LOOPS": str(max(1, passes)),
+    }
 
 
 # ------------------------------------------------------------------ checks
@@ -190,17 +220,25 @@ def _rates(tier: Tier, jobs: Jobs, depth: int) -> Iterator[GateCheck]:
             yield _rate(tier, what, rate, _LARGE_BYTES, depth)
             continue
         iops = rate / IOPS_BLOCK_BYTES
-        if quantity == "iops_mixed" and isinstance(tier.disk, Cgroup):  # no cap holds for both
+        if quantity == "iops_mixed" and isinstance(
+            tier.disk, Cgroup
+        ):  # no cap holds for both
             yield GateCheck(limit, "1/s", None, iops, None, "not declared", quantity)
         else:
             yield _rate(tier, what, iops, IOPS_BLOCK_BYTES, depth)
 
 
 def _latency(tier: Tier, jobs: Jobs) -> Iterator[GateCheck]:
-    ways: dict[expected.Way, GateQuantity] = {"read": "latency_read", "write": "latency_write"}
+    ways: dict[expected.Way, GateQuantity] = {
+        "read": "latency_read",
+        "write": "latency_write",
+    }
     for way, quantity in ways.items():
         limit = f"median latency at queue depth 1, {way}"
-        measured_s, judged_s = fio_jobs.median_s(jobs[0], way), expected.latency_s(tier, way)
+        measured_s, judged_s = (
+            fio_jobs.median_s(jobs[0], way),
+            expected.latency_s(tier, way),
+        )
         assumed_s = tier.latency.read_s if way == "read" else tier.latency.write_s
         most_pct = LATENCY_TOLERANCE_PCT
         check = expected.judged(quantity, limit, "s", judged_s, measured_s, most_pct)
@@ -212,7 +250,9 @@ def _latency(tier: Tier, jobs: Jobs) -> Iterator[GateCheck]:
 def _ladder(tier: Tier, steps: Sequence[tuple[int, Jobs]]) -> Iterator[GateCheck]:
     """IOPS at each depth, for information, and the depth where the cap is reached. Below the cap,
     IOPS = depth / latency; so the cap is reached at cap × latency (Little's law)."""
-    rates = {step: fio_jobs.bytes_per_s(jobs[0]) / IOPS_BLOCK_BYTES for step, jobs in steps}
+    rates = {
+        step: fio_jobs.bytes_per_s(jobs[0]) / IOPS_BLOCK_BYTES for step, jobs in steps
+    }
     for step, rate in rates.items():
         limit = f"IOPS, 4 KiB random read at queue depth {step}"
         yield GateCheck(limit, "1/s", None, rate, None, "not declared", "iops_at_depth")
@@ -232,7 +272,9 @@ def _ladder(tier: Tier, steps: Sequence[tuple[int, Jobs]]) -> Iterator[GateCheck
     yield GateCheck(limit, "", None, float(knee), None, "not declared", "depth_at_cap")
 
 
-def _rate(tier: Tier, what: _What, measured: float, block_bytes: int, depth: int) -> GateCheck:
+def _rate(
+    tier: Tier, what: _What, measured: float, block_bytes: int, depth: int
+) -> GateCheck:
     """A rate held against the lowest of the tier's caps and what `depth` requests can reach."""
     quantity, limit, read_share = what
     in_bytes = quantity.startswith("bandwidth")
@@ -245,11 +287,15 @@ def _rate(tier: Tier, what: _What, measured: float, block_bytes: int, depth: int
         check = expected.judged(quantity, limit, unit, most, measured, off_pct)
         if check.verdict != "ok":
             return check
-        return GateCheck(limit, unit, cap * each, measured, None, "not reachable", quantity)
+        return GateCheck(
+            limit, unit, cap * each, measured, None, "not reachable", quantity
+        )
     if not in_bytes and (why := expected.bound_by_bytes(tier, block_bytes)):
         limit = f"{limit} ({why})"
     declared = None if cap is None else cap * each
-    check = expected.judged(quantity, limit, unit, declared, measured, RATE_TOLERANCE_PCT)
+    check = expected.judged(
+        quantity, limit, unit, declared, measured, RATE_TOLERANCE_PCT
+    )
     bursts = tier.disk.is_real and tier.limits.burst is not None
     most_per_s = expected.cap_per_s(expected.at_peak(tier), block_bytes) or 0.0
     most = most_per_s * each * (1 + RATE_TOLERANCE_PCT / 100)

@@ -53,13 +53,21 @@ def recorded(answers: Sequence[MetadataAnswer]) -> dict[str, Any]:
     """The answers of a tier's machines, as a run's facts keep them."""
     cloud = answers[0].cloud
     known = {
-        "machine": ", ".join(dict.fromkeys(each.machine for each in answers if each.machine)),
+        "machine": ", ".join(
+            dict.fromkeys(each.machine for each in answers if each.machine)
+        ),
         "disks": {path: told for each in answers for path, told in each.disks.items()},
         "differences": [text for each in answers for text in each.differences],
-        "failure": "; ".join(dict.fromkeys(each.failure for each in answers if each.failure)),
+        "failure": "; ".join(
+            dict.fromkeys(each.failure for each in answers if each.failure)
+        ),
     }
     named = {name: value for name, value in known.items() if value}
-    return {"provider": cloud, **named, "not_told": of_clouds("not_told").get(cloud, "")}
+    return {
+        "provider": cloud,
+        **named,
+        "not_told": of_clouds("not_told").get(cloud, ""),
+    }
 
 
 def ask(method: str, url: str, headers: Mapping[str, str]) -> str:
@@ -76,17 +84,23 @@ def asked_there(world: World) -> Ask:
         where = {"network": HOST_NETWORK, "capabilities": ()}
         headers_there = {"TOKEN_HEADERS": json.dumps(dict(headers))}
         name = f"{world.scope}-metadata"
-        spec = own_images.container("disk", name, argv, world, environment=headers_there, **where)
+        spec = own_images.container(
+            "disk", name, argv, world, environment=headers_there, **where
+        )
         done = world.platform.once(spec, timeout_s=_ASKING_S)
         if done.exit_code != 0:
             said = done.tail().strip().splitlines()
-            raise OSError(said[-1] if said else f"the question ended with {done.exit_code}")
+            raise OSError(
+                said[-1] if said else f"the question ended with {done.exit_code}"
+            )
         return done.out
 
     return asking
 
 
-def about(tier: Tier, disks_at: Found, machine: Machine, asking: Ask = ask) -> MetadataAnswer:
+def about(
+    tier: Tier, disks_at: Found, machine: Machine, asking: Ask = ask
+) -> MetadataAnswer:
     """What the cloud that the tier names says of its disks; nothing if it names none."""
     cloud = tier.disk.cloud if isinstance(tier.disk, RealDisks) else None
     if cloud is None:
@@ -108,14 +122,20 @@ def about(tier: Tier, disks_at: Found, machine: Machine, asking: Ask = ask) -> M
             continue
         for device, facts in disks[place.key].items():
             which = f"{place.title} is on {device}"
-            contradictions += [f"{which}, {text}" for text in _of_another_type(meant, facts)]
+            contradictions += [
+                f"{which}, {text}" for text in _of_another_type(meant, facts)
+            ]
             alone = len(devices) == 1  # a stripe's figures are sums
-            differences += [f"{which}, {text}" for text in _otherwise(meant, facts, alone)]
+            differences += [
+                f"{which}, {text}" for text in _otherwise(meant, facts, alone)
+            ]
     differences = contradictions + differences
     return MetadataAnswer(cloud, size, disks, tuple(differences), tuple(contradictions))
 
 
-def _told(cloud: str, device: str, told_of: Mapping[str, Told], machine: Machine) -> Told:
+def _told(
+    cloud: str, device: str, told_of: Mapping[str, Told], machine: Machine
+) -> Told:
     if cloud != "aws":
         return told_of.get(device, {})
     facts = block_devices.facts(device, machine)
@@ -147,7 +167,9 @@ def _otherwise(tier: Tier, told: Told, alone: bool) -> Iterator[str]:
             yield f"provisioned with {provisioned:,} {word}; the profile says {mine:,}"
 
 
-def _read(how: Mapping[str, Any], machine: Machine, asking: Ask) -> tuple[str, dict[str, Told]]:
+def _read(
+    how: Mapping[str, Any], machine: Machine, asking: Ask
+) -> tuple[str, dict[str, Told]]:
     """The size of the machine and what is told of each device that udev's links name."""
     headers = how["headers"]
     if token := how.get("token"):
@@ -158,11 +180,15 @@ def _read(how: Mapping[str, Any], machine: Machine, asking: Ask) -> tuple[str, d
     content, told_of = json.loads(answer), dict[str, Told]()
     for disk in _at(content, how["disks"]):
         told = {name: _at(disk, path) for name, path in how["facts"].items()}
-        told |= {name: int(told[name] or 0) * unit for name, unit in how["numbers"].items()}
+        told |= {
+            name: int(told[name] or 0) * unit for name, unit in how["numbers"].items()
+        }
         links = [link.format_map(disk) for link in how["links"]]
         if link := next(filter(machine.exists, links), None):
             device = Path(machine.real_path(link)).name
-            told_of[device] = {name: value for name, value in told.items() if value is not None}
+            told_of[device] = {
+                name: value for name, value in told.items() if value is not None
+            }
     return _at(content, how["machine"]).rpartition("/")[2], told_of
 
 

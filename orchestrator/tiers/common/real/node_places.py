@@ -80,7 +80,9 @@ def places_of(tier: Tier, nodes: Sequence[str]) -> tuple[DiskPath, ...]:
         uses.setdefault((place.machine, place.data), []).append(Use(node))
         if place.wal:
             uses.setdefault((place.machine, place.wal), []).append(Use(node, wal=True))
-    return tuple(DiskPath(path, tuple(kept), machine) for (machine, path), kept in uses.items())
+    return tuple(
+        DiskPath(path, tuple(kept), machine) for (machine, path), kept in uses.items()
+    )
 
 
 def holding(tier: Tier, nodes: Sequence[str]) -> dict[Path, int]:
@@ -93,7 +95,9 @@ def holding(tier: Tier, nodes: Sequence[str]) -> dict[Path, int]:
 def directories(tier: Tier, nodes: Sequence[str]) -> dict[Path, Path]:
     """Each directory in which these nodes work → the path of its disk: those of their data, in
     their order, and then those of their WAL."""
-    path_of = {use: Path(place.path) for place in places_of(tier, nodes) for use in place.uses}
+    path_of = {
+        use: Path(place.path) for place in places_of(tier, nodes) for use in place.uses
+    }
     ordered = sorted(path_of, key=lambda use: (use.wal, nodes.index(use.node)))
     return {path_of[use] / FOLDER / use.folder: path_of[use] for use in ordered}
 
@@ -111,7 +115,9 @@ def require_here(what: str, world: powers.World) -> None:
     if is_here(world):
         return
     names = listed([machine.name for machine in world.platform.machines()])
-    raise failure(errors.UnavailableError, "containers elsewhere", what=what, machines=names)
+    raise failure(
+        errors.UnavailableError, "containers elsewhere", what=what, machines=names
+    )
 
 
 def require_one_machine(tier: Tier, world: powers.World) -> None:
@@ -119,7 +125,10 @@ def require_one_machine(tier: Tier, world: powers.World) -> None:
     names = [machine.name for machine in world.platform.machines()]
     if len(names) > 1:
         raise failure(
-            errors.UnavailableError, "nodes on several machines", tier=tier, machines=listed(names)
+            errors.UnavailableError,
+            "nodes on several machines",
+            tier=tier,
+            machines=listed(names),
         )
 
 
@@ -156,13 +165,19 @@ class MachineShare:
                 raise
 
 
-def shares(tier: Tier, nodes: Sequence[str], world: powers.World) -> tuple[MachineShare, ...]:
+def shares(
+    tier: Tier, nodes: Sequence[str], world: powers.World
+) -> tuple[MachineShare, ...]:
     """The machines with the disks of these nodes: one for all, or each its own. UnavailableError as
     `require_one_machine`, if the tier does not say on which machines its disks are."""
     machines = {
-        node: tier.disk.of_nodes[node].machine for node in nodes if node in tier.disk.of_nodes
+        node: tier.disk.of_nodes[node].machine
+        for node in nodes
+        if node in tier.disk.of_nodes
     }
     if isinstance(world.platform, HasEngines) and any(machines.values()):
-        return tuple(MachineShare(on(node, world), (node,), machines[node]) for node in nodes)
+        return tuple(
+            MachineShare(on(node, world), (node,), machines[node]) for node in nodes
+        )
     require_one_machine(tier, world)
     return (MachineShare(world, tuple(nodes)),)

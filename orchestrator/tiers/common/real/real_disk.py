@@ -11,20 +11,35 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator import model, units
-from orchestrator.errors import Mistake, RunError, UnavailableError, UsageError, VoidError
+from orchestrator.errors import (
+    Mistake,
+    RunError,
+    UnavailableError,
+    UsageError,
+    VoidError,
+)
 from orchestrator.kernel import block_devices, mounts
 from orchestrator.keys.messages import failure
 from orchestrator.parts import Disks
 from orchestrator.powers import Machine, World
 from orchestrator.tier import Tier
 from orchestrator.tiers.common.real import removal, snapshots
-from orchestrator.tiers.common.real.node_places import FOLDER, DiskPath, Use, mounted, places_of
+from orchestrator.tiers.common.real.node_places import (
+    FOLDER,
+    DiskPath,
+    Use,
+    mounted,
+    places_of,
+)
 
 MECHANISM = {"mechanism": "a real disk, not throttled"}
 
 
 def disks_at(
-    tier: Tier, at: Sequence[DiskPath], needed_bytes: Callable[[DiskPath], int], machine: Machine
+    tier: Tier,
+    at: Sequence[DiskPath],
+    needed_bytes: Callable[[DiskPath], int],
+    machine: Machine,
 ) -> dict[DiskPath, mounts.RealDisk]:
     """The disk at each of these paths of the tier, which are all on the machine. Raises as
     `believable` does; if more than one is wrong, UsageError with all of them."""
@@ -41,7 +56,9 @@ def disks_at(
         raise UsageError(
             f"{len(failures)} disks of {tier.name} cannot be used",
             advice=failures[0][1].advice,
-            mistakes=tuple(Mistake(place.title, error.what) for place, error in failures),
+            mistakes=tuple(
+                Mistake(place.title, error.what) for place, error in failures
+            ),
         )
     return disks
 
@@ -70,15 +87,25 @@ def attached(
             kept_in = (
                 _filled(disk.path, names, world.machine)
                 if filled
-                else up.enter_context(folders(disk.path, names, world, disk if stays else None))
+                else up.enter_context(
+                    folders(disk.path, names, world, disk if stays else None)
+                )
             )
-            kept |= {use: (folder, disk) for use, folder in zip(place.uses, kept_in, strict=True)}
-        shown = {place.key: facts(place, disk, world.machine) for place, disk in disks.items()}
+            kept |= {
+                use: (folder, disk)
+                for use, folder in zip(place.uses, kept_in, strict=True)
+            }
+        shown = {
+            place.key: facts(place, disk, world.machine)
+            for place, disk in disks.items()
+        }
         volumes = tuple(_volume(node, kept) for node in sizes_bytes)
         yield Disks(volumes, {**MECHANISM, "disks": shown})
 
 
-def _volume(node: str, kept: Mapping[Use, tuple[Path, mounts.RealDisk]]) -> model.Volume:
+def _volume(
+    node: str, kept: Mapping[Use, tuple[Path, mounts.RealDisk]]
+) -> model.Volume:
     folder, disk = kept[Use(node)]
     volume = model.Volume(str(folder), disk.node, restored=False, kept=False)
     if Use(node, wal=True) not in kept:
@@ -89,12 +116,19 @@ def _volume(node: str, kept: Mapping[Use, tuple[Path, mounts.RealDisk]]) -> mode
 
 def facts(place: DiskPath, disk: mounts.RealDisk, machine: Machine) -> dict[str, Any]:
     """What a reader must know of the disk."""
-    used: dict[str, Any] = {"used_by": [str(use) for use in place.uses] or ["all nodes"]}
+    used: dict[str, Any] = {
+        "used_by": [str(use) for use in place.uses] or ["all nodes"]
+    }
     if place.machine:
         used["machine"] = place.machine
     parts = block_devices.made_of(disk.facts)
     composed = {"made_of": parts} if parts else {}
-    return {**used, **disk.facts, **composed, "free_bytes": machine.free_bytes(str(disk.path))}
+    return {
+        **used,
+        **disk.facts,
+        **composed,
+        "free_bytes": machine.free_bytes(str(disk.path)),
+    }
 
 
 @contextmanager
@@ -112,7 +146,9 @@ def watched(disk: mounts.RealDisk, machine: Machine) -> Iterator[None]:
         raise failure(VoidError, "disk vanished", evidence=what, disk=disk) from cause
 
 
-def believable(tier: Tier, at: str, needed_bytes: int, machine: Machine) -> mounts.RealDisk:
+def believable(
+    tier: Tier, at: str, needed_bytes: int, machine: Machine
+) -> mounts.RealDisk:
     """The disk at the path `at`. UsageError if it cannot be the one that is meant, or has another
     file system, or another way of being mounted, than the tier says; UnavailableError if it cannot
     be written or lacks space."""
@@ -125,15 +161,23 @@ def believable(tier: Tier, at: str, needed_bytes: int, machine: Machine) -> moun
             raise failure(UsageError, "disk of the system", path=path, disk=disk.whole)
     kind, options = disk.mount.kind, disk.mount.options.split(",")
     if expected.file_system not in (None, kind):
-        raise failure(UsageError, "other file system", disk=disk, kind=kind, expected=expected)
-    if lacking := [option for option in expected.mount_options if option not in options]:
-        raise failure(UsageError, "mounted otherwise", disk=disk, lacking=", ".join(lacking))
+        raise failure(
+            UsageError, "other file system", disk=disk, kind=kind, expected=expected
+        )
+    if lacking := [
+        option for option in expected.mount_options if option not in options
+    ]:
+        raise failure(
+            UsageError, "mounted otherwise", disk=disk, lacking=", ".join(lacking)
+        )
     if "ro" in options:
         raise failure(UnavailableError, "read-only", path=path)
     free = free_bytes(path, machine)
     if free < needed_bytes:
         has, needed = map(units.format_bytes, (free, needed_bytes))
-        raise failure(UnavailableError, "no room for a disk", path=path, has=has, needed=needed)
+        raise failure(
+            UnavailableError, "no room for a disk", path=path, has=has, needed=needed
+        )
     return disk
 
 
@@ -154,7 +198,11 @@ def folders(
     data, machine = path / FOLDER, world.machine
     content = snapshots.content_of_ours(data, machine)
     directories = tuple(data / name for name in names)
-    restored = {snapshots.MARK, *names, *(snapshots.note_of(folder).name for folder in directories)}
+    restored = {
+        snapshots.MARK,
+        *names,
+        *(snapshots.note_of(folder).name for folder in directories),
+    }
     remains = False
     try:
         if stay is None or set(content) != restored or not removal.is_ours(data, world):
@@ -172,5 +220,7 @@ def _filled(path: Path, names: Sequence[str], machine: Machine) -> tuple[Path, .
     data = path / FOLDER
     missing = [name for name in names if not machine.is_folder(str(data / name))]
     if missing:
-        raise failure(RunError, "nothing restored", data=data, missing=" and no ".join(missing))
+        raise failure(
+            RunError, "nothing restored", data=data, missing=" and no ".join(missing)
+        )
     return tuple(data / name for name in names)

@@ -14,11 +14,20 @@ from typing import Any
 from orchestrator import __version__, model, powers
 from orchestrator.errors import GateError
 from orchestrator.planning import latency_quantiles, recorded_disk
-from orchestrator.planning.recorded_disk import RecordedBurst, RecordedDisk, RecordedLimits
+from orchestrator.planning.recorded_disk import (
+    RecordedBurst,
+    RecordedDisk,
+    RecordedLimits,
+)
 from orchestrator.system.clock import stamp
 from orchestrator.tier import Limits, Quantiles, RealDisks, Tier
 from orchestrator.tiers.common.gate import fio_jobs, truth_gate
-from orchestrator.tiers.common.gate.fio_jobs import FioContainer, Jobs, in_ms, random_reads
+from orchestrator.tiers.common.gate.fio_jobs import (
+    FioContainer,
+    Jobs,
+    in_ms,
+    random_reads,
+)
 from orchestrator.tiers.common.real import node_places, real_disk
 
 _DEPTH, _LARGE_DEPTH = 128, 32
@@ -59,7 +68,9 @@ def fio_at(
     with (
         real_disk.watched(disk, world.machine),
         real_disk.folders(disk.path, ["record"], world) as (folder,),
-        fio_jobs.fio_on(model.Volume(str(folder), disk.node, restored=False), world) as fio,
+        fio_jobs.fio_on(
+            model.Volume(str(folder), disk.node, restored=False), world
+        ) as fio,
     ):
         yield fio, real_disk.facts(node_places.DiskPath(where), disk, world.machine)
 
@@ -87,7 +98,9 @@ def record(
         source=f"`tierbench disk record` of {what} at {path}",
         as_of=f"{day[:4]}-{day[4:6]}-{day[6:8]}",
         limits=limits,
-        latency=recorded_disk.RecordedLatency(read_quantiles_s=read, write_quantiles_s=write),
+        latency=recorded_disk.RecordedLatency(
+            read_quantiles_s=read, write_quantiles_s=write
+        ),
         burst=burst,
         measured={
             "began": day,
@@ -101,8 +114,14 @@ def record(
     )
 
 
-def _limits(fio: FioContainer, effort: RecordingEffort, world: powers.World) -> RecordedLimits:
-    settings = {"SIZE": str(effort.file_bytes), "RAMP": _RAMP, "RUNTIME": in_ms(effort.rate_s)}
+def _limits(
+    fio: FioContainer, effort: RecordingEffort, world: powers.World
+) -> RecordedLimits:
+    settings = {
+        "SIZE": str(effort.file_bytes),
+        "RAMP": _RAMP,
+        "RUNTIME": in_ms(effort.rate_s),
+    }
     world.progress.step("how many requests a second", 3 * effort.rate_s)
     small = fio.run("iops", {**settings, "IODEPTH": str(_DEPTH)})
     iops = [fio_jobs.bytes_per_s(job) / truth_gate.IOPS_BLOCK_BYTES for job in small]
@@ -111,42 +130,68 @@ def _limits(fio: FioContainer, effort: RecordingEffort, world: powers.World) -> 
     ways = ("iops_read", "iops_write", "iops_mixed")
     rounded = {name: round(rate, 1) for name, rate in zip(ways, iops, strict=True)}
     read_bytes, write_bytes = (round(fio_jobs.bytes_per_s(job)) for job in large)
-    return RecordedLimits(**rounded, bytes_per_s_read=read_bytes, bytes_per_s_write=write_bytes)
+    return RecordedLimits(
+        **rounded, bytes_per_s_read=read_bytes, bytes_per_s_write=write_bytes
+    )
 
 
 def _latencies(
-    fio: FioContainer, effort: RecordingEffort, limits: RecordedLimits, world: powers.World
+    fio: FioContainer,
+    effort: RecordingEffort,
+    limits: RecordedLimits,
+    world: powers.World,
 ) -> tuple[Quantiles, Quantiles, dict[str, int]]:
     """Quantiles of single reads and of single writes, and how many of each were timed."""
 
     def timed(seconds: float, pause_s: float) -> Jobs:
         window = {"RUNTIME": in_ms(seconds), "PAUSE_US": str(round(1e6 * pause_s))}
-        return fio.run("latency", {"SIZE": str(effort.file_bytes), "RAMP": _RAMP, **window})
+        return fio.run(
+            "latency", {"SIZE": str(effort.file_bytes), "RAMP": _RAMP, **window}
+        )
 
     world.progress.step("how long a single request takes", effort.latency_s)
-    alone_per_s = fio_jobs.bytes_per_s(timed(_PROBE_S, 0.0)[0]) / truth_gate.IOPS_BLOCK_BYTES
-    unhurried_per_s = _UNHURRIED * min(limits.iops_read, limits.iops_write, limits.iops_mixed)
+    alone_per_s = (
+        fio_jobs.bytes_per_s(timed(_PROBE_S, 0.0)[0]) / truth_gate.IOPS_BLOCK_BYTES
+    )
+    unhurried_per_s = _UNHURRIED * min(
+        limits.iops_read, limits.iops_write, limits.iops_mixed
+    )
     pause_s = 0.0 if alone_per_s <= unhurried_per_s else 1 / unhurried_per_s
     job = timed(effort.latency_s, pause_s)[0]
     tables: list[Quantiles] = []
     for way in ("read", "write"):
-        counts = {int(ns) / 1e9: int(n) for ns, n in job[way]["lat_ns"].get("bins", {}).items()}
+        counts = {
+            int(ns) / 1e9: int(n)
+            for ns, n in job[way]["lat_ns"].get("bins", {}).items()
+        }
         try:
             tables.append(latency_quantiles.of_histogram(counts))
         except ValueError as error:
-            raise GateError(f"fio timed no {way}: {error}", advice="measure for longer") from error
+            raise GateError(
+                f"fio timed no {way}: {error}", advice="measure for longer"
+            ) from error
     read, write = tables
-    return read, write, {f"{way}s_timed": job[way]["lat_ns"]["N"] for way in ("read", "write")}
+    return (
+        read,
+        write,
+        {f"{way}s_timed": job[way]["lat_ns"]["N"] for way in ("read", "write")},
+    )
 
 
-def _burst(fio: FioContainer, effort: RecordingEffort, world: powers.World) -> RecordedBurst | None:
+def _burst(
+    fio: FioContainer, effort: RecordingEffort, world: powers.World
+) -> RecordedBurst | None:
     """What a load that lasts `hold_s` shows of a burst; None if its rate did not fall."""
     settings = {**random_reads(_DEPTH), "RAMP": "0", "SIZE": str(effort.file_bytes)}
     begin_s, rates = world.clock.monotonic(), list[tuple[float, float]]()
     while (at_s := world.clock.monotonic() - begin_s) < effort.hold_s:
-        world.progress.step("does its rate fall under a lasting load", effort.hold_s - at_s)
+        world.progress.step(
+            "does its rate fall under a lasting load", effort.hold_s - at_s
+        )
         jobs = fio.run("depth", {**settings, "RUNTIME": in_ms(_STEP_S)})
-        rates.append((at_s, fio_jobs.bytes_per_s(jobs[0]) / truth_gate.IOPS_BLOCK_BYTES))
+        rates.append(
+            (at_s, fio_jobs.bytes_per_s(jobs[0]) / truth_gate.IOPS_BLOCK_BYTES)
+        )
     return burst_in(rates)
 
 
@@ -161,4 +206,6 @@ def burst_in(rates: Sequence[tuple[float, float]]) -> RecordedBurst | None:
     if not 0 < low < len(rates):
         return None
     base = statistics.median(rate for _, rate in rates[low:])
-    return RecordedBurst(iops=round(peak, 1), base_iops=round(base, 1), duration_s=rates[low][0])
+    return RecordedBurst(
+        iops=round(peak, 1), base_iops=round(base, 1), duration_s=rates[low][0]
+    )

@@ -72,7 +72,9 @@ def make(folder: Path, world: World) -> None:
         with suppress(OSError):  # a disk that is mounted there stays, and is refused
             folder.rename(aside)
             told = MarkedFolder(str(aside), foreign=marked.UNSAID)
-            world.progress.warn(f"{folder} is set aside, and what was in it is made anew: {told}")
+            world.progress.warn(
+                f"{folder} is set aside, and what was in it is made anew: {told}"
+            )
         why = marked.make(str(folder), owner(world))
     if why:
         its = MarkedFolder(str(folder), foreign=why)
@@ -88,11 +90,15 @@ def is_ours(folder: Path, world: World) -> bool:
     return False
 
 
-def here(folders: Iterable[Path], world: World, only_list: bool = False) -> Iterator[MarkedFolder]:
+def here(
+    folders: Iterable[Path], world: World, only_list: bool = False
+) -> Iterator[MarkedFolder]:
     """Removes folders of this computer, or only lists what would go."""
     for folder in folders:
         if said := marked.remove(str(folder), owner(world), only_list):
-            yield MarkedFolder(said["place"], said["bytes"], said["foreign"], tuple(said["kept"]))
+            yield MarkedFolder(
+                said["place"], said["bytes"], said["foreign"], tuple(said["kept"])
+            )
 
 
 def there(
@@ -101,13 +107,20 @@ def there(
     """The same for folders of the machine with the disks, by a container. RunError if it fails."""
     if not folders:
         return ()
-    verb, places = "list" if only_list else "remove", [f"{HOST}{folder}" for folder in folders]
+    verb, places = (
+        "list" if only_list else "remove",
+        [f"{HOST}{folder}" for folder in folders],
+    )
     failure = f"{folders[0]} could not be removed"
-    done = in_container(program(verb, world, places), map(root_of, folders), world, failure)
+    done = in_container(
+        program(verb, world, places), map(root_of, folders), world, failure
+    )
     return read(done.out, HOST)
 
 
-def remove_there(folders: Sequence[Path], world: World, what: str, advice: str = "") -> None:
+def remove_there(
+    folders: Sequence[Path], world: World, what: str, advice: str = ""
+) -> None:
     """As `there`. RunError that says `what` if one is not ours, or something of it stays."""
     for left in there(folders, world):
         if left.foreign or left.kept:
@@ -120,10 +133,14 @@ def forget(
     """Removes folders of data in `data` and wherever a disk is mounted on the machines of nodes,
     as far as their mark is ours. A profile may lie anywhere, but its disks are mounted."""
     if isinstance(world.platform, HasEngines):
-        machines = [on(node, world) for node in node_names(len(of_nodes(world.platform)))]
+        machines = [
+            on(node, world) for node in node_names(len(of_nodes(world.platform)))
+        ]
         removed = ((its, forget(data, its, only_list)) for its in machines)
         return tuple(
-            replace(each, machine=its.machine.name) for its, own in removed for each in own
+            replace(each, machine=its.machine.name)
+            for its, own in removed
+            for each in own
         )
     machine = world.machine
     roots = {path.parent for path in data}
@@ -153,14 +170,18 @@ def root_of(folder: Path) -> Path:
     return folder.parent.parent if folder.parent.name == SNAPSHOTS else folder.parent
 
 
-def read(said: str, root: str, at: str = "", machine: str = "") -> tuple[MarkedFolder, ...]:
+def read(
+    said: str, root: str, at: str = "", machine: str = ""
+) -> tuple[MarkedFolder, ...]:
     """What our program printed in a container that has the path `at` of the machine as `root`."""
 
     def folder(line: str) -> MarkedFolder:
         content = json.loads(line)
         paths = content["place"], *content["kept"]
         place, *kept = (f"{at}{path.removeprefix(root)}" for path in paths)
-        return MarkedFolder(place, content["bytes"], content["foreign"], tuple(kept), machine)
+        return MarkedFolder(
+            place, content["bytes"], content["foreign"], tuple(kept), machine
+        )
 
     return tuple(map(folder, filter(str.strip, said.splitlines())))
 
@@ -172,12 +193,17 @@ def program(verb: str, world: World, arguments: Sequence[str] = ()) -> tuple[str
 
 
 def in_container(
-    program: Sequence[str], roots: Iterable[Path], world: World, failure: str = "", advice: str = ""
+    program: Sequence[str],
+    roots: Iterable[Path],
+    world: World,
+    failure: str = "",
+    advice: str = "",
 ) -> Completed:
     """Runs a program of our image `disk` that sees each of `roots` below /host. RunError if it
     fails, unless `failure` does not say what that means."""
     seen = tuple(
-        Mount(world.machine.real_path(str(root)), f"{HOST}{root}") for root in dict.fromkeys(roots)
+        Mount(world.machine.real_path(str(root)), f"{HOST}{root}")
+        for root in dict.fromkeys(roots)
     )
     name, own = f"{world.scope}-folders", {"mounts": seen, "capabilities": CAPABILITIES}
     spec = own_images.container("disk", name, program, world, **own)

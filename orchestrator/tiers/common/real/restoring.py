@@ -32,7 +32,10 @@ def snapshots_of(
     of their own its name has theirs, since what is known of a data set is in the one cache here."""
     names = node_names(len(sizes_bytes))
     if machines := " ".join(
-        filter(None, (tier.disk.of_nodes[node].machine for node in names if tier.disk.of_nodes))
+        filter(
+            None,
+            (tier.disk.of_nodes[node].machine for node in names if tier.disk.of_nodes),
+        )
     ):
         name = f"{name}-{hashlib.sha256(machines.encode()).hexdigest()[:8]}"
     taken = snapshots.paths(tier, node_places.directories(tier, names), name, world)
@@ -44,12 +47,16 @@ def snapshots_of(
 
 def are_there(taken: Sequence[Path], world: World) -> bool:
     """Whether each snapshot is on the machine of its node."""
-    return all(on(node_places.node_of(path), world).machine.exists(str(path)) for path in taken)
+    return all(
+        on(node_places.node_of(path), world).machine.exists(str(path)) for path in taken
+    )
 
 
 def places(tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
     """Folder → how often it holds a node's data, with snapshots. All nodes are on one machine."""
-    return snapshots.places(tier, node_places.holding(tier, node_names(nodes)), world.machine)
+    return snapshots.places(
+        tier, node_places.holding(tier, node_names(nodes)), world.machine
+    )
 
 
 @contextmanager
@@ -78,7 +85,9 @@ def _each(tier: Tier, data: NodesData, world: World) -> _Each:
     sizes = dict(zip(node_names(len(data.sizes_bytes)), data.sizes_bytes, strict=True))
 
     def own(share: MachineShare) -> NodesData:
-        taken = [path for path in data.snapshots if node_places.node_of(path) in share.nodes]
+        taken = [
+            path for path in data.snapshots if node_places.node_of(path) in share.nodes
+        ]
         return NodesData([sizes[node] for node in share.nodes], taken, data.resumed)
 
     return [(share, own(share)) for share in shares(tier, list(sizes), world)]
@@ -95,8 +104,13 @@ def _together(of: Sequence[MachineShare], disks: Sequence[Disks]) -> Disks:
         return disks[0]
     volumes = tuple(volume for own in disks for volume in own.volumes)
     shown = {key: facts for own in disks for key, facts in own.facts["disks"].items()}
-    restored = {share.machine: own.facts["restored"] for share, own in zip(of, disks, strict=True)}
-    return Disks(volumes, {**disks[0].facts, "disks": shown, "restored": _slowest(restored)})
+    restored = {
+        share.machine: own.facts["restored"]
+        for share, own in zip(of, disks, strict=True)
+    }
+    return Disks(
+        volumes, {**disks[0].facts, "disks": shown, "restored": _slowest(restored)}
+    )
 
 
 def _slowest(restored: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -124,7 +138,9 @@ def _has_room(tier: Tier, share: MachineShare, data: NodesData) -> bool:
         needed_bytes = 2 * count * max(data.sizes_bytes)
         if free_bytes < needed_bytes:
             free, needed = map(format_bytes, (free_bytes, needed_bytes))
-            share.world.progress.note(message("no copy", path=path, free=free, needed=needed))
+            share.world.progress.note(
+                message("no copy", path=path, free=free, needed=needed)
+            )
             return False
     return True
 
@@ -143,21 +159,34 @@ def _attached(
     restored: dict[str, Any] = {"way": "none"}
     with ExitStack() as up:
         if by_command:
-            restored = {"commands": up.enter_context(_by_command(tier, where, taken, world))}
-        disks = up.enter_context(real_disk.attached(tier, sizes_bytes, world, by_command, stays))
+            restored = {
+                "commands": up.enter_context(_by_command(tier, where, taken, world))
+            }
+        disks = up.enter_context(
+            real_disk.attached(tier, sizes_bytes, world, by_command, stays)
+        )
         if taken:
             if not by_command:
-                restored = snapshots.restore(list(zip(where, taken, strict=True)), world)
+                restored = snapshots.restore(
+                    list(zip(where, taken, strict=True)), world
+                )
             took_s = round(world.clock.monotonic() - began_s, 1)
             restored |= {"way": snapshots.chosen(tier).way, "took_s": took_s}
             restored |= after_copying(_devices(disks.volumes), list(where), world)
-        volumes = tuple(replace(each, restored=bool(taken), kept=kept) for each in disks.volumes)
+        volumes = tuple(
+            replace(each, restored=bool(taken), kept=kept) for each in disks.volumes
+        )
         yield Disks(volumes, {**disks.facts, "restored": restored})
 
 
 def _devices(volumes: Iterable[Volume]) -> list[str]:
     """As in /proc/diskstats."""
-    devices = {name for volume in volumes for name in (volume.device, volume.wal_device) if name}
+    devices = {
+        name
+        for volume in volumes
+        for name in (volume.device, volume.wal_device)
+        if name
+    }
     return sorted(name.removeprefix("/dev/") for name in devices)
 
 
@@ -171,12 +200,16 @@ def _by_command(
         for path in dict.fromkeys(where.values()):
             real_disk.believable(tier, str(path), 0, world.machine)
             up.enter_context(real_disk.folders(path, (), world))
-            said[str(path)] = snapshots.by_command("restore", tier, path, where, taken, world)
+            said[str(path)] = snapshots.by_command(
+                "restore", tier, path, where, taken, world
+            )
         yield said
 
 
 @contextmanager
-def _loading(tier: Tier, share: MachineShare, data: NodesData) -> Iterator[tuple[Volume, ...]]:
+def _loading(
+    tier: Tier, share: MachineShare, data: NodesData
+) -> Iterator[tuple[Volume, ...]]:
     taken, world = data.snapshots, share.world
     if not data.resumed:
         snapshots.discard(taken, world)
@@ -205,7 +238,9 @@ MOST_BYTES = 1_024_000
 _DROP_S = 300.0
 
 
-def after_copying(devices: Sequence[str], folders: Sequence[Path], world: World) -> dict[str, Any]:
+def after_copying(
+    devices: Sequence[str], folders: Sequence[Path], world: World
+) -> dict[str, Any]:
     """Drops caches, then waits until `devices` (as in /proc/diskstats) are quiet. Returns facts:
     `caches_dropped`, `quiet` (False: not within the deadline; None: their counters cannot be read)
     and `quiet_wait_s`. RunError if no cache could be dropped."""
@@ -220,29 +255,44 @@ def after_copying(devices: Sequence[str], folders: Sequence[Path], world: World)
             before, now = now, _counted(devices, world.machine)
             if before is None or now is None:
                 return False
-            ios, moved_bytes, _ = (is_now - was for was, is_now in zip(before, now, strict=True))
+            ios, moved_bytes, _ = (
+                is_now - was for was, is_now in zip(before, now, strict=True)
+            )
             return ios <= MOST_IOS and moved_bytes <= MOST_BYTES and not now[2]
 
         world.clock.sleep(QUIET_S)
-        quiet = clock.wait_until(rests, deadline_s=DEADLINE_S, clock=world.clock, every_s=QUIET_S)
+        quiet = clock.wait_until(
+            rests, deadline_s=DEADLINE_S, clock=world.clock, every_s=QUIET_S
+        )
     if quiet is False:
-        world.progress.warn(f"{' and '.join(devices)} did not rest within {DEADLINE_S:g} s")
+        world.progress.warn(
+            f"{' and '.join(devices)} did not rest within {DEADLINE_S:g} s"
+        )
     waited_s = round(world.clock.monotonic() - began_s, 1)
     return {"caches_dropped": dropped, "quiet": quiet, "quiet_wait_s": waited_s}
 
 
-def _drop(directories: Sequence[Path], world: World) -> Literal["of the machine", "of the files"]:
+def _drop(
+    directories: Sequence[Path], world: World
+) -> Literal["of the machine", "of the files"]:
     """Only root may drop all caches of the machine; else those of the files that were copied."""
-    drop, here = script(__package__, "drop"), is_here(world)  # else the shell is another machine's
+    drop, here = (
+        script(__package__, "drop"),
+        is_here(world),
+    )  # else the shell is another machine's
     if here and world.shell.run(drop, timeout_s=_DROP_S).exit_code == 0:
         return "of the machine"
     arguments = [f"{removal.HOST}{directory}" for directory in directories]
     program = script(__package__, "drop_files", "quiet", *arguments, shell="bash")
-    removal.in_container(program, directories, world, "the page cache could not be emptied")
+    removal.in_container(
+        program, directories, world, "the page cache could not be emptied"
+    )
     return "of the files"
 
 
-_Counts = tuple[float, float, float]  # of all devices: I/Os and bytes since the boot, in flight now
+_Counts = tuple[
+    float, float, float
+]  # of all devices: I/Os and bytes since the boot, in flight now
 
 
 def _counted(devices: Sequence[str], machine: Machine) -> _Counts | None:

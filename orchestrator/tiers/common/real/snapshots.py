@@ -32,20 +32,28 @@ def chosen(tier: Tier) -> Snapshots:
     return tier.disk.snapshots or Snapshots("copy")
 
 
-def paths(tier: Tier, folders: Mapping[Path, Path], name: str, world: World) -> tuple[Path, ...]:
+def paths(
+    tier: Tier, folders: Mapping[Path, Path], name: str, world: World
+) -> tuple[Path, ...]:
     """One for each of `folders` of nodes → path of its disk. A data set of another cache has
     another name, because each cache knows only how its own were loaded."""
     way = chosen(tier)
     if way.way == "command":
-        own = removal.named(name, world, *map(str, folders.values()), way.save, way.restore)
+        own = removal.named(
+            name, world, *map(str, folders.values()), way.save, way.restore
+        )
         folder = world.cache / "datasets" / own
         return tuple(folder / f"{directory.name}{_SAVED}" for directory in folders)
     roots = {directory: Path(way.path or path) for directory, path in folders.items()}
     own = removal.named(name, world, *map(str, roots.values()))
-    return tuple(root / FOLDER / own / directory.name for directory, root in roots.items())
+    return tuple(
+        root / FOLDER / own / directory.name for directory, root in roots.items()
+    )
 
 
-def places(tier: Tier, directories: Mapping[Path, int], machine: Machine) -> dict[Path, int]:
+def places(
+    tier: Tier, directories: Mapping[Path, int], machine: Machine
+) -> dict[Path, int]:
     """Folder → how many directories of nodes it holds at most, with snapshots not yet there."""
     way, counts = chosen(tier), dict(directories)
     if tier.disk.snapshots is None or way.way not in COPIES:
@@ -61,18 +69,24 @@ def check(tier: Tier, disks: Sequence[mounts.RealDisk], world: World) -> None:
     """UsageError or UnavailableError if snapshots cannot be kept in the way that is asked for."""
     way, machine = chosen(tier), world.machine
     if way.save or way.restore:
-        node_places.require_here(f"{tier.name}: `snapshots` runs the profile's commands", world)
+        node_places.require_here(
+            f"{tier.name}: `snapshots` runs the profile's commands", world
+        )
     roots = [Path(way.path)] if way.path else [disk.path for disk in disks]
     for root in roots if way.way in COPIES else ():
         if not machine.is_folder(str(root)):
-            raise failure(UsageError, "no directory of snapshots", tier=tier.name, root=root)
+            raise failure(
+                UsageError, "no directory of snapshots", tier=tier.name, root=root
+            )
         content_of_ours(root / FOLDER, machine)
     if way.path:
         points = mounts.mount_points(machine)
         other = mounts.holding(Path(way.path), points, machine)
         for disk in disks:
             if disk.mount.device == other.device:
-                raise failure(UsageError, "snapshots on same disk", tier=tier, way=way, disk=disk)
+                raise failure(
+                    UsageError, "snapshots on same disk", tier=tier, way=way, disk=disk
+                )
 
 
 def content_of_ours(folder: Path, machine: Machine) -> Sequence[str]:
@@ -131,11 +145,18 @@ def discard(taken: Iterable[Path], world: World) -> None:
     folders = dict.fromkeys(path.parent for path in taken if path.suffix != _SAVED)
     there = [folder for folder in folders if world.machine.exists(str(folder))]
     advice = "look at what is there; remove or unmount it by hand if nobody needs it"
-    removal.remove_there(there, world, "another data set cannot take this place", advice)
+    removal.remove_there(
+        there, world, "another data set cannot take this place", advice
+    )
 
 
 def by_command(
-    verb: str, tier: Tier, at: Path, where: Mapping[Path, Path], taken: Sequence[Path], world: World
+    verb: str,
+    tier: Tier,
+    at: Path,
+    where: Mapping[Path, Path],
+    taken: Sequence[Path],
+    world: World,
 ) -> dict[str, Any]:
     """Runs `save` or `restore` of the profile for one disk: what it said. RunError if it fails."""
     given = chosen(tier)
@@ -143,7 +164,9 @@ def by_command(
     env = {
         "TIERBENCH_PATH": str(at),
         "TIERBENCH_DATA": str(at / node_places.FOLDER),
-        "TIERBENCH_NODES": " ".join(path.name for path, disk in where.items() if disk == at),
+        "TIERBENCH_NODES": " ".join(
+            path.name for path, disk in where.items() if disk == at
+        ),
         "TIERBENCH_SNAPSHOT": taken[0].parent.name,
     }
     done = run_of_profile(verb, command, str(at), env, "docs/TIERS.md", world)

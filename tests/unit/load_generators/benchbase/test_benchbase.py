@@ -33,12 +33,16 @@ from tests.fakes import FakePlatform, completed, fake_world
 # ------------------------------------------------------------------ figures of captured executions
 
 
-def read(out: Path, start_s: float, end_s: float, file: str) -> tuple[Result, dict[str, Any]]:
+def read(
+    out: Path, start_s: float, end_s: float, file: str
+) -> tuple[Result, dict[str, Any]]:
     """The result, and its figures by scope and metric, compared with a golden file."""
     result = BenchBase().read(WORKLOAD, out, start_s, end_s)
     figures: dict[str, dict[str, float]] = {}
     for measurement in result.measurements:
-        figures.setdefault(measurement.scope, {})[measurement.metric] = round(measurement.value, 6)
+        figures.setdefault(measurement.scope, {})[measurement.metric] = round(
+            measurement.value, 6
+        )
     golden.compare(f"benchbase/{file}", json.dumps(figures, indent=1) + "\n")
     return result, figures
 
@@ -46,7 +50,9 @@ def read(out: Path, start_s: float, end_s: float, file: str) -> tuple[Result, di
 def test_figures_without_outcomes() -> None:
     """What is not known is left out: 55 rollbacks and some given-up Payments hide in the rows."""
     result, figures = read(CAPTURED, 1795221746.011, 1795221776.012, "figures.json")
-    assert figures["all"]["transactions"] == 13374  # BenchBase's own number of measured requests
+    assert (
+        figures["all"]["transactions"] == 13374
+    )  # BenchBase's own number of measured requests
     assert figures["all"]["latency_avg_s"] == pytest.approx(0.015357, abs=1e-6)
     assert not {"nopm", "failures", "rollbacks", "retries"} & set(figures["all"])
     assert result.facts.more["outcomes_known"] is False
@@ -71,7 +77,9 @@ def test_figures_with_outcomes() -> None:
     assert facts["recorded_transactions"] == facts["benchbase_measured_requests"] == 759
     error = {"kind": "failed", "type": "payment", "sqlstate": "40001", "count": 33}
     assert error in facts["errors"]
-    assert set(result.intervals["phase"]) == {"measure"}  # nothing is recorded of the warm-up
+    assert set(result.intervals["phase"]) == {
+        "measure"
+    }  # nothing is recorded of the warm-up
     # Facts go to JSON: none of them may be a number of numpy's.
     assert not [value for value in facts.values() if isinstance(value, np.generic)]
     json.dumps(facts)
@@ -83,7 +91,9 @@ CLIENT = Node("client", "client", container="tierbench-client")
 OUTPUT = (WITH_ATTEMPTS / "benchbase.out").read_text()
 
 
-def run(out: Path, engine: FakePlatform, workload: Workload = WORKLOAD) -> tuple[Phase, Phase]:
+def run(
+    out: Path, engine: FakePlatform, workload: Workload = WORKLOAD
+) -> tuple[Phase, Phase]:
     generator = BenchBase(home(out / "benchbase"))
     said: list[float] = []
     world = replace(fake_world(platform=engine), window_begins=said.append)
@@ -94,9 +104,13 @@ def run(out: Path, engine: FakePlatform, workload: Workload = WORKLOAD) -> tuple
 
 def test_phases_are_those_that_benchbase_announces(tmp_path: Path) -> None:
     phases = run(tmp_path, FakePlatform(answer=lambda *_: OUTPUT))
-    times_s = pytest.approx((1795228336.139, 1795228337.145, 1795228337.145, 1795228339.146))
+    times_s = pytest.approx(
+        (1795228336.139, 1795228337.145, 1795228337.145, 1795228339.146)
+    )
     assert [phase.name for phase in phases] == ["warm-up", "measure"]
-    assert [time_s for phase in phases for time_s in (phase.start_s, phase.end_s)] == times_s
+    assert [
+        time_s for phase in phases for time_s in (phase.start_s, phase.end_s)
+    ] == times_s
 
 
 def test_with_keying_times_the_window_begins_after_the_longest(tmp_path: Path) -> None:
@@ -119,7 +133,9 @@ def test_the_password_is_in_the_environment_alone(tmp_path: Path) -> None:
     assert env["PGPASSWORD"] == "s3cret"
     assert "s3cret" not in " ".join(argv) + env["BENCHBASE_XML"]
     stored = [file for file in tmp_path.rglob("*") if file.is_file()]
-    assert {"benchbase.xml", "command.txt", "benchbase.out"} <= {file.name for file in stored}
+    assert {"benchbase.xml", "command.txt", "benchbase.out"} <= {
+        file.name for file in stored
+    }
     assert not [file for file in stored if "s3cret" in file.read_text()]
 
 
@@ -139,7 +155,13 @@ def test_a_failed_execution_fails_the_run(
 
 # ------------------------------------------------------------------ what was loaded
 
-COUNTS = {"warehouse": 2, "district": 20, "item": 100_000, "stock": 200_000, "new_order": 18_000}
+COUNTS = {
+    "warehouse": 2,
+    "district": 20,
+    "item": 100_000,
+    "stock": 200_000,
+    "new_order": 18_000,
+}
 LINES = dict.fromkeys(("order_line", "ordered_lines"), 599_123)
 LOADED = {**COUNTS, **dict.fromkeys(("customer", "history", "oorder"), 60_000), **LINES}
 
@@ -190,7 +212,9 @@ def load(folder: Path, row: dict[str, Any], engine: FakePlatform) -> list[str]:
     return session.queries
 
 
-def test_creating_and_loading_are_two_starts_and_the_rows_are_counted(tmp_path: Path) -> None:
+def test_creating_and_loading_are_two_starts_and_the_rows_are_counted(
+    tmp_path: Path,
+) -> None:
     engine = FakePlatform()
     assert load(tmp_path, LOADED, engine) == [COUNT_ROWS]
     assert [call[-1] for call in engine.asked] == ["--create=true", "--load=true"]

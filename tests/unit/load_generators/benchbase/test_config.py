@@ -23,7 +23,9 @@ TEMPLATE = (ROOT / "workloads" / config.TEMPLATE).read_text()
         ("postgresql.xml", WORKLOAD, cluster(), config.POSTGRESQL),
         (
             "yugabytedb.xml",
-            asking(isolation="repeatable read", arrival_rate=250, weights="50,38,4,4,4"),
+            asking(
+                isolation="repeatable read", arrival_rate=250, weights="50,38,4,4,4"
+            ),
             cluster("yugabytedb", 3),
             config.YUGABYTEDB,
         ),
@@ -63,7 +65,9 @@ def test_the_rate_is_never_the_sample_value() -> None:
 
 def test_the_seed_of_the_campaign_is_not_passed_on() -> None:
     """BenchBase would start every terminal's numbers at it, all the same."""
-    text = config.render(TEMPLATE, config.settings(asking(seed=7)), cluster(), config.POSTGRESQL)
+    text = config.render(
+        TEMPLATE, config.settings(asking(seed=7)), cluster(), config.POSTGRESQL
+    )
     assert "seed" not in text.lower()
 
 
@@ -74,7 +78,13 @@ def test_thinking_takes_ten_terminals_per_warehouse() -> None:
 
 def test_all_mistakes_are_named_at_once() -> None:
     workload = replace(
-        asking(think="sometimes", isolation="none", weights="1,2", arrival_rate=-1, record="no"),
+        asking(
+            think="sometimes",
+            isolation="none",
+            weights="1,2",
+            arrival_rate=-1,
+            record="no",
+        ),
         dataset=Dataset("benchbase-tpcc", {"tablets": 3}),
         warmup_s=0.5,
     )
@@ -91,7 +101,10 @@ def test_all_mistakes_are_named_at_once() -> None:
     [
         (asking(think="spec", arrival_rate=10), "exclude each other"),
         (
-            replace(asking(think="spec"), dataset=Dataset("benchbase-tpcc", {"warehouses": 2000})),
+            replace(
+                asking(think="spec"),
+                dataset=Dataset("benchbase-tpcc", {"warehouses": 2000}),
+            ),
             "20,000 terminals",
         ),
     ],

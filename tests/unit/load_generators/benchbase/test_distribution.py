@@ -62,7 +62,9 @@ def test_a_directory_is_put_into_our_java_runtime(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_holds_no_distribution_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnavailableError, match=r"does not hold benchbase.jar, lib, config/plugin"):
+    with pytest.raises(
+        UnavailableError, match=r"does not hold benchbase.jar, lib, config/plugin"
+    ):
         BenchBase(tmp_path).check(WORKLOAD, SPEC, fake_world())
 
 

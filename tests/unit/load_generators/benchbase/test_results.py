@@ -33,7 +33,15 @@ def test_a_transaction_given_up_was_repeated_as_often_as_allowed() -> None:
 
 def test_the_table_is_the_one_all_figures_are_made_from() -> None:
     table, _ = results.read_table(WITH_ATTEMPTS)
-    columns = ["start_s", "latency_s", "queue_s", "type", "outcome", "retries", "sqlstate"]
+    columns = [
+        "start_s",
+        "latency_s",
+        "queue_s",
+        "type",
+        "outcome",
+        "retries",
+        "sqlstate",
+    ]
     assert list(table.columns) == columns
     assert table["start_s"].is_monotonic_increasing
     assert table["start_s"].iloc[0] == pytest.approx(1795228337.15, abs=0.02)  # seconds
@@ -81,7 +89,11 @@ PAYMENT, NEW_ORDER = "payment", "new_order"
             id="at a boundary it goes by order, not by the clock",
         ),
         pytest.param(
-            [(0, 10.0, 0.5, PAYMENT), (1, 10.0, 0.5, NEW_ORDER), (1, 10.5, 0.5, PAYMENT)],
+            [
+                (0, 10.0, 0.5, PAYMENT),
+                (1, 10.0, 0.5, NEW_ORDER),
+                (1, 10.5, 0.5, PAYMENT),
+            ],
             [
                 (1, 10.4999, NEW_ORDER, "rolled back", -1, True),
                 (1, 10.9, PAYMENT, "error", -1, True),
@@ -103,7 +115,14 @@ PAYMENT, NEW_ORDER = "payment", "new_order"
             [(0, 10.0, 0.5, PAYMENT)],
             [
                 (0, 9.0, PAYMENT, "refused", 0, False),
-                (0, 9.9999, PAYMENT, "refused", 1, True),  # ends where the first row begins
+                (
+                    0,
+                    9.9999,
+                    PAYMENT,
+                    "refused",
+                    1,
+                    True,
+                ),  # ends where the first row begins
                 (0, 10.8, PAYMENT, "refused", 0, False),
                 (7, 10.2, PAYMENT, "refused", 0, False),
             ],
@@ -118,7 +137,9 @@ def test_which_row_an_attempt_belongs_to(
     table = pd.DataFrame(rows, columns=["terminal", "start_s", "latency_s", "type"])
     table = table.sort_values("start_s", ignore_index=True)
     columns = ["terminal", "time_s", "type", "kind", "number", "last"]
-    assert list(results._place(table, pd.DataFrame(attempts, columns=columns))) == places
+    assert (
+        list(results._place(table, pd.DataFrame(attempts, columns=columns))) == places
+    )
 
 
 def attempt(time: str, terminal: str, procedure: str, sqlstate: str) -> str:
@@ -142,7 +163,13 @@ def test_an_error_that_is_not_retried_is_counted_with_its_state(tmp_path: Path) 
     file.write_text(attempt("17.900", "012", "Delivery/04", "40P01"))
     (row,) = results._read_attempts(file).to_dict("records")
     error = {"type": "delivery", "kind": "error", "sqlstate": "40P01"}
-    assert row == {"time_s": 1795228337.9, "terminal": 12, "number": -1, "last": True, **error}
+    assert row == {
+        "time_s": 1795228337.9,
+        "terminal": 12,
+        "number": -1,
+        "last": True,
+        **error,
+    }
 
 
 @pytest.mark.parametrize("copies", [0, 2])

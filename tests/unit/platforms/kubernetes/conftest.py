@@ -23,7 +23,9 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeClu
 
 
 @pytest.fixture
-def platform_by(cluster: FakeCluster) -> Iterator[Callable[[type[Api]], KubernetesPlatform]]:
+def platform_by(
+    cluster: FakeCluster,
+) -> Iterator[Callable[[type[Api]], KubernetesPlatform]]:
     """Connects to it by such a connection, with a campaign's namespace; nothing may be left."""
     with ExitStack() as up:
 
@@ -38,5 +40,7 @@ def platform_by(cluster: FakeCluster) -> Iterator[Callable[[type[Api]], Kubernet
 
 
 @pytest.fixture
-def platform(platform_by: Callable[[type[Api]], KubernetesPlatform]) -> KubernetesPlatform:
+def platform(
+    platform_by: Callable[[type[Api]], KubernetesPlatform],
+) -> KubernetesPlatform:
     return platform_by(Api)

@@ -111,12 +111,16 @@ def test_much_goes_both_ways_at_once(server: Server, caller: socket.socket) -> N
     assert (asked, came) == (size, size)
 
 
-def test_an_error_of_the_pod_ends_the_connection(server: Server, caller: socket.socket) -> None:
+def test_an_error_of_the_pod_ends_the_connection(
+    server: Server, caller: socket.socket
+) -> None:
     server.send(server.frame(b"\1connection refused"))
     assert caller.recv(10) == b""
 
 
-def test_where_nothing_listens_what_was_sent_is_sent_another_way(server: Server) -> None:
+def test_where_nothing_listens_what_was_sent_is_sent_another_way(
+    server: Server,
+) -> None:
     """YugabyteDB's servers listen at the pod's own address, not at its loopback address."""
     refused = b"\1error forwarding port 5433 to pod: connect: connection refused"
     caller, here = socket.socketpair()
@@ -176,7 +180,9 @@ def test_a_sender_has_its_turn_while_half_a_frame_has_come(server: Server) -> No
     assert came == [(b"an answer", None)]
 
 
-def test_a_command_that_falls_silent_is_an_error_where_that_has_a_limit(server: Server) -> None:
+def test_a_command_that_falls_silent_is_an_error_where_that_has_a_limit(
+    server: Server,
+) -> None:
     frames = Frames(server.client, silence_s=0.2)
     server.send(server.frame(b"\1a piece"))
     came = list[Any]()

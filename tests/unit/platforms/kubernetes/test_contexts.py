@@ -26,7 +26,9 @@ from tests.fake_cluster import FakeCluster
 
 
 @pytest.fixture
-def clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, FakeCluster]]:
+def clusters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[dict[str, FakeCluster]]:
     both = {}
     for name in ("test", "bench"):
         (tmp_path / name).mkdir()
@@ -50,7 +52,9 @@ def test_the_profiles_context_is_used(clusters: dict[str, FakeCluster]) -> None:
     assert clusters["test"].calls == []
 
 
-def test_without_one_the_current_context_is_used(clusters: dict[str, FakeCluster]) -> None:
+def test_without_one_the_current_context_is_used(
+    clusters: dict[str, FakeCluster],
+) -> None:
     api = connected()._api
     assert (api.host, api.namespace) == (clusters["test"].address, "default")
     assert clusters["bench"].calls == []
@@ -77,7 +81,11 @@ def test_an_unknown_context_is_refused_with_those_that_exist(
 
 def in_a_pod(folder: Path, monkeypatch: pytest.MonkeyPatch) -> type[Api]:
     """As Kubernetes tells a pod where its cluster is and who it is there."""
-    for name, text in (("token", "t"), ("ca.crt", "a certificate"), ("namespace", "benchmarks")):
+    for name, text in (
+        ("token", "t"),
+        ("ca.crt", "a certificate"),
+        ("namespace", "benchmarks"),
+    ):
         (folder / name).write_text(text)
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
@@ -117,7 +125,9 @@ def test_in_a_pod_its_own_cluster_and_namespace_are_used(
     assert api.host == "https://10.0.0.1:443"
 
 
-def test_pull_secrets_are_those_of_the_context(clusters: dict[str, FakeCluster]) -> None:
+def test_pull_secrets_are_those_of_the_context(
+    clusters: dict[str, FakeCluster],
+) -> None:
     for name, namespace in (("test", "default"), ("bench", "of-bench")):
         clusters[name].things[f"/api/v1/namespaces/{namespace}/secrets/registry"] = {
             "metadata": {"name": "registry"},
@@ -127,7 +137,9 @@ def test_pull_secrets_are_those_of_the_context(clusters: dict[str, FakeCluster])
     platform = connected("bench", "registry")
     with platform.guard.held():
         copied = f"/api/v1/namespaces/{platform.space.namespace}/secrets/registry"
-        assert clusters["bench"].things[copied]["data"] == {".dockerconfigjson": "bench"}
+        assert clusters["bench"].things[copied]["data"] == {
+            ".dockerconfigjson": "bench"
+        }
     assert clusters["test"].calls == []
 
 
@@ -137,7 +149,9 @@ def test_the_record_says_which_cluster_it_was(clusters: dict[str, FakeCluster]) 
     assert facts["ID"] == "uid-of-bench"
 
 
-def test_doctor_says_which_cluster_it_looks_at(clusters: dict[str, FakeCluster]) -> None:
+def test_doctor_says_which_cluster_it_looks_at(
+    clusters: dict[str, FakeCluster],
+) -> None:
     first = connected("bench").examine()[0]
     assert "context bench" in first.text and clusters["bench"].address in first.text
 

@@ -39,9 +39,19 @@ class Campaign:
     """Pods that run on the cluster, and the signal. `asked`: what was asked since it was sent."""
 
     def __init__(self, cluster: FakeCluster, folder: Path) -> None:
-        self.cluster, self.platform = cluster, KubernetesPlatform(SystemClock(), api=Patient)
+        self.cluster, self.platform = (
+            cluster,
+            KubernetesPlatform(SystemClock(), api=Patient),
+        )
         self.platform.space.api.answering.probe_s = 0.5
-        own = SystemClock(), SystemShell(), self.platform, QuietProgress(), folder, folder
+        own = (
+            SystemClock(),
+            SystemShell(),
+            self.platform,
+            QuietProgress(),
+            folder,
+            folder,
+        )
         self._world, self._calls_before = World(*own, "tierbench-c1"), 0
         self.pods: list[Pod] = []
 
@@ -49,7 +59,9 @@ class Campaign:
         with ExitStack() as up:
             up.enter_context(sweeping(self._world, self.platform.guard.held()))
             for number in range(_PODS):
-                self.pods.append(up.enter_context(self.platform.running(spec(f"node-{number}"))))
+                self.pods.append(
+                    up.enter_context(self.platform.running(spec(f"node-{number}")))
+                )
             do()
 
     def terminate(self) -> None:
@@ -91,7 +103,9 @@ def test_a_cluster_that_is_gone_is_asked_once_and_what_may_stay_is_said(
     assert "tierbench clean --platform kubernetes" in left.value.look
 
 
-def test_who_waits_on_threads_of_their_own_are_not_waited_for(campaign: Campaign) -> None:
+def test_who_waits_on_threads_of_their_own_are_not_waited_for(
+    campaign: Campaign,
+) -> None:
     def lose() -> None:
         campaign.cluster.gone = "silent"
         campaign.terminate_after(_PODS)
@@ -102,7 +116,9 @@ def test_who_waits_on_threads_of_their_own_are_not_waited_for(campaign: Campaign
     assert set(campaign.asked) == {"/version"} and len(campaign.asked) <= _PODS
 
 
-def test_a_signal_in_a_teardown_that_waits_for_the_cluster_ends_it(campaign: Campaign) -> None:
+def test_a_signal_in_a_teardown_that_waits_for_the_cluster_ends_it(
+    campaign: Campaign,
+) -> None:
     def fail() -> None:
         campaign.cluster.gone = "cut"
         campaign.terminate_after(3)
@@ -113,7 +129,9 @@ def test_a_signal_in_a_teardown_that_waits_for_the_cluster_ends_it(campaign: Cam
     assert len(campaign.asked) <= 3
 
 
-def test_a_cut_connection_to_a_cluster_that_is_there_costs_nothing(campaign: Campaign) -> None:
+def test_a_cut_connection_to_a_cluster_that_is_there_costs_nothing(
+    campaign: Campaign,
+) -> None:
     cluster = campaign.cluster
 
     def cut(path: str) -> None:

@@ -15,7 +15,9 @@ def machine(name: str, cpu: str) -> dict[str, Any]:
     return {"metadata": {"name": name}, "status": status}
 
 
-def pod(name: str, cpu: str = "", phase: str = "Running", **more: Any) -> dict[str, Any]:
+def pod(
+    name: str, cpu: str = "", phase: str = "Running", **more: Any
+) -> dict[str, Any]:
     container = {"resources": {"requests": {"cpu": cpu}}} if cpu else {}
     spec = {"nodeName": name, "containers": [container, {}], **more}
     return {"spec": spec, "status": {"phase": phase}}

@@ -26,7 +26,10 @@ def hangs(cluster: FakeCluster) -> str:
         if path != LEFT:
             return None
         conditions = [{"status": "True", "message": AWAY}]
-        cluster.things[LEFT]["status"] = {"phase": "Terminating", "conditions": conditions}
+        cluster.things[LEFT]["status"] = {
+            "phase": "Terminating",
+            "conditions": conditions,
+        }
         return 200, cluster.things[LEFT]
 
     cluster.removing = hanging
@@ -34,7 +37,10 @@ def hangs(cluster: FakeCluster) -> str:
 
 
 def is_refused(cluster: FakeCluster) -> str:
-    cluster.refusals["DELETE", "/namespaces/tierbench-dead00"] = (403, "denied by a webhook")
+    cluster.refusals["DELETE", "/namespaces/tierbench-dead00"] = (
+        403,
+        "denied by a webhook",
+    )
     return "denied by a webhook"
 
 

@@ -68,7 +68,9 @@ def written(*manifests: dict[str, Any]) -> str:
     return str(yaml.dump_all(manifests, Dumper=dumper, sort_keys=False, width=100))
 
 
-def pod(spec: ContainerSpec, settings: Placing | None = None, **rules: Any) -> dict[str, Any]:
+def pod(
+    spec: ContainerSpec, settings: Placing | None = None, **rules: Any
+) -> dict[str, Any]:
     places = {"tierbench-feed00-1-node-2": "tierbench-feed00-1-node-2"}
     return manifests.pod(
         spec,
@@ -96,7 +98,9 @@ def test_a_client_with_folders_and_files() -> None:
 
 
 def test_a_client_beside_a_node_is_on_its_machine_and_in_a_network_of_its_own() -> None:
-    beside = replace(CLIENT, network=f"{NETWORK_OF}tierbench-feed00-1-node-1", placement="node-1")
+    beside = replace(
+        CLIENT, network=f"{NETWORK_OF}tierbench-feed00-1-node-1", placement="node-1"
+    )
     made = pod(beside, machine="vm-a")
     assert space.NETWORK not in made["metadata"]["labels"]
     assert space.NETWORK in pod(CLIENT)["metadata"]["labels"]
@@ -111,12 +115,21 @@ def test_what_is_not_a_pod() -> None:
             manifests.namespace("tierbench-feed00", LABELS),
             manifests.service("tierbench-feed00-1"),
             manifests.local_volume(
-                "tierbench-feed00-a", "a", "tierbench-feed00", "/dev/loop3", "xfs", "vm-b"
+                "tierbench-feed00-a",
+                "a",
+                "tierbench-feed00",
+                "/dev/loop3",
+                "xfs",
+                "vm-b",
             ),
             manifests.claim("a", volume="tierbench-feed00-a"),
-            manifests.claim("b", "fast", "1073741824", VolumeSource("snapshot", "gold")),
+            manifests.claim(
+                "b", "fast", "1073741824", VolumeSource("snapshot", "gold")
+            ),
             manifests.snapshot("gold", "a", "snapshots"),
-            manifests.lease("guard", LABELS, {"tierbench.host": "here"}, 1767225600.5, 300),
+            manifests.lease(
+                "guard", LABELS, {"tierbench.host": "here"}, 1767225600.5, 300
+            ),
             manifests.rent("rent-1", LABELS, 900),
         ),
     )
@@ -140,7 +153,9 @@ def test_a_node_may_share_a_machine_only_where_there_are_too_few() -> None:
     assert "vm-a" in str(rule(taken=("vm-a",))["nodeAffinity"])
     few = rule()
     assert list(few) == ["podAntiAffinity"]
-    assert list(few["podAntiAffinity"]) == ["preferredDuringSchedulingIgnoredDuringExecution"]
+    assert list(few["podAntiAffinity"]) == [
+        "preferredDuringSchedulingIgnoredDuringExecution"
+    ]
 
 
 def test_all_of_a_placement_run_on_one_machine() -> None:
@@ -150,14 +165,20 @@ def test_all_of_a_placement_run_on_one_machine() -> None:
                 "nodeSelectorTerms": [
                     {
                         "matchExpressions": [
-                            {"key": placing.MACHINE, "operator": "In", "values": ["vm-b"]}
+                            {
+                                "key": placing.MACHINE,
+                                "operator": "In",
+                                "values": ["vm-b"],
+                            }
                         ]
                     }
                 ]
             }
         }
     }
-    kept = placing.rules("node-2", Placing(), taken=("vm-a",))["affinity"]["nodeAffinity"]
+    kept = placing.rules("node-2", Placing(), taken=("vm-a",))["affinity"][
+        "nodeAffinity"
+    ]
     assert "NotIn" in str(kept) and "vm-a" in str(kept)
     assert placing.rules("", Placing()) == {}
 
@@ -179,7 +200,8 @@ def test_machines_that_may_be_used(node: dict[str, Any], usable: bool) -> None:
         "status": {"conditions": [{"type": "Ready", "status": "True"}]},
     }
     settings = Placing(
-        node_selector={"pool": "bench"}, tolerations=({"key": "bench", "operator": "Exists"},)
+        node_selector={"pool": "bench"},
+        tolerations=({"key": "bench", "operator": "Exists"},),
     )
     assert placing.usable(thing, settings) is usable
     assert not placing.usable(thing, Placing(node_selector={"pool": "other"}))
@@ -201,17 +223,25 @@ def test_a_pod_cannot_have_limits_of_a_disk() -> None:
 def test_names_are_those_of_dns_and_stay_apart() -> None:
     assert object_name("tierbench-feed00-1-client") == "tierbench-feed00-1-client"
     long = "x" * 80
-    names = {object_name(name) for name in ("Run_A", "run-a", "run a", long, long + "y")}
+    names = {
+        object_name(name) for name in ("Run_A", "run-a", "run a", long, long + "y")
+    }
     assert len(names) == 5 and all(len(name) <= 63 for name in names)
     assert all(name.strip("-") == name and name == name.lower() for name in names)
 
 
-def test_our_images_come_from_the_registry_that_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_our_images_come_from_the_registry_that_is_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("TIERBENCH_REGISTRY", "registry.example/bench/")
     assert (
-        own_images.name_in_registry("tierbench/disk:1") == "registry.example/bench/tierbench/disk:1"
+        own_images.name_in_registry("tierbench/disk:1")
+        == "registry.example/bench/tierbench/disk:1"
     )
-    assert own_images.name_in_registry("yugabytedb/yugabyte:2025") == "yugabytedb/yugabyte:2025"
+    assert (
+        own_images.name_in_registry("yugabytedb/yugabyte:2025")
+        == "yugabytedb/yugabyte:2025"
+    )
 
 
 @pytest.mark.parametrize(
@@ -229,7 +259,8 @@ def test_full_names_of_images(tag: str, full: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "bytes_"), [("8Gi", 8 * 2**30), ("500M", 500_000_000), ("123", 123), ("1.5Ki", 1536)]
+    ("text", "bytes_"),
+    [("8Gi", 8 * 2**30), ("500M", 500_000_000), ("123", 123), ("1.5Ki", 1536)],
 )
 def test_quantities(text: str, bytes_: int) -> None:
     assert manifests.size_bytes(text) == bytes_

@@ -38,7 +38,9 @@ from tests.fake_cluster import IMAGE, FakeCluster, end, spec
 # ------------------------------------------------------------------ up and down
 
 
-def test_a_container_runs_to_its_end(platform: KubernetesPlatform, cluster: FakeCluster) -> None:
+def test_a_container_runs_to_its_end(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
     cluster.started = lambda pod: end(pod, 3)
     done = platform.once(spec(), timeout_s=20)
     assert (done.exit_code, done.out) == (3, "a log\n")
@@ -52,10 +54,14 @@ def test_one_on_a_machine_that_is_lost_is_not_waited_for(
         platform.once(spec(), timeout_s=60)
 
 
-def test_a_container_that_stops_at_once(platform: KubernetesPlatform, cluster: FakeCluster) -> None:
+def test_a_container_that_stops_at_once(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
     cluster.started = lambda pod: end(pod, 1)
     with (
-        pytest.raises(NodeError, match=r"stopped as soon as it was started: exited \(exit 1\)"),
+        pytest.raises(
+            NodeError, match=r"stopped as soon as it was started: exited \(exit 1\)"
+        ),
         platform.running(spec()),
     ):
         pass
@@ -67,7 +73,9 @@ def test_nodes_are_told_apart_from_clients(
     with platform.network("net", 2) as network, platform.running(spec(network="net")):
         assert network.addresses == ("node-1.nodes", "node-2.nodes")
         assert cluster.names("services") == ["nodes"]
-        assert platform.find_containers("client") == (ContainerEntry("runs", "", "running"),)
+        assert platform.find_containers("client") == (
+            ContainerEntry("runs", "", "running"),
+        )
         assert platform.container("runs").find_machine().name == "vm-0"
     assert [machine.name for machine in platform.machines()] == ["vm-0", "vm-1"]
 
@@ -78,7 +86,9 @@ def test_nodes_that_start_at_once_keep_away_from_each_other_while_there_are_mach
     def scheduled(pod: dict[str, Any]) -> None:
         needed = pod["spec"]["affinity"].get("nodeAffinity")
         pod["spec"]["nodeName"] = "vm-1" if "vm-0" in str(needed) else "vm-0"
-        assert not ("vm-1" in str(needed) and "vm-0" in str(needed)), "no machine is left"
+        assert not ("vm-1" in str(needed) and "vm-0" in str(needed)), (
+            "no machine is left"
+        )
 
     cluster.started = scheduled
     specs = [spec(f"node-{number}", placement=f"node-{number}") for number in (1, 2, 3)]
@@ -92,7 +102,9 @@ def asked(cluster: FakeCluster) -> list[str]:
     return [path for method, path in cluster.calls if method == "GET"]
 
 
-def test_no_tick_asks_the_cluster(platform: KubernetesPlatform, cluster: FakeCluster) -> None:
+def test_no_tick_asks_the_cluster(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
     """Nodes are looked for on their machines, which real agents read; of one node the machine is
     not known, and nobody is asked for it again and again."""
     agents = Agents()
@@ -109,7 +121,9 @@ def test_no_tick_asks_the_cluster(platform: KubernetesPlatform, cluster: FakeClu
         assert [node.machine for node in nodes] == ["vm-0", "vm-0", "", "vm-0"]
         machines = machines_of(nodes, platform.machines())
         cluster.calls.clear()
-        with sampling(nodes, collectors(platform), SystemClock(), machines, 0.01) as readings:
+        with sampling(
+            nodes, collectors(platform), SystemClock(), machines, 0.01
+        ) as readings:
             while readings.ticks < 3:
                 SystemClock().sleep(0.01)
         assert asked(cluster) == [] and "lost: no machine ''" in str(readings.misses)
@@ -139,9 +153,16 @@ def test_the_machine_of_a_pod_is_asked_for_once_and_never_guessed(
     cluster.started = on_a_new_machine
     with platform.running(spec()):
         assert platform.container("runs").find_machine().name == "vm-2"
-        assert [machine.name for machine in platform.machines()] == ["vm-0", "vm-1", "vm-2"]
+        assert [machine.name for machine in platform.machines()] == [
+            "vm-0",
+            "vm-1",
+            "vm-2",
+        ]
         cluster.calls.clear()
-        assert platform.container("runs").find_machine().name == "vm-2" and asked(cluster) == []
+        assert (
+            platform.container("runs").find_machine().name == "vm-2"
+            and asked(cluster) == []
+        )
     with pytest.raises(RunError, match="runs: no machine is known"):
         platform.container("runs").find_machine()
 
@@ -159,15 +180,21 @@ def test_a_quota_that_is_exceeded_leaves_nothing(
     assert cluster.names("secrets") == []
 
 
-def test_an_image_that_is_missing(platform: KubernetesPlatform, cluster: FakeCluster) -> None:
+def test_an_image_that_is_missing(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
     def waits(pod: dict[str, Any]) -> None:
         for status in pod["status"]["containerStatuses"]:
-            status["state"] = {"waiting": {"reason": "ErrImageNeverPull", "message": "not here"}}
+            status["state"] = {
+                "waiting": {"reason": "ErrImageNeverPull", "message": "not here"}
+            }
 
     cluster.started = waits
     with pytest.raises(UnavailableError, match=r"cannot be pulled .*not here"):
         platform.once(spec(), timeout_s=20)
-    assert platform.images.present(IMAGE) and not platform.images.present("no.such/image:1")
+    assert platform.images.present(IMAGE) and not platform.images.present(
+        "no.such/image:1"
+    )
     with pytest.raises(UnavailableError, match="builds no images"):
         platform.images.build("docker/client", "tierbench/client:1", print)
 
@@ -175,26 +202,38 @@ def test_an_image_that_is_missing(platform: KubernetesPlatform, cluster: FakeClu
 def test_no_right_to_make_namespaces(cluster: FakeCluster) -> None:
     cluster.refusals[("POST", "/namespaces")] = (403, "namespaces is forbidden")
     connected = KubernetesPlatform(SystemClock())
-    with pytest.raises(UnavailableError, match="may not make one"), connected.guard.held():
+    with (
+        pytest.raises(UnavailableError, match="may not make one"),
+        connected.guard.held(),
+    ):
         pass
 
 
-def test_no_cluster_is_configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_cluster_is_configured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
     with pytest.raises(UnavailableError, match="no Kubernetes cluster is configured"):
         KubernetesPlatform(SystemClock())
 
 
-def test_a_pull_secret_is_copied_from_the_contexts_namespace(cluster: FakeCluster) -> None:
+def test_a_pull_secret_is_copied_from_the_contexts_namespace(
+    cluster: FakeCluster,
+) -> None:
     folder = "/api/v1/namespaces/default/secrets"
     cluster.things[f"{folder}/registry"] = {
         "metadata": {"name": "registry"},
         "type": "kubernetes.io/dockerconfigjson",
         "data": {".dockerconfigjson": "e30="},
     }
-    connected = KubernetesPlatform(SystemClock(), Placing(image_pull_secrets=("registry",)))
+    connected = KubernetesPlatform(
+        SystemClock(), Placing(image_pull_secrets=("registry",))
+    )
     with connected.guard.held():
-        assert (*connected.sweep(), *cluster.names("secrets")) == ("registry", "registry")
+        assert (*connected.sweep(), *cluster.names("secrets")) == (
+            "registry",
+            "registry",
+        )
     assert cluster.names("secrets") == ["registry"]
 
 
@@ -209,19 +248,26 @@ def put(cluster: FakeCluster, campaign: str, beat_s: float) -> None:
     notes = {PROCESS: "boot space 77 1", HOST: "vm-7"}
     lease = manifests.lease("tierbench-campaign", ours(campaign), notes, beat_s, 300)
     cluster.made(LEASE.rpartition("/")[0], lease)
-    cluster.made("/api/v1/namespaces", manifests.namespace(f"tierbench-{campaign}", ours(campaign)))
+    cluster.made(
+        "/api/v1/namespaces",
+        manifests.namespace(f"tierbench-{campaign}", ours(campaign)),
+    )
     cluster.things[f"/api/v1/persistentvolumes/of-{campaign}"] = {
         "metadata": {"name": f"of-{campaign}", "labels": ours(campaign)},
         "spec": {},
     }
 
 
-def test_a_campaign_that_lives_is_left_alone_and_keeps_others_out(cluster: FakeCluster) -> None:
+def test_a_campaign_that_lives_is_left_alone_and_keeps_others_out(
+    cluster: FakeCluster,
+) -> None:
     put(cluster, "lives0", SystemClock().now() - 20)
     connected = KubernetesPlatform(SystemClock())
     assert connected.guard.other() == "lives0"
     with (
-        pytest.raises(UnavailableError, match=r"another campaign is running .*process 77"),
+        pytest.raises(
+            UnavailableError, match=r"another campaign is running .*process 77"
+        ),
         connected.guard.held(),
     ):
         pass
@@ -263,28 +309,42 @@ def test_a_dead_campaigns_lease_is_taken_by_one_of_two(cluster: FakeCluster) -> 
 
     def read_late(path: str, **query: Any) -> Any:
         thing = found(path, **query)
-        if path == LEASE and second.guard.other() is None and not meanwhile._exit_callbacks:  # type: ignore[attr-defined]
+        if (
+            path == LEASE
+            and second.guard.other() is None
+            and not meanwhile._exit_callbacks  # type: ignore[attr-defined]
+        ):
             meanwhile.enter_context(second.guard.held())
         return thing
 
     first._api.find = read_late  # type: ignore[method-assign]
-    with meanwhile, pytest.raises(UnavailableError, match=second.campaign), first.guard.held():
+    with (
+        meanwhile,
+        pytest.raises(UnavailableError, match=second.campaign),
+        first.guard.held(),
+    ):
         pass
     assert LEASE not in cluster.things
 
 
-def test_a_lease_that_another_has_taken_is_lost_and_left_alone(cluster: FakeCluster) -> None:
+def test_a_lease_that_another_has_taken_is_lost_and_left_alone(
+    cluster: FakeCluster,
+) -> None:
     connected = KubernetesPlatform(SystemClock())
     with connected.guard.held():
         connected.guard.beats.renew()
         taken_by(cluster, "faster")
         with pytest.raises(GuardLostError, match="the campaign faster on vm-7"):
             connected.guard.beats.renew()
-    assert LEASE in cluster.things and cluster.names("namespaces") == ["tierbench-faster"]
+    assert LEASE in cluster.things and cluster.names("namespaces") == [
+        "tierbench-faster"
+    ]
 
 
 @pytest.mark.parametrize(("status", "lost"), [(403, True), (503, False)])
-def test_a_beat_is_refused_or_not_delivered(cluster: FakeCluster, status: int, lost: bool) -> None:
+def test_a_beat_is_refused_or_not_delivered(
+    cluster: FakeCluster, status: int, lost: bool
+) -> None:
     clock = HastyClock()
     connected = KubernetesPlatform(clock)
     with connected.guard.held(), ExitStack() as up:
@@ -358,9 +418,15 @@ def test_a_job_that_ended_meanwhile_is_made_anew(
 
 def test_what_was_rented_and_cannot_be_removed_is_said(cluster: FakeCluster) -> None:
     connected = KubernetesPlatform(SystemClock())
-    with pytest.raises(LeftBehindError, match="said the server") as left, connected.guard.held():
+    with (
+        pytest.raises(LeftBehindError, match="said the server") as left,
+        connected.guard.held(),
+    ):
         connected.space.make("claim", {"metadata": {"name": "data"}, "spec": {}})
-        cluster.refusals[("DELETE", f"/{connected.space.namespace}")] = (403, "said the server")
+        cluster.refusals[("DELETE", f"/{connected.space.namespace}")] = (
+            403,
+            "said the server",
+        )
     assert connected.space.namespace in left.value.look[0]
     assert LEASE not in cluster.things, "it is in nobody's way"
 
@@ -368,7 +434,10 @@ def test_what_was_rented_and_cannot_be_removed_is_said(cluster: FakeCluster) -> 
 def test_an_empty_namespace_that_stays_is_nothing_rented(cluster: FakeCluster) -> None:
     connected = KubernetesPlatform(SystemClock())
     with connected.guard.held():
-        cluster.refusals[("DELETE", f"/{connected.space.namespace}")] = (403, "said the server")
+        cluster.refusals[("DELETE", f"/{connected.space.namespace}")] = (
+            403,
+            "said the server",
+        )
 
 
 def test_a_rent_that_no_beat_could_prolong_in_time_is_refused(

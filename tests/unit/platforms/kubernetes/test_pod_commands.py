@@ -22,13 +22,19 @@ from orchestrator.system.clock import SystemClock
 from tests.fake_cluster import FakeCluster, end, spec
 
 
-def test_a_password_is_in_no_address(platform: KubernetesPlatform, cluster: FakeCluster) -> None:
+def test_a_password_is_in_no_address(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
     with platform.running(spec(environment={"PGPASSWORD": "of-the-pod"})):
         platform.container("runs").exec(
             ("true",), timeout_s=20, env={"PGPASSWORD": "of-the-command"}
         )
         assert cluster.names("secrets") == ["runs"]
-        pods = [thing for path, thing in cluster.things.items() if path.endswith("/pods/runs")]
+        pods = [
+            thing
+            for path, thing in cluster.things.items()
+            if path.endswith("/pods/runs")
+        ]
     assert "of-the" not in str(pods) and "of-the" not in str(cluster.calls)
     assert cluster.names("secrets") == []
 
@@ -36,7 +42,10 @@ def test_a_password_is_in_no_address(platform: KubernetesPlatform, cluster: Fake
 def test_a_connection_that_was_not_made_is_tried_again(
     platform_by: Callable[[type[Api]], KubernetesPlatform],
 ) -> None:
-    refused: list[OSError] = [ssl.SSLError("unexpected message"), ConnectionRefusedError()]
+    refused: list[OSError] = [
+        ssl.SSLError("unexpected message"),
+        ConnectionRefusedError(),
+    ]
 
     class Refusing(Api):
         @staticmethod
@@ -51,9 +60,13 @@ def test_a_connection_that_was_not_made_is_tried_again(
     assert refused == []
 
 
-def test_a_server_that_accepts_and_says_nothing_is_not_waited_for(cluster: FakeCluster) -> None:
+def test_a_server_that_accepts_and_says_nothing_is_not_waited_for(
+    cluster: FakeCluster,
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        cluster.kubeconfig(silent=Mock(address=f"http://127.0.0.1:{silent.getsockname()[1]}"))
+        cluster.kubeconfig(
+            silent=Mock(address=f"http://127.0.0.1:{silent.getsockname()[1]}")
+        )
         api = Api(SystemClock(), "silent")
         api.read_s = 0.2
         with pytest.raises(Unanswered, match=r"no answer within 0\.2 s"):
@@ -83,7 +96,10 @@ def test_only_what_cannot_have_been_made_is_made_again(
 
     platform = platform_by(ByFlaky)
     if not unconnected:
-        with pytest.raises(UnavailableError, match="connection aborted"), platform.running(spec()):
+        with (
+            pytest.raises(UnavailableError, match="connection aborted"),
+            platform.running(spec()),
+        ):
             pass
     with platform.running(spec()):
         assert platform.container("runs").state() == "running"
@@ -102,12 +118,17 @@ def test_a_command_whose_connection_was_cut_is_not_begun_again(
             raise ConnectionResetError
 
     platform = platform_by(Cut)
-    with platform.running(spec()), pytest.raises(UnavailableError, match="does not answer"):
+    with (
+        platform.running(spec()),
+        pytest.raises(UnavailableError, match="does not answer"),
+    ):
         platform.container("runs").exec(("true",), timeout_s=20)
     assert len(tried) == 1
 
 
-def test_a_death_while_a_command_runs(platform: KubernetesPlatform, cluster: FakeCluster) -> None:
+def test_a_death_while_a_command_runs(
+    platform: KubernetesPlatform, cluster: FakeCluster
+) -> None:
     with platform.running(spec()), platform.running(spec("node")):
         path = next(path for path in cluster.things if path.endswith("/pods/node"))
         end(cluster.things[path], 137, "OOMKilled")
@@ -117,14 +138,18 @@ def test_a_death_while_a_command_runs(platform: KubernetesPlatform, cluster: Fak
             )
 
 
-@pytest.mark.parametrize(("watched", "said"), [("node", "node died .*"), ("runs", "runs is ")])
+@pytest.mark.parametrize(
+    ("watched", "said"), [("node", "node died .*"), ("runs", "runs is ")]
+)
 def test_a_machine_that_is_lost_while_a_command_runs(
     platform: KubernetesPlatform, cluster: FakeCluster, watched: str, said: str
 ) -> None:
     """Kubernetes calls its pods running for minutes more."""
     words = r"lost \(its machine vm-0 is not ready since 2026-01-01T00:00:16Z: Kubelet stopped"
     with platform.running(spec()), platform.running(spec("node")):
-        path = next(path for path in cluster.things if path.endswith(f"/pods/{watched}"))
+        path = next(
+            path for path in cluster.things if path.endswith(f"/pods/{watched}")
+        )
         other = next(path for path in cluster.things if path.endswith("/pods/node"))
         assert platform.container(watched).state() == "running"
         if watched == "runs":
@@ -135,7 +160,8 @@ def test_a_machine_that_is_lost_while_a_command_runs(
                 ("sleep", "20"), timeout_s=30, watch=(platform.container("node"),)
             )
         assert (
-            platform.container(watched).logs() == "" and ("GET", f"{path}/log") not in cluster.calls
+            platform.container(watched).logs() == ""
+            and ("GET", f"{path}/log") not in cluster.calls
         )
     assert ("DELETE", path) in cluster.calls
 
@@ -149,7 +175,9 @@ def test_a_machine_that_is_lost_while_its_pod_is_removed(
         if path.endswith("/pods/runs") and not tried:
             tried.append(path)
             cluster.lose("vm-0")
-            return 200, {"status": "Success"}  # the kubelet would end it, and never does
+            return 200, {
+                "status": "Success"
+            }  # the kubelet would end it, and never does
         return None
 
     with platform.running(spec()):
@@ -190,18 +218,33 @@ def test_helpers_in_the_network_of_a_pod_are_added_to_it_one_after_the_other(
             done = platform.once(guest(number), 20)
             assert (done.exit_code, done.out) == (0, "a log\n")
         assert cluster.names("pods") == ["runs"]
-        (pod,) = (thing for path, thing in cluster.things.items() if path.endswith("/pods/runs"))
+        (pod,) = (
+            thing
+            for path, thing in cluster.things.items()
+            if path.endswith("/pods/runs")
+        )
         first, second = pod["spec"]["ephemeralContainers"]
         assert (first["name"], second["name"]) == ("guest-1", "guest-2")
-        assert first["securityContext"]["capabilities"] == {"drop": ["ALL"], "add": ["NET_ADMIN"]}
+        assert first["securityContext"]["capabilities"] == {
+            "drop": ["ALL"],
+            "add": ["NET_ADMIN"],
+        }
 
 
 @pytest.mark.parametrize(
     ("state", "error", "words"),
     [
         ({"terminated": {"exitCode": 3}}, None, ""),
-        ({"waiting": {"reason": "ImagePullBackOff"}}, UnavailableError, "guest-1.*be pulled"),
-        ({"waiting": {"reason": "ContainerCreating"}}, RunError, r"did not end within 0\.3 s"),
+        (
+            {"waiting": {"reason": "ImagePullBackOff"}},
+            UnavailableError,
+            "guest-1.*be pulled",
+        ),
+        (
+            {"waiting": {"reason": "ContainerCreating"}},
+            RunError,
+            r"did not end within 0\.3 s",
+        ),
     ],
 )
 def test_what_becomes_of_a_helper_is_told(

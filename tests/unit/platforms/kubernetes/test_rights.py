@@ -35,7 +35,9 @@ def test_each_right_that_is_looked_for_is_used(cluster: FakeCluster) -> None:
     assert sorted(rights_of_doctor() - cluster.rights()) == []
 
 
-def test_in_a_given_namespace_rights_are_needed_there_alone(cluster: FakeCluster) -> None:
+def test_in_a_given_namespace_rights_are_needed_there_alone(
+    cluster: FakeCluster,
+) -> None:
     """But for what is in no namespace."""
     given(cluster)
     all_of_a_campaign(cluster, namespace=GIVEN)
@@ -44,7 +46,9 @@ def test_in_a_given_namespace_rights_are_needed_there_alone(cluster: FakeCluster
     assert sorted(placed_rights_of_doctor(GIVEN) ^ asked) == []
 
 
-def test_a_given_namespace_and_what_others_have_in_it_stay(cluster: FakeCluster) -> None:
+def test_a_given_namespace_and_what_others_have_in_it_stay(
+    cluster: FakeCluster,
+) -> None:
     """Also a service and a claim without a label, and things of a live campaign that has another
     namespace."""
     given(cluster)
@@ -69,18 +73,28 @@ def test_a_given_namespace_and_what_others_have_in_it_stay(cluster: FakeCluster)
     assert [path for path in ours if "/jobs/" not in path] == []
 
 
-def test_the_job_that_ends_what_is_rented_ends_with_the_campaign(cluster: FakeCluster) -> None:
+def test_the_job_that_ends_what_is_rented_ends_with_the_campaign(
+    cluster: FakeCluster,
+) -> None:
     """It would go with a namespace of the campaign's own."""
     given(cluster)
     with KubernetesPlatform(SystemClock(), Placing(namespace=GIVEN)).guard.held():
-        (job,) = (one for path, one in cluster.things.items() if f"/{GIVEN}/jobs/" in path)
+        (job,) = (
+            one for path, one in cluster.things.items() if f"/{GIVEN}/jobs/" in path
+        )
         assert job["spec"]["activeDeadlineSeconds"] > 1
     assert job["spec"]["activeDeadlineSeconds"] == 1
 
 
-def test_what_a_dead_campaign_left_in_a_given_namespace_goes(cluster: FakeCluster) -> None:
+def test_what_a_dead_campaign_left_in_a_given_namespace_goes(
+    cluster: FakeCluster,
+) -> None:
     given(cluster)
-    labels = {"tierbench": "1", "tierbench.campaign": "dead", "tierbench.namespace": GIVEN}
+    labels = {
+        "tierbench": "1",
+        "tierbench.campaign": "dead",
+        "tierbench.namespace": GIVEN,
+    }
     for path in (f"{NAMESPACE}/services/nodes", "/api/v1/persistentvolumes/dead"):
         cluster.things[path] = thing(path, labels)
     platform = KubernetesPlatform(SystemClock(), Placing(namespace=GIVEN))
@@ -100,7 +114,9 @@ def test_what_a_campaign_of_a_given_namespace_has_outside_is_not_swept_by_others
     assert cluster.names("persistentvolumes") == ["b"]
 
 
-def test_a_service_of_others_that_has_the_name_of_ours_is_left_alone(cluster: FakeCluster) -> None:
+def test_a_service_of_others_that_has_the_name_of_ours_is_left_alone(
+    cluster: FakeCluster,
+) -> None:
     given(cluster)
     cluster.things[f"{NAMESPACE}/services/nodes"] = thing("x/nodes", {})
     platform = KubernetesPlatform(SystemClock(), Placing(namespace=GIVEN))
@@ -114,7 +130,11 @@ def test_a_service_of_others_that_has_the_name_of_ours_is_left_alone(cluster: Fa
 
 
 def thing(path: str, labels: dict[str, str]) -> dict[str, Any]:
-    metadata = {"name": path.rpartition("/")[2], "labels": labels, "resourceVersion": "1"}
+    metadata = {
+        "name": path.rpartition("/")[2],
+        "labels": labels,
+        "resourceVersion": "1",
+    }
     return {
         "metadata": metadata,
         "provisioner": "others",
@@ -149,7 +169,9 @@ def all_of_a_campaign(cluster: FakeCluster, namespace: str | None = None) -> Non
             ) as container,
         ):
             platform.container("runs").exec(("true",), timeout_s=20)
-            with socket.create_connection(("127.0.0.1", container.ports[5432])) as connection:
+            with socket.create_connection(
+                ("127.0.0.1", container.ports[5432])
+            ) as connection:
                 connection.recv(1)
             platform.once(spec("helper", network=f"{NETWORK_OF}runs"), 20)
             platform.container("runs").logs()
@@ -182,24 +204,34 @@ def test_the_documented_role_gives_what_is_looked_for_and_no_more() -> None:
     assert rights_in(yaml.safe_load(text)) == rights_of_doctor()
 
 
-def test_the_documented_role_of_a_given_namespace_gives_what_is_looked_for_and_no_more() -> None:
+def test_the_documented_role_of_a_given_namespace_gives_what_is_looked_for_and_no_more() -> (
+    None
+):
     _, text = examples("KUBERNETES.md", "Rights")
     roles = {role["kind"]: role for role in yaml.safe_load_all(text)}
     assert roles["Role"]["metadata"]["namespace"] == GIVEN
     places = {"Role": GIVEN, "ClusterRole": ""}
-    found = {(places[kind], right) for kind, role in roles.items() for right in rights_in(role)}
+    found = {
+        (places[kind], right)
+        for kind, role in roles.items()
+        for right in rights_in(role)
+    }
     assert found == placed_rights_of_doctor(GIVEN)
 
 
 def test_the_recipes_job_has_the_roles_of_a_given_namespace() -> None:
     _, text = examples("KUBERNETES.md", "Rights")
-    manifests = [*yaml.safe_load_all((ROOT / "docs/recipes/in-cluster.yaml").read_text())]
+    manifests = [
+        *yaml.safe_load_all((ROOT / "docs/recipes/in-cluster.yaml").read_text())
+    ]
     roles = [each for each in manifests if each["kind"] in ("Role", "ClusterRole")]
     assert roles == [*yaml.safe_load_all(text)]
     bound = {each["roleRef"]["name"] for each in manifests if "roleRef" in each}
     assert bound == {role["metadata"]["name"] for role in roles}
     (account,) = {str(each["subjects"]) for each in manifests if "roleRef" in each}
-    assert account == str([{"kind": "ServiceAccount", "name": "tierbench", "namespace": GIVEN}])
+    assert account == str(
+        [{"kind": "ServiceAccount", "name": "tierbench", "namespace": GIVEN}]
+    )
 
 
 def rights_in(role: dict[str, Any]) -> set[str]:
@@ -208,7 +240,11 @@ def rights_in(role: dict[str, Any]) -> set[str]:
         for group in rule["apiGroups"]:
             for resource in rule["resources"]:
                 name, _, below = resource.partition("/")
-                whole = name + (f".{group}" if group else "") + (f"/{below}" if below else "")
+                whole = (
+                    name
+                    + (f".{group}" if group else "")
+                    + (f"/{below}" if below else "")
+                )
                 given |= {f"{verb} {whole}" for verb in rule["verbs"]}
     return given
 
@@ -222,7 +258,13 @@ def test_who_may_not_see_how_many_disks_a_machine_takes_is_told_the_rest(
     assert "storage classes" in [one.subject for one in found]
 
 
-def test_a_right_that_is_refused_is_said_with_what_it_is_for(cluster: FakeCluster) -> None:
-    cluster.allows = lambda asked: (asked["verb"], asked["resource"]) != ("create", "namespaces")
-    (refused,) = (one for one in KubernetesPlatform(SystemClock()).examine() if one.ok is False)
+def test_a_right_that_is_refused_is_said_with_what_it_is_for(
+    cluster: FakeCluster,
+) -> None:
+    cluster.allows = lambda asked: (
+        (asked["verb"], asked["resource"]) != ("create", "namespaces")
+    )
+    (refused,) = (
+        one for one in KubernetesPlatform(SystemClock()).examine() if one.ok is False
+    )
     assert "create" in refused.subject and "create is refused" in refused.text

@@ -12,7 +12,11 @@ import pytest
 
 from orchestrator.errors import NodeError, RunError, TierbenchError, UnavailableError
 from orchestrator.platforms.kubernetes import trouble
-from orchestrator.platforms.kubernetes.connection import Refused, Unanswered, cluster_errors
+from orchestrator.platforms.kubernetes.connection import (
+    Refused,
+    Unanswered,
+    cluster_errors,
+)
 
 PENDING = {
     "phase": "Pending",
@@ -39,15 +43,23 @@ def ended(code: int, reason: str) -> dict[str, Any]:
 
 def test_an_image_that_cannot_be_pulled() -> None:
     event = {"reason": "Failed", "message": 'Failed to pull image "a": no such host'}
-    found = trouble.of_pod(waiting("ImagePullBackOff", 'Back-off pulling image "a"'), [event])
+    found = trouble.of_pod(
+        waiting("ImagePullBackOff", 'Back-off pulling image "a"'), [event]
+    )
     assert found is not None and found.lasting_s == 0
     assert "no such host" in found.text and "TIERBENCH_REGISTRY" in found.advice
-    assert trouble.of_pod(waiting("ErrImagePull"), []) is None, "the kubelet tries again"
+    assert trouble.of_pod(waiting("ErrImagePull"), []) is None, (
+        "the kubelet tries again"
+    )
 
 
 def test_no_machine_takes_it() -> None:
     found = trouble.of_pod({"status": PENDING}, [])
-    assert found is not None and found.lasting_s == math.inf and "2 Insufficient cpu" in found.text
+    assert (
+        found is not None
+        and found.lasting_s == math.inf
+        and "2 Insufficient cpu" in found.text
+    )
     grown = {"reason": "TriggeredScaleUp", "message": "pod triggered scale-up"}
     assert trouble.grows([grown])
 
@@ -60,7 +72,9 @@ def test_a_kubelet_that_is_late_with_a_secret_is_given_time_to_try_again() -> No
     assert not patience.ends(150.0, None, 180.0), "its image is pulled"
     assert not patience.ends(160.0, late, 180.0), "whatever was waited for before"
     assert not patience.ends(170.0, None, 180.0)
-    assert not patience.ends(175.0, late, 180.0), "trouble that went away counts from anew"
+    assert not patience.ends(175.0, late, 180.0), (
+        "trouble that went away counts from anew"
+    )
     assert patience.ends(175.0 + late.lasting_s, late, 1000.0)
     assert patience.ends(280.0, None, 180.0)
 
@@ -71,7 +85,10 @@ def test_an_image_that_cannot_be_pulled_is_not_waited_for() -> None:
 
 
 def test_what_the_provisioner_says_of_a_claim() -> None:
-    event = {"reason": "ProvisioningFailed", "message": "quota of PremiumV2 disks exceeded"}
+    event = {
+        "reason": "ProvisioningFailed",
+        "message": "quota of PremiumV2 disks exceeded",
+    }
     found = trouble.of_pod({"status": PENDING}, [event])
     assert found is not None and "quota of PremiumV2 disks exceeded" in found.text
 
@@ -88,7 +105,13 @@ def test_nothing_is_known_to_be_wrong() -> None:
         (ended(1, "Error"), "exited (exit 1)"),
         (waiting("ContainerCreating"), "waiting (ContainerCreating)"),
         (
-            {"status": {"phase": "Failed", "reason": "Evicted", "message": "low on memory"}},
+            {
+                "status": {
+                    "phase": "Failed",
+                    "reason": "Evicted",
+                    "message": "low on memory",
+                }
+            },
             "failed (Evicted: low on memory)",
         ),
     ],

@@ -20,12 +20,18 @@ def test_a_volume_of_a_device_is_on_the_machine_of_its_placement(
     with platform.running(spec("disk", placement="node-1")):
         with platform.volume("data", "/dev/loop9", "xfs", "node-1"):
             (volume,) = (
-                thing for path, thing in cluster.things.items() if "/persistentvolumes/" in path
+                thing
+                for path, thing in cluster.things.items()
+                if "/persistentvolumes/" in path
             )
             assert volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"] == [
                 {
                     "matchExpressions": [
-                        {"key": "kubernetes.io/hostname", "operator": "In", "values": ["vm-0"]}
+                        {
+                            "key": "kubernetes.io/hostname",
+                            "operator": "In",
+                            "values": ["vm-0"],
+                        }
                     ]
                 }
             ]
@@ -40,7 +46,13 @@ def test_a_volume_of_a_device_is_on_the_machine_of_its_placement(
             volumes, claims = "persistentvolumes", "persistentvolumeclaims"
             looked = ("GET", claims)  # for a leftover
             assert asked[-5:] == [
-                *(("POST", volumes), ("GET", volumes), looked, ("POST", claims), ("GET", claims))
+                *(
+                    ("POST", volumes),
+                    ("GET", volumes),
+                    looked,
+                    ("POST", claims),
+                    ("GET", claims),
+                )
             ]
         assert cluster.names("persistentvolumes") == []
         with (
@@ -143,9 +155,13 @@ def bind(cluster: FakeCluster, platform: KubernetesPlatform, claim: str) -> None
     }
 
 
-def ready(cluster: FakeCluster, platform: KubernetesPlatform, snapshot: str) -> threading.Timer:
+def ready(
+    cluster: FakeCluster, platform: KubernetesPlatform, snapshot: str
+) -> threading.Timer:
     """As a snapshot controller does, a moment after the snapshot is asked for."""
-    path = f"{SNAPSHOTS}/namespaces/{platform.space.namespace}/volumesnapshots/{snapshot}"
+    path = (
+        f"{SNAPSHOTS}/namespaces/{platform.space.namespace}/volumesnapshots/{snapshot}"
+    )
 
     def make() -> None:
         wait_until(lambda: path in cluster.things, deadline_s=60, clock=SystemClock())
@@ -153,7 +169,10 @@ def ready(cluster: FakeCluster, platform: KubernetesPlatform, snapshot: str) -> 
             "metadata": {"name": f"content-{snapshot}"},
             "spec": {
                 "deletionPolicy": "Delete",
-                "volumeSnapshotRef": {"namespace": platform.space.namespace, "name": snapshot},
+                "volumeSnapshotRef": {
+                    "namespace": platform.space.namespace,
+                    "name": snapshot,
+                },
             },
         }
         cluster.things[path]["status"] = {"readyToUse": True}
@@ -181,11 +200,15 @@ def test_a_sweep_between_runs_keeps_what_data_sets_are_copied_from(
     assert platform.claims.holds(VolumeSource("claim", "data-1"))
     assert platform.claims.holds(VolumeSource("snapshot", "data-2"))
     gone = ("persistentvolumes/pv-data-1", "volumesnapshotcontents/content-data-2")
-    drivers = [threading.Timer(0.7, lambda end=end: forget(cluster, end)) for end in gone]
+    drivers = [
+        threading.Timer(0.7, lambda end=end: forget(cluster, end)) for end in gone
+    ]
     for driver in drivers:
         driver.start()
     assert set(platform.sweep()) == {"claim data-1", "snapshot data-2"}
-    assert not any(path.endswith(gone) for path in cluster.things), "it waits for the disks"
+    assert not any(path.endswith(gone) for path in cluster.things), (
+        "it waits for the disks"
+    )
     assert not platform.claims.holds(VolumeSource("claim", "data-1"))
 
 
@@ -204,7 +227,9 @@ def test_the_policies_of_classes_are_told(
     assert found is not None and (found.name, found.retains) == ("shots", True)
     add_snapshot_class(cluster, "tidy", "Delete")
     found = platform.claims.snapshot_class("disk.test")
-    assert found is not None and (found.name, found.retains) == ("tidy", False), "rather that"
+    assert found is not None and (found.name, found.retains) == ("tidy", False), (
+        "rather that"
+    )
 
 
 @pytest.mark.parametrize("policy", ["Retain", "Delete"])
@@ -221,11 +246,16 @@ def test_a_default_class_that_keeps_its_volumes_is_refused(
             assert cluster.names(CLAIMS) == ["data"]
         return
     with (
-        pytest.raises(UnavailableError, match="default storage class fast keeps its volumes") as no,
+        pytest.raises(
+            UnavailableError, match="default storage class fast keeps its volumes"
+        ) as no,
         platform.volume("data", "", "xfs"),
     ):
         pass
-    assert "whose reclaimPolicy is Delete" in no.value.advice and cluster.names(CLAIMS) == []
+    assert (
+        "whose reclaimPolicy is Delete" in no.value.advice
+        and cluster.names(CLAIMS) == []
+    )
 
 
 def test_volumes_that_outlive_their_claims_are_told_at_the_end(
@@ -238,7 +268,10 @@ def test_volumes_that_outlive_their_claims_are_told_at_the_end(
         spec["persistentVolumeReclaimPolicy"] = "Retain"
     theirs = {"claimRef": {"namespace": "theirs", "name": "data"}}
     policy = {"persistentVolumeReclaimPolicy": "Retain"}
-    cluster.things[f"{VOLUMES}/theirs"] = {"metadata": {"name": "theirs"}, "spec": theirs | policy}
+    cluster.things[f"{VOLUMES}/theirs"] = {
+        "metadata": {"name": "theirs"},
+        "spec": theirs | policy,
+    }
     platform.sweep()
     assert platform.claims.retained() == ("pv-data",)
 

@@ -1,0 +1,172 @@
+"""How the package reads, folder by folder: figures that may fall and never rise.
+
+`python -m tests.legibility` measures the package and writes the ratchet anew, which
+`tests/unit/test_tidy.py` holds it against. The figures are a report: what counts is
+whether somebody who has not seen the code reads it once.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from tests import ROOT
+
+PACKAGE = ROOT / "orchestrator"
+RATCHET = ROOT / "tests/unit/legibility.tsv"
+# Names that say nothing of what they hold.
+PRONOUNS = frozenset(
+    [
+        "one",
+        "found",
+        "made",
+        "theirs",
+        "own",
+        "of",
+        "each",
+        "known",
+        "said",
+        "told",
+        "every",
+    ]
+)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_FOLDED = (*_COMPREHENSIONS, ast.IfExp, ast.NamedExpr, ast.Lambda)
+
+
+@dataclass(frozen=True)
+class Legibility:
+    """What a reader meets in one folder.
+
+    `folded`: comprehensions, conditional expressions, walruses, lambdas, `map` and
+    `filter` in 1,000 statements. `packed`: assignments and loops that bind several
+    targets from a written tuple, in 1,000 statements. `names`: different local names
+    that a function binds, 90th percentile. `pronouns`: bindings of `PRONOUNS`.
+    """
+
+    folded: int
+    packed: int
+    names: int
+    pronouns: int
+
+
+# What the whole package is to reach; a folder without a line of its own must be there.
+GOAL = Legibility(folded=70, packed=3, names=6, pronouns=0)
+
+
+def is_docstring(node: ast.AST) -> bool:
+    """A text that stands alone."""
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Constant):
+        return False
+    return isinstance(node.value.value, str)
+
+
+def statements(node: ast.AST) -> int:
+    """How many statements are within `node`, without docstrings and itself."""
+    return sum(
+        isinstance(inner, ast.stmt) and not is_docstring(inner)
+        for inner in ast.walk(node)
+        if inner is not node
+    )
+
+
+def names_bound(node: ast.AST) -> Iterator[tuple[str, int]]:
+    """Every name that is given a value within `node`, with its line."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+            yield inner.id, inner.lineno
+        if isinstance(inner, ast.arg):
+            yield inner.arg, inner.lineno
+
+
+def _is_folded(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id in ("map", "filter")
+    return isinstance(node, _FOLDED)
+
+
+def _is_packed(node: ast.AST) -> bool:
+    written = (ast.Tuple, ast.List)
+    if isinstance(node, ast.Assign):
+        return isinstance(node.targets[0], written) and isinstance(node.value, written)
+    if not isinstance(node, (ast.For, ast.comprehension)):
+        return False
+    # A loop over a list of one is an assignment in disguise.
+    if not isinstance(node.iter, written) or len(node.iter.elts) != 1:
+        return False
+    return isinstance(node.target, written) and isinstance(node.iter.elts[0], written)
+
+
+def _local_names(function: ast.FunctionDef) -> int:
+    bound: set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            bound.add(node.id)
+    return len(bound)
+
+
+def _percentile_90(values: Sequence[int]) -> int:
+    if not values:
+        return 0
+    return sorted(values)[min(len(values) - 1, int(0.9 * len(values)))]
+
+
+def measured(trees: Sequence[ast.Module]) -> Legibility:
+    """The figures of these modules together."""
+    folded = 0
+    packed = 0
+    pronouns = 0
+    local_names: list[int] = []
+    thousands = max(sum(statements(tree) for tree in trees), 1) / 1000
+    for tree in trees:
+        pronouns += sum(name in PRONOUNS for name, _ in names_bound(tree))
+        for node in ast.walk(tree):
+            folded += _is_folded(node)
+            packed += _is_packed(node)
+            if isinstance(node, ast.FunctionDef):
+                local_names.append(_local_names(node))
+    return Legibility(
+        folded=math.ceil(folded / thousands),
+        packed=math.ceil(packed / thousands),
+        names=_percentile_90(local_names),
+        pronouns=pronouns,
+    )
+
+
+def by_folder() -> dict[str, Legibility]:
+    """The figures of each folder of the package, by its path."""
+    trees: dict[str, list[ast.Module]] = {}
+    for file in sorted(PACKAGE.rglob("*.py")):
+        folder = file.parent.relative_to(ROOT).as_posix()
+        trees.setdefault(folder, []).append(ast.parse(file.read_text()))
+    return {folder: measured(modules) for folder, modules in trees.items()}
+
+
+def recorded() -> dict[str, Legibility]:
+    """The ratchet as it was written last."""
+    kept: dict[str, Legibility] = {}
+    with RATCHET.open(newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            folder = row.pop("folder")
+            kept[folder] = Legibility(**{name: int(row[name]) for name in row})
+    return kept
+
+
+def write(folders: dict[str, Legibility], file: Path = RATCHET) -> None:
+    """Writes the ratchet."""
+    columns = [field.name for field in fields(Legibility)]
+    with file.open("w", newline="") as out:
+        writer = csv.DictWriter(
+            out, ["folder", *columns], delimiter="\t", lineterminator="\n"
+        )
+        writer.writeheader()
+        for folder, figures in folders.items():
+            writer.writerow({"folder": folder, **asdict(figures)})
+
+
+if __name__ == "__main__":
+    write(by_folder())
