@@ -54,9 +54,13 @@ class UsageError(TierbenchError):
     exit_code = EXIT_USAGE
 
     def __init__(
-        self, what: str, advice: str = "", mistakes: tuple[Mistake, ...] = ()
+        self,
+        what: str,
+        advice: str = "",
+        mistakes: tuple[Mistake, ...] = (),
+        evidence: str = "",
     ) -> None:
-        super().__init__(what, advice)
+        super().__init__(what, advice, evidence)
         self.mistakes = mistakes
 
 
