@@ -5,17 +5,11 @@ fields, so that each medium draws them in its own way and escapes everything els
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
+from orchestrator.analysis.answers.record import SurenessWord
 from orchestrator.analysis.conclusions import VerdictWord
 from orchestrator.units import shortened
-
-# fmt: off
-StatusWord = Literal[
-    "conclusive", "enough; cheaper not excluded", "enough; price open", "partly conclusive",
-    "not conclusive", "nothing to compare", "observed", "one tier",
-]
-# fmt: on
 
 
 @dataclass(frozen=True)
@@ -180,7 +174,7 @@ class Stamp:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ShownAnswer:
     """An answer. `tier` None: the evidence does not carry one; "": it names no tier."""
 
     workload: str
@@ -206,10 +200,10 @@ class Document:
 
     title: str
     subtitle: str
-    status: StatusWord
+    status: SurenessWord
     status_text: str
     stamps: tuple[Stamp, ...]
-    answers: tuple[Answer, ...]
+    answers: tuple[ShownAnswer, ...]
     verdicts: Table
     sections: tuple[Section, ...]
     changes: tuple[Charts, ...] = ()  # the table as a picture beside it

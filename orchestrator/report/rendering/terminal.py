@@ -13,7 +13,8 @@ from rich.console import (
 from rich.table import Table as Grid
 from rich.text import Text
 
-from orchestrator.report.blocks import Answer, Cell, Footnote, Stamp, StatusWord, Table
+from orchestrator.analysis.answers.record import SurenessWord
+from orchestrator.report.blocks import Cell, Footnote, ShownAnswer, Stamp, Table
 from orchestrator.report.prose import words
 
 _STATUS_STYLE, _WORD_STYLE = words("status.styles"), words("verdict.styles")
@@ -21,7 +22,7 @@ GAP = 2
 NARROWEST = 14  # "not declared", "inconclusive"
 
 
-def status(word: StatusWord, text: str) -> Text:
+def status(word: SurenessWord, text: str) -> Text:
     return Text.assemble((word.upper(), _STATUS_STYLE[word]), "  ", text)
 
 
@@ -33,7 +34,7 @@ def stamps(stamps: tuple[Stamp, ...]) -> Text:
     return line
 
 
-def answers(answers: tuple[Answer, ...], tiers: int) -> RenderableType:
+def answers(answers: tuple[ShownAnswer, ...], tiers: int) -> RenderableType:
     grid = _pairs(padding=2, style="dim")
     for answer in answers:
         line = Text()

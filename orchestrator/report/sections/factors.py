@@ -19,14 +19,14 @@ _WIDE = 8.0  # from the least load to the highest: beyond, loads stand at equal 
 _P99, _AVERAGE = measures("varied.latencies")
 
 
-def answers(index: ReportIndex) -> Iterator[blocks.Answer]:
+def answers(index: ReportIndex) -> Iterator[blocks.ShownAnswer]:
     """How far each tier is enough, or else what was found of each: the loads that it takes, or the
     laws where one tier alone was measured. What one tier took of a sweep is an answer already."""
     verdict = index.verdict
     for of in (*(verdict.sweeps if index.contenders else ()), *verdict.varied):
         if lines := of.horizons or tuple(_sentences(of, index)):
             name, text = f"{of.workload}, {_name(of)}", index.opening("; ".join(lines))
-            yield blocks.Answer(name, "", text, "")
+            yield blocks.ShownAnswer(name, "", text, "")
 
 
 def sections(index: ReportIndex) -> Iterator[Section]:

@@ -10,11 +10,11 @@ from orchestrator.analysis.observed.demand import unseen_share
 from orchestrator.analysis.observed.judging import CandidateAnswer, Observed
 from orchestrator.report import blocks, wording
 from orchestrator.report.blocks import (
-    Answer,
     Document,
     Paragraph,
     Part,
     Section,
+    ShownAnswer,
     Stamp,
     Table,
 )
@@ -120,12 +120,12 @@ def _table(answers: Sequence[CandidateAnswer], titles: Sequence[str] = ()) -> Ta
     return blocks.table_of(map(_told, answers), _TEXTS, remarks, titles)
 
 
-def _answer(provider: str, worth: Sequence[CandidateAnswer]) -> Answer:
+def _answer(provider: str, worth: Sequence[CandidateAnswer]) -> ShownAnswer:
     carries = [_told(each) for each in worth if each.word == "would have carried"]
     name, cost = (carries[0]["Disk"], carries[0]["A month"]) if carries else (None, "")
     disks = units.listed([_told(each)["Disk"] for each in worth])
     text = " ".join([*map(_sentence, worth), said("observed.worth", disks=disks)])
-    return Answer(provider, name, text, cost)
+    return ShownAnswer(provider, name, text, cost)
 
 
 def _sentence(answer: CandidateAnswer) -> str:

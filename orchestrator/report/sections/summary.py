@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from orchestrator import units
 from orchestrator.analysis import conclusions, results
+from orchestrator.analysis.answers.record import SurenessWord
 from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.report import wording
-from orchestrator.report.blocks import Answer, Cell, Row, StatusWord, Table, table_of
+from orchestrator.report.blocks import Cell, Row, ShownAnswer, Table, table_of
 from orchestrator.report.prose import said
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import factors
@@ -48,7 +49,7 @@ def _database(index: ReportIndex) -> str:
     return f"{cluster.database} {version}" if version else cluster.database
 
 
-def status(index: ReportIndex) -> tuple[StatusWord, str]:
+def status(index: ReportIndex) -> tuple[SurenessWord, str]:
     """Conclusive if every workload has an answer by price, no cheaper tier is open beside it, and
     every planned run left figures."""
     lost = _lost_text(index)
@@ -69,7 +70,7 @@ def status(index: ReportIndex) -> tuple[StatusWord, str]:
     by_limits = [
         why for why in dict.fromkeys(of.without_prices for of in decisions) if why
     ]
-    word: StatusWord = "conclusive"
+    word: SurenessWord = "conclusive"
     if answered < total or lost:
         word = "partly conclusive"
     elif by_limits:
@@ -96,7 +97,7 @@ def _lost_text(index: ReportIndex) -> str:
     return f"{text}."
 
 
-def answers(index: ReportIndex) -> tuple[Answer, ...]:
+def answers(index: ReportIndex) -> tuple[ShownAnswer, ...]:
     """First that for the cluster, if there are several workloads, then that of each."""
     decisions = {decision.workload: decision for decision in index.verdict.decisions}
     of_each = tuple(
@@ -108,21 +109,24 @@ def answers(index: ReportIndex) -> tuple[Answer, ...]:
         f"all {len(cluster.workloads)} workloads",
         wording.decision_price(cluster),
     )
-    return (Answer(name, cluster.tier, index.opening(cluster.reason), price), *of_each)
+    return (
+        ShownAnswer(name, cluster.tier, index.opening(cluster.reason), price),
+        *of_each,
+    )
 
 
 def _answer(
     index: ReportIndex, workload: str, decision: conclusions.Decision | None
-) -> Answer:
+) -> ShownAnswer:
     if not index.contenders:
-        return Answer(workload, None, _lone_profile(index, workload), "")
+        return ShownAnswer(workload, None, _lone_profile(index, workload), "")
     if decision is None:
-        return Answer(workload, None, "No decision was recorded.", "")
+        return ShownAnswer(workload, None, "No decision was recorded.", "")
     price = wording.decision_price(decision)
     sentences = (
         index.opening(text) for text in (decision.reason, decision.basis) if text
     )
-    return Answer(workload, decision.tier, " ".join(sentences), price)
+    return ShownAnswer(workload, decision.tier, " ".join(sentences), price)
 
 
 def _lone_profile(index: ReportIndex, workload: str) -> str:
@@ -149,7 +153,7 @@ def _lone_profile(index: ReportIndex, workload: str) -> str:
     return f"{name} did {wording.value_with_unit(rate)}{tail} (n = {rate.n})."
 
 
-def faster(index: ReportIndex) -> Iterator[Answer]:
+def faster(index: ReportIndex) -> Iterator[ShownAnswer]:
     """Which tier is faster and how many times, in a line for each workload."""
     for load in (workload.name for workload in index.workloads):
         metrics = _metrics(index, load).values()
@@ -162,7 +166,7 @@ def faster(index: ReportIndex) -> Iterator[Answer]:
             if any(deltas)
         ]
         if said:
-            yield Answer(load, None, "; ".join(said), "")
+            yield ShownAnswer(load, None, "; ".join(said), "")
 
 
 def _times(deltas: Sequence[conclusions.Delta]) -> str:

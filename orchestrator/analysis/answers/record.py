@@ -1,0 +1,315 @@
+"""The answer to "which disk should this database run on?", as one frozen record.
+
+It says what to buy, at what price, why, how sure that is, what was not tested and what to do
+next. A campaign, one profile, an observation and a prediction have the same record, so whoever
+lays it out need not ask where it is from. What is not known is None or empty, never a guess.
+
+Numbers are in base units, which stand last in a name; `_pct` is percent of 100. Sentences about a
+part of the record are made in `phrases`, `speeds` and `observation`.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from orchestrator.facts import BottleneckCause
+
+# What was asked: tiers were compared, one was measured, or none was loaded at all.
+AnswerKind = Literal["comparison", "one profile", "observation", "prediction"]
+
+# What a part of an answer is about. An observation and a prediction answer by provider, because
+# prices of several lists cannot be compared.
+Subject = Literal["workload", "all workloads", "provider"]
+
+# How sure the whole is; the words that stand on top of a report.
+SurenessWord = Literal[
+    "conclusive",
+    "enough; cheaper not excluded",
+    "enough; price open",
+    "partly conclusive",
+    "not conclusive",
+    "nothing to compare",
+    "observed",
+    "one tier",
+    "predicted",
+]
+
+# How sure one part is. "open": more repetitions may decide it; "not decided": they would not;
+# "not judged": no decision was asked for. "bounded" and "predicted" are no words of proof.
+ProofWord = Literal[
+    "proven",
+    "proven, cheaper open",
+    "open",
+    "not decided",
+    "not compared",
+    "not judged",
+    "bounded",
+    "predicted",
+]
+
+# What a price is for.
+PriceScope = Literal["disks", "disks and machines", "machines"]
+
+# What two tiers are to each other, by the comparison that says most.
+SpeedWord = Literal["faster", "serves the rate", "alike", "not proven"]
+
+# What nobody has tried, so that the answer may be another there.
+UntestedKind = Literal[
+    "real disks",
+    "number of nodes",
+    "database",
+    "size of the data",
+    "whole length",
+    "cluster of others",
+    "any measurement",
+    "load on the disk",
+    "other conditions",
+]
+
+# What a note beside an observation is about.
+CautionKind = Literal[
+    "seconds unknown",
+    "shape from pieces",
+    "held back",
+    "held back?",
+    "prices of several lists",
+    "readings missed",
+]
+
+# What there is to do. "repeat": more repetitions of what is open; "measure": a campaign on disks
+# that were not measured; "describe": a profile that such a campaign needs.
+StepKind = Literal["repeat", "measure", "describe"]
+
+
+@dataclass(frozen=True)
+class MonthlyPrice:
+    """A list price of a month.
+
+    `nodes`: of so many nodes together; None: of one disk. `region`, `as_of`, `source`: where and
+    when it was read, empty if nobody said. `verified`: whether it stands on a page of the
+    provider's; None: not known.
+    """
+
+    amount: float
+    currency: str
+    covers: PriceScope
+    nodes: int | None
+    region: str = ""
+    as_of: str = ""
+    source: str = ""
+    verified: bool | None = None
+
+
+@dataclass(frozen=True)
+class DisksToBuy:
+    """A tier, and how many of its disks: what goes on a purchase order.
+
+    `title`, `iops`, `bytes_per_s`: of each disk, as declared; None: no limit is declared. `disks`:
+    those of all nodes, of which `striped` make up the one disk of a node. `log_disks`: those for
+    the write-ahead log beside them, called `log_title`. None, where only a tier is known.
+    `machine`: the size of each node; `machines_price`: of all of them, `machines_in_price`:
+    whether `price` has it.
+    """
+
+    tier: str
+    price: MonthlyPrice | None
+    title: str = ""
+    iops: float | None = None
+    bytes_per_s: float | None = None
+    nodes: int | None = None
+    disks: int | None = None
+    striped: int = 1
+    log_disks: int = 0
+    log_title: str = ""
+    machine: str = ""
+    machines_price: MonthlyPrice | None = None
+    machines_in_price: bool = False
+
+
+@dataclass(frozen=True)
+class MeasuredFigure:
+    """A mean over `n` runs. `scope`: its type of transactions, or "all"."""
+
+    metric: str
+    scope: str
+    value: float
+    unit: str
+    n: int
+
+
+@dataclass(frozen=True)
+class ProfileFigures:
+    """What one profile did under a workload. A latency that no run has is None."""
+
+    profile: str
+    throughput: MeasuredFigure
+    latency_avg: MeasuredFigure | None
+    latency_p99: MeasuredFigure | None
+
+
+@dataclass(frozen=True)
+class DiskOutlook:
+    """What a disk would have done that was not measured, and why it is worth measuring.
+
+    `word`: of an observation; empty for a prediction. `chance`: that the SLO is met, of a
+    prediction; None for an observation. `machine`: the one that it would be on.
+    """
+
+    tier: str
+    price: MonthlyPrice | None
+    machine: str = ""
+    word: str = ""
+    chance: float | None = None
+
+
+@dataclass(frozen=True)
+class PartAnswer:
+    """The answer for one workload, for all together, or for the disks of one provider.
+
+    `purchase`: None if the evidence carries none. `why`: sentences, the most important first.
+    `cheaper_open`: tiers that would be preferred and are not excluded. `slo`: the clauses it was
+    judged by. `confidence_pct`: of the intervals behind it; None: no test. `measured`: of a
+    profile that was compared with none. `worth_measuring`: disks that were not measured.
+    """
+
+    subject: str
+    about: Subject
+    purchase: DisksToBuy | None
+    why: tuple[str, ...]
+    proof: ProofWord
+    cheaper_open: tuple[str, ...] = ()
+    slo: tuple[str, ...] = ()
+    confidence_pct: float | None = None
+    measured: ProfileFigures | None = None
+    worth_measuring: tuple[DiskOutlook, ...] = ()
+
+    @property
+    def tier(self) -> str | None:
+        """The one to buy."""
+        return self.purchase.tier if self.purchase else None
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How much of a campaign came to something. A run is lost if it left no figures that count.
+
+    `runs_excluded`: of them those that finished and are not valid; `runs_failed`: those that were
+    begun and did not finish.
+    """
+
+    workloads: int
+    workloads_answered: int
+    comparisons: int
+    comparisons_settled: int
+    runs_planned: int
+    runs_lost: int
+    runs_excluded: int
+    runs_failed: int
+
+
+@dataclass(frozen=True)
+class Sureness:
+    """How sure the whole is, in a word and a sentence; of a part its `proof` says it.
+
+    `tally`: of a campaign. `tolerance_share`: of an observation, the share of the time that may be
+    at a cap.
+    """
+
+    word: SurenessWord
+    text: str
+    tally: Tally | None = None
+    tolerance_share: float | None = None
+
+
+@dataclass(frozen=True)
+class SpeedComparison:
+    """Which of two tiers is faster under a workload, and how many times, by its 95 % interval.
+
+    `word` "faster": `faster` against `slower` in `metric`, `times` as fast. "serves the rate": only
+    `faster` does. Else the two are the baseline and the contender, in this order; `lacks`: why a
+    change is not proven although its interval excludes none.
+    """
+
+    workload: str
+    word: SpeedWord
+    faster: str
+    slower: str
+    metric: str
+    times: float | None = None
+    times_low: float | None = None
+    times_high: float | None = None
+    lacks: str = ""
+
+
+@dataclass(frozen=True)
+class TierLimit:
+    """What limited the tier to buy under a workload; `text`: in a sentence."""
+
+    workload: str
+    node: str
+    cause: BottleneckCause
+    text: str
+
+
+@dataclass(frozen=True)
+class Untested:
+    """Something that nobody tried. `text`: a sentence; `advice`: how to try it, or empty.
+    `tiers`: those that it is true of; empty: all."""
+
+    kind: UntestedKind
+    text: str
+    advice: str = ""
+    tiers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Caution:
+    """What bounds an observation's answer, and how to have less of it."""
+
+    kind: CautionKind
+    text: str
+    advice: str
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """What to do next. `subject`: the workload or the disks that it is about. `command`: as a shell
+    takes it; None if it is not known."""
+
+    kind: StepKind
+    subject: str
+    command: str | None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to one question.
+
+    `parts`: one for each workload, or for each provider. `together`: for all workloads of one
+    cluster, whose disks are of one tier; None with one workload or one tier. `comparisons`: who is
+    faster. `limits`: of the tier to buy.
+    """
+
+    kind: AnswerKind
+    parts: tuple[PartAnswer, ...]
+    together: PartAnswer | None
+    sureness: Sureness
+    comparisons: tuple[SpeedComparison, ...] = ()
+    limits: tuple[TierLimit, ...] = ()
+    untested: tuple[Untested, ...] = ()
+    cautions: tuple[Caution, ...] = ()
+    next_steps: tuple[NextStep, ...] = ()
+
+    @property
+    def all_parts(self) -> tuple[PartAnswer, ...]:
+        """That for all workloads first, then each."""
+        return self.parts if self.together is None else (self.together, *self.parts)
+
+    @property
+    def is_for_all(self) -> bool:
+        """Whether its first part says what to buy for everything that was asked."""
+        return len(self.all_parts) == 1 or self.together is not None
+
+    @property
+    def purchase(self) -> DisksToBuy | None:
+        """What to buy for everything that was asked; None if nothing, or something for each."""
+        return self.all_parts[0].purchase if self.is_for_all else None
