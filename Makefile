@@ -69,6 +69,7 @@ RUN       = $(TIERBENCH) run --profile $(PROFILE) $(call given_of,$(takes-run))
 PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
 COMPARE   = $(TIERBENCH) compare $(if $(STRICT),,--accept-inconclusive)
 COMPARED  = $(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(call given_of,$(takes-compare))
+SHELL_SCRIPTS = .ci/run docker/disk/device docker/hadoop/job docker/hadoop/node docker/postgres/node $$(git ls-files '*.sh')
 FAST_TESTS = $(VENV)/bin/pytest -q -m "not docker and not kubernetes" --numprocesses auto --dist worksteal
 
 .DEFAULT_GOAL := help
@@ -183,8 +184,9 @@ man: $(VENV)/.ready ## write the manual page docs/tierbench.1 anew, which the wh
 bench: setup ## one of the benchmarks, NAME=decisions ARGS="--repeats 3"; without NAME their list
 	@$(if $(NAME),$(VENV)/bin/python -m tests.bench.bench_$(NAME) $(ARGS),grep -m1 -H '^"""' tests/bench/bench_*.py | sed 's/.*bench_\(.*\)\.py:"""/  make bench NAME=\1  # /')
 
-check: $(VENV)/.ready ## format, lint and types; changes nothing
+check: $(VENV)/.ready ## format, lint and types, shell too; changes nothing
 	@$(VENV)/bin/ruff format --check . && $(VENV)/bin/ruff check . && $(VENV)/bin/mypy
+	@$(VENV)/bin/shellcheck --severity=warning $(SHELL_SCRIPTS)
 
 fix: $(VENV)/.ready ## format and mend what can be mended
 	@$(VENV)/bin/ruff format . && $(VENV)/bin/ruff check --fix .

@@ -13,7 +13,7 @@ def statement_counts(
     cluster: Cluster, connect: sql.Connect = sql.session
 ) -> Iterator[sql.Row]:
     """Of the load's database a row for each statement and server, with the columns of the query in
-    queries.yaml. RunError if a server does not count statements, or does not show them."""
+    sql/. RunError if a server does not count statements, or does not show them."""
     known = cluster.database in ("postgresql", "yugabytedb")
     for endpoint in cluster.endpoints if known else ():
         database = endpoint.maintenance_database or endpoint.database

@@ -92,13 +92,15 @@ class Beside:
             self._process.wait()
 
 
-def script(
-    package: str, name: str, *arguments: str, shell: str = "sh"
-) -> tuple[str, ...]:
-    """The command that runs a script of the package's scripts.yaml; the first argument is $0."""
-    from orchestrator.keys.strict_yaml import shipped  # not needed to say --help
+def script(package: str, name: str, *arguments: str) -> tuple[str, ...]:
+    """The command that runs `scripts/<name>.sh` of a package, by the shell that its first
+    line names. The first argument is `$0`."""
+    # Imported here: `--help` runs no script and is not to wait.
+    from orchestrator.keys.package_files import package_file, without_header
 
-    return (shell, "-c", shipped(package, "scripts.yaml")[name], *arguments)
+    text = package_file(package, f"scripts/{name}.sh")
+    shell = "bash" if text.partition("\n")[0].endswith("bash") else "sh"
+    return (shell, "-c", without_header(text, "#"), *arguments)
 
 
 def run_of_profile(

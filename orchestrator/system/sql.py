@@ -16,8 +16,8 @@ from psycopg import conninfo, pq
 from psycopg.rows import dict_row
 
 from orchestrator import errors, model
-from orchestrator.keys import strict_yaml
 from orchestrator.keys.messages import failure
+from orchestrator.keys.package_files import package_file, without_header
 from orchestrator.system.redaction import remember
 
 Row = dict[str, Any]
@@ -84,8 +84,9 @@ def password_of_libpq(host: str, port: int, user: str, database: str) -> str:
 
 
 def query(package: str, name: str, **words: object) -> str:
-    """The query of this name in the package's queries.yaml, with these words in its braces."""
-    return str(strict_yaml.shipped(package, "queries.yaml")[name]).format(**words)
+    """The query `sql/<name>.sql` of a package, with these words in its braces."""
+    text = package_file(package, f"sql/{name}.sql")
+    return without_header(text, "--").strip("\n").format(**words)
 
 
 class Session(Protocol):

@@ -14,8 +14,9 @@ MAX_COLUMNS = 100
 # How a file of each language begins: by saying what it is for.
 C = r"/\*"
 LUA = r"-- "
-SHELL = r"#!/usr/bin/env bash\n# "
-HEADERS = {".c": C, ".h": C, ".lua": LUA, ".sh": SHELL}
+SHELL = r"#!(/usr/bin/env bash|/bin/sh)\n# "
+SQL = r"-- "
+HEADERS = {".c": C, ".h": C, ".lua": LUA, ".sh": SHELL, ".sql": SQL}
 
 
 def header_of(file: Path) -> str | None:

@@ -221,7 +221,7 @@ def _not_from_client(declared: declaration.Existing, world: World) -> Iterator[M
         return
     machines = ", ".join(machine.name for machine in there.platform.machines())
     servers = {f"/dev/tcp/{each.host}/{each.port}": each for each in declared.servers}
-    argv = shell.script(__package__, "reach", "reach", *servers, shell="bash")
+    argv = shell.script(__package__, "reach", "reach", *servers)
     where = {"network": HOST_NETWORK, "placement": f"{CLIENT}-1"}
     name = f"{world.scope}-reach"
     spec = own_images.container("client", name, argv, world, capabilities=(), **where)

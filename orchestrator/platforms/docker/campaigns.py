@@ -250,7 +250,7 @@ class Leftovers:
 
 class SignsOfLife:
     """To containers of an engine that end `seconds` after the last of them, or a step later, by a
-    watch that the first one starts there (scripts.yaml): what the image runs is as it was."""
+    watch that the first one starts there (scripts/sign.sh): what the image runs is as it was."""
 
     def __init__(self, engine: Engine, seconds: int) -> None:
         self._engine, self._step_s = engine, max(1, seconds // _STEPS)

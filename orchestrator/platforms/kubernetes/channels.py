@@ -171,7 +171,7 @@ class PortForward:
             _FORWARDED: lambda: api.channel(path, query)
         }
         if address:
-            relay = script(__package__, "relay", address, str(port), shell="bash")
+            relay = script(__package__, "relay", address, str(port))
             asked = [("container", MAIN), *(("command", word) for word in relay)]
             asked += [(stream, "true") for stream in ("stdin", "stdout")]
             self._ways[_OUTPUT] = lambda: api.channel(f"{pod_path}/exec", asked)

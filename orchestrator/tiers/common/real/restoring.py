@@ -283,7 +283,7 @@ def _drop(
     if here and world.shell.run(drop, timeout_s=_DROP_S).exit_code == 0:
         return "of the machine"
     arguments = [f"{removal.HOST}{directory}" for directory in directories]
-    program = script(__package__, "drop_files", "quiet", *arguments, shell="bash")
+    program = script(__package__, "drop_files", "quiet", *arguments)
     removal.in_container(
         program, directories, world, "the page cache could not be emptied"
     )

@@ -107,7 +107,7 @@ def save(tier: Tier, pairs: Pairs, world: World) -> None:
     for folder in dict.fromkeys(snapshot.parent for _, snapshot in pairs):
         removal.anew(folder, (), world)
     world.progress.step("keeping the data set")
-    _copied(script(__package__, "save", "snapshots", how, shell="bash"), pairs, world)
+    _copied(script(__package__, "save", "snapshots", how), pairs, world)
 
 
 def note_of(directory: Path) -> Path:

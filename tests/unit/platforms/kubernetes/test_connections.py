@@ -144,7 +144,7 @@ def test_the_relay_in_a_pod_ends_with_either_end() -> None:
         at = ("127.0.0.1", str(listener.getsockname()[1]))
         for the_server_ends in (True, False):
             relay = subprocess.Popen(
-                script(package, "relay", *at, shell="bash"),
+                script(package, "relay", *at),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
             )

@@ -1,0 +1,3 @@
+-- Settings in force.
+
+SELECT name, current_setting(name) AS value FROM pg_settings WHERE {condition} ORDER BY name

@@ -1,0 +1,4 @@
+#!/bin/sh
+# Ends all of the pod but its first process and this shell.
+
+kill -KILL -1
