@@ -10,11 +10,10 @@ import ast
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 from tests import ROOT, legibility
 from tests.sources import MODULES, PACKAGE, nodes, tracked_files, tree
@@ -61,6 +60,7 @@ OWNERS = {
     "jinja2": {"report", "load_generators/benchbase", "cli/init"},
     "typer": {"cli"},
 }
+OPENING = ("open", "Path", "os.open")
 OF_THIS_PROGRAM = {
     "system/host"
 }  # an exception: marks of processes of this program, and its lock
@@ -92,6 +92,7 @@ def level_of(place: str) -> int:
     return LEVELS.get(place.split("/")[0], DOMAIN)
 
 
+@cache
 def imports(file: Path) -> list[tuple[str, int]]:
     """Every imported module (dotted) with its line."""
     found: list[tuple[str, int]] = []
@@ -107,6 +108,7 @@ def imports(file: Path) -> list[tuple[str, int]]:
     return found
 
 
+@cache
 def imported_places(file: Path) -> list[tuple[str, int]]:
     """Every module of the package that `file` imports, as a place, with its line."""
     found: list[tuple[str, int]] = []
@@ -127,16 +129,16 @@ def imported_places(file: Path) -> list[tuple[str, int]]:
     return found
 
 
-@pytest.mark.parametrize("file", MODULES, ids=place)
-def test_imports_point_down(file: Path) -> None:
-    here, level = place(file), level_of(place(file))
-    for name, line in imported_places(file):
-        said = f"{here}:{line} imports {name}"
-        assert level_of(name) <= level, (
-            f"{said}, which is above it: move what it needs down, or pass it in"
-        )
-        if level == PURE and not here.startswith("report"):
-            assert not name.startswith("report"), f"{said}: nothing depends on the page"
+def test_imports_point_down() -> None:
+    upward: list[str] = []
+    for file in MODULES:
+        here = place(file)
+        level = level_of(here)
+        for name, line in imported_places(file):
+            on_the_page = name.startswith("report") and not here.startswith("report")
+            if level_of(name) > level or (level == PURE and on_the_page):
+                upward.append(f"{here}:{line} imports {name}")
+    assert upward == [], "move what it needs down, or pass it in"
 
 
 def in_circles(below: Mapping[str, set[str]]) -> dict[str, list[str]]:
@@ -188,28 +190,33 @@ def test_statistics_know_no_campaign() -> None:
             )
 
 
-@pytest.mark.parametrize("file", MODULES, ids=place)
-def test_members_of_a_family_do_not_import_each_other(file: Path) -> None:
+def imports_a_member(here: str, other: str) -> bool:
+    """Whether a member of a family, or what its members share, imports a member."""
+    family, _, inside = here.partition("/")
+    other_family, _, other_inside = other.partition("/")
+    member = inside.split("/")[0]
+    other_member = other_inside.split("/")[0]
+    if family not in FAMILIES or member == "__init__" or other_family not in FAMILIES:
+        return False
+    if member == "common":
+        return other_family not in (family, "platforms")
+    if other_member in ("", *SHARED) or (other_family, other_member) == (
+        family,
+        member,
+    ):
+        return False
+    return other_family != "platforms" or family == "platforms"
+
+
+def test_members_of_a_family_do_not_import_each_other() -> None:
     """What two of them need is in the family's `common`; its `__init__` lists them all."""
-    family, _, member = place(file).partition("/")
-    member = member.split("/")[0]
-    if family not in FAMILIES or member == "__init__":
-        return
-    for name, line in imported_places(file):
-        other_family, _, other = name.partition("/")
-        if member == "common":
-            assert (
-                other_family in (family, "platforms") or other_family not in FAMILIES
-            ), (
-                f"{place(file)}:{line} imports {name}: what two families need is below both"
-            )
-            continue
-        other = other.split("/")[0]
-        same = (other_family, other) == (family, member)
-        if other_family in FAMILIES and other not in ("", *SHARED) and not same:
-            assert other_family == "platforms" and family != "platforms", (
-                f"{place(file)}:{line} imports {name}: move what both need to a `common`"
-            )
+    crossing = [
+        f"{place(file)}:{line} imports {name}"
+        for file in MODULES
+        for name, line in imported_places(file)
+        if imports_a_member(place(file), name)
+    ]
+    assert crossing == [], "move what both need to a `common`, or below both families"
 
 
 STATELESS = [
@@ -217,20 +224,24 @@ STATELESS = [
 ]
 
 
-@pytest.mark.parametrize("file", STATELESS, ids=place)
-def test_tiers_and_databases_keep_nothing_between_calls(file: Path) -> None:
+def attributes_set(method: ast.FunctionDef) -> Iterator[ast.Attribute]:
+    """Attributes of its own object that a method sets."""
+    for node in ast.walk(method):
+        if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store):
+            continue
+        if ast.unparse(node.value) == "self":
+            yield node
+
+
+def test_tiers_and_databases_keep_nothing_between_calls() -> None:
     """Only `__init__` sets an attribute: what a call finds out is in what it returns or yields."""
-    for method in nodes(file):
-        if isinstance(method, ast.FunctionDef) and method.name != "__init__":
-            for node in ast.walk(method):
-                if not isinstance(node, ast.Attribute) or not isinstance(
-                    node.ctx, ast.Store
-                ):
-                    continue
-                assert ast.unparse(node.value) != "self", (
-                    f"{place(file)}:{node.lineno} sets an attribute of its object in "
-                    f"{method.name}: return it, or yield it in `Disks` or `Cluster.handle`"
-                )
+    kept: list[str] = []
+    for file in STATELESS:
+        for method in nodes(file):
+            if isinstance(method, ast.FunctionDef) and method.name != "__init__":
+                lines = [node.lineno for node in attributes_set(method)]
+                kept += [f"{place(file)}:{line}, in {method.name}" for line in lines]
+    assert kept == [], "return it, or yield it in `Disks` or `Cluster.handle`"
 
 
 def test_the_top_of_the_package_is_seen_at_a_glance() -> None:
@@ -240,18 +251,18 @@ def test_the_top_of_the_package_is_seen_at_a_glance() -> None:
     )
 
 
-@pytest.mark.parametrize("file", MODULES, ids=place)
-def test_outside_things_have_one_owner(file: Path) -> None:
-    for name, line in imports(file):
-        owners = OWNERS.get(name, OWNERS.get(name.split(".")[0]))
-        allowed = owners is None or any(
-            place(file) == owner or place(file).startswith(f"{owner}/")
-            for owner in owners
-        )
-        assert allowed, (
-            f"{place(file)}:{line} imports {name}, which only {', '.join(sorted(owners or ()))} "
-            "may: ask its owner for what you need"
-        )
+def test_outside_things_have_one_owner() -> None:
+    strangers: list[str] = []
+    for file in MODULES:
+        for name, line in imports(file):
+            owners = OWNERS.get(name, OWNERS.get(name.split(".")[0]))
+            if owners is None or place(file) in owners:
+                continue
+            if not place(file).startswith(tuple(f"{owner}/" for owner in owners)):
+                strangers.append(
+                    f"{place(file)}:{line} imports {name}: only {owners} may"
+                )
+    assert strangers == [], "ask its owner for what you need"
 
 
 def beginning(node: ast.AST) -> str:
@@ -263,38 +274,41 @@ def beginning(node: ast.AST) -> str:
     return ""
 
 
-@pytest.mark.parametrize("file", MODULES, ids=place)
-def test_only_platforms_look_at_this_machine(file: Path) -> None:
+def files_opened(node: ast.AST) -> list[ast.AST]:
+    """What may name a file: both sides of a path's `/`, and arguments of what opens one."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        return [node.left, node.right]
+    if isinstance(node, ast.Call) and ast.unparse(node.func) in OPENING:
+        return list(node.args)
+    return []
+
+
+def test_only_platforms_look_at_this_machine() -> None:
     """A node or a disk may be on another: what its kernel says is asked of its `Machine`."""
-    if (
-        place(file).split("/")[0] in ("platforms", "cli")
-        or place(file) in OF_THIS_PROGRAM
-    ):
-        return
-    for node in nodes(file):
-        opened: list[ast.AST] = []
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-            opened = [node.left, node.right]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in (
-            "open",
-            "Path",
-            "os.open",
-        ):
-            opened = list(node.args)
-        for one in opened:
-            assert not re.match(r"/?(proc|sys|dev|etc)(/|$)", beginning(one)), (
-                f"{place(file)} opens {ast.unparse(one)}: read it with `world.machine.read`"
-            )
+    looks: list[str] = []
+    for file in MODULES:
+        if place(file).split("/")[0] in ("platforms", "cli"):
+            continue
+        if place(file) in OF_THIS_PROGRAM:
+            continue
+        for node in nodes(file):
+            looks += [
+                f"{place(file)} opens {ast.unparse(name)}"
+                for name in files_opened(node)
+                if re.match(r"/?(proc|sys|dev|etc)(/|$)", beginning(name))
+            ]
+    assert looks == [], "read it with `world.machine.read`"
 
 
-@pytest.mark.parametrize("file", MODULES, ids=place)
-def test_only_platforms_and_the_command_line_know_docker(file: Path) -> None:
-    if place(file).split("/")[0] in ("platforms", "cli"):
-        return
-    for number, line in enumerate(file.read_text().splitlines(), start=1):
-        assert "docker" not in line.lower(), (
-            f"{place(file)}:{number} names Docker: ask the platform, or say it of any"
-        )
+def test_only_platforms_and_the_command_line_know_docker() -> None:
+    named: list[str] = []
+    for file in MODULES:
+        if place(file).split("/")[0] in ("platforms", "cli"):
+            continue
+        for number, line in enumerate(file.read_text().splitlines(), start=1):
+            if "docker" in line.lower():
+                named.append(f"{place(file)}:{number} names Docker")
+    assert named == [], "ask the platform, or say it of any"
 
 
 def test_modules_say_what_they_are_for() -> None:
