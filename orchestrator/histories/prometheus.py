@@ -15,7 +15,6 @@ import pandas as pd
 from orchestrator.analysis.observed.demand import QUANTITIES, grown
 from orchestrator.errors import UsageError
 from orchestrator.keys import strict_yaml
-from orchestrator.keys.messages import failure
 from orchestrator.system.http_client import get_json, understood
 
 CHUNK_S = (
@@ -66,11 +65,27 @@ def read(
             table = pd.DataFrame({name: series.get(key) for name, key in at.items()})
             tables.append(table.assign(node=node, device=disk))
     if not tables:
-        raise failure(UsageError, "no such series", url=url, device=device, match=match)
+        raise _no_such_series(url, device, match)
     readings = pd.concat(tables)
     for node, rows in readings.groupby("node"):
         for metric in (
             metric for metric, name in names.items() if rows[name].isna().all()
         ):
-            raise failure(UsageError, "metric lacking", url=url, node=node, name=metric)
+            raise _metric_lacking(url, metric, str(node))
     return grown(readings.dropna().drop_duplicates(["node", "device", "time_s"]))
+
+
+def _no_such_series(url: str, device: str, match: str) -> UsageError:
+    return UsageError(
+        f"{url} has no device {device} of {{{match}}}",
+        advice="node_exporter leaves out loop devices and partitions unless it is told "
+        "otherwise",
+    )
+
+
+def _metric_lacking(url: str, metric: str, node: str) -> UsageError:
+    return UsageError(
+        f"{url} has no {metric} of {node}",
+        advice="node_exporter has it unless its collectors `diskstats` or `time` are "
+        "switched off",
+    )

@@ -27,7 +27,6 @@ from orchestrator.collectors.disk import DiskCollector
 from orchestrator.collectors.node_exporter import NodeExporterCollector
 from orchestrator.histories.files import DEMAND, live
 from orchestrator.keys import strict_yaml
-from orchestrator.keys.messages import failure
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
 from orchestrator.run.telemetry import sampling
 from orchestrator.system import files, http_client, parquet
@@ -70,12 +69,19 @@ def of_disks(nodes: Iterable[Node], device: str) -> Iterator[Node]:
             *filter(None, [node.wal_device]),
         )
         if not (disks := device.split("|") if device else own):
-            raise failure(errors.UsageError, "no device to read", node=name)
+            raise _no_device_to_read(name)
         for disk in disks:
             read: dict[str, Any] = {"device": disk, "sources": {}}
             if url:
                 read = {"sources": {NODE_EXPORTER: url, DISK_DEVICE: disk}}
             yield replace(node, name=f"{name} {disk}", wal_device=None, **read)
+
+
+def _no_device_to_read(node: str) -> errors.UsageError:
+    return errors.UsageError(
+        f"nothing says which disk of {node} to read",
+        advice="name it with --device, as /proc/diskstats does",
+    )
 
 
 def observe(

@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orchestrator.keys.messages import message
-
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 QUANTITIES = ("reads", "writes", "read_bytes", "written_bytes")
@@ -165,21 +163,33 @@ def unseen_share(pieces: int) -> float:
 def refusals(demand: Demand) -> Iterator[str]:
     """Why seconds cannot be told from what was read; none if they can."""
     if demand.coverage < LEAST_COVERAGE:
-        yield message("little read", covered_pct=100 * demand.coverage)
+        yield _little_read(100 * demand.coverage)
     if demand.is_fine:
         return
     least_s = SHORTEST * demand.resolution_s
     few = sum(round(least_s) <= len(piece) for piece in demand.pieces)
     if few < FEWEST_PIECES:
-        apart_s = demand.resolution_s
-        yield message(
-            "few pieces", apart_s=apart_s, few=few, least_s=least_s, of=FEWEST_PIECES
-        )
+        yield _few_pieces(demand.resolution_s, few, least_s)
         return
     seen, rate = _mean_ios(np.concatenate(_windows(demand))), demand.ios / demand.step_s
     outside = (rate < BEYOND[0] * seen.min()) | (rate > BEYOND[1] * seen.max())
     if (share := float(demand.step_s @ outside / demand.step_s.sum())) > MOST_BEYOND:
-        yield message("beyond pieces", beyond_pct=100 * share)
+        yield _beyond_pieces(100 * share)
+
+
+def _little_read(covered_pct: float) -> str:
+    return f"only {covered_pct:.0f} % of the time was read"
+
+
+def _few_pieces(apart_s: float, few: int, least_s: float) -> str:
+    return (
+        f"readings are {apart_s:.0f} s apart, with {few} pieces in seconds that last "
+        f"{least_s:.0f} s or more, of {FEWEST_PIECES} that it takes"
+    )
+
+
+def _beyond_pieces(beyond_pct: float) -> str:
+    return f"{beyond_pct:.0f} % of the time had rates that no piece in seconds has"
 
 
 def _windows(demand: Demand) -> list[Array]:

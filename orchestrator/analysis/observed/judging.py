@@ -31,7 +31,6 @@ from orchestrator.analysis.observed.replay import (
     Replay,
     Slack,
 )
-from orchestrator.keys.messages import message
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog.candidates import IO_BYTES, Purchase
 from orchestrator.units import gathered
@@ -289,13 +288,17 @@ class Observed:
         elif on.less > self.tolerance:
             word = "would not"
         elif on.more > self.tolerance:
-            why = self.refused or message("both sides")
+            why = self.refused or "the bounds are on both sides"
         elif held and not self.inferred:
-            why = message("held back")
+            why = "the observed disk held its load back"
         elif purchase.unit_bytes is None:
-            why = message("no unit")
+            why = "how large an I/O counts as one is not documented"
         else:
-            word, why = "would have carried", message("seems held back") if held else ""
+            word = "would have carried"
+            if held:
+                why = (
+                    "unless the observed disk held its load back, as its readings look"
+                )
         return CandidateAnswer(purchase, on, word, why, hidden)
 
 

@@ -20,7 +20,6 @@ from orchestrator.analysis.prediction import simulation
 from orchestrator.analysis.results import RunData, value_of
 from orchestrator.analysis.telemetry import counters, disk_demand, machines, resources
 from orchestrator.errors import UsageError
-from orchestrator.keys.messages import failure
 from orchestrator.model import Record
 from orchestrator.planning import factors
 from orchestrator.planning.latency_quantiles import mean_s
@@ -45,12 +44,11 @@ def model(
     """What was measured, so that it can be simulated, and the disk on which it was. `cpus`: of the
     machine, for nodes that do not say theirs. UsageError for what cannot be told from the run."""
     if stage := factors.lacks(run.record.workload):
-        raise failure(UsageError, "lacks a stage", run=run.record.run.slug, stage=stage)
+        raise _lacks_a_stage(run.record.run.slug, stage)
     capped = time_at_cap(run, cpus)
     probes = [*filter(None, [quiet]), *([run] if capped < CAPPED else [])]
     if not probes:
-        at_pct, slug = 100 * capped, run.record.run.slug
-        raise failure(UsageError, "at a cap", run=slug, at_pct=at_pct)
+        raise _at_a_cap(run.record.run.slug, 100 * capped)
     disk = disk_of(run.record.profile.tier, run.record.gate)
     systems = [_system(probe, disk, cpus) for probe in probes]
     # At a cap writes wait for other I/Os too.
@@ -72,7 +70,7 @@ def loaded(run: RunData, system: simulation.System, hour: Hour) -> simulation.Sy
     (_, _, writes), (syncs, _) = system.stages[-1], _of_log(run.record)
     wrote, asked_reads = hour["writes_per_s"], hour["reads_per_s"]
     if math.isnan(asked_reads) or not wrote * (writes + syncs):
-        raise failure(UsageError, "no mix", run=run.record.run.slug)
+        raise _no_mix(run.record.run.slug)
     rate = wrote / (writes + syncs)
     read_bytes = (
         hour["read_bytes_per_s"] / asked_reads if asked_reads else system.read_bytes
@@ -253,3 +251,31 @@ def log_normal(p50_s: float, p99_s: float) -> Quantiles:
         (step / 200, math.exp(normal.inv_cdf(step / 200))) for step in range(1, 200)
     ]
     return ((0.0, inner[0][1]), *inner, (1.0, inner[-1][1]))
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+def _lacks_a_stage(run: str, stage: str) -> UsageError:
+    return UsageError(
+        f"{run} was measured without {stage}, to see whether that was the limit",
+        advice="predict from a run of the same campaign that has all stages",
+    )
+
+
+def _at_a_cap(run: str, at_cap_pct: float) -> UsageError:
+    return UsageError(
+        f"{run} was at a cap of its disk for {at_cap_pct:.0f} % of its time, "
+        "which hides what else takes it",
+        advice="predict from a run on the fastest tier, or measure one session too, at which "
+        "no cap holds back: the same command with --probe",
+    )
+
+
+def _no_mix(run: str) -> UsageError:
+    return UsageError(
+        "what was observed does not tell reads and writes apart, or has no writes, "
+        f"or {run} wrote nothing",
+        advice="observe with node_exporter, iostat or a CSV, because sar counts reads and "
+        "writes together; and advise from a run whose workload writes",
+    )

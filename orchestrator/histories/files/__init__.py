@@ -18,7 +18,6 @@ from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES, grown
 from orchestrator.errors import UNREADABLE, UsageError
 from orchestrator.histories.files import providers
 from orchestrator.keys import strict_yaml
-from orchestrator.keys.messages import failure
 from orchestrator.system import parquet
 
 DEMAND = "demand.parquet"  # of an observation
@@ -42,7 +41,15 @@ def read(place: Path) -> pd.DataFrame:
     except (OSError, *UNREADABLE) as error:
         said = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
         said = f"it lacks {error}" if isinstance(error, KeyError) else said
-        raise failure(UsageError, "no history", file=place, error=said) from error
+        raise _no_history(place, said) from error
+
+
+def _no_history(file: Path, error: str) -> UsageError:
+    return UsageError(
+        f"{file} cannot be read: {error}",
+        advice="a CSV has the columns `time` (or `begin` and `end`), `node`, `device`, and "
+        "counters; docs/OBSERVE.md shows how each form is made",
+    )
 
 
 def live(folder: Path) -> list[Path]:
