@@ -9,8 +9,9 @@ md/raid_disks); of an NVMe controller drivers/nvme/host/sysfs.c (model, serial, 
 Counters are read from /proc/diskstats (counters.yaml). Of a device that is made of others, such as
 an array, only its own line is read: those of its members count the same I/O again."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,17 +33,34 @@ def _chosen(text: str) -> str:
     return text.partition("[")[2].partition("]")[0] or text.strip()
 
 
-_OF_DISK: tuple[tuple[str, tuple[str, ...], Callable[[str], Any]], ...] = (
-    ("write_cache", ("queue/write_cache",), _words),
-    ("scheduler", ("queue/scheduler",), _chosen),
-    ("read_ahead_bytes", ("queue/read_ahead_kb",), lambda text: int(text) * 1024),
-    ("rotational", ("queue/rotational",), lambda text: text.strip() == "1"),
-    ("max_io_bytes", ("queue/max_sectors_kb",), lambda text: int(text) * 1024),
-    ("vendor", ("device/vendor",), _words),
-    ("model", ("device/model",), _words),
-    ("serial", ("device/serial", "serial"), _words),
-    ("firmware", ("device/firmware_rev", "device/rev"), _words),
-)  # fact, files (the first that can be read), how it is read
+def _kibibytes(text: str) -> int:
+    return int(text) * 1024
+
+
+def _is_set(text: str) -> bool:
+    return text.strip() == "1"
+
+
+@dataclass(frozen=True)
+class _DiskFact:
+    """A fact of a disk: the first of its files that can be read, and how it is read."""
+
+    name: str
+    files: tuple[str, ...]
+    parse: Callable[[str], Any]
+
+
+_DISK_FACTS = (
+    _DiskFact("write_cache", ("queue/write_cache",), _words),
+    _DiskFact("scheduler", ("queue/scheduler",), _chosen),
+    _DiskFact("read_ahead_bytes", ("queue/read_ahead_kb",), _kibibytes),
+    _DiskFact("rotational", ("queue/rotational",), _is_set),
+    _DiskFact("max_io_bytes", ("queue/max_sectors_kb",), _kibibytes),
+    _DiskFact("vendor", ("device/vendor",), _words),
+    _DiskFact("model", ("device/model",), _words),
+    _DiskFact("serial", ("device/serial", "serial"), _words),
+    _DiskFact("firmware", ("device/firmware_rev", "device/rev"), _words),
+)
 
 
 def whole(device: str, machine: Machine) -> str:
@@ -64,74 +82,89 @@ def physical(device: str, machine: Machine) -> frozenset[str]:
     parts = members(device, machine)
     if not parts:
         return frozenset({whole(device, machine)})
-    return frozenset().union(*(physical(part, machine) for part in parts))
+    disks: set[str] = set()
+    for part in parts:
+        disks |= physical(part, machine)
+    return frozenset(disks)
 
 
 def facts(device: str, machine: Machine) -> dict[str, Any]:
     """What a reader must know of a device and its `members`, as far as it can be read."""
     disk = whole(device, machine)
-    here = f"{BLOCK}/{disk}"
     device_facts: dict[str, Any] = {"device": device, "disk": disk}
     with suppress(OSError, ValueError):
-        device_facts["size_bytes"] = (
-            int(machine.read(f"{BLOCK}/{device}/size")) * _SECTOR_BYTES
-        )
-    for name, files, read in _OF_DISK:
-        for file in files:
+        sectors = int(machine.read(f"{BLOCK}/{device}/size"))
+        device_facts["size_bytes"] = sectors * _SECTOR_BYTES
+    for fact in _DISK_FACTS:
+        for file in fact.files:
             with suppress(OSError, ValueError):
-                device_facts[name] = read(machine.read(f"{here}/{file}"))
+                text = machine.read(f"{BLOCK}/{disk}/{file}")
+                device_facts[fact.name] = fact.parse(text)
                 break
-    with suppress(
-        OSError
-    ):  # the volume of LVM, whose uuids begin so, or of another mapper
-        mapped_name, uuid = (
-            machine.read(f"{here}/dm/{name}").strip() for name in ("name", "uuid")
-        )
-        kind = "LVM" if uuid.startswith("LVM-") else uuid.partition("-")[0] or "mapped"
-        device_facts["volume"] = {"name": mapped_name, "kind": kind}
-    with suppress(OSError):  # the array of md
-        device_facts["array"] = {"level": machine.read(f"{here}/md/level").strip()}
-        with suppress(ValueError):
-            device_facts["array"]["chunk_bytes"] = int(
-                machine.read(f"{here}/md/chunk_size")
-            )
-    if parts := members(device, machine):
+    with suppress(OSError):
+        device_facts["volume"] = _mapped_volume(disk, machine)
+    with suppress(OSError):
+        device_facts["array"] = _array(disk, machine)
+    parts = members(device, machine)
+    if parts:
         device_facts["members"] = {part: facts(part, machine) for part in parts}
     return device_facts
 
 
-def made_of(device_facts: dict[str, Any]) -> str:
+def _mapped_volume(disk: str, machine: Machine) -> dict[str, str]:
+    """The volume of LVM, whose uuids begin so, or of another mapper. OSError if it is
+    none."""
+    name = machine.read(f"{BLOCK}/{disk}/dm/name").strip()
+    mapper = machine.read(f"{BLOCK}/{disk}/dm/uuid").strip().partition("-")[0]
+    return {"name": name, "kind": mapper or "mapped"}
+
+
+def _array(disk: str, machine: Machine) -> dict[str, Any]:
+    """The array of md. OSError if it is none."""
+    array: dict[str, Any] = {"level": machine.read(f"{BLOCK}/{disk}/md/level").strip()}
+    with suppress(ValueError):
+        array["chunk_bytes"] = int(machine.read(f"{BLOCK}/{disk}/md/chunk_size"))
+    return array
+
+
+def made_of(device_facts: Mapping[str, Any]) -> str:
     """In words, what a device is made of, from its `facts`: "raid0 of sdc, sdd"; "" for a disk."""
     parts = device_facts.get("members") or {}
     if not parts:
         return ""
-    array, volume = device_facts.get("array") or {}, device_facts.get("volume") or {}
-    kind = (
-        array.get("level")
-        or f"{volume.get('kind', 'mapped')} volume {volume.get('name', '')}"
-    )
-    below = [made_of(facts) for facts in parts.values()]
-    names = [
-        f"{name} ({text})" if text else name
-        for name, text in zip(parts, below, strict=True)
-    ]
-    return f"{kind.strip()} of {', '.join(names)}"
+    names = [_named_part(name, part) for name, part in parts.items()]
+    return f"{_kind(device_facts)} of {', '.join(names)}"
+
+
+def _named_part(name: str, part_facts: Mapping[str, Any]) -> str:
+    below = made_of(part_facts)
+    return f"{name} ({below})" if below else name
+
+
+def _kind(device_facts: Mapping[str, Any]) -> str:
+    array = device_facts.get("array") or {}
+    if array.get("level"):
+        return str(array["level"])
+    volume = device_facts.get("volume") or {}
+    return f"{volume.get('kind', 'mapped')} volume {volume.get('name', '')}".strip()
 
 
 def counters_by_device(machine: Machine) -> dict[str, dict[str, float]]:
     """Every device of the machine → its counters and gauges now, by metric."""
-    return {
-        device: {metric: value for metric, _, value in readings(row)}
-        for device, row in counter_rows(machine).items()
-    }
+    counters: dict[str, dict[str, float]] = {}
+    for device, row in counter_rows(machine).items():
+        counters[device] = {metric: value for metric, _, value in readings(row)}
+    return counters
 
 
 def counter_rows(machine: Machine) -> dict[str, list[int]]:
     """Device → its fields after the name."""
-    lines = (line.split() for line in machine.read(DISKSTATS).splitlines())
-    return {
-        row[2]: [int(number) for number in row[3:]] for row in lines if len(row) >= 14
-    }
+    rows: dict[str, list[int]] = {}
+    for line in machine.read(DISKSTATS).splitlines():
+        words = line.split()
+        if len(words) >= 14:
+            rows[words[2]] = [int(number) for number in words[3:]]
+    return rows
 
 
 def readings(row: Sequence[int]) -> Iterator[tuple[str, str, float]]:

@@ -58,9 +58,8 @@ def process_of(machine: powers.Machine, node: model.Node) -> int:
 def _named(container_id: str, path: str) -> str | None:
     """The part of `path` down to the container's group; None if no part names it."""
     parts = path.strip("/").split("/")
-    if (
-        ".." in parts
-    ):  # this program is in a group of its own, from where there is no path
+    # Then this program is in a group of its own, from where there is no path.
+    if ".." in parts:
         return None
     for count, part in enumerate(parts, start=1):
         if container_id in part:

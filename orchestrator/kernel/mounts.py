@@ -10,7 +10,6 @@ from typing import Any
 
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.kernel import block_devices
-from orchestrator.keys.messages import failure
 from orchestrator.powers import Machine
 
 
@@ -46,17 +45,16 @@ def find(path: Path, machine: Machine) -> RealDisk:
     if not path.is_absolute():
         raise UsageError(f"{path} is no full path: give it in full, from /")
     try:
-        is_folder, mounts = machine.is_folder(str(path)), mount_points(machine)
+        is_folder = machine.is_folder(str(path))
+        mounts = mount_points(machine)
     except OSError as error:
-        raise failure(
-            UnavailableError, "disk not seen", path=path, error=error
-        ) from error
+        raise _disk_not_seen(path, error) from error
     if not is_folder:
-        raise failure(UsageError, "no directory", path=path)
+        raise _no_directory(path)
     mount = holding(path, mounts, machine)
     device = device_name(mount, machine)
     if device is None:
-        raise failure(UsageError, "no disk behind it", path=path, kind=mount.kind)
+        raise _no_disk_behind(path, mount.kind)
     whole = block_devices.whole(device, machine)
     facts = {
         "mount_point": mount.path,
@@ -65,6 +63,27 @@ def find(path: Path, machine: Machine) -> RealDisk:
         **block_devices.facts(device, machine),
     }
     return RealDisk(path, mount, device, whole, facts)
+
+
+def _disk_not_seen(path: Path, error: OSError) -> UnavailableError:
+    return UnavailableError(
+        f"which disk is behind {path} cannot be seen: {error}",
+        advice="start this program on the machine that has the disk",
+    )
+
+
+def _no_directory(path: Path) -> UsageError:
+    return UsageError(
+        f"{path} is not a directory",
+        advice="mount the disk there first, or correct the path in the profile",
+    )
+
+
+def _no_disk_behind(path: Path, file_system: str) -> UsageError:
+    return UsageError(
+        f"{path} is on {file_system}, which no disk of this machine stands behind",
+        advice="give a directory where a block device is mounted",
+    )
 
 
 def disk_below(path: Path, machine: Machine) -> dict[str, Any]:
@@ -92,21 +111,24 @@ def _mount_point(line: str) -> MountPoint:
     left, _, right = line.partition(" - ")
     number, _parent, device, _subtree, path, options = left.split(" ")[:6]
     kind, source, deep_options = [*right.split(" "), "", ""][:3]
+    all_options = f"{options},{deep_options}".strip(",").split(",")
     return MountPoint(
         path=_unescaped(path),
         device=device,
         kind=kind,
         source=_unescaped(source),
-        options=",".join(
-            dict.fromkeys(f"{options},{deep_options}".strip(",").split(","))
-        ),
+        options=",".join(dict.fromkeys(all_options)),
         id=int(number),
     )
 
 
 def _unescaped(text: str) -> str:
     """The kernel writes space, tab, newline and backslash as three octal digits."""
-    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
+    return re.sub(r"\\([0-7]{3})", _character, text)
+
+
+def _character(octal: re.Match[str]) -> str:
+    return chr(int(octal[1], 8))
 
 
 def holding(path: Path, mounts: tuple[MountPoint, ...], machine: Machine) -> MountPoint:
@@ -142,17 +164,21 @@ def device_name(mount: MountPoint, machine: Machine) -> str | None:
 def on_root_disk(disk: RealDisk, machine: Machine) -> bool:
     """Tells if the system itself is on the same disk, on whatever partition or volume of it."""
     system = holding(Path("/"), mount_points(machine), machine)
-    device = device_name(system, machine)
-    own_disks = block_devices.physical(disk.device, machine)
-    return device is not None and bool(
-        own_disks & block_devices.physical(device, machine)
-    )
+    system_device = device_name(system, machine)
+    if system_device is None:
+        return False
+    system_disks = block_devices.physical(system_device, machine)
+    return not system_disks.isdisjoint(block_devices.physical(disk.device, machine))
 
 
 def is_there(disk: RealDisk, machine: Machine) -> bool:
     """Tells if the same disk is still mounted at the same place."""
-    mount = disk.mount
-    return machine.exists(f"{block_devices.BLOCK}/{disk.device}") and any(
-        (other.id, other.path, other.device) == (mount.id, mount.path, mount.device)
-        for other in mount_points(machine)
-    )
+    if not machine.exists(f"{block_devices.BLOCK}/{disk.device}"):
+        return False
+    return any(_is_same(mount, disk.mount) for mount in mount_points(machine))
+
+
+def _is_same(left: MountPoint, right: MountPoint) -> bool:
+    if left.id != right.id or left.path != right.path:
+        return False
+    return left.device == right.device
