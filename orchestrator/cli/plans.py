@@ -18,7 +18,6 @@ from orchestrator.cli.options import Compared, Request, weights_in
 from orchestrator.databases import PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import checklist, image
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.keys.messages import failure, message
 from orchestrator.model import (
     ClusterSpec,
     NodeSize,
@@ -50,21 +49,19 @@ MOST_REPETITIONS = (
     10  # where --until may add some, and --max-repeats does not say how many
 )
 NOISE_PCT = 3.0  # standard deviation of a tier's runs (docs/ERROR-RATES.md)
-# Options that are fields of the plan as they are.
-_AS_ASKED = (
-    *("repetitions", "seed", "scale", "margin_pct", "p99_margin_pct", "baseline", "aa"),
-    *("gate_every", "drain", "retry_failed"),
-)
 Connected = Callable[[], powers.Platform]  # UnavailableError if it does not answer
 
 
-def make_plan(app: App, request: Request, failure: str = "") -> Plan:
-    """Files and options → a plan. UsageError with every mistake; nothing is started. `failure`: why
-    the database that `auto` preferred did not start; then it takes the other."""
+def make_plan(app: App, request: Request, start_failure: str = "") -> Plan:
+    """Files and options → a plan. UsageError with every mistake; nothing is started.
+
+    `start_failure`: why the database that `auto` preferred did not start; then it takes
+    the other.
+    """
     draft = reading.read(app, request := reading.checked(request))
     plan.check_owners(draft.profiles, draft.workloads, request.database)
     draft = replace(draft, platform=_platform(app, draft.profiles, request))
-    draft = _window(_choose_databases(app, draft, failure))
+    draft = _window(_choose_databases(app, draft, start_failure))
 
     def planned(workloads: Sequence[Workload], asked: Request) -> Plan:
         ordered = _order(replace(draft, request=asked, workloads=tuple(workloads)))
@@ -78,7 +75,7 @@ def make_plan(app: App, request: Request, failure: str = "") -> Plan:
 
 
 def _choose_databases(
-    app: App, draft: reading.PlanDraft, failure: str
+    app: App, draft: reading.PlanDraft, start_failure: str
 ) -> reading.PlanDraft:
     """Profiles on the nodes and the database that they will run on, with notes on what changed."""
     request, profiles, workloads = draft.request, draft.profiles, draft.workloads
@@ -91,7 +88,7 @@ def _choose_databases(
         alone = plan_notes.of_disks_alone(profiles, workloads)
         bound = tuple(plan.as_used(plan.on_nodes(p, 1), workloads[0]) for p in profiles)
     else:
-        bound, notes = _with_databases(app, draft, failure)
+        bound, notes = _with_databases(app, draft, start_failure)
         alone = plan_notes.of_disks_alone(bound, workloads)
     machines.check(bound, draft.platform, draft.platform == PLATFORM)
     options = fields(Compared)
@@ -132,10 +129,7 @@ def _order(draft: reading.PlanDraft) -> Plan:
     """The runs, in their order."""
     request = draft.request
     quiet = probes.of(draft.workloads) if request.probe else ()
-    said = message(
-        "probes", names=listed([load.name for load in quiet]), s=probes.PROBE_S
-    )
-    of_probes = [Note("probes", said)] if quiet else []
+    of_probes = [_probes_note(quiet)] if quiet else []
     subject = draft.of_files[0].name if len(draft.of_files) == 1 else "compare"
     ordered = plan.make_plan(
         shortened(
@@ -150,7 +144,16 @@ def _order(draft: reading.PlanDraft) -> Plan:
         probes=quiet,
         overrides=tuple(request.overrides or ()),
         weights=_weights(request, draft.workloads),
-        **{option: getattr(request, option) for option in _AS_ASKED},
+        repetitions=request.repetitions,
+        seed=request.seed,
+        scale=request.scale,
+        margin_pct=request.margin_pct,
+        p99_margin_pct=request.p99_margin_pct,
+        baseline=request.baseline,
+        aa=request.aa,
+        gate_every=request.gate_every,
+        drain=request.drain,
+        retry_failed=request.retry_failed,
     )
     wanted = draft.repetitions
     for done in range(request.repetitions, max(wanted.values(), default=0)):
@@ -158,6 +161,16 @@ def _order(draft: reading.PlanDraft) -> Plan:
             ordered, [name for name, count in wanted.items() if count > done]
         )
     return ordered
+
+
+def _probes_note(quiet: Sequence[Workload]) -> Note:
+    names = listed([load.name for load in quiet])
+    text = (
+        f"{names}: one session for {format_seconds(probes.PROBE_S)} on each tier, from "
+        "which `tierbench predict` takes its delay; it enters no verdict, no decision "
+        "and no figure of a tier"
+    )
+    return Note("probes", text)
 
 
 # ------------------------------------------------------------------ what the steps decide by
@@ -198,36 +211,46 @@ def _finds(plan: Plan, time: str) -> Note:
     change_pct = (
         sum(t_quantile(q, n - 1) for q in (0.975, 0.8)) * NOISE_PCT * math.sqrt(2 / n)
     )
-    words = {
-        "repetitions": counted(n, "repetition"),
-        "noise": NOISE_PCT,
-        "change": change_pct,
-    }
-    return Note(
-        "planned in time",
-        message("planned in time", windows=windows, time=time, **words),
+    text = (
+        f"{counted(n, 'repetition')} of windows of {windows} end within {time} by the "
+        f"longest estimate; where runs of one tier vary by {NOISE_PCT:g} %, they find a "
+        f"change of {change_pct:.0f} % four times in five"
     )
+    return Note("planned in time", text)
 
 
 def _weights(request: Request, workloads: Sequence[Workload]) -> Mapping[str, float]:
     """Of workloads of the campaign. UsageError for a name that is none of them."""
     names, weights = [load.name for load in workloads], weights_in(request.weights)
     if unknown := [name for name in weights if name not in names]:
-        raise failure(
-            UsageError, "other weights", unknown=listed(unknown), names=listed(names)
-        )
+        raise _other_weights(unknown, names)
     return weights
+
+
+def _other_weights(unknown: Sequence[str], workloads: Sequence[str]) -> UsageError:
+    return UsageError(
+        f"--weights names {listed(unknown)}, and the workloads are {listed(workloads)}",
+        advice="give weights to workloads of this campaign",
+    )
 
 
 def _looks(request: Request) -> Mapping[int, float]:
     """When a campaign that may grow is judged, and at which levels; empty for any other."""
     if request.until is None:
         if request.most_repetitions is not None:
-            raise failure(UsageError, "most without until")
+            raise UsageError(
+                "--max-repeats says how far --until decided may go, which was not asked "
+                "for",
+                advice="give both; or --repeats alone, for a fixed number",
+            )
         return {}
     first, most = request.repetitions, request.most_repetitions or MOST_REPETITIONS
     if not 2 <= first <= most:
-        raise failure(UsageError, "bad repetitions", first=first, most=most)
+        raise UsageError(
+            f"--until decided cannot begin with {first} repetitions and end with at most "
+            f"{most}",
+            advice="give --repeats 2 or more, and --max-repeats no less than that",
+        )
     return looks.shares(first, most)
 
 
@@ -236,14 +259,17 @@ def _platform(app: App, profiles: Sequence[Profile], request: Request) -> str:
     those would be taken for a difference of disks."""
     named = {profile.name: profile.platform for profile in profiles if profile.platform}
     if request.platform is None and len(set(named.values())) > 1:
-        told = ", ".join(f"{name}: {platform}" for name, platform in named.items())
-        raise failure(UsageError, "several platforms", told=told)
+        raise _several_platforms(named)
     first, placings = (
         profiles[0],
         {profile.name: profile.placing for profile in profiles},
     )
     if any(placing != first.placing for placing in placings.values()):
-        raise failure(UsageError, "several placings", profiles=", ".join(placings))
+        raise UsageError(
+            f"the profiles {', '.join(placings)} say different things under `kubernetes` "
+            "or `machines`",
+            advice="tiers are compared on the same machines: write the same in each",
+        )
     asked = request.platform or next(iter(named.values()), None)
     machines.check_asked(first, asked)
     name = asked or PLATFORM
@@ -252,12 +278,30 @@ def _platform(app: App, profiles: Sequence[Profile], request: Request) -> str:
     elif claimed := listed(
         [p.name for p in profiles if isinstance(p.tier.disk, ClassVolumes)]
     ):
-        raise failure(UsageError, "no StorageClass", profiles=claimed, platform=name)
+        raise _no_storage_class(claimed, name)
     return name
 
 
+def _several_platforms(platforms: Mapping[str, str]) -> UsageError:
+    """`platforms`: profile → its platform."""
+    named = ", ".join(f"{name}: {platform}" for name, platform in platforms.items())
+    return UsageError(
+        f"the profiles name several platforms ({named})",
+        advice="one campaign compares tiers on one platform: say which with --platform",
+    )
+
+
+def _no_storage_class(profiles: str, platform: str) -> UsageError:
+    return UsageError(
+        f"the disks of {profiles} are volumes of a StorageClass, which {platform} does "
+        "not have",
+        advice="say --platform kubernetes (PLATFORM=kubernetes) or `platform: kubernetes` "
+        "in the profile, or another --enforcement",
+    )
+
+
 def _with_databases(
-    app: App, draft: reading.PlanDraft, failure: str
+    app: App, draft: reading.PlanDraft, start_failure: str
 ) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
     """Binds profiles to nodes and a database where they run, with notes on what was changed."""
     request, profiles = draft.request, draft.profiles
@@ -272,7 +316,7 @@ def _with_databases(
             cluster.database if request.database == parts.AUTO else request.database
         )
         proven = partial(_proven, cluster, connected, app.cache)
-        name, note = choose(database, app.parts(None).databases, proven, failure)
+        name, note = choose(database, app.parts(None).databases, proven, start_failure)
         bound.append(replace(profile, cluster=on_database(cluster, name)))
         choices += [note] if note else []
     if request.node_size:
@@ -302,12 +346,18 @@ def _windows(
     for profile in profiles:
         database = known[profile.cluster.database]
         if not isinstance(database, parts.KeepsIntervals):
-            raise failure(
-                UsageError, "no interval", profile=profile.name, database=database.name
-            )
+            raise _no_interval(profile.name, database.name)
         intervals_s.append(database.checkpoint_interval_s(profile.cluster))
     fitted, notes = windows.of_whole_intervals(workloads, max(intervals_s))
     return fitted, {}, notes
+
+
+def _no_interval(profile: str, database: str) -> UsageError:
+    return UsageError(
+        f"{profile} runs on {database}, which says no checkpoint interval beforehand",
+        advice="--windows checkpoints is for PostgreSQL that is started here; elsewhere "
+        "give the workload a `measure` that holds two flushes or checkpoints",
+    )
 
 
 def _node_size(
@@ -330,8 +380,11 @@ def _node_size(
 def on_database(cluster: ClusterSpec, name: str) -> ClusterSpec:
     """The cluster of that database, with the size and the settings that the profile has for it."""
     if unknown := {*cluster.node_of, *cluster.settings_of} - set(databases()):
-        names, known = listed(sorted(unknown)), listed(list(databases()))
-        raise failure(UsageError, "settings of no database", names=names, known=known)
+        raise UsageError(
+            "`node_of` or `settings_of` of the cluster names "
+            f"{listed(sorted(unknown))}",
+            advice=f"write the name of a database: {listed(list(databases()))}",
+        )
     node = cluster.node_of.get(name, cluster.node)
     settings = {**cluster.settings, **cluster.settings_of.get(name, {})}
     return replace(

@@ -10,7 +10,6 @@ from orchestrator.cli.app import PLATFORM, App
 from orchestrator.cli.options import Request, names_in
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.facts import Varied
-from orchestrator.keys.messages import failure, message
 from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.load_generators import bind, confirmed, keys, warmed
 from orchestrator.model import Note, Profile, Workload
@@ -25,6 +24,11 @@ from orchestrator.planning import (
 from orchestrator.planning.durations import data_bytes
 
 SLO = "--slo"
+_DATA_ALIKE = (
+    "two values give the same data (its tables are empty when a load begins, or the least "
+    "size is one warehouse): name sizes that differ, or vary what a load writes, as "
+    "batch=1000,10000"
+)
 
 
 @dataclass(frozen=True)
@@ -64,16 +68,26 @@ def checked(request: Request) -> Request:
     )
     asked += [f"--{factor}"] if getattr(request, factor, None) is not None else []
     if others := asked[1:]:
-        raise failure(
-            UsageError, "asked twice", option=asked[0], others=", ".join(others)
-        )
+        raise _asked_twice(asked[0], others)
     return replace(request, nodes=most) if factor == factors.NODES else request
+
+
+def _asked_twice(option: str, others: Sequence[str]) -> UsageError:
+    return UsageError(
+        f"{option} does not go with {', '.join(others)}: each plans which runs are made, "
+        "or how often",
+        advice="make a campaign of each, or leave one out; `--sweep rate=…` may have the "
+        "rate of --latency-at, and --repeats says how often instead of --until",
+    )
 
 
 def read(app: App, request: Request) -> PlanDraft:
     """All files that the request names. UsageError with every mistake."""
     if not request.profiles or not request.workloads:
-        raise failure(UsageError, "nothing named")
+        raise UsageError(
+            "no profile or no workload is named",
+            advice="name at least one of each; `tierbench list` shows them",
+        )
     values, texts = factors.parse(request.vary), dict[Path, str]()
     if not values:
         return _at(app, request, texts)
@@ -182,7 +196,7 @@ def fitted(
         workloads = tuple(_of_size(profiles, load) for load in workloads)
         of_sizes = Counter((w.varied.of, str(w.dataset)) for w in workloads if w.varied)
         alike = [name for (name, _), values in of_sizes.items() if values > 1]
-        raise_all([Mistake(f"{told}: {name}", message("data alike")) for name in alike])
+        raise_all([Mistake(f"{told}: {name}", _DATA_ALIKE) for name in alike])
     largest, of_files = (
         max(data_bytes(load) or 0 for load in loads)
         for loads in (workloads, draft.of_files)

@@ -249,13 +249,46 @@ def _say(error: Mapping[str, Any], meant: _Place) -> str:
         return f"unknown key: did you mean {meant[-1]}?" if meant else "unknown key"
     if error["type"] == "missing":
         return "this key is missing"
-    plain = shipped(__package__, "plain.yaml").get(error["type"], "")
-    text = plain.format(**error.get("ctx", {})) or error["msg"].removeprefix(
-        "Value error, "
-    )
+    text = _plain(error["type"], error.get("ctx", {}))
+    text = text or error["msg"].removeprefix("Value error, ")
     given = (
         ""
         if isinstance(error["input"], Mapping)
         else f" (given: {short(error['input'])})"
     )
     return text if "got" in text else f"{text}{given}"
+
+
+# Kinds of mistakes, as pydantic names them → in plain words.
+_PLAIN: Mapping[str, str] = {
+    "int_parsing": "expected a whole number",
+    "int_type": "expected a whole number",
+    "int_from_float": "expected a whole number",
+    "float_parsing": "expected a number",
+    "float_type": "expected a number",
+    "decimal_parsing": "expected a number",
+    "bool_parsing": "expected true or false",
+    "string_type": "expected a text",
+    "tuple_type": "expected a list",
+    "dict_type": "expected keys and their values",
+    "mapping_type": "expected keys and their values",
+    "model_type": "expected keys and their values",
+    "invalid_key": "a key must be a text; a comma in a number, as in 5,000, begins a "
+    "new key",
+}
+
+
+def _plain(kind: str, context: Mapping[str, Any]) -> str:
+    """A mistake in plain words, or an empty text where pydantic's own are to be said."""
+    match kind:
+        case "literal_error":
+            return f"expected {context['expected']}"
+        case "greater_than":
+            return f"expected more than {context['gt']:,.12g}"
+        case "greater_than_equal":
+            return f"expected at least {context['ge']:,.12g}"
+        case "less_than":
+            return f"expected less than {context['lt']:,.12g}"
+        case "less_than_equal":
+            return f"expected at most {context['le']:,.12g}"
+    return _PLAIN.get(kind, "")

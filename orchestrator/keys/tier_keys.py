@@ -7,23 +7,71 @@ until `planning/node_disks` knows how many nodes there are.
 A key that its kind of disk does not use is refused: who wrote `path` believes that the disk there
 was measured, and without `enforcement: mounted` it would have been an emulated one."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, model_validator
 
-from orchestrator.keys.strict_yaml import ReadBy, Strict, shipped
+from orchestrator.keys.strict_yaml import ReadBy, Strict
 from orchestrator.tier import Cgroup, DiskKind, Latencies, NodeDisks, Snapshots, Tier
 
 NUMBER = "{node}"
 PATTERN = f"node-{NUMBER}"
 
-# Key → the kinds that use it; all others are used by every kind.
-_USED_BY: Mapping[str, Sequence[DiskKind]] = shipped(__package__, "tier_keys.yaml")[
-    "used_by"
-]
-_NOT_OF_LOGS: Sequence[str] = shipped(__package__, "tier_keys.yaml")["not_of_logs"]
+_DECLARED: tuple[DiskKind, ...] = (
+    "emulated",
+    "cgroup",
+    "mounted",
+    "storage-class",
+    "existing",
+)
+# Control groups hold rates alone.
+_JUDGED: tuple[DiskKind, ...] = ("emulated", "mounted", "storage-class", "existing")
+# Key → the kinds of disk that use it; all other keys are used by every kind.
+_USED_BY: Mapping[str, tuple[DiskKind, ...]] = {
+    "type": _DECLARED,
+    "iops": _DECLARED,
+    "throughput": _DECLARED,
+    "read_latency": _JUDGED,
+    "write_latency": _JUDGED,
+    "burst": _JUDGED,
+    "io_unit": _JUDGED,
+    "burst_time_scale": ("emulated",),
+    "recorded": ("emulated",),
+    "storage_class": ("storage-class",),
+    "size": ("storage-class",),
+    "allow_retained_volumes": ("storage-class",),
+    "path": ("mounted",),
+    "disks": ("mounted",),
+    "file_system": ("mounted",),
+    "mount_options": ("mounted",),
+    "allow_root_disk": ("mounted",),
+    "cloud": ("mounted",),
+    "wal": ("mounted",),
+    "snapshots": ("mounted", "storage-class"),
+    "count": ("emulated", "cgroup", "mounted"),
+    "shared_limit": ("emulated",),
+}
+# Those that the tier of a log's disks does not have: where they are is in `disks`, and the
+# rest holds for both.
+_NOT_OF_LOGS = (
+    "enforcement",
+    "path",
+    "disks",
+    "wal",
+    "cloud",
+    "recorded",
+    "storage_class",
+    "snapshots",
+    "file_system",
+    "mount_options",
+    "allow_root_disk",
+    "allow_retained_volumes",
+    "burst_time_scale",
+    "count",
+    "shared_limit",
+)
 
 
 def _absolute(path: str) -> str:

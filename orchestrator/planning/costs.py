@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from orchestrator import units
 from orchestrator.errors import UsageError
-from orchestrator.keys.messages import failure, message
 from orchestrator.model import Note, Plan, Profile
 from orchestrator.planning import machines, node_disks
 from orchestrator.planning.plan import EXISTING
@@ -179,20 +178,44 @@ def notes(plan: Plan) -> tuple[Note, ...]:
         load.database is None for load in plan.workloads
     )  # not of a disk alone
     if (obstacle or doubt) and decides and len(plan.tiers) > 1:
-        every.append(Note("prices", message("prices", obstacle=obstacle, doubt=doubt)))
+        every.append(Note("prices", _prices_in_words(obstacle, doubt)))
     if things := rented(plan):
         known = [item.title for item in things if item.price is not None]
         unknown = [item.title for item in things if item.price is None]
-        text = message(
-            "campaign cost",
-            known=known,
-            unknown=unknown,
-            both=known and unknown,
-            amount=total_in_words(things),
-            longest=most_s(plan),
-        )
+        text = _cost_in_words(known, unknown, total_in_words(things), most_s(plan))
         every.append(Note("campaign cost", text))
     return tuple(every)
+
+
+def _prices_in_words(obstacle: str, doubt: str) -> str:
+    """Why costs cannot be compared (`obstacle`), or why a comparison may be off."""
+    consequence = f"{doubt}: they are compared, and the answer says so"
+    if obstacle:
+        consequence = (
+            f"a tier will be chosen by declared limits, not by price: {obstacle}"
+        )
+    return (
+        f"{consequence}; give `price` or `region` in the tier, or a list of one day "
+        "(`tierbench prices update`, --prices)"
+    )
+
+
+def _cost_in_words(
+    known: Sequence[str], unknown: Sequence[str], amount: str, longest_s: float
+) -> str:
+    """What a campaign costs. `known`, `unknown`: things with a price and without."""
+    if not known:
+        return (
+            "what the campaign itself costs is not known: "
+            f"no price of {units.listed(unknown)}"
+        )
+    text = (
+        f"the campaign itself costs, for at most {units.format_seconds(longest_s)} "
+        f"at list price, {units.listed(known)}: {amount}"
+    )
+    if unknown:
+        text += f"; the price of {units.listed(unknown)} is not known"
+    return text
 
 
 def affordable_s(plan: Plan, limit: str | None) -> float | None:
@@ -210,21 +233,45 @@ def check(plan: Plan, limit: str | None) -> None:
         return
     (most, currency), things = limit_in(limit), rented(plan)
     if unknown := units.listed([item.title for item in things if item.price is None]):
-        raise failure(UsageError, "cost unknown", limit=limit, unknown=unknown)
+        raise _cost_unknown(limit, unknown)
     sums = total(things)
     if others := [name for name in sums if name.upper() != currency]:
-        listed = units.listed(others)
-        raise failure(UsageError, "other currency", currency=currency, others=listed)
+        raise _other_currency(currency, others)
     amount = sum(sums.values())
     if amount > most:
-        raise failure(
-            UsageError, "too expensive", amount=amount, currency=currency, most=most
-        )
+        raise _too_expensive(amount, most, currency)
+
+
+def _cost_unknown(limit: str, unknown: str) -> UsageError:
+    return UsageError(
+        f"what the campaign costs cannot be held under {limit}: no price of {unknown}",
+        advice="give `price` in the profile's tier or a region, and `vm_price` in its "
+        "cluster for its machines (docs/OPTIONS.md)",
+    )
+
+
+def _other_currency(currency: str, others: Sequence[str]) -> UsageError:
+    return UsageError(
+        f"--max-cost is in {currency}, and there are prices in {units.listed(others)}",
+        advice="tierbench converts no currencies: give the limit, or the prices, in the "
+        "same",
+    )
+
+
+def _too_expensive(amount: float, most: float, currency: str) -> UsageError:
+    return UsageError(
+        f"the campaign would cost {amount:,.2f} {currency}, more than {most:,.2f}",
+        advice="take fewer repetitions, tiers or nodes or a smaller scale; --dry-run "
+        "shows what makes the cost",
+    )
 
 
 def limit_in(limit: str) -> tuple[float, str]:
     """`5 USD` → amount and currency. UsageError for another text."""
     match = _LIMIT.fullmatch(limit.strip())
     if match is None:
-        raise failure(UsageError, "no amount", limit=limit)
+        raise UsageError(
+            f"--max-cost {limit!r} is no amount with its currency",
+            advice='write it as in --max-cost "5 USD"',
+        )
     return float(match[1]), match[2].upper()

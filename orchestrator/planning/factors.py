@@ -18,7 +18,6 @@ from typing import Any, NamedTuple, get_args
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.facts import Question, Varied
 from orchestrator.keys import strict_yaml
-from orchestrator.keys.messages import failure
 from orchestrator.model import ClientPlace, Profile, Stage, Workload
 from orchestrator.tier import Emulated, Limits, OthersDisks, Tier, Unlimited
 from orchestrator.units import counted, format_link_rate, parse_link_rate, parse_size
@@ -41,10 +40,18 @@ _COUNTED = re.compile(r"([\d,._ ]*\d) +([a-z_]+)")  # `20,30 tables`
 _NO_VALUES = "is no factor with its values, two or more, each once"
 _OPTIONS = {"factor": "--vary", "load": "--sweep", "same rate": "--latency-at"}
 _RATE = re.compile(r"(\d+(?:\.\d+)?)(?:/s)?$")
-_WORDS: Mapping[str, str] = strict_yaml.shipped(__package__, "words.yaml")["factors"]
-_STAYS: Mapping[str, str] = strict_yaml.shipped(__package__, "words.yaml")[
-    "stages that stay"
-]
+# What stands behind a value in words; a factor that has none stands before its value.
+_NOUNS: Mapping[str, str] = {
+    NODES: "nodes",
+    "clients": "load clients",
+    "network": "network",
+    DATA: "of data",
+    "tables": "tables",
+    "warehouses": "warehouses",
+    CACHE: "cache",
+    STRIPED: "striped disks",
+    THREADS: "threads",
+}
 
 
 def _whole(text: str) -> int:
@@ -125,13 +132,36 @@ def parse(text: str | None, question: Question = "factor") -> tuple[Varied, ...]
             raise ValueError(_NO_VALUES)
     except ValueError as error:
         if text.startswith(WITHOUT):
-            raise failure(UsageError, "no stage", error=error) from error
+            raise _no_stage(str(error)) from error
         if question == "load":
-            raise failure(UsageError, "bad sweep", text=text, error=error) from error
-        raise failure(UsageError, "no factor", text=text, error=error) from error
+            raise _bad_sweep(text, str(error)) from error
+        raise _no_factor(text, str(error)) from error
     numbers = [value.number for value in every]
     return tuple(
         every if None in numbers else sorted(every, key=lambda each: each.number or 0)
+    )
+
+
+def _no_stage(why: str) -> UsageError:
+    return UsageError(
+        f"--without: {why}",
+        advice="name what is taken away, such as `--without disk`, or several, "
+        "`--without disk,network`",
+    )
+
+
+def _bad_sweep(text: str, why: str) -> UsageError:
+    return UsageError(
+        f"--sweep {text!r}: {why}",
+        advice="for example threads=1,4,16,64 or rate=50,100,200 (transactions/s)",
+    )
+
+
+def _no_factor(text: str, why: str) -> UsageError:
+    return UsageError(
+        f"--vary {text!r}: {why}",
+        advice="for example nodes=3,6,9 or data=20,30 tables: two or more values, each "
+        "once",
     )
 
 
@@ -142,7 +172,11 @@ def _values(text: str, question: Question) -> Iterator[tuple[str, str, float | N
     if name == DATA and (match := _COUNTED.fullmatch(values)):
         values, name = match.groups()
     if name == "host_cache":
-        raise failure(UsageError, "host cache")
+        raise UsageError(
+            "--vary cannot change the host cache of a disk",
+            advice="it is set where a disk is attached: attach one with each setting, "
+            "compare profiles",
+        )
     words = [word.strip() for word in values.split(",")]
     if question == "load" and name not in _LOADS:
         raise ValueError("names neither threads nor rate")
@@ -175,23 +209,39 @@ def parse_latency_at(text: str) -> tuple[float, bool]:
     value = float(match[1]) if match else 0.0
     share = words.endswith("%")
     if match and match[0] == match[1] == words and 0 < value < 1:
-        raise failure(
-            UsageError, "share or rate", text=text, pct=value * 100, words=words
-        )
+        raise _share_or_rate(text, value * 100, words)
     if not value or (share and (value >= 100 or words.endswith("/s%"))):
-        raise failure(UsageError, "neither share nor rate", text=text)
+        raise _neither_share_nor_rate(text)
     return value, share
+
+
+def _share_or_rate(text: str, share_pct: float, rate: str) -> UsageError:
+    return UsageError(
+        f"--latency-at {text!r} may be a share of the slowest tier's capacity or a rate",
+        advice=f"write {share_pct:g}% for the share, {rate}/s for transactions/s",
+    )
+
+
+def _neither_share_nor_rate(text: str) -> UsageError:
+    return UsageError(
+        f"--latency-at {text!r} is neither a share of the slowest tier's capacity, "
+        "above 0 and below 100 %, nor a rate",
+        advice="for example 70%, which is usual, or 120 for 120 transactions/s",
+    )
 
 
 def in_words(value: Varied) -> str:
     """`20 tables`, `replication factor 3`, `cold cache`, `1,200/s`."""
     if (value.factor, value.value) == (WITHOUT, NOTHING):
-        return _WORDS[NOTHING]
+        return "all stages"
     number = _number(value.value)
     text = value.value if number is None else f"{number:,.12g}"
-    words = _WORDS.get(value.factor, f"{value.factor.replace('_', ' ')} {{}}").format(
-        text
-    )
+    if value.factor == RATE_OPTION:
+        words = f"{text}/s"
+    elif value.factor in _NOUNS:
+        words = f"{text} {_NOUNS[value.factor]}"
+    else:
+        words = f"{value.factor.replace('_', ' ')} {text}"
     return words.removesuffix("s") if words.startswith("1 ") else words
 
 
@@ -298,10 +348,20 @@ def _stays(profile: Profile, stage: str, is_one_engine: bool) -> str:
     cluster = profile.cluster
     beside = cluster.client == "beside" and not cluster.network_bytes_per_s
     if cluster.database == EXISTING:
-        return _STAYS["existing"]
-    if stage in ("disk", "network") and not is_one_engine:
-        return _STAYS[stage]
-    return _STAYS["beside"] if stage == "network" and beside else ""
+        return "others run this cluster, so no stage of it can be taken away"
+    if stage == "disk" and not is_one_engine:
+        return (
+            "data are kept in memory on one Docker engine alone, where a disk of ours is "
+            "in the memory of the machine that runs the nodes; measure it there"
+        )
+    if stage == "network" and not is_one_engine:
+        return (
+            "clients share the network of a node on one Docker engine alone, elsewhere "
+            "its machine at most; measure it there"
+        )
+    if stage == "network" and beside:
+        return "clients are in the first node's network already, and no link is limited"
+    return ""
 
 
 def misfit(
@@ -332,9 +392,9 @@ def misfit_of(workload: Workload) -> str:
     """Why a workload cannot be measured at its value, or an empty text."""
     if workload.database:
         return "measures a disk alone, by cells of its own"
-    return (
-        _STAYS["commit"] if lacks(workload) == "commit" and not workload.writes else ""
-    )
+    if lacks(workload) == "commit" and not workload.writes:
+        return "it only reads, so no commit waits for a disk"
+    return ""
 
 
 def with_common_copies(

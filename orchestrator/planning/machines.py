@@ -5,11 +5,14 @@ from collections.abc import Iterator, Sequence
 
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.keys import schema, strict_yaml
-from orchestrator.keys.messages import failure, message
 from orchestrator.model import Placing, Profile
 from orchestrator.tier import DiskKind
 
 _KINDS: tuple[DiskKind, ...] = ("emulated", "mounted", "none")
+_NO_DISK_OF_MACHINES = (
+    "disks of several machines are `emulated`, `mounted` or `none`: "
+    "limits of control groups hold on one only"
+)
 _HOST = re.compile(r"\w+://(?:[^@/]*@)?([^:/]+)")  # of an address
 
 
@@ -43,7 +46,7 @@ def _mistakes(read: schema.NamedTierYaml, kind: DiskKind) -> Iterator[tuple[str,
             "on `machines` a node has its database's own port: leave it out",
         )
     if kind not in _KINDS:
-        yield "tier.enforcement", message("disks of several machines")
+        yield "tier.enforcement", _NO_DISK_OF_MACHINES
 
 
 def named(profile: Profile) -> tuple[str, ...]:
@@ -60,7 +63,7 @@ def known_as(engine: str) -> str:
 def check_platform(profile: Profile, platform: str, has_engines: bool) -> None:
     """UsageError if machines are named for a platform that has no engines to connect to."""
     if named(profile) and not has_engines:
-        raise failure(UsageError, "no engines", profile=profile, platform=platform)
+        raise _no_engines(profile.name, platform)
 
 
 def check_asked(profile: Profile, platform: str | None) -> None:
@@ -77,5 +80,19 @@ def check(profiles: Sequence[Profile], platform: str, has_engines: bool) -> None
         check_platform(profile, platform, has_engines)
         engines = named(profile)
         if engines and profile.cluster.nodes > len(engines):
-            names = f"{len(engines)} machines ({', '.join(engines)})"
-            raise failure(UsageError, "few machines", profile=profile, machines=names)
+            raise _few_machines(profile.name, profile.cluster.nodes, engines)
+
+
+def _no_engines(profile: str, platform: str) -> UsageError:
+    return UsageError(
+        f"{profile} names `machines`, whose engines {platform} does not have",
+        advice="take `machines` out of the profile, or run it on another platform",
+    )
+
+
+def _few_machines(profile: str, nodes: int, engines: Sequence[str]) -> UsageError:
+    names = f"{len(engines)} machines ({', '.join(engines)})"
+    return UsageError(
+        f"{profile} has {nodes} nodes and names {names}",
+        advice="name one machine for each node, or give --nodes",
+    )

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from orchestrator.errors import UsageError
-from orchestrator.keys.messages import failure, message
 from orchestrator.keys.tier_keys import NUMBER, PATTERN
 from orchestrator.tier import ClassVolumes, NodeDisks, RealDisks, Tier
 
@@ -19,7 +18,11 @@ def mistakes(tier: Tier, nodes: int, shared: bool = True) -> Iterator[tuple[str,
             "of a StorageClass is `copy` (of claims) or `none`, or left out",
         )
     if tier.disk.path and tier.disk.of_nodes:
-        yield "disks", message("disk of all and of each")
+        yield (
+            "disks",
+            "give `path` for one disk of all nodes, or `disks` for those of each, not "
+            "both",
+        )
     if tier.wal and not tier.disk.of_nodes:
         yield "wal", "is of a second disk of each node: name it as `wal` in `disks`"
     data = {place.data for place in tier.disk.of_nodes.values()}
@@ -35,12 +38,17 @@ def mistakes(tier: Tier, nodes: int, shared: bool = True) -> Iterator[tuple[str,
                 "is missing: the tier's `wal` is of the disks named here",
             )
         if tier.wal and place.wal in data - {place.data}:
-            yield f"disks.{name}.wal", message("log beside data")
+            yield (
+                f"disks.{name}.wal",
+                "holds data too, and so is not of the tier's `wal`: name a disk of its "
+                "own",
+            )
         for key, path in (("data", place.data), ("wal", place.wal)):
             if name == PATTERN and path and NUMBER not in path and nodes > 1 and shared:
                 yield (
                     f"disks.{key}",
-                    message("disk of all nodes", path=path, number=NUMBER),
+                    f"{path} has no {NUMBER}, so all nodes would share it: give `path`, "
+                    "or name each",
                 )
     if tier.disk.of_nodes and PATTERN not in tier.disk.of_nodes:
         names = node_names(nodes)
@@ -74,13 +82,17 @@ def of_nodes(tier: Tier, nodes: int, machines: Sequence[str] = ()) -> Tier:
             for number, name in enumerate(names, start=1)
         }
     if missing := [name for name in names if name not in disks]:
-        nodes_without = ", ".join(missing)
-        raise failure(
-            UsageError, "no disk", tier=tier, nodes=nodes_without, count=len(disks)
-        )
+        raise _no_disk_for(missing, tier.name, len(disks))
     placed = zip(names, machines or [""] * nodes, strict=False)
     return _with_disks(
         tier, {name: replace(disks[name], machine=where) for name, where in placed}
+    )
+
+
+def _no_disk_for(nodes: Sequence[str], tier: str, disks: int) -> UsageError:
+    return UsageError(
+        f"{tier}: `disks` has no disk for {', '.join(nodes)}",
+        advice=f"add it to `disks`, or take --nodes {disks}",
     )
 
 

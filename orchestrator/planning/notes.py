@@ -1,10 +1,9 @@
 """What a plan says about itself beforehand: where it differs from what one buys or asks. Pure."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from orchestrator.errors import UsageError
-from orchestrator.keys.messages import message
 from orchestrator.model import Note, Profile, Workload
 from orchestrator.planning import costs, node_disks, plan, windows
 from orchestrator.tier import Cgroup, ClassVolumes
@@ -13,19 +12,25 @@ from orchestrator.units import counted, gathered, listed
 MANY_WINDOWS = "many windows"  # `windows` given as `many`, which has rules of its own
 
 
+# ------------------------------------------------------------------ tiers and scales
+
+
 def of_tiers(profiles: Sequence[Profile]) -> Iterator[Note]:
     """What about a tier differs from the disk one buys, and about tiers from each other."""
     for profile in profiles:
         tier = profile.tier
         if isinstance(tier.disk, Cgroup):
-            yield Note(
-                "approximate limits", message("approximate limits"), profile.name
+            text = (
+                "limits by control group, approximate: no latency, no burst, reads and "
+                "writes capped apart"
             )
+            yield Note("approximate limits", text, profile.name)
         if tier.disk.burst_time_scale != 1:
             text = f"burst times are divided by {tier.disk.burst_time_scale:g}"
             yield Note("burst scaled", text, profile.name)
-    if text := unlike_disks(profiles):
-        yield Note("unlike disks", text)
+    unlike = unlike_disks(profiles)
+    if unlike:
+        yield Note("unlike disks", unlike)
 
 
 def unlike_disks(profiles: Sequence[Profile]) -> str:
@@ -33,9 +38,17 @@ def unlike_disks(profiles: Sequence[Profile]) -> str:
     real = [profile.name for profile in profiles if profile.tier.disk.is_real]
     others = [profile.name for profile in profiles if not profile.tier.disk.is_real]
     if real and others:
-        return message("some disks are real", real=listed(real), others=listed(others))
+        return (
+            f"the disks of {listed(real)} are real and those of {listed(others)} are not: "
+            "part of each difference is this machine's, and not the tier's"
+        )
     ways = dict.fromkeys(profile.tier.disk.enforcement for profile in profiles)
-    return message("different ways", ways=", ".join(ways)) if len(ways) > 1 else ""
+    if len(ways) > 1:
+        return (
+            f"tiers are held to their limits in different ways ({', '.join(ways)}): part "
+            "of each difference may be the way"
+        )
+    return ""
 
 
 def of_scale(workloads: Sequence[Workload], scale: str) -> Iterator[Note]:
@@ -54,19 +67,41 @@ def of_disks_alone(
     """Which disk a workload measures that measures a disk alone, where a tier has several real ones
     that may differ. `profiles`: with all their nodes."""
     alone = [workload.name for workload in workloads if workload.database is not None]
-    for profile in profiles if alone else ():
+    if not alone:
+        return
+    for profile in profiles:
         tier = plan.on_nodes(profile, profile.cluster.nodes).tier
         others = node_disks.count(tier) - 1
-        if tier.disk.is_real and others > 0:
-            first = tier.disk.of_nodes.get("node-1")
-            where = (
-                f" ({':'.join(filter(None, (first.machine, first.data)))})"
-                if first
-                else ""
-            )
-            values = {"alone": listed(alone), "others": counted(others, "other disk")}
-            text = message("one disk of several", **values, where=where)
-            yield Note("one disk of several", text, profile.name)
+        if not tier.disk.is_real or others <= 0:
+            continue
+        place = ""
+        first = tier.disk.of_nodes.get("node-1")
+        if first is not None:
+            words = [word for word in (first.machine, first.data) if word]
+            place = f" ({':'.join(words)})"
+        text = (
+            f"{listed(alone)} measures the disk of node-1's data{place} and not the "
+            f"{counted(others, 'other disk')} of this tier: another may be slower"
+        )
+        yield Note("one disk of several", text, profile.name)
+
+
+# ------------------------------------------------------------------ options
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """Where an option of the command has no effect.
+
+    `field`: of the request. `reasons`: the name of each profile or workload that the
+    option is about → why it has no effect there, or an empty text. `is_refused`: an
+    option that has no effect on any of them is refused, not noted.
+    """
+
+    field: str
+    option: str
+    reasons: Mapping[str, str]
+    is_refused: bool = False
 
 
 def of_options(
@@ -75,99 +110,127 @@ def of_options(
     workloads: Sequence[Workload] = (),
     unpriced: Sequence[Profile] = (),
 ) -> Iterator[Note]:
-    """Each option `given`, by its field's name (or MANY_WINDOWS), that has no effect on some of
-    these. UsageError where it has none at all, and whoever gave it would take the figures for
-    others than they are. `unpriced`: the profiles without the list of `--prices`."""
-    own = {profile.name: profile.tier.price for profile in unpriced}
-    same, only = "the list has no other price of its disk", "it is the only workload"
-    owned, reads = "nothing of it is rented", "it writes nothing"
-    rules: tuple[tuple[str, str, Sequence[Any], Callable[[Any], str], bool], ...] = (
-        ("database", "--db", workloads, _alone, False),
-        ("nodes", "--nodes", profiles, _of_others, True),
-        ("nodes", "--nodes", workloads, _alone, False),
-        ("node_size", "--node-size", profiles, _of_others, True),
-        ("node_size", "--node-size", workloads, _alone, False),
-        ("data", "--data", workloads, _alone, False),
-        (
-            "weights",
-            "--weights",
-            workloads,
-            lambda _: only * (len(workloads) == 1),
-            False,
-        ),
-        ("clients", "--clients", workloads, _alone, False),
-        (
-            "windows",
-            "--windows",
-            workloads,
-            lambda w: _alone(w) or reads * (not w.writes),
-            False,
-        ),
-        (
-            MANY_WINDOWS,
-            "--windows many",
-            workloads,
-            lambda w: _alone(w) or windows.stays(w),
-            False,
-        ),
-        ("gate_every", "--gate-every", profiles, _not_checked, True),
-        ("drain", "--drain", profiles, _not_drained, True),
-        ("confirm", "--confirm", profiles, _nothing_to_change, True),
-        (
-            "price_list",
-            "--prices",
-            profiles,
-            lambda p: same * (p.tier.price == own[p.name]),
-            False,
-        ),
-        (
-            "max_cost",
-            costs.MAX_COST,
-            profiles,
-            lambda p: owned * (not costs.is_rented(p)),
-            False,
-        ),
-    )
-    for field, option, things, why, refused in rules:
-        names = gathered((why(thing), thing.name) for thing in things if field in given)
-        used = names.pop("", [])
+    """Options that were `given` (their fields) and have no effect on some of what is planned, each
+    with the reason. `unpriced`: the profiles without the list of prices. UsageError where one that
+    asks for more of the disks has an effect on none: then it was meant for others."""
+    for rule in _rules(profiles, workloads, unpriced):
+        if rule.field not in given:
+            continue
+        names_by_reason = gathered(
+            (reason, name) for name, reason in rule.reasons.items()
+        )
+        with_effect = names_by_reason.pop("", [])
         texts = [
-            f"{option} has no effect on {listed(of)}: {why}"
-            for why, of in names.items()
+            f"{rule.option} has no effect on {listed(names)}: {reason}"
+            for reason, names in names_by_reason.items()
         ]
-        if texts and refused and not used:
-            variable = option.strip("-").upper().replace("-", "_")  # of make
-            raise UsageError(
-                "; ".join(texts), advice=f"leave out {option} ({variable}=)"
-            )
-        yield from (Note("no effect", text) for text in texts)
+        if texts and rule.is_refused and not with_effect:
+            raise _has_no_effect(rule.option, texts)
+        for text in texts:
+            yield Note("no effect", text)
+
+
+def _has_no_effect(option: str, texts: Sequence[str]) -> UsageError:
+    variable = option.strip("-").upper().replace("-", "_")  # of make
+    return UsageError("; ".join(texts), advice=f"leave out {option} ({variable}=)")
+
+
+def _rules(
+    profiles: Sequence[Profile],
+    workloads: Sequence[Workload],
+    unpriced: Sequence[Profile],
+) -> tuple[_Rule, ...]:
+    """In the order in which they are said."""
+    alone = {load.name: _alone(load) for load in workloads}
+    of_others = {profile.name: _of_others(profile) for profile in profiles}
+    windows_kept = {load.name: _window_stays(load) for load in workloads}
+    many_windows = {load.name: _no_many_windows(load) for load in workloads}
+    not_checked = {profile.name: _not_checked(profile) for profile in profiles}
+    not_drained = {profile.name: _not_drained(profile) for profile in profiles}
+    unchanged = {profile.name: _nothing_to_change(profile) for profile in profiles}
+    not_rented = {profile.name: _not_rented(profile) for profile in profiles}
+    return (
+        _Rule("database", "--db", alone),
+        _Rule("nodes", "--nodes", of_others, is_refused=True),
+        _Rule("nodes", "--nodes", alone),
+        _Rule("node_size", "--node-size", of_others, is_refused=True),
+        _Rule("node_size", "--node-size", alone),
+        _Rule("data", "--data", alone),
+        _Rule("weights", "--weights", _not_weighed(workloads)),
+        _Rule("clients", "--clients", alone),
+        _Rule("windows", "--windows", windows_kept),
+        _Rule(MANY_WINDOWS, "--windows many", many_windows),
+        _Rule("gate_every", "--gate-every", not_checked, is_refused=True),
+        _Rule("drain", "--drain", not_drained, is_refused=True),
+        _Rule("confirm", "--confirm", unchanged, is_refused=True),
+        _Rule("price_list", "--prices", _same_prices(profiles, unpriced)),
+        _Rule("max_cost", costs.MAX_COST, not_rented),
+    )
+
+
+# Why an option has no effect on a profile or workload; an empty text where it has one.
 
 
 def _alone(load: Workload) -> str:
-    return "it measures one disk alone, without a database" if load.database else ""
+    if load.database:
+        return "it measures one disk alone, without a database"
+    return ""
+
+
+def _not_weighed(workloads: Sequence[Workload]) -> dict[str, str]:
+    reason = "it is the only workload" if len(workloads) == 1 else ""
+    return {load.name: reason for load in workloads}
+
+
+def _window_stays(load: Workload) -> str:
+    if not load.database and not load.writes:
+        return "it writes nothing"
+    return _alone(load)
+
+
+def _no_many_windows(load: Workload) -> str:
+    return _alone(load) or windows.stays(load)
 
 
 def _of_others(profile: Profile) -> str:
-    return (
-        "others run this cluster" if profile.cluster.database == plan.EXISTING else ""
-    )
+    if profile.cluster.database == plan.EXISTING:
+        return "others run this cluster"
+    return ""
 
 
 def _not_checked(profile: Profile) -> str:
-    why = "" if profile.tier.disk.is_real else "its disks are not real ones"
-    return _of_others(profile) or why
+    if profile.cluster.database != plan.EXISTING and not profile.tier.disk.is_real:
+        return "its disks are not real ones"
+    return _of_others(profile)
 
 
 def _not_drained(profile: Profile) -> str:
     if isinstance(profile.tier.disk, ClassVolumes):
         return "each run rents volumes of its own, whose credit is not known"
-    return _not_checked(profile) or (
-        "" if profile.tier.limits.burst else "it declares no `burst`"
-    )
+    not_checked = _not_checked(profile)
+    if not not_checked and not profile.tier.limits.burst:
+        return "it declares no `burst`"
+    return not_checked
 
 
 def _nothing_to_change(profile: Profile) -> str:
-    rented = isinstance(profile.tier.disk, ClassVolumes)
-    return _of_others(profile) or (
-        "the limits of its volumes are the provider's" if rented else ""
-    )
+    is_others = profile.cluster.database == plan.EXISTING
+    if not is_others and isinstance(profile.tier.disk, ClassVolumes):
+        return "the limits of its volumes are the provider's"
+    return _of_others(profile)
+
+
+def _not_rented(profile: Profile) -> str:
+    return "" if costs.is_rented(profile) else "nothing of it is rented"
+
+
+def _same_prices(
+    profiles: Sequence[Profile], unpriced: Sequence[Profile]
+) -> dict[str, str]:
+    """Of a list of prices; `unpriced`: the profiles without it."""
+    prices = {profile.name: profile.tier.price for profile in unpriced}
+    reasons = {profile.name: "" for profile in profiles}
+    for profile in profiles:
+        if profile.tier.price == prices.get(profile.name):
+            reasons[profile.name] = "the list has no other price of its disk"
+    return reasons

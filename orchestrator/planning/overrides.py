@@ -14,7 +14,6 @@ from typing import Any
 
 from orchestrator import facts
 from orchestrator.errors import Mistake, UsageError
-from orchestrator.keys.messages import message
 from orchestrator.keys.schema import ScaleYaml
 from orchestrator.keys.strict_yaml import collecting, parse, raise_all, refused, unknown
 from orchestrator.model import Note, Workload
@@ -182,9 +181,12 @@ def notes(given: Sequence[Workload], of_files: Sequence[Workload]) -> tuple[Note
     larger = []
     for load, own in zip(given, of_files, strict=True):
         if (times := _rows(load) / _rows(own)) > 1:
-            larger.append(
-                Note("other", message("larger data", load=load, times=times, own=own))
+            text = (
+                f"the data of {load.name} are {times:.3g} times those of its scale "
+                f"{own.scale}, for which the nodes' disks are sized (`disk` in the "
+                "cluster's file)"
             )
+            larger.append(Note("other", text))
     return tuple(larger)
 
 

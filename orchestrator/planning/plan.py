@@ -6,13 +6,11 @@ the tiers of one workload follow each other in an order that is balanced over th
 of the machine favour one."""
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
-from typing import Any
 
 from orchestrator.errors import UsageError
-from orchestrator.keys.messages import failure
 from orchestrator.model import STORE, Note, Plan, Profile, Run, Workload
 from orchestrator.planning import disk_matrix, factors, machines, node_disks
 from orchestrator.planning.factors import EXISTING as EXISTING
@@ -96,24 +94,35 @@ def make_plan(
     *,
     repetitions: int,
     seed: int,
+    scale: str,
+    margin_pct: float,
+    p99_margin_pct: float = 20.0,
     baseline: str | None = None,
     aa: bool = False,
     probes: Sequence[Workload] = (),
-    **more: Any,
+    notes: Sequence[Note] = (),
+    gate_every: int | None = None,
+    drain: bool = False,
+    latency_at_pct: float | None = None,
+    looks: Mapping[int, float] | None = None,
+    overrides: Sequence[str] = (),
+    platform: str = "",
+    retry_failed: int = 0,
+    weights: Mapping[str, float] | None = None,
 ) -> Plan:
-    """The baseline is the first profile unless named. UsageError for an unknown one. `aa`: it is
-    measured under a second name too, in the same rounds as all others; UsageError if another
-    profile has that. `probes` come first, once on each tier. `more`: fields of `Plan` that are
-    taken as they are."""
+    """The baseline is the first profile unless named. UsageError for an unknown one.
+
+    `aa`: the baseline is measured under a second name too, in the same rounds as all
+    others; UsageError if another profile has that name. `probes` come first, once on
+    each tier. All else is as in `Plan`.
+    """
     names = [profile.name for profile in profiles]
     if baseline is not None and baseline not in names:
-        raise failure(
-            UsageError, "unknown baseline", baseline=baseline, names=", ".join(names)
-        )
+        raise _unknown_baseline(baseline, names)
     baseline = baseline or names[0]
     twin = f"{baseline}-again"
     if aa and twin in names:
-        raise failure(UsageError, "name of the second", name=twin, baseline=baseline)
+        raise _name_of_the_second(twin, baseline)
     twins = [replace(p, name=twin) for p in profiles if aa and p.name == baseline]
     names += [twin] * aa
     quiet = [
@@ -131,7 +140,33 @@ def make_plan(
         runs=numbered(runs),
         estimate_s=0.0,  # `durations.timed` says it
         twin=twin if aa else None,
-        **more,
+        scale=scale,
+        margin_pct=margin_pct,
+        p99_margin_pct=p99_margin_pct,
+        notes=tuple(notes),
+        gate_every=gate_every,
+        drain=drain,
+        latency_at_pct=latency_at_pct,
+        looks=looks or {},
+        overrides=tuple(overrides),
+        platform=platform,
+        retry_failed=retry_failed,
+        weights=weights or {},
+    )
+
+
+def _unknown_baseline(baseline: str, profiles: Sequence[str]) -> UsageError:
+    names = ", ".join(profiles)
+    return UsageError(
+        f"the baseline {baseline!r} is not among the profiles compared: {names}",
+        advice="name it in --profiles too",
+    )
+
+
+def _name_of_the_second(name: str, baseline: str) -> UsageError:
+    return UsageError(
+        f"{name!r} is the name of a profile, and --aa needs it for the second {baseline}",
+        advice="give that profile's file another name",
     )
 
 
@@ -182,28 +217,53 @@ def check_owners(
     for profile in profiles:
         is_others = profile.cluster.database == EXISTING
         if is_others and database not in ("auto", EXISTING):
-            raise failure(
-                UsageError, "not started here", profile=profile.name, database=database
-            )
+            raise _not_started_here(profile.name, database)
         if database == EXISTING and not is_others:
-            raise failure(UsageError, "no running cluster", profile=profile.name)
+            raise UsageError(
+                f"{profile.name} names no running cluster to attach to",
+                advice="docs/YUGABYTEDB.md shows a profile that has one (`existing:`)",
+            )
         alone = [load.name for load in workloads if load.database is not None]
         if is_others and alone:
-            raise failure(
-                UsageError, "disks elsewhere", alone=", ".join(alone), profile=profile
-            )
+            raise _disks_elsewhere(alone, profile.name)
         runs_on = profile.cluster.member if database in ("auto", EXISTING) else database
         of_sql = [load for load in workloads if load.database is None]
         of_files = runs_on in (HDFS, STORE)
         if unlike := [w.name for w in of_sql if (w.generator == TERA) != of_files]:
-            raise failure(
-                UsageError,
-                "not for this database",
-                unlike=", ".join(unlike),
-                on=runs_on,
-            )
+            raise _not_for_this_database(unlike, runs_on)
         if runs_on == HDFS and machines.named(profile):
-            raise failure(UsageError, "not on several engines", profile=profile)
+            raise _not_on_several_engines(profile.name)
+
+
+def _not_started_here(profile: str, database: str) -> UsageError:
+    return UsageError(
+        f"{profile} is a cluster that others run: it cannot be started as {database}",
+        advice="leave out --db: tierbench finds out which database answers there",
+    )
+
+
+def _disks_elsewhere(workloads: Sequence[str], profile: str) -> UsageError:
+    return UsageError(
+        f"{', '.join(workloads)} measures a disk by itself, and those of {profile} are "
+        "not here",
+        advice="name workloads on a database, or run fio on the cluster's nodes",
+    )
+
+
+def _not_for_this_database(workloads: Sequence[str], database: str) -> UsageError:
+    return UsageError(
+        f"{', '.join(workloads)} cannot run on {database}",
+        advice="workloads hdfs-… run on `hdfs` and on stores by URL alone, and these "
+        "take no others: say --db hdfs (DB=hdfs) with them, and leave it out with others",
+    )
+
+
+def _not_on_several_engines(profile: str) -> UsageError:
+    return UsageError(
+        "HDFS runs on one Docker engine or on Kubernetes, and "
+        f"{profile} names `machines`",
+        advice="take `machines` out of the profile, or name a Kubernetes cluster in it",
+    )
 
 
 def _runs(

@@ -10,7 +10,6 @@ from typing import Any
 from orchestrator import model, tier_catalog, units
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.keys import schema, strict_yaml
-from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import collecting, raise_all, refused
 from orchestrator.planning import profiles as parse
 from orchestrator.planning.overrides import Overrides
@@ -144,7 +143,11 @@ def key_and_value(change: str) -> tuple[str, str]:
     """`key=value` of a profile's tier. UsageError if it is none."""
     key, equals, value = change.partition("=")
     if not (equals and key and value):
-        raise failure(UsageError, "no key and value", change=change)
+        raise UsageError(
+            f"{change!r} is not key=value",
+            advice="for example `burst=full`; several values of an option are joined by "
+            "commas",
+        )
     return key, value
 
 
@@ -185,14 +188,28 @@ def _files(
         if file is None:
             continue
         if names.count(name) > 1:
-            again = ", --aa measures the baseline under a second name" * (
-                kind == "profile"
-            )
-            raise failure(UsageError, "twice", kind=kind, name=name, again=again)
+            raise _named_twice(kind, name)
         other = files.setdefault(file.stem, file)
         if other is not file:
-            raise failure(UsageError, "same name", file=file, kind=kind, other=other)
+            raise _same_name(kind, other, file)
     return list(files.values())
+
+
+def _named_twice(kind: str, name: str) -> UsageError:
+    advice = "name it once; --repeats says how often each is measured"
+    if kind == "profile":
+        advice += ", --aa measures the baseline under a second name"
+    return UsageError(
+        f"the {kind} {name!r} is named twice; nothing was started", advice
+    )
+
+
+def _same_name(kind: str, first: Path, second: Path) -> UsageError:
+    files = f"{first} and {second}"
+    return UsageError(
+        f"{second.stem!r} is the name of two {kind}s, {files}; nothing was started",
+        advice="give one of the files another name",
+    )
 
 
 def _find(folder: Path, kind: str, name: str) -> Path:
@@ -200,7 +217,11 @@ def _find(folder: Path, kind: str, name: str) -> Path:
     file = Path(name) if by_path else folder / f"{name}.yaml"
     if not file.is_file():
         if by_path:
-            raise failure(UsageError, "no file", kind=kind, name=name)
+            raise UsageError(
+                f"no {kind} file {name}",
+                advice="check the path, or give the name of one that `tierbench list` "
+                "shows",
+            )
         what = strict_yaml.unknown(kind, name, names(folder))
         raise UsageError(what, advice="`tierbench list` shows what there is")
     return file

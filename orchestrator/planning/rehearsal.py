@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from orchestrator.errors import UsageError
-from orchestrator.keys.messages import failure, message
 from orchestrator.keys.schema import DRY
 from orchestrator.model import Node, Note, Plan, Profile, Workload
 from orchestrator.tier import NoDisk, Tier
 
-WARNING = message("rehearsal")
+WARNING = (
+    "dry run: nothing was measured; every figure is made up by a model, and none says "
+    "anything about a disk, a database or a load"
+)
 NOTE = Note("rehearsal", WARNING)
 ADVICE = "for figures run `tierbench compare`; buy nothing by these"
 
@@ -24,7 +26,10 @@ def rehearsed(plan: Plan) -> Plan:
         workload.name for workload in plan.workloads if workload.database is not None
     ]
     if alone:
-        raise failure(UsageError, "no rehearsal", alone=", ".join(alone))
+        raise UsageError(
+            f"{', '.join(alone)} measures a disk by itself, which cannot be rehearsed",
+            advice="name workloads on a database: point-select insert tpcc",
+        )
     profiles = tuple(
         replace(
             profile,

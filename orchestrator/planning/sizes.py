@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from orchestrator import errors, facts
-from orchestrator.keys.messages import failure, message
 from orchestrator.model import NodeSize, Note, Plan, Profile, Workload
 from orchestrator.planning import costs, factors
 from orchestrator.planning.durations import ROW_BYTES, WAREHOUSE_BYTES, data_bytes
@@ -37,7 +36,10 @@ def node_size(text: str) -> NodeSize:
     """`4, 16GiB, 200GiB`: processors, memory and disk. ValueError for anything else."""
     words = re.split(r"[\s,]+", text.strip())
     if len(words) != 3:
-        raise ValueError(message("no size of a node", text=text))
+        raise ValueError(
+            "expected `auto`, or processors, memory and disk such as "
+            f"4,16GiB,200GiB: got {text!r}"
+        )
     cpus, memory, disk = float(words[0]), parse_size(words[1]), parse_size(words[2])
     if not (0 < cpus < math.inf and memory > 0 and disk > 0):
         raise ValueError(f"each part of a node's size is above zero: got {text!r}")
@@ -95,12 +97,16 @@ def at_data(profile: Profile, load: Workload, value: facts.Varied) -> Workload:
     if value.factor not in (
         known := [key for key in ("tables", *KEYS) if key in given]
     ):
-        key, keys = value.factor, listed(known)
-        raise failure(
-            errors.UsageError, "no such data", load=load.name, key=key, keys=keys
-        )
+        raise _no_such_data(load.name, value.factor, known)
     parameters = {**given, value.factor: int(value.number or 0)}
     return replace(load, dataset=replace(load.dataset, parameters=parameters))
+
+
+def _no_such_data(load: str, key: str, known: Sequence[str]) -> errors.UsageError:
+    return errors.UsageError(
+        f"the data of {load} have no number of {key}, but of {listed(known)}",
+        advice='name one of these, as in "12 tables", or a size such as 10GiB',
+    )
 
 
 def _data_bytes(profile: Profile, text: str) -> float:
@@ -108,11 +114,16 @@ def _data_bytes(profile: Profile, text: str) -> float:
     if not text.strip().endswith("x"):
         return size
     if cluster.node is None:
-        raise failure(
-            errors.UsageError, "memory unknown", profile=profile.name, text=text
-        )
+        raise _memory_unknown(profile.name, text)
     all_memory = cluster.node.memory_bytes * cluster.nodes
     return size * all_memory / max(1, cluster.replication_factor)
+
+
+def _memory_unknown(profile: str, text: str) -> errors.UsageError:
+    return errors.UsageError(
+        f"the memory of the nodes of {profile} is not declared, so {text} of it is open",
+        advice="give --data in bytes, such as 100GiB",
+    )
 
 
 def _of_bytes(load: Workload, wanted: float) -> Workload:
@@ -169,10 +180,15 @@ def in_time(
     for repetitions in range(REPETITIONS - 1, 1, -1):
         if costs.most_s(plan := plans(loads, repetitions)) <= budget_s:
             return plan
-    time, least, most = map(
-        format_seconds, (budget_s, plan.estimate_s, costs.most_s(plan))
+    raise _too_short(budget_s, plan.estimate_s, costs.most_s(plan))
+
+
+def _too_short(budget_s: float, least_s: float, most_s: float) -> errors.UsageError:
+    takes = f"{format_seconds(least_s)} to {format_seconds(most_s)}"
+    return errors.UsageError(
+        f"{format_seconds(budget_s)} is too short: two repetitions take {takes}",
+        advice="allow more --time, or compare fewer tiers or workloads",
     )
-    raise failure(errors.UsageError, "too short", time=time, least=least, most=most)
 
 
 def _shorter(load: Workload, share: float) -> Workload:

@@ -11,12 +11,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from orchestrator import errors, metrics
-from orchestrator.keys.strict_yaml import raise_all, shipped
+from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.model import Objective, Workload
 from orchestrator.units import listed, parse_seconds
 
 TYPES = ("new_order", "payment", "order_status", "delivery", "stock_level")
-WORDS: Mapping[str, str] = shipped(__package__, "words.yaml")["objectives"]
+# Words for metrics in an objective → metrics.
+WORDS: Mapping[str, str] = {
+    "average": "latency_avg_s",
+    "avg": "latency_avg_s",
+    "p50": "latency_p50_s",
+    "p90": "latency_p90_s",
+    "p95": "latency_p95_s",
+    "p99": "latency_p99_s",
+    "p99.9": "latency_p999_s",
+    "throughput": "throughput_per_s",
+    "nopm": "nopm",
+    "failures": "failed_pct",
+}
 _SHOWN = {metric: word for word, metric in WORDS.items() if word != "avg"}
 _METRICS = {**WORDS, **{metric: metric for metric in WORDS.values()}}
 _CLAUSE = re.compile(
