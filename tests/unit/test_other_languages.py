@@ -15,8 +15,7 @@ MAX_COLUMNS = 100
 C = r"/\*"
 LUA = r"-- "
 SHELL = r"#!(/usr/bin/env bash|/bin/sh)\n# "
-SQL = r"-- "
-HEADERS = {".c": C, ".h": C, ".lua": LUA, ".sh": SHELL, ".sql": SQL}
+HEADERS = {".c": C, ".h": C, ".lua": LUA, ".sh": SHELL}
 
 
 def header_of(file: Path) -> str | None:

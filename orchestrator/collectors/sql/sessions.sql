@@ -1,6 +1,6 @@
--- Sessions of the load: those of this program say who they are. A session that is idle, in a
--- transaction or not, or that sends, waits for its client or for the way to it. One that waits for
--- another's log sync or read waits for the disk as well.
+-- Sessions of the load: those of this program say who they are. A session that is idle,
+-- in a transaction or not, or that sends, waits for its client or for the way to it.
+-- One that waits for another's log sync or read waits for the disk as well.
 
 SELECT kind, count(*) AS number
 FROM (SELECT CASE WHEN state LIKE 'idle%' OR type = 'Client' THEN 'idle'

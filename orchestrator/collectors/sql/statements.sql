@@ -1,8 +1,9 @@
--- Counts of each statement of the load's database so far, 0 where a release has no such column: names
--- of times changed with PostgreSQL 13 and 17; requests to the storage are YugabyteDB's, whose blocks
--- and log are not counted there. The text ends before the first constant: servers put `$1` for one,
--- but not in every statement (`CALL`, `SET`). Others' statements are hidden from users without the
--- right to see them. docs.yugabyte.com, "Get query statistics using pg_stat_statements"
+-- Counts of each statement of the load's database so far, 0 where a release has no such
+-- column: names of times changed with PostgreSQL 13 and 17; requests to the storage are
+-- YugabyteDB's, whose blocks and log are not counted there. The text ends before the
+-- first constant: servers put `$1` for one, but not in every statement (`CALL`, `SET`).
+-- Others' statements are hidden from users without the right to see them.
+-- docs.yugabyte.com, "Get query statistics using pg_stat_statements"
 
 SELECT concat_ws(' ', s ->> 'userid', s ->> 'queryid', s ->> 'toplevel') AS statement,
        left(regexp_replace(s ->> 'query', '(''|(?<![\w$])\d|\$(?!\d)).*', '…'), 500) AS query,

@@ -1,5 +1,6 @@
--- Of the session's database, its server, and all databases but the one in which campaigns say that
--- they are here. Nothing is reset there, so counters are read twice and subtracted.
+-- Of the session's database, its server, and all databases but the one in which
+-- campaigns say that they are here. Nothing is reset there, so counters are read twice
+-- and subtracted.
 
 SELECT d.blks_hit, d.blks_read, d.temp_bytes, {checkpoints},
        pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint AS wal_bytes, shared.*{waits}

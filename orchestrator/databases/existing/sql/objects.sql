@@ -1,5 +1,5 @@
--- A row if anything is in a database. One that was only being made has nothing in it; a name that was
--- taken since then may have.
+-- A row if anything is in a database. One that was only being made has nothing in it; a
+-- name that was taken since then may have.
 
 SELECT 1 FROM pg_namespace
 WHERE nspname NOT IN ('public', 'information_schema') AND left(nspname, 3) <> 'pg_'

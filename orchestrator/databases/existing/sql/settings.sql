@@ -1,5 +1,5 @@
--- Not its defaults, and not what says only where it is or who reads its log. Texts are left out: they
--- are paths, addresses and commands, of which some hold passwords.
+-- Not its defaults, and not what says only where it is or who reads its log. Texts are
+-- left out: they are paths, addresses and commands, of which some hold passwords.
 
 SELECT name, current_setting(name) AS setting FROM pg_settings
 WHERE name IN ('max_connections', 'shared_buffers', 'checkpoint_timeout')
