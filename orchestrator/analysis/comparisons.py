@@ -8,14 +8,13 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 
-from orchestrator import metrics, units
+from orchestrator import metrics
 from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.overload import LatencyOutcome
 from orchestrator.analysis.results import Key, Measured, RunData, sound
 from orchestrator.analysis.statistics import looks, stats
-from orchestrator.keys.messages import said
+from orchestrator.units import counted, format_change, format_number
 
 # What is compared. Of TPC-C's transaction types only New-Order, the one that the specification
 # reports first: each further comparison is one more chance of a false alarm.
@@ -33,7 +32,6 @@ COMPARED = (
 # "Same" is two one-sided tests at 5 % (Schuirmann 1987): a 90 % interval within the margin. Values
 # may agree by chance: where half of the runs are slow, two blocks are wrong in 6 %, three in 5 %.
 SAME_CONFIDENCE, SAME_LEAST = 0.90, 3
-worded = partial(said, __package__, "comparisons.yaml")
 
 
 @dataclass(frozen=True)
@@ -195,27 +193,75 @@ def verdict(
     if pair.overload:
         return pair.overload.word, pair.overload.reason
     if interval is None:
-        few = "no interval" if pair.in_blocks else "no interval of two campaigns"
-        return "inconclusive", worded(few, some=len(pair.left))
+        if pair.in_blocks:
+            return "inconclusive", _no_interval(len(pair.left))
+        return (
+            "inconclusive",
+            "one repetition gives no interval: each side needs at least 2",
+        )
     low, high = interval
     narrow = pair.ratio.at(pair.within).interval_pct or interval
     enough = min(len(pair.left), len(pair.right)) >= SAME_LEAST
-    told = partial(worded, low=low, high=high, margin=margin_pct)
     if -margin_pct <= narrow[0] and narrow[1] <= margin_pct and enough:
-        return "same", told(
-            "same", low=narrow[0], high=narrow[1], level=100 * pair.within
-        )
+        return "same", _within_the_margin(narrow, margin_pct, 100 * pair.within)
     if low <= 0 <= high and -margin_pct <= low and high <= margin_pct:
-        return "inconclusive", told("too few for the same", least=SAME_LEAST)
+        return "inconclusive", _too_few_for_the_same(interval, margin_pct)
     if low <= 0 <= high:
-        return "inconclusive", told("change or none", more=_more(pair, margin_pct))
+        return "inconclusive", _change_or_none(
+            interval, margin_pct, _more(pair, margin_pct)
+        )
     if chance > 1 - stats.CONFIDENCE:
-        return "inconclusive", told(
-            "by chance", among=family if pair.in_blocks else "all"
+        return "inconclusive", _by_chance(
+            interval, str(family) if pair.in_blocks else "all"
         )
     better = (low > 0) == (pair.metric.direction == "higher")
-    return "better" if better else "worse", told(
-        "a change", side="above" if low > 0 else "below"
+    side = "above" if low > 0 else "below"
+    reason = f"the whole interval {_words(interval)} lies {side} no change"
+    return "better" if better else "worse", reason
+
+
+def _words(interval: tuple[float, float]) -> str:
+    low, high = interval
+    return f"{format_change(low)} to {format_change(high)}"
+
+
+def _within_the_margin(
+    interval: tuple[float, float], margin_pct: float, level_pct: float
+) -> str:
+    return (
+        f"the {format_number(level_pct)} % interval {_words(interval)} lies within "
+        f"±{format_number(margin_pct)} %"
+    )
+
+
+def _too_few_for_the_same(interval: tuple[float, float], margin_pct: float) -> str:
+    return (
+        f"the interval {_words(interval)} lies within ±{format_number(margin_pct)} %, but "
+        f"fewer than {SAME_LEAST} repetitions do not prove it"
+    )
+
+
+def _change_or_none(interval: tuple[float, float], margin_pct: float, more: str) -> str:
+    """`more`: what would settle it, in words."""
+    return (
+        f"the interval {_words(interval)} includes no change and also more than "
+        f"±{format_number(margin_pct)} %: {more}"
+    )
+
+
+def _by_chance(interval: tuple[float, float], among: str) -> str:
+    """`among`: how many comparisons are read together, or "all"."""
+    return (
+        f"the interval {_words(interval)} excludes no change, but among {among} comparisons "
+        "one such is likely by chance: more repetitions are needed"
+    )
+
+
+def _no_interval(repetitions: int) -> str:
+    number = "one" if repetitions else "no"
+    return (
+        f"{number} repetition that both sides finished gives no interval: at least 2 are "
+        "needed, 5 are better"
     )
 
 
@@ -224,13 +270,15 @@ def _more(pair: Pair, margin_pct: float) -> str:
     change within the margin is settled when its narrower interval fits into the margin; any change
     is settled when the interval no longer reaches no change."""
     if not pair.in_blocks:
-        return worded("more days")
+        return "more repetitions are needed, or days that differ less"
     change = abs(math.log(pair.ratio.ratio))
     room = math.log1p(margin_pct / 100) - change
     same = stats.repetitions_to_reach(pair.left, pair.right, room, pair.within)
     differs = stats.repetitions_to_reach(pair.left, pair.right, change, pair.confidence)
     ways = (same and max(same, SAME_LEAST), differs)
     wanted = min((count for count in ways if count), default=None)
-    left = max(1, (wanted or 0) - len(pair.left))
-    more = units.counted(left, "more repetition") if wanted else ""
-    return worded("more", more=more, most=stats.MAX_REPETITIONS)
+    if wanted is None:
+        most = stats.MAX_REPETITIONS
+        return f"more than {most} repetitions would be needed at this noise"
+    missing = max(1, wanted - len(pair.left))
+    return f"needs about {counted(missing, 'more repetition')}"

@@ -12,7 +12,6 @@ from typing import Literal, Self
 from orchestrator.analysis import results
 from orchestrator.analysis.figures.transactions import CHANCE
 from orchestrator.analysis.telemetry import loads
-from orchestrator.keys.messages import message
 from orchestrator.model import Note, Plan, Profile, Record, Workload
 from orchestrator.planning import factors, plan
 from orchestrator.units import format_quantity, gathered, listed
@@ -106,8 +105,22 @@ class Overload:
         if not self.tiers or len(left) > 1 or (left and not self.unproven):
             return ""
         if self.unproven:
-            return message("not served in every run", tiers=listed(self.unproven))
-        return message("overloaded on every tier", tiers=listed(self.always))
+            return _not_served_in_every_run(self.unproven)
+        return _overloaded_on_every_tier(self.always)
+
+
+def _not_served_in_every_run(tiers: Sequence[str]) -> str:
+    return (
+        f"{listed(tiers)} did not serve the rate asked for in every run; whether a disk's "
+        "limit is the reason is not proven: ask for a lower rate"
+    )
+
+
+def _overloaded_on_every_tier(tiers: Sequence[str]) -> str:
+    return (
+        f"every tier is overloaded at the rate asked for ({listed(tiers)}), so there is no "
+        "latency to compare: ask for a lower one"
+    )
 
 
 NO_RATE = Overload()

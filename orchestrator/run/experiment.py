@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from orchestrator.analysis.doubts.validity import doubt
+from orchestrator.analysis.doubts import noted
 from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.load_generators.common import several
 from orchestrator.model import Cluster, Node, Plan, Run
@@ -229,8 +229,8 @@ def _started(
             here.forgone[place] = error.what
             started = start(None)
         if place in here.forgone:
-            why, number = here.forgone[place], here.run.number
-            here.draft.doubts.append(doubt("not restored", run=number, why=why))
+            why = here.forgone[place]
+            here.draft.doubts.append(noted.not_restored(here.run.number, why))
         yield started
 
 

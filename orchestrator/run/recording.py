@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from orchestrator.analysis.doubts.validity import doubt
+from orchestrator.analysis.doubts import noted
 from orchestrator.collectors.common import local
 from orchestrator.errors import (
     InterruptedByUser,
@@ -238,7 +238,7 @@ def _doubt_teardown(here: RunContext, error: Exception) -> None:
     here.world.progress.warn(
         f"{run.slug} was measured, but could not be taken down: {message}"
     )
-    here.draft.doubts.append(doubt("teardown", run=run.number, why=message))
+    here.draft.doubts.append(noted.teardown(run.number, message))
     files.keep(here.raw / "teardown.txt", "".join(traceback.format_exception(error)))
     store.save_record(here.folder, _record(here))
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.analysis.decisions.decision import decisions_so_far
-from orchestrator.analysis.doubts.validity import doubt
+from orchestrator.analysis.doubts import noted
 from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.keys.messages import failure
@@ -97,13 +97,10 @@ class Setbacks:
         doubts = []
         if self._left is not None:
             left, advice = self._left.what, self._left.advice
-            doubts.append(doubt("leftovers", run=run.number, left=left, advice=advice))
+            doubts.append(noted.leftovers(run.number, left, advice))
         for first in self._schedule.plan.runs[: run.number - 1]:
             if replace(first, number=run.number) == run:
-                number, slug = first.number, first.slug
-                doubts.append(
-                    doubt("out of order", run=run.number, first=number, slug=slug)
-                )
+                doubts.append(noted.out_of_order(run.number, first.number, first.slug))
         return doubts
 
     def after(self, run: Run, failure: str | None, trouble: Exception | None) -> None:

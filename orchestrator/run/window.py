@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from orchestrator.analysis.doubts.validity import doubt
+from orchestrator.analysis.doubts import noted
 from orchestrator.analysis.figures.statements import grown
 from orchestrator.errors import TierbenchError
 from orchestrator.model import Cluster, Doubt, Node, Run, Volume
@@ -189,7 +189,4 @@ def clock_watched(clock: Clock, run: Run, doubts: list[Doubt]) -> Iterator[None]
     passed_s = clock.monotonic() - began_monotonic_s
     off_s = clock.now() - began_s - passed_s
     if abs(off_s) > CLOCK_STEP_S + CLOCK_SLEW * passed_s:
-        direction = "forward (or this machine slept)" if off_s > 0 else "back"
-        doubts.append(
-            doubt("clock set", run=run.number, direction=direction, off=abs(off_s))
-        )
+        doubts.append(noted.clock_set(run.number, off_s))

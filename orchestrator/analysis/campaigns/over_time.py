@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from orchestrator import metrics, model
+from orchestrator import metrics, model, units
 from orchestrator.analysis import comparability, comparisons, results
 from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.results import Cell, Results, RunData
@@ -123,13 +123,23 @@ def _measured(campaign: Results) -> tuple[Cell, ...]:
 
 def _apart(before: Results, after: Results) -> Iterator[str]:
     if before.name == after.name:
-        yield comparisons.worded("one campaign")
+        yield "this is one campaign, compared with itself"
         return
     begins = [s for c in (before, after) if (s := results.began_s(c)) is not None]
     apart_s = abs(begins[1] - begins[0]) if len(begins) == 2 else 0.0
     days = round(apart_s / _DAY_S) if apart_s >= 2 * _DAY_S else 0
-    yield comparisons.worded(
-        "at different times", days=days, hours=0 if days else apart_s
+    apart = ""
+    if days:
+        apart = f" ({days} days apart)"
+    elif apart_s:
+        apart = f" ({units.format_seconds(apart_s)} apart)"
+    yield _at_different_times(apart)
+
+
+def _at_different_times(apart: str) -> str:
+    return (
+        f"they were measured at different times{apart} and not in turns: what differs "
+        "between days is in every difference"
     )
 
 
@@ -190,10 +200,18 @@ def _with_history(
     """Without enough history no word is proven, because days may differ by more than runs do."""
     if count >= FEWEST_HISTORY or pair.obstacle or delta.ci_low_pct is None:
         return ProfileDelta(profile, delta, count)
-    reason = comparisons.worded("too little history", count=count, least=FEWEST_HISTORY)
+    reason = _too_little_history(count)
     changed = delta.verdict in ("better", "worse")
     unproven = replace(delta, verdict="inconclusive", reason=reason)
     return ProfileDelta(profile, unproven, count, changed)
+
+
+def _too_little_history(count: int) -> str:
+    there = f"are only {count}" if count else "are none"
+    return (
+        f"how much days differ is not known: that takes at least {FEWEST_HISTORY} other "
+        f"comparable campaigns from before, and there {there}"
+    )
 
 
 # ------------------------------------------------------------------ a trend
@@ -355,4 +373,12 @@ def open_question(level: Sequence[float]) -> str:
     if abs(off) <= half:
         return ""
     side, off_pct = "above" if off > 0 else "below", 100 * abs(math.expm1(off))
-    return comparisons.worded("off its level", off_pct=off_pct, side=side)
+    return _off_its_level(off_pct, side)
+
+
+def _off_its_level(off_pct: float, side: str) -> str:
+    """`side`: "above" or "below"."""
+    return (
+        f"the newest campaign is {off_pct:.1f} % {side} its level, farther than 99 % of "
+        "campaigns would be: one more will tell if the level has changed"
+    )

@@ -1,16 +1,13 @@
 """Doubts about a whole campaign, each with what to do about it. Pure."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
 from itertools import dropwhile, pairwise
 
 from orchestrator.analysis import comparability, results
 from orchestrator.analysis.conclusions import Delta
-from orchestrator.analysis.doubts.validity import doubt
 from orchestrator.analysis.results import Results
-from orchestrator.facts import DoubtKind
 from orchestrator.model import Doubt
 from orchestrator.planning import costs, latency_quantiles, notes, rehearsal
 from orchestrator.tier import DiskKind, Gate
@@ -30,12 +27,6 @@ _ALLOWED_PCT = dict.fromkeys(_RATES, _RATE_PCT) | dict.fromkeys(
     _LATENCIES, _LATENCY_PCT
 )
 
-_NOT_THE_REAL_DISK: dict[DiskKind, DoubtKind] = {
-    "emulated": "emulated tier",
-    "cgroup": "cgroup tier",
-    "none": "none tier",
-}
-
 
 def rehearsed(campaign: Results) -> Iterator[Doubt]:
     """First of all: then there are no figures to doubt one by one."""
@@ -48,24 +39,25 @@ def published(campaign: Results) -> Iterator[Doubt]:
     """Instead of doubts that every gate, sample and raw file is missing."""
     for note in campaign.plan.notes:
         if note.kind == "published figures":
-            yield doubt("published figures", text=note.text)
+            yield _published_figures(note.text)
 
 
 def cells(campaign: Results) -> Iterator[Doubt]:
     """That they were measured once, or not at all."""
     every = list(results.cells(campaign))
     if single := [cell.title for cell in every if len(cell.finished) == 1]:
-        some = "" if campaign.plan.repetitions == 1 else "of some"
-        case = "published" if campaign.published else some
-        yield doubt(
-            "one repetition", case, cells=", ".join(single), good=GOOD_REPETITIONS
-        )
+        if campaign.published:
+            yield _one_published_value()
+        elif campaign.plan.repetitions == 1:
+            yield _one_repetition()
+        else:
+            yield _one_repetition_of_some(single)
     for cell in (cell for cell in every if cell.missing):
-        case, without = "published" if campaign.published else "", cell.without_figures
-        told = partial(
-            doubt, "missing cell", case, absent=campaign.absent, without=without
-        )
-        yield told(cell=cell.title, excluded=cell.excluded)
+        if campaign.published:
+            yield _missing_published_cell(cell.title, campaign.absent)
+        else:
+            was_excluded = bool(cell.excluded)
+            yield _missing_cell(cell.title, cell.without_figures, was_excluded)
 
 
 def not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
@@ -82,15 +74,15 @@ def not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
                 if tail
             ]
             names = ", ".join(profile.name for profile in of_kind)
-            yield doubt(_NOT_THE_REAL_DISK[disk], tiers=names, tails="".join(said))
+            yield _NOT_THE_REAL_DISK[disk](names, "".join(said))
     if unlike := notes.unlike_disks(profiles):
-        yield doubt("unlike disks", text=unlike)
+        yield _unlike_disks(unlike)
 
 
 def vm_caps(campaign: Results) -> Iterator[Doubt]:
     for profile in campaign.plan.tiers:
         for cap in profile.tier.origin.vm_caps:
-            yield doubt("VM caps the disk", profile=profile.name, cap=cap)
+            yield _vm_caps_the_disk(profile.name, cap)
 
 
 def old_price(campaign: Results) -> Iterator[Doubt]:
@@ -107,15 +99,19 @@ def old_price(campaign: Results) -> Iterator[Doubt]:
         for name, price in ((profile.name, profile.tier.price), of_log, of_vm):
             read = prices.read_on(price.as_of) if price else None
             if price and (read is None or (today - read).days > OLD_PRICE_DAYS):
-                yield doubt("old price", of=name, as_of=price.as_of, today=today)
+                yield _old_price(name, price.as_of, today)
 
 
 def said_beforehand(campaign: Results) -> Iterator[Doubt]:
     for note in campaign.plan.notes:
-        if note.kind in ("fewer nodes", "one disk of several", "gone on despite"):
-            yield doubt(note.kind, text=note)
+        if note.kind == "fewer nodes":
+            yield _fewer_nodes(str(note))
         elif note.kind == "nodes as asked":
-            yield doubt("fewer nodes", "as asked", text=note)
+            yield _nodes_as_asked(str(note))
+        elif note.kind == "one disk of several":
+            yield _one_disk_of_several(str(note))
+        elif note.kind == "gone on despite":
+            yield _gone_on_despite(str(note))
 
 
 def comparable(campaign: Results) -> Iterator[Doubt]:
@@ -125,18 +121,16 @@ def comparable(campaign: Results) -> Iterator[Doubt]:
     )
     for workload, runs in gathered(of_loads).items():
         if unlike := comparability.among(runs):
-            yield doubt("unlike runs", workload=workload, unlike="; ".join(unlike))
+            yield _unlike_runs(workload, unlike)
     if unknown := comparability.not_known([run.record for run in campaign.done]):
-        yield doubt("not compared", unknown="; ".join(unknown))
+        yield _not_compared(unknown)
 
 
 def noise_floor(deltas: Sequence[Delta], floor: Sequence[Delta]) -> Iterator[Doubt]:
     """Of one tier under two names (`--aa`). `floor`: the twin against the baseline."""
     for equal in floor:
         if equal.verdict in ("better", "worse"):
-            yield doubt(
-                "equal tiers told apart", change=_words(equal), verdict=equal.verdict
-            )
+            yield _equal_tiers_told_apart(_words(equal), equal.verdict)
     within = [
         f"{_words(delta)}, where equal tiers differed by {format_change(equal.change_pct)}"
         for equal in floor
@@ -147,7 +141,7 @@ def noise_floor(deltas: Sequence[Delta], floor: Sequence[Delta]) -> Iterator[Dou
         and _size(delta) <= _size(equal)
     ]
     if within:
-        yield doubt("below the noise floor", changes="; ".join(within))
+        yield _below_the_noise_floor(within)
 
 
 def _size(delta: Delta) -> float:
@@ -197,9 +191,7 @@ def gate_drift(campaign: Results) -> Iterator[Doubt]:
                 for time_s, check in ((first_s, first), (then_s, then))
             )
             of = disk or tier
-            yield doubt(
-                "gate drift", disk=of, limit=limit, figures=figures, change=change_pct
-            )
+            yield _gate_drift(of, limit, figures, change_pct)
 
 
 def gates_afterwards(campaign: Results) -> Iterator[Doubt]:
@@ -217,20 +209,16 @@ def gates_afterwards(campaign: Results) -> Iterator[Doubt]:
             bad = "; ".join(
                 f"{c.limit} {c.verdict}" for c in after.checks if not c.passed
             )
-            times = {"before": _time(before.taken_s), "after": _time(after.taken_s)}
+            before_time = _time(before.taken_s)
+            after_time = _time(after.taken_s)
             for start_s, end_s, number in windows:
                 if before.taken_s <= start_s and end_s <= after.taken_s:
-                    yield doubt(
-                        "gate failed afterwards",
-                        "",
-                        number,
-                        tier=tier,
-                        bad=bad,
-                        **times,
+                    yield _gate_failed_afterwards(
+                        number, tier, before_time, after_time, bad
                     )
         last_s = max((end_s for _, end_s, _ in windows), default=0.0)
         if tier in real and gates[-1].checks and gates[-1].taken_s < last_s:
-            yield doubt("no gate afterwards", tier=tier)
+            yield _no_gate_afterwards(tier)
 
 
 def _by_tier(campaign: Results) -> dict[str, list[Gate]]:
@@ -241,6 +229,217 @@ def _by_tier(campaign: Results) -> dict[str, list[Gate]]:
 def _time(unix_s: float) -> str:
     return f"{datetime.fromtimestamp(unix_s, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
+
+# ------------------------------------------------------------------ in words
+
+
+def _published_figures(text: str) -> Doubt:
+    return Doubt(
+        "published figures",
+        text,
+        advice="hold them against the source; `tierbench compare` measures such a plan here",
+    )
+
+
+def _one_repetition() -> Doubt:
+    return Doubt(
+        "one repetition",
+        "every cell was measured once: a difference cannot be told from chance",
+        advice=f"repeat with --repeats {GOOD_REPETITIONS}",
+    )
+
+
+def _one_published_value() -> Doubt:
+    return Doubt(
+        "one repetition",
+        "each published cell has one value: a difference cannot be told from chance",
+        advice="ask its authors for every repetition, or repeat it",
+    )
+
+
+def _one_repetition_of_some(cells: Sequence[str]) -> Doubt:
+    return Doubt(
+        "one repetition",
+        f"only one repetition finished of {', '.join(cells)}: it has no interval",
+        advice=f"repeat with --repeats {GOOD_REPETITIONS}",
+    )
+
+
+def _missing_cell(cell: str, without: str, was_excluded: bool) -> Doubt:
+    """`without`: what it lacks, "no finished run"."""
+    cause = "why its runs were excluded" if was_excluded else "its run's failure"
+    return Doubt(
+        "missing cell",
+        f"{cell} has {without} and is left out of every comparison",
+        advice=f"see {cause}, then run the campaign again",
+    )
+
+
+def _missing_published_cell(cell: str, absent: str) -> Doubt:
+    return Doubt(
+        "missing cell",
+        f"{cell} was {absent} and is left out of every comparison",
+        advice="what it would have shown is not known",
+    )
+
+
+def _emulated_tier(tiers: str, tails: str) -> Doubt:
+    """`tails`: what is known of their latencies' distribution, `; latency of gp3: …`."""
+    return Doubt(
+        "emulated tier",
+        f"the disks of {tiers} are emulated on this machine: limits are the tier's, absolute "
+        f"figures are this machine's{tails}",
+        advice="use the differences between tiers; for absolute figures run on the "
+        "provider's disks (`enforcement: mounted`)",
+    )
+
+
+def _cgroup_tier(tiers: str, tails: str) -> Doubt:
+    return Doubt(
+        "cgroup tier",
+        f"the disks of {tiers} are limited by control groups: neither the tier's latency nor "
+        f"its burst is there, and buffered writes may escape the limit{tails}",
+        advice="use `enforcement: emulated` where FUSE and loop devices are to be had",
+    )
+
+
+def _none_tier(tiers: str, tails: str) -> Doubt:
+    return Doubt(
+        "none tier",
+        f"the disks of {tiers} are not limited: their figures say nothing about a tier"
+        f"{tails}",
+        advice="use `enforcement: emulated`, or `mounted` on the tier's own disk",
+    )
+
+
+def _unlike_disks(text: str) -> Doubt:
+    return Doubt(
+        "unlike disks", text, advice="give all profiles the same `enforcement`"
+    )
+
+
+def _vm_caps_the_disk(profile: str, cap: str) -> Doubt:
+    return Doubt(
+        "VM caps the disk",
+        f"{profile}: {cap}",
+        advice="what is bought above it is lost: take a larger VM, or a smaller disk",
+    )
+
+
+def _old_price(what: str, as_of: str, today: date) -> Doubt:
+    return Doubt(
+        "old price",
+        f"the price of {what} is as of {as_of}, the campaign of {today}",
+        advice="`tierbench prices update` asks the provider; or give `price` in the profile",
+    )
+
+
+def _fewer_nodes(note: str) -> Doubt:
+    return Doubt(
+        "fewer nodes",
+        note,
+        advice="run on a machine with two cores per node, or set --nodes to start them here",
+    )
+
+
+def _nodes_as_asked(note: str) -> Doubt:
+    return Doubt(
+        "fewer nodes",
+        note,
+        advice="leave --nodes out on a machine with two cores per node",
+    )
+
+
+def _one_disk_of_several(note: str) -> Doubt:
+    return Doubt(
+        "one disk of several",
+        note,
+        advice="give each disk a profile of its own (`path`) and compare them",
+    )
+
+
+def _gone_on_despite(note: str) -> Doubt:
+    return Doubt(
+        "gone on despite",
+        note,
+        advice="what differs may lie between the runs before and after: run the campaign "
+        "anew",
+    )
+
+
+def _unlike_runs(workload: str, unlike: Sequence[str]) -> Doubt:
+    return Doubt(
+        "unlike runs",
+        f"runs of {workload} differ in more than the tier, so they are not compared: "
+        f"{'; '.join(unlike)}",
+        advice="make the profiles equal in everything but `tier`, and run them in one "
+        "campaign",
+    )
+
+
+def _not_compared(unknown: Sequence[str]) -> Doubt:
+    return Doubt(
+        "not compared",
+        "clusters that others run may differ in more than their disks, because not all of "
+        f"them told it: {'; '.join(unknown)}",
+        advice="declare the same `node_exporters`, `masters` and `tservers` for each of them",
+    )
+
+
+def _equal_tiers_told_apart(change: str, verdict: str) -> Doubt:
+    return Doubt(
+        "equal tiers told apart",
+        f"this campaign told two equal tiers apart: {change}, {verdict}, although both names "
+        "are of one tier",
+        advice="something else than the tier changed between runs: look for drift in the "
+        "charts and for what else the machine did, and measure again with more repetitions",
+    )
+
+
+def _below_the_noise_floor(changes: Sequence[str]) -> Doubt:
+    return Doubt(
+        "below the noise floor",
+        f"no larger than what equal tiers differed by: {'; '.join(changes)}",
+        advice="do not act on it: more repetitions narrow both",
+    )
+
+
+def _gate_drift(disk: str, limit: str, figures: str, change_pct: float) -> Doubt:
+    return Doubt(
+        "gate drift",
+        f"the disk of {disk} changed while it was used: {limit}: {figures} "
+        f"({format_change(change_pct)})",
+        advice="runs between the two gates are not alike: see gates.json, use `--gate-every` "
+        "to find out when, and ask the provider",
+    )
+
+
+def _gate_failed_afterwards(
+    run: int, tier: str, before: str, after: str, bad: str
+) -> Doubt:
+    """`before`, `after`: when the two gates were taken, in words."""
+    return Doubt(
+        "gate failed afterwards",
+        f"the disk of {tier} passed its gate at {before} and not at {after}: {bad}",
+        "it is not known which disk this run met: repeat it",
+        run,
+    )
+
+
+def _no_gate_afterwards(tier: str) -> Doubt:
+    return Doubt(
+        "no gate afterwards",
+        f"the disk of {tier} was not checked after its last run: whether it was still what "
+        "it had been is not known",
+        advice=f"`tierbench calibrate --profile {tier}` says what it is now",
+    )
+
+
+_NOT_THE_REAL_DISK: Mapping[DiskKind, Callable[[str, str], Doubt]] = {
+    "emulated": _emulated_tier,
+    "cgroup": _cgroup_tier,
+    "none": _none_tier,
+}
 
 CAMPAIGN_CHECKS: tuple[Callable[[Results], Iterable[Doubt]], ...] = (
     rehearsed, published, cells, not_the_real_disk, vm_caps, old_price, said_beforehand, comparable,

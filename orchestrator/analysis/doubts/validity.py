@@ -4,27 +4,17 @@ Only doubts that make a figure wrong, whatever it is (docs/METHOD.md, which says
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from orchestrator import tier, units
-from orchestrator.facts import DoubtKind, GeneratorFacts
-from orchestrator.keys.strict_yaml import shipped
+from orchestrator import tier
+from orchestrator.facts import GeneratorFacts
 from orchestrator.model import Doubt, Record
+from orchestrator.units import format_number
 
 TOTALS_PCT = 0.5
 NOTED = ("clock set", "leftovers")  # in the record while the run went on
 
 Doubts = Iterator[Doubt]
-_WORDS = units.Words()
-
-
-def doubt(
-    kind: DoubtKind, case: str = "", run: int | None = None, **values: object
-) -> Doubt:
-    """In the words of doubts.yaml, with these values in their braces; `case`: as it is in brackets
-    there, of a kind that has several."""
-    said = shipped(__package__, "doubts.yaml")[f"{kind} ({case})" if case else kind]
-    text, advice = (_WORDS.format(said[part], **values) for part in ("text", "advice"))
-    return Doubt(kind, text, advice, run)
 
 
 def excluding(record: Record) -> tuple[Doubt, ...]:
@@ -35,23 +25,52 @@ def excluding(record: Record) -> tuple[Doubt, ...]:
 
 def shown(record: Record) -> Doubts:
     """Those of them that the record shows beside what was noted in it."""
-    run = record.run.number
+    for doubt in _shown(record):
+        yield replace(doubt, run=record.run.number)
+
+
+def _shown(record: Record) -> Doubts:
     if record.gate is not None and not record.gate.passed:
         bad = "; ".join(
             f"{named(c)} {c.verdict}" for c in record.gate.checks if not c.passed
         )
-        yield doubt("gate not passed", run=run, tier=record.profile.tier.name, bad=bad)
+        yield _gate_not_passed(record.profile.tier.name, bad)
     if record.facts.get("limit_changes"):
-        yield doubt("limits changed", run=run)
+        yield _limits_changed()
     facts = GeneratorFacts.read(record.facts.get("generator"))
     own, kept = facts.sysbench_transactions, facts.recorded_transactions
     if own is None or kept is None:
         return
     least = min(abs(own - kept), abs(own - (kept - (facts.recorded_failures or 0.0))))
     if least > max(TOTALS_PCT / 100 * kept, 2.0 * record.workload.threads):
-        yield doubt("totals differ", run=run, own=own, kept=kept)
+        yield _totals_differ(own, kept)
 
 
 def named(check: tier.GateCheck) -> str:
     """A check with its disk, if the tier names several."""
     return f"{check.disk}: {check.limit}" if check.disk else check.limit
+
+
+def _gate_not_passed(tier_name: str, bad: str) -> Doubt:
+    return Doubt(
+        "gate not passed",
+        f"the disk is not what {tier_name} declares: {bad}",
+        advice="its figures are not compared; see docs/TIERS.md",
+    )
+
+
+def _limits_changed() -> Doubt:
+    return Doubt(
+        "limits changed",
+        "the disk's limits were changed while this ran: its figures are not the tier's",
+        advice="use it to see what the limit does, not to compare tiers",
+    )
+
+
+def _totals_differ(counted: float, recorded: float) -> Doubt:
+    return Doubt(
+        "totals differ",
+        f"sysbench counted {format_number(counted)} transactions, "
+        f"{format_number(recorded)} were kept one by one",
+        advice="transactions were lost on the way: see the run's raw output",
+    )

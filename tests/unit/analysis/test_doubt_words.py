@@ -1,53 +1,85 @@
-"""The words of doubts (doubts.yaml): each is of a kind that there is, and said somewhere."""
+"""The words of doubts: what each sentence says, and that every kind is raised somewhere."""
 
 from __future__ import annotations
 
 import ast
-import re
 from typing import get_args
 
-from orchestrator.analysis.doubts.validity import doubt
+from orchestrator.analysis.doubts import noted
+from orchestrator.analysis.doubts.disk_checks import _copied_volume, _host_errors
+from orchestrator.analysis.doubts.run_checks import (
+    _burst_credit_left,
+    _few_checkpoint_intervals,
+    _few_checkpoints_seen,
+    _host_saturated,
+    _not_begun,
+    _Pace,
+)
 from orchestrator.facts import DoubtKind
-from orchestrator.keys.strict_yaml import shipped
 from tests.sources import MODULES, PACKAGE, nodes
 
-WORDS = shipped("orchestrator.analysis.doubts", "doubts.yaml")
-NAME = re.compile(r"(?P<kind>[^(]+?)(?: \((?P<case>.+)\))?")
+
+def raised() -> set[str]:
+    """The first argument of every doubt that is made in the folder that raises them."""
+    kinds: set[str] = set()
+    for file in MODULES:
+        if file.parent != PACKAGE / "analysis/doubts":
+            continue
+        for node in nodes(file):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "Doubt":
+                kind = node.args[0]
+                assert isinstance(kind, ast.Constant), ast.unparse(node)
+                kinds.add(str(kind.value))
+    return kinds
 
 
-def named_in_code() -> set[str]:
-    """Every text in the modules that find doubts."""
-    return {
-        node.value
-        for file in MODULES
-        if file.parent in (PACKAGE / "analysis/doubts", PACKAGE / "run")
-        for node in nodes(file)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
-
-
-def test_each_has_a_text_and_an_advice() -> None:
-    assert {tuple(said) for said in WORDS.values()} == {("text", "advice")}
-
-
-def test_each_is_of_a_kind_of_doubt() -> None:
-    kinds = {match["kind"] for name in WORDS if (match := NAME.fullmatch(name))}
-    assert kinds <= set(get_args(DoubtKind))
-
-
-def test_each_is_said_somewhere() -> None:
-    said = named_in_code()
-    for name in WORDS:
-        match = NAME.fullmatch(name)
-        assert match
-        assert name in said or {match["kind"], match["case"]} <= said, name
+def test_each_kind_is_raised() -> None:
+    assert raised() == set(get_args(DoubtKind))
 
 
 def test_values_are_filled_in() -> None:
-    copied = doubt("copied volume", way="claim")
+    copied = _copied_volume("claim")
     assert copied.text.startswith("the volumes were copies of a claim: all data")
-    assert (
-        "`burst: {start: empty}`"
-        in doubt("burst credit left", above=1.0, left=2.0).advice
+    assert "`burst: {start: empty}`" in _burst_credit_left(1.0, 2.0).advice
+    assert "could not store 1 request and" in _host_errors("disk-1", 1).text
+
+
+def test_a_clock_that_was_set_says_which_way_it_went() -> None:
+    forward = "the clock went forward (or this machine slept) by 2.50 s: the window"
+    assert forward in noted.clock_set(1, 2.5).text
+    assert "the clock went back by 2.50 s: the window" in noted.clock_set(1, -2.5).text
+
+
+def test_few_checkpoints_are_seen_or_follow_from_the_settings() -> None:
+    late = ": writes put off until a checkpoint may be outside the window"
+    one = _few_checkpoints_seen(1, 60.0, is_ours=False)
+    assert one.text == f"only one checkpoint was completed in the window of 60 s{late}"
+    assert "--windows" not in one.advice
+    none = _few_checkpoints_seen(0, 60.0, is_ours=True)
+    assert none.text.startswith("no checkpoint was completed in the window of 60 s")
+    assert "; `--windows checkpoints` then measures whole intervals" in none.advice
+    asked = _few_checkpoint_intervals(300.0, 60.0, is_ours=True)
+    assert asked.text == f"60 s are less than 2 checkpoint intervals of 5 min{late}"
+
+
+def test_a_busy_machine_says_what_is_on_it() -> None:
+    here = _host_saturated(97.0, several_hosts=False, of_others=False)
+    assert here.text.endswith(", with database, load generator and disks all on it")
+    assert "fewer --nodes or fewer threads" in here.advice
+    elsewhere = _host_saturated(97.0, several_hosts=False, of_others=True)
+    assert elsewhere.text.endswith("97 % busy, with the load generator on it")
+    assert elsewhere.advice == "use a machine with more cores, or fewer threads"
+    several = _host_saturated(97.0, several_hosts=True, of_others=True)
+    assert several.text == "the CPU of one of the machines was 97 % busy"
+
+
+def test_overload_advises_what_is_open_to_the_load() -> None:
+    terminals = _not_begun(500.0, 1000.0, _Pace(thinks=True, served_per_s=None))
+    assert "so the terminals' wait for a connection" in terminals.text
+    assert terminals.advice.endswith("or load fewer warehouses")
+    queue = _not_begun(500.0, 1000.0, _Pace(thinks=False, served_per_s=120.0))
+    assert "(50.0 %)" in queue.text and "the wait in a queue that grew" in queue.text
+    assert queue.advice == (
+        "ask for an `arrival_rate` below the 120/s that were served, the same on every "
+        "tier, or compare throughput instead"
     )
-    assert "{" not in copied.advice

@@ -1,0 +1,56 @@
+"""Doubts that are recorded while a run goes on: nothing that it leaves shows them. Pure."""
+
+from orchestrator.model import Doubt
+from orchestrator.units import format_seconds
+
+
+def clock_set(run: int, off_s: float) -> Doubt:
+    """`off_s`: by how much the time of day moved more than time passed; below 0: back."""
+    direction = "forward (or this machine slept)" if off_s > 0 else "back"
+    return Doubt(
+        "clock set",
+        f"while this was measured the clock went {direction} by "
+        f"{format_seconds(abs(off_s))}: the window and the rates in it may be wrong",
+        "repeat the run, with the clock set before the start and the machine kept awake",
+        run,
+    )
+
+
+def leftovers(run: int, left: str, advice: str) -> Doubt:
+    """`left`: what could not be removed; `advice`: how a person can."""
+    return Doubt(
+        "leftovers",
+        f"what an earlier run left could not be removed and may have disturbed: {left}",
+        advice,
+        run,
+    )
+
+
+def out_of_order(run: int, first: int, slug: str) -> Doubt:
+    """`first`, `slug`: number and folder of the run that failed and is repeated."""
+    return Doubt(
+        "out of order",
+        f"repeats run {first}, which failed, out of order",
+        f"see why that failed; what changed since {slug} is in this run alone",
+        run,
+    )
+
+
+def not_restored(run: int, why: str) -> Doubt:
+    """Of a cluster whose nodes do not start from the copy of their data."""
+    return Doubt(
+        "not restored",
+        f"nodes did not start from a copy, so it loaded anew: {why}",
+        "on YugabyteDB `restore: load` loads before each run from the begin",
+        run,
+    )
+
+
+def teardown(run: int, why: str) -> Doubt:
+    """Of a run that was measured, read and saved before its end failed."""
+    return Doubt(
+        "teardown",
+        f"after the measured window the run could not be taken down: {why}",
+        "the figures stand; what was left is removed before the next run",
+        run,
+    )
