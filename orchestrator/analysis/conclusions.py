@@ -9,6 +9,7 @@ from statistics import NormalDist
 from typing import Literal
 
 from orchestrator import facts, metrics, model
+from orchestrator.analysis.answers.record import Answer
 from orchestrator.units import format_change
 
 VerdictWord = Literal["better", "worse", "same", "inconclusive"]
@@ -309,6 +310,7 @@ class Verdict:
     excluded: tuple[ExcludedRun, ...] = ()
     cluster: ClusterDecision | None = None  # None with one workload or one tier
     varied: tuple[VariedWorkload, ...] = ()
+    answer: Answer | None = None  # what all of it says of what to buy
 
 
 # ------------------------------------------------------------------ predictions, beside a verdict

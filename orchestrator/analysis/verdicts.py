@@ -10,6 +10,7 @@ from orchestrator.analysis import (
     overload,
     results,
 )
+from orchestrator.analysis.answers.campaign import campaign_answer
 from orchestrator.analysis.conclusions import (
     Bottleneck,
     CellSummary,
@@ -36,7 +37,7 @@ def judge(campaign: results.Results) -> conclusions.Verdict:
     doubts = kinds.find(campaign)
     decisions, cluster = decision.decide_all(campaign, of_cells, doubts)
     varied = factors.concluded(campaign, of_cells, decisions)
-    return conclusions.Verdict(
+    verdict = conclusions.Verdict(
         schema_version=SCHEMA_VERSION,
         baseline=campaign.plan.baseline,
         cells=cells(campaign),
@@ -53,6 +54,7 @@ def judge(campaign: results.Results) -> conclusions.Verdict:
         cluster=cluster,
         varied=varied["factor"],
     )
+    return replace(verdict, answer=campaign_answer(campaign, verdict))
 
 
 def held_against(bottleneck: Bottleneck, decisions: Sequence[Decision]) -> Bottleneck:

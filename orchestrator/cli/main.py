@@ -256,12 +256,14 @@ def _show(
     app: CampaignApp, folder: Path, fail_if_worse: bool, accept_inconclusive: bool
 ) -> None:
     """Reports a campaign that was measured now; ends with its exit code."""
+    from orchestrator.analysis.answers import campaign
+
     loaded, verdict = app.show(folder)
     if fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
         raise typer.Exit(errors.EXIT_WORSE)
-    lost = loaded.excluded or any(data.record.outcome != "done" for data in loaded.runs)
-    undecided = any(d.tier is None or d.cheaper_open for d in verdict.decisions)
-    if lost or (undecided and not accept_inconclusive):
+    answer = verdict.answer or campaign.campaign_answer(loaded, verdict)
+    undecided = campaign.is_undecided(answer)
+    if campaign.has_lost_runs(answer) or (undecided and not accept_inconclusive):
         raise typer.Exit(errors.EXIT_INCONCLUSIVE)
 
 

@@ -12,6 +12,12 @@ from typing import Annotated
 from rich.table import Table
 from typer import Argument, Option
 
+from orchestrator.analysis.answers.prediction import (
+    NO_TIER,
+    possible_tiers,
+    prediction_answer,
+    worth_measuring,
+)
 from orchestrator.analysis.conclusions import Prediction
 from orchestrator.analysis.observed.demand import demands
 from orchestrator.analysis.prediction.demands import Hour
@@ -28,7 +34,7 @@ from orchestrator.keys.messages import failure
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective
 from orchestrator.planning import factors, profiles, project_files
-from orchestrator.planning.slo import parse
+from orchestrator.planning.slo import format_objective, parse
 from orchestrator.report.sections import method, predicted
 from orchestrator.run import observing
 from orchestrator.system import store
@@ -41,16 +47,10 @@ RunArgument = Annotated[
 TiersOption = Annotated[list[str] | None, Option("--tier")]
 MemoryOption = Annotated[str | None, Option(callback=asked.read_by(parse_size))]
 DataOption = Annotated[str | None, Option(callback=asked.read_by(factors.data_value))]
-CHANCES = (
-    0.9,
-    0.5,
-    0.1,
-)  # likely, even, not negligible: the cheapest of each is worth measuring
 SHOWN = 12  # of the tiers that may meet an SLO, the cheapest
 LEAST_BYTES = (
     12 * 2**30
 )  # nodes' disks at the scale laptop, at which `init` reads what it writes
-NONE = "no tier is predicted to meet that with a chance of 10 % or more"
 # Options of the command that measured the run of which the next one has others.
 OTHERS = {
     "--profile",
@@ -113,21 +113,21 @@ def advise(
         parse(slo, "--slo"),
         _predictor(app, run, results, hour),
     )
-    every = _predictions(predictor, tier or (), app.root, clauses)
-    possible = [p for p in every if p.currency and (p.chance or 0.0) >= CHANCES[-1]]
-    possible.sort(key=lambda p: p.monthly_cost or 0.0)
-    cheapest = [
-        [p.tier for p in possible if (p.chance or 0.0) >= least] for least in CHANCES
-    ]
-    chosen = list(dict.fromkeys(tiers[0] for tiers in cheapest if tiers))
-    vms = {p.tier: p.machine for p in possible}
-    to_measure = [(tier, vms[tier]) for tier in chosen]
-    commands = list(
-        _commands(campaign, predictor.measured.record.workload.name, to_measure, slo)
-    )
+    predictions = list(_predictions(predictor, tier or (), app.root, clauses))
+    workload = predictor.measured.record.workload.name
+    chosen = [(p.tier, p.machine) for p in worth_measuring(predictions)]
+    commands = list(_commands(campaign, workload, chosen, slo))
+    objectives = [format_objective(clause) for clause in clauses]
+    answer = prediction_answer(workload, objectives, predictions, commands)
+    (part,) = answer.parts
+    possible = possible_tiers(predictions)
     shown = _table(possible[:SHOWN], [named(c.metric, c.scope) for c in clauses])
-    told = {"measure": chosen, "tiers": possible, "commands": commands}
-    app.out.show(told, shown, *(commands or [NONE]))
+    facts = {
+        "measure": [outlook.tier for outlook in part.worth_measuring],
+        "tiers": possible,
+        "commands": [step.command for step in answer.next_steps],
+    }
+    app.out.show(facts, shown, *(commands or [NO_TIER]))
 
 
 def _commands(
@@ -234,7 +234,7 @@ def _table(predictions: Sequence[Prediction], names: Sequence[str]) -> Table:
     ]
     table = console.table(("tier", *titles, "limit", "a month", "chance"), ("tier",))
     for p in predictions:
-        cells = [predicted.told(p, name) or "–" for name in names]
+        cells = [predicted.figure_in_words(p, name) or "–" for name in names]
         for place, name in enumerate(names):
             if name in p.measured.keys() & p.figures.keys():
                 did = format_quantity(p.measured[name], METRICS[name.split()[-1]].unit)

@@ -2,8 +2,11 @@
 
 `write` leaves report.md, report.html and charts/*.svg in a folder; `console` returns the first
 screen for a terminal. Both are pure apart from the files that `write` leaves: the same campaign and
-verdict give the same text, byte for byte."""
+verdict give the same text, byte for byte. What is said of what to buy is `Answer`, which `analysis`
+made: nothing is judged here.
+"""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -13,7 +16,7 @@ from rich.text import Text
 
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
-from orchestrator.report.blocks import Document, charts_of
+from orchestrator.report.blocks import Document, Stamp, Table, charts_of
 from orchestrator.report.rendering import markdown, page, terminal
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import (
@@ -47,12 +50,12 @@ class ReportPaths:
 def arrange(campaign: Results, verdict: Verdict) -> Document:
     """The first screen, then tables, causes, charts, and the conditions they hold under."""
     index = ReportIndex(campaign, verdict)
-    word, text = summary.status(index)
+    sureness = index.answer.sureness
     return Document(
         title=summary.title(index),
         subtitle=summary.subtitle(index),
-        status=word,
-        status_text=text,
+        status=sureness.word,
+        status_text=sureness.text,
         stamps=stamps(index),
         answers=(*factors.answers(index), *summary.answers(index)),
         verdicts=summary.verdict_table(index),
@@ -95,13 +98,14 @@ def write_document(
     document: Document, folder: Path, cache: Path | None = None
 ) -> ReportPaths:
     """The same of any document."""
+    charts = tuple(charts_of(document))
     paths = ReportPaths(
         markdown=folder / "report.md",
         html=folder / "report.html",
-        charts=tuple(folder / chart.path for chart in charts_of(document)),
+        charts=tuple(folder / chart.path for chart in charts),
     )
     (folder / "charts").mkdir(parents=True, exist_ok=True)
-    for chart in charts_of(document):
+    for chart in charts:
         (folder / chart.path).write_text(chart.svg, encoding="utf-8")
     paths.markdown.write_text(markdown.draw(document), encoding="utf-8")
     paths.html.write_text(page.draw(document, cache), encoding="utf-8")
@@ -118,28 +122,42 @@ def for_the_ticket(
 def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:
     """Status, stamps, answers, the verdict table and the doubts, each ready to be printed."""
     index = ReportIndex(campaign, verdict)
-    parts: list[RenderableType] = [terminal.status(*summary.status(index))]
     labels = stamps(index)
-    if labels:
-        parts.append(terminal.stamps(labels))
-    first = (*factors.answers(index), *summary.answers(index))
-    parts += [Text(), terminal.answers(first, 1 + len(index.contenders)), Text()]
-    parts.append(terminal.TableView(summary.verdict_table(index)))
-    offered = [decision for decision in verdict.decisions if decision.offers]
-    below = [
-        (decision.workload, decisions.table(index, decision)) for decision in offered
-    ]
-    below += [
-        (f"{of.workload}, {tier.tier}", factors.table(index, of, tier))
-        for of in (*verdict.sweeps, *verdict.varied)
-        for tier in of.tiers
-    ]
-    for workload, table in below:
-        parts += [Text(), Text(workload, style="bold"), terminal.TableView(table)]
+    screen = [*_first_screen(index, labels)]
+    for title, table in _tables_below(index):
+        screen += [Text(), Text(title, style="bold"), terminal.TableView(table)]
     if index.footnotes:
-        parts += [Text(), terminal.doubts(index.footnotes)]
+        screen += [Text(), terminal.doubts(index.footnotes)]
     if labels:
-        parts += [Text(), terminal.meanings(labels)]
-    if lines := tuple(summary.faster(index)):
-        parts += [Text(), terminal.answers(lines, 1)]
-    return tuple(parts)
+        screen += [Text(), terminal.meanings(labels)]
+    faster = tuple(summary.faster(index))
+    if faster:
+        screen += [Text(), terminal.answers(faster, 1)]
+    return tuple(screen)
+
+
+def _first_screen(
+    index: ReportIndex, labels: tuple[Stamp, ...]
+) -> Iterator[RenderableType]:
+    sureness = index.answer.sureness
+    yield terminal.status(sureness.word, sureness.text)
+    if labels:
+        yield terminal.stamps(labels)
+    yield Text()
+    answers = (*factors.answers(index), *summary.answers(index))
+    yield terminal.answers(answers, 1 + len(index.contenders))
+    yield Text()
+    yield terminal.TableView(summary.verdict_table(index))
+
+
+def _tables_below(index: ReportIndex) -> Iterator[tuple[str, Table]]:
+    """With titles: what each tier costs and gives; then of what was swept or varied each tier's
+    figures value by value."""
+    verdict = index.verdict
+    for decision in verdict.decisions:
+        if decision.offers:
+            yield decision.workload, decisions.table(index, decision)
+    for workload in (*verdict.sweeps, *verdict.varied):
+        for tier in workload.tiers:
+            title = f"{workload.workload}, {tier.tier}"
+            yield title, factors.table(index, workload, tier)

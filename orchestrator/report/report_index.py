@@ -1,19 +1,22 @@
 """A campaign and its verdict, indexed as the report reads them: by cell, by delta, by doubt. No
 figure is computed here: what is shown comes from `Verdict` and the records."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from orchestrator.analysis import conclusions, overload, results
+from orchestrator.analysis.answers import headline_figures, lost_runs
+from orchestrator.analysis.answers.asked import Asked
+from orchestrator.analysis.answers.campaign import campaign_answer
+from orchestrator.analysis.answers.headline_figures import HeadlineFigures
+from orchestrator.analysis.answers.record import Answer
 from orchestrator.model import Doubt, Profile, Run, Workload
-from orchestrator.planning import factors
 from orchestrator.report import blocks, wording
-from orchestrator.report.wording import closed, ranges, sentence, some, spanning
+from orchestrator.report.wording import ranges, sentence, some, spanning
 from orchestrator.units import gathered
 
-NEW_ORDER = "new_order"
+NEW_ORDER = headline_figures.NEW_ORDER
 
 
 @dataclass(frozen=True)
@@ -23,22 +26,34 @@ class ReportIndex:
     campaign: results.Results
     verdict: conclusions.Verdict
 
+    @cached_property
+    def answer(self) -> Answer:
+        """What to buy and why; made anew for a verdict that has none."""
+        if self.verdict.answer is not None:
+            return self.verdict.answer
+        return campaign_answer(self.campaign, self.verdict)
+
     @property
     def profiles(self) -> tuple[Profile, ...]:
         """The baseline first, then in the plan's order: the order of rows, legends and colours."""
         profiles = self.campaign.plan.profiles
-        return tuple(
-            sorted(profiles, key=lambda profile: profile.name != self.verdict.baseline)
-        )
+        ordered: list[Profile] = []
+        for profile in profiles:
+            if profile.name == self.verdict.baseline:
+                ordered.insert(0, profile)
+            else:
+                ordered.append(profile)
+        return tuple(ordered)
 
     @property
     def tiers(self) -> tuple[str, ...]:
+        """Their names."""
         return tuple(profile.name for profile in self.profiles)
 
     @property
     def contenders(self) -> tuple[str, ...]:
-        names = (profile.name for profile in self.campaign.plan.tiers)
-        return tuple(name for name in names if name != self.verdict.baseline)
+        """What is compared with the baseline."""
+        return self._asked.contenders
 
     @property
     def twin(self) -> str | None:
@@ -47,110 +62,95 @@ class ReportIndex:
 
     @property
     def workloads(self) -> tuple[Workload, ...]:
+        """In the plan's order."""
         return self.campaign.plan.workloads
 
     @property
     def subjects(self) -> tuple[str, ...]:
         """What decisions are made on: workloads, the loads of a sweep together as one."""
-        return tuple(dict.fromkeys(map(factors.subject, self.workloads)))
+        return self._asked.subjects
 
     def overloaded(self, profile: str, workload: str) -> bool:
         """Whether any of its runs served less than it was asked for."""
-        return any(
-            overload.overloaded(run.record) for run in self.finished(profile, workload)
-        )
+        runs = self.finished(profile, workload)
+        return any(overload.overloaded(run.record) for run in runs)
 
     def opening(self, text: str) -> str:
         """A sentence with a capital at the start, unless a tier's name stands there."""
-        return (
-            closed(text)
-            if text.split(" ", 1)[0].rstrip(":,") in self.tiers
-            else sentence(text)
-        )
+        return self._asked.opening(text)
 
     # -------------------------------------------------------------- values
 
     @cached_property
-    def _cells(self) -> Mapping[tuple[str, str, str, str], conclusions.CellSummary]:
-        return {
-            (c.profile, c.workload, c.metric, c.scope): c for c in self.verdict.cells
-        }
+    def _asked(self) -> Asked:
+        return Asked(self.campaign, self.verdict)
 
-    @cached_property
-    def _deltas(self) -> Mapping[tuple[str, str, str, str], conclusions.Delta]:
-        deltas = (*self.verdict.deltas, *self.verdict.noise_floor)
-        return {(d.contender, d.workload, d.metric, d.scope): d for d in deltas}
+    @property
+    def _figures(self) -> HeadlineFigures:
+        return self._asked.figures
 
     def is_tpcc_derived(self, workload: str) -> bool:
         """Whether New-Orders were counted, or the data set is TPC-C's."""
-        named = self.campaign.plan.workload(workload).dataset.family.startswith("tpcc")
-        return named or any(
-            (of, m) == (workload, "nopm") for _, of, m, _ in self._cells
-        )
+        return self._figures.is_tpcc_derived(workload)
 
     def throughput_metric(self, workload: str) -> str:
-        of_rows = any(
-            names[1:3] == (workload, "payload_bytes_per_s") for names in self._cells
-        )
-        rate = "payload_bytes_per_s" if of_rows else "throughput_per_s"
-        return "nopm" if self.is_tpcc_derived(workload) else rate
+        """What counts as its throughput."""
+        return self._figures.throughput_metric(workload)
 
     def latency_scope(self, workload: str) -> str:
         """New-Order if the workload has it: the transaction the specification reports first."""
-        scoped = any((of, s) == (workload, NEW_ORDER) for _, of, _, s in self._cells)
-        return NEW_ORDER if scoped else "all"
+        return self._figures.latency_scope(workload)
 
-    def _key(self, workload: str, metric: str) -> tuple[str, str]:
-        """Metric and scope. `metric`: with a scope before it, if that is not the usual."""
-        scope, _, metric = metric.rpartition(" ")
-        usual = self.latency_scope(workload) if metric.startswith("latency_") else "all"
-        return metric, scope or usual
+    def compared_metrics(self, workload: str) -> dict[str, str]:
+        """Column's title → metric that tiers are compared by."""
+        return self._figures.compared_metrics(workload)
 
     def cell(
         self, profile: str, workload: str, metric: str, transaction_type: str = ""
     ) -> conclusions.CellSummary | None:
         """The value that a report shows for a metric: that of a type of transactions, if one is
         given, else New-Order's latency if there is one."""
-        metric, usual = self._key(workload, metric)
-        return self._cells.get((profile, workload, metric, transaction_type or usual))
+        return self._figures.cell(profile, workload, metric, transaction_type)
 
     def has_p99(self, cells: Iterable[tuple[str, str]]) -> bool:
         """Whether each of these cells (tier, workload) that has a latency has its p99. Runs of too
         few transactions have none; a chart of all tiers then shows the average."""
-        return all(
-            self.cell(tier, workload, "latency_p99_s") is not None
-            for tier, workload in cells
-            if self.cell(tier, workload, "latency_avg_s") is not None
-        )
+        for tier, workload in cells:
+            average = self.cell(tier, workload, headline_figures.LATENCY_AVG)
+            p99 = self.cell(tier, workload, headline_figures.LATENCY_P99)
+            if average is not None and p99 is None:
+                return False
+        return True
 
     def transaction_types(self, workload: str) -> tuple[str, ...]:
         """Those that were counted apart; none if all transactions are of one type."""
-        names = (workload, "transactions")
-        counted = (
-            c.scope for c in self.verdict.cells if (c.workload, c.metric) == names
-        )
-        return tuple(dict.fromkeys(scope for scope in counted if scope != "all"))
+        types: list[str] = []
+        for cell in self.verdict.cells:
+            is_count = (cell.workload, cell.metric) == (workload, "transactions")
+            if is_count and cell.scope not in ("all", *types):
+                types.append(cell.scope)
+        return tuple(types)
 
     def busiest(
         self, profile: str, workload: str, metric: str
     ) -> conclusions.CellSummary | None:
         """The value of the node where it is highest; None if no node has its own."""
-        names = (profile, workload, metric)
-        nodes = (
-            cell
-            for key, cell in self._cells.items()
-            if key[:3] == names and key[3] != "all"
-        )
-        return max(nodes, key=lambda cell: cell.mean, default=None)
+        nodes: list[conclusions.CellSummary] = []
+        for key, cell in self._figures.cells.items():
+            is_of_node = key[3] != headline_figures.ALL_TYPES
+            if key[:3] == (profile, workload, metric) and is_of_node:
+                nodes.append(cell)
+        return max(nodes, key=_mean, default=None)
 
     def has(self, metric: str) -> bool:
         """Whether any cell of the campaign has the metric: else nothing need be said of it."""
-        return any(cell.metric == metric for cell in self.verdict.cells)
+        return self._figures.has_metric(metric)
 
     def delta(
         self, contender: str, workload: str, metric: str
     ) -> conclusions.Delta | None:
-        return self._deltas.get((contender, workload, *self._key(workload, metric)))
+        """A contender's change against the baseline."""
+        return self._figures.delta(contender, workload, metric)
 
     # -------------------------------------------------------------- cells of tables
 
@@ -170,11 +170,16 @@ class ReportIndex:
         """Each workload as a heading, and below it the `row` of each tier."""
         for workload in self.workloads:
             yield workload.name
-            yield from (row(tier, workload.name) for tier in self.tiers)
+            for tier in self.tiers:
+                yield row(tier, workload.name)
 
     def absence(self, profile: str, workload: str) -> str:
-        absent = "not published" if self.campaign.published else "not measured"
-        return absent if self.finished(profile, workload) else "missing"
+        """What stands in the place of a value that is not there."""
+        if not self.finished(profile, workload):
+            return "missing"
+        if self.campaign.published:
+            return "not published"
+        return "not measured"
 
     def metric_cells(
         self,
@@ -184,87 +189,88 @@ class ReportIndex:
         transaction_type: str = "",
     ) -> dict[str, blocks.Cell]:
         """Column's title → value, of metric → column's title."""
-        of = profile, workload
-        return {
-            title: self.value_cell(*of, self.cell(*of, metric, transaction_type))
-            for metric, title in titles.items()
-        }
+        cells: dict[str, blocks.Cell] = {}
+        for metric, title in titles.items():
+            summary = self.cell(profile, workload, metric, transaction_type)
+            cells[title] = self.value_cell(profile, workload, summary)
+        return cells
 
     # -------------------------------------------------------------- runs
 
     @cached_property
-    def _of_cell(self) -> Mapping[tuple[str, str], results.CellRuns]:
-        return {
-            (c.profile.name, c.workload.name): c for c in results.cells(self.campaign)
-        }
+    def _runs_of_cells(self) -> Mapping[tuple[str, str], results.CellRuns]:
+        by_names: dict[tuple[str, str], results.CellRuns] = {}
+        for cell in results.cells(self.campaign):
+            by_names[cell.profile.name, cell.workload.name] = cell
+        return by_names
 
     def planned(self, profile: str, workload: str) -> tuple[Run, ...]:
-        return self._of_cell[profile, workload].planned
+        """All runs of a cell, also those that were lost."""
+        return self._runs_of_cells[profile, workload].planned
 
     def finished(self, profile: str, workload: str) -> tuple[results.RunData, ...]:
-        return self._of_cell[profile, workload].finished
+        """The runs of a cell whose figures count."""
+        return self._runs_of_cells[profile, workload].finished
 
     def losses(self, runs: Iterable[Run]) -> tuple[str, ...]:
         """A sentence for each reason, with the runs that were lost by it."""
-        lost = gathered(
-            (loss, run) for run in runs if (loss := self.campaign.lost(run))
-        )
-        return tuple(_lost(of_it, loss) for loss, of_it in lost.items())
+        return lost_runs.losses(self.campaign, runs)
 
     @property
     def tiers_with_figures(self) -> tuple[str, ...]:
-        left = {
-            run.profile
-            for run in self.campaign.plan.runs
-            if not self.campaign.lost(run)
-        }
-        return tuple(tier for tier in self.tiers if tier in left)
+        """Those of which at least one run counts."""
+        with_figures: set[str] = set()
+        for run in self.campaign.plan.runs:
+            if not self.campaign.lost(run):
+                with_figures.add(run.profile)
+        return tuple(tier for tier in self.tiers if tier in with_figures)
 
     # -------------------------------------------------------------- doubts
 
     @cached_property
     def footnotes(self) -> tuple[blocks.Footnote, ...]:
         """Doubts of one kind and advice share a number, in order of first appearance."""
-        of_runs = [
-            doubt for doubt in self.verdict.doubts if doubt.run is not None
-        ]  # else stamps
-        kinds = gathered(((doubt.kind, doubt.advice), doubt) for doubt in of_runs)
-        numbered = enumerate(kinds.values(), start=1)
-        return tuple(self._footnote(number, doubts) for number, doubts in numbered)
+        # Those of no run in particular are stamps.
+        doubts = [doubt for doubt in self.verdict.doubts if doubt.run is not None]
+        alike = gathered(((doubt.kind, doubt.advice), doubt) for doubt in doubts)
+        numbered = enumerate(alike.values(), start=1)
+        return tuple(self._footnote(number, group) for number, group in numbered)
 
     def _footnote(self, number: int, doubts: Sequence[Doubt]) -> blocks.Footnote:
         texts = spanning([sentence(doubt.text.strip()) for doubt in doubts])
         runs = frozenset(doubt.run for doubt in doubts if doubt.run is not None)
-        where = f"run {min(runs)}" if len(runs) == 1 else f"runs {ranges(runs)}"
-        if runs >= self._finished and len(self._finished) > 1:
-            where = "every finished run"
         return blocks.Footnote(
-            number, some(texts), sentence(doubts[0].advice.strip()), where, runs
+            number=number,
+            text=some(texts),
+            advice=sentence(doubts[0].advice.strip()),
+            where=self._runs_in_words(runs),
+            runs=runs,
         )
 
+    def _runs_in_words(self, runs: frozenset[int]) -> str:
+        if runs >= self._finished_runs and len(self._finished_runs) > 1:
+            return "every finished run"
+        if len(runs) == 1:
+            return f"run {min(runs)}"
+        return f"runs {ranges(runs)}"
+
     @cached_property
-    def _finished(self) -> frozenset[int]:
+    def _finished_runs(self) -> frozenset[int]:
         return frozenset(run.record.run.number for run in self.campaign.done)
 
     def notes(self, workload: str, *profiles: str) -> tuple[int, ...]:
         """Numbers of the footnotes that touch any run of these cells; not of those about every
         finished run, which are said once, below."""
-        numbers = {
-            run.number for name in profiles for run in self.planned(name, workload)
-        }
-        touching = (note for note in self.footnotes if note.runs & numbers)
-        return tuple(
-            note.number for note in touching if not self._finished <= note.runs
-        )
+        runs: set[int] = set()
+        for name in profiles:
+            runs |= {run.number for run in self.planned(name, workload)}
+        numbers: list[int] = []
+        for note in self.footnotes:
+            is_of_all = self._finished_runs <= note.runs
+            if note.runs & runs and not is_of_all:
+                numbers.append(note.number)
+        return tuple(numbers)
 
 
-_CELLS_NAMED = 3
-
-
-def _lost(runs: Sequence[Run], loss: str) -> str:
-    """`Runs 2, 11 (premium × insert) were not carried out.`; many cells are counted instead."""
-    cells = list(dict.fromkeys(f"{run.profile} × {run.workload}" for run in runs))
-    named = ", ".join(cells) if len(cells) <= _CELLS_NAMED else f"{len(cells)} cells"
-    word = "Run" if len(runs) == 1 else "Runs"
-    befell = loss if len(runs) == 1 else re.sub("^was", "were", loss)
-    return closed(f"{word} {ranges(run.number for run in runs)} ({named}) {befell}")
+def _mean(cell: conclusions.CellSummary) -> float:
+    return cell.mean

@@ -5,13 +5,11 @@ import re
 from collections.abc import Iterable, Sequence
 
 from orchestrator import units
-from orchestrator.analysis.conclusions import (
-    CellSummary,
-    Change,
-    ClusterDecision,
-    Decision,
-    Delta,
-)
+from orchestrator.analysis.answers.phrases import closed as closed
+from orchestrator.analysis.answers.phrases import money as money
+from orchestrator.analysis.answers.phrases import ranges as ranges
+from orchestrator.analysis.answers.phrases import sentence as sentence
+from orchestrator.analysis.conclusions import CellSummary, Change, Delta
 from orchestrator.report.prose import words
 from orchestrator.tier import Price
 
@@ -84,22 +82,6 @@ def runs_on_each_side(delta: Delta) -> str:
     )
 
 
-def money(amount: float, currency: str) -> str:
-    return f"{amount:,.2f} {currency}"
-
-
-def decision_price(decision: Decision | ClusterDecision) -> str:
-    if decision.monthly_cost is None or not decision.currency:
-        return ""
-    amount = money(decision.monthly_cost, decision.currency)
-    return f"{amount} a month for its {paid_for(decision)}"
-
-
-def paid_for(decision: Decision | ClusterDecision) -> str:
-    """What the costs of its tiers are for."""
-    return "disks and machines" if decision.with_vms else "disks"
-
-
 def place(stated: Price) -> str:
     """Where, when and by whom the price was told."""
     return f"({stated.region}, as of {stated.as_of}; {stated.source})"
@@ -120,27 +102,6 @@ def unbroken(text: str) -> str:
     """The text with unbreakable spaces between a number and its sign or unit."""
     joined = text.replace("± ", "±\u00a0").replace("n = ", "n\u00a0=\u00a0")
     return _BEFORE_UNIT.sub("\u00a0", joined)
-
-
-def ranges(numbers: Iterable[int]) -> str:
-    """`1, 2, 3, 7` → `1–3, 7`."""
-    spans: list[list[int]] = []
-    for number in sorted(numbers):
-        if spans and number == spans[-1][1] + 1:
-            spans[-1][1] = number
-        else:
-            spans.append([number, number])
-    return ", ".join(f"{a}" if a == b else f"{a}–{b}" for a, b in spans)
-
-
-def sentence(text: str) -> str:
-    """The text with a capital at the start and a full stop at the end."""
-    return closed(text[:1].upper() + text[1:])
-
-
-def closed(text: str) -> str:
-    """The text with a full stop. For texts that begin with a name, which keeps its letter."""
-    return text if not text or text[-1] in ".!?" else f"{text}."
 
 
 _NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?")

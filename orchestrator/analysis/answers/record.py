@@ -46,23 +46,28 @@ ProofWord = Literal[
     "predicted",
 ]
 
+# What became of a clause of an SLO.
+ClauseWord = Literal["met", "missed", "open"]
+
 # What a price is for.
 PriceScope = Literal["disks", "disks and machines", "machines"]
 
 # What two tiers are to each other, by the comparison that says most.
 SpeedWord = Literal["faster", "serves the rate", "alike", "not proven"]
 
-# What nobody has tried, so that the answer may be another there.
+# What nobody has tried, so that the answer may be another there. "any measurement": figures are
+# predicted, published or made up.
 UntestedKind = Literal[
     "real disks",
     "number of nodes",
     "database",
     "size of the data",
-    "whole length",
-    "cluster of others",
+    "real cluster",
     "any measurement",
-    "load on the disk",
+    "performance",
+    "proof",
     "other conditions",
+    "host cache",
 ]
 
 # What a note beside an observation is about.
@@ -105,7 +110,7 @@ class DisksToBuy:
 
     `title`, `iops`, `bytes_per_s`: of each disk, as declared; None: no limit is declared. `disks`:
     those of all nodes, of which `striped` make up the one disk of a node. `log_disks`: those for
-    the write-ahead log beside them, called `log_title`. None, where only a tier is known.
+    the write-ahead log, of another kind if it has a `log_title`. None, where only a tier is known.
     `machine`: the size of each node; `machines_price`: of all of them, `machines_in_price`:
     whether `price` has it.
     """
@@ -119,7 +124,7 @@ class DisksToBuy:
     disks: int | None = None
     striped: int = 1
     log_disks: int = 0
-    log_title: str = ""
+    log_title: str | None = None
     machine: str = ""
     machines_price: MonthlyPrice | None = None
     machines_in_price: bool = False
@@ -144,6 +149,21 @@ class ProfileFigures:
     throughput: MeasuredFigure
     latency_avg: MeasuredFigure | None
     latency_p99: MeasuredFigure | None
+
+
+@dataclass(frozen=True)
+class SloClause:
+    """A clause of an SLO, as for `--slo`, and what the tier in question did: mean and interval.
+
+    The tier to buy, or the profile that was measured alone; "open" without a figure if there is
+    neither.
+    """
+
+    objective: str
+    word: ClauseWord = "open"
+    value: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -177,7 +197,7 @@ class PartAnswer:
     why: tuple[str, ...]
     proof: ProofWord
     cheaper_open: tuple[str, ...] = ()
-    slo: tuple[str, ...] = ()
+    slo: tuple[SloClause, ...] = ()
     confidence_pct: float | None = None
     measured: ProfileFigures | None = None
     worth_measuring: tuple[DiskOutlook, ...] = ()
@@ -185,7 +205,9 @@ class PartAnswer:
     @property
     def tier(self) -> str | None:
         """The one to buy."""
-        return self.purchase.tier if self.purchase else None
+        if self.purchase is None:
+            return None
+        return self.purchase.tier
 
 
 @dataclass(frozen=True)
@@ -224,20 +246,30 @@ class Sureness:
 class SpeedComparison:
     """Which of two tiers is faster under a workload, and how many times, by its 95 % interval.
 
-    `word` "faster": `faster` against `slower` in `metric`, `times` as fast. "serves the rate": only
-    `faster` does. Else the two are the baseline and the contender, in this order; `lacks`: why a
-    change is not proven although its interval excludes none.
+    `faster`: None if neither is proven to be. `word` "faster": in `metric` it is `times` as fast;
+    "serves the rate": the other one does not. `lacks`: why a change is not proven although its
+    interval excludes none.
     """
 
     workload: str
+    baseline: str
+    contender: str
     word: SpeedWord
-    faster: str
-    slower: str
+    faster: str | None
     metric: str
     times: float | None = None
     times_low: float | None = None
     times_high: float | None = None
     lacks: str = ""
+
+    @property
+    def slower(self) -> str | None:
+        """The other one, where one is faster."""
+        if self.faster is None:
+            return None
+        if self.faster == self.contender:
+            return self.baseline
+        return self.contender
 
 
 @dataclass(frozen=True)
@@ -302,7 +334,9 @@ class Answer:
     @property
     def all_parts(self) -> tuple[PartAnswer, ...]:
         """That for all workloads first, then each."""
-        return self.parts if self.together is None else (self.together, *self.parts)
+        if self.together is None:
+            return self.parts
+        return (self.together, *self.parts)
 
     @property
     def is_for_all(self) -> bool:
@@ -312,4 +346,6 @@ class Answer:
     @property
     def purchase(self) -> DisksToBuy | None:
         """What to buy for everything that was asked; None if nothing, or something for each."""
-        return self.all_parts[0].purchase if self.is_for_all else None
+        if not self.is_for_all:
+            return None
+        return self.all_parts[0].purchase

@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from orchestrator import metrics, units
+from orchestrator.analysis.answers import sweeps
 from orchestrator.analysis.conclusions import Law, TierValues, VariedWorkload
 from orchestrator.planning import factors
 from orchestrator.report import blocks, wording
@@ -68,7 +69,7 @@ def _sentences(of: VariedWorkload, index: ReportIndex) -> Iterator[str]:
             yield from _stages(of, tier, index)
             continue
         if of in index.verdict.sweeps:
-            yield taken(of, tier)
+            yield sweeps.load_taken(of, tier)
         for law in tier.laws:
             what = wording.METRICS[law.metric] + " per node" * law.per_node
             yield f"{tier.tier}: {what} {_law(of, law)}"
@@ -81,30 +82,6 @@ def _sentences(of: VariedWorkload, index: ReportIndex) -> Iterator[str]:
             if before and after and before != after:
                 text = f"from {before} at {of.values[place]} to {after} at {of.values[place + 1]}"
                 yield f"{tier.tier}: what limits it changes {text}"
-
-
-def taken(sweep: VariedWorkload, tier: TierValues) -> str:
-    """Which load a tier takes: its highest throughput, its knee, and its capacity at the SLO."""
-    if tier.peak_per_s is None:
-        return f"{tier.tier}: no load left figures"
-    knee = "was not reached" if tier.knee is None else f"is at {sweep.word(tier.knee)}"
-    text = said(
-        "sweeps.taken",
-        tier=tier.tier,
-        peak=units.format_quantity(tier.peak_per_s, "1/s"),
-        first=sweep.values[0],
-        last=sweep.values[-1],
-        knee=knee,
-    )
-    clauses = units.listed(sweep.slo)
-    if tier.at_slo is not None and tier.at_slo_per_s is not None:
-        rate = units.format_quantity(tier.at_slo_per_s, "1/s")
-        text += said(
-            "sweeps.met", clauses=clauses, load=sweep.word(tier.at_slo), rate=rate
-        )
-    elif sweep.slo:
-        text += said("sweeps.not_met", clauses=clauses)
-    return f"{text}: {tier.stopped}" if tier.stopped else text
 
 
 def _stages(of: VariedWorkload, tier: TierValues, index: ReportIndex) -> Iterator[str]:

@@ -1,157 +1,209 @@
-"""An observation: a strip of hours for each candidate, a table, and sentences."""
+"""An observation: a strip of hours for each candidate, a table, and sentences.
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
+What is said of which disk is the observation's `Answer`; here it is laid out.
+"""
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any
 
 import pandas as pd
 
 from orchestrator import units
-from orchestrator.analysis.observed.demand import unseen_share
+from orchestrator.analysis.answers import observation
+from orchestrator.analysis.answers.observation import (
+    UNKNOWN,
+    band_in_words,
+    percent_in_words,
+)
+from orchestrator.analysis.answers.record import Answer, PartAnswer
 from orchestrator.analysis.observed.judging import CandidateAnswer, Observed
-from orchestrator.report import blocks, wording
+from orchestrator.report import wording
 from orchestrator.report.blocks import (
+    Block,
+    Charts,
+    Code,
     Document,
     Paragraph,
     Part,
+    Row,
     Section,
     ShownAnswer,
     Stamp,
     Table,
+    table_of,
 )
 from orchestrator.report.charts import charts
-from orchestrator.report.prose import said, words
-from orchestrator.tier_catalog import prices
 
-_SHARES = ("Where users wait", "Where work queues", "30 % less to 10 % more")
-_FIRST = ("Disk", "A month", "Answer", *_SHARES, "Cap")
-_TEXTS = ("Disk", "Answer", "Cap", "Remark")
+_WAITS = "Where users wait"
+_QUEUES = "Where work queues"
+_SLACK = "30 % less to 10 % more"
+_ALL_COLUMNS = (
+    "Disk",
+    "A month",
+    "Answer",
+    _WAITS,
+    _QUEUES,
+    _SLACK,
+    "Cap",
+    "Least credit",
+    "Remark",
+)
+_FIRST_COLUMNS = ("Disk", "A month", "Answer", _WAITS, _QUEUES, _SLACK, "Cap")
+_SHOWN_AT_A_STRIP = ("Answer", _WAITS, _QUEUES, _SLACK, "Cap")
+_COLUMNS_OF_WORDS = ("Disk", "Answer", "Cap", "Remark")
 _FEW = 5  # rows on the first screen, where none is worth measuring
 
 
 def document(observed: Observed, command: str, misses: Sequence[str]) -> Document:
-    """command: the line that measures what is worth it; misses: readings that failed, in words.
-    The first screen has a sentence for each provider."""
-    demands, worth = observed.demands, observed.worth
-    first = [*chain.from_iterable(worth.values())] or observed.answers[:_FEW]
-    sections = {
-        "week": _week(observed.answers),
-        "all": (_table(observed.answers),),
-        "next": (Paragraph(said("observed.next")), blocks.Code(command)),
-    }
-    titles = words("observed.sections")
+    """The page of an observation, whose first screen has a sentence for each provider.
+
+    `command`: the line that measures what is worth it; `misses`: readings that failed, in words.
+    """
+    answer = observation.observation_answer(observed, command, misses)
+    sections = (
+        Section("week", "Hour by hour", (Part("", _week(observed.answers)),)),
+        Section("all", "Every disk", (Part("", (_table(observed.answers),)),)),
+        Section("next", "What to measure next", (Part("", _next(command)),)),
+    )
     return Document(
-        title=said("observed.title"),
-        subtitle=said(
-            "observed.read",
-            begin_s=min(each.begin_s[0] for each in demands),
-            end_s=max(each.end_s[-1] for each in demands),
-            disks=units.counted(len(demands), "disk"),
-            every_s=round(max(each.resolution_s for each in demands), 2),
-            covered=_pct(min(each.coverage for each in demands)),
-        ),
-        status="observed",
-        status_text=said("observed.status", tolerance=_pct(observed.tolerance)),
-        stamps=tuple(_stamps(observed, misses)),
-        answers=tuple(_answer(provider, of) for provider, of in worth.items()),
-        verdicts=_table(first, _FIRST),
-        sections=tuple(
-            Section(n, titles[n], (Part("", of),)) for n, of in sections.items()
-        ),
+        title="Which disks would have carried it",
+        subtitle=_subtitle(observed),
+        status=answer.sureness.word,
+        status_text=answer.sureness.text,
+        stamps=tuple(_stamps(answer)),
+        answers=tuple(_shown(part) for part in answer.parts),
+        verdicts=_table(_first_rows(observed), _FIRST_COLUMNS),
+        sections=sections,
     )
 
 
-def _pct(share: float) -> str:
-    """Two digits: bounds are no sharper."""
-    return "–" if pd.isna(share) else f"{float(f'{100 * share:.2g}'):g} %"
-
-
-def _span(
-    of: Iterable[float], at_least: bool, text: Callable[[float], str] = _pct
-) -> str:
-    least, *most = dict.fromkeys(map(text, of))
-    if at_least and least != "–":
-        return f"at least {least}"
-    return " to ".join([least.removesuffix(" %") if most else least, *most])
-
-
-def _stamps(observed: Observed, misses: Sequence[str]) -> Iterator[Stamp]:
-    pieces = min(
-        (len(each.pieces) for each in observed.demands if not each.is_fine), default=0
+def _subtitle(observed: Observed) -> str:
+    """When which disks were read, how often, and for how much of the time."""
+    demands = observed.demands
+    begin_s = min(demand.begin_s[0] for demand in demands)
+    end_s = max(demand.end_s[-1] for demand in demands)
+    resolution_s = max(demand.resolution_s for demand in demands)
+    coverage = min(demand.coverage for demand in demands)
+    return (
+        f"{units.format_moment(begin_s)} to {units.format_moment(end_s)}, "
+        f"{units.counted(len(demands), 'disk')}, counters every "
+        f"{units.format_seconds(round(resolution_s, 2))}, "
+        f"{percent_in_words(coverage)} of the time"
     )
-    known = [answer.purchase.tier.price for answer in observed.answers]
-    blind = wording.sentence(observed.refused)
-    caps = units.listed([f"{cap.name} {cap.base:,.0f}" for cap in observed.source])
-    for stamp, holds in (
-        (words("observed.blind"), blind),
-        (
-            words("observed.unseen"),
-            _pct(unseen_share(pieces)) if pieces and not blind else "",
-        ),
-        (words("observed.heaped" if observed.inferred else "observed.capped"), caps),
-        (words("observed.prices"), prices.unlike([price for price in known if price])),
-        (words("observed.missed"), "; ".join(misses)),
-    ):
-        if holds:
-            text = stamp["text"].format(
-                holds, pieces=pieces, share=_pct(observed.held_back)
-            )
-            yield Stamp(stamp["label"], text, stamp["advice"])
 
 
-def _told(answer: CandidateAnswer) -> dict[str, str]:
-    """What tables say of a candidate, by their titles, and sentences and strips too."""
-    on, price = answer.on, answer.purchase.tier.price
-    credit, least = _pct(on.hours["credit"].min()), answer.at_least
+def _stamps(answer: Answer) -> Iterator[Stamp]:
+    for caution in answer.cautions:
+        yield Stamp(caution.kind, caution.text, caution.advice)
+
+
+def _shown(part: PartAnswer) -> ShownAnswer:
+    amount = ""
+    if part.purchase is not None and part.purchase.price is not None:
+        price = part.purchase.price
+        amount = wording.money(price.amount, price.currency)
+    return ShownAnswer(part.subject, part.tier, " ".join(part.why), amount)
+
+
+def _first_rows(observed: Observed) -> Sequence[CandidateAnswer]:
+    """Those worth measuring; the cheapest few where none is."""
+    worth: list[CandidateAnswer] = []
+    for candidates in observed.worth.values():
+        worth += candidates
+    return worth or observed.answers[:_FEW]
+
+
+# ------------------------------------------------------------------ the table
+
+
+def _table(
+    candidates: Sequence[CandidateAnswer], titles: Sequence[str] = _ALL_COLUMNS
+) -> Table:
+    figures = (
+        "Seconds at the cap, of the disk that is asked most, for what the observed one was asked. "
+        "Where users wait for each I/O: those that ask for 95 % of the cap or more. Where work "
+        "queues: those at the cap if all that waits is done later; at least, if commits that wait "
+        "share a write, so that only reads are. Two figures are the bounds of one, as far as "
+        "readings tell it. A database asks another disk for up to a tenth more, and for less where "
+        "users wait: the least of the one with 30 % less and the most of the other with 10 % more "
+        "stand beside, and answers, caps and what is worth measuring go by these. Credit is what "
+        "was left of it at its least, had it been full at first and commits shared writes."
+    )
+    rows: list[Row] = [_row(candidate) for candidate in candidates]
+    return table_of(rows, _COLUMNS_OF_WORDS, (figures, _not_said()), titles)
+
+
+def _not_said() -> str:
+    """What was not tested, in a line."""
+    *unsaid, cache = [item.text for item in observation.UNTESTED]
+    return f"Not said: {'; '.join(unsaid)}. {cache}"
+
+
+def _row(candidate: CandidateAnswer) -> dict[str, str]:
+    """Column's title → what stands there."""
+    on_disk = candidate.on
+    at_least = candidate.at_least
     return {
-        "Disk": answer.purchase.name.replace(":", ": ").replace(
-            ",", ", "
-        ),  # to break the line
-        "A month": wording.money(price.monthly, price.currency) if price else "–",
-        "Answer": answer.word,
-        **{name: _span(of, least) for name, of in zip(_SHARES, on.shares, strict=True)},
-        "Cap": on.binding or "–",
-        "Least credit": f"at most {credit}" if least and credit != "–" else credit,
-        "Remark": answer.why,
+        "Disk": observation.disk_in_words(candidate),
+        "A month": observation.price_in_words(candidate),
+        "Answer": candidate.word,
+        _WAITS: band_in_words(on_disk.waits, at_least),
+        _QUEUES: band_in_words(on_disk.queues, at_least),
+        _SLACK: band_in_words((on_disk.less, on_disk.more), at_least),
+        "Cap": on_disk.binding or UNKNOWN,
+        "Least credit": _least_credit(candidate),
+        "Remark": candidate.why,
     }
 
 
-def _table(answers: Sequence[CandidateAnswer], titles: Sequence[str] = ()) -> Table:
-    remarks = said("observed.figures"), said("observed.never")
-    return blocks.table_of(map(_told, answers), _TEXTS, remarks, titles)
+def _least_credit(candidate: CandidateAnswer) -> str:
+    credit = percent_in_words(candidate.on.hours["credit"].min())
+    if candidate.at_least and credit != UNKNOWN:
+        return f"at most {credit}"
+    return credit
 
 
-def _answer(provider: str, worth: Sequence[CandidateAnswer]) -> ShownAnswer:
-    carries = [_told(each) for each in worth if each.word == "would have carried"]
-    name, cost = (carries[0]["Disk"], carries[0]["A month"]) if carries else (None, "")
-    disks = units.listed([_told(each)["Disk"] for each in worth])
-    text = " ".join([*map(_sentence, worth), said("observed.worth", disks=disks)])
-    return ShownAnswer(provider, name, text, cost)
+# ------------------------------------------------------------------ sections
 
 
-def _sentence(answer: CandidateAnswer) -> str:
-    hours, empty_s = answer.on.hours, answer.on.empty_s or (0.0, 0.0)
-    empty = _span(empty_s, answer.at_least, units.format_seconds) if empty_s[1] else ""
-    values = {
-        "told": (told := _told(answer)),
-        "word": words("observed.phrases")[answer.word],
-    }
-    waits = told[_SHARES[0]].replace("–", "")  # of which nothing may be known
-    hour = hours.iloc[int(hours["upper"].argmax())]
-    return said("observed.sentence", **values, hour=hour, empty=empty, waits=waits)
+def _next(command: str) -> tuple[Block, ...]:
+    text = (
+        "A campaign measures what an observation cannot tell. The profiles below are written "
+        "beside this page; give them your cluster and your load."
+    )
+    return Paragraph(text), Code(command)
 
 
-def _week(answers: Sequence[CandidateAnswer]) -> tuple[blocks.Block, ...]:
-    """Of all candidates whose price is known; times are whole, because figures of charts have six
-    digits."""
-    labels, tables = list[str](), list[pd.DataFrame]()
-    for answer in (each for each in answers if each.purchase.tier.price):
-        told, hours = _told(answer), answer.on.hours
-        labels.append(said("observed.label", told=told))
-        of = {name: told[name] for name in _FIRST[2:]}
-        from_ms = (1000 * hours["begin_s"]).round().astype(int)
-        own = hours.drop(columns="begin_s")
-        tables.append(own.assign(candidate=labels[-1], **of, **{"from": from_ms}))
-    rows = pd.concat(tables).to_dict("records") if tables else []
+def _week(candidates: Sequence[CandidateAnswer]) -> tuple[Block, ...]:
+    """A strip of each candidate whose price is known."""
+    labels: list[str] = []
+    tables: list[pd.DataFrame] = []
+    for candidate in candidates:
+        if candidate.purchase.tier.price:
+            row = _row(candidate)
+            label = f"{row['Disk']} · {row['A month']} · {row['Answer']}"
+            labels.append(label)
+            tables.append(_strip(candidate, label, row))
+    rows: list[dict[Hashable, Any]] = []
+    if tables:
+        rows = pd.concat(tables).to_dict("records")
     spec = charts.drawing("week", names=labels)
-    figure = charts.figure("week", said("observed.week"), spec, {"hours": rows})
-    return blocks.Charts((figure,), (), wide=True), Paragraph(said("observed.strips"))
+    title = "Share of each hour at the cap, at most, of every candidate"
+    figure = charts.figure("week", title, spec, {"hours": rows})
+    about = (
+        "A strip for each candidate, from cheap to dear, an hour beside the other in UTC. Colour: "
+        "the share of the hour at the cap, at most, from pale (0.01 %) to dark (100 %). Hatched: "
+        "cannot be told. Grey: not read. Blue line below: what was left of burst credit of the "
+        'disk or its machine, had it been full at first. Where figures say "at least", both are '
+        "of what was read alone."
+    )
+    return Charts((figure,), (), wide=True), Paragraph(about)
+
+
+def _strip(candidate: CandidateAnswer, label: str, row: dict[str, str]) -> pd.DataFrame:
+    """Its hours. Times are whole milliseconds, because figures of charts have six digits."""
+    hours = candidate.on.hours
+    begin_ms = (1000 * hours["begin_s"]).round().astype(int)
+    shown = {title: row[title] for title in _SHOWN_AT_A_STRIP}
+    strip = hours.drop(columns="begin_s").assign(candidate=label, **shown)
+    return strip.assign(**{"from": begin_ms})

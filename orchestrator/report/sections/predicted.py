@@ -6,109 +6,146 @@ from typing import Any
 
 from orchestrator.analysis.conclusions import Prediction
 from orchestrator.metrics import METRICS
-from orchestrator.report import blocks, prose, report_index, wording
+from orchestrator.report import wording
+from orchestrator.report.blocks import (
+    Block,
+    Cell,
+    Chart,
+    Charts,
+    Measure,
+    Paragraph,
+    Part,
+    Row,
+    Section,
+    table_of,
+)
 from orchestrator.report.charts import charts
+from orchestrator.report.report_index import ReportIndex
 from orchestrator.units import format_quantity
 
 _COLOURS = ("#999999", "#332288", "#882255", "#117733", "#CC6677", "#DDCC77")
+_MEASURED_TOO = "measured too"
+_MEASURES = (
+    Measure("throughput_per_s", "throughput", "Throughput", "transactions/s"),
+    Measure("latency_avg_s", "average", "Average latency", "ms", 1e3),
+    Measure("latency_p99_s", "p99", "p99 latency", "ms", 1e3),
+)
 
 
-def section(index: report_index.ReportIndex) -> tuple[blocks.Section, ...]:
+def section(index: ReportIndex) -> tuple[Section, ...]:
     """Empty where nothing was predicted."""
-    every, shown = index.campaign.predictions, prose.measures("predicted.measures")
-    if not every:
+    predictions = index.campaign.predictions
+    if not predictions:
         return ()
-    about = prose.said("predicted.about", run=every[0].run)
-    rows = [_row(prediction, shown) for prediction in every if prediction.measured]
-    kinds = sorted({_kind(prediction) for prediction in every})
+    about = (
+        f"By what {predictions[0].run} asked of its tier; intervals of 90 %. A prediction is no "
+        "measurement: it says which tiers are worth measuring (docs/PREDICTION.md)."
+    )
+    blocks: list[Block] = [Paragraph(about)]
+    rows: list[Row] = [_row(pred) for pred in predictions if pred.measured]
+    if rows:
+        blocks = [table_of(rows, ("Tier",), (about,))]
+    kinds = sorted({_kind(prediction) for prediction in predictions})
     colours = dict(zip(kinds, _COLOURS, strict=False))
-    drawn = tuple(_maps(every, shown, colours))
-    parts: list[blocks.Block] = (
-        [blocks.table_of(rows, ("Tier",), (about,))]
-        if rows
-        else [blocks.Paragraph(about)]
-    )
-    if drawn:
-        parts.append(
-            blocks.Charts(drawn, (), prose.said("predicted.map"), bands=colours)
+    maps = tuple(_maps(predictions, colours))
+    if maps:
+        caption = (
+            "Each point a tier of the catalog, both axes logarithmic; of tiers that were measured "
+            "too a line ends at what they did."
         )
-    return (
-        blocks.Section(
-            "predicted", "Predicted of other tiers", (blocks.Part("", tuple(parts)),)
-        ),
-    )
+        blocks.append(Charts(maps, (), caption, bands=colours))
+    part = Part("", tuple(blocks))
+    return (Section("predicted", "Predicted of other tiers", (part,)),)
 
 
-def _row(
-    prediction: Prediction, shown: Sequence[blocks.Measure]
-) -> dict[str, blocks.Cell]:
-    row = {"Tier": blocks.Cell(prediction.tier, tier=prediction.tier)}
-    for measure in shown:
-        value = prediction.measured.get(measure.metric)
-        did = (
-            ""
-            if value is None
-            else format_quantity(value, METRICS[measure.metric].unit)
-        )
-        row[f"{measure.title}, predicted"] = blocks.Cell(
-            told(prediction, measure.metric)
-        )
-        row[f"{measure.title}, measured"] = blocks.Cell(did)
+# ------------------------------------------------------------------ beside what was measured
+
+
+def _row(prediction: Prediction) -> dict[str, Cell | str]:
+    row: dict[str, Cell | str] = {
+        "Tier": Cell(prediction.tier, tier=prediction.tier),
+    }
+    for measure in _MEASURES:
+        predicted = figure_in_words(prediction, measure.metric)
+        row[f"{measure.title}, predicted"] = Cell(predicted)
+        measured = _measured_in_words(prediction, measure.metric)
+        row[f"{measure.title}, measured"] = Cell(measured)
     return row
 
 
-def told(prediction: Prediction, name: str) -> str:
-    """`1,093/s (818/s to 1,459/s)`; empty if it cannot be told."""
-    if (figure := prediction.figures.get(name)) is None:
+def figure_in_words(prediction: Prediction, name: str) -> str:
+    """`1,093/s (818/s to 1,459/s)`; empty if it cannot be told. `name`: of a metric, or of a type
+    of transactions and a metric."""
+    figure = prediction.figures.get(name)
+    if figure is None:
         return ""
-    unit, ends = METRICS[name.split()[-1]].unit, (figure.value, figure.low, figure.high)
-    return "{} ({} to {})".format(*(format_quantity(end, unit) for end in ends))
+    unit = METRICS[name.split()[-1]].unit
+    value = format_quantity(figure.value, unit)
+    low = format_quantity(figure.low, unit)
+    high = format_quantity(figure.high, unit)
+    return f"{value} ({low} to {high})"
 
 
-def _kind(prediction: Prediction) -> str:
-    """By which it has its colour: the provider, or that it was measured."""
-    return "measured too" if prediction.measured else prediction.tier.partition("/")[0]
+def _measured_in_words(prediction: Prediction, metric: str) -> str:
+    value = prediction.measured.get(metric)
+    if value is None:
+        return ""
+    return format_quantity(value, METRICS[metric].unit)
+
+
+# ------------------------------------------------------------------ by price
 
 
 def _maps(
-    every: Sequence[Prediction],
-    shown: Sequence[blocks.Measure],
-    colours: Mapping[str, str],
-) -> Iterator[blocks.Chart]:
-    """Of tiers with prices of one list."""
+    predictions: Sequence[Prediction], colours: Mapping[str, str]
+) -> Iterator[Chart]:
+    """Of tiers with prices of one list, for each measure that two or more have."""
     scale = {"domain": list(colours), "range": list(colours.values())}
-    priced = [prediction for prediction in every if prediction.monthly_cost]
-    currency = priced[0].currency if priced else ""
-    for measure in shown:
-        rows = [
-            _point(prediction, measure)
-            for prediction in priced
-            if prediction.currency == currency and measure.metric in prediction.figures
-        ]
-        if len(rows) > 1:
-            spec = charts.drawing(
-                "map",
-                heading=f"{measure.title} by price",
-                value=f"{measure.title}, {measure.unit}",
-                cost=f"cost of all nodes, {currency} a month",
-                providers=scale,
-            )
-            title = f"{measure.title}, predicted, against cost a month, {currency}"
-            yield charts.figure(
-                f"predicted-{measure.file}", title, spec, {"points": rows}
-            )
+    priced = [prediction for prediction in predictions if prediction.monthly_cost]
+    if not priced:
+        return
+    currency = priced[0].currency
+    for measure in _MEASURES:
+        points: list[dict[str, Any]] = []
+        for prediction in priced:
+            is_told = measure.metric in prediction.figures
+            if is_told and prediction.currency == currency:
+                points.append(_point(prediction, measure))
+        if len(points) < 2:
+            continue
+        spec = charts.drawing(
+            "map",
+            heading=f"{measure.title} by price",
+            value=f"{measure.title}, {measure.unit}",
+            cost=f"cost of all nodes, {currency} a month",
+            providers=scale,
+        )
+        title = f"{measure.title}, predicted, against cost a month, {currency}"
+        yield charts.figure(
+            f"predicted-{measure.file}", title, spec, {"points": points}
+        )
 
 
-def _point(prediction: Prediction, measure: blocks.Measure) -> dict[str, Any]:
+def _point(prediction: Prediction, measure: Measure) -> dict[str, Any]:
     cost = prediction.monthly_cost or 0.0
-    did = prediction.measured.get(measure.metric)
+    measured = prediction.measured.get(measure.metric)
+    if measured is not None:
+        measured *= measure.factor
     return {
         "name": prediction.tier,
         "provider": _kind(prediction),
         "cost": cost,
         "price": wording.money(cost, prediction.currency),
         "value": prediction.figures[measure.metric].value * measure.factor,
-        "did": None if did is None else did * measure.factor,
-        "told": told(prediction, measure.metric),
+        "did": measured,
+        "told": figure_in_words(prediction, measure.metric),
         "limit": prediction.limit.replace("_", " "),
     }
+
+
+def _kind(prediction: Prediction) -> str:
+    """By which it has its colour: the provider, or that it was measured."""
+    if prediction.measured:
+        return _MEASURED_TOO
+    provider, _, _ = prediction.tier.partition("/")
+    return provider

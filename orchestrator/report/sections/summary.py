@@ -1,19 +1,25 @@
-"""The first screen: the answer to each workload, how sure it is, and the changes it rests on."""
+"""The first screen: the answer to each workload, how sure it is, and the changes it rests on.
+
+What is said of what to buy is the campaign's `Answer`; here it is laid out.
+"""
 
 from collections.abc import Iterator, Sequence
 
 from orchestrator import units
-from orchestrator.analysis import conclusions, results
-from orchestrator.analysis.answers.record import SurenessWord
+from orchestrator.analysis import results
+from orchestrator.analysis.answers import phrases, speeds
+from orchestrator.analysis.answers.record import PartAnswer
+from orchestrator.analysis.conclusions import CellSummary, Delta
 from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Row, ShownAnswer, Table, table_of
-from orchestrator.report.prose import said
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import factors
+
+# ------------------------------------------------------------------ the top
 
 
 def title(index: ReportIndex) -> str:
+    """The question."""
     names = [name for name in index.tiers if name != index.twin]
     if len(names) == 1:
         return f"{names[0]}, measured"
@@ -22,20 +28,10 @@ def title(index: ReportIndex) -> str:
 
 def subtitle(index: ReportIndex) -> str:
     """Campaign, database, size and time, which tell this report from others."""
-    plan = index.campaign.plan
-    nodes = units.counted(plan.profiles[0].cluster.nodes, "node")
-    parts = [index.campaign.name, _database(index), nodes]
-    if plan.repetitions > 1:
-        least = min(repetitions(plan, workload.name) for workload in plan.workloads)
-        span = f"{least} to " if least < plan.repetitions else ""
-        parts.append(f"{span}{plan.repetitions} repetitions")
-    if (span_of_runs := results.span_s(index.campaign.runs)) is not None:
-        first, last = map(units.format_moment, span_of_runs)
-        share_pct = results.measuring_pct(index.campaign)
-        measuring = (
-            f", {share_pct:.0f} % of it measuring" if share_pct is not None else ""
-        )
-        parts.append(f"{first} to {last}{measuring}")
+    nodes = index.campaign.plan.profiles[0].cluster.nodes
+    parts = [index.campaign.name, _database(index), units.counted(nodes, "node")]
+    parts += _repetitions(index)
+    parts += _time(index)
     return " · ".join(parts)
 
 
@@ -44,247 +40,187 @@ def _database(index: ReportIndex) -> str:
     cluster = index.campaign.plan.profiles[0].cluster
     if cluster.database == "none":
         return "the disk alone, no database"
-    versions = (results.database(run.record).version for run in index.campaign.runs)
-    version = next((version for version in versions if version), cluster.version)
-    return f"{cluster.database} {version}" if version else cluster.database
+    version = cluster.version
+    for run in index.campaign.runs:
+        served = results.database(run.record).version
+        if served:
+            version = served
+            break
+    if not version:
+        return cluster.database
+    return f"{cluster.database} {version}"
 
 
-def status(index: ReportIndex) -> tuple[SurenessWord, str]:
-    """Conclusive if every workload has an answer by price, no cheaper tier is open beside it, and
-    every planned run left figures."""
-    lost = _lost_text(index)
-    if not index.contenders and index.verdict.varied:
-        return "one tier", f"It was measured at each value of what was varied.{lost}"
-    if not index.contenders:
-        only = "One profile was measured; there is nothing to compare it with."
-        return "nothing to compare", f"{only}{lost}"
-    answered = sum(decision.tier is not None for decision in index.verdict.decisions)
-    total, deltas = len(index.subjects), index.verdict.deltas
-    if not answered:
-        few = ": with one run of each there is no telling a difference from chance"
-        too_few = few if index.campaign.plan.repetitions == 1 else ""
-        return "not conclusive", f"No workload has an answer{too_few}.{lost}"
-    have = "has" if answered == 1 else "have"
-    settled = sum(delta.verdict != "inconclusive" for delta in deltas)
-    decisions = index.verdict.decisions
-    by_limits = [
-        why for why in dict.fromkeys(of.without_prices for of in decisions) if why
-    ]
-    word: SurenessWord = "conclusive"
-    if answered < total or lost:
-        word = "partly conclusive"
-    elif by_limits:
-        word = "enough; price open"
-    elif any(decision.cheaper_open for decision in decisions):
-        word = "enough; cheaper not excluded"
-    chosen = "".join(f"{index.opening(why)} " for why in by_limits)
-    return word, (
-        f"{chosen}{answered} of {units.counted(total, 'workload')} {have} an answer; "
-        f"{settled} of {units.counted(len(deltas), 'comparison')} came to a verdict.{lost}"
-    )
+def _repetitions(index: ReportIndex) -> Iterator[str]:
+    """`2 to 5 repetitions`, where those of some workloads were ended; nothing of one."""
+    plan = index.campaign.plan
+    if plan.repetitions <= 1:
+        return
+    least = min(repetitions(plan, workload.name) for workload in plan.workloads)
+    if least < plan.repetitions:
+        yield f"{least} to {plan.repetitions} repetitions"
+    else:
+        yield f"{plan.repetitions} repetitions"
 
 
-def _lost_text(index: ReportIndex) -> str:
-    runs = index.campaign.plan.runs
-    if not (lost := sum(bool(index.campaign.lost(run)) for run in runs)):
-        return ""
-    text = f" {lost} of {units.counted(len(runs), 'planned run')} left no figures"
-    if excluded := len(
-        index.verdict.excluded
-    ):  # they finished, and do not count as valid
-        were = "was" if excluded == 1 else "were"
-        text += f" that count: {excluded} {were} excluded as invalid"
-    return f"{text}."
+def _time(index: ReportIndex) -> Iterator[str]:
+    """From the first run to the last, and how much of that was measuring."""
+    span_s = results.span_s(index.campaign.runs)
+    if span_s is None:
+        return
+    begin = units.format_moment(span_s[0])
+    end = units.format_moment(span_s[1])
+    share_pct = results.measuring_pct(index.campaign)
+    if share_pct is None:
+        yield f"{begin} to {end}"
+        return
+    yield f"{begin} to {end}, {share_pct:.0f} % of it measuring"
 
 
 def answers(index: ReportIndex) -> tuple[ShownAnswer, ...]:
     """First that for the cluster, if there are several workloads, then that of each."""
-    decisions = {decision.workload: decision for decision in index.verdict.decisions}
-    of_each = tuple(
-        _answer(index, name, decisions.get(name)) for name in index.subjects
-    )
-    if (cluster := index.verdict.cluster) is None:
-        return of_each
-    name, price = (
-        f"all {len(cluster.workloads)} workloads",
-        wording.decision_price(cluster),
-    )
-    return (
-        ShownAnswer(name, cluster.tier, index.opening(cluster.reason), price),
-        *of_each,
-    )
+    return tuple(_shown(part) for part in index.answer.all_parts)
 
 
-def _answer(
-    index: ReportIndex, workload: str, decision: conclusions.Decision | None
-) -> ShownAnswer:
-    if not index.contenders:
-        return ShownAnswer(workload, None, _lone_profile(index, workload), "")
-    if decision is None:
-        return ShownAnswer(workload, None, "No decision was recorded.", "")
-    price = wording.decision_price(decision)
-    sentences = (
-        index.opening(text) for text in (decision.reason, decision.basis) if text
-    )
-    return ShownAnswer(workload, decision.tier, " ".join(sentences), price)
-
-
-def _lone_profile(index: ReportIndex, workload: str) -> str:
-    """The values of a profile that is compared with none, as a sentence."""
-    name = index.verdict.baseline
-    for sweep in index.verdict.sweeps:
-        if sweep.workload == workload:
-            return index.opening(factors.taken(sweep, sweep.tiers[0]))
-    rate = index.cell(name, workload, index.throughput_metric(workload))
-    if rate is None:
-        return " ".join(index.losses(index.planned(name, workload)))
-    latencies = [
-        f"{word} {wording.value_with_unit(cell)}"
-        for word, metric in (
-            ("average", "latency_avg_s"),
-            ("99th percentile", "latency_p99_s"),
-        )
-        if (cell := index.cell(name, workload, metric)) is not None
-    ]
-    whose = (
-        "New-Order latency " if index.latency_scope(workload) != "all" else "latency "
-    )
-    tail = f"; {whose}{', '.join(latencies)}" if latencies else ""
-    return f"{name} did {wording.value_with_unit(rate)}{tail} (n = {rate.n})."
+def _shown(part: PartAnswer) -> ShownAnswer:
+    price = ""
+    if part.purchase is not None:
+        price = phrases.price_in_words(part.purchase.price)
+    return ShownAnswer(part.subject, part.tier, " ".join(part.why), price)
 
 
 def faster(index: ReportIndex) -> Iterator[ShownAnswer]:
     """Which tier is faster and how many times, in a line for each workload."""
-    for load in (workload.name for workload in index.workloads):
-        metrics = _metrics(index, load).values()
-        of_each = [
-            [index.delta(other, load, m) for m in metrics] for other in index.contenders
-        ]
-        said = [
-            _times([delta for delta in deltas if delta])
-            for deltas in of_each
-            if any(deltas)
-        ]
-        if said:
-            yield ShownAnswer(load, None, "; ".join(said), "")
+    comparisons = index.answer.comparisons
+    for workload in dict.fromkeys(compared.workload for compared in comparisons):
+        texts: list[str] = []
+        for compared in comparisons:
+            if compared.workload == workload:
+                texts.append(speeds.in_words(compared))
+        yield ShownAnswer(workload, None, "; ".join(texts), "")
 
 
-def _times(deltas: Sequence[conclusions.Delta]) -> str:
-    """`ultra was 2.31 times as fast as premium (2.25 to 2.37)`, by the first of throughput, average
-    and p99 latency that was judged better or worse."""
-    delta = next((d for d in deltas if d.verdict in ("better", "worse")), deltas[0])
-    better, lower = delta.verdict == "better", delta.direction == "lower"
-    names = delta.baseline, delta.contender
-    if not better and delta.verdict != "worse":
-        alike = all(d.verdict == "same" for d in deltas)
-        what = "are as fast as each other" if alike else "are not proven to differ"
-        # A change whose interval looks like a proof: what it lacks, as the decision may have one.
-        beyond = (
-            d for d in deltas if (d.ci_low_pct or 0) > 0 or (d.ci_high_pct or 0) < 0
-        )
-        lacks = (delta.reason for delta in beyond if delta.verdict == "inconclusive")
-        return ": ".join(
-            filter(None, (f"{units.listed(names)} {what}", next(lacks, "")))
-        )
-    slow, fast = names if better else reversed(names)
-    if delta.overloaded:
-        return f"{fast} serves the rate asked for, {slow} does not"
-    changes_pct = (delta.change_pct, delta.ci_low_pct, delta.ci_high_pct)
-    ratios = [1 + pct / 100 for pct in changes_pct if pct is not None]
-    factor, *ends = [1 / ratio if lower == better else ratio for ratio in ratios]
-    what = f" in {wording.METRICS[delta.metric]}" if lower else ""
-    span = " to ".join(map(units.format_number, sorted(ends)))
-    return f"{fast} was {units.format_number(factor)} times as fast as {slow}{what} ({span})"
+# ------------------------------------------------------------------ the table
 
 
 def verdict_table(index: ReportIndex) -> Table:
     """Per workload: the baseline's own values, then each contender's change against them."""
+    compared = [*index.contenders]
+    if index.twin:
+        compared.append(index.twin)
     rows: list[Row] = []
     for workload in index.workloads:
-        rows += [
-            f"{workload.name}: {workload.title}",
-            _baseline_row(index, workload.name),
-        ]
-        others = (*index.contenders, *([index.twin] if index.twin else []))
-        rows += [_contender_row(index, other, workload.name) for other in others]
-    return table_of(
-        rows, ("Tier",), (*_reading(index), *index.losses(index.campaign.plan.runs))
-    )
+        rows.append(f"{workload.name}: {workload.title}")
+        rows.append(_baseline_row(index, workload.name))
+        for contender in compared:
+            rows.append(_contender_row(index, contender, workload.name))
+    lost = index.losses(index.campaign.plan.runs)
+    return table_of(rows, ("Tier",), (*_remarks(index), *lost))
 
 
-def _reading(index: ReportIndex) -> Iterator[str]:
+def _remarks(index: ReportIndex) -> Iterator[str]:
     """How to read the table, as far as this one needs it."""
     if index.contenders:
-        plan = index.campaign.plan
-        margins = wording.margins(plan.margin_pct, plan.p99_margin_pct)
-        at, alone = levels(index), said("summary.changes_alone")
-        yield said("summary.changes", levels=at, margins=margins) if at else alone
+        yield _about_changes(index)
     if index.twin:
-        yield said("summary.twin", twin=index.twin, baseline=index.verdict.baseline)
+        yield (
+            f"{index.twin} is {index.verdict.baseline} under a second name: its changes are the "
+            "noise floor, what two equal tiers differed by. It takes part in no decision."
+        )
     if any(index.is_tpcc_derived(workload.name) for workload in index.workloads):
-        yield said("summary.tpcc")
+        yield (
+            "The TPC-C-derived workload counts New-Orders per minute (NOPM), and its latency is "
+            "that of New-Order."
+        )
+
+
+def _about_changes(index: ReportIndex) -> str:
+    at_level = levels(index)
+    if not at_level:
+        return (
+            "Changes are against the baseline of the same workload; without repetitions they "
+            "have no interval."
+        )
+    plan = index.campaign.plan
+    margins = wording.margins(plan.margin_pct, plan.p99_margin_pct)
+    return (
+        f"Changes are against the baseline of the same workload, with their {at_level} interval; "
+        f"those whose 90 % interval lies within {margins} count as the same."
+    )
 
 
 def levels(index: ReportIndex) -> str:
     """Of the changes' intervals: `95 %`; empty if none has one, which two repetitions give."""
     deltas = index.verdict.deltas
-    known = any(delta.ci_low_pct is not None for delta in deltas)
-    return wording.confidence(delta.confidence_pct for delta in deltas) if known else ""
-
-
-def _metrics(index: ReportIndex, workload: str) -> dict[str, str]:
-    """Column's title → metric; without the percentile if no run of the campaign has one."""
-    p99 = {"p99 latency": "latency_p99_s"} if index.has("latency_p99_s") else {}
-    rate = index.throughput_metric(workload)
-    return {"Throughput": rate, "Average latency": "latency_avg_s", **p99}
+    if all(delta.ci_low_pct is None for delta in deltas):
+        return ""
+    return wording.confidence(delta.confidence_pct for delta in deltas)
 
 
 def _baseline_row(index: ReportIndex, workload: str) -> dict[str, Cell]:
     name = index.verdict.baseline
-    metrics = _metrics(index, workload)
-    cells = {
-        title: index.cell(name, workload, metric) for title, metric in metrics.items()
-    }
-    n = max((cell.n for cell in cells.values() if cell is not None), default=0)
-    label = f"baseline, n = {n}" if index.contenders else f"n = {n}"
-    values = {
-        title: index.value_cell(name, workload, cell, wording.value_with_unit)
-        for title, cell in cells.items()
-    }
-    return {
-        "Tier": Cell(name, label, tier=name, notes=index.notes(workload, name)),
-        **values,
-    }
+    values: dict[str, Cell] = {}
+    summaries: list[CellSummary] = []
+    for column, metric in index.compared_metrics(workload).items():
+        summary = index.cell(name, workload, metric)
+        values[column] = index.value_cell(
+            name, workload, summary, wording.value_with_unit
+        )
+        if summary is not None:
+            summaries.append(summary)
+    n = max((summary.n for summary in summaries), default=0)
+    label = f"n = {n}"
+    if index.contenders:
+        label = f"baseline, n = {n}"
+    notes = index.notes(workload, name)
+    return {"Tier": Cell(name, label, tier=name, notes=notes), **values}
 
 
 def _contender_row(
     index: ReportIndex, contender: str, workload: str
 ) -> dict[str, Cell]:
-    metrics = _metrics(index, workload)
+    metrics = index.compared_metrics(workload)
     deltas = [index.delta(contender, workload, metric) for metric in metrics.values()]
-    finished = str(len(index.finished(contender, workload)))
-    n = next((wording.runs_on_each_side(d) for d in deltas if d is not None), finished)
-    floor = "noise floor, " if contender == index.twin else ""
-    head = Cell(contender, detail=f"{floor}n = {n}", tier=contender)
-    changes = {
-        t: change_cell(index, contender, workload, metric)
-        for t, metric in metrics.items()
-    }
-    return {"Tier": head, **changes}
+    floor = ""
+    if contender == index.twin:
+        floor = "noise floor, "
+    runs = _runs_compared(deltas) or str(len(index.finished(contender, workload)))
+    row = {"Tier": Cell(contender, detail=f"{floor}n = {runs}", tier=contender)}
+    for column, metric in metrics.items():
+        row[column] = change_cell(index, contender, workload, metric)
+    return row
+
+
+def _runs_compared(deltas: Sequence[Delta | None]) -> str:
+    """By the first change that there is; empty if there is none."""
+    for delta in deltas:
+        if delta is not None:
+            return wording.runs_on_each_side(delta)
+    return ""
 
 
 def change_cell(index: ReportIndex, contender: str, workload: str, metric: str) -> Cell:
     """A change with its interval, verdict word and the doubts about either side."""
     delta = index.delta(contender, workload, metric)
     if delta is None:
-        baseline = index.cell(index.verdict.baseline, workload, metric)
-        own = index.cell(contender, workload, metric)
-        lacks = index.absence(contender, workload) if own is None else "no baseline"
-        return Cell("no change" if own and baseline else lacks, missing=True)
-    no_figure = f"overloaded: {', '.join(delta.overloaded)}" if delta.overloaded else ""
+        return _no_change(index, contender, workload, metric)
+    text = units.format_change(delta.change_pct)
+    detail = wording.interval(delta) or "no interval"
+    if delta.overloaded:
+        text = "not compared"
+        detail = f"overloaded: {', '.join(delta.overloaded)}"
     return Cell(
-        "not compared" if no_figure else units.format_change(delta.change_pct),
-        detail=no_figure or wording.interval(delta) or "no interval",
+        text,
+        detail=detail,
         word=delta.verdict,
         notes=index.notes(workload, contender, index.verdict.baseline),
     )
+
+
+def _no_change(index: ReportIndex, contender: str, workload: str, metric: str) -> Cell:
+    """Why there is none: a value on one side, or on both, is missing."""
+    if index.cell(contender, workload, metric) is None:
+        return Cell(index.absence(contender, workload), missing=True)
+    if index.cell(index.verdict.baseline, workload, metric) is None:
+        return Cell("no baseline", missing=True)
+    return Cell("no change", missing=True)

@@ -1,134 +1,158 @@
 """What goes into a ticket: what to buy and why, what that rests on, and how to check it.
 
-The page, `tierbench report --brief` and `--markdown` draw this one section."""
+The page, `tierbench report --brief` and `--markdown` draw this one section.
+"""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from orchestrator import units
-from orchestrator.planning import node_disks, slo
-from orchestrator.report import report_index, wording
+from orchestrator.analysis.answers import phrases
+from orchestrator.analysis.answers.record import DisksToBuy
+from orchestrator.analysis.conclusions import Offer
+from orchestrator.planning import slo
+from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Cell,
     Code,
     Items,
     Paragraph,
     Part,
+    Row,
     Section,
+    ShownAnswer,
     table_of,
 )
+from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import caveats, factors, method, summary
 
 
-def section(index: report_index.ReportIndex) -> Section:
+def section(index: ReportIndex) -> Section:
     """The answer for the cluster; of a campaign with one workload that one's."""
-    first, *others = answers = summary.answers(index)
-    alone = not others or index.verdict.cluster is not None
-    tier = first.tier if alone else None
-    name = tier or ("no answer" if alone else "an answer for each workload")
-    why = [
-        Paragraph(answer.text, f"{answer.workload}, {answer.tier or 'no answer'}")
-        for answer in answers
+    title = f"For the ticket: {phrases.headline(index.answer)}"
+    bought = (*_bought(index.answer.purchase), *_why(index))
+    parts = [
+        *_listed("", bought),
+        *_standings(index),
+        *_listed("How far it holds", _paragraphs(factors.answers(index))),
+        *_listed("Which is faster", _paragraphs(summary.faster(index))),
+        *_listed("What was tested", _tested(index)),
+        *_listed("What limits it", _limits(index)),
+        *_listed("Doubts", _doubts(index)),
+        *_checks(index),
     ]
-    if alone:
-        why[0] = Paragraph(first.text, "Why")
-    limits = [cell for cell in index.verdict.bottlenecks if cell.profile == tier]
-    doubts = [Paragraph(stamp.text, stamp.label) for stamp in caveats.stamps(index)]
-    doubts += [
-        Paragraph(note.text, note.where.capitalize()) for note in index.footnotes
-    ]
-    lists = {
-        "": (*_bought(index, tier, first.price), *why),
-        "How far it holds": tuple(
-            Paragraph(of.text, of.workload) for of in factors.answers(index)
-        ),
-        "Which is faster": tuple(
-            Paragraph(of.text, of.workload) for of in summary.faster(index)
-        ),
-        "What was tested": tuple(_tested(index)),
-        "What limits it": tuple(Paragraph(cell.text, cell.workload) for cell in limits),
-        "Doubts": tuple(doubts),
-    }
-    first_part, *parts = (
-        Part(of, (Items(rows),)) for of, rows in lists.items() if rows
-    )
-    title = f"For the ticket: {name if index.contenders else summary.status(index)[0]}"
-    return Section(
-        "ticket", title, (first_part, *_standings(index), *parts, *_checks(index))
-    )
+    return Section("ticket", title, tuple(parts))
 
 
-def _bought(
-    index: report_index.ReportIndex, tier: str | None, price: str
-) -> Iterator[Paragraph]:
-    if tier is None:
+def _listed(title: str, rows: Iterator[Paragraph] | Sequence[Paragraph]) -> list[Part]:
+    """A part with a list; none if there is nothing to list."""
+    items = tuple(rows)
+    if not items:
+        return []
+    return [Part(title, (Items(items),))]
+
+
+def _paragraphs(answers: Iterator[ShownAnswer]) -> Iterator[Paragraph]:
+    for answer in answers:
+        yield Paragraph(answer.text, answer.workload)
+
+
+def _bought(purchase: DisksToBuy | None) -> Iterator[Paragraph]:
+    """What to buy, how many and at what price; nothing if no tier is named."""
+    if purchase is None:
         return
-    profile = index.campaign.plan.profile(tier)
-    disk, cluster, listed = profile.tier, profile.cluster, profile.tier.price
-    nodes, vm = cluster.nodes, cluster.vm_price
-    limits = ((disk.limits.iops, "IOPS"), (disk.limits.bytes_per_s, "bytes/s"))
-    declared = [units.format_quantity(limit, unit) for limit, unit in limits if limit]
-    each = f", each {units.listed(declared)}" if declared else ""
-    yield Paragraph(f"{tier}, {disk.title}{each}", "Tier")
-    logs = len(node_disks.log_disks(disk))
-    count = units.counted(nodes * disk.count + (0 if disk.wal else logs), "disk")
-    count += f", {disk.count} of them striped to one" if disk.count > 1 else ""
-    count += f", and {logs} of {disk.wal.title} for the WAL" if disk.wal else ""
-    each_on = f", each on {cluster.vm}" if cluster.vm else ""
-    yield Paragraph(f"{count}, for {units.counted(nodes, 'node')}{each_on}", "Count")
-    if price and listed:
-        price += f" at list price {wording.place(listed)}"
-    yield Paragraph(price or "not known", "Price")
-    if vm:
-        total = wording.money(nodes * vm.monthly, vm.currency)
-        beside = (
-            "in it"
-            if any(of.with_vms for of in index.verdict.decisions)
-            else "beside it"
-        )
-        yield Paragraph(f"{beside} {total} a month {wording.place(vm)}", "Machines")
+    yield Paragraph(phrases.tier_in_words(purchase), "Tier")
+    yield Paragraph(phrases.count_in_words(purchase), "Count")
+    yield Paragraph(phrases.listed_price_in_words(purchase.price), "Price")
+    machines = phrases.machines_in_words(purchase)
+    if machines:
+        yield Paragraph(machines, "Machines")
 
 
-def _standings(index: report_index.ReportIndex) -> Iterator[Part]:
+def _why(index: ReportIndex) -> Iterator[Paragraph]:
+    """The reason of each part; that of the whole comes first."""
+    for place, part in enumerate(index.answer.all_parts):
+        lead = f"{part.subject}, {phrases.part_headline(part)}"
+        if place == 0 and index.answer.is_for_all:
+            lead = "Why"
+        yield Paragraph(" ".join(part.why), lead)
+
+
+def _limits(index: ReportIndex) -> Iterator[Paragraph]:
+    for limit in index.answer.limits:
+        yield Paragraph(limit.text, limit.workload)
+
+
+def _doubts(index: ReportIndex) -> Iterator[Paragraph]:
+    for stamp in caveats.stamps(index):
+        yield Paragraph(stamp.text, stamp.label)
+    for note in index.footnotes:
+        yield Paragraph(note.text, note.where.capitalize())
+
+
+# ------------------------------------------------------------------ every tier
+
+
+def _standings(index: ReportIndex) -> Iterator[Part]:
     """What each tier costs, and whether it is enough: for each workload, and for all together."""
-    decisions, cluster = index.verdict.decisions, index.verdict.cluster
-    offers = {
-        (offer.tier, of.workload): offer for of in decisions for offer in of.offers
-    }
-    rows = []
-    for name, offer in {offer.tier: offer for offer in offers.values()}.items():
-        cost = offer.monthly_cost
-        price = "" if cost is None else wording.money(cost, offer.currency)
-        row = {"Tier": Cell(name, tier=name), "A month": Cell(price)}
-        for load in (of.workload for of in decisions):
-            own = offers.get((name, load))
-            row[load] = Cell(own.standing if own else "no figures")
-        if cluster is not None:
-            row["all together"] = Cell(cluster.standings.get(name, "open"))
-        rows.append(row)
+    offers: dict[str, Offer] = {}
+    for decision in index.verdict.decisions:
+        for offer in decision.offers:
+            offers[offer.tier] = offer
+    rows: list[Row] = []
+    for tier, offer in offers.items():
+        price = ""
+        if offer.monthly_cost is not None:
+            price = wording.money(offer.monthly_cost, offer.currency)
+        cells: dict[str, Cell | str] = {"Tier": Cell(tier, tier=tier)}
+        cells["A month"] = Cell(price)
+        cells.update(_standings_of(index, tier))
+        rows.append(cells)
     if rows:
-        yield Part("", (table_of(rows, set(rows[0]) - {"A month"}),))
+        words = {"Tier", *_standings_of(index, next(iter(offers)))}
+        yield Part("", (table_of(rows, words),))
 
 
-def _tested(index: report_index.ReportIndex) -> Iterator[Paragraph]:
+def _standings_of(index: ReportIndex, tier: str) -> dict[str, Cell]:
+    """Workload → whether the tier is enough for it."""
+    cells: dict[str, Cell] = {}
+    for decision in index.verdict.decisions:
+        cells[decision.workload] = Cell("no figures")
+        for offer in decision.offers:
+            if offer.tier == tier:
+                cells[decision.workload] = Cell(offer.standing)
+    cluster = index.verdict.cluster
+    if cluster is not None:
+        cells["all together"] = Cell(cluster.standings.get(tier, "open"))
+    return cells
+
+
+# ------------------------------------------------------------------ what it rests on
+
+
+def _tested(index: ReportIndex) -> Iterator[Paragraph]:
     plan = index.campaign.plan
-    loads = [
-        f"{load.name} ({units.counted(load.threads, 'thread')}, windows of "
-        f"{units.format_seconds(load.measure_s)})"
-        for load in plan.workloads
-    ]
+    loads: list[str] = []
+    for load in plan.workloads:
+        threads = units.counted(load.threads, "thread")
+        window = units.format_seconds(load.measure_s)
+        loads.append(f"{load.name} ({threads}, windows of {window})")
     yield Paragraph(summary.subtitle(index), "Campaign")
     yield Paragraph(units.listed(loads), "Workloads")
     if plan.weights:
         yield Paragraph(units.named(plan.weights), "Weights")
-    if clauses := slo.text_of(plan.workloads):
+    clauses = slo.text_of(plan.workloads)
+    if clauses:
         yield Paragraph(clauses, "SLO")
-    word, text = summary.status(index)
-    yield Paragraph(f"{wording.sentence(word)} {text}", "Result")
+    sureness = index.answer.sureness
+    yield Paragraph(f"{wording.sentence(sureness.word)} {sureness.text}", "Result")
 
 
-def _checks(index: report_index.ReportIndex) -> Iterator[Part]:
-    if command := method.command(index.campaign):
+def _checks(index: ReportIndex) -> Iterator[Part]:
+    command = method.command(index.campaign)
+    if command:
         yield Part("Command", (Code(command),))
-    if checksum := index.campaign.checksum:
+    checksum = index.campaign.checksum
+    if checksum:
         how = Code("cat plan.json fingerprint.json runs/*/record.json | sha256sum")
-        yield Part("SHA-256 of the campaign, in its folder", (Paragraph(checksum), how))
+        title = "SHA-256 of the campaign, in its folder"
+        yield Part(title, (Paragraph(checksum), how))

@@ -12,7 +12,6 @@ from orchestrator.analysis.doubts import kinds, validity
 from orchestrator.analysis.results import Results
 from orchestrator.model import Doubt, Record
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import summary
 from tests.campaigns import build_campaign, build_gate
 from tests.documented import table_below
 
@@ -117,11 +116,11 @@ def test_a_cell_whose_runs_are_all_excluded_is_missing_with_the_reason() -> None
 def test_excluded_runs_are_shown_and_counted() -> None:
     campaign = campaign_with(noted("clock set"), WILD)
     index = ReportIndex(campaign, verdicts.judge(campaign))
-    word, text = summary.status(index)
-    assert word != "conclusive"
+    sureness = index.answer.sureness
+    assert sureness.word != "conclusive"
     assert (
         "1 of 10 planned runs left no figures that count: 1 was excluded as invalid."
-        in text
+        in sureness.text
     )
     assert index.losses(campaign.plan.runs) == (
         "Run 4 (ultra × point-select) was excluded: clock set: what was seen.",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator import report
+from orchestrator.analysis.answers import sweeps
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import measured
@@ -103,7 +104,7 @@ def test_the_chart_of_a_tpcc_sweep_has_all_transactions_as_its_capacity_has() ->
     index = tpcc(loads.swept("threads=1,4,16"))
     (of,) = index.verdict.sweeps
     chart, _ = factors.charts_of(index, of)
-    assert "at most 1,600/s" in factors.taken(of, *of.tiers)
+    assert "at most 1,600/s" in sweeps.load_taken(of, *of.tiers)
     assert "Throughput of point-select" in chart.svg
 
 
@@ -117,7 +118,7 @@ def test_two_values_are_said_to_prove_no_law() -> None:
 
 def test_a_lone_tier_at_several_values_is_no_nothing() -> None:
     index = index_of("replication_factor=1,3", ((900, 0.01), (300, 0.03)))
-    assert summary.status(index)[0] == "one tier"
+    assert index.answer.sureness.word == "one tier"
     assert ticket.section(index).title == "For the ticket: one tier"
 
 

@@ -1,0 +1,46 @@
+"""A campaign and its verdict, and what was asked of them: which tiers, of which workloads. Pure."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from orchestrator.analysis.answers import phrases
+from orchestrator.analysis.answers.headline_figures import HeadlineFigures
+from orchestrator.analysis.conclusions import Verdict
+from orchestrator.analysis.results import Results
+from orchestrator.planning import factors
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Read by the modules that make parts of the answer."""
+
+    campaign: Results
+    verdict: Verdict
+
+    @cached_property
+    def figures(self) -> HeadlineFigures:
+        """Values and changes by tier, workload and metric."""
+        return HeadlineFigures(self.campaign, self.verdict)
+
+    @cached_property
+    def contenders(self) -> tuple[str, ...]:
+        """What is compared with the baseline; none where one profile was measured alone."""
+        names: list[str] = []
+        for profile in self.campaign.plan.tiers:
+            if profile.name != self.verdict.baseline:
+                names.append(profile.name)
+        return tuple(names)
+
+    @cached_property
+    def subjects(self) -> tuple[str, ...]:
+        """What decisions are made on: workloads, the loads of a sweep together as one."""
+        workloads = self.campaign.plan.workloads
+        return tuple(dict.fromkeys(factors.subject(load) for load in workloads))
+
+    def opening(self, text: str) -> str:
+        """A sentence with a capital at the start, unless a tier's name stands there."""
+        return phrases.opening(text, self._tiers)
+
+    @cached_property
+    def _tiers(self) -> frozenset[str]:
+        return frozenset(profile.name for profile in self.campaign.plan.profiles)

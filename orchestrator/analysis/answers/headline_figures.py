@@ -1,0 +1,105 @@
+"""Which of a campaign's many figures stand for a workload, and where they are found. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from orchestrator.analysis import results
+from orchestrator.analysis.conclusions import CellSummary, Delta, Verdict
+
+NEW_ORDER = "new_order"  # the transaction that the TPC-C specification reports first
+ALL_TYPES = "all"
+LATENCY_AVG = "latency_avg_s"
+LATENCY_P99 = "latency_p99_s"
+
+# Profile or contender, workload, metric, scope.
+_Key = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True)
+class HeadlineFigures:
+    """Values and changes of a verdict by tier, workload and metric.
+
+    A metric may have the type of its transactions before it, as in `rebuild latency_p99_s`; without
+    one, latency is New-Order's where a workload has it.
+    """
+
+    campaign: results.Results
+    verdict: Verdict
+
+    @cached_property
+    def cells(self) -> Mapping[_Key, CellSummary]:
+        """All values, by profile, workload, metric and scope."""
+        by_key: dict[_Key, CellSummary] = {}
+        for cell in self.verdict.cells:
+            by_key[cell.profile, cell.workload, cell.metric, cell.scope] = cell
+        return by_key
+
+    @cached_property
+    def _deltas(self) -> Mapping[_Key, Delta]:
+        by_key: dict[_Key, Delta] = {}
+        for delta in (*self.verdict.deltas, *self.verdict.noise_floor):
+            by_key[delta.contender, delta.workload, delta.metric, delta.scope] = delta
+        return by_key
+
+    def is_tpcc_derived(self, workload: str) -> bool:
+        """Whether New-Orders were counted, or the data set is TPC-C's."""
+        family = self.campaign.plan.workload(workload).dataset.family
+        return family.startswith("tpcc") or self._has(workload, metric="nopm")
+
+    def throughput_metric(self, workload: str) -> str:
+        """What counts as its throughput: New-Orders, bytes of rows, or transactions."""
+        if self.is_tpcc_derived(workload):
+            return "nopm"
+        if self._has(workload, metric="payload_bytes_per_s"):
+            return "payload_bytes_per_s"
+        return "throughput_per_s"
+
+    def latency_scope(self, workload: str) -> str:
+        """The type of transactions whose latency stands for the workload."""
+        if self._has(workload, scope=NEW_ORDER):
+            return NEW_ORDER
+        return ALL_TYPES
+
+    def _has(self, workload: str, metric: str = "", scope: str = "") -> bool:
+        """Whether any tier has such a value. Empty: any metric, any scope."""
+        for _, its_workload, its_metric, its_scope in self.cells:
+            is_alike = metric in ("", its_metric) and scope in ("", its_scope)
+            if its_workload == workload and is_alike:
+                return True
+        return False
+
+    def has_metric(self, metric: str) -> bool:
+        """Whether any cell of the campaign has it: else nothing need be said of it."""
+        return any(cell.metric == metric for cell in self.verdict.cells)
+
+    def compared_metrics(self, workload: str) -> dict[str, str]:
+        """A table's title → what tiers are compared by; without p99 if no run has one."""
+        metrics = {
+            "Throughput": self.throughput_metric(workload),
+            "Average latency": LATENCY_AVG,
+        }
+        if self.has_metric(LATENCY_P99):
+            metrics["p99 latency"] = LATENCY_P99
+        return metrics
+
+    def cell(
+        self, profile: str, workload: str, metric: str, transaction_type: str = ""
+    ) -> CellSummary | None:
+        """The value that stands for a metric, or that of the type of transactions given."""
+        name, scope = self._split(workload, metric)
+        return self.cells.get((profile, workload, name, transaction_type or scope))
+
+    def delta(self, contender: str, workload: str, metric: str) -> Delta | None:
+        """A contender's change against the baseline."""
+        name, scope = self._split(workload, metric)
+        return self._deltas.get((contender, workload, name, scope))
+
+    def _split(self, workload: str, metric: str) -> tuple[str, str]:
+        """Metric and scope."""
+        scope, _, name = metric.rpartition(" ")
+        if scope:
+            return name, scope
+        if name.startswith("latency_"):
+            return name, self.latency_scope(workload)
+        return name, ALL_TYPES

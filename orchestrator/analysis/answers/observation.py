@@ -1,0 +1,266 @@
+"""The answer of an observation: which disks would have carried what a cluster asked of its own.
+
+Pure. Nothing was loaded and no such disk was touched, so no word here is one of proof: a disk that
+would have carried the demand is worth measuring, and named for that.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import pandas as pd
+
+from orchestrator import units
+from orchestrator.analysis.answers.phrases import money, sentence
+from orchestrator.analysis.answers.record import (
+    Answer,
+    Caution,
+    DiskOutlook,
+    DisksToBuy,
+    MonthlyPrice,
+    NextStep,
+    PartAnswer,
+    Sureness,
+    Untested,
+)
+from orchestrator.analysis.observed.demand import unseen_share
+from orchestrator.analysis.observed.judging import Band, CandidateAnswer, Observed
+from orchestrator.tier import Price
+from orchestrator.tier_catalog import prices
+
+UNKNOWN = "–"
+CARRIES = "would have carried"
+_PHRASES = {
+    "would have carried": "would have carried it",
+    "would not": "would not have carried it",
+    "cannot be told": "cannot be told",
+}
+# What counters of a disk cannot say of another one.
+UNTESTED = (
+    Untested("performance", "throughput, latency of commits or p99 there"),
+    Untested("proof", "that a disk is enough or better, which are words of proof"),
+    Untested(
+        "other conditions",
+        "anything of another week, memory size, release or number of nodes",
+    ),
+    Untested("real disks", "the noise of a real disk"),
+    Untested(
+        "host cache",
+        "Without host cache: reads that it would serve are among the I/Os.",
+    ),
+)
+
+
+def observation_answer(
+    observed: Observed, command: str, misses: Sequence[str]
+) -> Answer:
+    """What an observation says of each provider's disks.
+
+    `command`: the line that measures what is worth it, or empty; `misses`: readings that failed, in
+    words.
+    """
+    tolerance = percent_in_words(observed.tolerance)
+    text = f"Nothing was loaded, and no such disk was touched. Tolerance: {tolerance}."
+    parts: list[PartAnswer] = []
+    for provider, candidates in observed.worth.items():
+        parts.append(_part(provider, candidates))
+    steps: list[NextStep] = []
+    if command:
+        names: list[str] = []
+        for part in parts:
+            names += [outlook.tier for outlook in part.worth_measuring]
+        steps.append(NextStep("measure", units.listed(names), command))
+    return Answer(
+        kind="observation",
+        parts=tuple(parts),
+        together=None,
+        sureness=Sureness("observed", text, tolerance_share=observed.tolerance),
+        untested=UNTESTED,
+        cautions=tuple(_cautions(observed, misses)),
+        next_steps=tuple(steps),
+    )
+
+
+def _part(provider: str, candidates: Sequence[CandidateAnswer]) -> PartAnswer:
+    """`candidates`: those worth measuring, from cheap to dear."""
+    outlooks: list[DiskOutlook] = []
+    purchase: DisksToBuy | None = None
+    for candidate in candidates:
+        name = disk_in_words(candidate)
+        price = _price(candidate.purchase.tier.price)
+        outlooks.append(DiskOutlook(name, price, word=candidate.word))
+        if purchase is None and candidate.word == CARRIES:
+            purchase = DisksToBuy(name, price)
+    names = units.listed([outlook.tier for outlook in outlooks])
+    why = [candidate_in_words(candidate) for candidate in candidates]
+    return PartAnswer(
+        subject=provider,
+        about="provider",
+        purchase=purchase,
+        why=(*why, f"Worth measuring: {names}."),
+        proof="bounded",
+        worth_measuring=tuple(outlooks),
+    )
+
+
+def _price(listed: Price | None) -> MonthlyPrice | None:
+    """Of one node's disk, as the catalog has it."""
+    if listed is None:
+        return None
+    return MonthlyPrice(
+        amount=listed.monthly,
+        currency=listed.currency,
+        covers="disks",
+        nodes=None,
+        region=listed.region,
+        as_of=listed.as_of,
+        source=listed.source,
+    )
+
+
+# ------------------------------------------------------------------ what bounds it
+
+
+def _cautions(observed: Observed, misses: Sequence[str]) -> Iterator[Caution]:
+    if observed.refused:
+        yield Caution(
+            "seconds unknown",
+            f"{sentence(observed.refused)} So words rest on bounds alone that need no seconds, or "
+            "there are none.",
+            "Read every second, or pieces of it beside this (docs/OBSERVE.md).",
+        )
+    else:
+        yield from _unseen(observed)
+    if observed.source:
+        yield _held_back(observed)
+    yield from _unlike_prices(observed)
+    if misses:
+        yield Caution("readings missed", f"{'; '.join(misses)}.", "They are gaps.")
+
+
+def _unseen(observed: Observed) -> Iterator[Caution]:
+    """Where seconds are those of a few pieces, and not of the whole time."""
+    counts: list[int] = []
+    for demand in observed.demands:
+        if not demand.is_fine:
+            counts.append(len(demand.pieces))
+    fewest = min(counts, default=0)
+    if fewest:
+        share = percent_in_words(unseen_share(fewest))
+        yield Caution(
+            "shape from pieces",
+            f"The shape of seconds is that of {fewest} pieces. What happens in less than {share} "
+            "of the time may be in none of them.",
+            "Reading every second for the whole time shows all.",
+        )
+
+
+def _held_back(observed: Observed) -> Caution:
+    """What a disk at its own cap would have been asked for is not known."""
+    caps = units.listed([f"{cap.name} {cap.base:,.0f}" for cap in observed.source])
+    share = percent_in_words(observed.held_back)
+    if observed.inferred:
+        return Caution(
+            "held back?",
+            f"In up to {share} of the time readings are heaped at {caps}, as those of a disk at "
+            "its own cap are. If that is its cap, it would have been asked for more: of larger "
+            'disks every figure says "at least", and their words hold for what was read.',
+            "Name the observed disk with --source.",
+        )
+    return Caution(
+        "held back",
+        f"In up to {share} of the time the observed disk was at its own cap ({caps}). What it "
+        "would have been asked for then is not known: of larger disks every figure says "
+        '"at least".',
+        "Such a disk is said to have carried only if that time is within the tolerance too.",
+    )
+
+
+def _unlike_prices(observed: Observed) -> Iterator[Caution]:
+    listed: list[Price] = []
+    for answer in observed.answers:
+        price = answer.purchase.tier.price
+        if price is not None:
+            listed.append(price)
+    unlike = prices.unlike(listed)
+    if unlike:
+        yield Caution(
+            "prices of several lists",
+            f"{unlike}: from cheap to dear holds within a provider.",
+            "--region keeps to the prices of one.",
+        )
+
+
+# ------------------------------------------------------------------ in words
+
+
+def candidate_in_words(candidate: CandidateAnswer) -> str:
+    """How long it would have been at its cap, and so which of the three words it has."""
+    on_disk = candidate.on
+    queues = band_in_words(on_disk.queues, candidate.at_least)
+    slack = band_in_words((on_disk.less, on_disk.more), candidate.at_least)
+    waits = band_in_words(on_disk.waits, candidate.at_least)
+    time_at_cap = f"{queues} of the seconds where work queues"
+    if waits != UNKNOWN:
+        time_at_cap = (
+            f"{waits} of the seconds where users wait and {queues} where work queues"
+        )
+    remark = ""
+    if candidate.why:
+        remark = f" ({candidate.why})"
+    return (
+        f"{disk_in_words(candidate)} ({price_in_words(candidate)}) would have been at its cap in "
+        f"{time_at_cap} (with 30 % less to 10 % more: {slack}){_worst_hour(candidate)}"
+        f"{_without_credit(candidate)}: {_PHRASES[candidate.word]}{remark}."
+    )
+
+
+def _worst_hour(candidate: CandidateAnswer) -> str:
+    hours = candidate.on.hours
+    hour = hours.iloc[int(hours["upper"].argmax())]
+    if not hour["upper"]:
+        return ""
+    begin = units.format_moment(hour["begin_s"])
+    return f", most of it in the hour of {begin} on {hour['node']}"
+
+
+def _without_credit(candidate: CandidateAnswer) -> str:
+    empty_s = candidate.on.empty_s
+    if empty_s is None or not empty_s[1]:
+        return ""
+    time = band_in_words(empty_s, candidate.at_least, units.format_seconds)
+    return f", its credit empty for {time}"
+
+
+def disk_in_words(candidate: CandidateAnswer) -> str:
+    """Its name with spaces, so that a line may break in it."""
+    return candidate.purchase.name.replace(":", ": ").replace(",", ", ")
+
+
+def price_in_words(candidate: CandidateAnswer) -> str:
+    """A month's, of one disk."""
+    price = candidate.purchase.tier.price
+    if price is None:
+        return UNKNOWN
+    return money(price.monthly, price.currency)
+
+
+def percent_in_words(share: float) -> str:
+    """Two digits: bounds are no sharper."""
+    if pd.isna(share):
+        return UNKNOWN
+    rounded_pct = float(f"{100 * share:.2g}")
+    return f"{rounded_pct:g} %"
+
+
+def band_in_words(
+    band: Band,
+    at_least: bool,
+    in_words: Callable[[float], str] = percent_in_words,
+) -> str:
+    """`2.1 to 3 %`, or `at least 2.1 %` where the observed disk may have held its load back."""
+    least = in_words(band[0])
+    most = in_words(band[1])
+    if at_least and least != UNKNOWN:
+        return f"at least {least}"
+    if least == most:
+        return least
+    return f"{least.removesuffix(' %')} to {most}"

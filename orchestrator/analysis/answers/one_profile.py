@@ -1,0 +1,133 @@
+"""The answer of one profile that is compared with none: what it did. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from orchestrator import units
+from orchestrator.analysis.answers import lost_runs, sweeps
+from orchestrator.analysis.answers.asked import Asked
+from orchestrator.analysis.answers.headline_figures import (
+    LATENCY_AVG,
+    LATENCY_P99,
+    NEW_ORDER,
+)
+from orchestrator.analysis.answers.proofs import clauses, proof_of
+from orchestrator.analysis.answers.record import (
+    MeasuredFigure,
+    PartAnswer,
+    ProfileFigures,
+    ProofWord,
+)
+from orchestrator.analysis.conclusions import CellSummary, Decision
+from orchestrator.model import Run
+
+_RATE_UNITS = {"1/s": "/s", "1/min": " NOPM"}
+
+
+def answer_of_one_profile(
+    asked: Asked, subject: str, decision: Decision | None
+) -> PartAnswer:
+    """What it did, in the place of what to buy."""
+    measured = _profile_figures(asked, subject)
+    part = PartAnswer(
+        subject=subject,
+        about="workload",
+        purchase=None,
+        why=tuple(_what_it_did(asked, subject, measured)),
+        proof=_proof_of_one_profile(decision),
+        measured=measured,
+    )
+    if decision is None:
+        return part
+    return replace(
+        part,
+        slo=clauses(decision, asked.verdict.baseline),
+        confidence_pct=decision.confidence_pct,
+    )
+
+
+def _what_it_did(
+    asked: Asked, subject: str, measured: ProfileFigures | None
+) -> Iterator[str]:
+    for sweep in asked.verdict.sweeps:
+        if sweep.workload == subject:
+            yield asked.opening(sweeps.load_taken(sweep, sweep.tiers[0]))
+            return
+    if measured is not None:
+        yield figures_in_words(measured)
+        return
+    runs: list[Run] = []
+    for run in asked.campaign.plan.runs:
+        if (run.profile, run.workload) == (asked.verdict.baseline, subject):
+            runs.append(run)
+    yield from lost_runs.losses(asked.campaign, runs)
+
+
+def _profile_figures(asked: Asked, workload: str) -> ProfileFigures | None:
+    """None if no run left a throughput, and for a sweep, which has figures at each load."""
+    figures = asked.figures
+    profile = asked.verdict.baseline
+    names = [load.name for load in asked.campaign.plan.workloads]
+    if workload not in names:
+        return None
+    rate = figures.cell(profile, workload, figures.throughput_metric(workload))
+    if rate is None:
+        return None
+    return ProfileFigures(
+        profile=profile,
+        throughput=_figure(rate),
+        latency_avg=_figure_or_none(figures.cell(profile, workload, LATENCY_AVG)),
+        latency_p99=_figure_or_none(figures.cell(profile, workload, LATENCY_P99)),
+    )
+
+
+def _proof_of_one_profile(decision: Decision | None) -> ProofWord:
+    """Of its SLO alone, as there is nothing to compare it with."""
+    if decision is None:
+        return "not judged"
+    if decision.slo or decision.tier is not None:
+        return proof_of(decision)
+    return "not compared"
+
+
+def _figure(cell: CellSummary) -> MeasuredFigure:
+    return MeasuredFigure(cell.metric, cell.scope, cell.mean, cell.unit, cell.n)
+
+
+def _figure_or_none(cell: CellSummary | None) -> MeasuredFigure | None:
+    if cell is None:
+        return None
+    return _figure(cell)
+
+
+# ------------------------------------------------------------------ in words
+
+
+def figures_in_words(figures: ProfileFigures) -> str:
+    """`ultra did 1,234/s; latency average 12 ms, 99th percentile 40 ms (n = 3).`"""
+    latencies: list[str] = []
+    if figures.latency_avg is not None:
+        latencies.append(f"average {figure_in_words(figures.latency_avg)}")
+    if figures.latency_p99 is not None:
+        latencies.append(f"99th percentile {figure_in_words(figures.latency_p99)}")
+    rate = figures.throughput
+    text = f"{figures.profile} did {figure_in_words(rate)}"
+    if latencies:
+        whose = "latency"
+        if _is_of_new_order(figures):
+            whose = "New-Order latency"
+        text += f"; {whose} {', '.join(latencies)}"
+    return f"{text} (n = {rate.n})."
+
+
+def _is_of_new_order(figures: ProfileFigures) -> bool:
+    latencies = (figures.latency_avg, figures.latency_p99)
+    return any(latency and latency.scope == NEW_ORDER for latency in latencies)
+
+
+def figure_in_words(figure: MeasuredFigure) -> str:
+    """`1,234/s`, `8,505 NOPM`, `12 ms`."""
+    behind = _RATE_UNITS.get(figure.unit)
+    if behind is None:
+        return units.format_quantity(figure.value, figure.unit)
+    return units.format_quantity(figure.value, "") + behind

@@ -1,0 +1,159 @@
+"""Sentences and their parts, made from the record of an answer. Pure."""
+
+from collections.abc import Collection, Iterable
+
+from orchestrator import units
+from orchestrator.analysis.answers.record import (
+    Answer,
+    DisksToBuy,
+    MonthlyPrice,
+    PartAnswer,
+)
+from orchestrator.analysis.conclusions import NeighbourTier
+
+NO_ANSWER = "no answer"
+
+
+def headline(answer: Answer) -> str:
+    """The answer in as few words as there are: a tier, or why none is named."""
+    if answer.kind != "comparison":
+        return answer.sureness.word
+    if not answer.is_for_all:
+        return "an answer for each workload"
+    return part_headline(answer.all_parts[0])
+
+
+def part_headline(part: PartAnswer) -> str:
+    """The tier to buy, or that none is named."""
+    return part.tier or NO_ANSWER
+
+
+# ------------------------------------------------------------------ what to buy
+
+
+def tier_in_words(purchase: DisksToBuy) -> str:
+    """`ultra, Ultra Disk, each 10,000 IOPS and 250 MB/s`."""
+    limits: list[str] = []
+    if purchase.iops:
+        limits.append(units.format_quantity(purchase.iops, "IOPS"))
+    if purchase.bytes_per_s:
+        limits.append(units.format_quantity(purchase.bytes_per_s, "bytes/s"))
+    text = f"{purchase.tier}, {purchase.title}"
+    if not limits:
+        return text
+    return f"{text}, each {units.listed(limits)}"
+
+
+def count_in_words(purchase: DisksToBuy) -> str:
+    """`6 disks, 2 of them striped to one, for 3 nodes, each on azure/Standard_D8s_v5`.
+
+    ValueError where only the tier is known.
+    """
+    if purchase.disks is None or purchase.nodes is None:
+        raise ValueError(f"how many disks of {purchase.tier} to buy is not known")
+    parts = [units.counted(purchase.disks, "disk")]
+    if purchase.striped > 1:
+        parts.append(f"{purchase.striped} of them striped to one")
+    if purchase.log_title is not None:
+        parts.append(f"and {purchase.log_disks} of {purchase.log_title} for the WAL")
+    parts.append(f"for {units.counted(purchase.nodes, 'node')}")
+    if purchase.machine:
+        parts.append(f"each on {purchase.machine}")
+    return ", ".join(parts)
+
+
+# ------------------------------------------------------------------ prices
+
+
+def money(amount: float, currency: str) -> str:
+    """`780.00 USD`."""
+    return f"{amount:,.2f} {currency}"
+
+
+def price_in_words(price: MonthlyPrice | None) -> str:
+    """`780.00 USD a month for its disks and machines`; empty if the price is not known."""
+    if price is None:
+        return ""
+    return f"{money(price.amount, price.currency)} a month for its {price.covers}"
+
+
+def listed_price_in_words(price: MonthlyPrice | None) -> str:
+    """The same, and where and when the price was read."""
+    if price is None:
+        return "not known"
+    words = price_in_words(price)
+    if not (price.region or price.as_of or price.source):
+        return words
+    return f"{words} at list price {where_read(price)}"
+
+
+def machines_in_words(purchase: DisksToBuy) -> str:
+    """What the machines cost, and whether the price of the disks has it in it; empty if they have
+    no price."""
+    price = purchase.machines_price
+    if price is None:
+        return ""
+    beside = "beside it"
+    if purchase.machines_in_price:
+        beside = "in it"
+    amount = money(price.amount, price.currency)
+    return f"{beside} {amount} a month {where_read(price)}"
+
+
+def where_read(price: MonthlyPrice) -> str:
+    """Where, when and by whom the price was told: `(westus2, as of 2026-01-01; price list)`."""
+    return f"({price.region}, as of {price.as_of}; {price.source})"
+
+
+def step_in_words(step: NeighbourTier, word: str, currency: str | None) -> str:
+    """What the neighbour in price changes. `word`: "dearer" or "cheaper" than the tier named."""
+    side = "up"
+    if word == "cheaper":
+        side = "down"
+    cost = ""
+    if step.cost_change and currency:
+        cost = f", {money(abs(step.cost_change), currency)} a month {word}"
+    changes = units.listed(
+        [f"{change.title} {change.words}" for change in step.changes]
+    )
+    return f"One step {side}, {step.tier}{cost}: {changes}."
+
+
+# ------------------------------------------------------------------ letters and stops
+
+
+def closed(text: str) -> str:
+    """The text with a full stop. For texts that begin with a name, which keeps its letter."""
+    if not text or text[-1] in ".!?":
+        return text
+    return f"{text}."
+
+
+def sentence(text: str) -> str:
+    """The text with a capital at the start and a full stop at the end."""
+    return closed(text[:1].upper() + text[1:])
+
+
+def opening(text: str, tiers: Collection[str]) -> str:
+    """A sentence with a capital at the start, unless the name of one of `tiers` stands there."""
+    first_word = text.split(" ", 1)[0].rstrip(":,")
+    if first_word in tiers:
+        return closed(text)
+    return sentence(text)
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """`1, 2, 3, 7` → `1–3, 7`."""
+    spans: list[list[int]] = []
+    for number in sorted(numbers):
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return ", ".join(_span(first, last) for first, last in spans)
+
+
+def _span(first: int, last: int) -> str:
+    if first == last:
+        return f"{first}"
+    return f"{first}–{last}"

@@ -1,0 +1,149 @@
+"""Which of two tiers is faster, and how many times. Pure.
+
+A change of a latency and one of a throughput are told alike: as how many times as fast the faster
+tier is. Figures are those of the comparisons with the baseline, as they were judged.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from orchestrator import units
+from orchestrator.analysis.answers.headline_figures import (
+    LATENCY_AVG,
+    LATENCY_P99,
+    HeadlineFigures,
+)
+from orchestrator.analysis.answers.record import SpeedComparison, SpeedWord
+from orchestrator.analysis.conclusions import Delta
+
+_LATENCY_NAMES = {LATENCY_AVG: "average latency", LATENCY_P99: "p99 latency"}
+
+
+def speed_comparisons(
+    figures: HeadlineFigures, contenders: Sequence[str]
+) -> Iterator[SpeedComparison]:
+    """One for each workload and contender that were compared with the baseline."""
+    for workload in figures.campaign.plan.workloads:
+        metrics = figures.compared_metrics(workload.name).values()
+        for contender in contenders:
+            deltas: list[Delta] = []
+            for metric in metrics:
+                delta = figures.delta(contender, workload.name, metric)
+                if delta is not None:
+                    deltas.append(delta)
+            if deltas:
+                yield compared(deltas)
+
+
+def compared(deltas: Sequence[Delta]) -> SpeedComparison:
+    """By the first of throughput, average and p99 latency that was judged better or worse.
+
+    `deltas`: of one workload and contender, in that order; at least one.
+    """
+    for delta in deltas:
+        if delta.verdict in ("better", "worse"):
+            return _decided(delta)
+    return _undecided(deltas)
+
+
+def _undecided(deltas: Sequence[Delta]) -> SpeedComparison:
+    first = deltas[0]
+    word: SpeedWord = "not proven"
+    if all(delta.verdict == "same" for delta in deltas):
+        word = "alike"
+    return SpeedComparison(
+        workload=first.workload,
+        baseline=first.baseline,
+        contender=first.contender,
+        word=word,
+        faster=None,
+        metric=first.metric,
+        lacks=_lacking_proof(deltas),
+    )
+
+
+def _lacking_proof(deltas: Sequence[Delta]) -> str:
+    """What a change lacks whose interval excludes none, as the decision may have a proof there."""
+    for delta in deltas:
+        is_above = (delta.ci_low_pct or 0.0) > 0
+        is_below = (delta.ci_high_pct or 0.0) < 0
+        if (is_above or is_below) and delta.verdict == "inconclusive":
+            return delta.reason
+    return ""
+
+
+def _decided(delta: Delta) -> SpeedComparison:
+    faster = delta.baseline
+    if delta.verdict == "better":
+        faster = delta.contender
+    comparison = SpeedComparison(
+        workload=delta.workload,
+        baseline=delta.baseline,
+        contender=delta.contender,
+        word="serves the rate",
+        faster=faster,
+        metric=delta.metric,
+    )
+    if delta.overloaded:  # how many times is not told by what was served
+        return comparison
+    ends: list[float] = []
+    for change_pct in (delta.ci_low_pct, delta.ci_high_pct):
+        if change_pct is not None:
+            ends.append(_times_as_fast(change_pct, delta))
+    return replace(
+        comparison,
+        word="faster",
+        times=_times_as_fast(delta.change_pct, delta),
+        times_low=min(ends, default=None),
+        times_high=max(ends, default=None),
+    )
+
+
+def _times_as_fast(change_pct: float, delta: Delta) -> float:
+    """Of a change of `delta`'s metric: how many times as fast the faster tier is by it.
+
+    A throughput that grows and a latency that falls say the same, and so does the inverse of the
+    slower tier's change.
+    """
+    ratio = 1 + change_pct / 100
+    is_latency = delta.direction == "lower"
+    is_better = delta.verdict == "better"
+    if is_latency != is_better:
+        return ratio
+    if ratio <= 0:  # an interval's end may lie at -100 %
+        return math.inf
+    return 1 / ratio
+
+
+def in_words(comparison: SpeedComparison) -> str:
+    """`ultra was 2.31 times as fast as premium (2.25 to 2.37)`."""
+    if comparison.word == "serves the rate":
+        return f"{comparison.faster} serves the rate asked for, {comparison.slower} does not"
+    if comparison.word != "faster":
+        return _undecided_in_words(comparison)
+    metric = _LATENCY_NAMES.get(comparison.metric)
+    in_what = ""
+    if metric:
+        in_what = f" in {metric}"
+    ends: list[str] = []
+    for end in (comparison.times_low, comparison.times_high):
+        if end is not None:
+            ends.append(units.format_number(end))
+    span = " to ".join(ends)
+    times = units.format_number(comparison.times or 0.0)
+    return (
+        f"{comparison.faster} was {times} times as fast as {comparison.slower}"
+        f"{in_what} ({span})"
+    )
+
+
+def _undecided_in_words(comparison: SpeedComparison) -> str:
+    tiers = units.listed([comparison.baseline, comparison.contender])
+    if comparison.word == "alike":
+        text = f"{tiers} are as fast as each other"
+    else:
+        text = f"{tiers} are not proven to differ"
+    if not comparison.lacks:
+        return text
+    return f"{text}: {comparison.lacks}"

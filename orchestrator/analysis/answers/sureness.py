@@ -1,0 +1,96 @@
+"""How sure the answer of a campaign is, as a whole. Pure."""
+
+from orchestrator import units
+from orchestrator.analysis.answers.asked import Asked
+from orchestrator.analysis.answers.record import Sureness, SurenessWord, Tally
+
+
+def campaign_sureness(asked: Asked) -> Sureness:
+    """How many workloads have an answer, and how many comparisons and runs came to something."""
+    tally = _tally(asked)
+    lost = _lost_in_words(tally)
+    if not asked.contenders and asked.verdict.varied:
+        text = f"It was measured at each value of what was varied.{lost}"
+        return Sureness("one tier", text, tally)
+    if not asked.contenders:
+        text = f"One profile was measured; there is nothing to compare it with.{lost}"
+        return Sureness("nothing to compare", text, tally)
+    if not tally.workloads_answered:
+        few = ""
+        if asked.campaign.plan.repetitions == 1:
+            few = ": with one run of each there is no telling a difference from chance"
+        text = f"No workload has an answer{few}.{lost}"
+        return Sureness("not conclusive", text, tally)
+    chosen = "".join(f"{asked.opening(why)} " for why in _without_prices(asked))
+    text = f"{chosen}{_tally_in_words(tally)}.{lost}"
+    return Sureness(_word(asked, tally), text, tally)
+
+
+def _word(asked: Asked, tally: Tally) -> SurenessWord:
+    """Conclusive if every workload has an answer by price, no cheaper tier is open beside it,
+    and every planned run left figures."""
+    if tally.workloads_answered < tally.workloads or tally.runs_lost:
+        return "partly conclusive"
+    if _without_prices(asked):
+        return "enough; price open"
+    if any(decision.cheaper_open for decision in asked.verdict.decisions):
+        return "enough; cheaper not excluded"
+    return "conclusive"
+
+
+def _without_prices(asked: Asked) -> list[str]:
+    """How tiers were chosen where prices could not be compared, each way once."""
+    ways: list[str] = []
+    for decision in asked.verdict.decisions:
+        way = decision.without_prices
+        if way and way not in ways:
+            ways.append(way)
+    return ways
+
+
+def _tally(asked: Asked) -> Tally:
+    answered = [dec for dec in asked.verdict.decisions if dec.tier is not None]
+    settled = [d for d in asked.verdict.deltas if d.verdict != "inconclusive"]
+    planned = asked.campaign.plan.runs
+    lost = [run for run in planned if asked.campaign.lost(run)]
+    failed = [run for run in asked.campaign.runs if run.record.outcome != "done"]
+    return Tally(
+        workloads=len(asked.subjects),
+        workloads_answered=len(answered),
+        comparisons=len(asked.verdict.deltas),
+        comparisons_settled=len(settled),
+        runs_planned=len(planned),
+        runs_lost=len(lost),
+        runs_excluded=len(asked.verdict.excluded),
+        runs_failed=len(failed),
+    )
+
+
+# ------------------------------------------------------------------ in words
+
+
+def _tally_in_words(tally: Tally) -> str:
+    """`2 of 3 workloads have an answer; 5 of 9 comparisons came to a verdict`."""
+    have = "have"
+    if tally.workloads_answered == 1:
+        have = "has"
+    workloads = units.counted(tally.workloads, "workload")
+    comparisons = units.counted(tally.comparisons, "comparison")
+    return (
+        f"{tally.workloads_answered} of {workloads} {have} an answer; "
+        f"{tally.comparisons_settled} of {comparisons} came to a verdict"
+    )
+
+
+def _lost_in_words(tally: Tally) -> str:
+    """A sentence to follow another, or nothing."""
+    if not tally.runs_lost:
+        return ""
+    planned = units.counted(tally.runs_planned, "planned run")
+    text = f" {tally.runs_lost} of {planned} left no figures"
+    if tally.runs_excluded:
+        were = "were"
+        if tally.runs_excluded == 1:
+            were = "was"
+        text += f" that count: {tally.runs_excluded} {were} excluded as invalid"
+    return f"{text}."

@@ -1,0 +1,32 @@
+"""Which load a tier takes, by a sweep of loads, in a sentence. Pure."""
+
+from orchestrator import units
+from orchestrator.analysis.conclusions import TierValues, VariedWorkload
+
+
+def load_taken(sweep: VariedWorkload, tier: TierValues) -> str:
+    """Its highest throughput, its knee, and its capacity at the SLO."""
+    if tier.peak_per_s is None:
+        return f"{tier.tier}: no load left figures"
+    peak = units.format_quantity(tier.peak_per_s, "1/s")
+    knee = "was not reached"
+    if tier.knee is not None:
+        knee = f"is at {sweep.word(tier.knee)}"
+    text = (
+        f"{tier.tier}: at most {peak} from {sweep.values[0]} to {sweep.values[-1]}; "
+        f"the knee {knee}{_capacity(sweep, tier)}"
+    )
+    if not tier.stopped:
+        return text
+    return f"{text}: {tier.stopped}"
+
+
+def _capacity(sweep: VariedWorkload, tier: TierValues) -> str:
+    """The highest load proven to meet the latencies of the SLO; empty without one."""
+    clauses = units.listed(sweep.slo)
+    if tier.at_slo is not None and tier.at_slo_per_s is not None:
+        rate = units.format_quantity(tier.at_slo_per_s, "1/s")
+        return f"; proven to meet {clauses} up to {sweep.word(tier.at_slo)} ({rate})"
+    if not sweep.slo:
+        return ""
+    return f"; no load is proven to meet {clauses}"

@@ -1,0 +1,277 @@
+"""Answers without a load on the disks in question: of an observation, and of a prediction."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from orchestrator.analysis.answers import phrases
+from orchestrator.analysis.answers.observation import (
+    band_in_words,
+    candidate_in_words,
+    observation_answer,
+    percent_in_words,
+)
+from orchestrator.analysis.answers.prediction import (
+    NO_TIER,
+    possible_tiers,
+    prediction_answer,
+    worth_measuring,
+)
+from orchestrator.analysis.answers.record import (
+    DiskOutlook,
+    MonthlyPrice,
+    NextStep,
+    SloClause,
+)
+from orchestrator.analysis.conclusions import Estimate, Prediction
+from orchestrator.analysis.observed.demand import Demand
+from orchestrator.analysis.observed.judging import (
+    CandidateAnswer,
+    Observed,
+    OnDisk,
+    Word,
+)
+from orchestrator.analysis.observed.replay import RateCap
+from orchestrator.tier import Price
+from orchestrator.tier_catalog.candidates import Purchase, purchases
+from tests.catalog import CATALOG
+from tests.simulated_demand import pieces, seconds_of, summed
+
+GIB = 2**30
+HOUR_BEGIN_S = 1_750_000_000 // 3600 * 3600
+SECONDS = seconds_of("bursts of 10 s", 5, 7200, mean=600.0)
+PIECES = pieces(SECONDS, 24, 180)
+MINUTES = summed(SECONDS, 60)
+PRICES = {
+    "azure/P15": Price(38.02, "USD", "eastus", "2026-09-20", "price list"),
+    "azure/P30": Price(135.17, "USD", "eastus", "2026-09-20", "price list"),
+}
+
+
+def candidate(
+    name: str, word: Word, less: float, more: float, at_least: bool = False
+) -> CandidateAnswer:
+    """A disk that would have been at its cap for so much of the time."""
+    hours = pd.DataFrame(
+        {
+            "begin_s": [HOUR_BEGIN_S, HOUR_BEGIN_S + 3600.0],
+            "upper": [0.0, more],
+            "credit": [0.5, 0.25],
+            "node": ["db-1", "db-1"],
+            "device": ["vda", "vda"],
+        }
+    )
+    on_disk = OnDisk((less, more), (less, more), less, more, "IOPS", hours, None)
+    return CandidateAnswer(_purchase(name), on_disk, word, "", at_least)
+
+
+def _purchase(name: str) -> Purchase:
+    (bought,) = (
+        offered
+        for offered in purchases(CATALOG, 256 * GIB, (), None, None)
+        if offered.name == name
+    )
+    return replace(bought, tier=replace(bought.tier, price=PRICES[name]), lacks="")
+
+
+def observed(*candidates: CandidateAnswer, demand: Demand = SECONDS) -> Observed:
+    return Observed((demand,), 0.01, answers=candidates)
+
+
+SMALL = candidate("azure/P15", "would not", 0.2, 0.3)
+LARGE = candidate("azure/P30", "would have carried", 0.001, 0.002)
+
+# ------------------------------------------------------------------ an observation
+
+
+def test_an_observation_names_the_cheapest_disk_that_would_have_carried_it() -> None:
+    answer = observation_answer(observed(SMALL, LARGE), "tierbench compare x", [])
+    (part,) = answer.parts
+    price = MonthlyPrice(
+        135.17, "USD", "disks", None, "eastus", "2026-09-20", "price list"
+    )
+    assert (answer.kind, part.subject, part.about) == (
+        "observation",
+        "azure",
+        "provider",
+    )
+    assert (part.tier, part.proof) == ("azure/P30", "bounded")
+    assert part.purchase is not None and part.purchase.price == price
+    assert part.purchase.disks is None, "of how many nodes is not known"
+    assert [outlook.word for outlook in part.worth_measuring] == [
+        "would not",
+        "would have carried",
+    ]
+    assert part.why[-1] == "Worth measuring: azure/P15 and azure/P30."
+    assert answer.next_steps == (
+        NextStep("measure", "azure/P15 and azure/P30", "tierbench compare x"),
+    )
+
+
+def test_an_observation_is_never_more_than_observed() -> None:
+    sureness = observation_answer(observed(SMALL, LARGE), "", []).sureness
+    assert (sureness.word, sureness.tolerance_share) == ("observed", 0.01)
+    assert sureness.text == (
+        "Nothing was loaded, and no such disk was touched. Tolerance: 1 %."
+    )
+
+
+def test_without_a_disk_worth_measuring_there_is_no_part_and_no_step() -> None:
+    answer = observation_answer(observed(SMALL), "", [])
+    assert answer.parts == () and answer.next_steps == ()
+    assert answer.untested and phrases.headline(answer) == "observed"
+
+
+def test_a_disk_that_cannot_be_told_is_worth_measuring_and_not_named() -> None:
+    unsure = candidate("azure/P30", "cannot be told", 0.001, 0.3)
+    (part,) = observation_answer(observed(unsure), "", []).parts
+    assert part.purchase is None
+    assert [outlook.tier for outlook in part.worth_measuring] == ["azure/P30"]
+
+
+IOPS = RateCap("IOPS", "ios", 1100.0, 1100.0)
+
+
+@pytest.mark.parametrize(
+    ("observation", "misses", "kinds"),
+    [
+        (observed(LARGE), [], []),
+        (observed(LARGE), ["db-2: timeout (3 times)"], ["readings missed"]),
+        (observed(LARGE, demand=MINUTES), [], ["seconds unknown"]),
+        (
+            observed(LARGE, demand=replace(summed(SECONDS, 15), pieces=PIECES)),
+            [],
+            ["shape from pieces"],
+        ),
+        (
+            replace(observed(LARGE), source=(IOPS,), inferred=True, held_back=0.1),
+            [],
+            ["held back?"],
+        ),
+        (
+            replace(observed(LARGE), source=(IOPS,), inferred=False, held_back=0.1),
+            [],
+            ["held back"],
+        ),
+    ],
+)
+def test_what_bounds_an_observation_is_a_caution_of_a_kind(
+    observation: Observed, misses: list[str], kinds: list[str]
+) -> None:
+    cautions = observation_answer(observation, "", misses).cautions
+    assert [caution.kind for caution in cautions] == kinds
+    assert all(caution.text and caution.advice for caution in cautions)
+
+
+def test_prices_of_two_lists_are_a_caution() -> None:
+    elsewhere = replace(PRICES["azure/P30"], region="westus2")
+    bought = replace(LARGE.purchase, tier=replace(LARGE.purchase.tier, price=elsewhere))
+    answer = observation_answer(
+        observed(SMALL, replace(LARGE, purchase=bought)), "", []
+    )
+    (caution,) = answer.cautions
+    assert caution.kind == "prices of several lists"
+    assert caution.text.endswith("from cheap to dear holds within a provider.")
+
+
+def test_a_candidate_is_a_sentence() -> None:
+    assert candidate_in_words(SMALL) == (
+        "azure/P15 (38.02 USD) would have been at its cap in 20 to 30 % of the seconds where "
+        "users wait and 20 to 30 % where work queues (with 30 % less to 10 % more: 20 to 30 %), "
+        "most of it in the hour of 2025-06-15 16:00 UTC on db-1: would not have carried it."
+    )
+
+
+def test_a_candidate_of_which_no_seconds_are_known_tells_of_queues_alone() -> None:
+    unknown = replace(SMALL.on, waits=(math.nan, math.nan), empty_s=(60.0, 120.0))
+    text = candidate_in_words(replace(SMALL, on=unknown, why="a remark"))
+    assert "in 20 to 30 % of the seconds where work queues (with" in text
+    assert text.endswith(
+        ", its credit empty for 60 s to 2 min: would not have carried it (a remark)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("band", "at_least", "words"),
+    [
+        ((0.0212, 0.03), False, "2.1 to 3 %"),
+        ((0.03, 0.03), False, "3 %"),
+        ((0.03, 0.5), True, "at least 3 %"),
+        ((math.nan, math.nan), True, "–"),
+    ],
+)
+def test_bounds_are_told_as_one_figure_or_two(
+    band: tuple[float, float], at_least: bool, words: str
+) -> None:
+    assert band_in_words(band, at_least) == words
+
+
+def test_shares_have_two_digits() -> None:
+    assert [percent_in_words(share) for share in (0.12345, 1.0, 0.0)] == [
+        "12 %",
+        "100 %",
+        "0 %",
+    ]
+
+
+# ------------------------------------------------------------------ a prediction
+
+
+def predicted(tier: str, cost: float | None, chance: float) -> Prediction:
+    figures = {"throughput_per_s": Estimate(400.0, 300.0, 500.0)}
+    currency = "USD" if cost is not None else ""
+    return Prediction(tier, False, "iops_cap", figures, cost, currency, chance)
+
+
+PREDICTIONS = (
+    predicted("azure/P80", 900.0, 0.99),
+    predicted("azure/P30", 135.0, 0.95),
+    predicted("azure/P20", 73.0, 0.6),
+    predicted("azure/P15", 38.0, 0.04),
+    predicted("gcp/pd-ssd", None, 0.99),
+)
+
+
+def test_tiers_without_a_price_or_a_chance_are_not_possible() -> None:
+    tiers = [prediction.tier for prediction in possible_tiers(PREDICTIONS)]
+    assert tiers == ["azure/P20", "azure/P30", "azure/P80"]
+
+
+def test_the_cheapest_of_each_chance_is_worth_measuring_once() -> None:
+    tiers = [prediction.tier for prediction in worth_measuring(PREDICTIONS)]
+    assert tiers == ["azure/P30", "azure/P20"]
+
+
+def test_a_prediction_names_what_to_measure_and_nothing_to_buy() -> None:
+    commands = ["tierbench init a", "tierbench init b", "tierbench compare"]
+    answer = prediction_answer("tpcc", ["nopm > 9000"], PREDICTIONS, commands)
+    (part,) = answer.parts
+    assert (answer.kind, part.subject, part.proof) == (
+        "prediction",
+        "tpcc",
+        "predicted",
+    )
+    assert part.purchase is None and part.slo == (SloClause("nopm > 9000"),)
+    assert part.worth_measuring == (
+        DiskOutlook(
+            "azure/P30", MonthlyPrice(135.0, "USD", "disks", None), chance=0.95
+        ),
+        DiskOutlook("azure/P20", MonthlyPrice(73.0, "USD", "disks", None), chance=0.6),
+    )
+    assert part.why == ("Worth measuring: azure/P30 and azure/P20.",)
+    assert [(step.kind, step.command) for step in answer.next_steps] == [
+        ("describe", "tierbench init a"),
+        ("describe", "tierbench init b"),
+        ("measure", "tierbench compare"),
+    ]
+
+
+def test_without_a_chance_a_prediction_says_so_and_has_no_step() -> None:
+    answer = prediction_answer("tpcc", ["nopm > 9000"], PREDICTIONS[3:4], [])
+    (part,) = answer.parts
+    assert part.worth_measuring == () and answer.next_steps == ()
+    assert part.why == (f"{phrases.sentence(NO_TIER)}",)
