@@ -122,6 +122,28 @@ def test_what_was_not_tested_is_of_a_kind_and_in_words(several: Answer) -> None:
     ]
 
 
+def test_who_is_faster_is_a_ratio_with_bounds(several: Answer) -> None:
+    """ultra did 6.5 % (8.5 to 4.5 %) fewer New-Orders, so premium is 1 / 0.935 times as fast."""
+    _, _, alike, faster = several.comparisons
+    assert (alike.workload, alike.word, alike.faster, alike.times) == (
+        "tpcc",
+        "not proven",
+        None,
+        None,
+    )
+    assert (faster.word, faster.faster, faster.slower, faster.metric) == (
+        "faster",
+        "premium",
+        "ultra",
+        "nopm",
+    )
+    assert (faster.times_low, faster.times, faster.times_high) == (
+        pytest.approx(1 / 0.955),
+        pytest.approx(1 / 0.935),
+        pytest.approx(1 / 0.915),
+    )
+
+
 def with_decision(**changes: object) -> tuple[Results, Verdict]:
     """One workload whose decision is changed so."""
     campaign = build_campaign(workloads=["insert"], noise_pct=0.3, frames=False)
