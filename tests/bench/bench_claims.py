@@ -29,7 +29,8 @@ from orchestrator.analysis.decisions.candidates import (
     Criterion,
     each_once,
 )
-from orchestrator.analysis.decisions.contests import ONE_SIDED, Contest, make_contest
+from orchestrator.analysis.decisions.contests import Contest, make_contest
+from orchestrator.analysis.decisions.levels import ONE_SIDED
 from orchestrator.analysis.statistics import stats
 from orchestrator.model import Objective
 from orchestrator.tier import Price

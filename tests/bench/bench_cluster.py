@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats as distributions
 
-from orchestrator.analysis.decisions import decision
+from orchestrator.analysis.decisions import cluster_decision
 from orchestrator.analysis.decisions.candidates import LATENCIES, THROUGHPUT, Candidate
 from orchestrator.analysis.decisions.contests import Contest, make_contest
 from orchestrator.planning.plan import balanced_orders
@@ -134,7 +134,7 @@ def simulate(
         rates = true[:, :, None] * np.exp(logs)
         own = np.exp(random.normal(0, P99_NOISE, rates.shape))
         compared = contests(rates, own / rates)
-        made = decision.decide_cluster(compared, weights)
+        made = cluster_decision.decide_cluster(compared, weights)
         assert made is not None
         standings = [contest.proof.standings for contest in compared]
         alone = next(

@@ -107,7 +107,7 @@ def wrongly_proven_pct(repetitions: int, noise_pct: float, campaigns: int) -> fl
         )
         (swept,) = load_sweeps.Loads.of_plan(campaign, "load").values()
         tiers = [profile.name for profile in campaign.plan.profiles]
-        wrong += any(swept.usable[tier][0] is not None for tier in tiers)
+        wrong += any(swept.usable[tier].place is not None for tier in tiers)
     return 100 * wrong / campaigns
 
 

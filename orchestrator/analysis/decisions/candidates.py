@@ -18,15 +18,17 @@ class Criterion:
     scope: str = "all"
 
     @property
-    def key(self) -> tuple[str, str]:
+    def key(self) -> results.Key:
         return self.metric, self.scope
 
     @property
     def is_latency(self) -> bool:
+        """Whether less is better."""
         return metrics.METRICS[self.metric].direction == "lower"
 
     @property
     def is_tail(self) -> bool:
+        """Whether it is a percentile, which has a margin of its own."""
         return metrics.METRICS[self.metric].percent is not None
 
 
@@ -60,33 +62,45 @@ REBUILD = (
 def each_once(
     throughput: Criterion, latencies: tuple[Criterion, ...], *, closed_loop: bool
 ) -> tuple[Criterion, ...]:
-    """What tiers are compared in, each figure once. In a closed loop without think time the average
-    latency of all transactions is sessions ÷ throughput (Little's law), and throughput stands for
-    both. In an open loop or with think time they are two figures. So is the average of New-Order
-    alone, a part of a session's time, though the rate of New-Orders is a fixed share of all."""
-    same = LATENCIES[0] if closed_loop else None
-    return throughput, *(criterion for criterion in latencies if criterion != same)
+    """What tiers are compared in, each figure once.
+
+    In a closed loop without think time the average latency of all transactions is sessions ÷
+    throughput (Little's law), and throughput stands for both. In an open loop or with think time
+    they are two figures. So is the average of New-Order alone, a part of a session's time, though
+    the rate of New-Orders is a fixed share of all.
+    """
+    if not closed_loop:
+        return (throughput, *latencies)
+    average = LATENCIES[0]
+    return (throughput, *(latency for latency in latencies if latency != average))
 
 
-def at_ends(
-    throughput: Criterion,
-    latencies: tuple[Criterion, ...],
-    loads: Sequence[model.Workload],
-) -> tuple[Criterion, tuple[Criterion, ...]]:
-    """Of a sweep: throughput at its highest load, and latencies at its least."""
-    least, most = (
-        factors.in_words(of.varied) for of in (loads[0], loads[-1]) if of.varied
+def at_highest_load(throughput: Criterion, load: model.Workload) -> Criterion:
+    """Throughput of a sweep, where most is asked of a tier."""
+    return _at(throughput, load)
+
+
+def at_least_load(
+    latencies: Sequence[Criterion], load: model.Workload
+) -> tuple[Criterion, ...]:
+    """Latencies of a sweep, where the queue is shortest."""
+    return tuple(_at(latency, load) for latency in latencies)
+
+
+def _at(criterion: Criterion, load: model.Workload) -> Criterion:
+    if load.varied is None:
+        raise ValueError(f"{load.name} is no load of a sweep")
+    title = f"{criterion.title} at {factors.in_words(load.varied)}"
+    return replace(criterion, title=title)
+
+
+def without_tail(profiles: Iterable[model.Profile]) -> tuple[str, ...]:
+    """The tiers whose emulated latency is constant: their p99 is no disk's, and not compared."""
+    return tuple(
+        profile.name
+        for profile in profiles
+        if latency_quantiles.is_constant(profile.tier)
     )
-    at_least = tuple(replace(of, title=f"{of.title} at {least}") for of in latencies)
-    return replace(throughput, title=f"{throughput.title} at {most}"), at_least
-
-
-def comparable(
-    latencies: tuple[Criterion, ...], profiles: Iterable[model.Profile]
-) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
-    """Those in which tiers may be compared, and the tiers whose emulated latency has no tail."""
-    constant = tuple(p.name for p in profiles if latency_quantiles.is_constant(p.tier))
-    return tuple(of for of in latencies if not (constant and of.is_tail)), constant
 
 
 @dataclass(frozen=True)
@@ -100,9 +114,8 @@ class Candidate:
     measured: Mapping[model.Objective, tuple[float, ...]] | None = None
     # Their numbers, in the order of the values; 1, 2, 3 and so on if not given.
     repetitions: tuple[int, ...] = ()
-    with_vms: bool = (
-        False  # its cost includes the machines, as tiers are compared on unlike ones
-    )
+    # Its cost includes the machines, as tiers are compared on unlike ones.
+    with_vms: bool = False
 
     @classmethod
     def of_runs(
@@ -114,10 +127,16 @@ class Candidate:
         cause: str = "",
     ) -> Self:
         """With the criteria and the clauses of which each of its runs has a figure."""
-        values = {of: v for of in criteria if (v := results.whole(runs, of.key))}
-        measured = {
-            of: v for of in clauses if (v := results.objective_values(runs, of))
-        }
+        values: dict[Criterion, tuple[float, ...]] = {}
+        for criterion in criteria:
+            figures = results.whole(runs, criterion.key)
+            if figures:
+                values[criterion] = figures
+        measured: dict[model.Objective, tuple[float, ...]] = {}
+        for clause in clauses:
+            figures = results.objective_values(runs, clause)
+            if figures:
+                measured[clause] = figures
         numbers = tuple(run.record.run.repetition for run in runs)
         return cls(profile, values, cause, measured, numbers)
 
@@ -128,23 +147,33 @@ class Candidate:
     @property
     def price(self) -> tier.Price | None:
         """That of a disk for data; None too if those for WAL have another that is not known."""
-        return (
-            None
-            if costs.disks_monthly(self.profile) is None
-            else self.profile.tier.price
-        )
+        if costs.disks_monthly(self.profile) is None:
+            return None
+        return self.profile.tier.price
 
     @property
     def currency(self) -> str | None:
-        return self.price.currency if self.price else None
+        if self.price is None:
+            return None
+        return self.price.currency
 
     @property
     def monthly_cost(self) -> float | None:
         """Price of the cluster's disks, those for WAL too, and of its machines if they count."""
         return costs.monthly(self.profile, self.with_vms)
 
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Of its repetitions."""
+        if self.repetitions:
+            return self.repetitions
+        return _counted_from_1(max(len(figures) for figures in self.values.values()))
+
     def by_repetition(self, criterion: Criterion) -> dict[int, float]:
-        values = self.values[criterion]
-        return dict(
-            zip(self.repetitions or range(1, len(values) + 1), values, strict=True)
-        )
+        figures = self.values[criterion]
+        numbers = self.repetitions or _counted_from_1(len(figures))
+        return dict(zip(numbers, figures, strict=True))
+
+
+def _counted_from_1(count: int) -> tuple[int, ...]:
+    return tuple(range(1, count + 1))

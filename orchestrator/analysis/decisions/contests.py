@@ -9,39 +9,34 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
-from orchestrator import metrics, units
-from orchestrator.analysis.conclusions import (
-    Change,
-    ObjectiveResult,
-    ObjectiveWord,
-    Standing,
-)
+from orchestrator import units
+from orchestrator.analysis.conclusions import Change, Standing
 from orchestrator.analysis.decisions.candidates import (
     FAILED,
     USUAL,
     Candidate,
     Criterion,
 )
+from orchestrator.analysis.decisions.levels import ONE_SIDED, SHOWN
+from orchestrator.analysis.decisions.objective_tests import (
+    ObjectiveTest,
+    objective_test,
+)
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.overload import NO_RATE, Overload
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
-from orchestrator.model import Doubt, Objective, Profile
+from orchestrator.model import Doubt, Objective
 from orchestrator.planning import costs
-from orchestrator.planning.slo import format_objective
-
-ONE_SIDED = 1 - stats.CONFIDENCE  # of a claim alone
-SHOWN = (
-    1 - 2 * ONE_SIDED
-)  # an interval whose either end is a one-sided bound at that level
 
 
 @dataclass(frozen=True)
 class Contest:
-    """All candidates of a workload, from cheap to dear, and in what they are compared. Without a
-    price for each in one list the order is by declared limits."""
+    """All candidates of a workload, from cheap to dear, and in what they are compared.
+
+    Without a price for each in one list the order is by declared limits.
+    """
 
     workload: str
     candidates: tuple[Candidate, ...]
@@ -50,29 +45,35 @@ class Contest:
     no_prices: str  # why prices do not order the tiers, or empty
     criteria: tuple[Criterion, ...]
     left_out: tuple[Criterion, ...] = ()  # criteria that a run lacks
-    at_ceiling: bool = (
-        False  # think time holds the rate at its ceiling on every tier: not compared
-    )
+    # Think time holds the rate at its ceiling on every tier: it is not compared.
+    at_ceiling: bool = False
     slo: tuple[Objective, ...] = ()  # if any, it decides instead of the margin
     share: float = 1.0  # of the usual levels, those of this look (`looks`)
     obstacle: str = ""  # why nothing may be compared at all
-    overload: Overload = (
-        NO_RATE  # tiers that are no candidates, as they do not serve the rate
-    )
+    # Has the tiers that are no candidates, as they do not serve the rate.
+    overload: Overload = NO_RATE
     # Of the runs of each tier, and "" → of the campaign.
     doubts: Mapping[str, Sequence[Doubt]] = field(default_factory=dict)
     scale: str = ""  # of the workload, where it is less than the published study's
-    constant_latency: tuple[
-        str, ...
-    ] = ()  # tiers whose disks have no tail: p99 is no criterion
+    # Tiers whose disks have no tail of latencies: then p99 is no criterion.
+    constant_latency: tuple[str, ...] = ()
     unlike_prices: str = ""  # why prices that are compared may not be
     window_s: float = 0.0  # of its runs, 0 if unlike
     p99_margin_pct: float | None = None  # None if it is that of the others
 
     def margin_of(self, criterion: Criterion) -> float:
         """In %: how much worse a tier may be in it and still be enough."""
-        own = self.p99_margin_pct if criterion.is_tail else None
-        return self.margin_pct if own is None else own
+        if criterion.is_tail and self.p99_margin_pct is not None:
+            return self.p99_margin_pct
+        return self.margin_pct
+
+    def bound_of(self, criterion: Criterion) -> float:
+        """The ratio to another tier at which the margin is used up: more than 1 of a latency, less
+        of a rate."""
+        margin = self.margin_of(criterion) / 100
+        if criterion.is_latency:
+            return 1 + margin
+        return 1 - margin
 
     def flattered(self, candidate: Candidate) -> Doubt | None:
         """The doubt for which nothing is concluded in this tier's favour."""
@@ -81,49 +82,59 @@ class Contest:
     @cached_property
     def limited_by(self) -> list[str]:
         """What limits the answer, whichever it is."""
-        scale = [f"scale {self.scale}"] if self.scale else []
-        return scale + kinds.limiting(
-            doubt for own in self.doubts.values() for doubt in own
-        )
+        doubts: list[Doubt] = []
+        for of_tier in self.doubts.values():
+            doubts += of_tier
+        limits = kinds.limiting(doubts)
+        if self.scale:
+            return [f"scale {self.scale}", *limits]
+        return limits
 
     def others(self, candidate: Candidate) -> list[Candidate]:
         return [other for other in self.candidates if other is not candidate]
 
     def standing(self, standing: Standing) -> list[Candidate]:
         """The candidates of which that is proven, in their order."""
-        return [
-            tier
-            for tier in self.candidates
-            if self.proof.standings[tier.name] == standing
-        ]
+        standings = self.proof.standings
+        return [tier for tier in self.candidates if standings[tier.name] == standing]
 
     def barred(self, candidate: Candidate) -> str:
         """Why the runs at hand cannot show that a tier is enough, whatever their figures are and
         however often they are repeated as they were; or an empty text."""
-        if doubt := self.flattered(candidate):
+        doubt = self.flattered(candidate)
+        if doubt:
             return f"{doubt.text} ({doubt.kind}): {doubt.advice}"
         if self.slo:
-            return ""
+            return ""  # an SLO asks nothing of the other tiers
         if self.absent:
             return f"{units.listed(self.absent)} left no figures to hold it against"
+        return self._lacking() or self._held_back(candidate)
+
+    def _lacking(self) -> str:
+        """That only some tiers have a criterion, so that they cannot be compared in it."""
         for criterion in self.left_out:
             without = [
                 tier.name for tier in self.candidates if criterion not in tier.values
             ]
             if len(without) < len(self.candidates):
-                which = (
-                    f"not every run of {units.listed(without)} has a {criterion.title}"
-                )
-                return f"{which}: measure for longer"
-        held_back = [
-            tier for tier in self.others(candidate) if tier.cause in NOT_THE_TIER
-        ]
-        if held_back and not self.overload.asked:
-            each = [
-                f"{tier.name} ({tier.cause.replace('_', ' ')})" for tier in held_back
-            ]
-            return f"what limited {units.listed(each)} was not the tier"
+                names = units.listed(without)
+                lack = f"not every run of {names} has a {criterion.title}"
+                return f"{lack}: measure for longer"
         return ""
+
+    def _held_back(self, candidate: Candidate) -> str:
+        """That this machine, its load generator or a slow node limited another tier: what the best
+        tier can do is not known then."""
+        if self.overload.asked:
+            return ""  # a rate that was asked for does not depend on the tier
+        causes = [
+            f"{other.name} ({other.cause.replace('_', ' ')})"
+            for other in self.others(candidate)
+            if other.cause in NOT_THE_TIER
+        ]
+        if not causes:
+            return ""
+        return f"what limited {units.listed(causes)} was not the tier"
 
     @cached_property
     def proof(self) -> Proof:
@@ -150,59 +161,27 @@ class Comparison:
 
     @property
     def change(self) -> Change:
-        of, ratio = self.criterion, self.ratio
-        ends = ratio.interval_pct or (None, None)
+        low_pct: float | None = None
+        high_pct: float | None = None
+        if self.ratio.interval_pct is not None:
+            low_pct, high_pct = self.ratio.interval_pct
         return Change(
-            of.metric, of.scope, of.title, self.other.name, ratio.change_pct, *ends
+            self.criterion.metric,
+            self.criterion.scope,
+            self.criterion.title,
+            self.other.name,
+            self.ratio.change_pct,
+            low_pct,
+            high_pct,
         )
 
     def __str__(self) -> str:
-        pair = (
-            f"{self.candidate.name} against {self.other.name}, {self.criterion.title}"
-        )
+        tiers = f"{self.candidate.name} against {self.other.name}"
+        pair = f"{tiers}, {self.criterion.title}"
         if self.ratio.interval_pct is None:
-            return (
-                f"{pair} has no interval: fewer than two repetitions finished on both"
-            )
+            few = "fewer than two repetitions finished on both"
+            return f"{pair} has no interval: {few}"
         return f"{pair} {self.change.words}"
-
-
-@dataclass(frozen=True)
-class ObjectiveTest:
-    """One objective of one tier. `p_value`: as in `Comparison`; `missed`: proven."""
-
-    objective: Objective
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    p_value: float = 1.0
-    missed: bool = False
-
-    def __str__(self) -> str:
-        return f"{format_objective(self.objective)}: {self.measured}"
-
-    @property
-    def measured(self) -> str:
-        """`41.2 ms (40.1 ms to 42.4 ms)`."""
-        if self.value is None:
-            return "not every run has it"
-        unit = metrics.METRICS[self.objective.metric].unit
-        values = (
-            units.format_quantity(value, "NOPM" if unit == "1/min" else unit)
-            for value in (self.value, self.low, self.high)
-            if value is not None
-        )
-        mean, *ends = values
-        return f"{mean} ({ends[0]} to {ends[1]})" if ends else mean
-
-    def result(self, level: float) -> ObjectiveResult:
-        """`level`: at which it is met."""
-        met = self.p_value <= level
-        word: ObjectiveWord = "missed" if self.missed else "met" if met else "open"
-        clause = format_objective(self.objective)
-        return ObjectiveResult(
-            clause, word, self.measured, self.value, self.low, self.high
-        )
 
 
 @dataclass(frozen=True)
@@ -218,52 +197,104 @@ class Proof:
     claims: Mapping[str, float]
 
 
+# ------------------------------------------------------------------ who takes part
+
+
 def make_contest(
     workload: str,
     candidates: Sequence[Candidate],
     tiers: Sequence[str],
     margin_pct: float,
     criteria: Sequence[Criterion] = USUAL,
-    **more: Any,
+    *,
+    p99_margin_pct: float | None = None,
+    slo: tuple[Objective, ...] = (),
+    share: float = 1.0,
+    obstacle: str = "",
+    at_ceiling: bool = False,
+    constant_latency: tuple[str, ...] = (),
+    overload: Overload = NO_RATE,
+    doubts: Mapping[str, Sequence[Doubt]] | None = None,
+    scale: str = "",
+    window_s: float = 0.0,
 ) -> Contest:
-    """Candidates in the order of preference: of equal cost the one that declares more first, else
-    the one that declares less. `tiers`: all that were planned; `more`: fields of the contest."""
+    """Candidates in the order of preference, and what all of them can be compared in.
+
+    Of equal cost the tier that declares more comes first. Where prices do not order them, the one
+    that declares less comes first. `tiers`: all that were planned. The rest as in `Contest`.
+    """
     profiles = [candidate.profile for candidate in candidates]
     with_vms, no_prices, unlike_prices = costs.compare_prices(profiles)
-    candidates = [replace(candidate, with_vms=with_vms) for candidate in candidates]
-    by_limits = sorted(candidates, key=lambda candidate: _limits(candidate.profile))
-    most_first = by_limits[::-1]
-    by_cost = sorted(most_first, key=lambda candidate: candidate.monthly_cost or 0.0)
+    priced = [replace(candidate, with_vms=with_vms) for candidate in candidates]
+    shared = [criterion for criterion in criteria if _all_have(criterion, priced)]
+    left_out = [criterion for criterion in criteria if criterion not in shared]
     present = {candidate.name for candidate in candidates}
-    shared = tuple(
-        of for of in criteria if all(of in tier.values for tier in candidates)
-    )
     return Contest(
-        workload,
-        tuple(by_limits if no_prices else by_cost),
-        tuple(name for name in tiers if name not in present),
-        margin_pct,
-        no_prices,
-        shared,
-        tuple(criterion for criterion in criteria if criterion not in shared),
+        workload=workload,
+        candidates=tuple(_in_order(priced, by_price=not no_prices)),
+        absent=tuple(name for name in tiers if name not in present),
+        margin_pct=margin_pct,
+        no_prices=no_prices,
+        criteria=tuple(shared),
+        left_out=tuple(left_out),
+        at_ceiling=at_ceiling,
+        slo=slo,
+        share=share,
+        obstacle=obstacle,
+        overload=overload,
+        doubts=doubts or {},
+        scale=scale,
+        constant_latency=constant_latency,
         unlike_prices=unlike_prices,
-        **more,
+        window_s=window_s,
+        p99_margin_pct=p99_margin_pct,
     )
 
 
-def _limits(profile: Profile) -> tuple[float, float, float]:
+def _all_have(criterion: Criterion, candidates: Sequence[Candidate]) -> bool:
+    return all(criterion in candidate.values for candidate in candidates)
+
+
+def _in_order(candidates: Sequence[Candidate], *, by_price: bool) -> list[Candidate]:
+    """From the tier that is preferred most. Sorting keeps the order of equals."""
+    from_least = sorted(candidates, key=_declared_limits)
+    if not by_price:
+        return from_least
+    from_most = from_least[::-1]
+    return sorted(from_most, key=cost_or_zero)
+
+
+def cost_or_zero(candidate: Candidate) -> float:
+    """For an order by cost: what a tier costs a month, and nothing if that is not known."""
+    return candidate.monthly_cost or 0.0
+
+
+def _declared_limits(candidate: Candidate) -> tuple[float, float, float]:
     """Less is a lesser disk; what is not limited counts as the most."""
-    limits, latency_s = profile.tier.limits, profile.tier.latency.read_s or 0.0
+    limits = candidate.profile.tier.limits
+    latency_s = candidate.profile.tier.latency.read_s or 0.0
     return limits.iops or math.inf, limits.bytes_per_s or math.inf, -latency_s
+
+
+@dataclass(frozen=True)
+class CommonValues:
+    """The values of two tiers in the repetitions that both finished, in the same order."""
+
+    candidate: list[float]
+    other: list[float]
 
 
 def in_common(
     candidate: Candidate, other: Candidate, criterion: Criterion
-) -> tuple[list[float], list[float]]:
-    """The values of both in the repetitions that both finished."""
-    own, of_other = candidate.by_repetition(criterion), other.by_repetition(criterion)
-    common = [repetition for repetition in own if repetition in of_other]
-    return [own[number] for number in common], [of_other[number] for number in common]
+) -> CommonValues:
+    """The values of both, repetition by repetition: what slows a whole repetition cancels out."""
+    values = candidate.by_repetition(criterion)
+    of_other = other.by_repetition(criterion)
+    numbers = [number for number in values if number in of_other]
+    return CommonValues(
+        candidate=[values[number] for number in numbers],
+        other=[of_other[number] for number in numbers],
+    )
 
 
 # ------------------------------------------------------------------ what is proven
@@ -271,63 +302,92 @@ def in_common(
 
 def _proof(contest: Contest) -> Proof:
     """A tier is enough if each of its comparisons, or each objective of an SLO, is proven: so the
-    worst p-value is that of the claim. A tier that misses an objective makes none, nor one with a
-    comparison outside the margin; by chance that leaves out 5 % of those at the margin, so the
-    claims of the others have 95 % of the level (discarding, Zhao, Small and Su 2019)."""
+    worst p-value is that of the claim (intersection-union test, Berger 1982).
+
+    A tier that misses an objective makes no claim, nor one with a comparison outside the margin. By
+    chance that leaves out 5 % of those at the margin, so the claims of the others have 95 % of the
+    level (discarding, Zhao, Small and Su 2019).
+    """
     tiers = contest.candidates
-    compared = {
-        candidate.name: tuple(
-            _compared(candidate, other, criterion, contest)
-            for criterion in contest.criteria
-            for other in contest.others(candidate)
-        )
-        for candidate in tiers
-    }
-    tested = {
-        candidate.name: tuple(
-            _test_objective(candidate, clause, contest) for clause in contest.slo
-        )
-        for candidate in tiers
-    }
-    failing = {
-        candidate.name: _test_objective(candidate, FAILED, contest)
-        for candidate in tiers
-    }
-    missed = {
-        name for name, tests in tested.items() if any(test.missed for test in tests)
-    }
-    missed |= {name for name, test in failing.items() if test.missed}
-    held_back = {
-        candidate.name for candidate in tiers if candidate.cause in NOT_THE_TIER
-    }
-    outside = missed - held_back  # of the disk nothing is proven there
-    silent, alpha = set(outside), ONE_SIDED
+    compared = {tier.name: _comparisons_of(tier, contest) for tier in tiers}
+    tested = {tier.name: _tests_of(tier, contest) for tier in tiers}
+    failing = {tier.name: _test_of(tier, FAILED, contest) for tier in tiers}
+    held_back = {tier.name for tier in tiers if tier.cause in NOT_THE_TIER}
+    # Of a disk that was held back nothing is proven by what it missed.
+    outside = _missing(tested, failing) - held_back
+    silent = set(outside)  # tiers that make no claim
+    alpha = ONE_SIDED
     if contest.slo:
-        claims = {
-            name: max(test.p_value for test in tests) for name, tests in tested.items()
-        }
+        claims = {name: _worst_of_tests(tests) for name, tests in tested.items()}
     else:
-        outside |= {name for name, pairs in compared.items() if _worse(pairs, contest)}
-        silent |= {
-            name for name, pairs in compared.items() if any(p.outside for p in pairs)
-        }
+        for name, comparisons in compared.items():
+            if _worse(comparisons, contest):
+                outside.add(name)
+            if any(comparison.outside for comparison in comparisons):
+                silent.add(name)
         alpha *= 1 - ONE_SIDED
-        alone = (
-            0.0 if contest.overload.always else 1.0
-        )  # the others do not serve the rate
         claims = {
-            name: max((pair.p_value for pair in pairs), default=alone)
-            for name, pairs in compared.items()
+            name: _worst_of_comparisons(comparisons, contest)
+            for name, comparisons in compared.items()
         }
-    claims |= {candidate.name: 1.0 for candidate in tiers if contest.barred(candidate)}
-    level = stats.level_of_claims(
-        [p for name, p in claims.items() if name not in silent], alpha
-    )
-    standings: dict[str, Standing] = {
-        name: "not enough" if name in outside else "enough" if p <= level else "open"
-        for name, p in claims.items()
+    claims |= {tier.name: 1.0 for tier in tiers if contest.barred(tier)}
+    made = [p_value for name, p_value in claims.items() if name not in silent]
+    level = stats.level_of_claims(made, alpha)
+    standings = {
+        name: standing_of(p_value, level, refused=name in outside)
+        for name, p_value in claims.items()
     }
     return Proof(compared, tested, standings, level, failing, claims)
+
+
+def standing_of(p_value: float, level: float, *, refused: bool) -> Standing:
+    """`refused`: proven not to be enough, whatever the p-value of its claim is."""
+    if refused:
+        return "not enough"
+    if p_value <= level:
+        return "enough"
+    return "open"
+
+
+def _comparisons_of(tier: Candidate, contest: Contest) -> tuple[Comparison, ...]:
+    """With each other tier in each criterion."""
+    comparisons: list[Comparison] = []
+    for criterion in contest.criteria:
+        for other in contest.others(tier):
+            comparisons.append(_compared(tier, other, criterion, contest))
+    return tuple(comparisons)
+
+
+def _tests_of(tier: Candidate, contest: Contest) -> tuple[ObjectiveTest, ...]:
+    return tuple(_test_of(tier, clause, contest) for clause in contest.slo)
+
+
+def _test_of(tier: Candidate, objective: Objective, contest: Contest) -> ObjectiveTest:
+    family = max(1, len(contest.slo)) * len(contest.candidates)
+    return objective_test(tier, objective, share=contest.share, family=family)
+
+
+def _missing(
+    tested: Mapping[str, Sequence[ObjectiveTest]], failing: Mapping[str, ObjectiveTest]
+) -> set[str]:
+    """The tiers that are proven to miss a clause, or of which too many transactions fail."""
+    names: set[str] = set()
+    for name, test in failing.items():
+        if test.missed or any(clause.missed for clause in tested[name]):
+            names.add(name)
+    return names
+
+
+def _worst_of_tests(tests: Sequence[ObjectiveTest]) -> float:
+    """The p-value of the claim that each clause is met."""
+    return max(test.p_value for test in tests)
+
+
+def _worst_of_comparisons(comparisons: Sequence[Comparison], contest: Contest) -> float:
+    """The p-value of the claim that it is within the margin of every other tier in everything. A
+    tier without rivals is enough only if that is so because the others do not serve the rate."""
+    alone = 0.0 if contest.overload.always else 1.0
+    return max((comparison.p_value for comparison in comparisons), default=alone)
 
 
 def _worse(comparisons: Sequence[Comparison], contest: Contest) -> bool:
@@ -345,51 +405,25 @@ def _compared(
 ) -> Comparison:
     """Never outside the margin beside a tier that looks better than it is, nor if this machine held
     it back, which is not the disk's doing."""
-    own, of_other = in_common(candidate, other, criterion)
-    if own:
-        ratio = stats.ratio_of_means(
-            of_other, own, looks.confidence(SHOWN, contest.share)
-        )
-    else:
-        ratio = stats.ratio_of_all(other.values[criterion], candidate.values[criterion])
+    ratio = _ratio(candidate, other, criterion, contest)
     if ratio.p_value is None:
         return Comparison(candidate, other, criterion, ratio, 1.0, 1.0)
-    sign = 1 if criterion.is_latency else -1
-    p = ratio.chance_beyond(1 + sign * contest.margin_of(criterion) / 100)
-    worse = p if criterion.is_latency else 1 - p
+    # Of the hypothesis that the ratio is beyond the bound: the tier is worse by more than the
+    # margin if a latency is, and if a rate is not.
+    beyond = ratio.chance_beyond(contest.bound_of(criterion))
+    worse = beyond if criterion.is_latency else 1 - beyond
     enough, within = looks.at_look((worse, 1 - worse), contest.share)
-    fair = contest.flattered(other) is None and candidate.cause not in NOT_THE_TIER
-    return Comparison(
-        candidate, other, criterion, ratio, enough, within if fair else 1.0
-    )
+    if contest.flattered(other) or candidate.cause in NOT_THE_TIER:
+        within = 1.0
+    return Comparison(candidate, other, criterion, ratio, enough, within)
 
 
-def _test_objective(
-    candidate: Candidate, objective: Objective, contest: Contest
-) -> ObjectiveTest:
-    """Missed at a level divided by all objectives of all tiers: one of several is enough for that,
-    and what a tier that misses sets free goes to the claims of the others."""
-    values = (candidate.measured or {}).get(objective, ())
-    if not values:
-        return ObjectiveTest(objective)
+def _ratio(
+    candidate: Candidate, other: Candidate, criterion: Criterion, contest: Contest
+) -> stats.Ratio:
+    """With an interval where both finished several repetitions of one number."""
+    common = in_common(candidate, other, criterion)
+    if not common.candidate:
+        return stats.ratio_of_all(other.values[criterion], candidate.values[criterion])
     confidence = looks.confidence(SHOWN, contest.share)
-    if (
-        objective.metric == FAILED.metric
-    ):  # the arithmetic mean, since shares may be zero
-        shares = stats.summarise(values, confidence)
-        mean, low, high = (
-            shares.mean,
-            shares.ci_low and max(0.0, shares.ci_low),
-            shares.ci_high,
-        )
-        p = stats.chance_of_share_above(values, objective.limit)
-    else:
-        ratio = stats.geometric_mean(values, confidence)
-        mean, low, high = ratio.ratio, ratio.low, ratio.high
-        p = None if ratio.error is None else ratio.chance_beyond(objective.limit)
-    if p is None:
-        return ObjectiveTest(objective, mean)
-    failing = p if metrics.METRICS[objective.metric].direction == "lower" else 1 - p
-    kept, missed = looks.at_look((failing, 1 - failing), contest.share)
-    family = max(1, len(contest.slo)) * len(contest.candidates)
-    return ObjectiveTest(objective, mean, low, high, kept, missed <= ONE_SIDED / family)
+    return stats.ratio_of_means(common.other, common.candidate, confidence)

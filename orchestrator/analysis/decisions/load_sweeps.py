@@ -17,7 +17,15 @@ from functools import cached_property
 from orchestrator import metrics, model, units
 from orchestrator.analysis import overload
 from orchestrator.analysis.conclusions import Decision, TierValues
-from orchestrator.analysis.decisions import candidates, contests, offers, reasons
+from orchestrator.analysis.decisions import (
+    candidates,
+    contests,
+    offers,
+    reasons,
+    remarks,
+)
+from orchestrator.analysis.decisions.levels import ONE_SIDED
+from orchestrator.analysis.decisions.objective_tests import ObjectiveTest
 from orchestrator.analysis.decisions.values import Values
 from orchestrator.analysis.doubts import kinds
 from orchestrator.planning.slo import format_objective
@@ -26,46 +34,68 @@ PLATEAU = 0.95  # of the highest throughput: what is above is as much
 
 
 @dataclass(frozen=True)
+class UsableLoad:
+    """The capacity of a tier at the SLO. `place`: of the highest load proven within the SLO's
+    latencies, None if there is none; `stopped`: why no higher one is proven, or empty."""
+
+    place: int | None
+    stopped: str
+
+
+@dataclass(frozen=True)
 class Loads(Values):
     """A workload at the loads of a sweep, in rising order."""
 
     @cached_property
     def slo(self) -> tuple[model.Objective, ...]:
-        return self.loads[0][1].slo
+        _, least = self.loads[0]
+        return least.slo
 
     @cached_property
     def latencies(self) -> tuple[model.Objective, ...]:
         """The clauses that a load may be too much for."""
-        return tuple(
-            c for c in self.slo if metrics.METRICS[c.metric].direction == "lower"
-        )
+        return tuple(clause for clause in self.slo if _is_latency(clause))
+
+    @cached_property
+    def rates(self) -> tuple[model.Objective, ...]:
+        """The clauses that say how much load is needed."""
+        return tuple(clause for clause in self.slo if not _is_latency(clause))
 
     @cached_property
     def level(self) -> float:
         """Of each test: the clauses on rates take their half, if there are any."""
-        families = 1 if self.latencies == self.slo else 2
-        return contests.ONE_SIDED / len(self.campaign.plan.tiers) / families
+        families = 2 if self.rates else 1
+        return ONE_SIDED / len(self.campaign.plan.tiers) / families
 
     @cached_property
-    def usable(self) -> Mapping[str, tuple[int | None, str]]:
-        """Tier → place of the highest load proven within the SLO's latencies, and why no higher."""
-        return {
-            profile.name: _usable(self, profile.name)
-            for profile in self.campaign.plan.tiers
-        }
+    def usable(self) -> Mapping[str, UsableLoad]:
+        """By tier."""
+        tiers = self.campaign.plan.tiers
+        return {profile.name: _usable(self, profile.name) for profile in tiers}
 
     def taken(self, values: TierValues) -> TierValues:
         """With the load that the tier takes."""
         rates = self.means(values.tier, "throughput_per_s")
-        (proven, stopped), bend = self.usable[values.tier], knee(rates)
+        usable = self.usable[values.tier]
+        at_slo: float | None = None
+        at_slo_per_s: float | None = None
+        if usable.place is not None:
+            at_slo = self.numbers[usable.place]
+            at_slo_per_s = rates[usable.place]
+        bend = knee(rates)
         return replace(
             values,
             peak_per_s=max(rates.values(), default=None),
             knee=None if bend is None else self.numbers[bend],
-            at_slo=None if proven is None else self.numbers[proven],
-            at_slo_per_s=None if proven is None else rates[proven],
-            stopped=stopped,
+            at_slo=at_slo,
+            at_slo_per_s=at_slo_per_s,
+            stopped=usable.stopped,
         )
+
+
+def _is_latency(clause: model.Objective) -> bool:
+    """A clause that is met below its limit; shares of failures are too."""
+    return metrics.METRICS[clause.metric].direction == "lower"
 
 
 def knee(rates: Mapping[int, float]) -> int | None:
@@ -73,47 +103,64 @@ def knee(rates: Mapping[int, float]) -> int | None:
     where throughput still rose with the last."""
     if not rates:
         return None
-    first = next(
-        place for place in rates if rates[place] >= PLATEAU * max(rates.values())
-    )
-    return None if first == max(rates) else first
+    plateau = PLATEAU * max(rates.values())
+    first = next(place for place, rate in rates.items() if rate >= plateau)
+    last = max(rates)
+    if first == last:
+        return None
+    return first
 
 
-def _usable(loads: Loads, tier: str) -> tuple[int | None, str]:
+# ------------------------------------------------------------------ capacity at the SLO
+
+
+def _usable(loads: Loads, tier: str) -> UsableLoad:
     """Load by load from the least, up to the first that is not proven. A load of which a run has no
     such figure (too few transactions for it) is no step of the proof: the next one is tested."""
-    proven, stopped = None, ""
-    for place, runs in enumerate(loads.runs(tier) if loads.latencies else ()):
+    usable = UsableLoad(None, "")
+    if not loads.latencies:
+        return usable
+    for place, runs in enumerate(loads.runs(tier)):
         where = loads.words[place]
         if not runs:
             continue
         if any(overload.overloaded(run.record) for run in runs):
-            return proven, f"overloaded at {where}"
-        kept = objective_tests(loads, tier, place, loads.latencies)
-        if any(test.value is None for test in kept):
-            stopped = f"at {where} not every run has the figures"
+            return replace(usable, stopped=f"overloaded at {where}")
+        tests = objective_tests(loads, tier, place, loads.latencies)
+        if any(test.value is None for test in tests):
+            lack = f"at {where} not every run has the figures"
+            usable = replace(usable, stopped=lack)
             continue
-        if unproven := [test for test in kept if test.p_value > loads.level]:
-            worst = next((test for test in unproven if test.missed), unproven[0])
-            word = "misses" if worst.missed else "is not proven to meet"
-            return proven, f"at {where} it {word} {worst}"
-        proven, stopped = place, ""
-    return proven, stopped
+        unproven = [test for test in tests if test.p_value > loads.level]
+        if unproven:
+            return replace(usable, stopped=f"at {where} it {_unmet(unproven)}")
+        usable = UsableLoad(place, "")
+    return usable
+
+
+def _unmet(unproven: Sequence[ObjectiveTest]) -> str:
+    """The first clause that is proven to be missed, or else the first that is not proven."""
+    for test in unproven:
+        if test.missed:
+            return f"misses {test}"
+    return f"is not proven to meet {unproven[0]}"
 
 
 def objective_tests(
     loads: Loads, tier: str, place: int, objectives: Sequence[model.Objective]
-) -> tuple[contests.ObjectiveTest, ...]:
+) -> tuple[ObjectiveTest, ...]:
     """Clauses of the SLO at one load, held against the runs of a tier there."""
-    every = [
+    plan = loads.campaign.plan
+    tiers = [
         candidates.Candidate.of_runs(
             profile, loads.runs(profile.name)[place], (), objectives
         )
-        for profile in loads.campaign.plan.tiers
+        for profile in plan.tiers
     ]
-    margin_pct, slo = loads.campaign.plan.margin_pct, tuple(objectives)
-    compared = contests.make_contest(loads.name, every, (), margin_pct, (), slo=slo)
-    return compared.proof.objectives[tier]
+    contest = contests.make_contest(
+        loads.name, tiers, (), plan.margin_pct, (), slo=tuple(objectives)
+    )
+    return contest.proof.objectives[tier]
 
 
 # ------------------------------------------------------------------ with an SLO
@@ -124,96 +171,124 @@ def decide(loads: Loads, contest: contests.Contest) -> Decision:
     each is proven to take. Latencies say how much load a tier takes; a clause on a rate says how
     much is needed. Without such a clause a tier is enough only if it is proven at every load of the
     sweep; else the answer depends on the load, and is told load by load."""
-    slo = tuple(map(format_objective, loads.slo))
+    slo = tuple(format_objective(clause) for clause in loads.slo)
     if contest.obstacle or not contest.candidates:
-        return Decision(
-            loads.name, None, contest.obstacle or reasons.said("no figures"), slo=slo
-        )
-    doubted = {
-        tier.name: _doubted(loads, tier.name, contest) for tier in contest.candidates
-    }
-    enough = [
-        t for t in contest.candidates if not doubted[t.name] and _enough(loads, t.name)
-    ]
-    taken = units.listed([_taken(loads, tier.name) for tier in contest.candidates])
-    how_far = f": {taken}" if loads.latencies else ""
-    how_far += "".join(
-        f". Of {t} nothing is shown: {why}" for t, why in doubted.items() if why
-    )
+        obstacle = contest.obstacle or reasons.NO_FIGURES
+        return Decision(loads.name, None, obstacle, slo=slo)
+    enough = [tier for tier in contest.candidates if _enough(loads, tier, contest)]
+    how_far = _how_far(loads, contest)
     if not enough:
         return Decision(loads.name, None, f"{_none(loads, contest)}{how_far}", slo=slo)
     tier = offers.preferred(enough, contest)
     priced = tier.price is not None and not contest.no_prices
-    which, where = reasons.which(tier, contest), _where(loads)
-    beside = {
-        "not its disk": not tier.profile.tier.disk.is_real,
-        "means of windows": any(
-            metrics.METRICS[clause.metric].percent for clause in loads.slo
-        ),
-        "limited by": ", ".join(contest.limited_by),
-    }
-    remarks = (f". {reasons.said(name, of=of)}" for name, of in beside.items() if of)
-    text = (
-        f"{tier.name} is the {which} proven to meet {units.listed(slo)}{where}{how_far}"
-    )
+    proven = f"{reasons.which(tier, contest)} proven to meet {units.listed(slo)}"
+    text = f"{tier.name} is the {proven}{_where(loads)}{how_far}"
     return Decision(
         loads.name,
         tier.name,
-        "".join((text, *remarks)),
+        ". ".join([text, *_beside(loads, tier, contest)]),
         tier.monthly_cost if priced else None,
         tier.currency if priced else None,
         criterion="capacity at the SLO",
         slo=slo,
         with_vms=tier.with_vms,
-        without_prices=reasons.without_prices(tier, contest),
+        without_prices=remarks.without_prices(tier, contest),
     )
+
+
+def _enough(
+    loads: Loads, candidate: candidates.Candidate, contest: contests.Contest
+) -> bool:
+    """Whether it is proven at every load; or, where the SLO says what rate is needed, whether it is
+    proven to reach that at the highest load that it takes."""
+    tier = candidate.name
+    if _doubted(loads, tier, contest):
+        return False
+    last = len(loads.loads) - 1
+    place: int | None = last
+    if loads.latencies:
+        place = loads.usable[tier].place
+    if place is None or not loads.rates:
+        return place == last
+    tests = objective_tests(loads, tier, place, loads.rates)
+    # The load was chosen among all by what was measured.
+    level = loads.level / len(loads.loads)
+    return all(test.p_value <= level for test in tests)
 
 
 def _doubted(loads: Loads, tier: str, contest: contests.Contest) -> str:
     """Why the load that a tier is proven to take is not shown all the same; or an empty text."""
-    place, _ = loads.usable[tier]
+    place = loads.usable[tier].place
     if place is None:
         return ""
-    runs = {run.record.run.number for run in loads.runs(tier)[place]}
-    doubt = kinds.forbidding(d for d in contest.doubts.get(tier, ()) if d.run in runs)
-    return f"{doubt.text} ({doubt.kind})" if doubt else ""
+    numbers = {run.record.run.number for run in loads.runs(tier)[place]}
+    doubts = contest.doubts.get(tier, ())
+    doubt = kinds.forbidding(doubt for doubt in doubts if doubt.run in numbers)
+    if doubt is None:
+        return ""
+    return f"{doubt.text} ({doubt.kind})"
 
 
-def _enough(loads: Loads, tier: str) -> bool:
-    last = len(loads.loads) - 1
-    place = loads.usable[tier][0] if loads.latencies else last
-    needed = [clause for clause in loads.slo if clause not in loads.latencies]
-    if place is None or not needed:
-        return place == last
-    kept = objective_tests(loads, tier, place, needed)
-    level = loads.level / len(loads.loads)  # the load was chosen by what was measured
-    return all(test.p_value <= level for test in kept)
+# ------------------------------------------------------------------ in words
+
+
+def _how_far(loads: Loads, contest: contests.Contest) -> str:
+    """Up to which load each tier is proven, and of which nothing is shown."""
+    text = ""
+    if loads.latencies:
+        taken = [_taken(loads, tier.name) for tier in contest.candidates]
+        text = f": {units.listed(taken)}"
+    for tier in contest.candidates:
+        doubted = _doubted(loads, tier.name, contest)
+        if doubted:
+            text += f". Of {tier.name} nothing is shown: {doubted}"
+    return text
+
+
+def _taken(loads: Loads, tier: str) -> str:
+    usable = loads.usable[tier]
+    how_far = "at none"
+    if usable.place is not None:
+        how_far = f"up to {loads.words[usable.place]}"
+    if usable.stopped:
+        return f"{tier} {how_far} ({usable.stopped})"
+    return f"{tier} {how_far}"
 
 
 def _none(loads: Loads, contest: contests.Contest) -> str:
+    """That no tier is enough, and in what."""
     if not loads.latencies:
-        clauses = units.listed([*map(format_objective, loads.slo)])
+        clauses = units.listed([format_objective(clause) for clause in loads.slo])
         return f"no tier is proven to meet {clauses}{_where(loads)}"
-    if loads.latencies != loads.slo:
-        return (
-            "no tier is proven to meet the whole SLO at one load; its latencies are met"
-        )
-    if any(loads.usable[tier.name][0] is not None for tier in contest.candidates):
+    if loads.rates:
+        none = "no tier is proven to meet the whole SLO at one load"
+        return f"{none}; its latencies are met"
+    if any(loads.usable[tier.name].place is not None for tier in contest.candidates):
         return "which tier is enough depends on the load"
     return "no tier is proven to meet the SLO at any load of the sweep"
 
 
 def _where(loads: Loads) -> str:
+    """At which loads the SLO is met; empty where a rate says which load is needed."""
+    highest = loads.words[-1]
     if not loads.latencies:
-        return f" at {loads.words[-1]}"
-    return (
-        f" at every load, up to {loads.words[-1]}"
-        if loads.latencies == loads.slo
-        else ""
-    )
+        return f" at {highest}"
+    if loads.rates:
+        return ""
+    return f" at every load, up to {highest}"
 
 
-def _taken(loads: Loads, tier: str) -> str:
-    place, stopped = loads.usable[tier]
-    how_far = "at none" if place is None else f"up to {loads.words[place]}"
-    return f"{tier} {how_far} ({stopped})" if stopped else f"{tier} {how_far}"
+def _beside(
+    loads: Loads, tier: candidates.Candidate, contest: contests.Contest
+) -> list[str]:
+    """What a reader of the answer must know besides."""
+    texts: list[str] = []
+    if not tier.profile.tier.disk.is_real:
+        texts.append(remarks.NOT_ITS_DISK)
+    if any(metrics.METRICS[clause.metric].percent for clause in loads.slo):
+        mean = "Percentiles are means of windows"
+        texts.append(f"{mean}; whether single windows keep them is not proven")
+    limits = remarks.limited_by(contest)
+    if limits:
+        texts.append(limits)
+    return texts

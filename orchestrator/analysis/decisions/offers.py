@@ -6,23 +6,34 @@ Costs are of the disks of all nodes, a month at list price; of machines too, whe
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from orchestrator.analysis.conclusions import NeighbourTier, Offer, Standing
-from orchestrator.analysis.decisions.candidates import NOPM, THROUGHPUT, Candidate
-from orchestrator.analysis.decisions.contests import (
-    ONE_SIDED,
-    SHOWN,
-    Comparison,
-    Contest,
+from orchestrator.analysis.conclusions import Change, NeighbourTier, Offer, Standing
+from orchestrator.analysis.decisions import front
+from orchestrator.analysis.decisions.candidates import (
+    NOPM,
+    THROUGHPUT,
+    Candidate,
+    Criterion,
 )
+from orchestrator.analysis.decisions.contests import Contest, cost_or_zero
+from orchestrator.analysis.decisions.levels import SHOWN
 from orchestrator.analysis.statistics import looks, stats
-from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
 
-# Of what counts as throughput so much, of which a cost is told.
-_UNITS: Mapping[str, tuple[float, str]] = {
-    NOPM.metric: (1e3, "1,000 NOPM"),
-    "payload_bytes_per_s": (1e9, "1 GB/s"),
-    THROUGHPUT.metric: (1e3, "1,000 transactions/s"),
+
+@dataclass(frozen=True)
+class _Unit:
+    """So much throughput that its cost is a figure people can read."""
+
+    size: float
+    title: str
+
+
+# By what counts as throughput.
+_UNITS: Mapping[str, _Unit] = {
+    NOPM.metric: _Unit(1e3, "1,000 NOPM"),
+    "payload_bytes_per_s": _Unit(1e9, "1 GB/s"),
+    THROUGHPUT.metric: _Unit(1e3, "1,000 transactions/s"),
 }
 
 
@@ -32,110 +43,107 @@ def offers(contest: Contest) -> tuple[Offer, ...]:
 
 
 def _offer(candidate: Candidate, contest: Contest) -> Offer:
-    cost = candidate.monthly_cost
-    rate = next(
-        (criterion for criterion in candidate.values if not criterion.is_latency), None
-    )
-    per_unit, dear, cheap = None, None, None
-    unit, title = _UNITS[rate.metric if rate else THROUGHPUT.metric]
-    if cost is not None and rate is not None:
-        values = candidate.values[rate]
-        per_unit = unit * cost / (sum(values) / len(values))
-        mean = stats.geometric_mean(values, looks.confidence(SHOWN, contest.share))
-        if mean.low is not None and mean.high is not None:
-            dear, cheap = (unit * cost / bound for bound in (mean.low, mean.high))
-    price, proof = candidate.price, contest.proof
-    compared = proof.comparisons[candidate.name]
+    price = candidate.price
+    proof = contest.proof
+    tests = proof.objectives[candidate.name]
+    unit_cost = _unit_cost(candidate, contest)
     return Offer(
         tier=candidate.name,
         standing=proof.standings[candidate.name],
-        monthly_cost=cost,
-        cost_per_unit=per_unit,
-        unit=title,
+        monthly_cost=candidate.monthly_cost,
+        cost_per_unit=unit_cost.mean,
+        unit=_unit(candidate).title,
         currency=candidate.currency or "",
-        on_front=None if contest.no_prices else _on_front(candidate, contest),
+        on_front=None if contest.no_prices else front.is_on(candidate, contest),
         price_region=price.region if price else "",
         price_as_of=price.as_of if price else "",
         price_source=price.source if price else "",
-        worst=tuple(
-            max(of_criterion, key=lambda comparison: comparison.p_value).change
-            for criterion in contest.criteria
-            if (of_criterion := [c for c in compared if c.criterion is criterion])
-        ),
-        slo=tuple(
-            test.result(proof.level) for test in proof.objectives[candidate.name]
-        ),
+        worst=_worst(candidate, contest),
+        slo=tuple(test.result(proof.level) for test in tests),
         least_margin_pct=_least_margin(candidate, contest, of_tail=False),
         least_p99_margin_pct=_least_margin(candidate, contest, of_tail=True),
-        cost_per_unit_low=cheap,
-        cost_per_unit_high=dear,
+        cost_per_unit_low=unit_cost.low,
+        cost_per_unit_high=unit_cost.high,
     )
+
+
+# ------------------------------------------------------------------ what a tier costs
+
+
+@dataclass(frozen=True)
+class _UnitCost:
+    """Of one unit of throughput a month, with the bounds that throughput gives it."""
+
+    mean: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+def _rate(candidate: Candidate) -> Criterion | None:
+    """The criterion that is a rate, if it has one."""
+    for criterion in candidate.values:
+        if not criterion.is_latency:
+            return criterion
+    return None
+
+
+def _unit(candidate: Candidate) -> _Unit:
+    rate = _rate(candidate) or THROUGHPUT
+    return _UNITS[rate.metric]
+
+
+def _unit_cost(candidate: Candidate, contest: Contest) -> _UnitCost:
+    """By the arithmetic mean of throughput; the bounds by those of its geometric mean. The more a
+    tier does, the less a unit costs: the upper bound of throughput is the lower one of the cost."""
+    rate = _rate(candidate)
+    if candidate.monthly_cost is None or rate is None:
+        return _UnitCost()
+    values = candidate.values[rate]
+    cost = _unit(candidate).size * candidate.monthly_cost
+    of_mean = cost / (sum(values) / len(values))
+    mean = stats.geometric_mean(values, looks.confidence(SHOWN, contest.share))
+    if mean.low is None or mean.high is None:
+        return _UnitCost(of_mean)
+    return _UnitCost(of_mean, low=cost / mean.high, high=cost / mean.low)
+
+
+# ------------------------------------------------------------------ what a tier gives
+
+
+def _worst(candidate: Candidate, contest: Contest) -> tuple[Change, ...]:
+    """Of each criterion the comparison in which it comes off worst."""
+    comparisons = contest.proof.comparisons[candidate.name]
+    changes: list[Change] = []
+    for criterion in contest.criteria:
+        rivals = [pair for pair in comparisons if pair.criterion is criterion]
+        if rivals:
+            changes.append(max(rivals, key=lambda pair: pair.p_value).change)
+    return tuple(changes)
 
 
 def _least_margin(
     candidate: Candidate, contest: Contest, *, of_tail: bool
 ) -> float | None:
     """The least margin, in %, at which it would be proven enough in p99 or in the other criteria:
-    of its comparisons the worst bound, at the level of the decision's claims. Rounded up."""
+    of its comparisons the worst bound, at the level of the decision's claims. Rounded up, and never
+    below 0; None where nothing can be proven in its favour."""
     if contest.slo or contest.barred(candidate):
         return None
-    losses = [0.0]
     confidence = 1 - 2 * contest.proof.level * contest.share
+    losses_pct: list[float] = []
     for comparison in contest.proof.comparisons[candidate.name]:
-        if comparison.criterion.is_tail is of_tail:
-            low, high = comparison.ratio.at(confidence).interval_pct or (
-                -math.inf,
-                math.inf,
-            )
-            losses.append(high if comparison.criterion.is_latency else -low)
-    known = len(losses) > 1 and math.isfinite(max(losses))
-    return math.ceil(100 * max(losses)) / 100 if known else None
-
-
-def _on_front(candidate: Candidate, contest: Contest) -> bool | None:
-    """As `Offer` says it."""
-    cost = candidate.monthly_cost or 0.0
-    as_cheap = [
-        tier for tier in contest.others(candidate) if (tier.monthly_cost or 0.0) <= cost
-    ]
-    if any(_beats(other, candidate, contest) for other in as_cheap):
-        return False
-    behind = (_proven(other, candidate, contest, worse=True) for other in as_cheap)
-    return True if all(behind) else None
-
-
-def _between(
-    other: Candidate, candidate: Candidate, contest: Contest
-) -> list[Comparison]:
-    return [c for c in contest.proof.comparisons[other.name] if c.other is candidate]
-
-
-def _beats(other: Candidate, candidate: Candidate, contest: Contest) -> bool:
-    """Whether `other`, which is as cheap, is proven within the margin of `tier` in every criterion
-    and worse in none, and is cheaper or proven better in one."""
-    comparisons = _between(other, candidate, contest)
-    if not comparisons or contest.flattered(other) or candidate.cause in NOT_THE_TIER:
-        return False
-    if _proven(other, candidate, contest, worse=True):
-        return False
-    cheaper = (other.monthly_cost or 0.0) < (candidate.monthly_cost or 0.0)
-    within = all(comparison.p_value <= ONE_SIDED for comparison in comparisons)
-    return within and (cheaper or _proven(other, candidate, contest, worse=False))
-
-
-def _proven(
-    other: Candidate, candidate: Candidate, contest: Contest, worse: bool
-) -> bool:
-    """Whether `other` is proven worse than `tier`, or better, in any criterion; the level is
-    divided by all criteria of all pairs of tiers, as any of them would do."""
-    comparisons = _between(other, candidate, contest)
-    family = len(comparisons) * len(contest.candidates) * (len(contest.candidates) - 1)
-    return any(
-        (c.ratio.ratio > 1) == (c.criterion.is_latency == worse)
-        and looks.at_look([c.ratio.p_value / 2], contest.share)[0] <= ONE_SIDED / family
-        for c in comparisons
-        if c.ratio.p_value is not None
-    )
+        if comparison.criterion.is_tail != of_tail:
+            continue
+        interval_pct = comparison.ratio.at(confidence).interval_pct
+        if interval_pct is None:
+            return None
+        low_pct, high_pct = interval_pct
+        is_latency = comparison.criterion.is_latency
+        losses_pct.append(high_pct if is_latency else -low_pct)
+    most_pct = max([0.0, *losses_pct])
+    if not losses_pct or not math.isfinite(most_pct):
+        return None
+    return math.ceil(100 * most_pct) / 100
 
 
 def step(candidate: Candidate, by: int, contest: Contest) -> NeighbourTier | None:
@@ -144,52 +152,70 @@ def step(candidate: Candidate, by: int, contest: Contest) -> NeighbourTier | Non
     if not 0 <= place < len(contest.candidates):
         return None
     other = contest.candidates[place]
-    change, cost, own_cost = None, other.monthly_cost, candidate.monthly_cost
-    if not contest.no_prices and cost is not None and own_cost is not None:
-        change = cost - own_cost
-    comparisons = _between(other, candidate, contest)
-    return NeighbourTier(other.name, change, tuple(c.change for c in comparisons))
+    comparisons = front.between(other, candidate, contest)
+    changes = tuple(comparison.change for comparison in comparisons)
+    return NeighbourTier(other.name, _dearer_by(other, candidate, contest), changes)
+
+
+def _dearer_by(
+    other: Candidate, candidate: Candidate, contest: Contest
+) -> float | None:
+    """A month; None where prices cannot be compared."""
+    if contest.no_prices:
+        return None
+    if other.monthly_cost is None or candidate.monthly_cost is None:
+        return None
+    return other.monthly_cost - candidate.monthly_cost
+
+
+# ------------------------------------------------------------------ which is preferred
 
 
 def preferred(enough: Sequence[Candidate], contest: Contest) -> Candidate:
     """The first; where declared limits order tiers, the cheapest priced in its currency."""
-    alike = [
-        tier for tier in enough if contest.no_prices and _same_list(tier, enough[0])
-    ]
-    return min(alike, key=lambda tier: tier.monthly_cost or 0.0, default=enough[0])
+    first = enough[0]
+    if not contest.no_prices:
+        return first
+    alike = [tier for tier in enough if _same_list(tier, first)]
+    return min(alike, key=cost_or_zero, default=first)
 
 
 def _same_list(candidate: Candidate, other: Candidate) -> bool:
     """Whether both have prices of one currency, and machines of one kind."""
-    same_vm = candidate.profile.cluster.vm == other.profile.cluster.vm
-    return (
-        same_vm
-        and candidate.currency is not None
-        and candidate.currency == other.currency
-    )
+    if candidate.profile.cluster.vm != other.profile.cluster.vm:
+        return False
+    return candidate.currency is not None and candidate.currency == other.currency
 
 
 def by_price(candidate: Candidate, contest: Contest) -> bool:
     """Whether a known price, and not declared limits, puts it before another."""
-    before = contest.candidates[: contest.candidates.index(candidate)]
-    return any(preferred((other, candidate), contest) is candidate for other in before)
+    for other in _before(candidate, contest):
+        if preferred((other, candidate), contest) is candidate:
+            return True
+    return False
+
+
+def _before(candidate: Candidate, contest: Contest) -> Sequence[Candidate]:
+    """The tiers that come before it in the order of preference."""
+    return contest.candidates[: contest.candidates.index(candidate)]
 
 
 def passed_over(
     candidate: Candidate, contest: Contest, standing: Standing
 ) -> list[Candidate]:
-    before = contest.candidates[: contest.candidates.index(candidate)]
+    """The tiers before it of which that is proven."""
+    before = _before(candidate, contest)
     return [other for other in contest.standing(standing) if other in before]
 
 
 def cheaper_than(
-    candidate: Candidate, of: Sequence[Candidate], contest: Contest
+    candidate: Candidate, others: Sequence[Candidate], contest: Contest
 ) -> Sequence[Candidate]:
-    """Those that cost less; where prices are not known, all."""
+    """Those of `others` that cost less; where prices are not known, all."""
     cost = candidate.monthly_cost
     if contest.no_prices or cost is None:
-        return of
-    return [tier for tier in of if (tier.monthly_cost or 0.0) < cost]
+        return others
+    return [other for other in others if cost_or_zero(other) < cost]
 
 
 def also_enough(candidate: Candidate, contest: Contest) -> list[Candidate]:

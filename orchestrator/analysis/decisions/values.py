@@ -4,19 +4,33 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
-from typing import Self
+from typing import NamedTuple, Self
 
-from orchestrator import facts, model, units
+from orchestrator import facts, model
 from orchestrator.analysis import conclusions, results
 from orchestrator.planning import factors, plan
 
-Causes = Mapping[
-    tuple[str, str], facts.BottleneckCause
-]  # of each cell, what limited it
+# Tier and workload → what limited it.
+Causes = Mapping[results.Cell, facts.BottleneckCause]
 
 
 def causes_of(of_cells: Sequence[conclusions.Bottleneck]) -> Causes:
     return {(cell.profile, cell.workload): cell.cause for cell in of_cells}
+
+
+class VariedLoad(NamedTuple):
+    """A value, and the workload that stands for it."""
+
+    value: facts.Varied
+    load: model.Workload
+
+
+class Keys(NamedTuple):
+    """Of figures that laws are made of: of New-Orders, if they are counted."""
+
+    throughput: results.Key
+    average_latency: results.Key
+    p99_latency: results.Key
 
 
 @dataclass(frozen=True)
@@ -25,20 +39,19 @@ class Values:
 
     campaign: results.Results
     name: str  # of the workload that is varied
-    loads: Sequence[tuple[facts.Varied, model.Workload]]
+    loads: Sequence[VariedLoad]
 
     @classmethod
     def of_plan(
         cls, campaign: results.Results, question: facts.Question
     ) -> dict[str, Self]:
         """By the name of the workload of which that is asked."""
-        asked = (
-            (factors.asks(load, question), load) for load in campaign.plan.workloads
-        )
-        every = units.gathered(
-            (varied.of, (varied, load)) for varied, load in asked if varied
-        )
-        return {name: cls(campaign, name, loads) for name, loads in every.items()}
+        loads: dict[str, list[VariedLoad]] = {}
+        for load in campaign.plan.workloads:
+            varied = factors.asks(load, question)
+            if varied:
+                loads.setdefault(varied.of, []).append(VariedLoad(varied, load))
+        return {name: cls(campaign, name, of_name) for name, of_name in loads.items()}
 
     @cached_property
     def words(self) -> tuple[str, ...]:
@@ -51,33 +64,43 @@ class Values:
     @cached_property
     def numbers(self) -> tuple[float, ...]:
         """None unless all values are numbers."""
-        known = tuple(
-            value.number for value, _ in self.loads if value.number is not None
-        )
-        return known if len(known) == len(self.loads) else ()
+        numbers: list[float] = []
+        for value, _ in self.loads:
+            if value.number is None:
+                return ()
+            numbers.append(value.number)
+        return tuple(numbers)
+
+    @property
+    def factor(self) -> str:
+        """What is varied."""
+        return self.loads[0].value.factor
 
     def runs(self, tier: str) -> Sequence[tuple[results.RunData, ...]]:
         """The finished ones at each value."""
         return [results.finished(self.campaign, tier, load) for load in self.workloads]
 
     def nodes(self, tier: str) -> list[int]:
+        """How many there are at each value."""
         profile = self.campaign.plan.profile(tier)
         return [plan.as_used(profile, load).cluster.nodes for _, load in self.loads]
 
     def means(self, tier: str, metric: str) -> dict[int, float]:
         """Place of each value with runs that have the metric → the mean of these."""
-        figures = units.gathered(
-            (place, figure)
-            for place, runs in enumerate(self.runs(tier))
-            for run in runs
-            if (figure := results.value_of(run.record, metric)) is not None
-        )
-        return {place: fmean(known) for place, known in figures.items()}
+        means: dict[int, float] = {}
+        for place, runs in enumerate(self.runs(tier)):
+            values = [results.value_of(run.record, metric) for run in runs]
+            figures = [value for value in values if value is not None]
+            if figures:
+                means[place] = fmean(figures)
+        return means
 
     @property
-    def keys(self) -> tuple[results.Key, results.Key, results.Key]:
-        """Throughput, average latency and p99, of New-Orders if they are counted."""
-        of_tiers = (self.runs(tier.name) for tier in self.campaign.plan.tiers)
-        rate = results.rate_of([run for runs in of_tiers for at in runs for run in at])
+    def keys(self) -> Keys:
+        runs: list[results.RunData] = []
+        for tier in self.campaign.plan.tiers:
+            for at_value in self.runs(tier.name):
+                runs += at_value
+        rate = results.rate_of(runs)
         scope = "new_order" if rate == "nopm" else "all"
-        return (rate, "all"), ("latency_avg_s", scope), ("latency_p99_s", scope)
+        return Keys((rate, "all"), ("latency_avg_s", scope), ("latency_p99_s", scope))

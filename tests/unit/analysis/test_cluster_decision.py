@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.analysis.conclusions import ClusterDecision
-from orchestrator.analysis.decisions import decision
+from orchestrator.analysis.decisions import cluster_decision
 from orchestrator.analysis.decisions.candidates import THROUGHPUT, Candidate
 from orchestrator.analysis.decisions.contests import make_contest
 from orchestrator.analysis.verdicts import judge
@@ -40,7 +40,7 @@ def decide(
         contests.append(
             make_contest(workload, candidates, tiers, 5.0, obstacle=obstacle)
         )
-    return decision.decide_cluster(contests, weights)
+    return cluster_decision.decide_cluster(contests, weights)
 
 
 def answer(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from orchestrator.analysis.conclusions import TierValues, VariedWorkload
-from orchestrator.analysis.decisions import factors
+from orchestrator.analysis.decisions import laws
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import METRICS
@@ -52,7 +52,7 @@ def test_a_power_is_found_within_its_interval(exponent: float, noise: float) -> 
         dice.normal(0, 0.3, (5, 1))
     )  # whole repetitions, which change no exponent
     rows = 50 * NUMBERS**exponent * slow * np.exp(dice.normal(0, noise, (5, 4)))
-    law = factors.law(KEY, list(NUMBERS), rows, 5.0)
+    law = laws.law(KEY, list(NUMBERS), rows, 5.0)
     assert law.low <= exponent <= law.high and law.knee is None
     assert law.high - law.low < 0.05
 
@@ -62,7 +62,7 @@ def test_the_interval_of_a_power_holds_as_often_as_it_says() -> None:
     dice, inside, knees = np.random.default_rng(1), 0, 0
     for _ in range(400):
         rows = NUMBERS**-0.5 * np.exp(dice.normal(0, 0.05, (3, 4)))
-        law = factors.law(KEY, list(NUMBERS), rows, 5.0)
+        law = laws.law(KEY, list(NUMBERS), rows, 5.0)
         inside += law.low <= -0.5 <= law.high
         knees += law.knee is not None
     assert 0.86 <= inside / 400 <= 0.94 and knees / 400 <= 0.06
@@ -82,12 +82,12 @@ def test_a_knee_is_between_the_two_values_where_the_line_changes(
     rates: list[float], place: int
 ) -> None:
     rows = np.array(rates) * np.array([[0.99], [1.0], [1.01]])
-    assert factors.law(KEY, [1.0, 2.0, 4.0, 8.0][: len(rates)], rows, 5.0).knee == place
+    assert laws.law(KEY, [1.0, 2.0, 4.0, 8.0][: len(rates)], rows, 5.0).knee == place
 
 
 def test_a_bend_within_the_margin_is_no_knee() -> None:
     rows = np.array([[100, 104, 100, 104]] * 3)
-    assert factors.law(KEY, list(NUMBERS), rows, 5.0).knee is None
+    assert laws.law(KEY, list(NUMBERS), rows, 5.0).knee is None
 
 
 def test_two_values_have_a_power_and_no_knee() -> None:

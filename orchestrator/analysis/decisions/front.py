@@ -1,0 +1,78 @@
+"""Whether a tier is on the front of price and performance, or another one beats it. Pure.
+
+docs/METHOD.md has the rule. It is three-valued: nothing is said where intervals prove neither."""
+
+from orchestrator.analysis.decisions.candidates import Candidate
+from orchestrator.analysis.decisions.contests import Comparison, Contest, cost_or_zero
+from orchestrator.analysis.decisions.levels import ONE_SIDED
+from orchestrator.analysis.statistics import looks
+from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
+
+
+def is_on(candidate: Candidate, contest: Contest) -> bool | None:
+    """True if each tier that costs no more is proven worse in a criterion; False if one of them
+    beats it; None if neither is proven."""
+    as_cheap = [
+        other
+        for other in contest.others(candidate)
+        if cost_or_zero(other) <= cost_or_zero(candidate)
+    ]
+    if any(_beats(other, candidate, contest) for other in as_cheap):
+        return False
+    if all(_proven_worse(other, candidate, contest) for other in as_cheap):
+        return True
+    return None
+
+
+def _beats(other: Candidate, candidate: Candidate, contest: Contest) -> bool:
+    """Whether `other`, which is as cheap, is proven within the margin of the candidate in every
+    criterion and worse in none, and is cheaper or proven better in one."""
+    comparisons = between(other, candidate, contest)
+    if not comparisons or contest.flattered(other) or candidate.cause in NOT_THE_TIER:
+        return False
+    if _proven_worse(other, candidate, contest):
+        return False
+    if any(comparison.p_value > ONE_SIDED for comparison in comparisons):
+        return False
+    if cost_or_zero(other) < cost_or_zero(candidate):
+        return True
+    return _proven_better(other, candidate, contest)
+
+
+def between(
+    other: Candidate, candidate: Candidate, contest: Contest
+) -> list[Comparison]:
+    """The comparisons of `other` with the candidate, one for each criterion."""
+    comparisons = contest.proof.comparisons[other.name]
+    return [comparison for comparison in comparisons if comparison.other is candidate]
+
+
+def _proven_worse(other: Candidate, candidate: Candidate, contest: Contest) -> bool:
+    """Whether `other` is proven worse than the candidate in any criterion."""
+    for comparison in between(other, candidate, contest):
+        is_more = comparison.ratio.ratio > 1
+        is_worse = is_more == comparison.criterion.is_latency
+        if is_worse and _is_proven(comparison, contest):
+            return True
+    return False
+
+
+def _proven_better(other: Candidate, candidate: Candidate, contest: Contest) -> bool:
+    """Whether `other` is proven better than the candidate in any criterion."""
+    for comparison in between(other, candidate, contest):
+        is_more = comparison.ratio.ratio > 1
+        is_better = is_more != comparison.criterion.is_latency
+        if is_better and _is_proven(comparison, contest):
+            return True
+    return False
+
+
+def _is_proven(comparison: Comparison, contest: Contest) -> bool:
+    """Whether there is a difference in this direction. The level is divided by all criteria of all
+    pairs of tiers, as any of them would do."""
+    if comparison.ratio.p_value is None:
+        return False
+    tiers = len(contest.candidates)
+    family = len(contest.criteria) * tiers * (tiers - 1)
+    (p_value,) = looks.at_look([comparison.ratio.p_value / 2], contest.share)
+    return p_value <= ONE_SIDED / family

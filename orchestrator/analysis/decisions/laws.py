@@ -1,0 +1,170 @@
+"""How figures follow a factor: by a power of its value, or by two lines with a knee. Pure.
+
+A law is a power of the value: least squares of logarithms over the repetitions that have all
+values, each with a level of its own, as a slow hour slows all of them. It holds unless the means
+are off the line by more than the margin and by more than chance: the test for lack of fit, against
+the spread of repetitions (Draper and Smith, Applied Regression Analysis, 1998, section 2.1). Where
+it does not hold there is a knee: between the two values that leave the best pair of lines."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from orchestrator import metrics
+from orchestrator.analysis import results
+from orchestrator.analysis.conclusions import Law
+from orchestrator.analysis.decisions.values import Values
+from orchestrator.analysis.results import Key
+from orchestrator.analysis.statistics import stats
+
+LEVEL = 0.05  # of the test for lack of fit; and each end of a law's interval
+# Less than this sum of squares is that of a single value, of which no line has a slope.
+_NO_SPREAD = 1e-12
+
+
+def of_tier(values: Values, tier: str) -> Iterator[Law]:
+    """Of each figure, and of rates for each node where nodes are added; none of words, nor of one
+    repetition."""
+    numbers = values.numbers
+    if min(numbers, default=0) <= 0:
+        return
+    nodes = values.nodes(tier)
+    margin_pct = values.campaign.plan.margin_pct
+    for key in values.keys:
+        rows = _whole_repetitions(values, tier, key)
+        if len(rows) < 2:
+            continue
+        yield law(key, numbers, rows, margin_pct)
+        is_rate = metrics.METRICS[key[0]].direction == "higher"
+        if is_rate and len(set(nodes)) > 1:
+            per_node = rows / np.array(nodes)
+            yield law(key, numbers, per_node, margin_pct, per_node=True)
+
+
+def _whole_repetitions(values: Values, tier: str, key: Key) -> np.ndarray:
+    """A row for each repetition that has the figure at all values, in the order of the values."""
+    rows: dict[int, list[float]] = {}
+    for runs in values.runs(tier):
+        for run in runs:
+            figure = results.value_of(run.record, *key)
+            if figure:
+                rows.setdefault(run.record.run.repetition, []).append(figure)
+    return np.array([row for row in rows.values() if len(row) == len(values.numbers)])
+
+
+# ------------------------------------------------------------------ a power
+
+
+@dataclass(frozen=True)
+class _Squares:
+    """A sum of squares with its degrees of freedom."""
+
+    total: float
+    freedom: int
+
+    @property
+    def mean(self) -> float:
+        return self.total / self.freedom
+
+
+def law(
+    key: Key,
+    numbers: Sequence[float],
+    rows: np.ndarray,
+    margin_pct: float,
+    per_node: bool = False,
+) -> Law:
+    """How figures follow the numbers; `rows`: a repetition each, in the order of the numbers."""
+    logs_of_numbers = np.log(np.asarray(numbers, dtype=float))
+    x = logs_of_numbers - logs_of_numbers.mean()
+    logs = np.log(rows)
+    # Without the level of each repetition.
+    y = logs - logs.mean(axis=1, keepdims=True)
+    repetitions, count = y.shape
+    weight = repetitions * float((x**2).sum())
+    slope = float((y * x).sum()) / weight
+    means = y.mean(axis=0)
+    off = means - slope * x
+    chance = _Squares(
+        float(((y - means) ** 2).sum()), freedom=(repetitions - 1) * (count - 1)
+    )
+    lack = _Squares(repetitions * float((off**2).sum()), freedom=count - 2)
+    freedom = chance.freedom + lack.freedom
+    residual = math.sqrt((chance.total + lack.total) / freedom)
+    spread = max(residual, stats.NOISE_FLOOR)
+    half = stats.t_quantile(1 - LEVEL, freedom) * spread / math.sqrt(weight)
+    knee: int | None = None
+    beyond_margin = float(np.abs(off).max()) > math.log1p(margin_pct / 100)
+    if beyond_margin and _does_not_fit(lack, chance):
+        knee = _knee(x, means)
+    return Law(
+        metric=key[0],
+        scope=key[1],
+        per_node=per_node,
+        exponent=slope,
+        low=slope - half,
+        high=slope + half,
+        values=count,
+        knee=knee,
+    )
+
+
+def _does_not_fit(lack: _Squares, chance: _Squares) -> bool:
+    """The F test for lack of fit. Two values are always on a line."""
+    if not lack.freedom:
+        return False
+    ratio = lack.mean / max(chance.mean, stats.NOISE_FLOOR**2)
+    return bool(special.fdtrc(lack.freedom, chance.freedom, ratio) <= LEVEL)
+
+
+# ------------------------------------------------------------------ a knee
+
+
+@dataclass(frozen=True)
+class _Line:
+    """The line of some values. `misfit`: the sum of squares that it leaves."""
+
+    slope: float
+    misfit: float
+
+
+def _line(x: np.ndarray, y: np.ndarray) -> _Line:
+    x = x - x.mean()
+    y = y - y.mean()
+    slope = float((y * x).sum()) / max(float((x**2).sum()), _NO_SPREAD)
+    return _Line(slope, float(((y - slope * x) ** 2).sum()))
+
+
+class _Knee(NamedTuple):
+    """How well a knee behind a value explains the figures: the least is the best, field by
+    field, in this order."""
+
+    # What both lines leave, in logarithms: to 3 digits, which is within 3 %.
+    misfit: float
+    likeness: float  # of the step between them to its line, turned round
+    flatness: float  # of that step
+
+
+def _knee(x: np.ndarray, means: np.ndarray) -> int:
+    """Place of the value behind which figures follow another line. Where two pairs of lines fit
+    within 3 %, the step between which is most unlike its own line; of equals the steepest."""
+    knees = [_knee_behind(place, x, means) for place in range(len(x) - 1)]
+    return knees.index(min(knees))
+
+
+def _knee_behind(place: int, x: np.ndarray, means: np.ndarray) -> _Knee:
+    after = place + 1
+    left = _line(x[:after], means[:after])
+    right = _line(x[after:], means[after:])
+    step = float((means[after] - means[place]) / (x[after] - x[place]))
+    # The first value alone has no slope to be unlike to: the step is held against what follows.
+    line = left if place else right
+    return _Knee(
+        misfit=round(left.misfit + right.misfit, 3),
+        likeness=-round(abs(step - line.slope), 2),
+        flatness=-abs(step),
+    )

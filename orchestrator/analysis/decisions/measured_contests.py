@@ -1,0 +1,267 @@
+"""A contest made of a campaign's runs: of a workload at one load, or of a sweep of loads. Pure.
+
+A sweep is compared at its ends: throughput at its highest load, where most is asked of the tiers,
+and latency at its least, where the queue is shortest. Both are chosen before anything is measured:
+the best of several loads would be the luckiest, and more so for a flat curve. Which load of it
+meets the SLO, `load_sweeps` tells."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from orchestrator.analysis import comparability, overload, results
+from orchestrator.analysis.decisions import candidates
+from orchestrator.analysis.decisions.candidates import Candidate, Criterion
+from orchestrator.analysis.decisions.contests import Contest, make_contest
+from orchestrator.analysis.decisions.values import Causes
+from orchestrator.analysis.doubts import kinds
+from orchestrator.analysis.overload import NO_RATE, Overload
+from orchestrator.analysis.results import Results, RunData
+from orchestrator.analysis.statistics import looks
+from orchestrator.analysis.telemetry.causes import CEILING_PCT, NOT_THE_TIER
+from orchestrator.analysis.telemetry.loads import has_pace, of_ceiling_pct
+from orchestrator.model import Doubt, Objective, Profile, Workload
+from orchestrator.planning import plan
+
+
+def of_loads(
+    campaign: Results,
+    name: str,
+    loads: Sequence[Workload],
+    causes: Causes,
+    doubts: Sequence[Doubt],
+) -> Contest:
+    """`name`: of the workload, or of the one that a sweep varies; `loads`: in rising order."""
+    if len(loads) > 1:
+        return SweptContest(campaign, name, tuple(loads), causes, doubts).contest()
+    return PlainContest(campaign, name, tuple(loads), causes, doubts).contest()
+
+
+@dataclass(frozen=True)
+class _MeasuredContest(ABC):
+    """What a contest of runs has, whether it is of one load or of several."""
+
+    campaign: Results
+    name: str
+    loads: tuple[Workload, ...]
+    causes: Causes
+    doubts: Sequence[Doubt]
+
+    # ---------------------------------------------------------------- as each kind has it
+
+    @property
+    @abstractmethod
+    def slo(self) -> tuple[Objective, ...]:
+        """What is held against it."""
+
+    @property
+    @abstractmethod
+    def throughput(self) -> Criterion:
+        """What every candidate must have."""
+
+    @property
+    @abstractmethod
+    def latencies(self) -> tuple[Criterion, ...]:
+        """And what else is known of candidates."""
+
+    @property
+    @abstractmethod
+    def overload(self) -> Overload:
+        """The tiers that do not serve the rate asked for, if one is."""
+
+    @abstractmethod
+    def candidate(self, profile: Profile) -> Candidate:
+        """A tier with the figures that its runs have."""
+
+    # ---------------------------------------------------------------- as both have it
+
+    @property
+    def least(self) -> Workload:
+        return self.loads[0]
+
+    @property
+    def highest(self) -> Workload:
+        return self.loads[-1]
+
+    @cached_property
+    def profiles(self) -> tuple[Profile, ...]:
+        """The tiers of the plan, as the highest load uses them."""
+        tiers = self.campaign.plan.tiers
+        return tuple(plan.as_used(profile, self.highest) for profile in tiers)
+
+    def runs(self, profile: Profile, load: Workload) -> Sequence[RunData]:
+        return results.finished(self.campaign, profile.name, load.name)
+
+    def all_runs(self, load: Workload) -> list[RunData]:
+        """Of all tiers."""
+        runs: list[RunData] = []
+        for profile in self.profiles:
+            runs += self.runs(profile, load)
+        return runs
+
+    @cached_property
+    def usual(self) -> tuple[Criterion, tuple[Criterion, ...]]:
+        """Throughput and latencies by what the runs count, and those of a rebuild."""
+        rate = results.rate_of(self.all_runs(self.least))
+        throughput, latencies = candidates.COMPARED[rate]
+        if self.highest.lost_after_s is not None:
+            latencies = (*latencies, *candidates.REBUILD)
+        return throughput, latencies
+
+    @cached_property
+    def constant_latency(self) -> tuple[str, ...]:
+        return candidates.without_tail(self.profiles)
+
+    @property
+    def compared_latencies(self) -> tuple[Criterion, ...]:
+        """Without p99 where the latency of an emulated disk is constant."""
+        if not self.constant_latency:
+            return self.latencies
+        return tuple(latency for latency in self.latencies if not latency.is_tail)
+
+    @property
+    def at_ceiling(self) -> bool:
+        """Whether think time holds the rate at its ceiling on every tier."""
+        runs = self.all_runs(self.least)
+        shares_pct = [of_ceiling_pct(run.record) or 0.0 for run in runs]
+        return min(shares_pct, default=0.0) >= CEILING_PCT
+
+    @property
+    def criteria(self) -> tuple[Criterion, ...]:
+        """Where the rate is given, by think time or by an arrival rate, latency alone ranks."""
+        latencies = self.compared_latencies
+        if self.at_ceiling or self.overload.asked:
+            return latencies
+        runs = self.all_runs(self.least)
+        paced = any(has_pace(run.record.workload) for run in runs)
+        return candidates.each_once(self.throughput, latencies, closed_loop=not paced)
+
+    @property
+    def obstacle(self) -> str:
+        """Why the runs of a load may not be compared; the first there is, or an empty text."""
+        for load in self.loads:
+            obstacle = comparability.obstacle(self.all_runs(load))
+            if obstacle:
+                return obstacle
+        return ""
+
+    @property
+    def window_s(self) -> float:
+        """Of all its loads, or 0 if they are measured for unlike times."""
+        if len({load.measure_s for load in self.loads}) > 1:
+            return 0.0
+        return self.highest.measure_s
+
+    def cause(self, profile: Profile) -> str:
+        """What limited the tier at the highest load; empty if that was not told."""
+        return self.causes.get((profile.name, self.highest.name), "")
+
+    def contest(self) -> Contest:
+        planned = [
+            profile
+            for profile in self.profiles
+            if profile.name not in self.overload.tiers
+        ]
+        taking_part: list[Candidate] = []
+        for profile in planned:
+            candidate = self.candidate(profile)
+            if self.throughput in candidate.values:
+                taking_part.append(candidate)
+        names = [load.name for load in self.loads]
+        campaign_plan = self.campaign.plan
+        return make_contest(
+            self.name,
+            taking_part,
+            [profile.name for profile in planned],
+            campaign_plan.margin_pct,
+            self.criteria,
+            at_ceiling=self.at_ceiling,
+            constant_latency=self.constant_latency,
+            p99_margin_pct=campaign_plan.p99_margin_pct,
+            overload=self.overload,
+            slo=self.slo,
+            share=looks.share(campaign_plan, self.highest.name),
+            obstacle=self.obstacle,
+            doubts=kinds.of_tiers(campaign_plan, self.doubts, names),
+            scale=self.campaign.small_scale,
+            window_s=self.window_s,
+        )
+
+
+@dataclass(frozen=True)
+class PlainContest(_MeasuredContest):
+    """Of one load, whose runs have all the figures."""
+
+    @property
+    def slo(self) -> tuple[Objective, ...]:
+        return self.least.slo
+
+    @property
+    def throughput(self) -> Criterion:
+        return self.usual[0]
+
+    @property
+    def latencies(self) -> tuple[Criterion, ...]:
+        return self.usual[1]
+
+    @cached_property
+    def overload(self) -> Overload:
+        """The tiers that do not serve the rate; not proven of those that this machine held back."""
+        runs = {
+            profile.name: self.runs(profile, self.least) for profile in self.profiles
+        }
+        held_back = {
+            profile.name
+            for profile in self.profiles
+            if self.cause(profile) in NOT_THE_TIER
+        }
+        return overload.of_workload(runs).without_proof_of(held_back)
+
+    def candidate(self, profile: Profile) -> Candidate:
+        return Candidate.of_runs(
+            profile,
+            self.runs(profile, self.least),
+            (self.throughput, *self.latencies),
+            (*self.slo, candidates.FAILED),
+            self.cause(profile),
+        )
+
+
+@dataclass(frozen=True)
+class SweptContest(_MeasuredContest):
+    """Of the ends of a sweep. An SLO is held against each load (`load_sweeps`), and not here."""
+
+    @property
+    def slo(self) -> tuple[Objective, ...]:
+        return ()
+
+    @cached_property
+    def throughput(self) -> Criterion:
+        return candidates.at_highest_load(self.usual[0], self.highest)
+
+    @cached_property
+    def latencies(self) -> tuple[Criterion, ...]:
+        return candidates.at_least_load(self.usual[1], self.least)
+
+    @property
+    def overload(self) -> Overload:
+        return NO_RATE
+
+    @cached_property
+    def is_behind(self) -> bool:
+        """Whether the least rate of a sweep is not served: latency there compares nothing."""
+        runs = self.all_runs(self.least)
+        return any(overload.overloaded(run.record) for run in runs)
+
+    def candidate(self, profile: Profile) -> Candidate:
+        """Of the repetitions that both ends have."""
+        at_least, at_highest = results.in_common(
+            self.runs(profile, self.least), self.runs(profile, self.highest)
+        )
+        latencies = () if self.is_behind else self.latencies
+        of_rate = Candidate.of_runs(
+            profile, at_highest, (self.throughput,), cause=self.cause(profile)
+        )
+        of_latency = Candidate.of_runs(profile, at_least, latencies)
+        return replace(of_rate, values={**of_rate.values, **of_latency.values})

@@ -1,0 +1,67 @@
+"""Why a contest can have no answer, before any figure of it is looked at. Pure."""
+
+from collections.abc import Sequence
+
+from orchestrator.analysis.decisions.contests import Contest
+from orchestrator.analysis.decisions.reasons import NO_FIGURES
+from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
+from orchestrator.units import listed
+
+
+def no_contest(contest: Contest) -> str:
+    """Why nothing can be decided; or an empty text."""
+    if contest.obstacle:
+        return contest.obstacle
+    names = [candidate.name for candidate in contest.candidates]
+    not_served = contest.overload.obstacle(names)
+    if not_served:
+        return not_served
+    if not names:
+        return NO_FIGURES
+    if contest.slo:
+        return _without_intervals(contest)
+    return _without_rivals(contest) or _without_margin(contest)
+
+
+def _without_intervals(contest: Contest) -> str:
+    """An SLO can be answered by each tier that has an interval."""
+    single = of_one_repetition(contest)
+    if len(single) < len(contest.candidates):
+        return ""
+    return _one_repetition(single)
+
+
+def _without_rivals(contest: Contest) -> str:
+    """A single tier is compared with nothing, unless the others do not serve the rate."""
+    if len(contest.candidates) > 1 or contest.overload.always:
+        return ""
+    return f"only {contest.candidates[0].name} has figures"
+
+
+def _without_margin(contest: Contest) -> str:
+    """Why no tier can be held against the others."""
+    single = of_one_repetition(contest)
+    if single:
+        return _one_repetition(single)
+    if all(tier.cause in HARNESS_CAUSES for tier in contest.candidates):
+        return (
+            "the machine or its load generator was the limit on every tier, "
+            "so what the disks could do was not measured"
+        )
+    if not contest.criteria:
+        return "no figure is there of every run, so there is nothing to compare"
+    return ""
+
+
+def of_one_repetition(contest: Contest) -> list[str]:
+    """The tiers that lack an interval, having one value of a figure."""
+    names: list[str] = []
+    for candidate in contest.candidates:
+        counts = [len(figures) for figures in candidate.values.values()]
+        if min(counts) < 2:
+            names.append(candidate.name)
+    return names
+
+
+def _one_repetition(tiers: Sequence[str]) -> str:
+    return f"one repetition of {listed(tiers)} gives no interval: at least 2 are needed"

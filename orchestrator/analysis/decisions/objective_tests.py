@@ -1,0 +1,108 @@
+"""Whether a tier meets an objective, such as a clause of an SLO. Pure.
+
+Each is a one-sided test on the mean of repetitions: geometric, or of shares arithmetic."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from orchestrator import metrics, units
+from orchestrator.analysis.conclusions import ObjectiveResult, ObjectiveWord
+from orchestrator.analysis.decisions.candidates import FAILED, Candidate
+from orchestrator.analysis.decisions.levels import ONE_SIDED, SHOWN
+from orchestrator.analysis.statistics import looks, stats
+from orchestrator.model import Objective
+from orchestrator.planning.slo import format_objective
+
+
+@dataclass(frozen=True)
+class ObjectiveTest:
+    """One objective of one tier. `p_value`: as in `Comparison`; `missed`: proven."""
+
+    objective: Objective
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p_value: float = 1.0
+    missed: bool = False
+
+    def __str__(self) -> str:
+        return f"{format_objective(self.objective)}: {self.measured}"
+
+    @property
+    def measured(self) -> str:
+        """`41.2 ms (40.1 ms to 42.4 ms)`."""
+        if self.value is None:
+            return "not every run has it"
+        mean = self._in_words(self.value)
+        if self.low is None or self.high is None:
+            return mean
+        return f"{mean} ({self._in_words(self.low)} to {self._in_words(self.high)})"
+
+    def _in_words(self, value: float) -> str:
+        unit = metrics.METRICS[self.objective.metric].unit
+        if unit == "1/min":
+            return units.format_quantity(value, "NOPM")
+        return units.format_quantity(value, unit)
+
+    def result(self, level: float) -> ObjectiveResult:
+        """`level`: at which it is met."""
+        clause = format_objective(self.objective)
+        return ObjectiveResult(
+            clause, self._word(level), self.measured, self.value, self.low, self.high
+        )
+
+    def _word(self, level: float) -> ObjectiveWord:
+        if self.missed:
+            return "missed"
+        if self.p_value <= level:
+            return "met"
+        return "open"
+
+
+@dataclass(frozen=True)
+class _Mean:
+    """Of a tier's repetitions, with its interval and the p-value of its being the limit or more;
+    without them where there is one repetition."""
+
+    value: float
+    low: float | None
+    high: float | None
+    p_above: float | None
+
+
+def objective_test(
+    candidate: Candidate, objective: Objective, *, share: float, family: int
+) -> ObjectiveTest:
+    """`share`: of the usual levels, that of this look (`looks`). `family`: how many objectives of
+    all tiers are tested. It is missed at a level divided by these: one of several is enough for
+    that, and what a tier that misses sets free goes to the claims of the others."""
+    values = (candidate.measured or {}).get(objective, ())
+    if not values:
+        return ObjectiveTest(objective)
+    confidence = looks.confidence(SHOWN, share)
+    if objective.metric == FAILED.metric:
+        mean = _mean_share(values, objective.limit, confidence)
+    else:
+        mean = _mean(values, objective.limit, confidence)
+    if mean.p_above is None:
+        return ObjectiveTest(objective, mean.value)
+    less_is_good = metrics.METRICS[objective.metric].direction == "lower"
+    failing = mean.p_above if less_is_good else 1 - mean.p_above
+    kept, missed = looks.at_look((failing, 1 - failing), share)
+    is_missed = missed <= ONE_SIDED / family
+    return ObjectiveTest(objective, mean.value, mean.low, mean.high, kept, is_missed)
+
+
+def _mean(values: Sequence[float], limit: float, confidence: float) -> _Mean:
+    """Geometric, since noise of rates and times is proportional."""
+    mean = stats.geometric_mean(values, confidence)
+    p_above = None if mean.error is None else mean.chance_beyond(limit)
+    return _Mean(mean.ratio, mean.low, mean.high, p_above)
+
+
+def _mean_share(values: Sequence[float], limit: float, confidence: float) -> _Mean:
+    """Arithmetic, since a share of failed transactions may be zero, and is never below."""
+    mean = stats.summarise(values, confidence)
+    low = None if mean.ci_low is None else max(0.0, mean.ci_low)
+    p_above = stats.chance_of_share_above(values, limit)
+    return _Mean(mean.mean, low, mean.ci_high, p_above)

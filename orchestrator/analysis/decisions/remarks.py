@@ -1,0 +1,279 @@
+"""What is said beside an answer: what a reader must know of it besides the reason. Pure."""
+
+from collections.abc import Sequence
+
+from orchestrator.analysis.conclusions import Offer
+from orchestrator.analysis.decisions import offers
+from orchestrator.analysis.decisions.candidates import Candidate
+from orchestrator.analysis.decisions.contests import (
+    Comparison,
+    Contest,
+    cost_or_zero,
+)
+from orchestrator.analysis.decisions.reasons import are
+from orchestrator.analysis.statistics import looks, stats
+from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
+from orchestrator.metrics import METRICS
+from orchestrator.model import Objective
+from orchestrator.planning.slo import format_objective
+from orchestrator.units import format_quantity, format_seconds, listed
+
+MOST_LOST_PCT = 100.0  # a longer latency than that is told in the table only
+# Of an SLO's percentile it is said whether so many of the single windows keep it.
+_WINDOWS_KEPT = 0.9
+_NOT_THE_DISK = frozenset(
+    {"cpu_bound", "single_core", "network_bound", "load_bound", "in_cache"}
+)
+
+
+def remarks(candidate: Candidate, contest: Contest) -> list[str]:
+    """What a reader of the answer must know besides: a text for each thing that is so."""
+    if contest.slo:
+        own_rule = [*_windows(candidate, contest), _not_its_disk(candidate)]
+    else:
+        own_rule = [_at_ceiling(contest), _same_rate(contest)]
+    texts = [
+        *_still_open(candidate, contest),
+        *own_rule,
+        _overloaded(contest.overload.always),
+        _overloaded_at_times(contest.overload.unproven),
+        _no_disk(contest),
+        _machine(candidate),
+        _sentence(without_prices(candidate, contest)),
+        _unlike_prices(candidate, contest),
+        *_not_compared(contest),
+        _absent(contest.absent),
+        limited_by(contest),
+    ]
+    return [text for text in texts if text]
+
+
+def _still_open(candidate: Candidate, contest: Contest) -> list[str]:
+    """Of the tiers that would be preferred and are open: those that cost less, and as much."""
+    passed_over = offers.passed_over(candidate, contest, "open")
+    cheaper = offers.cheaper_than(candidate, passed_over, contest)
+    names = [tier.name for tier in cheaper]
+    rest = [tier.name for tier in passed_over if tier.name not in names]
+    why = "is cheaper"
+    if contest.no_prices:
+        why = "declares less"
+    return [_open(names, why), _open(rest, "costs the same")]
+
+
+def _open(tiers: Sequence[str], why: str) -> str:
+    if not tiers:
+        return ""
+    return f"Whether {listed(tiers)}, which {why}, is enough is open"
+
+
+# ------------------------------------------------------------------ with an SLO
+
+
+def _windows(candidate: Candidate, contest: Contest) -> list[str]:
+    """What is proven of the percentiles of an SLO: those of the mean, or of single windows too."""
+    clauses = [
+        clause for clause in contest.slo if METRICS[clause.metric].percent is not None
+    ]
+    return [_of_windows(clause, candidate, contest) for clause in clauses]
+
+
+def _of_windows(clause: Objective, candidate: Candidate, contest: Contest) -> str:
+    """By the one-sided tolerance bound (`stats.share_below`)."""
+    values = (candidate.measured or {}).get(clause, ())
+    confidence = looks.confidence(stats.CONFIDENCE, contest.share)
+    kept = stats.share_below(values, clause.limit, confidence) >= _WINDOWS_KEPT
+    mean = f"Of {format_objective(clause)} it is the mean that is below"
+    if not kept:
+        return f"{mean}; whether single windows keep it is not proven"
+    level = _level(contest)
+    return f"{mean}; 9 of 10 single windows keep it or more, with {level} confidence"
+
+
+def _not_its_disk(candidate: Candidate) -> str:
+    if candidate.profile.tier.disk.is_real:
+        return ""
+    return NOT_ITS_DISK
+
+
+NOT_ITS_DISK = (
+    "An SLO asks for absolute figures, and these are of this machine: "
+    "its disk is not the provider's own"
+)
+
+
+# ------------------------------------------------------------------ what ranks, what limits
+
+
+def _at_ceiling(contest: Contest) -> str:
+    if not contest.at_ceiling:
+        return ""
+    return "Think time holds throughput at its ceiling on every tier: latency ranks"
+
+
+def _same_rate(contest: Contest) -> str:
+    if not contest.overload.asked or len(contest.candidates) < 2:
+        return ""
+    return "All tiers are asked for the same rate, so latency ranks"
+
+
+def _overloaded(tiers: Sequence[str]) -> str:
+    if not tiers:
+        return ""
+    depends = "latency there depends on how long was measured and is not compared"
+    return f"Overloaded at this rate {are(tiers)}: {depends}"
+
+
+def _overloaded_at_times(tiers: Sequence[str]) -> str:
+    if not tiers:
+        return ""
+    did_not = "did not serve the rate in every run, without proof"
+    depends = "latency there depends on how long was measured and is not compared"
+    return f"{listed(tiers)} {did_not}: {depends}"
+
+
+def _no_disk(contest: Contest) -> str:
+    """If CPU or think time was the limit on every tier: as much as the comparisons allow."""
+    if not all(tier.cause in _NOT_THE_DISK for tier in contest.candidates):
+        return ""
+    worse = _outside_of_refused(contest)
+    if worse:
+        if not all(comparison.criterion.is_latency for comparison in worse):
+            return ""
+        return "On no tier does the disk limit throughput, but latency depends on it"
+    if contest.left_out or contest.standing("open"):
+        return "On no tier does the disk limit throughput"
+    return "The disk is not the limit on any tier"
+
+
+def _outside_of_refused(contest: Contest) -> list[Comparison]:
+    """The comparisons outside the margin, of tiers that are proven not to be enough."""
+    comparisons: list[Comparison] = []
+    for tier in contest.standing("not enough"):
+        comparisons += contest.proof.comparisons[tier.name]
+    return [comparison for comparison in comparisons if comparison.outside]
+
+
+def _machine(candidate: Candidate) -> str:
+    if candidate.cause not in HARNESS_CAUSES:
+        return ""
+    more = "on a larger one dearer tiers may do more"
+    return f"With {candidate.name} this machine was the limit: {more}"
+
+
+def limited_by(contest: Contest) -> str:
+    """The doubts that limit the answer, with the number of runs; or an empty text."""
+    if not contest.limited_by:
+        return ""
+    return f"What limits this answer: {', '.join(contest.limited_by)}"
+
+
+# ------------------------------------------------------------------ prices
+
+
+def without_prices(candidate: Candidate, contest: Contest) -> str:
+    """How it was chosen where not all prices could be compared, and why; else empty."""
+    if not contest.no_prices:
+        return ""
+    by = "declared limits"
+    if offers.by_price(candidate, contest):
+        by = "the prices that are known"
+    return f"chosen by {by}: {contest.no_prices}"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _unlike_prices(candidate: Candidate, contest: Contest) -> str:
+    if not contest.unlike_prices:
+        return ""
+    return f"{contest.unlike_prices}{_as_long_as(candidate, contest)}"
+
+
+def _as_long_as(candidate: Candidate, contest: Contest) -> str:
+    """How far prices may be off before another tier would be named."""
+    enough = offers.also_enough(candidate, contest)
+    if not enough or not candidate.price or not candidate.monthly_cost:
+        return ""
+    other = min(enough, key=cost_or_zero)
+    cost = f"{candidate.monthly_cost:,.2f} {candidate.price.currency} a month"
+    holds = f"this holds unless {other.name} costs less than the {cost}"
+    return f": {holds} of {candidate.name}"
+
+
+# ------------------------------------------------------------------ what is not compared
+
+
+def _not_compared(contest: Contest) -> list[str]:
+    """Criteria that a run lacks, and the tail of disks that have none; with an SLO none matters."""
+    if contest.slo:
+        return []
+    titles = listed([criterion.title for criterion in contest.left_out])
+    constant = listed(contest.constant_latency)
+    texts: list[str] = []
+    if titles:
+        texts.append(f"Not compared, as not every run has it: {titles}")
+    if constant:
+        emulated = f"the emulated latency of {constant} is constant"
+        texts.append(f"p99 latency is not compared: {emulated}")
+    return texts
+
+
+def _absent(tiers: Sequence[str]) -> str:
+    if not tiers:
+        return ""
+    return f"Not considered, having no figures: {listed(tiers)}"
+
+
+# ------------------------------------------------------------------ beside every answer
+
+
+def least_margins(offered: Sequence[Offer]) -> str:
+    """`premium is enough if 7.2 % may be lost (p99: 31 %) and ultra if 2.1 % (p99: 12 %)`."""
+    parts: list[str] = []
+    for offer in offered:
+        least_pct = offer.least_margin_pct
+        if least_pct is None or least_pct > MOST_LOST_PCT:
+            continue
+        margin = format_quantity(least_pct, "%")
+        text = f"{offer.tier} if {margin}"
+        if not parts:
+            text = f"{offer.tier} is enough if {margin} may be lost"
+        if offer.least_p99_margin_pct is not None:
+            text += f" (p99: {format_quantity(offer.least_p99_margin_pct, '%')})"
+        parts.append(text)
+    return listed(parts)
+
+
+def basis(contest: Contest) -> str:
+    """What every figure of an answer rests on: level, repetitions by number, windows."""
+    tiers: dict[str, list[str]] = {}
+    for tier in contest.candidates:
+        tiers.setdefault(_repetitions(tier), []).append(tier.name)
+    runs = list(tiers)
+    if len(tiers) > 1:
+        runs = [f"{text} of {listed(names)}" for text, names in tiers.items()]
+    windows = ""
+    if contest.window_s:
+        windows = f", windows of {format_seconds(contest.window_s)}"
+    level = _level(contest)
+    return f"each bound in brackets holds at {level}; {', '.join(runs)}{windows}"
+
+
+def _repetitions(candidate: Candidate) -> str:
+    """`n = 3 (repetitions 1 to 3)`."""
+    numbers = candidate.numbers
+    count = len(numbers)
+    if count < 2:
+        return f"n = {count}"
+    names = listed([str(number) for number in numbers])
+    in_a_row = numbers == tuple(range(numbers[0], numbers[-1] + 1))
+    if in_a_row and count > 2:
+        names = f"{numbers[0]} to {numbers[-1]}"
+    return f"n = {count} (repetitions {names})"
+
+
+def _level(contest: Contest) -> str:
+    """The confidence of each bound of the contest: `95 %`, or more while a campaign grows."""
+    confidence = looks.confidence(stats.CONFIDENCE, contest.share)
+    return format_quantity(100 * confidence, "%")
