@@ -22,9 +22,8 @@ class Entry:
     done: int = 0
     planned: int = 0
     published: bool = False
-    decisions: Mapping[str, str] | None = (
-        None  # workload → one phrase; empty if not judged yet
-    )
+    # Workload → one phrase; empty if not judged yet.
+    decisions: Mapping[str, str] | None = None
     baselines: tuple[str, ...] = ()  # names under which it was saved
     left_out: tuple[str, ...] = ()  # its files that were cut
 
@@ -39,12 +38,18 @@ class Entry:
         is in it cannot be known."""
         if since_s is not None and (self.began_s is None or self.began_s < since_s):
             return False
-        asked = (
-            (profile, self.profiles),
-            (workload, self.workloads),
-            (database, self.databases),
+        if self.fault:
+            return True
+        return (
+            _is_among(profile, self.profiles)
+            and _is_among(workload, self.workloads)
+            and _is_among(database, self.databases)
         )
-        return bool(self.fault) or all(name in (None, *every) for name, every in asked)
+
+
+def _is_among(asked: str | None, names: Sequence[str]) -> bool:
+    """None: any name will do."""
+    return asked is None or asked in names
 
 
 def entry(
@@ -80,10 +85,9 @@ def entry(
 
 
 def phrase(decision: conclusions.Decision, tiers: int) -> str:
+    """The tier and what decided, or that there is no answer. `tiers`: how many were compared."""
     if decision.tier is None:
         return "no answer" if tiers > 1 else "one tier"
-    return (
-        f"{decision.tier} (by {decision.criterion})"
-        if decision.criterion
-        else decision.tier
-    )
+    if decision.criterion:
+        return f"{decision.tier} (by {decision.criterion})"
+    return decision.tier

@@ -36,8 +36,9 @@ def added(
     for scope, span, (start_s, end_s) in zip(
         _SCOPES, spans, pairwise(edges_s), strict=True
     ):
-        own = (
-            span.measurements(None) if end_s - start_s >= 1 else ()
-        )  # of a moment there are none
-        figures += [replace(m, scope=scope) for m in own if m.scope == "all"]
+        if end_s - start_s < 1:
+            continue  # of a moment there are no figures
+        for measurement in span.measurements(None):
+            if measurement.scope == "all":
+                figures.append(replace(measurement, scope=scope))
     return replace(result, measurements=tuple(figures))
