@@ -117,9 +117,9 @@ def _standings(
         p_values[tier.name] = max(_claim(tier.name, contest) for contest in contests)
         if _refusing(tier.name, contests):
             refused.add(tier.name)
-    made = [p_value for name, p_value in p_values.items() if name not in refused]
+    claimed = [p_value for name, p_value in p_values.items() if name not in refused]
     alpha = ONE_SIDED * max(0.0, 1 - len(contests) * ONE_SIDED)
-    level = stats.level_of_claims(made, alpha)
+    level = stats.level_of_claims(claimed, alpha)
     return {
         name: standing_of(p_value, level, refused=name in refused)
         for name, p_value in p_values.items()

@@ -331,8 +331,8 @@ def _proof(contest: Contest) -> Proof:
             for name, comparisons in compared.items()
         }
     claims |= {tier.name: 1.0 for tier in tiers if contest.barred(tier)}
-    made = [p_value for name, p_value in claims.items() if name not in silent]
-    level = stats.level_of_claims(made, alpha)
+    claimed = [p_value for name, p_value in claims.items() if name not in silent]
+    level = stats.level_of_claims(claimed, alpha)
     standings = {
         name: standing_of(p_value, level, refused=name in outside)
         for name, p_value in claims.items()
