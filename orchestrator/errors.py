@@ -16,7 +16,8 @@ TierbenchError                  70  catch this to catch all of ours
 Exceptions carry facts and never act. `advice` says what to do next."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 EXIT_DONE = 0
 EXIT_WORSE = 1
@@ -42,12 +43,21 @@ class TierbenchError(Exception):
         self.evidence = evidence
 
 
+MistakeKind = Literal["", "unknown name"]
+
+
 @dataclass(frozen=True)
 class Mistake:
-    """One thing wrong in something a person wrote: where (file and YAML path) and what."""
+    """One thing wrong in something a person wrote: where (file and YAML path) and what.
+
+    `kind`: what follows from it beside its words. `hint`: what to do, where that is more
+    than to correct it.
+    """
 
     where: str
     what: str
+    kind: MistakeKind = field(default="", compare=False, repr=False)
+    hint: str = field(default="", compare=False, repr=False)
 
 
 class UsageError(TierbenchError):

@@ -70,14 +70,23 @@ Question = Literal["factor", "load", "same rate"]
 
 @dataclass(frozen=True)
 class Varied:
-    """The value of a factor at which a workload is another one, `of`; as it was given. `number`:
-    what orders it among the others, and laws are made of; None for a word."""
+    """The value of a factor at which a workload is another one, `of`.
+
+    It is read once, in `planning/factors`. `value`: as it was given. `number`: in the
+    base unit of the factor, by which it is ordered among the others, and of which laws
+    are made; None for a word.
+    """
 
     of: str
     factor: str
     value: str
     number: float | None = None
     question: Question = "factor"
+
+    @property
+    def count(self) -> int:
+        """Of what is counted, and of bytes a second; 0 of a word."""
+        return int(self.number or 0)
 
 
 # Names in `DatabaseFacts.since_reset`: each database writes them, `resources` reads them.

@@ -31,7 +31,12 @@ def of_file(program: Any, file: Path = FILE) -> dict[str, Any]:
         raise UsageError(
             what, advice="make it yours, or give the command in another folder"
         )
-    from orchestrator.keys.strict_yaml import parse, raise_all, unknown, with_line
+    from orchestrator.keys.strict_yaml import (
+        parse,
+        raise_all,
+        unknown_name,
+        with_line,
+    )
     from orchestrator.planning.project_files import read_text
 
     commands = [program.loaded(name) for name in program.commands]
@@ -52,10 +57,10 @@ def of_file(program: Any, file: Path = FILE) -> dict[str, Any]:
     for key, value in parse(where, text).items():
         words = [str(item) for item in (value if isinstance(value, list) else [value])]
         if key not in known:
-            what = unknown(
-                "option", str(key), known, "`tierbench COMMAND --help` shows them"
+            advice = "`tierbench COMMAND --help` shows them"
+            wrong.append(
+                unknown_name(f"{where}: {key}", "option", str(key), known, advice)
             )
-            wrong.append(Mistake(f"{where}: {key}", what))
         elif value is None or isinstance(value, dict):
             wrong.append(
                 Mistake(f"{where}: {key}", "expected a value, or a list of values")

@@ -58,7 +58,8 @@ def make_plan(app: App, request: Request, start_failure: str = "") -> Plan:
     `start_failure`: why the database that `auto` preferred did not start; then it takes
     the other.
     """
-    draft = reading.read(app, request := reading.checked(request))
+    draft = reading.read(app, request)
+    request = draft.request
     plan.check_owners(draft.profiles, draft.workloads, request.database)
     draft = replace(draft, platform=_platform(app, draft.profiles, request))
     draft = _window(_choose_databases(app, draft, start_failure))
@@ -114,14 +115,14 @@ def _window(draft: reading.PlanDraft) -> reading.PlanDraft:
     loads = factors.parse(request.sweep, "load")
     workloads, share_pct = factors.at_loads(workloads, loads, request.latency_at)
     of_scale = plan_notes.of_scale(workloads, request.scale)
-    bound, workloads, sized = reading.fitted(draft, workloads)
+    fitted = reading.fitted(draft, workloads)
     return replace(
         draft,
-        profiles=bound,
-        workloads=workloads,
+        profiles=fitted.profiles,
+        workloads=fitted.workloads,
         repetitions=repetitions,
         latency_at_pct=share_pct,
-        notes=(*draft.notes, *longer, *larger, *of_scale, *sized),
+        notes=(*draft.notes, *longer, *larger, *of_scale, *fitted.notes),
     )
 
 

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 from orchestrator.cli.app import PLATFORM, App
@@ -22,13 +21,9 @@ from orchestrator.planning import (
     slo,
 )
 from orchestrator.planning.durations import data_bytes
+from orchestrator.planning.project_files import FilesRead
 
 SLO = "--slo"
-_DATA_ALIKE = (
-    "two values give the same data (its tables are empty when a load begins, or the least "
-    "size is one warehouse): name sizes that differ, or vary what a load writes, as "
-    "batch=1000,10000"
-)
 
 
 @dataclass(frozen=True)
@@ -36,12 +31,12 @@ class PlanDraft:
     """A plan in the making: what the steps so far have decided."""
 
     request: Request
+    values: tuple[Varied, ...]  # of the factor that is varied, if one is
     profiles: tuple[Profile, ...]
     workloads: tuple[Workload, ...]
     unpriced: tuple[Profile, ...]  # as their files have them, without --prices
-    of_files: tuple[
-        Workload, ...
-    ]  # as their files have them, without --set, whatever is varied
+    # As their files have them, without --set, whatever is varied.
+    of_files: tuple[Workload, ...]
     platform: str = ""
     notes: tuple[Note, ...] = ()
     # Of workloads that are repeated another number of times than all others.
@@ -49,27 +44,64 @@ class PlanDraft:
     latency_at_pct: float | None = None  # as in `Plan`
 
 
-def checked(request: Request) -> Request:
-    """With --without as a factor of --vary, and the nodes that the most of it needs. UsageError if
-    two options are given that each plan loads or repetitions."""
-    options = ("without", "vary", "sweep", "latency_at", "until")
-    asked = [
-        f"--{of.replace('_', '-')}"
-        for of in options
-        if getattr(request, of) is not None
-    ]
-    asked += ["--windows many"] if request.windows == "many" else []
-    if request.without and not request.vary:
-        stages = ",".join(names_in(request.without))
-        request = replace(request, vary=f"{factors.WITHOUT}={stages}", without=None)
+# ------------------------------------------------------------------ the files
+
+
+def read(app: App, request: Request) -> PlanDraft:
+    """All files that the request names, each once in each form. UsageError with every mistake."""
+    given = request
+    request = _with_stages_as_factor(given)
     values = factors.parse(request.vary)
-    factor, most = (
-        (values[0].factor, int(values[-1].number or 0)) if values else ("", 0)
-    )
-    asked += [f"--{factor}"] if getattr(request, factor, None) is not None else []
-    if others := asked[1:]:
-        raise _asked_twice(asked[0], others)
-    return replace(request, nodes=most) if factor == factors.NODES else request
+    _check_one_way(given, values)
+    if not request.profiles or not request.workloads:
+        raise UsageError(
+            "no profile or no workload is named",
+            advice="name at least one of each; `tierbench list` shows them",
+        )
+    if values and values[0].factor == factors.NODES:
+        request = replace(request, nodes=values[-1].count)
+    files = FilesRead()
+    if not values:
+        return _at(app, request, files)
+    drafts = [_at(app, request, files, value) for value in values]
+    last = drafts[-1]
+    profiles = last.profiles
+    if values[0].factor == factors.STRIPED:
+        profiles = _with_stripes(values, drafts)
+    loads = _at_values(values, drafts)
+    return replace(last, values=values, profiles=profiles, workloads=loads)
+
+
+def _with_stages_as_factor(request: Request) -> Request:
+    """With --without as a factor of --vary, unless another is varied."""
+    if not request.without or request.vary:
+        return request
+    stages = ",".join(names_in(request.without))
+    return replace(request, vary=f"{factors.WITHOUT}={stages}", without=None)
+
+
+def _check_one_way(request: Request, values: Sequence[Varied]) -> None:
+    """UsageError if two options are given that each plan loads or repetitions."""
+    of_loads = {
+        "--without": request.without,
+        "--vary": request.vary,
+        "--sweep": request.sweep,
+        "--latency-at": request.latency_at,
+        "--until": request.until,
+    }
+    given = [option for option, value in of_loads.items() if value is not None]
+    if request.windows == "many":
+        given.append("--windows many")
+    of_factors = {
+        factors.NODES: request.nodes,
+        factors.CLIENTS: request.clients,
+        factors.DATA: request.data,
+    }
+    factor = values[0].factor if values else ""
+    if of_factors.get(factor) is not None:
+        given.append(f"--{factor}")
+    if len(given) > 1:
+        raise _asked_twice(given[0], given[1:])
 
 
 def _asked_twice(option: str, others: Sequence[str]) -> UsageError:
@@ -81,133 +113,173 @@ def _asked_twice(option: str, others: Sequence[str]) -> UsageError:
     )
 
 
-def read(app: App, request: Request) -> PlanDraft:
-    """All files that the request names. UsageError with every mistake."""
-    if not request.profiles or not request.workloads:
-        raise UsageError(
-            "no profile or no workload is named",
-            advice="name at least one of each; `tierbench list` shows them",
-        )
-    values, texts = factors.parse(request.vary), dict[Path, str]()
-    if not values:
-        return _at(app, request, texts)
-    each = [(value, _at(app, request, texts, value)) for value in values]
-    last, files = each[-1]
-    loads = [
-        factors.at(of.workloads[place], value)
-        for place in range(len(files.workloads))
-        for value, of in each
-    ]
-    profiles = files.profiles
-    if last.factor == factors.STRIPED:
-        profiles = tuple(
-            replace(
-                own,
-                tier_of={value.value: of.profiles[place].tier for value, of in each},
-            )
-            for place, own in enumerate(profiles)
-        )
-    return replace(files, profiles=profiles, workloads=tuple(loads))
+def _at_values(
+    values: Sequence[Varied], drafts: Sequence[PlanDraft]
+) -> tuple[Workload, ...]:
+    """Each workload at all values, one workload behind the other."""
+    loads = []
+    for place in range(len(drafts[0].workloads)):
+        for value, draft in zip(values, drafts, strict=True):
+            loads.append(factors.at(draft.workloads[place], value))
+    return tuple(loads)
+
+
+def _with_stripes(
+    values: Sequence[Varied], drafts: Sequence[PlanDraft]
+) -> tuple[Profile, ...]:
+    """Profiles with their tier at each number of striped disks."""
+    profiles = []
+    for place, profile in enumerate(drafts[-1].profiles):
+        tiers = {}
+        for value, draft in zip(values, drafts, strict=True):
+            tiers[value.value] = draft.profiles[place].tier
+        profiles.append(replace(profile, tier_of=tiers))
+    return tuple(profiles)
 
 
 def _at(
-    app: App, request: Request, texts: dict[Path, str], value: Varied | None = None
+    app: App, request: Request, files: FilesRead, value: Varied | None = None
 ) -> PlanDraft:
     """At one value. UsageError with every mistake."""
-    set_, changes = [*(request.overrides or ())], dict[str, object]()
+    changes: dict[str, object] = {}
     if request.enforcement:
         changes["enforcement"] = request.enforcement
-    if value and value.factor not in factors.READERS:  # a key of the workload
-        set_.append(f"{value.factor}={value.value}")
-    elif value and value.factor == factors.STRIPED:
-        changes[value.factor] = int(value.value)
-    names = request.profiles, request.workloads
-    read = partial(
-        project_files.read,
+    of_workload: Varied | None = None
+    if value is not None and value.factor == factors.STRIPED:
+        changes[value.factor] = value.count
+    elif value is not None and value.factor not in factors.READERS:
+        of_workload = value
+    given = overrides.read(
+        request.overrides or (),
+        [Path(name).stem for name in request.workloads],
+        request.scale,
+        keys,
+        of_workload,
+        f"--vary also takes {', '.join(factors.READERS)}",
+    )
+    with given.blamed():
+        profiles, as_given = project_files.read(
+            app.root,
+            request.profiles,
+            request.workloads,
+            request.scale,
+            app.disk_kinds(),
+            price_list=request.price_list,
+            given=given,
+            tier_changes=changes,
+            before=files,
+        )
+        bound = [bind(workload, request.generator) for workload in as_given]
+    unpriced, of_files = project_files.read(
         app.root,
-        *names,
+        request.profiles,
+        request.workloads,
         request.scale,
         app.disk_kinds(),
         tier_changes=changes,
+        before=files,
     )
-    named = [Path(name).stem for name in request.workloads]
-    try:
-        given = overrides.read(set_, named, request.scale, keys)
-        with given.blamed():
-            priced, workloads = read(
-                price_list=request.price_list, given=given, texts=texts
-            )
-            workloads = tuple(
-                bind(workload, request.generator) for workload in workloads
-            )
-    except UsageError as error:
-        if value:
-            own, asked = (f"--{word} {value.factor}=" for word in ("set", "vary"))
-            pairs = [
-                (mistake, mistake.where.replace(own, asked))
-                for mistake in error.mistakes
-            ]
-            error.mistakes = tuple(
-                replace(mistake, where=where) for mistake, where in pairs
-            )
-            error.advice += f"; --vary also takes {', '.join(factors.READERS)}"
-        raise
-    unpriced, of_files = read(texts=texts)
-    if (clients := request.clients) is not None:
-        priced = tuple(
-            replace(p, cluster=replace(p.cluster, clients=clients)) for p in priced
+    if request.clients is not None:
+        profiles = tuple(
+            _with_clients(profile, request.clients) for profile in profiles
         )
-    workloads = slo.applied(workloads, request.slo, SLO)
-    workloads = tuple(
-        confirmed(warmed(w, request.warmup), request.confirm) for w in workloads
-    )
-    return PlanDraft(request, priced, workloads, unpriced, of_files)
+    workloads = []
+    for workload in slo.applied(bound, request.slo, SLO):
+        warm = warmed(workload, request.warmup)
+        workloads.append(confirmed(warm, request.confirm))
+    return PlanDraft(request, (), profiles, tuple(workloads), unpriced, of_files)
 
 
-def fitted(
-    draft: PlanDraft, workloads: Sequence[Workload]
-) -> tuple[tuple[Profile, ...], tuple[Workload, ...], tuple[Note, ...]]:
+def _with_clients(profile: Profile, clients: int) -> Profile:
+    return replace(profile, cluster=replace(profile.cluster, clients=clients))
+
+
+# ------------------------------------------------------------------ data and nodes
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Profiles on their nodes and workloads, with what must be said about them."""
+
+    profiles: tuple[Profile, ...]
+    workloads: tuple[Workload, ...]
+    notes: tuple[Note, ...] = ()
+
+
+def fitted(draft: PlanDraft, workloads: Sequence[Workload]) -> Fitted:
     """Profiles on their nodes and these workloads, with data of the sizes asked for, for which
     disks have room. UsageError where a factor cannot be varied."""
-    profiles, data = draft.profiles, draft.request.data
-    own = profiles, tuple(workloads), tuple[Note, ...]()
-    profiles, workloads, notes = (
-        sizes.with_data(profiles, workloads, data) if data else own
-    )
-    if not (values := factors.parse(draft.request.vary)):
-        return profiles, workloads, notes
-    is_docker = draft.platform == PLATFORM
-    why = {
-        profile.name: factors.misfit(
-            profile, values, is_docker and not machines.named(profile)
-        )
-        for profile in profiles
-    }
-    why |= {load.name: factors.misfit_of(load) for load in workloads}
-    told = factors.option(values[0])
-    raise_all([Mistake(f"{told}: {name}", text) for name, text in why.items() if text])
-    common = [factors.with_common_copies(profile, values) for profile in profiles]
-    notes = (
-        *notes,
-        *(Note("other", text, profile.name) for profile, text in common if text),
-    )
-    profiles = tuple(profile for profile, _ in common)
+    sized = Fitted(draft.profiles, tuple(workloads))
+    if draft.request.data:
+        size = factors.data_size(draft.request.data)
+        sized = Fitted(*sizes.with_data(draft.profiles, workloads, size))
+    values = draft.values
+    if not values:
+        return sized
+    option = factors.option(values[0])
+    _check_misfits(option, values, sized, draft.platform == PLATFORM)
+    profiles: list[Profile] = []
+    notes = list(sized.notes)
+    for profile in sized.profiles:
+        common, text = factors.with_common_copies(profile, values)
+        profiles.append(common)
+        if text:
+            notes.append(Note("other", text, profile.name))
+    loads = sized.workloads
     if values[0].factor == factors.DATA:
-        workloads = tuple(_of_size(profiles, load) for load in workloads)
-        of_sizes = Counter((w.varied.of, str(w.dataset)) for w in workloads if w.varied)
-        alike = [name for (name, _), values in of_sizes.items() if values > 1]
-        raise_all([Mistake(f"{told}: {name}", _DATA_ALIKE) for name in alike])
-    largest, of_files = (
-        max(data_bytes(load) or 0 for load in loads)
-        for loads in (workloads, draft.of_files)
-    )
-    roomy = sizes.with_room(profiles, largest) if largest > of_files else profiles
-    return roomy, workloads, notes
+        loads = tuple(_of_size(profiles, load) for load in loads)
+        _check_sizes_differ(option, loads)
+    largest = _largest_bytes(loads)
+    if largest > _largest_bytes(draft.of_files):
+        profiles = list(sizes.with_room(profiles, largest))
+    return Fitted(tuple(profiles), loads, tuple(notes))
+
+
+def _check_misfits(
+    option: str, values: Sequence[Varied], sized: Fitted, is_docker: bool
+) -> None:
+    """UsageError with each profile and workload of which the factor cannot be varied."""
+    reasons: dict[str, str] = {}
+    for profile in sized.profiles:
+        is_one_engine = is_docker and not machines.named(profile)
+        reasons[profile.name] = factors.misfit(profile, values, is_one_engine)
+    for load in sized.workloads:
+        reasons[load.name] = factors.misfit_of(load)
+    mistakes = []
+    for name, reason in reasons.items():
+        if reason:
+            mistakes.append(Mistake(f"{option}: {name}", reason))
+    raise_all(mistakes)
+
+
+def _check_sizes_differ(option: str, loads: Sequence[Workload]) -> None:
+    """UsageError with each workload that has the same data at two values."""
+    times: Counter[tuple[str, str]] = Counter()
+    for load in loads:
+        if load.varied is not None:
+            times[load.varied.of, str(load.dataset)] += 1
+    mistakes = []
+    for (name, _), count in times.items():
+        if count > 1:
+            mistakes.append(Mistake(f"{option}: {name}", _DATA_ALIKE))
+    raise_all(mistakes)
+
+
+_DATA_ALIKE = (
+    "two values give the same data (its tables are empty when a load begins, or the least "
+    "size is one warehouse): name sizes that differ, or vary what a load writes, as "
+    "batch=1000,10000"
+)
+
+
+def _largest_bytes(loads: Sequence[Workload]) -> int:
+    return max(data_bytes(load) or 0 for load in loads)
 
 
 def _of_size(profiles: Sequence[Profile], load: Workload) -> Workload:
     """With data as large as its value says, by which it is then ordered."""
-    if (value := load.varied) is None:
+    value = load.varied
+    if value is None:
         return load
-    _, (sized,), _ = sizes.with_data(profiles, [load], value.value)
-    return replace(sized, varied=replace(value, number=data_bytes(sized)))
+    _, loads, _ = sizes.with_data(profiles, [load], factors.size_asked(value))
+    return replace(loads[0], varied=replace(value, number=data_bytes(loads[0])))

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationErro
 from pydantic_core import CoreSchema
 from pydantic_core.core_schema import no_info_after_validator_function
 
-from orchestrator.errors import Mistake, UsageError
+from orchestrator.errors import Mistake, MistakeKind, UsageError
 from orchestrator.units import MOST, short
 
 _Record = TypeVar("_Record", bound=BaseModel)
@@ -153,14 +153,22 @@ def validate(
     try:
         return record.model_validate(content, context=context)
     except ValidationError as error:
-        every = error.errors()
-        meant = {each["loc"]: _meant(record, each, every) for each in every}
-        mistakes = [
-            Mistake(_place(where, each["loc"]), _say(each, meant[each["loc"]]))
-            for each in every
-            if each["type"] != "missing" or each["loc"] not in meant.values()
-        ]
-        raise refused(mistakes) from error
+        raise refused(_mistakes(record, where, error.errors())) from error
+
+
+def _mistakes(
+    record: type[BaseModel], where: str, wrong: Sequence[Mapping[str, Any]]
+) -> Iterator[Mistake]:
+    """Of what pydantic says; no missing key for which a misspelt one seems to stand."""
+    meant = {error["loc"]: _meant(record, error, wrong) for error in wrong}
+    for error in wrong:
+        place = error["loc"]
+        if error["type"] == "missing" and place in meant.values():
+            continue
+        kind: MistakeKind = ""
+        if error["type"] == "extra_forbidden":
+            kind = "unknown name"
+        yield Mistake(_place(where, place), _say(error, meant[place]), kind)
 
 
 def _meant(
@@ -179,17 +187,22 @@ def _meant(
 
 
 def refused(mistakes: Iterable[Mistake], advice: str = "") -> UsageError:
-    """Makes one error of all mistakes."""
-    every = tuple(mistakes)
-    count, them = (
-        (f"{len(every)} mistakes", "them") if len(every) > 1 else ("one mistake", "it")
-    )
-    names = "; `tierbench list` and `tierbench tiers list` show names"
-    is_name = any(each.what.startswith("unknown ") for each in every)
-    advice = advice or f"correct {them}{names if is_name else ''}"
+    """Makes one error of all mistakes. `advice`: instead of what follows from them."""
+    together = tuple(mistakes)
+    count = f"{len(together)} mistakes" if len(together) > 1 else "one mistake"
     return UsageError(
-        f"{count} found; nothing was started", advice=advice, mistakes=every
+        f"{count} found; nothing was started",
+        advice=advice or _advice(together),
+        mistakes=together,
     )
+
+
+def _advice(mistakes: Sequence[Mistake]) -> str:
+    parts = ["correct them" if len(mistakes) > 1 else "correct it"]
+    if any(mistake.kind == "unknown name" for mistake in mistakes):
+        parts.append("`tierbench list` and `tierbench tiers list` show names")
+    hints = dict.fromkeys(mistake.hint for mistake in mistakes if mistake.hint)
+    return "; ".join([*parts, *hints])
 
 
 @contextmanager
@@ -225,6 +238,13 @@ def with_line(mistake: Mistake, texts: Mapping[str, str]) -> Mistake:
         key, node = items[0]
         line = key.start_mark.line + 1
     return replace(mistake, where=f"{file}:{line}: {path}") if line else mistake
+
+
+def unknown_name(
+    where: str, kind: str, name: str, known: Iterable[str], where_known: str = ""
+) -> Mistake:
+    """The mistake of an unknown name, with the words of `unknown`."""
+    return Mistake(where, unknown(kind, name, known, where_known), "unknown name")
 
 
 def unknown(kind: str, name: str, known: Iterable[str], where_known: str = "") -> str:

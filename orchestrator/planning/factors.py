@@ -9,42 +9,54 @@ closed loop; a rate is an open one, by the built-in scripts' Poisson arrivals, w
 from when a transaction was due."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, get_args
 
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.facts import Question, Varied
-from orchestrator.keys import strict_yaml
-from orchestrator.model import ClientPlace, Profile, Stage, Workload
+from orchestrator.keys.strict_yaml import raise_all
+from orchestrator.model import ClientPlace, ClusterSpec, Profile, Stage, Workload
 from orchestrator.tier import Emulated, Limits, OthersDisks, Tier, Unlimited
 from orchestrator.units import counted, format_link_rate, parse_link_rate, parse_size
 
-THREADS, RATE_OPTION = "threads", "arrival_rate"
+THREADS = "threads"
+RATE_OPTION = "arrival_rate"
 MOST = 10_000  # of threads, and of all else that is counted
 OPEN_LOOP = "sysbench"  # the generator whose latency counts from the moment of arrival
 EXISTING = "existing"  # the database of a cluster that others run
-CACHE, DATA, NODES, COPIES, STRIPED = (
-    "cache",
-    "data",
-    "nodes",
-    "replication_factor",
-    "count",
-)
-WITHOUT, NOTHING = "without", "nothing"
-_COLD, _CACHES = "cold", ("cold", "warm")
-_PLACES, STAGES = get_args(ClientPlace), get_args(Stage)
+
+CACHE = "cache"
+CLIENT = "client"
+CLIENTS = "clients"
+COPIES = "replication_factor"
+DATA = "data"
+NETWORK = "network"
+NODES = "nodes"
+STRIPED = "count"
+WITHOUT = "without"
+NOTHING = "nothing"  # the value of `without` that takes nothing away
+
+_COLD = "cold"
+_CACHES = (_COLD, "warm")
+_PLACES: Mapping[str, ClientPlace] = {place: place for place in get_args(ClientPlace)}
+STAGES: Mapping[str, Stage] = {stage: stage for stage in get_args(Stage)}
+
 _COUNTED = re.compile(r"([\d,._ ]*\d) +([a-z_]+)")  # `20,30 tables`
-_NO_VALUES = "is no factor with its values, two or more, each once"
-_OPTIONS = {"factor": "--vary", "load": "--sweep", "same rate": "--latency-at"}
+_TIMES = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*x")
 _RATE = re.compile(r"(\d+(?:\.\d+)?)(?:/s)?$")
+_NO_VALUES = "is no factor with its values, two or more, each once"
+_OPTIONS: Mapping[Question, str] = {
+    "factor": "--vary",
+    "load": "--sweep",
+    "same rate": "--latency-at",
+}
 # What stands behind a value in words; a factor that has none stands before its value.
 _NOUNS: Mapping[str, str] = {
     NODES: "nodes",
-    "clients": "load clients",
-    "network": "network",
+    CLIENTS: "load clients",
+    NETWORK: "network",
     DATA: "of data",
     "tables": "tables",
     "warehouses": "warehouses",
@@ -52,30 +64,61 @@ _NOUNS: Mapping[str, str] = {
     STRIPED: "striped disks",
     THREADS: "threads",
 }
+_WITH_UNITS = (DATA, NETWORK)  # are shown as they were given
 
 
-def _whole(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= MOST:
-        raise ValueError(f"{text} is no whole number from 1 to {MOST:,}")
-    return int(text)
+# ------------------------------------------------------------------ one value
 
 
-def data_size(text: str) -> float:
-    """`100GiB` → bytes, `4x` → times the nodes' memory. ValueError for another text."""
-    factor = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*x", text.strip())
-    if (number := float(factor[1]) if factor else float(parse_size(text))) <= 0:
+@dataclass(frozen=True)
+class DataSize:
+    """How large data are to be: so many bytes, or times what the nodes hold in memory.
+
+    `text`: as it was given.
+    """
+
+    text: str
+    number: float
+    of_memory: bool
+
+
+def data_size(text: str) -> DataSize:
+    """`100GiB`, or `4x`, times the nodes' memory. ValueError for another text."""
+    times = _TIMES.fullmatch(text.strip())
+    if times:
+        size = DataSize(text, float(times[1]), of_memory=True)
+    else:
+        size = DataSize(text, float(parse_size(text)), of_memory=False)
+    if size.number <= 0:
         raise ValueError(f"a data set is larger than {text}")
-    return number
+    return size
+
+
+def size_asked(value: Varied) -> DataSize:
+    """That of a value of `data`, as it was read."""
+    return DataSize(value.value, value.number or 0.0, value.value.endswith("x"))
 
 
 def data_value(text: str) -> Varied:
     """One value of `data`: `12 tables`, `10GiB`, `4x`. ValueError for any other text."""
-    every = [Varied("", *value) for value in _values(f"{DATA}={text}", "factor")]
-    if len(every) != 1 or not (every[0].number is None or every[0].number % 1 == 0):
+    values = _values(DATA, text.strip(), "factor")
+    number = values[0].number
+    if len(values) > 1 or (number is not None and number % 1):
         raise ValueError(
             f"{text} is not one size of data, such as 10GiB or `12 tables`"
         )
-    return every[0]
+    return values[0]
+
+
+# What reads a value: its number in a base unit, by which values are ordered; None for a
+# word. ValueError for what is no value of that factor.
+ReadsValue = Callable[[str], float | None]
+
+
+def _whole(text: str) -> float:
+    if not text.isdecimal() or not 1 <= int(text) <= MOST:
+        raise ValueError(f"{text} is no whole number from 1 to {MOST:,}")
+    return float(text)
 
 
 def _rate(text: str) -> float:
@@ -86,10 +129,25 @@ def _rate(text: str) -> float:
     return float(match[1])
 
 
-def _one_of(known: Sequence[str], what: str, text: str) -> str:
-    if text not in known:
-        raise ValueError(f"a {what} is {' or '.join(known)}, not {text}")
-    return text
+def _link_rate(text: str) -> float:
+    return float(parse_link_rate(text))
+
+
+def _bytes_or_times(text: str) -> float:
+    return data_size(text).number
+
+
+def _one_of(words: Sequence[str], what: str, text: str) -> None:
+    if text not in words:
+        raise ValueError(f"a {what} is {' or '.join(words)}, not {text}")
+
+
+def _number_or_word(text: str) -> float | None:
+    """Of a key of a workload, which may have any value."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 class OfCluster(NamedTuple):
@@ -97,28 +155,33 @@ class OfCluster(NamedTuple):
 
     field: str
     title: str
-    read: Callable[[str], Any]
+    read: ReadsValue
     show: Callable[[Any], str] = str
 
 
+_read_place = partial(_one_of, list(_PLACES), "client")
+_read_stage = partial(_one_of, list(STAGES), "stage")
+_read_cache = partial(_one_of, _CACHES, "cache")
 OF_CLUSTER: Mapping[str, OfCluster] = {
     NODES: OfCluster("nodes", "number of nodes", _whole),
     COPIES: OfCluster("replication_factor", "replication factor", _whole),
-    "clients": OfCluster("clients", "number of load clients", _whole),
-    "client": OfCluster(
-        "client", "place of load clients", partial(_one_of, _PLACES, "client")
-    ),
-    "network": OfCluster(
-        "network_bytes_per_s", "network", parse_link_rate, format_link_rate
-    ),
-    WITHOUT: OfCluster(
-        "without", "stage taken away", partial(_one_of, STAGES, "stage")
-    ),
+    CLIENTS: OfCluster("clients", "number of load clients", _whole),
+    CLIENT: OfCluster("client", "place of load clients", _read_place),
+    NETWORK: OfCluster("network_bytes_per_s", "network", _link_rate, format_link_rate),
+    WITHOUT: OfCluster("without", "stage taken away", _read_stage),
 }
 # What reads a value of what is no key of the workload.
-READERS = {name: of.read for name, of in OF_CLUSTER.items()}
-READERS |= {DATA: data_size, STRIPED: _whole, CACHE: partial(_one_of, _CACHES, "cache")}
-_LOADS = {THREADS: _whole, RATE_OPTION: _rate}  # what `--sweep` varies
+READERS: dict[str, ReadsValue] = {
+    **{name: key.read for name, key in OF_CLUSTER.items()},
+    DATA: _bytes_or_times,
+    STRIPED: _whole,
+    CACHE: _read_cache,
+}
+# What `--sweep` varies.
+_LOADS: dict[str, ReadsValue] = {THREADS: _whole, RATE_OPTION: _rate}
+
+
+# ------------------------------------------------------------------ all values of a text
 
 
 def parse(text: str | None, question: Question = "factor") -> tuple[Varied, ...]:
@@ -126,74 +189,74 @@ def parse(text: str | None, question: Question = "factor") -> tuple[Varied, ...]
     without a text. UsageError for what is none of them with two values or more."""
     if text is None:
         return ()
+    name, _, words = text.partition("=")
     try:
-        every = [Varied("", *value, question) for value in _values(text, question)]
-        if len({in_words(value) for value in every}) < max(2, len(every)):
+        values = _values(_factor_named(name.strip()), words.strip(), question)
+        different = {in_words(value) for value in values}
+        if len(different) < max(2, len(values)):
             raise ValueError(_NO_VALUES)
     except ValueError as error:
-        if text.startswith(WITHOUT):
-            raise _no_stage(str(error)) from error
-        if question == "load":
-            raise _bad_sweep(text, str(error)) from error
-        raise _no_factor(text, str(error)) from error
-    numbers = [value.number for value in every]
-    return tuple(
-        every if None in numbers else sorted(every, key=lambda each: each.number or 0)
-    )
+        raise _no_values_in(text, question, str(error)) from error
+    if any(value.number is None for value in values):
+        return tuple(values)
+    return tuple(sorted(values, key=_rising))
 
 
-def _no_stage(why: str) -> UsageError:
-    return UsageError(
-        f"--without: {why}",
-        advice="name what is taken away, such as `--without disk`, or several, "
-        "`--without disk,network`",
-    )
+def _rising(value: Varied) -> float:
+    return value.number or 0.0
 
 
-def _bad_sweep(text: str, why: str) -> UsageError:
-    return UsageError(
-        f"--sweep {text!r}: {why}",
-        advice="for example threads=1,4,16,64 or rate=50,100,200 (transactions/s)",
-    )
+def _factor_named(word: str) -> str:
+    if word == "rate":
+        return RATE_OPTION
+    return word.replace("-", "_")
 
 
-def _no_factor(text: str, why: str) -> UsageError:
-    return UsageError(
-        f"--vary {text!r}: {why}",
-        advice="for example nodes=3,6,9 or data=20,30 tables: two or more values, each "
-        "once",
-    )
-
-
-def _values(text: str, question: Question) -> Iterator[tuple[str, str, float | None]]:
-    """Factor, value and number of each. ValueError for what is no factor with its values."""
-    name, equals, values = (part.strip() for part in text.partition("="))
-    name = {"rate": RATE_OPTION}.get(name, name.replace("-", "_"))
-    if name == DATA and (match := _COUNTED.fullmatch(values)):
-        values, name = match.groups()
-    if name == "host_cache":
+def _values(factor: str, text: str, question: Question) -> list[Varied]:
+    """Each of the values, read. ValueError for what is no factor with its values."""
+    rows = _COUNTED.fullmatch(text)
+    if factor == DATA and rows:
+        text = rows[1]
+        factor = rows[2]
+    if factor == "host_cache":
         raise UsageError(
             "--vary cannot change the host cache of a disk",
             advice="it is set where a disk is attached: attach one with each setting, "
             "compare profiles",
         )
-    words = [word.strip() for word in values.split(",")]
-    if question == "load" and name not in _LOADS:
+    words = [word.strip() for word in text.split(",")]
+    if question == "load" and factor not in _LOADS:
         raise ValueError("names neither threads nor rate")
-    if name == WITHOUT:  # each beside the full run
+    if factor == WITHOUT:  # each beside the full run
         words = [NOTHING, *words]
-    if not (name and equals and all(words)):
+    if not factor or not all(words):
         raise ValueError(_NO_VALUES)
-    read = (READERS | _LOADS).get(name, str)
+    read = (READERS | _LOADS).get(factor, _number_or_word)
+    values = []
     for word in words:
-        plain = word.removesuffix("/s") if name == RATE_OPTION else word
-        yield name, plain, _number(read(word))
+        number = read(word)
+        plain = word.removesuffix("/s") if factor == RATE_OPTION else word
+        values.append(Varied("", factor, plain, number, question))
+    return values
 
 
-def _number(value: object) -> float | None:
-    with suppress(ValueError):
-        return float(str(value))
-    return None
+def _no_values_in(text: str, question: Question, why: str) -> UsageError:
+    if text.startswith(WITHOUT):
+        return UsageError(
+            f"--without: {why}",
+            advice="name what is taken away, such as `--without disk`, or several, "
+            "`--without disk,network`",
+        )
+    if question == "load":
+        return UsageError(
+            f"--sweep {text!r}: {why}",
+            advice="for example threads=1,4,16,64 or rate=50,100,200 (transactions/s)",
+        )
+    return UsageError(
+        f"--vary {text!r}: {why}",
+        advice="for example nodes=3,6,9 or data=20,30 tables: two or more values, each "
+        "once",
+    )
 
 
 def option(value: Varied) -> str:
@@ -205,14 +268,19 @@ def parse_latency_at(text: str) -> tuple[float, bool]:
     """`70%` or `120` (transactions/s): the number, and whether it is a share, in percent, of the
     slowest tier's capacity. UsageError for anything else."""
     words = text.replace(" ", "")
+    is_share = words.endswith("%")
     match = _RATE.match(words.removesuffix("%"))
-    value = float(match[1]) if match else 0.0
-    share = words.endswith("%")
-    if match and match[0] == match[1] == words and 0 < value < 1:
-        raise _share_or_rate(text, value * 100, words)
-    if not value or (share and (value >= 100 or words.endswith("/s%"))):
+    if match is None:
         raise _neither_share_nor_rate(text)
-    return value, share
+    value = float(match[1])
+    has_unit = words != match[1]
+    if not has_unit and 0 < value < 1:
+        raise _share_or_rate(text, value * 100, words)
+    if is_share and (value >= 100 or words.endswith("/s%")):
+        raise _neither_share_nor_rate(text)
+    if not value:
+        raise _neither_share_nor_rate(text)
+    return value, is_share
 
 
 def _share_or_rate(text: str, share_pct: float, rate: str) -> UsageError:
@@ -232,10 +300,11 @@ def _neither_share_nor_rate(text: str) -> UsageError:
 
 def in_words(value: Varied) -> str:
     """`20 tables`, `replication factor 3`, `cold cache`, `1,200/s`."""
-    if (value.factor, value.value) == (WITHOUT, NOTHING):
+    if value.factor == WITHOUT and value.value == NOTHING:
         return "all stages"
-    number = _number(value.value)
-    text = value.value if number is None else f"{number:,.12g}"
+    text = value.value
+    if value.number is not None and value.factor not in _WITH_UNITS:
+        text = f"{value.number:,.12g}"
     if value.factor == RATE_OPTION:
         words = f"{text}/s"
     elif value.factor in _NOUNS:
@@ -245,27 +314,35 @@ def in_words(value: Varied) -> str:
     return words.removesuffix("s") if words.startswith("1 ") else words
 
 
+# ------------------------------------------------------------------ a workload at a value
+
+
 def at(workload: Workload, value: Varied) -> Workload:
     """The workload at one value. With cold caches what it reads first is in the window."""
     words = in_words(value)
     plain = words.replace(",", "").replace("/s", " per s")
+    slug = re.sub(r"[^A-Za-z0-9._]+", "-", plain)
+    title = words.replace("/s", " transactions/s asked for")
     load = replace(
         workload,
-        name=f"{workload.name}-at-{re.sub(r'[^A-Za-z0-9._]+', '-', plain)}",
-        title=f"{workload.title}, {words.replace('/s', ' transactions/s asked for')}",
+        name=f"{workload.name}-at-{slug}",
+        title=f"{workload.title}, {title}",
         varied=replace(value, of=workload.name),
     )
-    if value.factor == CACHE and value.value == _COLD:
+    if value.factor != CACHE:
+        return load
+    if value.value == _COLD:
         return replace(load, warm=False, warmup_s=0.0, warmup_most_s=None)
-    return replace(load, warm=True) if value.factor == CACHE else load
+    return replace(load, warm=True)
 
 
 def at_load(workload: Workload, value: Varied) -> Workload:
     """The workload with one number of threads, or at one rate."""
-    load, number = at(workload, value), value.number or 0.0
+    load = at(workload, value)
     if value.factor == THREADS:
-        return replace(load, threads=int(number))
-    return replace(load, options={**load.options, RATE_OPTION: number})
+        return replace(load, threads=value.count)
+    rate_per_s = value.number or 0.0
+    return replace(load, options={**load.options, RATE_OPTION: rate_per_s})
 
 
 def same_rate(rate_per_s: float) -> Varied:
@@ -278,20 +355,26 @@ def at_loads(
 ) -> tuple[tuple[Workload, ...], float | None]:
     """The workloads at each load of a sweep, or at one rate, and the share (in %) of a capacity
     that these must find first, if one was asked for. UsageError where a load cannot be set so."""
-    rate, is_share = parse_latency_at(latency_at) if latency_at else (None, False)
-    loads = loads if rate is None else [same_rate(rate)]
-    wrong = [
-        Mistake(f"{option(load)}: {workload.name}", why)
-        for load in loads[:1]
-        for workload in workloads
-        if (why := _misfit_of_load(workload, load.factor))
-    ]
-    strict_yaml.raise_all(wrong)
-    if is_share or not loads:
-        return tuple(workloads), rate
-    return tuple(
-        at_load(workload, load) for workload in workloads for load in loads
-    ), None
+    share_pct: float | None = None
+    if latency_at:
+        number, is_share = parse_latency_at(latency_at)
+        loads = [same_rate(number)]
+        share_pct = number if is_share else None
+    if not loads:
+        return tuple(workloads), None
+    first = loads[0]
+    misfits = []
+    for workload in workloads:
+        reason = _misfit_of_load(workload, first.factor)
+        if reason:
+            misfits.append(Mistake(f"{option(first)}: {workload.name}", reason))
+    raise_all(misfits)
+    if share_pct is not None:
+        return tuple(workloads), share_pct
+    at_each = []
+    for workload in workloads:
+        at_each += [at_load(workload, load) for load in loads]
+    return tuple(at_each), None
 
 
 def _misfit_of_load(workload: Workload, factor: str) -> str:
@@ -328,25 +411,45 @@ def lacks(workload: Workload) -> str:
     return varied.value
 
 
+# ------------------------------------------------------------------ a profile at a value
+
+
+def on_cluster(cluster: ClusterSpec, value: Varied) -> ClusterSpec:
+    """The cluster at a value of one of its keys (`OF_CLUSTER`); as it is at any other."""
+    match value.factor:
+        case "nodes":
+            return replace(cluster, nodes=value.count)
+        case "replication_factor":
+            return replace(cluster, replication_factor=value.count)
+        case "clients":
+            return replace(cluster, clients=value.count)
+        case "client":
+            return replace(cluster, client=_PLACES[value.value])
+        case "network":
+            return replace(cluster, network_bytes_per_s=value.count)
+        case "without":
+            return replace(cluster, without=STAGES[value.value])
+    return cluster
+
+
 def taken_away(profile: Profile, stage: Stage) -> Profile:
     """The profile without that stage: its data in memory, or its clients in the network of the
     first node and no link limited. A database reads of its cluster that commits wait for no sync.
     """
-    tier, cluster = profile.tier, replace(profile.cluster, without=stage)
+    tier = profile.tier
+    cluster = replace(profile.cluster, without=stage)
     if stage == "network":
         cluster = replace(cluster, client="beside", network_bytes_per_s=None)
     elif stage == "disk":
+        name = f"{tier.name}, without disk"
         title = f"memory instead of {tier.title}"
-        tier = Tier(
-            f"{tier.name}, without disk", title, Limits(), Emulated(in_memory=True)
-        )
+        tier = Tier(name, title, Limits(), Emulated(in_memory=True))
     return replace(profile, tier=tier, cluster=cluster)
 
 
 def _stays(profile: Profile, stage: str, is_one_engine: bool) -> str:
     """Why that stage cannot be taken away, or an empty text."""
     cluster = profile.cluster
-    beside = cluster.client == "beside" and not cluster.network_bytes_per_s
     if cluster.database == EXISTING:
         return "others run this cluster, so no stage of it can be taken away"
     if stage == "disk" and not is_one_engine:
@@ -359,7 +462,8 @@ def _stays(profile: Profile, stage: str, is_one_engine: bool) -> str:
             "clients share the network of a node on one Docker engine alone, elsewhere "
             "its machine at most; measure it there"
         )
-    if stage == "network" and beside:
+    is_beside = cluster.client == "beside" and not cluster.network_bytes_per_s
+    if stage == "network" and is_beside:
         return "clients are in the first node's network already, and no link is limited"
     return ""
 
@@ -369,23 +473,34 @@ def misfit(
 ) -> str:
     """Why the factor cannot be varied on this cluster, with what to do; or an empty text.
     `is_one_engine`: whether all containers run on one engine for containers."""
-    factor, disk, nodes = values[0].factor, profile.tier.disk, profile.cluster.nodes
+    factor = values[0].factor
+    nodes = profile.cluster.nodes
     if factor == WITHOUT:
-        reasons = (_stays(profile, value.value, is_one_engine) for value in values)
-        return next(filter(None, reasons), "")
-    kept = not isinstance(disk, (Unlimited, OthersDisks))
-    kept = kept and (disk.snapshots is None or disk.snapshots.way != "none")
-    if factor == COPIES and (most := int(values[-1].number or 0)) > nodes:
+        for value in values:
+            reason = _stays(profile, value.value, is_one_engine)
+            if reason:
+                return reason
+        return ""
+    most = values[-1].count
+    if factor == COPIES and most > nodes:
         return f"{most} copies on {counted(nodes, 'node')}: say --nodes {most}"
-    if factor == CACHE and not kept:
+    if factor == CACHE and not _keeps_data(profile):
         return (
             "each run loads its data, which are in the cache then: vary something else"
         )
     if factor in (NODES, COPIES) and profile.cluster.database == EXISTING:
         return "others run this cluster: vary the data or the load, or attach to two clusters"
-    if factor == STRIPED and disk.is_real:
+    if factor == STRIPED and profile.tier.disk.is_real:
         return "its disks are real, and stay as they are mounted: compare a profile of each stripe"
     return ""
+
+
+def _keeps_data(profile: Profile) -> bool:
+    """Whether loaded data are kept for the next run, which starts from a copy."""
+    disk = profile.tier.disk
+    if isinstance(disk, (Unlimited, OthersDisks)):
+        return False
+    return disk.snapshots is None or disk.snapshots.way != "none"
 
 
 def misfit_of(workload: Workload) -> str:
@@ -402,7 +517,8 @@ def with_common_copies(
 ) -> tuple[Profile, str]:
     """The profile with as many copies as each number of nodes can hold, so that nodes differ alone,
     and what must be said of it."""
-    least, copies = int(values[0].number or 1), profile.cluster.replication_factor
+    copies = profile.cluster.replication_factor
+    least = values[0].count
     if values[0].factor != NODES or copies <= least:
         return profile, ""
     text = f"replication factor {least} at each number of nodes, not {copies}: "

@@ -5,7 +5,6 @@ of a scale (`threads`, `measure`, …), a parameter of the data set or an option
 `options.` before it says which, where the load generator does not know it. Values are those of a
 file, and are checked as there."""
 
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,8 +13,15 @@ from typing import Any
 
 from orchestrator import facts
 from orchestrator.errors import Mistake, UsageError
+from orchestrator.facts import Varied
 from orchestrator.keys.schema import ScaleYaml
-from orchestrator.keys.strict_yaml import collecting, parse, raise_all, refused, unknown
+from orchestrator.keys.strict_yaml import (
+    collecting,
+    parse,
+    raise_all,
+    refused,
+    unknown_name,
+)
 from orchestrator.model import Note, Workload
 
 GROUPS = ("dataset", "options")
@@ -30,46 +36,71 @@ _OPTIONS = ("seed", "slo", "scale", "generator")  # which have an option of thei
 
 # (load generator, script) → the keys of each group that it takes; a group that is not there: any.
 # `scale`: those of OF_SCALE.
-Known = Callable[[str, str], Mapping[str, Sequence[str]]]
+KeysTaken = Callable[[str, str], Mapping[str, Sequence[str]]]
 Path = tuple[str, ...]  # of a key in a workload's YAML
 
 
 @dataclass(frozen=True)
 class Override:
-    """One `--set`, as it was given (`text`). `workload` None: of every one that has the key."""
+    """One key, as it was given: `text` of the option `--set` or `--vary`.
 
+    `workload` None: of every one that has the key. `hint`: what to do where none has it.
+    """
+
+    option: str
     text: str
     workload: str | None
     key: str
     value: Any
+    hint: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where a mistake in it is."""
+        return f"{self.option} {self.text}"
+
+    def is_of(self, workload: str) -> bool:
+        return self.workload is None or self.workload == workload
 
 
 @dataclass(frozen=True)
 class Overrides:
-    """All that were given, for workloads at `scale`. `known`: what their load generators take."""
+    """All that were given, for workloads at `scale`. `keys_taken`: what their load
+    generators take."""
 
     given: tuple[Override, ...]
     scale: str
-    known: Known
+    keys_taken: KeysTaken
 
     def check(self, contents: Mapping[str, Mapping[str, Any]]) -> None:
         """UsageError with every override that fits none of the workloads (name → YAML)."""
         at_scale = {
-            n: of for n, of in contents.items() if facts.group(of, "scales", self.scale)
+            name: content
+            for name, content in contents.items()
+            if facts.group(content, "scales", self.scale)
         }
-        unfit = [
-            Mistake(f"--set {each.text}", self._unknown(each, at_scale))
-            for each in self.given
-            if not any(
-                self._path(each, name, content) for name, content in at_scale.items()
-            )
-        ]
-        raise_all(unfit if at_scale else [])  # else the scale is the mistake
+        if not at_scale:
+            return  # the scale is the mistake
+        raise_all(
+            [
+                self._unknown(override, at_scale)
+                for override in self.given
+                if not self._fits(override, at_scale)
+            ]
+        )
+
+    def _fits(
+        self, override: Override, contents: Mapping[str, Mapping[str, Any]]
+    ) -> bool:
+        return any(
+            self._path(override, name, content) for name, content in contents.items()
+        )
 
     def applied(self, name: str, content: dict[str, Any]) -> dict[str, Any]:
         """The content of the workload `name` with the overrides that fit it."""
         for override in self.given:
-            if path := self._path(override, name, content):
+            path = self._path(override, name, content)
+            if path:
                 content = _changed(content, path, override.value)
         return content
 
@@ -88,23 +119,25 @@ class Overrides:
         self, override: Override, workload: str, content: Mapping[str, Any]
     ) -> Path | None:
         """Where the key belongs in this workload; None if it has none such."""
-        size, key = ("scales", self.scale), override.key
-        if override.workload not in (None, workload) or not facts.group(content, *size):
+        size = ("scales", self.scale)
+        if not override.is_of(workload) or not facts.group(content, *size):
             return None
-        group, _, name = key.partition(".")
+        group, _, name = override.key.partition(".")
         if group in GROUPS and name:
             return (*size, group, name)
-        if key == STATEMENTS and (override.workload or STATEMENTS in content):
+        if override.key == STATEMENTS and (override.workload or STATEMENTS in content):
             return (STATEMENTS,)
-        return self._paths(content).get(key)
+        return self._paths(content).get(override.key)
 
     def _paths(self, content: Mapping[str, Any]) -> dict[str, Path]:
         """Where each key belongs that the file has or the load generator knows."""
-        taken = self.known(str(content.get("generator")), str(content.get("script")))
         size = ("scales", self.scale)
-        paths: dict[str, Path] = {
-            key: (*size, key) for key in taken.get("scale", OF_SCALE)
-        }
+        taken = self.keys_taken(
+            str(content.get("generator")), str(content.get("script"))
+        )
+        paths: dict[str, Path] = {}
+        for key in taken.get("scale", OF_SCALE):
+            paths[key] = (*size, key)
         for group in GROUPS:
             in_file = {
                 **facts.group(content, group),
@@ -116,55 +149,84 @@ class Overrides:
 
     def _unknown(
         self, override: Override, contents: Mapping[str, Mapping[str, Any]]
-    ) -> str:
-        asked = {
-            n: content
-            for n, content in contents.items()
-            if override.workload in (None, n)
-        }
-        keys = dict.fromkeys(
-            key for content in asked.values() for key in self._paths(content)
+    ) -> Mistake:
+        asked = [name for name in contents if override.is_of(name)]
+        keys: dict[str, None] = {}
+        for name in asked:
+            keys |= dict.fromkeys(self._paths(contents[name]))
+        mistake = unknown_name(
+            override.place,
+            f"key of {', '.join(asked)}:",
+            override.key,
+            [*keys, *contents],
+            f"known: {', '.join(keys)}",
         )
-        kind, known = f"key of {', '.join(asked)}:", f"known: {', '.join(keys)}"
-        return unknown(kind, override.key, [*keys, *contents], known)
+        return replace(mistake, hint=override.hint)
 
 
 def read(
-    texts: Sequence[str], workloads: Sequence[str], scale: str, known: Known
+    texts: Sequence[str],
+    workloads: Sequence[str],
+    scale: str,
+    keys_taken: KeysTaken,
+    varied: Varied | None = None,
+    hint: str = "",
 ) -> Overrides:
-    """Reads what was given for `workloads`. UsageError with every mistake."""
+    """Reads what was given for `workloads`. UsageError with every mistake.
+
+    `varied`: the value of a factor that is a key of workloads; it holds as what is given
+    by `--set`. `hint`: what to do where it is none.
+    """
     mistakes: list[Mistake] = []
     given: dict[tuple[str | None, str], Override] = {}
+
+    def add(override: Override) -> None:
+        first = given.setdefault((override.workload, override.key), override)
+        if first is not override:
+            raise_all([Mistake(override.place, "this key is set twice")])
+
     for text in texts:
         with collecting(mistakes):
-            override = _read(text, workloads)
-            if (
-                given.setdefault((override.workload, override.key), override)
-                is not override
-            ):
-                raise_all([Mistake(f"--set {text}", "this key is set twice")])
+            add(_read(text, workloads))
+    if varied is not None:
+        key = varied.factor
+        text = f"{key}={varied.value}"
+        with collecting(mistakes):
+            override = _override("--vary", text, key, varied.value, workloads)
+            add(replace(override, hint=hint))
     raise_all(mistakes)
     # What names a workload wins.
-    ordered = sorted(given.values(), key=lambda override: override.workload is not None)
-    return Overrides(tuple(ordered), scale, known)
+    ordered = sorted(given.values(), key=_names_a_workload)
+    return Overrides(tuple(ordered), scale, keys_taken)
+
+
+def _names_a_workload(override: Override) -> bool:
+    return override.workload is not None
 
 
 def _read(text: str, workloads: Sequence[str]) -> Override:
-    path, equals, value = text.partition("=")
-    if not (equals and path.strip() and value.strip()):
+    path, _, value = text.partition("=")
+    if not path.strip() or not value.strip():
         raise_all([Mistake(f"--set {text}", "is not key=value, such as `threads=32`")])
+    return _override("--set", text, path, value, workloads)
+
+
+def _override(
+    option: str, text: str, path: str, value: str, workloads: Sequence[str]
+) -> Override:
+    """`path`: a key, behind the name of a workload where it is of one alone."""
+    read: object = value
     # A value of several lines, such as the cells of a disk matrix, is taken as it is.
-    read = (
-        value if "\n" in value else parse(f"--set {path}", f"value: {value}")["value"]
-    )
+    if "\n" not in value:
+        read = parse(f"{option} {path}", f"value: {value}")["value"]
     named = [name for name in workloads if path.startswith(f"{name}.")]
     workload = max(named, key=len) if named else None
-    key = (
-        path.strip() if workload is None else path.strip().removeprefix(f"{workload}.")
-    )
+    key = path.strip()
+    if workload is not None:
+        key = key.removeprefix(f"{workload}.")
     if key in _OPTIONS or key == "options.seed":
-        raise_all([Mistake(f"--set {text}", f"use --{key}")])
-    return Override(text, workload, key, read)
+        raise_all([Mistake(f"{option} {text}", f"use --{key}")])
+    return Override(option, text, workload, key, read)
 
 
 def _changed(content: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
@@ -179,11 +241,12 @@ def _changed(content: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
 def notes(given: Sequence[Workload], of_files: Sequence[Workload]) -> tuple[Note, ...]:
     """Workloads whose data are larger than in their files: nodes' disks are sized for those."""
     larger = []
-    for load, own in zip(given, of_files, strict=True):
-        if (times := _rows(load) / _rows(own)) > 1:
+    for load, before in zip(given, of_files, strict=True):
+        times = _rows(load) / _rows(before)
+        if times > 1:
             text = (
                 f"the data of {load.name} are {times:.3g} times those of its scale "
-                f"{own.scale}, for which the nodes' disks are sized (`disk` in the "
+                f"{before.scale}, for which the nodes' disks are sized (`disk` in the "
                 "cluster's file)"
             )
             larger.append(Note("other", text))
@@ -192,17 +255,22 @@ def notes(given: Sequence[Workload], of_files: Sequence[Workload]) -> tuple[Note
 
 def _rows(workload: Workload) -> float:
     """What the data grow with; 1 where that is not known."""
-    sizes = (workload.dataset.parameters.get(name, 1) for name in _SIZES)
-    return math.prod(float(size) for size in sizes if isinstance(size, int)) or 1.0
+    rows = 1.0
+    for name in _SIZES:
+        size = workload.dataset.parameters.get(name)
+        if isinstance(size, int):
+            rows *= float(size)
+    return rows or 1.0
 
 
 def _placed(mistake: Mistake, overrides: Overrides) -> Mistake:
+    """At the override in which it lies; as it is if it lies in the file."""
     file, _, place = mistake.where.rpartition(": ")
     # `scales.study.options.seed`; some say `scales.warmup` or `options.seed` of the scale in use.
     inside = re.sub(rf"^scales\.({re.escape(overrides.scale)}\.)?", "", place)
     key = re.sub(rf"^({'|'.join(GROUPS)})\.", "", inside).partition(".")[0]
     workload = file.rpartition("/")[2].rpartition(".")[0]
     for override in reversed(overrides.given):
-        if override.workload in (None, workload) and override.key.split(".")[-1] == key:
-            return replace(mistake, where=f"--set {override.text}")
+        if override.is_of(workload) and override.key.split(".")[-1] == key:
+            return replace(mistake, where=override.place)
     return mistake

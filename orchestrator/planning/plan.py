@@ -72,19 +72,18 @@ def as_used(profile: Profile, workload: Workload) -> Profile:
 
 
 def _at_value(profile: Profile, workload: Workload) -> Profile:
-    if (varied := workload.varied) is None:
+    value = workload.varied
+    if value is None:
         return profile
-    if tier := profile.tier_of.get(varied.value):
-        name = f"{tier.name}, {factors.in_words(varied)}"  # each has a gate
+    tier = profile.tier_of.get(value.value)
+    if tier is not None:
+        name = f"{tier.name}, {factors.in_words(value)}"  # each has a gate
         return replace(profile, tier=replace(tier, name=name), tier_of={})
-    if varied.factor not in factors.OF_CLUSTER:
-        return profile
-    of_cluster = factors.OF_CLUSTER[varied.factor]
-    value = of_cluster.read(varied.value)
-    if varied.factor == factors.WITHOUT:
-        return factors.taken_away(profile, value)
-    on = on_nodes(profile, value) if varied.factor == factors.NODES else profile
-    return replace(on, cluster=replace(profile.cluster, **{of_cluster.field: value}))
+    if value.factor == factors.WITHOUT:
+        return factors.taken_away(profile, factors.STAGES[value.value])
+    if value.factor == factors.NODES:
+        profile = on_nodes(profile, value.count)
+    return replace(profile, cluster=factors.on_cluster(profile.cluster, value))
 
 
 def make_plan(

@@ -2,7 +2,7 @@
 takes texts, gives records. Units are parsed here and nowhere below."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator import tier_catalog, units
@@ -20,7 +20,7 @@ from orchestrator.keys.strict_yaml import (
     parse,
     raise_all,
     refused,
-    unknown,
+    unknown_name,
     validate,
 )
 from orchestrator.model import ClusterSpec, Dataset, Profile, Workload
@@ -56,65 +56,128 @@ def read_profile(
     `mechanisms`: those that its tier may name, each with the kind of its disks. `beside` reads a
     file that the profile names. `changes`: keys of its tier that are to be others than in the file;
     None: left out. `scale` may be ANY_SCALE. Raises UsageError with every mistake in the file."""
-    where = where or f"profiles/{name}.yaml"
-    content = _whole(where, parse(where, text), clusters, changes or {})
+    source = _Source(name, where or f"profiles/{name}.yaml", catalog, mechanisms)
+    content = _whole(source.where, parse(source.where, text), clusters, changes or {})
+    written = content.get("tier")
+    given = dict(written) if isinstance(written, dict) else {}
+    disk = _recorded(source.where, content, beside)
+    checked = _checked(source, content, scale)
+    read = checked.read
+    if isinstance(read, ProfileYaml):
+        disks = _declared(source, read, given, disk)
+    else:
+        assert checked.row is not None
+        disks = _with_latencies(checked.row, disk)
+    disks = replace(disks, tier=_with_log(source.where, disks.tier, given, catalog))
+    disks = replace(disks, tier=tier_catalog.striped(disks))
+    _check_disks(source.where, read, checked.scale, disks)
+    tier = _scaled(on_vm(disks, read.cluster.vm, catalog), source.where)
+    tier = tier_keys.as_held(tier)
+    if read.machines:
+        tier = node_disks.of_each(tier)
+    tier = _claimed(tier, read.cluster, checked.scale)
+    placing = machines.placing(source.where, read, tier.disk.kind)
+    cluster = priced(read.cluster.build(checked.scale), tier, catalog)
+    return Profile(name, read.question, tier, cluster, read.platform, placing)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Where a profile is read from, and what its tier may name."""
+
+    name: str
+    where: str
+    catalog: Catalog
+    mechanisms: Kinds
+
+
+@dataclass(frozen=True)
+class _Checked:
+    """The keys of a profile, the scale at which they hold, and the row if its tier names one."""
+
+    read: NamedTierYaml
+    scale: str
+    row: Chosen | None
+
+
+def _checked(source: _Source, content: Mapping[str, Any], scale: str) -> _Checked:
+    """UsageError with every mistake in keys and row."""
+    tier = content.get("tier")
+    names_row = tier_catalog.names_a_row(tier)
     mistakes: list[Mistake] = []
-    chosen: Chosen | None = None
-    read: NamedTierYaml | None = None
-    given = dict(written) if isinstance(written := content.get("tier"), dict) else {}
-    disk = _recorded(where, content, beside)
-    if named := tier_catalog.names_a_row(content.get("tier")):
-        title = title if isinstance(title := content.get("title"), str) else ""
+    row: Chosen | None = None
+    if names_row:
+        title = content.get("title")
         with collecting(mistakes):
-            chosen = tier_catalog.choose(
-                catalog, content["tier"], name, title, f"{where}: tier", mechanisms
+            row = tier_catalog.choose(
+                source.catalog,
+                content["tier"],
+                source.name,
+                title if isinstance(title, str) else "",
+                f"{source.where}: tier",
+                source.mechanisms,
             )
+    read: NamedTierYaml | None = None
     with collecting(mistakes):
-        record = NamedTierYaml if named else ProfileYaml
-        read = validate(record, f"{where}: ", content, mechanisms)
-        scale = scale or next(iter(read.cluster.node or ()), ANY_SCALE)
-        _check_cluster(where, read.cluster, scale, catalog)
+        record = NamedTierYaml if names_row else ProfileYaml
+        read = validate(record, f"{source.where}: ", content, source.mechanisms)
+        if not scale:
+            scale = next(iter(read.cluster.node), ANY_SCALE)
+        _check_cluster(source.where, read.cluster, scale, source.catalog)
     raise_all(mistakes)
     assert read is not None
-    if isinstance(read, ProfileYaml):
-        mechanism = read.tier.enforcement
-        _refuse(where, tier_keys.mistakes(given, mechanism.kind, mechanism.name))
-        tier = read.tier.build(name, read.title)
-        chosen = tier_catalog.own(recorded_disk.applied(tier, disk) if disk else tier)
-    assert chosen is not None
-    if named and disk:
-        tier = recorded_disk.applied(chosen.tier, disk)
-        limits = replace(tier.limits, burst=chosen.tier.limits.burst)
-        chosen = replace(chosen, tier=replace(tier, limits=limits))
-    chosen = replace(chosen, tier=_with_log(where, chosen.tier, given, catalog))
-    chosen = replace(chosen, tier=tier_catalog.striped(chosen))
-    bought = chosen.size_bytes and chosen.size_bytes * chosen.tier.count
-    _check_space(where, read.cluster, scale, bought)
-    if bool(read.cluster.existing) != isinstance(chosen.tier.disk, OthersDisks):
+    return _Checked(read, scale, row)
+
+
+def _declared(
+    source: _Source,
+    read: ProfileYaml,
+    given: Mapping[str, Any],
+    disk: RecordedDisk | None,
+) -> Chosen:
+    """The tier of a profile's own numbers, with the latencies of a recorded disk if it has one."""
+    mechanism = read.tier.enforcement
+    unused = tier_keys.mistakes(given, mechanism.kind, mechanism.name)
+    _refuse(source.where, unused)
+    tier = read.tier.build(source.name, read.title)
+    if disk is not None:
+        tier = recorded_disk.applied(tier, disk)
+    return tier_catalog.own(tier)
+
+
+def _with_latencies(row: Chosen, disk: RecordedDisk | None) -> Chosen:
+    """The row with the latencies of a recorded disk, if there is one, and its own burst."""
+    if disk is None:
+        return row
+    tier = recorded_disk.applied(row.tier, disk)
+    limits = replace(tier.limits, burst=row.tier.limits.burst)
+    return replace(row, tier=replace(tier, limits=limits))
+
+
+def _check_disks(where: str, read: NamedTierYaml, scale: str, disks: Chosen) -> None:
+    """UsageError where the tier's disks do not go with the cluster, or are too small for it."""
+    tier = disks.tier
+    bought_bytes = disks.size_bytes and disks.size_bytes * tier.count
+    _check_space(where, read.cluster, scale, bought_bytes)
+    if bool(read.cluster.existing) != isinstance(tier.disk, OthersDisks):
         what = "`enforcement: existing` and `database: existing` belong together"
         _refuse(where, [("enforcement", what)])
-    nodes, shared = read.cluster.nodes or 0, not read.machines
-    _refuse(where, node_disks.mistakes(chosen.tier, nodes, shared))
-    tier = tier_keys.as_held(_scaled(on_vm(chosen, read.cluster.vm, catalog), where))
-    tier = tier if shared else node_disks.of_each(tier)
-    tier = _claimed(tier, read.cluster, scale)
-    placing = machines.placing(where, read, tier.disk.kind)
-    cluster = priced(read.cluster.build(scale), tier, catalog)
-    return Profile(name, read.question, tier, cluster, read.platform, placing)
+    nodes = read.cluster.nodes or 0
+    _refuse(where, node_disks.mistakes(tier, nodes, shared=not read.machines))
 
 
 def priced(cluster: ClusterSpec, tier: Tier, catalog: Catalog) -> ClusterSpec:
     """With the list price of its virtual machines, unless it says one: of the disk's region."""
     if cluster.vm is None or cluster.vm_price is not None:
         return cluster
-    of_vm, region = (
-        catalog.vm(cluster.vm).prices,
-        tier.price.region if tier.price else None,
-    )
-    row = prices.pick(of_vm, region)
-    amount = prices.monthly(row) if row else None
-    known = prices.stated(row, amount) if row and amount is not None else None
-    return replace(cluster, vm_price=known)
+    region = tier.price.region if tier.price else None
+    row = prices.pick(catalog.vm(cluster.vm).prices, region)
+    if row is None:
+        return replace(cluster, vm_price=None)
+    amount = prices.monthly(row)
+    if amount is None:
+        return replace(cluster, vm_price=None)
+    return replace(cluster, vm_price=prices.stated(row, amount))
 
 
 def _whole(
@@ -124,21 +187,22 @@ def _whole(
     changes: Mapping[str, object],
 ) -> dict[str, Any]:
     """The content with the changes of its tier, and with the cluster that it names."""
-    tier, cluster = content.get("tier"), content.get("cluster")
     if changes:
-        changed = {**(tier if isinstance(tier, dict) else {"type": tier}), **changes}
-        content["tier"] = {
-            key: value for key, value in changed.items() if value is not None
-        }
+        tier = content.get("tier")
+        keys = tier if isinstance(tier, dict) else {"type": tier}
+        content["tier"] = _without_nones({**keys, **changes})
+    cluster = content.get("cluster")
     if isinstance(cluster, str):
         if cluster not in clusters:
-            raise refused(
-                [Mistake(f"{where}: cluster", unknown("cluster", cluster, clusters))]
-            )
-        content["cluster"] = parse(
-            f"profiles/clusters/{cluster}.yaml", clusters[cluster]
-        )
+            place = f"{where}: cluster"
+            raise refused([unknown_name(place, "cluster", cluster, clusters)])
+        file = f"profiles/clusters/{cluster}.yaml"
+        content["cluster"] = parse(file, clusters[cluster])
     return content
+
+
+def _without_nones(keys: Mapping[str, object]) -> dict[str, object]:
+    return {key: value for key, value in keys.items() if value is not None}
 
 
 def _refuse(where: str, mistakes: Iterable[tuple[str, str]]) -> None:
@@ -152,13 +216,14 @@ def _recorded(
     """The disk that the key `recorded` of the tier names, if it does. Limits that the tier does not
     give are put into `content`, unless it names a row, which has its own."""
     tier = content.get("tier")
-    name = tier.get("recorded") if isinstance(tier, dict) else None
-    if not isinstance(tier, dict) or not isinstance(name, str):
+    if not isinstance(tier, dict):
+        return None
+    name = tier.get("recorded")
+    if not isinstance(name, str):
         return None
     what = "the file of `recorded` has the latencies: leave it out"
-    _refuse(
-        where, [(key, what) for key in ("read_latency", "write_latency") if key in tier]
-    )
+    latencies = {"read_latency", "write_latency"} & tier.keys()
+    _refuse(where, [(key, what) for key in sorted(latencies)])
     disk = recorded_disk.read(f"{where}: tier.recorded: {name}", beside(name))
     if disk.limits and not tier_catalog.names_a_row(tier):
         content["tier"] = {**recorded_disk.own_limits(disk.limits), **tier}
@@ -169,16 +234,18 @@ def _with_log(
     where: str, tier: Tier, given: Mapping[str, Any], catalog: Catalog
 ) -> Tier:
     """The tier with that of its log's disks, if it has the key `wal`."""
-    if (wal := given.get("wal")) is None:
+    wal = given.get("wal")
+    if wal is None:
         return tier
     keys, wrong = tier_keys.of_logs(wal)
     _refuse(where, wrong)
-    name, place = f"{tier.name}'s WAL", f"{where}: tier.wal"
+    name = f"{tier.name}'s WAL"
+    place = f"{where}: tier.wal"
     if tier_catalog.names_a_row(keys):
         log = tier_catalog.choose(catalog, keys, name, where=place).tier
     else:
         unused = tier_keys.mistakes(keys, "mounted", "mounted")
-        _refuse(where, ((f"wal.{key}", what) for key, what in unused))
+        _refuse(where, [(f"wal.{key}", what) for key, what in unused])
         log = validate(schema.TierYaml, place, keys).build(name, "disk of the WAL")
     return replace(tier, wal=replace(log, disk=RealDisks()))
 
@@ -199,14 +266,15 @@ def read_row(
 def _check_cluster(
     where: str, cluster: ClusterYaml, scale: str, catalog: Catalog
 ) -> None:
-    needed = {} if cluster.existing else {"nodes": cluster.nodes, "node": cluster.node}
-    missing = [key for key, value in needed.items() if not value]
-    raise_all(
-        [Mistake(f"{where}: cluster.{key}", "this key is missing") for key in missing]
-    )
+    missing = []
+    if not cluster.existing and not cluster.nodes:
+        missing.append(Mistake(f"{where}: cluster.nodes", "this key is missing"))
+    if not cluster.existing and not cluster.node:
+        missing.append(Mistake(f"{where}: cluster.node", "this key is missing"))
+    raise_all(missing)
     if cluster.node and scale not in cluster.node:
-        what = unknown("scale", scale, cluster.node)
-        raise refused([Mistake(f"{where}: cluster.node", what)])
+        place = f"{where}: cluster.node"
+        raise refused([unknown_name(place, "scale", scale, cluster.node)])
     if cluster.vm is not None:
         catalog.vm(cluster.vm, f"{where}: cluster.vm")
 
@@ -215,14 +283,17 @@ def _check_space(
     where: str, cluster: ClusterYaml, scale: str, bought: int | None
 ) -> None:
     """Checks that a node's disk fits on the one that is bought; `bought` None: size unknown."""
-    of_databases = {f"node_of.{name}": sizes for name, sizes in cluster.node_of.items()}
+    if bought is None:
+        return
+    sizes_of = {"node": cluster.node}
+    for name, sizes in cluster.node_of.items():
+        sizes_of[f"node_of.{name}"] = sizes
     mistakes = []
-    for key, sizes in {"node": cluster.node, **of_databases}.items():
-        if (
-            bought is not None
-            and scale in sizes
-            and (wanted := sizes[scale].disk_bytes) > bought
-        ):
+    for key, sizes in sizes_of.items():
+        if scale not in sizes:
+            continue
+        wanted = sizes[scale].disk_bytes
+        if wanted > bought:
             what = f"{units.format_bytes(wanted)} do not fit on the tier's disk of "
             what += f"{units.format_bytes(bought)}: take a larger one"
             mistakes.append(Mistake(f"{where}: cluster.{key}.{scale}.disk", what))
@@ -232,16 +303,16 @@ def _check_space(
 def _claimed(tier: Tier, cluster: ClusterYaml, scale: str) -> Tier:
     """With the most that a node's disk needs, if the tier is a class that says no size."""
     disk = tier.disk
-    wanted = disk.storage_class
-    if (
-        not isinstance(disk, ClassVolumes)
-        or wanted is None
-        or wanted.size_bytes is not None
-    ):
+    if not isinstance(disk, ClassVolumes):
         return tier
-    of_databases = (cluster.node, *cluster.node_of.values())
-    sizes = [sizes[scale].disk_bytes for sizes in of_databases if scale in sizes]
-    wanted = replace(wanted, size_bytes=max(sizes, default=None))
+    wanted = disk.storage_class
+    if wanted is None or wanted.size_bytes is not None:
+        return tier
+    disks_bytes = []
+    for sizes in (cluster.node, *cluster.node_of.values()):
+        if scale in sizes:
+            disks_bytes.append(sizes[scale].disk_bytes)
+    wanted = replace(wanted, size_bytes=max(disks_bytes, default=None))
     return replace(tier, disk=replace(disk, storage_class=wanted))
 
 
@@ -256,8 +327,9 @@ def on_vm(chosen: Chosen, vm: str | None, catalog: Catalog) -> Tier:
     )
     if not any(disks.wal for disks in chosen.tier.disk.of_nodes.values()):
         return tier
-    log_limits = tier.wal.limits if tier.wal else None
-    if wal := tier.wal:
+    wal = tier.wal
+    log_limits = wal.limits if wal else None
+    if wal is not None:
         log = replace(tier_catalog.own(wal), type=wal.origin.catalog_type or None)
         wal = tier_catalog.bound(wal, tier_catalog.effective(log, 1, size, vm))
         tier = replace(tier, wal=wal)
@@ -268,7 +340,8 @@ def on_vm(chosen: Chosen, vm: str | None, catalog: Catalog) -> Tier:
 def _scaled(tier: Tier, where: str) -> Tier:
     """Shortens the bucket's minutes as the run is shortened, so that a run spends the same share
     of its time on credit: duration / scale. Peak and base stay, so the bucket shrinks too."""
-    scale, burst = tier.disk.burst_time_scale, tier.limits.burst
+    scale = tier.disk.burst_time_scale
+    burst = tier.limits.burst
     if scale == 1:
         return tier
     if burst is None:
@@ -295,18 +368,23 @@ def read_workload(
     changed = given.applied(name, content) if given else content
     read = validate(schema.WorkloadYaml, f"{where}: ", changed)
     if scale not in read.scales:
-        raise refused(
-            [Mistake(f"{where}: scales", unknown("scale", scale, read.scales))]
-        )
+        place = f"{where}: scales"
+        raise refused([unknown_name(place, "scale", scale, read.scales)])
     size = read.scales[scale]
     of_scale = {
         **read.model_dump(exclude={"scales", "slo"}),
         **dict(size),
         "dataset": Dataset(read.dataset, dict(size.dataset)),
         "options": {**read.options, **size.options},
-        # One that only repeats another (`study-20: *study`) goes by the other's name.
-        "scale": next(
-            n for n, of in content["scales"].items() if of == content["scales"][scale]
-        ),
+        "scale": _name_of_scale(content["scales"], scale),
     }
     return slo.applied([Workload(name, **of_scale)], read.slo, f"{where}: slo")[0]
+
+
+def _name_of_scale(scales: Mapping[str, object], scale: str) -> str:
+    """One that is a YAML alias of another (`study-20: *study`) goes by the other's name. One that
+    only has equal content keeps its own."""
+    for name, content in scales.items():
+        if content is scales[scale]:
+            return name
+    return scale

@@ -3,6 +3,7 @@
 Reads files and hands their texts to `profiles`, which knows what they mean."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,28 @@ def names(folder: Path) -> tuple[str, ...]:
 
 def titles(folder: Path) -> tuple[str, ...]:
     """`<name> (<title>)` of the YAML files in `folder`. UsageError if one cannot be read."""
-    contents = {
-        file.stem: strict_yaml.parse(str(file), _text(file, folder))
-        for file in sorted(folder.glob("*.yaml"))
-    }
-    return tuple(
-        f"{name} ({content.get('title', '')})" for name, content in contents.items()
+    lines = []
+    for file in sorted(folder.glob("*.yaml")):
+        content = strict_yaml.parse(str(file), _text(file, folder))
+        lines.append(f"{file.stem} ({content.get('title', '')})")
+    return tuple(lines)
+
+
+@dataclass
+class FilesRead:
+    """What was read before, so that each file is read once in each form that is asked for.
+
+    A form: of a profile the list of prices and the changes of its tier, of a workload the
+    keys that hold over its file.
+    """
+
+    texts: dict[Path, str] = field(default_factory=dict)
+    catalogs: dict[Path | None, tier_catalog.Catalog] = field(default_factory=dict)
+    profiles: dict[tuple[Path, Path | None, str], model.Profile] = field(
+        default_factory=dict
+    )
+    workloads: dict[tuple[Path, tuple[str, ...]], model.Workload] = field(
+        default_factory=dict
     )
 
 
@@ -43,67 +60,139 @@ def read(
     price_list: Path | None = None,
     given: Overrides | None = None,
     tier_changes: Mapping[str, object] | None = None,
-    texts: dict[Path, str] | None = None,
+    before: FilesRead | None = None,
 ) -> tuple[tuple[model.Profile, ...], tuple[model.Workload, ...]]:
-    """Profiles (by name, or by the path of a YAML file) and workloads, at one scale. `price_list`:
-    prices that hold instead of the catalog's. `given`: keys of workloads that hold over their
-    files'. `tier_changes`: keys of the tiers that are to be others than in the files. `texts`: of
-    the files that were read before, to which those that are read now are added. UsageError with the
-    mistakes of all files at once."""
-    rows, texts = catalog(root, price_list), {} if texts is None else texts
+    """Profiles (by name, or by the path of a YAML file) and workloads, at one scale.
 
-    def text_of(file: Path) -> str:
-        if file not in texts:
-            texts[file] = _text(file, root)
-        return texts[file]
-
-    folder = root / "profiles/clusters"
-    own_clusters = {name: text_of(folder / f"{name}.yaml") for name in names(folder)}
-
-    def profile(file: Path) -> model.Profile:
-        return parse.read_profile(
-            file.stem,
-            text_of(file),
-            own_clusters,
-            scale,
-            rows,
-            _where(file, root),
-            mechanisms,
-            beside=lambda name: text_of(file.parent / name),
-            changes=tier_changes,
-        )
-
+    `price_list`: prices that hold instead of the catalog's. `given`: keys of workloads
+    that hold over their files'. `tier_changes`: keys of the tiers that are to be others
+    than in the files. `before`: what was read before at the same scale, to which is added
+    what is read now. UsageError with the mistakes of all files at once.
+    """
+    reader = _Reader(
+        root,
+        scale,
+        mechanisms,
+        price_list,
+        tier_changes or {},
+        given,
+        FilesRead() if before is None else before,
+    )
+    reader.read_clusters()
     mistakes: list[Mistake] = []
     profiles: list[model.Profile] = []
     workloads: list[model.Workload] = []
     contents: dict[str, Mapping[str, Any]] = {}
     for file in _files(root / "profiles", "profile", profile_names, mistakes):
         with collecting(mistakes):
-            profiles.append(profile(file))
+            profiles.append(reader.profile(file))
     for file in _files(root / "workloads", "workload", workload_names, mistakes):
         with collecting(mistakes):
-            text, where = text_of(file), _where(file, root)
-            contents[file.stem] = strict_yaml.parse(where, text)
-            workloads.append(parse.read_workload(file.stem, text, scale, where, given))
-    with collecting(mistakes):
-        if given:
+            contents[file.stem] = reader.content(file)
+            workloads.append(reader.workload(file))
+    if given is not None:
+        with collecting(mistakes):
             given.check(contents)
-    by_name = {_where(file, root): text for file, text in texts.items()}
-    raise_all(
-        list(_once(strict_yaml.with_line(mistake, by_name) for mistake in mistakes))
-    )
+    raise_all(reader.placed(mistakes))
     return tuple(profiles), tuple(workloads)
+
+
+class _Reader:
+    """Reads files of one project in one form."""
+
+    def __init__(
+        self,
+        root: Path,
+        scale: str,
+        mechanisms: schema.Kinds,
+        price_list: Path | None,
+        tier_changes: Mapping[str, object],
+        given: Overrides | None,
+        files: FilesRead,
+    ) -> None:
+        self._root = root
+        self._scale = scale
+        self._mechanisms = mechanisms
+        self._price_list = price_list
+        self._tier_changes = tier_changes
+        self._given = given
+        self._files = files
+        self._clusters: dict[str, str] = {}
+        if price_list not in files.catalogs:
+            files.catalogs[price_list] = catalog(root, price_list)
+
+    def read_clusters(self) -> None:
+        folder = self._root / "profiles/clusters"
+        for name in names(folder):
+            self._clusters[name] = self._text_of(folder / f"{name}.yaml")
+
+    def _text_of(self, file: Path) -> str:
+        texts = self._files.texts
+        if file not in texts:
+            texts[file] = _text(file, self._root)
+        return texts[file]
+
+    def profile(self, file: Path) -> model.Profile:
+        changes = repr(sorted(self._tier_changes.items()))
+        form = (file, self._price_list, changes)
+        if form not in self._files.profiles:
+            self._files.profiles[form] = self._profile(file)
+        return self._files.profiles[form]
+
+    def _profile(self, file: Path) -> model.Profile:
+        def beside(name: str) -> str:
+            return self._text_of(file.parent / name)
+
+        return parse.read_profile(
+            file.stem,
+            self._text_of(file),
+            self._clusters,
+            self._scale,
+            self._files.catalogs[self._price_list],
+            _where(file, self._root),
+            self._mechanisms,
+            beside=beside,
+            changes=self._tier_changes,
+        )
+
+    def content(self, file: Path) -> dict[str, Any]:
+        return strict_yaml.parse(_where(file, self._root), self._text_of(file))
+
+    def workload(self, file: Path) -> model.Workload:
+        keys: tuple[str, ...] = ()
+        if self._given is not None:
+            keys = tuple(override.place for override in self._given.given)
+        form = (file, keys)
+        if form not in self._files.workloads:
+            self._files.workloads[form] = parse.read_workload(
+                file.stem,
+                self._text_of(file),
+                self._scale,
+                _where(file, self._root),
+                self._given,
+            )
+        return self._files.workloads[form]
+
+    def placed(self, mistakes: Sequence[Mistake]) -> list[Mistake]:
+        """Each with its line, and once."""
+        texts = {
+            _where(file, self._root): text for file, text in self._files.texts.items()
+        }
+        with_lines = [strict_yaml.with_line(mistake, texts) for mistake in mistakes]
+        return list(_once(with_lines))
 
 
 def _once(mistakes: Iterable[Mistake]) -> Iterator[Mistake]:
     """A name that several files do not know is one mistake."""
-    for what, places in units.gathered(
-        (each.what, each.where) for each in mistakes
-    ).items():
-        if what.startswith("unknown "):
-            more = [f"{len(places) - 2} more"] if len(places) > 3 else places[2:]
-            places = [units.listed([*places[:2], *more])]
-        yield from (Mistake(where, what) for where in places)
+    alike = units.gathered((mistake.what, mistake) for mistake in mistakes)
+    for same in alike.values():
+        if same[0].kind != "unknown name":
+            yield from same
+            continue
+        places = [mistake.where for mistake in same]
+        if len(places) > 3:
+            places = [*places[:2], f"{len(places) - 2} more"]
+        yield replace(same[0], where=units.listed(places))
 
 
 def tier(
@@ -117,17 +206,20 @@ def tier(
     """The tier of a profile (by name or file) or of a catalog row, as a node gets it on the `vm`,
     and the bytes that such a disk has (None: unknown). `changes`: `key=value` of the profile's
     `tier`, with values as in a file. UsageError with every mistake."""
-    lines = [": ".join(key_and_value(change)) for change in changes]
-    changed = strict_yaml.parse("options", "\n".join(lines)) if changes else {}
-    if name in names(root / "profiles") or name.endswith((".yaml", ".yml")):
-        _find(
-            root / "profiles", "profile", name
-        )  # says by itself what is wrong with the name
-        (profile,), _ = read(root, [name], [], scale, mechanisms, tier_changes=changed)
-        return profile.tier, None
+    lines = []
+    for change in changes:
+        key, value = key_and_value(change)
+        lines.append(f"{key}: {value}")
+    changed = strict_yaml.parse("options", "\n".join(lines)) if lines else {}
+    is_file = name.endswith((".yaml", ".yml"))
+    if is_file or name in names(root / "profiles"):
+        # Says by itself what is wrong with the name.
+        _find(root / "profiles", "profile", name)
+        profiles, _ = read(root, [name], [], scale, mechanisms, tier_changes=changed)
+        return profiles[0].tier, None
     rows = catalog(root)
-    chosen = parse.read_row(name, changed, rows, mechanisms)
-    return parse.on_vm(chosen, vm, rows), chosen.size_bytes
+    row = parse.read_row(name, changed, rows, mechanisms)
+    return parse.on_vm(row, vm, rows), row.size_bytes
 
 
 def bought(root: Path, text: str, vm: str | None = None) -> tuple[Tier, int | None]:
@@ -136,7 +228,9 @@ def bought(root: Path, text: str, vm: str | None = None) -> tuple[Tier, int | No
     row, _, given = text.partition(":")
     changes = [key for key in given.split(",") if key]
     chosen, size_bytes = tier(root, row, changes, parse.ANY_SCALE, vm=vm)
-    return chosen, size_bytes and size_bytes * chosen.count
+    if size_bytes is None:
+        return chosen, None
+    return chosen, size_bytes * chosen.count
 
 
 def key_and_value(change: str) -> tuple[str, str]:
@@ -162,10 +256,9 @@ def catalog(root: Path, price_list: Path | None = None) -> tier_catalog.Catalog:
     then of `price_list`. UsageError with every mistake."""
     files = sorted((root / "profiles/catalog").glob("*.yaml"))
     rows = _catalog(tuple(read_text(file, root) for file in files))
-    lists = [
-        *sorted((root / PRICES).glob("*.yaml")),
-        *([price_list] if price_list else []),
-    ]
+    lists = sorted((root / PRICES).glob("*.yaml"))
+    if price_list is not None:
+        lists.append(price_list)
     return tier_catalog.with_prices(rows, dict(read_text(file, root) for file in lists))
 
 
@@ -182,10 +275,9 @@ def _files(
     same: runs are told apart by name, so one file would be measured in the place of both."""
     files: dict[str, Path] = {}
     for name in names:
-        file: Path | None = None
-        with collecting(mistakes):
-            file = _find(folder, kind, name)
-        if file is None:
+        file = _path(folder, name)
+        if not file.is_file():
+            mistakes.append(_no_such_file(folder, kind, name))
             continue
         if names.count(name) > 1:
             raise _named_twice(kind, name)
@@ -213,18 +305,30 @@ def _same_name(kind: str, first: Path, second: Path) -> UsageError:
 
 
 def _find(folder: Path, kind: str, name: str) -> Path:
-    by_path = name.endswith((".yaml", ".yml")) or "/" in name
-    file = Path(name) if by_path else folder / f"{name}.yaml"
+    """The file of a name. UsageError if there is none."""
+    file = _path(folder, name)
     if not file.is_file():
-        if by_path:
-            raise UsageError(
-                f"no {kind} file {name}",
-                advice="check the path, or give the name of one that `tierbench list` "
-                "shows",
+        advice = "`tierbench list` shows what there is"
+        if _is_path(name):
+            advice = (
+                "check the path, or give the name of one that `tierbench list` shows"
             )
-        what = strict_yaml.unknown(kind, name, names(folder))
-        raise UsageError(what, advice="`tierbench list` shows what there is")
+        raise UsageError(_no_such_file(folder, kind, name).what, advice)
     return file
+
+
+def _path(folder: Path, name: str) -> Path:
+    return Path(name) if _is_path(name) else folder / f"{name}.yaml"
+
+
+def _is_path(name: str) -> bool:
+    return name.endswith((".yaml", ".yml")) or "/" in name
+
+
+def _no_such_file(folder: Path, kind: str, name: str) -> Mistake:
+    if _is_path(name):
+        return Mistake("", f"no {kind} file {name}")
+    return strict_yaml.unknown_name("", kind, name, names(folder))
 
 
 def read_text(file: Path, root: Path) -> tuple[str, str]:

@@ -5,16 +5,23 @@ records say that nothing was measured."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from orchestrator import errors, units
+from orchestrator import units
+from orchestrator.errors import Mistake
 from orchestrator.facts import DoubtKind
 from orchestrator.keys import schema
-from orchestrator.keys.strict_yaml import Strict, parse, raise_all, unknown, validate
+from orchestrator.keys.strict_yaml import (
+    Strict,
+    parse,
+    raise_all,
+    unknown_name,
+    validate,
+)
 from orchestrator.metrics import measured
 from orchestrator.model import (
     Dataset,
@@ -129,7 +136,10 @@ def read(where: str, name: str, text: str) -> Study:
     """`text` of the file `where`; `name`: of the campaign. UsageError: all mistakes, with paths."""
     study = validate(StudyYaml, f"{where}: ", parse(where, text))
     raise_all(
-        [errors.Mistake(f"{where}: {path}", what) for path, what in _mistakes(study)]
+        [
+            replace(mistake, where=f"{where}: {mistake.where}")
+            for mistake in _mistakes(study)
+        ]
     )
     plan = _plan(study, name)
     deltas = {
@@ -144,28 +154,23 @@ def read(where: str, name: str, text: str) -> Study:
 # ------------------------------------------------------------------ what the schema cannot say
 
 
-def _mistakes(study: StudyYaml) -> Iterator[tuple[str, str]]:
+def _mistakes(study: StudyYaml) -> Iterator[Mistake]:
     """Names that lead nowhere, and tiers of which nothing is said; each with its path."""
-    for key, names in (("tiers", study.tiers), ("workloads", study.workloads)):
-        for name in names:  # they become names of folders and files
-            if not re.fullmatch(r"\w[\w.+-]*", name):
-                yield (
-                    f"{key}.{name}",
-                    "a name has letters, digits, and . + - _ after the first",
-                )
+    for name in study.tiers:
+        yield from _no_name(f"tiers.{name}", name)
+    for name in study.workloads:
+        yield from _no_name(f"workloads.{name}", name)
     yield from _unknown("baseline", "tier", [study.baseline], study.tiers)
     if study.cluster.nodes is None:
-        yield "cluster.nodes", "this key is missing"
+        yield Mistake("cluster.nodes", "this key is missing")
     if study.cluster.node and SCALE not in study.cluster.node:
-        yield "cluster.node", f"name its size `{SCALE}`"
+        yield Mistake("cluster.node", f"name its size `{SCALE}`")
     for name, workload in study.workloads.items():
         path = f"workloads.{name}.results"
         yield from _unknown(path, "tier", workload.results, study.tiers)
         for tier in study.tiers.keys() - workload.results.keys():
-            yield (
-                path,
-                f"{tier} is missing; null says that its figures were not published",
-            )
+            text = f"{tier} is missing; null says that its figures were not published"
+            yield Mistake(path, text)
     for name, metrics in study.deltas.items():
         yield from _unknown(f"deltas.{name}", "workload", [name], study.workloads)
         for key, tiers in metrics.items():
@@ -174,16 +179,24 @@ def _mistakes(study: StudyYaml) -> Iterator[tuple[str, str]]:
             yield from _unknown(path, "tier", tiers, study.tiers)
     for number, doubt in enumerate(study.doubts):
         path = f"doubts.{number}"
-        yield from _unknown(
-            f"{path}.workload", "workload", [doubt.workload], study.workloads
-        )
+        of_workload = f"{path}.workload"
+        yield from _unknown(of_workload, "workload", [doubt.workload], study.workloads)
         yield from _unknown(f"{path}.tiers", "tier", doubt.tiers, study.tiers)
 
 
+def _no_name(path: str, name: str) -> Iterator[Mistake]:
+    """Names of tiers and workloads become names of folders and files."""
+    if not re.fullmatch(r"\w[\w.+-]*", name):
+        text = "a name has letters, digits, and . + - _ after the first"
+        yield Mistake(path, text)
+
+
 def _unknown(
-    path: str, kind: str, names: Iterable[str], known: Collection[str]
-) -> Iterator[tuple[str, str]]:
-    return ((path, unknown(kind, name, known)) for name in names if name not in known)
+    path: str, kind: str, names: Iterable[str], choices: Collection[str]
+) -> Iterator[Mistake]:
+    for name in names:
+        if name not in choices:
+            yield unknown_name(path, kind, name, choices)
 
 
 # ------------------------------------------------------------------ a campaign of it

@@ -9,6 +9,7 @@ from orchestrator import errors, facts
 from orchestrator.model import NodeSize, Note, Plan, Profile, Workload
 from orchestrator.planning import costs, factors
 from orchestrator.planning.durations import ROW_BYTES, WAREHOUSE_BYTES, data_bytes
+from orchestrator.planning.factors import DataSize
 from orchestrator.planning.plan import EXISTING
 from orchestrator.units import format_bytes, format_seconds, listed, parse_size
 
@@ -70,53 +71,53 @@ def with_node(profile: Profile, size: NodeSize) -> Profile:
 
 
 def with_data(
-    profiles: Sequence[Profile], workloads: Sequence[Workload], text: str
+    profiles: Sequence[Profile], workloads: Sequence[Workload], size: DataSize
 ) -> tuple[tuple[Profile, ...], tuple[Workload, ...], tuple[Note, ...]]:
-    """Data sets of the size that `text` says: `4x`, of what all nodes hold in memory (each row
-    counted as often as it is kept), or bytes, counted once. Disks that would be too small for it
-    are planned larger. UsageError if a node's size is not known, ValueError for another text."""
-    wanted = max(_data_bytes(profile, text) for profile in profiles)
+    """Data sets of that size: so many bytes, counted once, or times what all nodes hold in memory
+    (each row counted as often as it is kept). Disks that would be too small for it are planned
+    larger. UsageError if a node's size is not known."""
+    wanted = max(_data_bytes(profile, size) for profile in profiles)
     loads = tuple(_of_bytes(load, wanted) for load in workloads)
-    largest = max(
-        (data_bytes(load) or 0 for load in loads if load.database is None), default=0
-    )
-    changed = [
-        load for load, before in zip(loads, workloads, strict=True) if load != before
-    ]
-    sizes = [f"{load.name}: {format_bytes(data_bytes(load) or 0)}" for load in changed]
-    notes = tuple(Note("data as asked", f"{size} of data ({text})") for size in sizes)
-    return with_room(profiles, largest), loads, notes
+    notes = []
+    largest = 0
+    for load, before in zip(loads, workloads, strict=True):
+        loaded_bytes = data_bytes(load) or 0
+        if load.database is None:
+            largest = max(largest, loaded_bytes)
+        if load != before:
+            text = f"{load.name}: {format_bytes(loaded_bytes)} of data ({size.text})"
+            notes.append(Note("data as asked", text))
+    return with_room(profiles, largest), loads, tuple(notes)
 
 
 def at_data(profile: Profile, load: Workload, value: facts.Varied) -> Workload:
     """The workload with its data at a value of `data`: a number of one of its keys, or a size.
     UsageError for a number that its data set does not have, or a size of unknown memory."""
     if value.factor == factors.DATA:
-        return _of_bytes(load, _data_bytes(profile, value.value))
+        return _of_bytes(load, _data_bytes(profile, factors.size_asked(value)))
     given = load.dataset.parameters
-    if value.factor not in (
-        known := [key for key in ("tables", *KEYS) if key in given]
-    ):
-        raise _no_such_data(load.name, value.factor, known)
-    parameters = {**given, value.factor: int(value.number or 0)}
+    keys = [key for key in ("tables", *KEYS) if key in given]
+    if value.factor not in keys:
+        raise _no_such_data(load.name, value.factor, keys)
+    parameters = {**given, value.factor: value.count}
     return replace(load, dataset=replace(load.dataset, parameters=parameters))
 
 
-def _no_such_data(load: str, key: str, known: Sequence[str]) -> errors.UsageError:
+def _no_such_data(load: str, key: str, keys: Sequence[str]) -> errors.UsageError:
     return errors.UsageError(
-        f"the data of {load} have no number of {key}, but of {listed(known)}",
+        f"the data of {load} have no number of {key}, but of {listed(keys)}",
         advice='name one of these, as in "12 tables", or a size such as 10GiB',
     )
 
 
-def _data_bytes(profile: Profile, text: str) -> float:
-    cluster, size = profile.cluster, factors.data_size(text)
-    if not text.strip().endswith("x"):
-        return size
+def _data_bytes(profile: Profile, size: DataSize) -> float:
+    if not size.of_memory:
+        return size.number
+    cluster = profile.cluster
     if cluster.node is None:
-        raise _memory_unknown(profile.name, text)
+        raise _memory_unknown(profile.name, size.text)
     all_memory = cluster.node.memory_bytes * cluster.nodes
-    return size * all_memory / max(1, cluster.replication_factor)
+    return size.number * all_memory / max(1, cluster.replication_factor)
 
 
 def _memory_unknown(profile: str, text: str) -> errors.UsageError:

@@ -11,7 +11,7 @@ from orchestrator.keys.strict_yaml import (
     parse,
     raise_all,
     refused,
-    unknown,
+    unknown_name,
     validate,
 )
 from orchestrator.tier import Limits
@@ -43,12 +43,12 @@ class Catalog:
         for full, kind in self.types.items():
             if name in self._sizes(full):
                 return full, kind, name.partition("/")[2]
-        raise refused([Mistake(where, unknown("tier", name, self.names, _TIERS))])
+        raise refused([unknown_name(where, "tier", name, self.names, _TIERS)])
 
     def vm(self, name: str, where: str = "cluster.vm") -> VmSize:
         """The VM size of that full name. Raises UsageError."""
         if name not in self.vms:
-            raise refused([Mistake(where, unknown("VM size", name, self.vms, _VMS))])
+            raise refused([unknown_name(where, "VM size", name, self.vms, _VMS)])
         return self.vms[name]
 
     def vms_of(self, provider: str) -> tuple[str, ...]:

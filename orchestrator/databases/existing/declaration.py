@@ -75,7 +75,7 @@ def read(spec: ClusterSpec) -> tuple[Existing, tuple[Mistake, ...]]:
     mistakes = [Mistake(f"cluster.settings.{key}", reason) for key in spec.settings]
     for name, text in spec.existing.items():
         if name not in {field.name for field in fields(Existing)}:
-            mistakes.append(_mistake(name, "unknown key"))
+            mistakes.append(replace(_mistake(name, "unknown key"), kind="unknown name"))
         elif name == "port" and not (text.isdigit() and 0 < int(text) < 65536):
             mistakes.append(_mistake(name, f"{text!r} is not a port"))
         elif name == "port":

@@ -16,7 +16,7 @@ from orchestrator.hadoop.pages import Servers
 from orchestrator.load_generators.tera import Tera
 from orchestrator.model import Cluster, ClusterSpec, Node, NodeSize, Placing, Workload
 from orchestrator.parts import ClientLoad
-from orchestrator.planning import durations, plan, profiles, sizes
+from orchestrator.planning import durations, factors, plan, profiles, sizes
 from orchestrator.powers import Completed, World
 from tests import ROOT, hadoop
 from tests.fakes import FakeClock, FakePlatform, completed, fake_world
@@ -251,5 +251,7 @@ def test_other_workloads_do_not_run_on_it_nor_these_elsewhere() -> None:
 def test_its_data_are_sized_as_those_of_a_database_are() -> None:
     load = shipped("gen")
     assert durations.data_bytes(load) == 192_000_000
-    _, (larger,), _ = sizes.with_data(a_plan().profiles, [load], "2GB")
+    _, (larger,), _ = sizes.with_data(
+        a_plan().profiles, [load], factors.data_size("2GB")
+    )
     assert larger.dataset.parameters["bytes"] == 2_000_000_000

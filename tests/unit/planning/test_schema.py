@@ -118,6 +118,27 @@ scales:
     assert workload.dataset.parameters == {"warehouses": 1}
 
 
+SCALES = """
+title: t
+generator: sysbench
+script: s.lua
+dataset: tpcc
+scales:
+  smoke: &smoke {dataset: {warehouses: 1}, threads: 1, warmup: 1s, measure: 2s}
+  laptop: {dataset: {warehouses: 1}, threads: 1, warmup: 1s, measure: 2s}
+  study: *smoke
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "name"), [("smoke", "smoke"), ("laptop", "laptop"), ("study", "smoke")]
+)
+def test_a_scale_goes_by_anothers_name_only_if_it_is_its_alias(
+    asked: str, name: str
+) -> None:
+    assert read_workload("w", SCALES, asked).scale == name
+
+
 def test_the_nodes_disk_must_fit_on_the_one_that_is_bought() -> None:
     catalog = project_files.catalog(ROOT)
     cluster = CLUSTER.replace("2GiB", "300GiB")

@@ -75,7 +75,7 @@ def test_data_are_a_multiple_of_what_the_nodes_hold_in_memory() -> None:
         (replace(spread, replication_factor=3), 16 * GIB),
     ):
         (sized,), loads, notes = sizes.with_data(
-            [replace(profile, cluster=cluster)], [TPCC, SELECT], "4x"
+            [replace(profile, cluster=cluster)], [TPCC, SELECT], factors.data_size("4x")
         )
         for load in loads:
             assert wanted <= (durations.data_bytes(load) or 0) <= 1.01 * wanted
@@ -92,7 +92,9 @@ def test_a_load_begins_with_no_rows_whatever_is_asked_for() -> None:
     full = replace(
         SELECT, dataset=replace(SELECT.dataset, parameters={**parameters, "rows": 10})
     )
-    _, loads, notes = sizes.with_data([build_profile("premium")], [empty, full], "1GiB")
+    _, loads, notes = sizes.with_data(
+        [build_profile("premium")], [empty, full], factors.data_size("1GiB")
+    )
     assert loads[0] == empty and len(notes) == 1
     assert (durations.data_bytes(loads[1]) or 0) == pytest.approx(GIB, rel=0.01)
 
@@ -105,11 +107,11 @@ def test_the_largest_memory_counts_and_bytes_count_once() -> None:
     )
     other = replace(profile, name="b", cluster=replace(profile.cluster, node=larger))
     (_, both, _), (_, alone, _) = (
-        sizes.with_data(profiles, [TPCC], "3x")
+        sizes.with_data(profiles, [TPCC], factors.data_size("3x"))
         for profiles in ([profile, other], [other])
     )
     assert both == alone
-    _, (load,), _ = sizes.with_data([profile], [TPCC], "21 GB")
+    _, (load,), _ = sizes.with_data([profile], [TPCC], factors.data_size("21 GB"))
     assert load.dataset.parameters["warehouses"] == 200
 
 
