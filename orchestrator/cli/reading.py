@@ -19,6 +19,7 @@ from orchestrator.planning import (
     project_files,
     sizes,
     slo,
+    varied_profiles,
 )
 from orchestrator.planning.durations import data_bytes
 from orchestrator.planning.project_files import FilesRead
@@ -221,7 +222,7 @@ def fitted(draft: PlanDraft, workloads: Sequence[Workload]) -> Fitted:
     profiles: list[Profile] = []
     notes = list(sized.notes)
     for profile in sized.profiles:
-        common, text = factors.with_common_copies(profile, values)
+        common, text = varied_profiles.with_common_copies(profile, values)
         profiles.append(common)
         if text:
             notes.append(Note("other", text, profile.name))
@@ -242,9 +243,9 @@ def _check_misfits(
     reasons: dict[str, str] = {}
     for profile in sized.profiles:
         is_one_engine = is_docker and not machines.named(profile)
-        reasons[profile.name] = factors.misfit(profile, values, is_one_engine)
+        reasons[profile.name] = varied_profiles.misfit(profile, values, is_one_engine)
     for load in sized.workloads:
-        reasons[load.name] = factors.misfit_of(load)
+        reasons[load.name] = varied_profiles.misfit_of(load)
     mistakes = []
     for name, reason in reasons.items():
         if reason:

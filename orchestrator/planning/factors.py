@@ -17,9 +17,8 @@ from typing import Any, NamedTuple, get_args
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.facts import Question, Varied
 from orchestrator.keys.strict_yaml import raise_all
-from orchestrator.model import ClientPlace, ClusterSpec, Profile, Stage, Workload
-from orchestrator.tier import Emulated, Limits, OthersDisks, Tier, Unlimited
-from orchestrator.units import counted, format_link_rate, parse_link_rate, parse_size
+from orchestrator.model import ClientPlace, Stage, Workload
+from orchestrator.units import format_link_rate, parse_link_rate, parse_size
 
 THREADS = "threads"
 RATE_OPTION = "arrival_rate"
@@ -40,7 +39,7 @@ NOTHING = "nothing"  # the value of `without` that takes nothing away
 
 _COLD = "cold"
 _CACHES = (_COLD, "warm")
-_PLACES: Mapping[str, ClientPlace] = {place: place for place in get_args(ClientPlace)}
+PLACES: Mapping[str, ClientPlace] = {place: place for place in get_args(ClientPlace)}
 STAGES: Mapping[str, Stage] = {stage: stage for stage in get_args(Stage)}
 
 _COUNTED = re.compile(r"([\d,._ ]*\d) +([a-z_]+)")  # `20,30 tables`
@@ -159,7 +158,7 @@ class OfCluster(NamedTuple):
     show: Callable[[Any], str] = str
 
 
-_read_place = partial(_one_of, list(_PLACES), "client")
+_read_place = partial(_one_of, list(PLACES), "client")
 _read_stage = partial(_one_of, list(STAGES), "stage")
 _read_cache = partial(_one_of, _CACHES, "cache")
 OF_CLUSTER: Mapping[str, OfCluster] = {
@@ -409,120 +408,3 @@ def lacks(workload: Workload) -> str:
     if varied is None or varied.factor != WITHOUT or varied.value == NOTHING:
         return ""
     return varied.value
-
-
-# ------------------------------------------------------------------ a profile at a value
-
-
-def on_cluster(cluster: ClusterSpec, value: Varied) -> ClusterSpec:
-    """The cluster at a value of one of its keys (`OF_CLUSTER`); as it is at any other."""
-    match value.factor:
-        case "nodes":
-            return replace(cluster, nodes=value.count)
-        case "replication_factor":
-            return replace(cluster, replication_factor=value.count)
-        case "clients":
-            return replace(cluster, clients=value.count)
-        case "client":
-            return replace(cluster, client=_PLACES[value.value])
-        case "network":
-            return replace(cluster, network_bytes_per_s=value.count)
-        case "without":
-            return replace(cluster, without=STAGES[value.value])
-    return cluster
-
-
-def taken_away(profile: Profile, stage: Stage) -> Profile:
-    """The profile without that stage: its data in memory, or its clients in the network of the
-    first node and no link limited. A database reads of its cluster that commits wait for no sync.
-    """
-    tier = profile.tier
-    cluster = replace(profile.cluster, without=stage)
-    if stage == "network":
-        cluster = replace(cluster, client="beside", network_bytes_per_s=None)
-    elif stage == "disk":
-        name = f"{tier.name}, without disk"
-        title = f"memory instead of {tier.title}"
-        tier = Tier(name, title, Limits(), Emulated(in_memory=True))
-    return replace(profile, tier=tier, cluster=cluster)
-
-
-def _stays(profile: Profile, stage: str, is_one_engine: bool) -> str:
-    """Why that stage cannot be taken away, or an empty text."""
-    cluster = profile.cluster
-    if cluster.database == EXISTING:
-        return "others run this cluster, so no stage of it can be taken away"
-    if stage == "disk" and not is_one_engine:
-        return (
-            "data are kept in memory on one Docker engine alone, where a disk of ours is "
-            "in the memory of the machine that runs the nodes; measure it there"
-        )
-    if stage == "network" and not is_one_engine:
-        return (
-            "clients share the network of a node on one Docker engine alone, elsewhere "
-            "its machine at most; measure it there"
-        )
-    is_beside = cluster.client == "beside" and not cluster.network_bytes_per_s
-    if stage == "network" and is_beside:
-        return "clients are in the first node's network already, and no link is limited"
-    return ""
-
-
-def misfit(
-    profile: Profile, values: Sequence[Varied], is_one_engine: bool = True
-) -> str:
-    """Why the factor cannot be varied on this cluster, with what to do; or an empty text.
-    `is_one_engine`: whether all containers run on one engine for containers."""
-    factor = values[0].factor
-    nodes = profile.cluster.nodes
-    if factor == WITHOUT:
-        for value in values:
-            reason = _stays(profile, value.value, is_one_engine)
-            if reason:
-                return reason
-        return ""
-    most = values[-1].count
-    if factor == COPIES and most > nodes:
-        return f"{most} copies on {counted(nodes, 'node')}: say --nodes {most}"
-    if factor == CACHE and not _keeps_data(profile):
-        return (
-            "each run loads its data, which are in the cache then: vary something else"
-        )
-    if factor in (NODES, COPIES) and profile.cluster.database == EXISTING:
-        return "others run this cluster: vary the data or the load, or attach to two clusters"
-    if factor == STRIPED and profile.tier.disk.is_real:
-        return "its disks are real, and stay as they are mounted: compare a profile of each stripe"
-    return ""
-
-
-def _keeps_data(profile: Profile) -> bool:
-    """Whether loaded data are kept for the next run, which starts from a copy."""
-    disk = profile.tier.disk
-    if isinstance(disk, (Unlimited, OthersDisks)):
-        return False
-    return disk.snapshots is None or disk.snapshots.way != "none"
-
-
-def misfit_of(workload: Workload) -> str:
-    """Why a workload cannot be measured at its value, or an empty text."""
-    if workload.database:
-        return "measures a disk alone, by cells of its own"
-    if lacks(workload) == "commit" and not workload.writes:
-        return "it only reads, so no commit waits for a disk"
-    return ""
-
-
-def with_common_copies(
-    profile: Profile, values: Sequence[Varied]
-) -> tuple[Profile, str]:
-    """The profile with as many copies as each number of nodes can hold, so that nodes differ alone,
-    and what must be said of it."""
-    copies = profile.cluster.replication_factor
-    least = values[0].count
-    if values[0].factor != NODES or copies <= least:
-        return profile, ""
-    text = f"replication factor {least} at each number of nodes, not {copies}: "
-    text += f"{counted(least, 'node')} can hold no more copies"
-    return replace(
-        profile, cluster=replace(profile.cluster, replication_factor=least)
-    ), text

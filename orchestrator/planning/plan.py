@@ -12,7 +12,13 @@ from statistics import median
 
 from orchestrator.errors import UsageError
 from orchestrator.model import STORE, Note, Plan, Profile, Run, Workload
-from orchestrator.planning import disk_matrix, factors, machines, node_disks
+from orchestrator.planning import (
+    disk_matrix,
+    factors,
+    machines,
+    node_disks,
+    varied_profiles,
+)
 from orchestrator.planning.factors import EXISTING as EXISTING
 from orchestrator.units import counted, gathered
 
@@ -80,10 +86,10 @@ def _at_value(profile: Profile, workload: Workload) -> Profile:
         name = f"{tier.name}, {factors.in_words(value)}"  # each has a gate
         return replace(profile, tier=replace(tier, name=name), tier_of={})
     if value.factor == factors.WITHOUT:
-        return factors.taken_away(profile, factors.STAGES[value.value])
+        return varied_profiles.taken_away(profile, factors.STAGES[value.value])
     if value.factor == factors.NODES:
         profile = on_nodes(profile, value.count)
-    return replace(profile, cluster=factors.on_cluster(profile.cluster, value))
+    return replace(profile, cluster=varied_profiles.on_cluster(profile.cluster, value))
 
 
 def make_plan(

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from orchestrator.errors import UsageError
 from orchestrator.facts import Varied
-from orchestrator.planning import factors
+from orchestrator.planning import factors, varied_profiles
 from orchestrator.planning.durations import loads
 from orchestrator.planning.plan import as_used, grown, make_plan
 from orchestrator.tier import Latencies, Limits, NodeDisks, RealDisks, Tier, in_layout
@@ -158,27 +158,31 @@ def test_data_are_loaded_for_each_value_that_needs_others() -> None:
 
 def test_what_cannot_be_varied_says_what_to_do() -> None:
     profile = a_profile(nodes=1)
-    assert "say --nodes 3" in factors.misfit(
+    assert "say --nodes 3" in varied_profiles.misfit(
         profile, factors.parse("replication_factor=1,3")
     )
     assert (
-        factors.misfit(a_profile(nodes=3), factors.parse("replication_factor=1,3"))
+        varied_profiles.misfit(
+            a_profile(nodes=3), factors.parse("replication_factor=1,3")
+        )
         == ""
     )
     real = replace(profile, tier=replace(profile.tier, disk=RealDisks(path="/mnt/a")))
-    assert "compare a profile" in factors.misfit(real, factors.parse("count=1,2"))
+    assert "compare a profile" in varied_profiles.misfit(
+        real, factors.parse("count=1,2")
+    )
     theirs = replace(profile, cluster=replace(profile.cluster, database="existing"))
-    assert "others run" in factors.misfit(theirs, factors.parse("nodes=1,2"))
+    assert "others run" in varied_profiles.misfit(theirs, factors.parse("nodes=1,2"))
 
 
 def test_nodes_differ_alone_so_all_have_the_copies_that_the_fewest_can_hold() -> None:
-    profile, text = factors.with_common_copies(
+    profile, text = varied_profiles.with_common_copies(
         a_profile(nodes=9), factors.parse("nodes=3,9")
     )
     assert profile.cluster.replication_factor == 3 and text.startswith(
         "replication factor 3 at"
     )
-    same, text = factors.with_common_copies(profile, factors.parse("nodes=3,9"))
+    same, text = varied_profiles.with_common_copies(profile, factors.parse("nodes=3,9"))
     assert (same, text) == (profile, "")
 
 
@@ -251,7 +255,9 @@ def test_a_stage_that_stays_says_why(
 ) -> None:
     profile = a_profile()
     profile = replace(profile, cluster=replace(profile.cluster, **changes))
-    why = factors.misfit(profile, factors.parse(f"without={stage}"), is_one_engine)
+    why = varied_profiles.misfit(
+        profile, factors.parse(f"without={stage}"), is_one_engine
+    )
     assert said in why and bool(why) == bool(said)
 
 
@@ -259,8 +265,8 @@ def test_what_only_reads_has_no_commit_to_be_taken_away() -> None:
     _, load = (
         factors.at(a_workload(), value) for value in factors.parse("without=commit")
     )
-    assert "only reads" in factors.misfit_of(replace(load, writes=False))
-    assert factors.misfit_of(replace(load, writes=True)) == ""
+    assert "only reads" in varied_profiles.misfit_of(replace(load, writes=False))
+    assert varied_profiles.misfit_of(replace(load, writes=True)) == ""
 
 
 def test_a_disk_in_memory_is_read_as_it_was_written() -> None:
