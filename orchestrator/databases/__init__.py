@@ -10,7 +10,6 @@ from orchestrator.databases.postgresql import PostgreSQL
 from orchestrator.databases.store import Store
 from orchestrator.databases.yugabytedb import YugabyteDB
 from orchestrator.errors import UsageError
-from orchestrator.keys.messages import failure, message
 from orchestrator.keys.strict_yaml import unknown
 from orchestrator.model import STORE, Note
 from orchestrator.parts import AUTO, Database
@@ -50,9 +49,19 @@ def choose(
     if name == AUTO and (proof := proven()):
         return PREFERRED, Note("preferred database", proof)
     if name == AUTO:
-        return FALLBACK, Note("fallback database", message("checklist not passed"))
+        return FALLBACK, Note(
+            "fallback database",
+            (
+                "the database is PostgreSQL: --db auto takes YugabyteDB only where "
+                "its first-run checklist has passed with this image; `tierbench "
+                "doctor --db yugabytedb` runs it, with --profile on its machines"
+            ),
+        )
     if name == NONE:
-        raise failure(UsageError, "no database to load")
+        raise UsageError(
+            "only a workload that measures the disk alone runs without a database",
+            advice="name such workloads only (disk-matrix), or leave out --db",
+        )
     if name == DRY:
         raise UsageError(
             "`dry` is no database to measure", advice="run `tierbench rehearse`"

@@ -15,7 +15,6 @@ from orchestrator.facts import DatabaseFacts
 from orchestrator.hadoop import is_setting, pages
 from orchestrator.hadoop.pages import DATA_PAGE, NAME_PAGE, RPC, Servers
 from orchestrator.keys import strict_yaml
-from orchestrator.keys.messages import failure
 from orchestrator.model import Cluster, ClusterSpec, Volume
 from orchestrator.parts import Database
 from orchestrator.platforms import own_images
@@ -98,7 +97,11 @@ class Hdfs(Database):
         if state := clock.wait_while(
             lacking, deadline_s=_SETTLE_S, clock=world.clock, every_s=1.0
         ):
-            raise failure(RunError, "copies lacking", state=state)
+            raise RunError(
+                f"HDFS has not all copies of all blocks: {state}",
+                advice="see the name node's log; disks need room for all copies and a "
+                "block of each file beside",
+            )
         self.begin_measuring(cluster, world)
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 
 from orchestrator import errors, parts
 from orchestrator.databases.common import container_nodes
-from orchestrator.keys.messages import failure
 from orchestrator.model import Cluster, ClusterSpec, Volume
 from orchestrator.platforms import own_images
 from orchestrator.powers import Network, World
@@ -27,7 +26,10 @@ class NoDatabase(parts.Database):
     def check(self, spec: ClusterSpec, world: World) -> None:
         own_images.need(world.root, "disk", world.platform)
         if spec.nodes != 1:
-            raise failure(errors.UsageError, "one disk alone", nodes=spec.nodes)
+            raise errors.UsageError(
+                f"without a database there is one disk to measure, not {spec.nodes}",
+                advice="leave --nodes out, or choose a database",
+            )
 
     @contextmanager
     def running(

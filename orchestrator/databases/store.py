@@ -12,7 +12,6 @@ from contextlib import contextmanager
 
 from orchestrator.errors import Mistake, TierbenchError, UnavailableError, require_none
 from orchestrator.hadoop import is_setting, pages
-from orchestrator.keys.messages import failure, message
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Cluster, ClusterSpec, Volume
 from orchestrator.parts import Database
@@ -54,8 +53,13 @@ class Store(Database):
             asked = (*_FEW_TRIES, "-ls", environment["STORE"] + "/")
             trouble = _trouble(client, environment, _ASK_S, *asked)
         if trouble:
-            raise failure(
-                UnavailableError, "no answer of the store", spec=spec, evidence=trouble
+            url = spec.existing["url"]
+            raise UnavailableError(
+                f"the store {url} does not answer, "
+                "or not to what the environment signs in with",
+                advice="look at the driver's words below; the container or bucket must exist, "
+                "and the store must be reached from this computer's containers",
+                evidence=trouble,
             )
 
     @contextmanager
@@ -159,5 +163,6 @@ def _remove(client: Container, environment: Mapping[str, str], world: World) -> 
     if trouble:
         where = environment["STORE"] + folder
         world.progress.warn(
-            message("folder may stay", where=where, error=trouble[-300:])
+            f"the folder {where} of this run may still be there: remove it "
+            f"yourself ({trouble[-300:]})"
         )

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from orchestrator import errors, parts
-from orchestrator.keys.messages import failure
 from orchestrator.load_generators import fio, sysbench_stock, tera
 from orchestrator.load_generators.benchbase import BenchBase, config
 from orchestrator.load_generators.benchbase.distribution import HOME_VARIABLE
@@ -60,7 +59,12 @@ def warmed(workload: Workload, how: str) -> Workload:
         command_lines.ENDS_WITH_WORK
     )
     if workload.generator != Sysbench.name or not known:
-        raise failure(errors.UsageError, "no steady warm-up", workload=workload)
+        raise errors.UsageError(
+            f"{workload.name} is run by {workload.generator} ({workload.script}), "
+            "whose warm-up has a fixed time: --warmup steady needs a built-in "
+            "script on sysbench",
+            advice="name other workloads, or leave out --warmup",
+        )
     return replace(workload, warmup_most_s=max(10.0 * workload.warmup_s, STEADY_MOST_S))
 
 
@@ -70,10 +74,17 @@ def confirmed(workload: Workload, asked: bool) -> Workload:
     if not asked:
         return workload
     if workload.generator in (fio.Fio.name, SysbenchStock.name, tera.Tera.name):
-        raise failure(errors.UsageError, "no record to confirm by", workload=workload)
+        raise errors.UsageError(
+            f"{workload.name} is run by {workload.generator}, which keeps no "
+            "record of each transaction: --confirm could not tell what a "
+            "change did",
+            advice="name other workloads, or leave out --confirm",
+        )
     if workload.script in command_lines.ENDS_WITH_WORK:
-        raise failure(
-            errors.UsageError, "nothing left to confirm", workload=workload.name
+        raise errors.UsageError(
+            f"{workload.name} ends when its work is done: nothing is left "
+            "behind it for --confirm",
+            advice="name other workloads, or leave out --confirm",
         )
     return replace(
         workload, confirm_s=min(max(24.0, 2 * workload.measure_s), CONFIRM_MOST_S)
@@ -84,8 +95,9 @@ def bind(workload: Workload, generator: str | None) -> Workload:
     """Converts `workload` to another generator; unchanged for None or its own generator. UsageError
     if that generator cannot run it, or not as its file says."""
     if generator not in (None, workload.generator, config.NAME):
-        raise failure(
-            errors.UsageError, "another generator", workload=workload, given=generator
+        raise errors.UsageError(
+            f"{workload.name} is run by {workload.generator}; --generator may "
+            f"also be benchbase, not {generator!r}",
         )
     if generator == config.NAME:
         workload = config.bind(workload)

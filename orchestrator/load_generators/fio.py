@@ -17,7 +17,6 @@ from typing import Any
 from orchestrator import parts, units
 from orchestrator.errors import LoadError, Mistake, require_none
 from orchestrator.facts import GeneratorFacts
-from orchestrator.keys.messages import failure
 from orchestrator.load_generators.common import options
 from orchestrator.metrics import measured
 from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, Workload
@@ -179,8 +178,11 @@ def _measure(
     timeout_s = workload.warmup_s + workload.measure_s + _END_GRACE_S
     done = container.exec(argv, env=env, timeout_s=timeout_s, watch=(container,))
     if done.exit_code != 0:
-        raise failure(
-            LoadError, "fio failed", done=done, point=point, evidence=done.tail()
+        raise LoadError(
+            f"fio ended with exit code {done.exit_code} at point {point.name}",
+            advice="the output of the points before it is among the raw files of the "
+            "run",
+            evidence=done.tail(),
         )
     return container.exec(("cat", _OUTPUT), timeout_s=30).out
 

@@ -17,7 +17,6 @@ from typing import Any
 from orchestrator.errors import LoadError, Mistake, require_none
 from orchestrator.facts import GeneratorFacts
 from orchestrator.hadoop import pages
-from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.load_generators.common.client import InClient
 from orchestrator.load_generators.common.options import complaint, ended_badly, mistakes
@@ -87,10 +86,18 @@ class Tera(InClient):
         done = jobs.run(containers, workload.measure_s + _GRACE_S, load.out)
         first_s, last_s = min(jobs.begun_s, default=0.0), max(jobs.ended_s, default=0.0)
         if last_s <= first_s:
-            raise failure(LoadError, "no task seen", step=step, evidence=done[0].tail())
+            raise LoadError(
+                f"no task of {step} was seen to begin and end",
+                advice="its output is among the raw files of the run",
+                evidence=done[0].tail(),
+            )
         if last_s - first_s > workload.measure_s:
             took = format_seconds(last_s - first_s)
-            raise failure(LoadError, "past its deadline", workload=workload, took=took)
+            raise LoadError(
+                f"{workload.name} took {took}: its work was not done within "
+                "`measure`, which is no rate",
+                advice="give it a longer `measure`, or less `bytes`",
+            )
         _require_copies(cluster, copied, world)
         checksums = _checksums(done) if step == "scan" else {}
         total = len(jobs.nodes) * _share_bytes(workload, len(jobs.nodes))
@@ -227,7 +234,12 @@ def _require_copies(cluster: Cluster, copied: int, world: World) -> None:
             f"{again} blocks were copied again, {state or 'and now all have theirs'}"
         )
     if state:
-        raise failure(LoadError, "copies were lacking", state=state)
+        raise LoadError(
+            f"when the last job ended, not every block had all its copies: {state}",
+            advice="the run is void, as writes with fewer copies are cheaper: see the "
+            "name node's log; disks need room for all copies and a block of "
+            "each file beside",
+        )
 
 
 def _checksums(every: Sequence[Completed]) -> dict[str, Any]:
@@ -237,8 +249,10 @@ def _checksums(every: Sequence[Completed]) -> dict[str, Any]:
     for done, (read, generated) in zip(every, sums, strict=True):
         if read != generated:
             what = f"their checksum is {read:x}, not {generated:x}"
-            raise failure(
-                LoadError, "rows not as generated", what=what, evidence=done.tail()
+            raise LoadError(
+                f"the rows that were read are not those that were generated: {what}",
+                advice="its output is among the raw files of the run",
+                evidence=done.tail(),
             )
     return {"checksums": [f"{read:x}" for read, _ in sums]}
 

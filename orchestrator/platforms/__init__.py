@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from orchestrator import errors, model
-from orchestrator.keys.messages import failure
 from orchestrator.platforms.docker import engine, many
 from orchestrator.powers import Clock, Platform
 
@@ -26,7 +25,8 @@ def _kubernetes(clock: Clock, placing: model.Placing) -> Platform:
     try:
         from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
     except ModuleNotFoundError as error:
-        raise failure(
-            errors.UnavailableError, "no client of Kubernetes", error=error
+        raise errors.UnavailableError(
+            f"the client of Kubernetes is not installed: {error}",
+            advice="pip install 'tierbench[kubernetes]'",
         ) from error
     return KubernetesPlatform(clock, placing)

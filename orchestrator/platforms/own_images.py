@@ -13,7 +13,6 @@ from typing import Any
 
 from orchestrator import PROJECT as PROJECT
 from orchestrator.errors import UnavailableError
-from orchestrator.keys.messages import failure
 from orchestrator.powers import ContainerSpec, Platform, Progress, World
 
 BASE_REPOSITORY, BASE_TAG = "debian", "trixie-slim"
@@ -51,7 +50,10 @@ def need(root: Path, name: str, platform: Platform) -> str:
     """Returns the tag of an image of ours. UnavailableError if it has not been built."""
     image = tag(root, name)
     if not platform.images.present(image):
-        raise failure(UnavailableError, "image not built", image=image)
+        raise UnavailableError(
+            f"the image {image} is not here",
+            advice="run `tierbench setup`: it builds our images",
+        )
     return image
 
 

@@ -21,7 +21,6 @@ from orchestrator.errors import (
     UnavailableError,
     UnfinishedError,
 )
-from orchestrator.keys.messages import failure
 from orchestrator.model import ClusterSpec, NodeSize, Plan, Profile, Workload
 from orchestrator.parts import (
     GoesOnLoading,
@@ -275,9 +274,10 @@ class _Unfinished:
         writes so. UnavailableError if the nodes would be at other addresses, at which some
         databases do not start."""
         if self.resumed and addresses != self.addresses:
-            needed = ", ".join(self.addresses)
-            raise failure(
-                UnavailableError, "addresses taken", needed=needed, folder=self.folder
+            raise UnavailableError(
+                "an unfinished load needs the addresses "
+                f"{', '.join(self.addresses)}, which are taken",
+                advice=f"stop what uses them, or load anew: remove {self.folder}",
             )
         (self.folder / _LOADING).unlink(missing_ok=True)
         yield

@@ -16,7 +16,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from orchestrator import errors, model, parts, powers
 from orchestrator.kernel import mounts
-from orchestrator.keys.messages import failure
 from orchestrator.planning import durations, node_disks
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
@@ -284,12 +283,26 @@ def require_passed(gate: Gate) -> None:
     """GateError if the disk is not what its tier declares, or this machine was too busy to tell."""
     if gate.passed:
         return
-    misses, busy = "; ".join(_misses(gate)), " and ".join(host_load.reasons(gate))
+    misses = "; ".join(_misses(gate))
+    busy = " and ".join(host_load.reasons(gate))
     if busy:
-        raise failure(
-            errors.GateError, "busy", tier=gate.tier, misses=misses, busy=busy
-        )
-    raise failure(errors.GateError, "other disk", tier=gate.tier, misses=misses)
+        raise _busy_machine(gate.tier, misses, busy)
+    raise _another_disk(gate.tier, misses)
+
+
+def _busy_machine(tier: str, misses: str, busy: str) -> errors.GateError:
+    return errors.GateError(
+        f"the disk of {tier} is not what the tier declares: {misses}. "
+        f"This machine was busy during the check: {busy}",
+        advice="stop what else runs here and try again; an honest disk fails on a busy machine",
+    )
+
+
+def _another_disk(tier: str, misses: str) -> errors.GateError:
+    return errors.GateError(
+        f"the disk of {tier} is not what the tier declares: {misses}",
+        advice="figures made on it would say nothing about the tier: see docs/TIERS.md",
+    )
 
 
 def _misses(gate: Gate) -> Iterator[str]:

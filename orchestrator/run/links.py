@@ -12,7 +12,6 @@ from typing import Any
 
 from orchestrator.databases.common.container_nodes import container_name
 from orchestrator.errors import GateError, UsageError
-from orchestrator.keys.messages import failure
 from orchestrator.model import Cluster, Node, Profile
 from orchestrator.planning import machines
 from orchestrator.platforms import own_images
@@ -26,14 +25,22 @@ TRANSFER_S = 1.0
 _ATTEMPTS = 3  # a machine that is busy for a moment costs no run
 _PORT = "17321"  # of the transfer; free, for only a database is in these networks
 _ASK_S = 120.0
-Told = Mapping[str, Mapping[str, Any]]  # device → its token bucket
+TokenBuckets = Mapping[str, Mapping[str, Any]]  # device → its token bucket
 
 
 def check(profile: Profile, world: World) -> None:
     """UsageError or UnavailableError if the links of its cluster cannot be shaped."""
     if machines.named(profile) or not getattr(world.platform, "joins_networks", False):
-        raise failure(UsageError, "no network of their own")
+        raise _no_separate_networks()
     own_images.need(world.root, "disk", world.platform)
+
+
+def _no_separate_networks() -> UsageError:
+    return UsageError(
+        "`network` shapes networks that nodes have to themselves and a helper can join: "
+        "on several machines they are in their machine's",
+        advice="leave `network` out, and shape the links of the machines by your own means",
+    )
 
 
 @contextmanager
@@ -42,47 +49,63 @@ def links_in_force(
 ) -> Iterator[None]:
     """The links are as declared while the block runs; facts of the run say how they did. GateError
     if a transfer or what the kernel says shows other links."""
-    spec, world = here.profile.cluster, here.world
-    # In the network of a node a client has no link of its own.
-    apart = [*clients] if spec.client == "outside" else []
-    ends = [container_name(node) for node in (*cluster.nodes, *apart) if node.container]
-    rate = spec.network_bytes_per_s
-    if rate is None or not ends:
+    rate = here.profile.cluster.network_bytes_per_s
+    containers = _limited_containers(here.profile, cluster, clients)
+    if rate is None or not containers:
         yield
         return
+    world = here.world
     world.progress.step(f"shaping the network to {format_link_rate(rate)}")
-    require(rate, asked(ends, ("set", str(rate)), world))
-    here.draft.facts["network"] = facts = dict[str, Any](bytes_per_s=rate)
-    if len(ends) > 1 and cluster.endpoints:
-        facts["transfer"] = proven(
-            rate, ends[0], ends[-1], cluster.endpoints[0].host, world
-        )
+    require(rate, asked(containers, ("set", str(rate)), world))
+    facts: dict[str, Any] = {"bytes_per_s": rate}
+    here.draft.facts["network"] = facts
+    if len(containers) > 1 and cluster.endpoints:
+        host = cluster.endpoints[0].host
+        facts["transfer"] = proven(rate, containers[0], containers[-1], host, world)
     yield
-    facts["links"] = after = asked(ends, ("free",), world)
-    require(rate, after)
+    facts["links"] = asked(containers, ("free",), world)
+    require(rate, facts["links"])
 
 
-def asked(ends: Sequence[str], words: Sequence[str], world: World) -> dict[str, Told]:
+def _limited_containers(
+    profile: Profile, cluster: Cluster, clients: Sequence[Node]
+) -> list[str]:
+    """The containers that have a link: in the network of a node a client has none."""
+    nodes = list(cluster.nodes)
+    if profile.cluster.client == "outside":
+        nodes += clients
+    return [container_name(node) for node in nodes if node.container]
+
+
+def asked(
+    containers: Sequence[str], words: Sequence[str], world: World
+) -> dict[str, TokenBuckets]:
     """Container → what `link` says of it, asked of all at once."""
-    told = at_once.each(lambda end: _link(end, words, world), ends)
-    return dict(zip(ends, told, strict=True))
+    answers = at_once.each(lambda name: _link(name, words, world), containers)
+    return dict(zip(containers, answers, strict=True))
 
 
-def require(rate: int, links: Mapping[str, Told]) -> None:
-    """GateError unless each device of each has a token bucket of this rate."""
-    for end, devices in links.items():
-        limits = {
-            name: of["bytes_per_s"] if of else None for name, of in devices.items()
-        }
-        if not limits or {*limits.values()} != {rate}:
-            others = {
-                name: format_link_rate(at) if at else "no limit"
-                for name, at in limits.items()
-            }
-            declared, told = format_link_rate(rate), named(others) or "that it has none"
-            raise failure(
-                GateError, "other link", end=end, declared=declared, told=told
-            )
+def require(rate: int, links: Mapping[str, TokenBuckets]) -> None:
+    """GateError unless each device of each container has a token bucket of this rate."""
+    for container, devices in links.items():
+        limits: dict[str, int | None] = {}
+        for device, bucket in devices.items():
+            limits[device] = bucket["bytes_per_s"] if bucket else None
+        if set(limits.values()) != {rate}:
+            raise _other_link(container, rate, limits)
+
+
+def _other_link(
+    container: str, rate: int, limits: Mapping[str, int | None]
+) -> GateError:
+    shown: dict[str, str] = {}
+    for device, limit in limits.items():
+        shown[device] = format_link_rate(limit) if limit else "no limit"
+    return GateError(
+        f"the link of {container} is not limited to {format_link_rate(rate)}: "
+        f"the kernel says {named(shown) or 'that it has none'}",
+        advice="did something else change it? `tc qdisc show` in its network says more",
+    )
 
 
 def proven(
@@ -90,38 +113,60 @@ def proven(
 ) -> dict[str, float]:
     """Bytes/s of frames between two containers, of which the first is reached as `host`, as a
     transfer each way shows them. GateError if one is not the rate."""
-    words, shown = (_PORT, f"{TRANSFER_S:g}"), dict[str, float]()
+    seen: dict[str, float] = {}
     for _ in range(_ATTEMPTS):
-        serving = at_once.begun(partial(_link, server, ("serve", *words), world))
-        shown = _link(client, ("measure", host, *words), world)
-        serving.result()
-        if all(abs(value / rate - 1) <= TRUE_PCT / 100 for value in shown.values()):
-            return shown
-    ways = ", ".join(
-        f"{name.partition('_')[0]} {format_link_rate(v)}" for name, v in shown.items()
+        seen = _transfer(server, client, host, world)
+        if all(_is_true(value, rate) for value in seen.values()):
+            return seen
+    raise _other_rate(rate, server, client, seen)
+
+
+def _transfer(server: str, client: str, host: str, world: World) -> dict[str, float]:
+    words = (_PORT, f"{TRANSFER_S:g}")
+    serving = at_once.begun(partial(_link, server, ("serve", *words), world))
+    seen = _link(client, ("measure", host, *words), world)
+    serving.result()
+    return seen
+
+
+def _is_true(bytes_per_s: float, rate: int) -> bool:
+    return abs(bytes_per_s / rate - 1) <= TRUE_PCT / 100
+
+
+def _other_rate(
+    rate: int, server: str, client: str, seen: Mapping[str, float]
+) -> GateError:
+    ways: list[str] = []
+    for name, bytes_per_s in seen.items():
+        direction = name.partition("_")[0]
+        ways.append(f"{direction} {format_link_rate(bytes_per_s)}")
+    return GateError(
+        f"a transfer between {client} and {server} is not within "
+        f"{TRUE_PCT:g} % of the declared {format_link_rate(rate)}: {', '.join(ways)}",
+        advice="is this machine fast enough for it, and idle? Else declare a slower `network`",
     )
-    declared = f"{TRUE_PCT:g} % of the declared {format_link_rate(rate)}"
-    ends = f"{client} and {server}"
-    raise failure(GateError, "other rate", ends=ends, declared=declared, ways=ways)
 
 
-def _link(end: str, words: Sequence[str], world: World) -> dict[str, Any]:
+def _link(container: str, words: Sequence[str], world: World) -> dict[str, Any]:
     """What `link` says in the network of a container. GateError if it fails."""
-    place = {
-        "network": f"{NETWORK_OF}{end}",
-        "capabilities": ("NET_ADMIN",),
-        "role": "network",
-    }
-    helper = own_images.container(
-        "disk", f"{end}-link", ("link", *words), world, **place
+    spec = own_images.container(
+        "disk",
+        f"{container}-link",
+        ("link", *words),
+        world,
+        network=f"{NETWORK_OF}{container}",
+        capabilities=("NET_ADMIN",),
+        role="network",
     )
-    done = world.platform.once(helper, _ASK_S)
+    done = world.platform.once(spec, _ASK_S)
     if done.exit_code != 0:
-        raise failure(
-            GateError,
-            "helper failed",
-            end=end,
-            words=" ".join(words),
-            evidence=done.out,
-        )
+        raise _link_failed(container, words, done.out)
     return dict(json.loads(done.out.splitlines()[-1]))
+
+
+def _link_failed(container: str, words: Sequence[str], output: str) -> GateError:
+    return GateError(
+        f"the link of {container} could not be shaped or measured (`link {' '.join(words)}`)",
+        advice="the kernel needs the token bucket filter (module sch_tbf)",
+        evidence=output,
+    )

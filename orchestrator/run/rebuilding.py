@@ -12,7 +12,6 @@ from orchestrator.analysis.figures import rebuilt
 from orchestrator.databases.common.container_nodes import Rebuilds
 from orchestrator.errors import RunError, TierbenchError, UsageError, VoidError
 from orchestrator.kernel import block_devices
-from orchestrator.keys.messages import failure
 from orchestrator.model import Cluster, Node, Profile, Workload
 from orchestrator.parts import Parts, Splits
 from orchestrator.platforms.common.machines import is_here
@@ -24,27 +23,34 @@ from orchestrator.system import files
 
 def check(workload: Workload, profile: Profile, parts: Parts, world: World) -> None:
     """UsageError if no node of this cluster can be lost and rebuilt under this load."""
-    spec, after_s = profile.cluster, workload.lost_after_s or 0.0
-    database, generator = (
-        parts.databases[spec.member],
-        parts.load_generators[workload.generator],
-    )
-    problems = {
-        f"`database: {database.name}` cannot rebuild one": not isinstance(
-            database, Rebuilds
-        ),
-        "of fewer than 3 nodes those left could not commit": spec.nodes < 3,
-        "that needs nodes in containers of this computer": not is_here(world),
-        "`network` shapes links, which end with a node": spec.network_bytes_per_s
-        is not None,
-        "its load keeps no record of each transaction": not isinstance(
-            generator, Splits
-        ),
-        "`--confirm` changes limits meanwhile": workload.confirm_s > 0,
-        "it is to come within `measure`": not 0 < after_s < workload.measure_s,
-    }
-    for why in (why for why, holds in problems.items() if holds):
-        raise failure(UsageError, "no node lost", workload=workload.name, why=why)
+    for why in _obstacles(workload, profile, parts, world):
+        raise UsageError(
+            f"{workload.name}: no node can be lost and rebuilt (`lost_after`): {why}",
+            advice="see docs/WORKLOADS.md, or leave `lost_after` out",
+        )
+
+
+def _obstacles(
+    workload: Workload, profile: Profile, parts: Parts, world: World
+) -> Iterator[str]:
+    """Why no node can be lost: none, if it can."""
+    spec = profile.cluster
+    database = parts.databases[spec.member]
+    if not isinstance(database, Rebuilds):
+        yield f"`database: {database.name}` cannot rebuild one"
+    if spec.nodes < 3:
+        yield "of fewer than 3 nodes those left could not commit"
+    if not is_here(world):
+        yield "that needs nodes in containers of this computer"
+    if spec.network_bytes_per_s is not None:
+        yield "`network` shapes links, which end with a node"
+    if not isinstance(parts.load_generators[workload.generator], Splits):
+        yield "its load keeps no record of each transaction"
+    if workload.confirm_s > 0:
+        yield "`--confirm` changes limits meanwhile"
+    after_s = workload.lost_after_s or 0.0
+    if not 0 < after_s < workload.measure_s:
+        yield "it is to come within `measure`"
 
 
 @contextmanager
@@ -54,10 +60,12 @@ def losing(
     """Yields what to give to the load generator: the nodes that stay, and the world. VoidError at
     the end of the block if the node that was lost was not back by the window's end."""
     load = here.workload
-    if (after_s := load.lost_after_s) is None:
+    after_s = load.lost_after_s
+    if after_s is None:
         yield cluster, world
         return
-    follower, errors = Follower(world.clock), list[Exception]()
+    follower = Follower(world.clock)
+    errors: list[Exception] = []
 
     def follow(begin_s: float) -> None:
         try:
@@ -70,20 +78,31 @@ def losing(
         yield replace(cluster, nodes=cluster.nodes[:-1]), telling
     if not (here.raw / rebuilt.FILE).is_file():
         why = errors[0] if errors else RunError("its rebuild was not over")
-        evidence = why.evidence if isinstance(why, TierbenchError) else ""
-        node = cluster.nodes[-1].name
-        raise failure(
-            VoidError, "not rebuilt", evidence=evidence, node=node, why=why
-        ) from why
+        raise _not_rebuilt(cluster.nodes[-1].name, why) from why
+
+
+def _not_rebuilt(node: str, why: Exception) -> VoidError:
+    return VoidError(
+        f"{node} was lost and not back by the window's end: {why}",
+        advice="look at the log of the node among the raw files of the run, which ends "
+        "with what it waited for, and at its disk in the report; if it was only slow, "
+        "give it a longer `measure`",
+        evidence=why.evidence if isinstance(why, TierbenchError) else "",
+    )
 
 
 def _rebuild(here: RunContext, cluster: Cluster, deadline_s: float) -> None:
-    node, world, database = cluster.nodes[-1], here.world, here.database
+    node = cluster.nodes[-1]
+    world = here.world
+    database = here.database
     assert isinstance(database, Rebuilds), "it was checked"
     world.progress.note(f"{node.name} is lost, and rebuilt on its emptied disk")
-    lost_s, before_bytes = world.clock.now(), _written_bytes(cluster.nodes, world)
+    lost_s = world.clock.now()
+    before_bytes = _written_bytes(cluster.nodes, world)
     new = database.start_anew(node, cluster, world)
-    sampled, last = here.draft.nodes, len(cluster.nodes) - 1  # which the sampler reads
+    # The sampler reads these: from here on the node is another container.
+    sampled = here.draft.nodes
+    last = len(cluster.nodes) - 1
     sampled[last] = replace(new, machine=sampled[last].machine)
     database.await_rebuilt(cluster, world, deadline_s - world.clock.now())
     times = {"lost_s": lost_s, "back_s": world.clock.now()}
@@ -93,8 +112,16 @@ def _rebuild(here: RunContext, cluster: Cluster, deadline_s: float) -> None:
 
 def _written_bytes(nodes: Sequence[Node], world: World) -> float:
     """To the disks of the last node so far; 0 if not known, or if others use them too."""
-    *others, own = ({node.device, node.wal_device} - {None} for node in nodes)
-    if not own or own & set().union(*others):
+    *others, last = nodes
+    devices = _devices(last)
+    if not devices:
         return 0.0
+    for other in others:
+        if devices & _devices(other):
+            return 0.0
     counters = block_devices.counters_by_device(world.machine)
-    return sum(counters[str(device)]["disk_written_bytes_total"] for device in own)
+    return sum(counters[device]["disk_written_bytes_total"] for device in devices)
+
+
+def _devices(node: Node) -> set[str]:
+    return {device for device in (node.device, node.wal_device) if device is not None}

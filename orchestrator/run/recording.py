@@ -23,7 +23,6 @@ from orchestrator.errors import (
 )
 from orchestrator.facts import IdentityFacts, PhaseName
 from orchestrator.kernel import containers, mounts
-from orchestrator.keys.messages import failure
 from orchestrator.model import (
     Doubt,
     Node,
@@ -254,8 +253,9 @@ def _writing(here: RunContext) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise failure(
-            UnavailableError, "not written", here=here, error=error
+        raise UnavailableError(
+            f"the results of {here.run.slug} cannot be written to {here.campaign}: {error}",
+            advice=f"make room there and go on: `tierbench resume {here.campaign}`",
         ) from error
 
 

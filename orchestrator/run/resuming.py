@@ -15,7 +15,6 @@ from typing import Any
 from orchestrator import facts, powers
 from orchestrator.analysis import comparability, results
 from orchestrator.errors import LoadError, TierbenchError, UsageError
-from orchestrator.keys.messages import failure
 from orchestrator.load_generators.common import several
 from orchestrator.model import Note, Plan, Record, Run
 from orchestrator.parts import GoesOnMeasuring, Parts, Shared
@@ -30,12 +29,14 @@ def images(plan: Plan, parts: Parts, world: powers.World) -> dict[str, str]:
     """The image of each database that is started here → its id, where the platform knows it."""
     ids: dict[str, str] = {}
     for profile in plan.profiles:
-        for spec in (as_used(profile, workload).cluster for workload in plan.workloads):
+        for workload in plan.workloads:
+            spec = as_used(profile, workload).cluster
             database = parts.databases[spec.member]
-            if not isinstance(database, Shared):
-                tag = database.image(spec, world)
-                with suppress(TierbenchError):
-                    ids[tag] = ids.get(tag) or world.platform.images.id(tag) or ""
+            if isinstance(database, Shared):
+                continue
+            tag = database.image(spec, world)
+            with suppress(TierbenchError):
+                ids[tag] = ids.get(tag) or world.platform.images.id(tag) or ""
     return ids
 
 
@@ -58,14 +59,20 @@ class Resumption:
     @property
     def ended_s(self) -> dict[str, float]:
         """Profile → when its last run ended, as the folder has them now."""
-        return {r.run.profile: r.phases[-1].end_s for r in self._records() if r.phases}
+        ended: dict[str, float] = {}
+        for record in self._records():
+            if record.phases:
+                ended[record.run.profile] = record.phases[-1].end_s
+        return ended
 
     @property
     def finished(self) -> frozenset[int]:
         """Numbers of the runs that are not made again, as the folder has them now."""
-        return frozenset(
-            r.run.number for r in self._records() if r.outcome != "interrupted"
-        )
+        numbers: set[int] = set()
+        for record in self._records():
+            if record.outcome != "interrupted":
+                numbers.add(record.run.number)
+        return frozenset(numbers)
 
     def _records(self) -> Iterator[Record]:
         return (data.record for data in store.load(self.folder, tables=False).runs)
@@ -74,113 +81,147 @@ class Resumption:
         """Makes the folder ready to go on; returns the plan, which says so. `now`: the fingerprint
         of this program and place. UsageError if they differ from those of the runs before."""
         differences = dict(self._differences(replace(self.before, fingerprint=now)))
-        if unknown := [name for name in self.despite if name not in ASPECTS]:
-            raise failure(
-                UsageError, "unknown aspect", name=unknown[0], known=", ".join(ASPECTS)
-            )
-        if refused := {
-            k: text for k, text in differences.items() if k not in self.despite
-        }:
-            words = "; ".join(f"{aspect}: {text}" for aspect, text in refused.items())
-            options = " ".join(f"--despite {aspect}" for aspect in refused)
-            name = self.folder.name
-            raise failure(
-                UsageError, "other place", name=name, words=words, options=options
-            )
+        self._require_alike(differences)
         number = 1 + interruptions(self.plan)
-        last_s = max(file.stat().st_mtime for file in self.folder.rglob("*"))
-        count = f"{len(self.finished)} of {len(self.plan.runs)} runs were finished"
-        when = f"the last file is of {format_moment(last_s)}; it went on at {format_moment(now_s)}"
-        said = "; ".join(
-            (f"interruption {number}: {count}, {when}", *self._read(parts))
-        )
-        notes = [Note("interrupted", said)]
+        notes = [Note("interrupted", self._interruption(number, now_s, parts))]
         for aspect, text in differences.items():
-            notes.append(
-                Note(
-                    "gone on despite", f"from interruption {number} on {aspect}: {text}"
-                )
-            )
+            despite = f"from interruption {number} on {aspect}: {text}"
+            notes.append(Note("gone on despite", despite))
         plan = replace(self.plan, notes=(*self.plan.notes, *notes))
         store.save_plan(self.folder, plan)
         return plan
+
+    def _require_alike(self, differences: Mapping[str, str]) -> None:
+        """UsageError if something differs that may not, or may that is no aspect."""
+        for name in self.despite:
+            if name not in ASPECTS:
+                raise _unknown_aspect(name)
+        refused = {
+            aspect: text
+            for aspect, text in differences.items()
+            if aspect not in self.despite
+        }
+        if refused:
+            raise _other_place(self.folder.name, refused)
+
+    def _interruption(self, number: int, now_s: float, parts: Parts) -> str:
+        """How the campaign was left and what became of its unfinished runs, in words."""
+        last_s = max(file.stat().st_mtime for file in self.folder.rglob("*"))
+        finished = len(self.finished)
+        left = (
+            f"interruption {number}: {finished} of {len(self.plan.runs)} runs were finished, "
+            f"the last file is of {format_moment(last_s)}; "
+            f"it went on at {format_moment(now_s)}"
+        )
+        return "; ".join([left, *self._read(parts)])
 
     def _read(self, parts: Parts) -> Iterator[str]:
         """Reads unfinished, measured runs, puts aside what others left; says which, and why."""
         finished = self.finished
         left = {data.record.run.number: data.record for data in self.before.runs}
-        for run in (run for run in self.plan.runs if run.number not in finished):
+        for run in self.plan.runs:
+            if run.number in finished:
+                continue
             folder = self.folder / "runs" / run.slug
             try:
                 _read_afterwards(folder, left.get(run.number), parts)
-                yield f"{run.slug} was measured before, and read afterwards from its raw files"
             except (TierbenchError, OSError) as error:
-                if (aside := store.put_aside(self.folder, run)) is not None:
-                    kept = self._kept(run, aside, parts)
-                    then = f"goes on with {kept}" if kept else "is made again"
-                    yield f"{run.slug} {then}: {error}"
+                aside = store.put_aside(self.folder, run)
+                if aside is None:
+                    continue
+                points = self._points_kept(run, aside, parts)
+                if points:
+                    has = f"goes on with the {counted(points, 'point')} that it has"
+                else:
+                    has = "is made again"
+                yield f"{run.slug} {has}: {error}"
+            else:
+                yield f"{run.slug} was measured before, and read afterwards from its raw files"
 
-    def _kept(self, run: Run, aside: Path, parts: Parts) -> str:
+    def _points_kept(self, run: Run, aside: Path, parts: Parts) -> int:
         """Gives a run that is made again the files of what its generator need not measure again;
         says how many. None if a person changed limits meanwhile: nothing says of which it was."""
         generator = parts.load_generators[self.plan.workload(run.workload).generator]
         if not isinstance(generator, GoesOnMeasuring) or store.limit_changes(aside):
-            return ""
-        kept = sorted((aside / "raw" / generator.goes_on_from).glob("[!.]*.json"))
+            return 0
+        points = sorted((aside / "raw" / generator.goes_on_from).glob("[!.]*.json"))
         folder = store.run_folder(self.folder, run) / "raw" / generator.goes_on_from
         folder.mkdir()
-        for file in kept:
+        for file in points:
             shutil.copy2(file, folder)
-        return f"the {counted(len(kept), 'point')} that it has" if kept else ""
+        return len(points)
 
     def _differences(self, now: results.Results) -> Iterator[tuple[str, str]]:
         """Aspect → what it was against what it is; of what both sides know."""
-        codes = comparability.revision(self.before), comparability.revision(now)
-        if all(codes) and codes[0] != codes[1]:
-            yield "code", f"tierbench {' against '.join(codes)}"
-        known, new = (
-            facts.group(c.fingerprint.get("images")) for c in (self.before, now)
+        before_code = comparability.revision(self.before)
+        code = comparability.revision(now)
+        if before_code and code and before_code != code:
+            yield "code", f"tierbench {before_code} against {code}"
+        images_before = facts.group(self.before.fingerprint.get("images"))
+        unlike_images = _unlike_images(
+            images_before, facts.group(now.fingerprint.get("images"))
         )
-        others = ", ".join(new.keys() - known.keys())
-        unlike = [
-            f"{tag} against {others or 'none'}" for tag in known if tag not in new
-        ]
-        both = [
-            (tag, was, new[tag]) for tag, was in known.items() if was and new.get(tag)
-        ]
-        unlike += [
-            f"{tag} {was} against {here}" for tag, was, here in both if was != here
-        ]
-        if unlike:
-            yield "image", ", ".join(unlike)
-        of_machines = list(comparability.unlike_machines(self.before, now))
-        for aspect, of_kernel in (("machine", False), ("kernel", True)):
-            if texts := [
-                text for text in of_machines if text.startswith("kernel ") == of_kernel
-            ]:
-                yield aspect, ", ".join(texts)
-        yield from self._of_plan()
+        if unlike_images:
+            yield "image", ", ".join(unlike_images)
+        machines: list[str] = []
+        kernels: list[str] = []
+        for text in comparability.unlike_machines(self.before, now):
+            if text.startswith("kernel "):
+                kernels.append(text)
+            else:
+                machines.append(text)
+        if machines:
+            yield "machine", ", ".join(machines)
+        if kernels:
+            yield "kernel", ", ".join(kernels)
+        yield from self._plan_differences()
 
-    def _of_plan(self) -> Iterator[tuple[str, str]]:
+    def _plan_differences(self) -> Iterator[tuple[str, str]]:
         """Of the profiles and workloads as run, against those of the plan that stands now."""
         profiles = {profile.name: profile for profile in self.plan.profiles}
         loads = {load.name: load for load in self.plan.measured}
         unlike: dict[str, set[str]] = {"profile": set(), "workload": set()}
-        for record in (data.record for data in self.before.runs):
-            profile, load = (
-                profiles.get(record.run.profile),
-                loads.get(record.run.workload),
-            )
-            if load != record.workload:
+        for data in self.before.runs:
+            record = data.record
+            profile = profiles.get(record.run.profile)
+            load = loads.get(record.run.workload)
+            if load is None or load != record.workload:
                 unlike["workload"].add(record.run.workload)
             elif profile is None or as_used(profile, load) != record.profile:
                 unlike["profile"].add(record.run.profile)
         for aspect, names in unlike.items():
             if names:
-                yield (
-                    aspect,
-                    f"{', '.join(sorted(names))} as measured against plan.json",
-                )
+                listed = ", ".join(sorted(names))
+                yield aspect, f"{listed} as measured against plan.json"
+
+
+def _unlike_images(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Images of the runs before that are others now, or gone."""
+    new = ", ".join(now.keys() - before.keys())
+    unlike: list[str] = []
+    for tag in before:
+        if tag not in now:
+            unlike.append(f"{tag} against {new or 'none'}")
+    for tag, identity in before.items():
+        if identity and now.get(tag) and identity != now[tag]:
+            unlike.append(f"{tag} {identity} against {now[tag]}")
+    return unlike
+
+
+def _unknown_aspect(name: str) -> UsageError:
+    return UsageError(
+        f"--despite {name}: there is nothing of that name to differ",
+        advice=f"name one of {', '.join(ASPECTS)}",
+    )
+
+
+def _other_place(campaign: str, differences: Mapping[str, str]) -> UsageError:
+    words = "; ".join(f"{aspect}: {text}" for aspect, text in differences.items())
+    options = " ".join(f"--despite {aspect}" for aspect in differences)
+    return UsageError(
+        f"the rest of {campaign} would not be measured as its runs were: {words}",
+        advice=f"put that back; or go on with `{options}`, which is a doubt of the report",
+    )
 
 
 def _read_afterwards(folder: Path, record: Record | None, parts: Parts) -> None:
@@ -190,7 +231,8 @@ def _read_afterwards(folder: Path, record: Record | None, parts: Parts) -> None:
     if record is None or window is None or "checked" not in record.facts:
         raise LoadError("it was ended before its data were checked")
     differences = files.differences(folder / "record.json")
-    if wrong := [text for text in differences if text.startswith("raw/")]:
+    wrong = [text for text in differences if text.startswith("raw/")]
+    if wrong:
         raise LoadError(", ".join(wrong))
     if not store.has_samples(folder):
         raise LoadError("its telemetry is missing or cut")

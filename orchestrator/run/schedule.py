@@ -16,7 +16,6 @@ from orchestrator.analysis.decisions.decision import decisions_so_far
 from orchestrator.analysis.doubts import noted
 from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
-from orchestrator.keys.messages import failure
 from orchestrator.model import Doubt, Note, Plan, Run
 from orchestrator.planning.plan import grown, interruptions, numbered
 from orchestrator.platforms.common.claims import RentsVolumes
@@ -131,15 +130,8 @@ class Setbacks:
         # The runs of one workload on all tiers stand in a row: it must not cost the others theirs.
         if len(failed) == 1 and planned - failed:
             return
-        kind = UnavailableError if isinstance(trouble, UnavailableError) else RunError
-        mend, number = getattr(trouble, "advice", "") or "mend that", last.number
-        run, folder = (
-            f"{number} of {len(self._schedule.plan.runs)}",
-            self._schedule.folder,
-        )
-        values = {"run": run, "failure": why, "mend": mend, "folder": folder}
-        evidence = getattr(trouble, "evidence", "")
-        raise failure(kind, "three failed", **values, evidence=evidence) from trouble
+        progress = f"{last.number} of {len(self._schedule.plan.runs)}"
+        raise _three_failed(progress, why, trouble, self._schedule.folder) from trouble
 
     def _clean_up(self) -> None:
         world = self._world
@@ -149,10 +141,7 @@ class Setbacks:
             clock=world.clock,
             every_s=2.0,
         ):
-            folder, longest = self._schedule.folder, format_seconds(ENGINE_BACK_S)
-            raise failure(
-                UnavailableError, "engine stays away", longest=longest, folder=folder
-            )
+            raise _engine_stays_away(self._schedule.folder)
         world.platform.guard.beats.renew()  # it may have lapsed while the engine was away
         try:
             platform = world.platform
@@ -168,22 +157,54 @@ class Setbacks:
             world.progress.warn(error.what)
 
 
+def _three_failed(
+    progress: str, why: str | None, trouble: Exception, folder: Path
+) -> TierbenchError:
+    """`progress`: how far the campaign came, as `3 of 9`."""
+    mend = "mend that"
+    evidence = ""
+    if isinstance(trouble, TierbenchError):
+        mend = trouble.advice or mend
+        evidence = trouble.evidence
+    kind = UnavailableError if isinstance(trouble, UnavailableError) else RunError
+    return kind(
+        "three runs in a row failed for the same cause, so the campaign ends after "
+        f"run {progress}: {why}",
+        advice=f"{mend}; then go on: `tierbench resume {folder}`; "
+        "`tierbench analyze` reports the finished runs",
+        evidence=evidence,
+    )
+
+
+def _engine_stays_away(folder: Path) -> UnavailableError:
+    longest = format_seconds(ENGINE_BACK_S)
+    return UnavailableError(
+        f"the container engine did not come back within {longest}",
+        advice="start it (`tierbench setup` does, as root on Debian) and go on: "
+        f"`tierbench resume {folder}`",
+    )
+
+
 def retried(folder: Path) -> Plan | None:
     """Each run that failed once more behind all others, under another number, as often as the plan
     allows, and as often again each time that the campaign is gone on with: what made them fail may
     be mended by then."""
     campaign = store.load(folder, tables=False)
     plan = campaign.plan
-    failed = {
-        data.record.run.number
-        for data in campaign.runs
-        if data.record.outcome == "failed"
-    }
+    failed: set[int] = set()
+    for data in campaign.runs:
+        if data.record.outcome == "failed":
+            failed.add(data.record.run.number)
     attempts = gathered((replace(run, number=0), run) for run in plan.runs)
     most = plan.retry_failed * (1 + interruptions(plan))
-    left = [tries[-1] for tries in attempts.values() if len(tries) <= most]
-    again = [run for run in left if run.number in failed]
-    return replace(plan, runs=numbered((*plan.runs, *again))) if again else None
+    again: list[Run] = []
+    for tries in attempts.values():
+        last = tries[-1]
+        if len(tries) <= most and last.number in failed:
+            again.append(last)
+    if not again:
+        return None
+    return replace(plan, runs=numbered((*plan.runs, *again)))
 
 
 def decided(progress: Progress, folder: Path) -> Plan | None:
@@ -192,11 +213,14 @@ def decided(progress: Progress, folder: Path) -> Plan | None:
     plan = campaign.plan
     if not plan.looks:
         return None
-    more, most = list[str](), max(plan.looks)
-    for decision in decisions_so_far(campaign)[0]:
+    most = max(plan.looks)
+    more: list[str] = []
+    decisions, _ = decisions_so_far(campaign)
+    for decision in decisions:
         if not decision.is_open:
             continue
-        done, what = repetitions(plan, decision.workload), "no more, as asked"
+        done = repetitions(plan, decision.workload)
+        what = "no more, as asked"
         if done < most:
             more.append(decision.workload)
             what = f"one more of at most {most}"

@@ -12,7 +12,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from orchestrator.errors import UnavailableError
-from orchestrator.keys.messages import failure
 
 
 def name() -> str:
@@ -41,8 +40,12 @@ def sign(cache: Path, machine: str) -> None:
     cache.mkdir(parents=True, exist_ok=True)
     with suppress(OSError):  # where there are no links nobody owns it
         (cache / _OWNER).symlink_to(machine)
-    if (owner := owner_of(cache)) not in ("", machine):
-        raise failure(UnavailableError, "cache taken", cache=cache, owner=owner)
+    owner = owner_of(cache)
+    if owner not in ("", machine):
+        raise UnavailableError(
+            f"the cache {cache} belongs to {owner} since this moment",
+            advice="start again: this machine then has a part of its own in it",
+        )
 
 
 def process_mark(root: Path = Path("/")) -> str:
@@ -114,9 +117,16 @@ def only_one(lock: Path) -> Iterator[None]:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             holder = held.read(20).decode(errors="replace").strip() or "unknown"
-            raise failure(UnavailableError, "in use here", process=holder) from error
+            raise _in_use(holder) from error
         _sign(held.fileno())
         yield
+
+
+def _in_use(process: str) -> UnavailableError:
+    return UnavailableError(
+        f"another campaign is running here (process {process})",
+        advice="wait for it to end, or stop it with Ctrl-C where it runs",
+    )
 
 
 def _opened(lock: Path) -> int:
@@ -124,12 +134,8 @@ def _opened(lock: Path) -> int:
     use it on another user's file. One that may only be read can be locked as well."""
     safe = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     reason: OSError | None = None
-    for flags in (
-        os.O_RDWR,
-        os.O_RDWR | os.O_CREAT | os.O_EXCL,
-        os.O_RDWR,
-        os.O_RDONLY,
-    ):
+    creating = os.O_RDWR | os.O_CREAT | os.O_EXCL
+    for flags in (os.O_RDWR, creating, os.O_RDWR, os.O_RDONLY):
         try:
             descriptor = os.open(lock, flags | safe, 0o666)
         except OSError as error:
@@ -140,8 +146,10 @@ def _opened(lock: Path) -> int:
         os.close(descriptor)
         reason = OSError(f"{lock} is not a file")
         break
-    raise failure(
-        UnavailableError, "lock not opened", lock=lock, reason=reason
+    raise UnavailableError(
+        f"the lock that keeps two campaigns apart cannot be opened: {reason}",
+        advice=f"look at `ls -l {lock}` and remove it, as its owner or root, "
+        "if no campaign runs",
     ) from reason
 
 
@@ -151,11 +159,10 @@ def _sign(lock: int) -> None:
     if status.st_uid == os.geteuid() and status.st_nlink == 1:
         os.fchmod(lock, 0o666)
     content = os.pread(lock, 21, 0)
-    if (
-        status.st_nlink == 1
-        and len(content) <= 20
-        and (not content or content.strip().isdigit())
-    ):
-        with suppress(OSError):  # a lock that may only be read still locks
-            os.ftruncate(lock, 0)
-            os.pwrite(lock, str(os.getpid()).encode(), 0)
+    has_number = len(content) <= 20 and content.strip().isdigit()
+    # A file with another name, or with something else in it, is nobody's lock.
+    if status.st_nlink != 1 or (content and not has_number):
+        return
+    with suppress(OSError):  # a lock that may only be read still locks
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, str(os.getpid()).encode(), 0)

@@ -7,7 +7,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from orchestrator.keys.messages import failure
 from orchestrator.system import files
 
 _ROWS = 2**20
@@ -56,6 +55,8 @@ def parts(file: Path, categories: Sequence[str] = ()) -> Iterator[pd.DataFrame]:
             for batch in table.iter_batches(batch_size=_ROWS):
                 yield batch.to_pandas()
         except (OSError, ValueError) as error:
-            raise failure(
-                files.CutError, "file damaged", file=file, error=error
+            raise files.CutError(
+                f"{file} is damaged ({error})",
+                advice="bring it back from a copy, or remove it: all else is then judged "
+                "without it; `tierbench verify` names every such file",
             ) from error

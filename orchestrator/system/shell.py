@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
-from orchestrator.keys.messages import failure
 from orchestrator.powers import Completed, Shell, World
 from orchestrator.system import at_once
 
@@ -116,8 +115,11 @@ def run_of_profile(
     world.progress.step(f"`{verb}` of the profile, for {target}")
     done = world.shell.run(("bash", "-c", command), timeout_s=_PROFILES_S, env=env)
     if done.exit_code != 0:
-        ended = {"verb": verb, "done": done, "target": target, "docs": docs}
-        raise failure(RunError, "command of the profile", evidence=done.tail(), **ended)
+        raise RunError(
+            f"the profile's `{verb}` command ended with {done.exit_code} for {target}",
+            advice=f"try it by hand with the variables that {docs} names",
+            evidence=done.tail(),
+        )
     return done
 
 

@@ -16,7 +16,6 @@ from psycopg import conninfo, pq
 from psycopg.rows import dict_row
 
 from orchestrator import errors, model
-from orchestrator.keys.messages import failure
 from orchestrator.keys.package_files import package_file, without_header
 from orchestrator.system.redaction import remember
 
@@ -214,5 +213,8 @@ def _in_our_words(address: Address) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        said = " ".join(str(error).split())
-        raise failure(errors.RunError, "SQL refused", at=address, said=said) from error
+        words = " ".join(str(error).split())
+        raise errors.RunError(
+            f"SQL at {address.host}:{address.port}: {words}",
+            advice="look at the database's log among the raw files of the run",
+        ) from error

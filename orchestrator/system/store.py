@@ -23,7 +23,6 @@ from orchestrator.analysis.results import LEFT_OUT, Results, RunData
 from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.analysis.verdicts import SCHEMA_VERSION as VERDICT_VERSION
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.keys.messages import failure
 from orchestrator.metrics import INTERVAL_COLUMNS
 from orchestrator.model import Note, Plan, Record, Run
 from orchestrator.planning.factors import RATE_OPTION
@@ -216,7 +215,10 @@ def load(campaign: Path, tables: bool = True) -> Results:
     """Reads a campaign from its files. UsageError if it is none. `tables`: with intervals,
     samples and transactions."""
     if not (campaign / "plan.json").is_file():
-        raise failure(UsageError, "no results folder", campaign=campaign)
+        raise UsageError(
+            f"{campaign} is not a results folder: it has no plan.json",
+            advice="name a folder under results/, or results/latest",
+        )
     plan = read_json(campaign / "plan.json", Plan, Plan.schema_version)
     cut: list[str] = []  # what is passed over, and why
     file = campaign / "fingerprint.json"
@@ -321,15 +323,23 @@ def read_json(
         content = json.loads(file.read_bytes())
         version = content.get("schema_version", 1)
         if isinstance(version, int) and version != known:
-            which: dict[str, Any] = {"file": file, "version": version, "known": known}
-            raise failure(
-                UsageError, "newer file" if version > known else "older file", **which
-            )
+            raise _other_version(file, version, known)
         for load in (*content.get("workloads", ()), content.get("workload")):
             _with_its_load(load)
         return cast(
             _Read, _form(noun).validate_python(content[part] if part else content)
         )
+
+
+def _other_version(file: Path, version: int, readable: int) -> UsageError:
+    advice = "an older version wrote it, and nothing converts it: measure again"
+    if version > readable:
+        advice = "a newer version wrote it: read it with that one, or a newer one still"
+    return UsageError(
+        f"{file} has schema_version {version}; "
+        f"this version of tierbench reads {readable}",
+        advice,
+    )
 
 
 def _with_its_load(workload: Any) -> None:
@@ -362,4 +372,7 @@ def _in_form(file: Path, *also: type[Exception]) -> Iterator[None]:
         if isinstance(error, ValidationError):
             first = error.errors()[0]
             why = f"({error.error_count()} mistakes): {first['loc']}: {first['msg']}"
-        raise failure(CutError, "other form", file=file, why=why) from error
+        raise CutError(
+            f"{file} does not have the form this version reads {why}",
+            advice="was it written by another version, or edited by hand?",
+        ) from error

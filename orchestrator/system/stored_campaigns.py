@@ -8,7 +8,6 @@ from pathlib import Path
 from orchestrator.analysis.campaigns import campaign_list
 from orchestrator.analysis.results import began_s
 from orchestrator.errors import TierbenchError, UsageError
-from orchestrator.keys.messages import failure, message
 from orchestrator.system import files, store
 from orchestrator.system.clock import from_stamp
 
@@ -53,9 +52,10 @@ def resolve(results: Path, text: str) -> Path:
     name, alone or after `baseline:`. UsageError if there is none."""
     if not text.startswith(_PREFIX):
         if text == "latest":
-            if newest := store.newest(results):
-                return newest
-            raise failure(UsageError, "no campaign yet", results=results)
+            newest = store.newest(results)
+            if newest is None:
+                raise _no_campaign_yet(results)
+            return newest
         for path in (Path(text), results / text):
             with suppress(OSError):  # a name that is too long is that of nothing
                 if (path / "plan.json").is_file():
@@ -71,8 +71,17 @@ def resolve(results: Path, text: str) -> Path:
         raise UsageError(why, advice="`tierbench history` lists the campaigns")
     folder = results / saved[name]  # a full path stays as it is
     if not (folder / "plan.json").is_file():
-        raise failure(UsageError, "baseline gone", name=name, folder=folder)
+        raise UsageError(
+            f"the baseline {name} was {folder}, which is no campaign any more",
+            advice=f"`tierbench baseline remove {name}`, or set it anew",
+        )
     return folder
+
+
+def _no_campaign_yet(results: Path) -> UsageError:
+    return UsageError(
+        f"no campaign in {results} yet", advice="run `tierbench compare` first"
+    )
 
 
 def baselines(results: Path) -> dict[str, str]:
@@ -81,7 +90,10 @@ def baselines(results: Path) -> dict[str, str]:
     try:
         return store.read_json(file, dict[str, str], _SCHEMA_VERSION, part="baselines")
     except files.CutError as error:
-        error.advice = message("baselines cut", aside=_ASIDE)
+        error.advice = (
+            "mend it, or name a campaign anew with `tierbench baseline set`: "
+            f"that puts this file aside as {_ASIDE}"
+        )
         raise
 
 
@@ -89,7 +101,11 @@ def save_baseline(results: Path, name: str, campaign: str) -> Path:
     """Names a campaign, over an earlier one of that name; returns its folder. UsageError for a name
     that could be mistaken, or a `campaign` that is none (see `resolve`)."""
     if not _NAME.fullmatch(name) or name == "latest" or (results / name).exists():
-        raise failure(UsageError, "bad name of a baseline", name=name)
+        raise UsageError(
+            f"{name!r} cannot be a baseline's name",
+            advice="take letters, digits, `.`, `_` and `-`, "
+            "and no folder's name nor `latest`",
+        )
     folder = resolve(results, campaign).resolve()
     inside = folder.parent == results.resolve()
     try:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator.errors import UsageError
-from orchestrator.keys.messages import failure
 from orchestrator.tier import Limits, Tier
 from orchestrator.tier_catalog.catalog import Catalog, provider_of, tiers
 from orchestrator.tier_catalog.choosing import choose
 from orchestrator.tier_catalog.effective import striped, through
 from orchestrator.tier_catalog.rows import GIB, UNIT_BYTES, Provisioned
+from orchestrator.units import listed
 
 STEPS = (1, 4, 16)  # times the least IOPS and throughput, or the size needed
 COUNTS = (1, 2, 4)  # of a node's disks, striped, where smaller ones are sold
@@ -79,7 +79,10 @@ def purchases(
     if region and not any(each.tier.price for each in bought):
         every = purchases(catalog, size_bytes, needs, None, vm)
         known = sorted({each.tier.price.region for each in every if each.tier.price})
-        raise failure(UsageError, "no such region", region=region, known=known)
+        raise UsageError(
+            f"the catalog has no price of a disk in {region}",
+            advice=f"--region takes {listed(known)}",
+        )
     return sorted(
         bought, key=lambda each: getattr(each.tier.price, "monthly", math.inf)
     )

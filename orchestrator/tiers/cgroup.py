@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError, UsageError
-from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.keys.tier_keys import as_held
 from orchestrator.model import DeviceCap, Volume
@@ -36,7 +35,11 @@ class CgroupTier(disk_server.OnFiles):
     def check(self, tier: Tier, world: World) -> None:
         own_images.need(world.root, "disk", world.platform)
         if not tier.limits.iops and not tier.limits.bytes_per_s:
-            raise failure(UsageError, "no rate", tier=tier.name)
+            raise UsageError(
+                f"{tier.name}: `enforcement: cgroup` limits IOPS and bytes/s; none "
+                "is declared",
+                advice="give `iops` or `throughput`, or use `enforcement: none`",
+            )
         disk_server.need_kernel(
             (("/dev/loop-control", "loop"),), of_nodes(world.platform)
         )
@@ -45,8 +48,10 @@ class CgroupTier(disk_server.OnFiles):
         }
         if len(set(versions.values())) > 1:  # another machine would not limit the same
             told = ", ".join(f"{name}: {number}" for name, number in versions.items())
-            raise failure(
-                UnavailableError, "unlike control groups", tier=tier, told=told
+            raise UnavailableError(
+                f"{tier.name}: machines have control groups of different versions ({told}), "
+                "whose limits have other blind spots",
+                advice="use machines that are alike, or `enforcement: emulated`",
             )
 
     def gate_identity(self, world: World) -> Mapping[str, Any]:
@@ -122,7 +127,11 @@ def version(machine: Machine) -> int:
     controllers = f"{_GROUPS}/cgroup.controllers"
     if machine.exists(controllers) and "io" in machine.read(controllers).split():
         return 2
-    raise failure(UnavailableError, "no control group", machine=machine.name)
+    raise UnavailableError(
+        f"no control group of {machine.name} limits block devices "
+        "(`blkio.throttle` or `io.max`)",
+        advice="use `enforcement: emulated`, which needs only FUSE and loop devices",
+    )
 
 
 def _bypass_cache(volume: Volume, world: World) -> None:
@@ -138,7 +147,11 @@ def _bypass_cache(volume: Volume, world: World) -> None:
     if switched.exit_code != 0 or (
         machine.exists(state) and machine.read(state).strip() != "1"
     ):
-        raise failure(RunError, "page cache", volume=volume, why=switched.err.strip())
+        raise RunError(
+            f"{volume.device} does not bypass the host's page cache: "
+            f"{switched.err.strip()}",
+            advice="put the cache (TIERBENCH_CACHE) on a file system with direct I/O",
+        )
     switched = server.exec(("device", "through", volume.device), timeout_s=_LOSETUP_S)
     if switched.exit_code != 0:
         raise RunError(

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 
 from orchestrator.errors import TierbenchError, UsageError
-from orchestrator.keys.messages import failure
 from orchestrator.parts import Disks, Levers, NodesData
 from orchestrator.planning import latency_quantiles
 from orchestrator.platforms import own_images
@@ -53,7 +52,11 @@ class EmulatedTier(disk_server.OnFiles):
 
     def check(self, tier: Tier, world: World) -> None:
         if tier.shared and len(of_nodes(world.platform)) > 1:
-            raise failure(UsageError, "shared by machines", tier=tier)
+            raise UsageError(
+                f"the disks of {tier.name} are on several machines and cannot share "
+                "a `shared_limit`",
+                advice="run all nodes on one machine, or leave `shared_limit` out",
+            )
         own_images.need(world.root, "disk", world.platform)
         needed = (("/dev/fuse", "fuse"), ("/dev/loop-control", "loop"))
         disk_server.need_kernel(needed, of_nodes(world.platform))
@@ -253,11 +256,15 @@ def change(
 
 def _check_changes(limits: Mapping[str, float]) -> None:
     if not limits:
-        raise failure(UsageError, "no limit")
+        raise UsageError(
+            "no limit was given",
+            advice="for example `iops=4000 bytes_per_s=1e8`",
+        )
     for name, value in limits.items():
         if name not in CHANGEABLE:
-            raise failure(
-                UsageError, "unknown limit", name=name, known=", ".join(CHANGEABLE)
+            raise UsageError(
+                f"{name!r} is no limit that can be changed on a running disk",
+                advice=f"there are {', '.join(CHANGEABLE)}",
             )
         if not math.isfinite(value) or value < 0:
             raise UsageError(f"{name}={value}: a limit is a number of 0 (none) or more")

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import GateError, UnavailableError, UsageError
-from orchestrator.keys.messages import failure
 from orchestrator.model import Volume
 from orchestrator.parts import Disks, NodesData
 from orchestrator.planning.node_disks import node_names
@@ -52,8 +51,11 @@ class StorageClassTier:
         known = {each.name: each for each in platform.storage_classes()}
         if not wanted.provisioner and wanted.name not in known:
             there = listed(list(known)) or "none"
-            raise failure(
-                UnavailableError, "unknown class", tier=tier, wanted=wanted, known=there
+            raise UnavailableError(
+                f"{tier.name}: the cluster has no StorageClass {wanted.name!r}; it "
+                f"has {there}",
+                advice="name one of these as `storage_class`, or leave that out where the "
+                "tier names a row of the catalog: its class is then made",
             )
         if isinstance(tier.disk, ClassVolumes) and tier.disk.allow_retained_volumes:
             return
@@ -163,19 +165,28 @@ def _claims(needed_by: str, world: World) -> Claims:
     """By which the platform rents volumes. UnavailableError if it rents none."""
     claims: Claims | None = getattr(world.platform, "claims", None)
     if claims is None:
-        raise failure(UnavailableError, "no volumes rented", needed_by=needed_by)
+        raise UnavailableError(
+            f"{needed_by}: volumes of a StorageClass are to be had on Kubernetes only",
+            advice="say PLATFORM=kubernetes, or use `enforcement: emulated`",
+        )
     return claims
 
 
 def _retained(tier: Tier, what: str, policy: str) -> UnavailableError:
-    return failure(
-        UnavailableError, "volumes kept", tier=tier.name, what=what, policy=policy
+    return UnavailableError(
+        f"{tier.name}: the {what}: one for each node, run and gate would "
+        "stay and cost money after the campaign",
+        advice=f"name a class whose {policy} is Delete, or say "
+        "`allow_retained_volumes: true` and remove them yourself",
     )
 
 
 def _wanted(tier: Tier) -> ClassWanted:
     if tier.disk.storage_class is None:
-        raise failure(UsageError, "class not named", tier=tier.name)
+        raise UsageError(
+            f"{tier.name}: `enforcement: storage-class` needs a `storage_class`",
+            advice="name one, or a row of the catalog as `type`",
+        )
     return tier.disk.storage_class
 
 
@@ -266,8 +277,11 @@ def _given(tier: Tier, volume: Volume, of: StorageClass, world: World) -> Rented
     else:
         given = platform.rented(volume.name, _RENT_S)
     if wrong := listed(list(_wrong(tier, of, given))):
-        raise failure(
-            GateError, "other volume", tier=tier.name, volume=volume.name, wrong=wrong
+        raise GateError(
+            f"{tier.name}: the volume of {volume.name} is not what was asked "
+            f"for: {wrong}",
+            advice="figures made on it would say nothing about the tier: see the "
+            "class and its driver (`kubectl describe pv`)",
         )
     return given
 

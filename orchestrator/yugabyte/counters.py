@@ -15,7 +15,7 @@ from typing import Any
 
 from orchestrator.errors import RunError
 from orchestrator.facts import OTHERS, WAL_NODES, WAL_SYNC_AVG_S, WAL_SYNC_S, WAL_SYNCS
-from orchestrator.keys import messages, strict_yaml
+from orchestrator.keys import strict_yaml
 from orchestrator.model import Node, sources
 from orchestrator.powers import World
 from orchestrator.system import at_once, clock, http_client
@@ -167,7 +167,11 @@ def await_quiet(
     if not clock.wait_until(
         quiet, deadline_s=deadline_s, clock=world.clock, every_s=POLL_S
     ):
-        raise messages.failure(RunError, "still flushing", minutes=deadline_s / 60)
+        raise RunError(
+            "YugabyteDB was still flushing or merging files after "
+            f"{deadline_s / 60:g} minutes",
+            advice="the tier may be too slow for this data set at this size",
+        )
 
 
 def since(begun: ByNode, now: ByNode) -> dict[str, Any]:

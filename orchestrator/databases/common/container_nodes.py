@@ -10,7 +10,6 @@ from typing import Any, Protocol, runtime_checkable
 from orchestrator import errors, powers, units
 from orchestrator.errors import Mistake, NodeError, RunError, TierbenchError
 from orchestrator.kernel import mounts
-from orchestrator.keys.messages import failure, message
 from orchestrator.model import (
     TLS_IF_OFFERED,
     Cluster,
@@ -176,7 +175,17 @@ def raise_if_dead(names: Sequence[str], world: World, log: Log = last_lines) -> 
     states = at_once.each(lambda name: world.platform.container(name).state(), names)
     for name, state in zip(names, states, strict=True):
         if state != "running":
-            why = message("killed") if "137" in state else message("ended by itself")
+            why = (
+                (
+                    "137 is a kill: the kernel's for want of memory, or YugabyteDB's "
+                    "own after any failure of its start; its last log lines say which"
+                )
+                if "137" in state
+                else (
+                    "its last log lines say why; out of memory means: give nodes more "
+                    "of it"
+                )
+            )
             what = f"the database node {name} is {state}"
             raise NodeError(what, advice=why, evidence=log(name, world))
 
@@ -213,9 +222,13 @@ def stopped(
     def stop_cleanly(name: str) -> None:
         container = world.platform.container(name)
         container.stop(most_s)
-        if last not in (log := last_lines(name, world)):
-            given = {"name": name, "how": container.state(), "most_s": most_s}
-            raise failure(NodeError, "no clean stop", evidence=log, **given)
+        log = last_lines(name, world)
+        if last not in log:
+            raise NodeError(
+                f"{name} did not stop cleanly ({container.state()})",
+                advice=f"its disk cannot be kept; it had {most_s:g} s to write it",
+                evidence=log,
+            )
 
     stop_cleanly(names[0])
     at_once.each(stop_cleanly, names[1:])
@@ -341,6 +354,11 @@ def wal_devices(nodes: Sequence[Node], directory: str, world: World) -> dict[str
         device = mount and mounts.device_name(mount, machine)
         if device != node.wal_device:
             place = f"{real.out.strip()} on {device or 'no disk'}"
-            raise failure(NodeError, "WAL on another disk", node=node, place=place)
+            raise NodeError(
+                f"the WAL of {node.name} is at {place}, and the profile's disk for "
+                f"it is {node.wal_device}",
+                advice="this is a fault of the program: its figures would be of another "
+                "disk",
+            )
         devices[node.name] = device
     return devices

@@ -31,7 +31,6 @@ from orchestrator.errors import (
     UsageError,
 )
 from orchestrator.facts import DatabaseFacts
-from orchestrator.keys.messages import failure, message
 from orchestrator.model import CLIENT, Cluster, ClusterSpec, Node, Volume
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import is_here, on
@@ -106,13 +105,8 @@ class ExistingCluster:
             return probe.look(declared, self._connect)
         except (RunError, OSError) as error:
             reason = error.what if isinstance(error, RunError) else str(error)
-            advice = message(
-                "no TLS" if _NO_TLS in reason else "no answer of the cluster"
-            )
-            if servers.POOLER_REFUSED in reason:
-                advice = message("pooler in between")
             what = f"the existing cluster does not answer: {reason}"
-            raise UnavailableError(what, advice) from error
+            raise UnavailableError(what, _advice_on_silence(reason)) from error
 
     def reserved(self, spec: ClusterSpec, world: World) -> AbstractContextManager[None]:
         return lease.Lease(declaration.read(spec)[0], self._connect, world).held()
@@ -157,7 +151,8 @@ class ExistingCluster:
                 )
             except TierbenchError as error:
                 world.progress.warn(
-                    message("database may stay", name=own.name, error=error)
+                    f"the database {own.name} may still be there: {error.what}; "
+                    "`tierbench clean` drops it if it is still this campaign's"
                 )
 
     def _prepare(
@@ -206,7 +201,10 @@ class ExistingCluster:
             since = servers.since if handle.is_postgresql else counters.since
             counted = since(handle.begun, _counted(cluster))
         except (OSError, KeyError, ValueError) as error:
-            raise failure(RunError, "cluster not read", error=error) from error
+            raise RunError(
+                f"the existing cluster could not be read: {error}",
+                advice="check that its servers' pages still answer this machine",
+            ) from error
         restored = (
             {} if handle.restored_s is None else {"restore_took_s": handle.restored_s}
         )
@@ -230,14 +228,11 @@ def _not_from_client(declared: declaration.Existing, world: World) -> Iterator[M
         failures = [line.partition(place)[2] for line in lines if f"{place}:" in line]
         if server.is_loopback or failures:
             why = "is this computer" if server.is_loopback else "answers here"
-            how = {
-                "server": server,
-                "why": why,
-                "machines": machines,
-                "host": host.name(),
-            }
-            text = message(
-                "another host from there", failure="".join(failures[:1]), **how
+            text = (
+                f"{server} {why}, but the load client runs on {machines}, where it is "
+                f"another or none{''.join(failures[:1])}: write "
+                f"`hosts: {host.name()}:{server.port}`, or another name or address of "
+                "the server that is the same from both"
             )
             yield Mistake("cluster.existing.hosts", text)
 
@@ -289,7 +284,10 @@ def _dropped(left: owned_database.Leftover, world: World, connect: Connect) -> s
     """Drops one that is still ours; says what was found otherwise."""
     owner = left.owner
     if not owner.is_from(world.cache):
-        return message("made with another cache", owner=owner)
+        return (
+            f": left alone, because {owner.host} made it with the cache "
+            f"{owner.cache}: run `tierbench clean` there"
+        )
     if left.declared.database == declaration.LEASE_DATABASE:
         return lease.Lease(left.declared, connect, world).clear()
     try:
@@ -299,3 +297,23 @@ def _dropped(left: owned_database.Leftover, world: World, connect: Connect) -> s
         return "" if own.drop() else ": was gone"
     except UsageError as error:
         return f": left alone, because {error.what}"
+
+
+def _advice_on_silence(reason: str) -> str:
+    """What to do where a cluster does not answer, by the words of libpq or of a pooler."""
+    if servers.POOLER_REFUSED in reason:
+        return (
+            "those are a pooler's words (PgBouncer): name the database's own "
+            "hosts and ports in `existing.hosts`; or, to measure through the "
+            "pooler, let it have `ignore_startup_parameters = options`"
+        )
+    if _NO_TLS in reason:
+        return (
+            "it would send the password and all data in the clear: let the server offer "
+            "TLS, or, if that is well on this network, write `tls: off` under "
+            "`existing` in the profile"
+        )
+    return (
+        "check in the profile, under `existing`: hosts, port, user, password, tls, "
+        "maintenance_database, the servers' pages; and that this machine can reach them"
+    )

@@ -13,7 +13,6 @@ from typing import Any, cast, get_args
 from orchestrator.errors import Mistake, UnavailableError
 from orchestrator.keys.addresses import NOWHERE, Hosts, Server
 from orchestrator.keys.addresses import read as read_hosts
-from orchestrator.keys.messages import failure, message
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import ClusterSpec, Endpoint, Tls, TlsMode
 from orchestrator.system import redaction, sql
@@ -159,7 +158,14 @@ def _mistakes_of_tls(declared: Existing) -> Iterator[Mistake]:
     if declared.tls not in get_args(TlsMode):
         yield _mistake("tls", f"{declared.tls!r}: write {', '.join(get_args(TlsMode))}")
     elif declared.tls in _VERIFIED and not declared.tls_root:
-        yield _mistake("tls_root", message("no authority"))
+        yield _mistake(
+            "tls_root",
+            (
+                "servers are verified unless the profile says otherwise: name the "
+                "file of the authority that signed their certificates; for servers "
+                "without TLS write `tls: off`"
+            ),
+        )
     elif declared.tls == "off" and files:
         yield _mistake(files[0], "has no effect with `tls: off`")
     if bool(declared.tls_certificate) != bool(declared.tls_key):
@@ -213,8 +219,9 @@ def password(declared: Existing, server: Server) -> str:
     if declared.password_env:
         value = os.environ.get(declared.password_env)
         if value is None:
-            raise failure(
-                UnavailableError, "password not set", variable=declared.password_env
+            raise UnavailableError(
+                f"the environment variable {declared.password_env} is not set",
+                advice="export it with the cluster's password, as the profile declares",
             )
         return value
     if declared.password_file:
@@ -246,9 +253,13 @@ def _password_in(path: str) -> str:
     try:
         mode, text = stat.S_IMODE(file.stat().st_mode), file.read_text()
     except OSError as error:
-        raise failure(
-            UnavailableError, "password file not read", path=path, error=error
+        raise UnavailableError(
+            f"the password file {path} cannot be read: {error.strerror}",
+            advice="correct `existing.password_file` in the profile",
         ) from error
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise failure(UnavailableError, "file open to others", file=file, mode=mode)
+        raise UnavailableError(
+            f"the password file {file} may be read by others (mode {mode:04o})",
+            advice=f"chmod 600 {file}",
+        )
     return text.strip()

@@ -22,7 +22,6 @@ from orchestrator.errors import (
     TierbenchError,
     UnavailableError,
 )
-from orchestrator.keys.messages import failure, message
 from orchestrator.platforms.common.lifecycle import taken_over
 from orchestrator.system import host, sql
 
@@ -77,12 +76,11 @@ class Lease(owned_database.Place):
         other = self.take()
         if other is not None:
             owned_database.forget(world.cache, remembered)
-            raise failure(
-                UnavailableError,
-                "cluster in use",
-                other=other,
-                lease=self,
-                silent_s=_SILENT_S,
+            raise UnavailableError(
+                f"{other} is measuring the cluster at {self.declared.where}: each "
+                "would measure the other's load",
+                advice="wait for it to end; if it is gone without a word, it is out of "
+                f"the way {_SILENT_S:g} s after it was last heard of",
             )
         try:
             with self.world.platform.guard.beats.during(self._beat):
@@ -109,12 +107,12 @@ class Lease(owned_database.Place):
                 refusal = error
                 if attempt:
                     self.world.clock.sleep(_AGAIN_S)
-        raise failure(
-            UnavailableError,
-            "lease not seen",
-            lease=self,
-            error=refusal,
-            name=LEASE_DATABASE,
+        raise UnavailableError(
+            "whether another campaign is on the cluster at "
+            f"{self.declared.where} cannot be seen: {refusal.what}",
+            advice=f"{self.declared.user} must be allowed to make the database "
+            f"{LEASE_DATABASE}, or to use it as its owner has granted; nothing "
+            "but its table `lease` is in it",
         )
 
     def clear(self) -> str:
@@ -191,7 +189,10 @@ class Lease(owned_database.Place):
         try:
             self._remove()
         except TierbenchError as error:
-            text = message("lease may stay", name=LEASE_DATABASE, error=error)
+            text = (
+                f"the database {LEASE_DATABASE} may still be there: {error.what}; "
+                "`tierbench clean` drops it when no campaign is on the cluster"
+            )
             self.world.progress.warn(text)
         else:
             owned_database.forget(self.world.cache, self._remembered)

@@ -22,7 +22,6 @@ from pydantic import TypeAdapter
 from orchestrator import powers, units
 from orchestrator.databases.existing.declaration import Existing, address, tls
 from orchestrator.errors import UNREADABLE, RunError, UsageError
-from orchestrator.keys.messages import failure
 from orchestrator.platforms.common.lifecycle import patiently
 from orchestrator.system import files, host, shell, sql
 
@@ -75,9 +74,10 @@ class Place:
             ) as session:
                 yield session
         except RunError as error:
-            what = {"user": declared.user, "name": self.name}
-            raise failure(
-                RunError, "no right to make it", error=error, **what
+            raise RunError(
+                error.what,
+                advice=f"the user {declared.user} must be allowed to create and drop "
+                f"the database {self.name}",
             ) from error
 
     def mark(self, session: sql.Session) -> str | None:
@@ -140,12 +140,10 @@ class OwnDatabase(Place):
         if not self.confirm(
             f"The {problem}. Drop it, with all that is in it?", may_ask
         ):
-            raise failure(
-                UsageError,
-                "database not ours",
-                problem=problem,
-                age=age,
-                name=self.name,
+            raise UsageError(
+                f"the {problem}{age}",
+                advice="choose another name (`existing.database`); or, to have it dropped "
+                f"although it may be in use, add `existing.may_drop: {self.name}`",
             )
         return True
 
@@ -155,8 +153,11 @@ class OwnDatabase(Place):
             rows = session.rows(sql.query(__package__, "may_create"))
         if rows and not rows[0]["may"]:
             user = self.declared.user
-            raise failure(
-                UsageError, "may not create", user=user, where=self.declared.where
+            raise UsageError(
+                f"{user} may not create a database in the cluster at "
+                f"{self.declared.where}",
+                advice=f'run ALTER ROLE "{user}" CREATEDB, or write another user in the '
+                "profile",
             )
 
     def _is_ours(self, owner: Owner | None) -> bool:

@@ -16,7 +16,6 @@ from orchestrator.databases.existing.declaration import (
 from orchestrator.databases.existing.disks import HostDisks, Places
 from orchestrator.errors import Mistake
 from orchestrator.facts import DatabaseFacts
-from orchestrator.keys.messages import message
 from orchestrator.model import (
     DISK_DEVICE,
     NODE_EXPORTER,
@@ -151,11 +150,21 @@ def mistakes(spec: ClusterSpec, observed: Observation) -> Iterator[Mistake]:
     """Everything in which the cluster is not as the profile says."""
     if observed.other is not None:
         yield Mistake(
-            "cluster.existing.hosts", message("another database", name=observed.other)
+            "cluster.existing.hosts",
+            (
+                f"this is {observed.other}, which is not measured: how it loads, "
+                "and where it keeps tables and log, is not as with PostgreSQL or "
+                "YugabyteDB, so its figures would be of something else than these "
+                "nodes' disks"
+            ),
         )
         return
     if not observed.flavour:
-        text = message("unknown database", banner=observed.hosts[0].banner)
+        text = (
+            f"the server calls itself {observed.hosts[0].banner!r}, neither "
+            "PostgreSQL nor YugabyteDB: if its storage is that of one of them, "
+            "say which with `flavour`"
+        )
         yield Mistake("cluster.existing.hosts", text)
         return
     if len(banners := {host.banner for host in observed.hosts}) > 1:
@@ -202,7 +211,11 @@ def notes(
         grant = granted if observed.flavour == POSTGRESQL else ""
         yield f"the disks of the nodes are not seen: declare `existing.devices`{grant}"
     if any(host.disks.on_root for host in observed.hosts):
-        yield message("root disks")
+        yield (
+            "the servers' directories are taken to be on the machines' root "
+            "disks: if the servers run in containers, declare "
+            "`existing.devices`"
+        )
     if not all(host.waits_counted for host in observed.hosts):
         off = " and ".join(servers.TIMED)
         yield f"how long sessions wait for the disk is not seen: {off} are off"

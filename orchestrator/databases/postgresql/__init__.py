@@ -16,7 +16,6 @@ from orchestrator.databases.common import container_nodes
 from orchestrator.databases.postgresql import queries, settings
 from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.facts import DatabaseFacts
-from orchestrator.keys.messages import failure
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume
 from orchestrator.parts import Database
 from orchestrator.platforms import own_images
@@ -218,7 +217,10 @@ class PostgreSQL(Database):
                 deadline_s=_CHECKPOINT_S,
                 clock=world.clock,
             ):
-                raise failure(RunError, "standbys behind", within_s=_CHECKPOINT_S)
+                raise RunError(
+                    f"the standbys did not catch up within {_CHECKPOINT_S:g} s",
+                    advice="look at their logs among the raw files of the run",
+                )
         command = (*PSQL, "--command", "CHECKPOINT")
         at_once.each(
             lambda node: container_nodes.run(
@@ -243,8 +245,11 @@ def _raise_if_taken(port: int) -> None:
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
-            raise failure(
-                UnavailableError, "local port taken", port=port, error=error
+            raise UnavailableError(
+                f"port {port} on 127.0.0.1 is taken ({error.strerror})",
+                advice="free it, choose another `port` in the profile, or leave it out: "
+                "then any free one is used; `tierbench clean` removes what an "
+                "earlier one left",
             ) from error
 
 

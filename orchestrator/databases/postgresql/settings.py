@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from orchestrator import errors, units
 from orchestrator.databases.common.container_nodes import of_setting, shape_mistakes
 from orchestrator.keys import schema, strict_yaml
-from orchestrator.keys.messages import message
 from orchestrator.model import ClusterSpec
 
 MAJOR_VERSION = "17"
@@ -131,7 +130,12 @@ def _setting_mistakes(spec: ClusterSpec) -> Iterator[errors.Mistake]:
         elif not durable(name, value) and name not in accepted:
             accept = f"`{ACCEPT_DATA_LOSS}: {name}`"
             yield of_setting(
-                name, message("durability given up", value=value, accept=accept)
+                name,
+                (
+                    f"{value!r} gives up durability, so that tiers would be compared "
+                    "without the writes that durability costs; if that is the "
+                    f"question, add {accept}"
+                ),
             )
 
 

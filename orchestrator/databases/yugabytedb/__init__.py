@@ -13,7 +13,6 @@ from orchestrator.databases.yugabytedb import flags, image, nodes, settings, tls
 from orchestrator.databases.yugabytedb.readiness import Leaders, Readiness, check_flags
 from orchestrator.errors import NodeError, RunError, UsageError
 from orchestrator.facts import DatabaseFacts
-from orchestrator.keys.messages import failure, message
 from orchestrator.model import (
     Cluster,
     ClusterSpec,
@@ -67,7 +66,10 @@ class YugabyteDB:
         chosen, mistakes = settings.read(spec)
         container_nodes.require_none(mistakes, "YugabyteDB")
         if spec.replication_factor == 1 and spec.nodes > 2:
-            world.progress.warn(message("one copy on many nodes"))
+            world.progress.warn(
+                "1 copy on more than 2 nodes was seen on 2025.2 alone, where "
+                "tables had 1 tablet: set `tablets` in the workload's `dataset`"
+            )
         image.need(chosen, world.platform)
         at = (
             world.platform.open_to()
@@ -76,7 +78,12 @@ class YugabyteDB:
         )
         if at and not chosen.tls:
             lifecycle.require_asked_for(
-                "no-password", failure(UsageError, "no password", at=at)
+                "no-password",
+                UsageError(
+                    "YugabyteDB without TLS has an administrator without a password, "
+                    f"at {at}: whoever reaches that can run commands in its containers",
+                    advice='set `tls: "on"` among the settings of `cluster` in the profile',
+                ),
             )
 
     @contextmanager
@@ -142,8 +149,9 @@ class YugabyteDB:
         running = pages.release(banner, sources(up, pages.TSERVER).values())
         number = versions.banner_number(banner)
         if number not in (None, expected.number) and self._refuse_other_release:
-            raise failure(
-                NodeError, "another release", running=running, expected=expected
+            raise NodeError(
+                f"the image runs YugabyteDB {running}, expected {expected}",
+                advice="correct `version` in the profile, or get the image of that release",
             )
         if running != str(expected):
             which = running or "of unknown version"
@@ -289,7 +297,10 @@ def _start(
         handle.ulimits[f"node-{number}"] = container.ulimits
         short = container_nodes.short_limits(plan, container)
         if short and number == 1:  # the engine gives all nodes the same
-            world.progress.warn(message("low limits of processes", short=short))
+            world.progress.warn(
+                f"the engine does not raise the limits of YugabyteDB's processes ({short}): "
+                "many connections may fail"
+            )
         urls = nodes.sources(container)
         node = container_nodes.described(number, plan, volume, container, world, urls)
         endpoint = container_nodes.endpoint(container, flags.YSQL, password, secured)
@@ -310,7 +321,10 @@ def _new(
     except NodeError as error:
         if not nodes.PASSWORD.search(error.evidence):
             raise
-    world.progress.warn(message("nodes start once more"))
+    world.progress.warn(
+        "yugabyted did not change the administrator's password in time: "
+        "the nodes start once more, on emptied disks"
+    )
     up.close()
     at_once.each(lambda plan: nodes.empty(plan, world), handle.plans)
     return start()

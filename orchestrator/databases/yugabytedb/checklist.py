@@ -23,7 +23,6 @@ from orchestrator.databases.yugabytedb.checks import (
     copied,
     described,
 )
-from orchestrator.keys.messages import failure, message
 from orchestrator.model import ClusterSpec, NodeSize, Volume
 from orchestrator.platforms.common.claims import RentsVolumes
 from orchestrator.platforms.common.machines import told
@@ -105,8 +104,12 @@ def first_run(
         else None
     )
     if classes is not None and not any(known.is_default for known in classes):
-        raise failure(
-            errors.UnavailableError, "disks do not last", platform=platform.name
+        raise errors.UnavailableError(
+            f"{platform.name} has no default storage class: a node's disk would "
+            "end with the node, and the checklist starts nodes again from "
+            "their disks",
+            advice="make a class the default: annotate it with "
+            "storageclass.kubernetes.io/is-default-class=true",
         )
     database.check(cluster_spec, world)
     release = str(settings.read(cluster_spec)[0].version)
@@ -208,12 +211,17 @@ def kept(
         )
     confirmed = [finding.name for finding in checked if finding.state == "confirmed"]
     if file is None or not _complete(confirmed):
-        world.progress.note(message("checklist not whole"))
+        world.progress.note(
+            "DB=auto goes on taking PostgreSQL there: not every line that it "
+            "needs is confirmed"
+        )
         return
     file.parent.mkdir(parents=True, exist_ok=True)
     content = {"image": tag, "confirmed": confirmed, "passed_s": world.clock.now()}
     files.write_json(file, content)
-    world.progress.note(message("checklist whole", tag=tag))
+    world.progress.note(
+        f"DB=auto takes YugabyteDB there from now on, as long as {tag} is this image"
+    )
 
 
 def summary(findings: Sequence[CheckedFact]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from orchestrator import errors, model, tier
 from orchestrator.databases.yugabytedb import flags, image
 from orchestrator.databases.yugabytedb.settings import read
-from orchestrator.keys import messages, strict_yaml
+from orchestrator.keys import strict_yaml
 
 _GIB = 2**30
 # Of a pod's memory: what the chart gives a server as its limit unless a flag says otherwise.
@@ -29,7 +29,11 @@ def values(
     if mistakes:
         raise strict_yaml.refused(mistakes)
     if settings.own_wal_directory:
-        raise messages.failure(errors.UsageError, "no place in the chart")
+        raise errors.UsageError(
+            "`wal_directory: own` has no place in the chart, which names its "
+            "directories itself",
+            advice="leave it out for this purpose",
+        )
     repository, _, tag = image.tags(settings)[0].rpartition(":")
     # What `yugabyted` gives servers, which the chart starts without it.
     since = settings.version.has

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from orchestrator.databases.yugabytedb.settings import Settings, read
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.keys.messages import failure, message
 from orchestrator.model import ClusterSpec
 from orchestrator.platforms import own_images
 from orchestrator.powers import Platform
@@ -54,7 +53,11 @@ def advice(settings: Settings, platform: Platform) -> str:
         return f"{ways}, or take `image` out of the profile"
     number = dotted(settings.version.number)
     file = f"{_DOWNLOADS}/releases/{number}/yugabyte-{settings.version}-linux-x86_64.tar.gz"
-    return message("other ways to get YugabyteDB", ways=ways, file=file)
+    return (
+        f"{ways}; or download {file} and run `make yugabyte-image "
+        "TARBALL=<the file>`. DB=auto takes PostgreSQL instead and says so "
+        "in the report"
+    )
 
 
 def obtain(spec: ClusterSpec, platform: Platform) -> str | None:
@@ -67,8 +70,10 @@ def distribution(tarball: Path) -> Version:
     """The version in a downloaded file's name. UsageError if it is no distribution."""
     match = _TARBALL.match(tarball.name)
     if match is None or not tarball.is_file():
-        raise failure(
-            UsageError, "no distribution", tarball=tarball, downloads=_DOWNLOADS
+        raise UsageError(
+            f"{tarball} is not a distribution of YugabyteDB",
+            advice="TARBALL=…/yugabyte-<version>-b<build>-linux-x86_64.tar.gz, as "
+            f"downloaded from {_DOWNLOADS}",
         )
     return parse(match[1])
 

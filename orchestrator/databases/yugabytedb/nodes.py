@@ -13,7 +13,6 @@ from orchestrator.databases.common import container_nodes
 from orchestrator.databases.yugabytedb import flags
 from orchestrator.databases.yugabytedb.settings import Settings
 from orchestrator.errors import NodeError, RunError, TierbenchError
-from orchestrator.keys.messages import message
 from orchestrator.model import ClusterSpec, Node, Volume
 from orchestrator.powers import Completed, Container, ContainerSpec, Network, World
 from orchestrator.system import at_once, redaction, shell
@@ -89,9 +88,17 @@ def explain(error: RunError, plans: Sequence[ContainerSpec], world: World) -> No
     error.evidence = f"{error.evidence}\n{said}".strip()
     text = f"{error.what}\n{error.evidence}"
     if _LITTLE_MEMORY.search(text):
-        error.advice = message("little memory of servers")
+        error.advice = (
+            "give nodes more memory (`cluster.node.memory`): what their "
+            "servers have does not hold what this takes; creating a database "
+            "takes a master up to 500 MB"
+        )
     if PASSWORD.search(text):
-        error.advice = message("passwords not changed")
+        error.advice = (
+            "yugabyted ends if the administrator's passwords are not changed "
+            'within a minute each, as on a slow disk: take `tls: "off"`, nodes '
+            "with more CPUs, or a faster tier"
+        )
 
 
 def _servers_logs(plan: ContainerSpec, world: World) -> str:

@@ -14,7 +14,6 @@ from orchestrator.databases.yugabytedb import flags, nodes
 from orchestrator.databases.yugabytedb.nodes import Unread, raise_if_dead
 from orchestrator.databases.yugabytedb.settings import Settings
 from orchestrator.errors import NodeError, RunError
-from orchestrator.keys.messages import failure
 from orchestrator.model import ClusterSpec, Endpoint, Node, sources
 from orchestrator.powers import World
 from orchestrator.system import at_once, sql
@@ -240,20 +239,21 @@ def check_flags(
         if value is None:
             unread.note("durable_wal_write", f"it is not among the flags of {name}")
         elif value != expected:
-            raise failure(
-                NodeError,
-                "durability",
-                name=name,
-                value=value,
-                settings=settings,
-                meant=expected,
+            raise NodeError(
+                f"{name} runs with durable_wal_write={value}; `durability: "
+                f"{settings.durability}` means {expected}",
+                advice="a file system without O_DIRECT turns it off; XFS and ext4 have it",
             )
     for node in up:
         wal_dirs = servers.get(node.name, {}).get("fs_wal_dirs", flags.WAL_DISK_DIR)
         if node.wal_device and wal_dirs != flags.WAL_DISK_DIR:
             place = wal_dirs or "the directory of its data"
             own = flags.WAL_DISK_DIR
-            raise failure(NodeError, "log elsewhere", node=node, place=place, own=own)
+            raise NodeError(
+                f"{node.name} has its WAL in {place} and not on its own disk, which "
+                f"is at {own}",
+                advice="look at `fs_wal_dirs` among the flags of its tablet server",
+            )
     return servers
 
 
@@ -280,13 +280,12 @@ def _check_masters(
             if value is None:
                 unread.note(flag, f"it is not among the flags of the master of {name}")
             elif _plain(value) != _plain(wanted):
-                raise failure(
-                    NodeError,
-                    "flag of masters",
-                    name=name,
-                    flag=flag,
-                    value=value,
-                    wanted=wanted,
+                raise NodeError(
+                    f"the master of {name} runs with {flag}={value}; the profile says "
+                    f"{wanted}",
+                    advice="from 2024.1 on yugabyted sets some flags of masters itself, "
+                    f"behind the profile's: write `tserver.{flag}` if tablet servers "
+                    "alone shall have it, or leave it out",
                 )
 
 

@@ -17,7 +17,6 @@ import pandas as pd
 from orchestrator import errors
 from orchestrator.analysis.figures import transactions
 from orchestrator.facts import GeneratorFacts
-from orchestrator.keys.messages import failure, message
 from orchestrator.load_generators.benchbase import config, results
 from orchestrator.load_generators.benchbase.distribution import find, provide
 from orchestrator.load_generators.common import consistency, merging, several
@@ -67,12 +66,19 @@ class BenchBase(Splits, InClient):
         largest = next(several.shares(workload, spec.clients))
         settings = config.settings(largest, 1, spec.clients)
         if "tls_key" in spec.existing:
-            raise failure(errors.UsageError, "no key of a client")
+            raise errors.UsageError(
+                "BenchBase cannot identify itself with `tls_key`: its driver reads "
+                "no PEM file",
+                advice="let the server accept a password, or leave out --generator "
+                "(GENERATOR)",
+            )
         provide(self._home, world)
         if settings.warehouses_reached < settings.warehouses:
             each = " in a client" if spec.clients > 1 else ""
             world.progress.warn(
-                message("idle warehouses", settings=settings, each=each)
+                f"each of BenchBase's {settings.terminals} terminals{each} stays at "
+                f"one warehouse: only {settings.warehouses_reached} of "
+                f"{settings.warehouses} warehouses are used"
             )
 
     def loader_version(self, workload: Workload, world: World) -> str:

@@ -12,7 +12,6 @@ import jinja2
 
 from orchestrator.errors import Mistake, UsageError, require_none
 from orchestrator.keys import addresses, strict_yaml
-from orchestrator.keys.messages import failure, message
 from orchestrator.load_generators.common.client import jdbc_options
 from orchestrator.load_generators.common.options import mistakes
 from orchestrator.model import TLS_IF_OFFERED, Cluster, Dataset, Workload
@@ -95,7 +94,11 @@ class BenchBaseSettings:
 def bind(workload: Workload) -> Workload:
     """The built-in TPC-C-derived workload as BenchBase's, data set too. UsageError for others."""
     if workload.dataset.family not in (BUILT_IN_FAMILY, FAMILY):
-        raise failure(UsageError, "not for BenchBase", workload=workload.name)
+        raise UsageError(
+            f"BenchBase cannot run {workload.name}: it is used for the "
+            "TPC-C-derived workload only",
+            advice="leave out --generator (GENERATOR), or take the workload tpcc",
+        )
     data = Dataset(FAMILY, workload.dataset.parameters)
     return replace(workload, generator=NAME, script=TEMPLATE, dataset=data)
 
@@ -180,7 +183,11 @@ def _contradictions(settings: BenchBaseSettings) -> Iterator[tuple[str, str]]:
     if settings.terminals > MAX_TERMINALS:
         yield (
             "threads",
-            message("many terminals", given=settings.terminals, most=MAX_TERMINALS),
+            (
+                f"{settings.terminals:,} terminals are more than {MAX_TERMINALS:,}: "
+                "BenchBase gives each a thread and a connection; the built-in "
+                "workload shares connections"
+            ),
         )
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator import errors, powers
-from orchestrator.keys.messages import failure
 from orchestrator.load_generators.benchbase.config import (
     POSTGRESQL,
     YUGABYTEDB,
@@ -100,6 +99,10 @@ def _missing(home: Path) -> str:
 
 def _unavailable(what: str, world: powers.World) -> errors.UnavailableError:
     ways = world.platform.images.ways_to_get(OFFICIAL_IMAGE)
-    return failure(
-        errors.UnavailableError, "BenchBase not available", what=what, ways=ways
+    return errors.UnavailableError(
+        f"BenchBase is not available: {what}",
+        advice=f"either {ways}, or set BENCHBASE_HOME to the directory of an "
+        "unpacked distribution (the one with benchbase.jar); without "
+        "BenchBase, leave out --generator (GENERATOR): the built-in "
+        "workload needs nothing",
     )

@@ -25,7 +25,7 @@ import pandas as pd
 
 from orchestrator.analysis.figures.transactions import COMMITTED, FAILED, ROLLED_BACK
 from orchestrator.errors import LoadError
-from orchestrator.keys import messages, strict_yaml
+from orchestrator.keys import strict_yaml
 from orchestrator.load_generators.benchbase.config import TYPES
 from orchestrator.system import files
 
@@ -92,11 +92,15 @@ def _with_outcomes(
 
 
 def _only(out: Path, ending: str) -> Path:
-    every = sorted(out.glob(f"*.{ending}"))
-    if len(every) == 1:
-        return every[0]
-    advice = messages.message("several executions" if every else "nothing written")
-    raise LoadError(f"{out} holds {len(every)} files *.{ending}, not one", advice)
+    files = sorted(out.glob(f"*.{ending}"))
+    if len(files) == 1:
+        return files[0]
+    advice = "look at benchbase.out there: it says why BenchBase wrote none"
+    if files:
+        advice = (
+            "the folder holds the results of several executions: read them one by one"
+        )
+    raise LoadError(f"{out} holds {len(files)} files *.{ending}, not one", advice)
 
 
 def summary(out: Path) -> dict[str, Any]:
@@ -164,11 +168,21 @@ def _attempts(lines: list[str]) -> Iterator[tuple[str, int, str, str, int, bool,
         match = _LINE.match(line)
         kind = next((kind for word, kind in _KINDS.items() if word in line), None)
         if match is None or kind is None or "SQL connection exception" in line:
-            raise messages.failure(LoadError, "connection lost", evidence=line)
+            raise LoadError(
+                "BenchBase lost its connection to the database: its figures would "
+                "describe the outage",
+                advice="look at the database's log among the raw files of the run",
+                evidence=line,
+            )
         details = _DETAILS.search(match["text"])
         attempt, most, sqlstate = details.groups() if details else (None, None, "")
         if _LOST_CONNECTION.fullmatch(str(sqlstate)):
-            raise messages.failure(LoadError, "connection lost", evidence=line)
+            raise LoadError(
+                "BenchBase lost its connection to the database: its figures would "
+                "describe the outage",
+                advice="look at the database's log among the raw files of the run",
+                evidence=line,
+            )
         number = int(attempt) if kind == "refused" and attempt and most else -1
         last = number < 0 or number + 1 >= int(most or 0)
         name = match["name"].rpartition(".")[2]

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator import errors, model, powers
-from orchestrator.keys.messages import failure
 from orchestrator.system import at_once, sql
 
 _HEADER = re.compile(r"^-- name: (\w+); when: (\w+); holds: (.*)$", re.MULTILINE)
@@ -170,11 +169,9 @@ def verify(
         )
         outcome = ConsistencyOutcome(tuple(unchecked), 0, 0)
     if outcome.broken:
-        raise failure(
-            errors.LoadError,
-            "not consistent as loaded" if fresh else "no longer consistent",
-            broken=outcome.broken,
-        )
+        if fresh:
+            raise _not_consistent_as_loaded(outcome.broken)
+        raise _no_longer_consistent(outcome.broken)
     problems = "; ".join(
         f"{c.name}: {c.problem}" for c in outcome.conditions if c.problem
     )
@@ -187,3 +184,17 @@ def verify(
         "warehouses_checked": outcome.warehouses_checked,
         "warehouses": outcome.warehouses,
     }
+
+
+def _not_consistent_as_loaded(broken: str) -> errors.LoadError:
+    return errors.LoadError(
+        f"what was loaded is not consistent, so it is not used: {broken}",
+        advice="this is a fault of the database, its disk, or the loader: keep the logs",
+    )
+
+
+def _no_longer_consistent(broken: str) -> errors.LoadError:
+    return errors.LoadError(
+        f"the database is no longer consistent, so its figures are void: {broken}",
+        advice="this is a fault of the database, its disk, or this program: keep the logs",
+    )

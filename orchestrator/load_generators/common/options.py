@@ -7,7 +7,6 @@ from typing import Any
 
 from orchestrator.errors import LoadError, Mistake
 from orchestrator.keys.addresses import Server
-from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import raise_all, shipped
 from orchestrator.model import Endpoint, Workload
 from orchestrator.units import format_number, short
@@ -77,12 +76,9 @@ def complaint(text: str, *marks: str) -> str:
 
 def ended_badly(program: str, exit_code: int, why: str, output: str) -> LoadError:
     """The error of a program that did not run to the end of its load."""
-    return failure(
-        LoadError,
-        "ended badly",
-        program=program,
-        exit_code=exit_code,
-        why=why,
+    return LoadError(
+        f"{program} ended with exit code {exit_code}{why}",
+        advice="its output is among the raw files of the run",
         evidence=output,
     )
 

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from orchestrator.analysis.figures import rebuilt
 from orchestrator.errors import LoadError, TierbenchError, UsageError
-from orchestrator.keys.messages import failure, message
 from orchestrator.load_generators.common import merging
 from orchestrator.load_generators.common.client import ShiftedClock, compare_clocks
 from orchestrator.model import CLIENT, ClusterSpec, Node, Phase, Tls, Workload
@@ -40,12 +39,17 @@ def check(generator: LoadGenerator, workload: Workload, spec: ClusterSpec) -> No
         return
     what = ""
     if not isinstance(generator, Splits):
-        what = message("no record to merge", generator=generator)
+        what = (
+            f"it is run by {generator.name}, which keeps no record of each "
+            "transaction: counts and percentiles of several clients cannot be "
+            "merged exactly"
+        )
     elif workload.threads < spec.clients:
         what = f"it has {workload.threads} threads: each client needs one of its own"
     if what:
-        raise failure(
-            UsageError, "one client alone", workload=workload, spec=spec, what=what
+        raise UsageError(
+            f"{workload.name} cannot be carried by {spec.clients} clients: {what}",
+            advice="leave out `--clients` and `clients`, or name another workload",
         )
 
 
@@ -240,7 +244,9 @@ class _Together:
         try:
             self._ready.wait()
         except threading.BrokenBarrierError:
-            raise failure(LoadError, "not all ready", within_s=READY_WITHIN_S) from None
+            raise LoadError(
+                f"not all clients were ready to begin within {READY_WITHIN_S:g} s",
+            ) from None
         return self._begins_s
 
     def _agree_on_window(self, at: int, shift_s: float, would: bool) -> float | None:
@@ -271,7 +277,12 @@ def _common(every: Collection[Notes]) -> tuple[Phase, Phase]:
     start_s = max(own["measured_from_s"] for own in every)
     end_s = min(own["measured_to_s"] for own in every)
     if end_s <= start_s:
-        raise failure(LoadError, "never together", late_s=start_s - end_s)
+        raise LoadError(
+            "the clients never measured at the same time: the last began "
+            f"{start_s - end_s:.1f} s after the first had ended",
+            advice="measure for longer, or give the clients machines that start "
+            "programs alike",
+        )
     begun_s = max(own["began_s"] for own in every)
     return Phase("warm-up", min(begun_s, start_s), start_s), Phase(
         "measure", start_s, end_s

@@ -17,7 +17,6 @@ from pathlib import Path
 
 from orchestrator.errors import LoadError, UnavailableError, UsageError
 from orchestrator.facts import GeneratorFacts
-from orchestrator.keys.messages import failure
 from orchestrator.load_generators.common import options
 from orchestrator.load_generators.common.client import (
     LOAD_TIMEOUT_S,
@@ -56,8 +55,9 @@ class SysbenchStock(InClient):
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
         options.refuse(workload, mistakes_in(workload, upstream=self._image is None))
         if is_path(workload.script) and _own_script(workload, world) is None:
-            raise failure(
-                UsageError, "no script", workload=workload.name, script=workload.script
+            raise UsageError(
+                f"workload {workload.name}: there is no script {workload.script}",
+                advice="give its path below workloads/, or on this machine",
             )
         self.client_image(world)
 
@@ -76,11 +76,10 @@ class SysbenchStock(InClient):
         if self._image is None:
             return super().client_image(world)
         if not world.platform.images.present(self._image):
-            raise failure(
-                UnavailableError,
-                "own image",
-                image=self._image,
-                variable=IMAGE_VARIABLE,
+            raise UnavailableError(
+                f"the image {self._image} of {IMAGE_VARIABLE} is not here",
+                advice=f"build or pull it, or leave {IMAGE_VARIABLE} out for sysbench "
+                "1.0.20",
             )
         return self._image, {}
 

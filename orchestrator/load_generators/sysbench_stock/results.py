@@ -14,7 +14,7 @@ import pandas as pd
 
 from orchestrator.analysis.statistics import stats
 from orchestrator.errors import LoadError
-from orchestrator.keys import messages, strict_yaml
+from orchestrator.keys import strict_yaml
 from orchestrator.load_generators.common.options import version
 from orchestrator.metrics import INTERVAL_COLUMNS, PERCENTILES, measured
 from orchestrator.model import Measurement
@@ -61,8 +61,10 @@ def parse(text: str) -> Report:
     for value, count in _CLASS.findall(text):
         histogram[float(value)] += int(count)
     if histogram.total() != totals["transactions"]:
-        counts = {"count": histogram.total(), "transactions": totals["transactions"]}
-        raise LoadError(messages.message("histogram not whole", **counts))
+        raise LoadError(
+            f"sysbench's histogram has {histogram.total()} latencies "
+            f"for {totals['transactions']:g} transactions"
+        )
     seconds = (
         {k: float(v) for k, v in m.groupdict().items()} for m in _SECOND.finditer(text)
     )

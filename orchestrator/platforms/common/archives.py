@@ -8,7 +8,6 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from orchestrator.errors import RunError
-from orchestrator.keys.messages import failure
 
 IN_MEMORY_BYTES = 16 * 2**20  # of what comes out of a container
 
@@ -54,6 +53,9 @@ def unpack(content: IO[bytes], target: Path) -> None:
             for file in files:
                 archive.extract(file, target, filter="data")
     except tarfile.FilterError as error:
-        raise failure(RunError, "outside of its folder", error=error) from error
+        raise RunError(
+            f"a container has a file outside of its folder: {error}",
+            advice="its image is not to be trusted: nothing was brought back",
+        ) from error
     except tarfile.TarError as error:
         raise RunError(f"the files of a container came broken: {error}") from error

@@ -10,7 +10,6 @@ from concurrent.futures import Future
 from typing import Protocol
 
 from orchestrator.errors import NodeError, RunError, TierbenchError
-from orchestrator.keys.messages import failure
 from orchestrator.powers import Clock, Completed, Container
 from orchestrator.system import at_once
 
@@ -148,9 +147,10 @@ def to_its_end(
     """What comes of a container that was started for its command. RunError past the deadline."""
     while (code := container.exit_code()) is None:
         if clock.monotonic() >= started_s + timeout_s:
-            own = {"name": container.name, "within_s": timeout_s}
-            raise failure(
-                RunError, "not ended", evidence=container.logs(tail=20), **own
+            raise RunError(
+                f"{container.name} did not end within {timeout_s:g} s",
+                advice="is the disk under the cache, or the tier's path, very busy?",
+                evidence=container.logs(tail=20),
             )
         clock.sleep(_POLL_S)
     return Completed(command, code, container.logs(), "", clock.monotonic() - started_s)
@@ -210,6 +210,8 @@ def raise_if_dead(watch: Sequence[Container], output: Output) -> None:
     for container in watch:
         state = container.state()
         if state != "running":
-            last = f"{container.logs(tail=20)}\n{output.tail()}"
-            named = {"name": container.name, "state": state}
-            raise failure(NodeError, "died in a run", evidence=last, **named)
+            raise NodeError(
+                f"{container.name} died in the middle of the run: {state}",
+                advice="look at its log among the raw files of the run",
+                evidence=f"{container.logs(tail=20)}\n{output.tail()}",
+            )

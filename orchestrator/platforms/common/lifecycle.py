@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 from orchestrator import errors, guards, powers
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
-from orchestrator.keys.messages import failure
 from orchestrator.system import at_once, host
 
 PATIENCE_S = 60.0
@@ -72,7 +71,11 @@ class Answering:
     def _look(self) -> None:
         if self._is_gone or (self.beats().ending.is_set() and not self.answers()):
             self._is_gone = True
-            raise failure(UnavailableError, "given up", who=self.who)
+            raise UnavailableError(
+                f"{self.who} does not answer: it was asked after the signal, and is "
+                "not asked any more",
+                advice="see that it is reached from here again",
+            )
 
 
 def timed_out(error: BaseException | None) -> bool:
@@ -86,8 +89,9 @@ def seconds_of(variable: str, default: int, least: int = 1) -> int:
     """A duration that the environment may set. UsageError if the variable holds no such number."""
     text = os.environ.get(variable) or str(default)
     if not (text.isdigit() and int(text) >= least):
-        raise failure(
-            UsageError, "no seconds", variable=variable, text=text, least=least
+        raise UsageError(
+            f"{variable} is {text!r}",
+            advice=f"write whole seconds, at least {least}",
         )
     return int(text)
 
@@ -114,13 +118,19 @@ def lives(process_mark: str, is_young: Callable[[], bool]) -> bool:
 
 
 def refused_beat(by: str, error: Exception) -> errors.GuardLostError:
-    return failure(errors.GuardLostError, "sign of life refused", by=by, error=error)
+    return errors.GuardLostError(
+        f"{by} refuses this campaign's sign of life: {error}",
+        advice="another campaign takes it for dead now: sign in again, or ask for "
+        "the right",
+    )
 
 
 def taken_over(place: str, campaign: str, host: str) -> errors.GuardLostError:
     """The error of a beat that finds another campaign's guard."""
-    return failure(
-        errors.GuardLostError, "taken over", place=place, campaign=campaign, host=host
+    return errors.GuardLostError(
+        f"{place} has been taken over by the campaign {campaign} on {host} "
+        "since this one was silent: each measures the other's load",
+        advice="run again when it has ended; was this machine suspended, or cut off?",
     )
 
 
@@ -129,14 +139,11 @@ def refusal(
 ) -> UnavailableError:
     """The error of a second campaign. `drop`: the command that removes the guard of the first."""
     process = [*process_mark.split(), "?", "?", "?"][2]
-    return failure(
-        UnavailableError,
-        "in use",
-        on=on,
-        process=process,
-        host=its_host,
-        more=more,
-        drop=drop,
+    return UnavailableError(
+        f"another campaign is running on this {on}: process {process} on "
+        f"{its_host}, {more}",
+        advice="wait for it to end, or stop it with Ctrl-C where it runs; if that "
+        f"machine is gone for good, `{drop}`",
     )
 
 
@@ -182,7 +189,9 @@ class Swept:
     def result(self, look: str) -> tuple[str, ...]:
         """Returns what was removed. RunError if something stayed, which `look` shows."""
         if self.kept:
-            raise failure(
-                RunError, "leftovers stay", kept="; ".join(self.kept), look=look
+            kept = "; ".join(self.kept)
+            raise RunError(
+                f"leftovers of an earlier run could not be removed: {kept}",
+                advice=f"look with `{look}` at what holds them, then `tierbench clean`",
             )
         return tuple(self.removed)

@@ -15,7 +15,6 @@ from docker.errors import APIError, DockerException
 
 from orchestrator.errors import RunError, UnavailableError
 from orchestrator.guards import GuardBeats
-from orchestrator.keys.messages import failure
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.docker.connection import (
     CAMPAIGN,
@@ -203,8 +202,10 @@ class Leftovers:
             return
         if LABEL not in labels_of(leftover):
             how = f"rename or remove it (`docker {kind} rm {name}`)"
-            raise failure(
-                UnavailableError, "not ours", kind=kind, name=name, advice=how
+            raise UnavailableError(
+                f"there is a {kind} named {name} that tierbench did not make: it is "
+                "left alone",
+                advice=f"{how}, then run again",
             )
         self.remove(kind, leftover)
 
@@ -239,12 +240,9 @@ class Leftovers:
                 refusal, deadline_s=_REMOVAL_S, clock=clock, every_s=0.2
             ):
                 within_s = _REMOVAL_S
-                raise failure(
-                    RunError,
-                    "still held",
-                    thing=thing,
-                    within_s=within_s,
-                    reason=reason,
+                raise RunError(
+                    f"{thing} could not be removed within {within_s:g} s: {reason}",
+                    advice="look with `docker ps -a` at what holds it",
                 )
 
 

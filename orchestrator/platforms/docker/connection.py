@@ -19,7 +19,6 @@ import docker
 from docker import DockerClient
 from orchestrator.errors import NodeError, RunError, UnavailableError, UsageError
 from orchestrator.guards import GuardBeats
-from orchestrator.keys.messages import failure
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.docker.tunnel import tunnel_to
 from orchestrator.powers import Clock
@@ -106,7 +105,13 @@ def connect(
         reached = _of(through.host) if through else reach(api.base_url)
         if api.base_url.startswith("http://") and not reached.is_local:  # without TLS
             lifecycle.require_asked_for(
-                "plain-tcp", failure(UsageError, "plain TCP", host=host)
+                "plain-tcp",
+                UsageError(
+                    f"{host} is asked without TLS: whoever can reach it is root there, "
+                    "and what goes to it can be read and changed on its way",
+                    advice="use ssh://…, or certificates (DOCKER_TLS_VERIFY=1 and "
+                    "DOCKER_CERT_PATH)",
+                ),
             )
         api._version = api._retrieve_server_version()
     return client, reached, host
@@ -125,7 +130,12 @@ def _require_listening(host: str, silence_s: float) -> None:
 def _host_of_context(name: str | None) -> str:
     context = ContextAPI.get_context(name or None)
     if context is None:
-        raise failure(UsageError, "no such context", name=name or "as the current one")
+        shown = name or "as the current one"
+        raise UsageError(
+            f"there is no Docker context named {shown}",
+            advice="`docker context ls` lists them; "
+            "an address such as ssh://user@host needs none",
+        )
     return str(context.Host or "")
 
 
@@ -154,14 +164,17 @@ def engine_errors(doing: str, advice: str = _START) -> Iterator[None]:
     try:
         yield
     except ImageNotFound as error:
-        raise failure(
-            UnavailableError, "no image", doing=doing, error=error.explanation
+        raise UnavailableError(
+            f"{doing}: the image is not here ({error.explanation})",
+            advice="run `tierbench setup`",
         ) from error
     except APIError as error:
         text = str(error.explanation or error)
         if "port is already allocated" in text or "address already in use" in text:
-            raise failure(
-                UnavailableError, "port taken", doing=doing, text=text
+            raise UnavailableError(
+                f"{doing}: a port is taken ({text})",
+                advice="free the port, or leave `port` out of the profile to use any free "
+                "one",
             ) from error
         if "is not running" in text:
             raise NodeError(f"{doing}: {text}") from error

@@ -7,7 +7,6 @@ from typing import Any, Self
 from docker.errors import DockerException
 
 from orchestrator.errors import RunError, UnavailableError
-from orchestrator.keys.messages import failure, message
 from orchestrator.platforms.common import commands, lifecycle
 from orchestrator.platforms.docker.connection import Engine
 from orchestrator.powers import Images
@@ -40,8 +39,9 @@ class DockerImages(Images):
             ):
                 if "error" in line:
                     error = line["error"]
-                    raise failure(
-                        RunError, "not pushed", tag=tag, registry=registry, error=error
+                    raise RunError(
+                        f"{tag} could not be pushed to {registry}: {error}",
+                        advice="sign in there with `docker login`",
                     )
 
     def take_from(self, other: Self, tag: str) -> None:
@@ -54,7 +54,10 @@ class DockerImages(Images):
             images.load(at_once.pieces(saved, self._engine.silence_s))
 
     def ways_to_get(self, tag: str) -> str:
-        return message("ways to get an image", tag=tag)
+        return (
+            f"`docker pull {tag}`, or, on a machine that can, `docker save` it "
+            "and bring it with `docker load`"
+        )
 
     def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> None:
         lines: list[str] = []

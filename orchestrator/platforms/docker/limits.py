@@ -15,7 +15,6 @@ from typing import Any
 from docker.errors import APIError
 
 from orchestrator.errors import GateError, UnavailableError
-from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import DeviceCap
 from orchestrator.platforms.common.machines import text_of, value
@@ -93,11 +92,13 @@ def read_back(
         number = _number(cap.device, machine)
         limits_in_force = _limits_in_force(number, process_id, container, machine)
         for name in _NAMES:
-            expected, limit = getattr(cap, name), limits_in_force.get(name)
+            expected = getattr(cap, name)
+            limit = limits_in_force.get(name)
             if expected is not None and expected != limit:
-                held = {"name": name, "limit": limit or "nothing", "expected": expected}
-                raise failure(
-                    GateError, "other limits", container=container, cap=cap, **held
+                raise GateError(
+                    f"the control group of {container} limits {name} of {cap.device} "
+                    f"to {limit or 'nothing'}, expected {expected}",
+                    advice="does the engine support block I/O limits (`docker info`)?",
                 )
 
 
@@ -123,8 +124,10 @@ def _limits_in_force(
         )
         return _version_2(f"{_GROUPS}{unified}", number, machine)
     except (OSError, StopIteration) as error:
-        raise failure(
-            GateError, "limits not read", container=container, error=error
+        raise GateError(
+            f"the limits of {container} cannot be read back from its control "
+            f"group: {error}",
+            advice="`enforcement: cgroup` needs the engine on this very machine",
         ) from error
 
 

@@ -15,7 +15,6 @@ from typing import Any
 
 from orchestrator import model, powers
 from orchestrator.errors import RunError, TierbenchError, UsageError
-from orchestrator.keys.messages import failure
 from orchestrator.planning import machines
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.lifecycle import passed_on
@@ -263,7 +262,12 @@ class _GuardOfAll:
 def _check_addresses(engines: Sequence[DockerPlatform]) -> None:
     local = [engine.known_as for engine in engines if engine.reach.is_local]
     if local and len(engines) > 1:
-        raise failure(UsageError, "no address for others", engine=local[0])
+        raise UsageError(
+            f"machines: the engine {local[0]} is reached over a socket or the "
+            "loopback of this computer, so the other nodes have no address for "
+            "it",
+            advice="name it by the address that the others reach: tcp://… or ssh://…",
+        )
     address, often = Counter(engine.reach.address for engine in engines).most_common(1)[
         0
     ]
@@ -271,8 +275,10 @@ def _check_addresses(engines: Sequence[DockerPlatform]) -> None:
         same = [
             engine.known_as for engine in engines if engine.reach.address == address
         ]
-        raise failure(
-            UsageError, "the same machine", engines=" and ".join(same), address=address
+        raise UsageError(
+            f"machines: {' and '.join(same)} are one machine ({address}), "
+            "whose ports two nodes cannot share",
+            advice="name a machine for each node",
         )
 
 

@@ -9,7 +9,6 @@ from docker.errors import APIError
 from docker.types import IPAMConfig, IPAMPool
 
 from orchestrator.errors import TierbenchError, UnavailableError
-from orchestrator.keys.messages import failure
 from orchestrator.platforms.common.lifecycle import taken_down
 from orchestrator.platforms.docker.campaigns import Leftovers, VolumeGuard, labels_of
 from orchestrator.platforms.docker.connection import CAMPAIGN, LABEL, Engine
@@ -66,7 +65,10 @@ class Networks:
                     continue
                 raise
             return network, subnet
-        raise failure(UnavailableError, "no free subnet")
+        raise UnavailableError(
+            "no free subnet for the cluster's network",
+            advice="`tierbench clean`",
+        )
 
     def _used_subnets(self, preferred: Sequence[str]) -> list[Any]:
         """The engine's subnets, without leftovers on `preferred`, which it removes."""

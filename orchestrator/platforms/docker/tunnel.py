@@ -19,7 +19,6 @@ from pathlib import Path
 
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys import strict_yaml
-from orchestrator.keys.messages import failure
 from orchestrator.system import at_once, shell
 
 _SOCKET = "/var/run/docker.sock"  # unless the address has a path
@@ -40,7 +39,11 @@ class Tunnel:
     def __init__(self, url: str) -> None:
         match = _ADDRESS.fullmatch(url)
         if match is None:
-            raise failure(UsageError, "no address behind ssh", url=url)
+            raise UsageError(
+                f"{url} is no address of an engine behind ssh",
+                advice="write ssh://[user@]host[:port], and a path if its socket is "
+                "elsewhere",
+            )
         self._url, self._at = url, match.groupdict(default="")
         self.trouble = ""  # why it could not be made again, at the last attempt
         self._folder = Path(tempfile.mkdtemp(prefix="tierbench-ssh-"))
@@ -99,8 +102,10 @@ class Tunnel:
         beside.close()
         why = " ".join(said[-3:]) or "it says nothing"
         ssh = " ".join(self._command("-o", "BatchMode=yes"))
-        raise failure(
-            UnavailableError, "no way by ssh", url=self._url, why=why, ssh=ssh
+        raise UnavailableError(
+            f"{self._url}: ssh does not connect: {why}",
+            advice=f"`{ssh} docker version` must work without a question: a key that "
+            "needs no passphrase or is in an agent, a known host",
         )
 
     def _keep(self) -> None:

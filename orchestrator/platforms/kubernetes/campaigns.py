@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
-from orchestrator.keys.messages import failure
 from orchestrator.platforms.common.lifecycle import Swept
 from orchestrator.platforms.kubernetes import space
 from orchestrator.platforms.kubernetes.connection import (
@@ -104,8 +103,10 @@ class ClusterLeftovers:
             rented, deadline_s=_GONE_S, clock=self._clock, every_s=0.5
         ):
             said = ", ".join(names)
-            raise failure(
-                RunError, "rent stays", of=namespace, within_s=_GONE_S, names=said
+            raise RunError(
+                f"what {namespace} rented is not gone after {_GONE_S:g} s: {said}",
+                advice="look with `kubectl get pv,volumesnapshotcontent`, and for the "
+                "disks at the provider: they may cost money until they are removed",
             )
 
     def rented(

@@ -22,7 +22,6 @@ from typing import Any
 import websocket
 
 from orchestrator.errors import TierbenchError, UnavailableError
-from orchestrator.keys.messages import failure
 from orchestrator.platforms.common.commands import Chunk
 from orchestrator.platforms.kubernetes.connection import Api, Refused, Unanswered
 from orchestrator.platforms.kubernetes.trouble import MAIN
@@ -180,8 +179,10 @@ class PortForward:
                 ("127.0.0.1", local_port or 0), backlog=128
             )
         except OSError as error:
-            taken = failure(
-                UnavailableError, "port here taken", port=local_port, error=error
+            taken = UnavailableError(
+                f"the port {local_port} is taken ({error})",
+                advice="free the port, or leave `port` out of the profile to use any free "
+                "one",
             )
             raise taken from error
         self.local_port = int(self._listener.getsockname()[1])

@@ -27,7 +27,6 @@ from kubernetes.stream import ws_client
 
 from orchestrator import guards, powers
 from orchestrator.errors import NodeError, RunError, UnavailableError, UsageError
-from orchestrator.keys.messages import failure
 from orchestrator.platforms.common import lifecycle
 from orchestrator.system.redaction import remember
 from orchestrator.units import listed
@@ -81,19 +80,25 @@ def cluster_errors(doing: str) -> Iterator[None]:
     except Refused as error:
         raise _translated(doing, error) from error
     except Unanswered as error:
-        raise failure(
-            UnavailableError, "no answer", doing=doing, error=error
+        raise UnavailableError(
+            f"{doing}: the Kubernetes cluster does not answer ({error})",
+            advice="look with `kubectl cluster-info`; KUBECONFIG and the context, the "
+            "profile's or the current one, decide which cluster is meant",
         ) from error
 
 
 def _translated(doing: str, error: Refused) -> RunError | UnavailableError:
     text = error.message
     if error.status == 401:
-        return failure(
-            UnavailableError, "credentials not accepted", doing=doing, text=text
+        return UnavailableError(
+            f"{doing}: the cluster does not accept the credentials ({text})",
+            advice="sign in again as for kubectl; `kubectl auth whoami` must work",
         )
     if error.status == 403 and "exceeded quota" in text:
-        return failure(UnavailableError, "quota exceeded", doing=doing, text=text)
+        return UnavailableError(
+            f"{doing}: a quota of the namespace is exceeded: {text}",
+            advice="ask for a larger quota, or give nodes less in the profile",
+        )
     if error.status == 403:
         return UnavailableError(f"{doing}: not allowed: {text}", advice=RIGHTS)
     if error.status == 404 and "pods" in text:
@@ -270,13 +275,19 @@ def _cluster(context: str | None, of_pod: Path) -> tuple[Configuration, str, str
     try:
         contexts, current = _contexts()
     except (ConfigException, OSError) as error:
-        raise failure(
-            UnavailableError, "no cluster configured", reason=error
+        raise UnavailableError(
+            f"no Kubernetes cluster is configured here: {error}",
+            advice="set KUBECONFIG, or make ~/.kube/config as for kubectl (`az aks "
+            "get-credentials`, `aws eks update-kubeconfig`, `gcloud container "
+            "clusters get-credentials`), and choose the context with `kubectl "
+            "config use-context`",
         ) from error
     if context is not None and context not in contexts:
         known = listed(sorted(contexts)) or "none"
-        raise failure(
-            UsageError, "no context of that name", context=context, known=known
+        raise UsageError(
+            f"the kubeconfig has no context named {context!r}",
+            advice=f"it has {known}; `context` under `kubernetes` in the profile, and "
+            "KUBECONFIG, decide which cluster is used",
         )
     name = context or current
     try:
@@ -288,16 +299,21 @@ def _cluster(context: str | None, of_pod: Path) -> tuple[Configuration, str, str
         )
     except (ConfigException, OSError, KeyError) as error:
         if context is not None:
-            raise failure(
-                UnavailableError, "bad context", context=context, error=error
+            raise UnavailableError(
+                f"the context {context!r} cannot be used: {error}",
+                advice=f"`kubectl --context {context} cluster-info` must work",
             ) from error
         reason = error
     try:
         loader = InClusterConfigLoader(str(of_pod / "token"), str(of_pod / "ca.crt"))
         loader.load_and_set(configuration)
     except (ConfigException, OSError):
-        raise failure(
-            UnavailableError, "no cluster configured", reason=reason
+        raise UnavailableError(
+            f"no Kubernetes cluster is configured here: {reason}",
+            advice="set KUBECONFIG, or make ~/.kube/config as for kubectl (`az aks "
+            "get-credentials`, `aws eks update-kubeconfig`, `gcloud container "
+            "clusters get-credentials`), and choose the context with `kubectl "
+            "config use-context`",
         ) from reason
     with suppress(OSError):
         return configuration, "", (of_pod / "namespace").read_text().strip()

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from orchestrator.errors import UnavailableError
-from orchestrator.keys.messages import failure
 from orchestrator.model import Placing
 from orchestrator.platforms.common import agent, lifecycle
 from orchestrator.platforms.common.agent import AgentMachine
@@ -192,7 +191,11 @@ class KubernetesPlatform:
         return _FOLDER
 
     def stand(self, spec: ContainerSpec) -> NoReturn:
-        raise failure(UnavailableError, "nothing stays", container=spec.name)
+        raise UnavailableError(
+            f"{spec.name} cannot stay when this program ends: on Kubernetes all "
+            "of a campaign goes with its namespace",
+            advice="disks that stay need a Docker engine",
+        )
 
 
 def _facts(node: Thing) -> MachineFacts:

@@ -16,7 +16,6 @@ from orchestrator.errors import (
     TierbenchError,
     UnavailableError,
 )
-from orchestrator.keys.messages import failure, message
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.lifecycle import DEAD_S
 from orchestrator.platforms.kubernetes import campaigns, connection, manifests, space
@@ -157,8 +156,11 @@ class LeaseGuard:
         except connection.Refused as error:
             if error.status != 403:
                 raise
-            raise failure(
-                UnavailableError, "no namespace", error=error, rights=connection.RIGHTS
+            raise UnavailableError(
+                "a campaign needs a namespace of its own, and you may not make "
+                f"one: {error}",
+                advice="ask for the right to create and delete namespaces; "
+                f"{connection.RIGHTS}",
             ) from error
 
     def _await_account(self) -> None:
@@ -167,8 +169,11 @@ class LeaseGuard:
         if not clock.wait_until(
             there, deadline_s=_ACCOUNT_S, clock=self._clock, every_s=0.1
         ):
-            raise failure(
-                UnavailableError, "no account", space=self._space, within_s=_ACCOUNT_S
+            raise UnavailableError(
+                f"{self._space.namespace} has no service account within "
+                f"{_ACCOUNT_S:g} s",
+                advice="is there such a namespace, and the cluster's controller manager "
+                "running?",
             )
 
 
@@ -213,8 +218,10 @@ class Rent:
 
     def left_behind(self, trouble: TierbenchError) -> LeftBehindError:
         name = self._space.namespace
-        what = message(
-            "left behind", name=name, trouble=trouble.what, rent_s=self._rent_s
+        what = (
+            f"what {name} rented may still be there, and cost money: "
+            f"{trouble.what}. What is in it ends by itself {self._rent_s} s "
+            "after the last sign of life, if the cluster works"
         )
         of_all = (
             "kubectl get pv,volumesnapshotcontent",

@@ -11,7 +11,6 @@ from typing import Any
 from kubernetes.utils.quantity import parse_quantity
 
 from orchestrator import errors, model
-from orchestrator.keys.messages import failure
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.claims import (
     RentedVolume,
@@ -43,8 +42,9 @@ def pod(
     a folder that ends with the pod. `rules`: which choose its machine. UnavailableError if it asks
     for what no pod can have."""
     if spec.io_caps:
-        raise failure(
-            errors.UnavailableError, "no limits in a control group", container=spec.name
+        raise errors.UnavailableError(
+            f"{spec.name}: a pod cannot have limits of its disk in its control group",
+            advice="on Kubernetes use `enforcement: emulated` or a storage class",
         )
     image, (volumes, mounts) = (
         own_images.name_in_registry(spec.image),

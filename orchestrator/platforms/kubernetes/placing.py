@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from orchestrator.errors import UnavailableError
-from orchestrator.keys.messages import failure
 from orchestrator.model import Placing
 from orchestrator.platforms.kubernetes import connection, trouble
 from orchestrator.platforms.kubernetes.space import (
@@ -164,9 +163,11 @@ class Placement:
             if placement in self.machine_names:
                 return self.machine_names[placement]
             names = [name_of(machine) for machine in self.find_machines((placement,))]
-            if not names or (len(names) > 1 and not placement):
-                raise failure(
-                    UnavailableError, "no machine chosen" if names else "no machine"
+            if not names:
+                raise _no_machine("no machine of the cluster can run pods of ours")
+            if len(names) > 1 and not placement:
+                raise _no_machine(
+                    "a device is on one machine, and it is not known on which"
                 )
             return self.machine_names.setdefault(
                 placement, (self._free_machines() or names)[0]
@@ -176,3 +177,9 @@ class Placement:
         nodes = self._space.listed("machine")
         self.known = [node for node in nodes if usable(node, self.placing, ANY)]
         return [node for node in nodes if usable(node, self.placing, placements)]
+
+
+def _no_machine(why: str) -> UnavailableError:
+    return UnavailableError(
+        why, advice="look with `kubectl get nodes`; taints need tolerations"
+    )

@@ -14,7 +14,6 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Unpack
 
 from orchestrator.errors import NodeError, RunError, TierbenchError, UnavailableError
-from orchestrator.keys.messages import failure
 from orchestrator.platforms.common import archives, commands
 from orchestrator.platforms.common.commands import LineConversation, Output
 from orchestrator.platforms.kubernetes import manifests, trouble
@@ -127,8 +126,11 @@ class Pod:
             frames.cut()
             raise RunError(f"{doing}: {error}", evidence=_text(errors)) from error
         if frames.exit_code != 0:
-            ended = {"doing": doing, "name": argv[0], "frames": frames}
-            raise failure(RunError, "pipe failed", evidence=_text(errors), **ended)
+            raise RunError(
+                f"{doing}: {argv[0]} failed (exit {frames.exit_code}) {frames.message}",
+                advice="its image needs sh and GNU tar",
+                evidence=_text(errors),
+            )
 
     def _begin(
         self, doing: str, argv: Sequence[str], silence_s: float | None = None
@@ -151,8 +153,10 @@ class Pod:
         if state != "running":
             return NodeError(f"{doing}: {self.name} is {state}", evidence=output.tail())
         said = f" {frames.message}".rstrip()
-        return failure(
-            RunError, "connection ended", evidence=output.tail(), doing=doing, said=said
+        return RunError(
+            f"{doing}: the connection ended before the command did{said}",
+            advice="was the API server, or a proxy before it, restarted?",
+            evidence=output.tail(),
         )
 
     def add(self, spec: ContainerSpec) -> "Guest":

@@ -10,7 +10,6 @@ from pathlib import PurePosixPath
 from typing import NoReturn
 
 from orchestrator.errors import NodeError, UnavailableError
-from orchestrator.keys.messages import failure, message
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import commands, lifecycle
 from orchestrator.platforms.kubernetes import manifests, placing, space, trouble
@@ -203,14 +202,19 @@ class ClusterImages:
         )
 
     def ways_to_get(self, tag: str) -> str:
-        return message(
-            "ways into a cluster", tag=tag, variable=own_images.REGISTRY_VARIABLE
+        return (
+            "push it to a registry that the cluster can reach (`docker tag "
+            f"{tag} REGISTRY/{tag}`, `docker push REGISTRY/{tag}`) and set "
+            f"{own_images.REGISTRY_VARIABLE}=REGISTRY, or import it on each "
+            "machine (`ctr -n k8s.io images import`)"
         )
 
     def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> NoReturn:
         ways = self.ways_to_get(tag)
-        raise failure(
-            UnavailableError, "builds no images", tag=tag, folder=folder, ways=ways
+        raise UnavailableError(
+            f"a Kubernetes cluster builds no images: {tag} must come from a registry",
+            advice=f"build it where there is an engine (`docker build -t {tag} {folder}`); "
+            f"then {ways}",
         )
 
     pull = present  # machines pull images when a pod needs them

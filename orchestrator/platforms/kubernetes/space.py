@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError
-from orchestrator.keys.messages import failure
 from orchestrator.keys.strict_yaml import filled, shipped
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.kubernetes import trouble
@@ -165,8 +164,10 @@ class Space:
                 return
             if not label_of(thing, LABEL):
                 how = "remove it with kubectl, or use another name"
-                raise failure(
-                    UnavailableError, "not ours", kind=kind, name=name, advice=how
+                raise UnavailableError(
+                    f"there is a {kind} named {name} that tierbench did not make: it is "
+                    "left alone",
+                    advice=f"{how}, then run again",
                 )
             self.api.remove(path, grace_s)
             self.await_gone(kind, name, REMOVAL_S + (grace_s or 0))
@@ -186,15 +187,15 @@ class Space:
             there, deadline_s=deadline_s, clock=self.clock, every_s=0.1
         ):
             conditions = thing.get("status", {}).get("conditions") or []
-            reasons = [
-                each.get("message")
-                for each in conditions
-                if each.get("status") == "True"
-            ]
-            said = "; ".join(filter(None, reasons)) or "it says no reason"
-            about = {"kind": kind, "name": name, "said": said}
-            raise failure(
-                RunError, "thing not removed", within_s=deadline_s, space=self, **about
+            reasons: list[str] = []
+            for condition in conditions:
+                if condition.get("status") == "True" and condition.get("message"):
+                    reasons.append(str(condition["message"]))
+            why = "; ".join(reasons) or "it says no reason"
+            raise RunError(
+                f"{kind} {name} could not be removed within {deadline_s:g} s: {why}",
+                advice=f"`kubectl describe` it (in {self.namespace}, unless it is in none), "
+                "which says what holds it, then `tierbench clean`",
             )
 
     def machine_trouble(self, pod: Thing) -> str:

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.keys.messages import message
-
 MAIN = "main"  # the container of a pod that the caller asked for
 
 # Reasons of a waiting container that seldom pass by themselves. ErrImagePull becomes
@@ -64,7 +62,14 @@ def of_pod(
             # Why is only in the first event that it failed; the status says that it waits.
             why = _last(events[::-1], ("Failed",)) or text
             said = f"its image cannot be pulled ({reason}): {why}"
-            return Trouble(said, message("image out of reach"), lasting_s=0.0)
+            return Trouble(
+                said,
+                (
+                    "push the image to a registry that the cluster can reach, and say "
+                    "where with TIERBENCH_REGISTRY; a private one needs a pull secret"
+                ),
+                lasting_s=0.0,
+            )
         if reason in _SETTING:
             return Trouble(
                 f"it cannot be started ({reason}): {text}",
@@ -74,11 +79,17 @@ def of_pod(
     placed = _condition(pod, "PodScheduled")
     text = str(placed.get("message") or placed.get("reason") or "")
     if text and placed.get("status") == "False":
+        what = f"no machine takes it: {text}"
         volumes = volume_trouble(events)
-        said = f"no machine takes it: {text}" + (f"; {volumes}" if volumes else "")
-        return Trouble(
-            said, message("cluster grows" if grows(events) else "cluster is full")
+        if volumes:
+            what += f"; {volumes}"
+        if grows(events):
+            return Trouble(what, "the cluster adds a machine: wait for it")
+        advice = (
+            "give nodes less CPU and memory in the profile, or the cluster more machines; "
+            "`kubectl describe nodes` shows what is taken"
         )
+        return Trouble(what, advice)
     if text := _last(events, ("FailedMount", "FailedAttachVolume", "FailedMapVolume")):
         return Trouble(
             f"its volume cannot be mounted: {text}", "look at the storage driver's log"

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError
-from orchestrator.keys.messages import failure
 from orchestrator.platforms.common import claims as rent
 from orchestrator.platforms.common.lifecycle import taken_down
 from orchestrator.platforms.kubernetes import (
@@ -62,8 +61,11 @@ class Volumes:
             ]:
                 default = defaults[0]
                 if default.retains:
-                    raise failure(
-                        UnavailableError, "class keeps volumes", name=default.name
+                    raise UnavailableError(
+                        f"the default storage class {default.name} keeps its volumes: one "
+                        "for each node and run would stay, and cost money",
+                        advice="make one the default whose reclaimPolicy is Delete, or declare "
+                        "the nodes' disks in the profile",
                     )
                 up.enter_context(self.claim(name, default.name, _UNDECLARED_SIZE_BYTES))
             up.callback(self.claims.pop, name, None)
@@ -123,8 +125,9 @@ class Volumes:
         names = [known.name for known in self.storage_classes()]
         if storage_class not in names:
             known = ", ".join(names) or "none"
-            raise failure(
-                UnavailableError, "no such class", name=storage_class, known=known
+            raise UnavailableError(
+                f"the cluster has no storage class {storage_class}",
+                advice=f"it has: {known}",
             )
         manifest = manifests.claim(name, storage_class, str(size_bytes), source)
         doing = f"claiming volume {name} of {storage_class}"
@@ -149,8 +152,9 @@ class Volumes:
         )
         if wait_while(there, deadline_s=limit_s, clock=self.space.clock, every_s=0.3):
             of = name_of(volume)
-            raise failure(
-                RunError, "volume stays", volume=of, claim=name, limit_s=limit_s
+            raise RunError(
+                f"the rented volume {of} of {name} is not gone after {limit_s:g} s",
+                advice="look with `kubectl get pv`: it may cost money until it is removed",
             )
 
     def _volume_of(self, claim: str) -> Thing | None:
@@ -166,8 +170,11 @@ class Volumes:
         if volume is None:
             events = self.space.events(object_name(claim))
             said = trouble.volume_trouble(events) or "its provisioner says nothing"
-            raise failure(
-                RunError, "no volume", claim=claim, within_s=timeout_s, said=said
+            raise RunError(
+                f"the claim {claim} got no volume within {timeout_s:g} s: {said}",
+                advice="is its storage class right, and its driver running? A class that "
+                "waits for its first consumer gives a volume only to a container "
+                "that uses it",
             )
         return manifests.described_volume(volume)
 

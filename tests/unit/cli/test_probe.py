@@ -209,6 +209,6 @@ def test_a_campaign_with_one_is_gone_on_with(tmp_path: Path) -> None:
     """What was measured is held against the plan, of which the probe is a part."""
     _, probed = measured()
     folder = stored(probed, tmp_path)
-    assert not dict(resuming.Resumption(folder)._of_plan())
+    assert not dict(resuming.Resumption(folder)._plan_differences())
     store.save_plan(folder, replace(probed.plan, probes=()))
-    assert "tpcc-probe" in dict(resuming.Resumption(folder)._of_plan())["workload"]
+    assert "tpcc-probe" in dict(resuming.Resumption(folder)._plan_differences())["workload"]

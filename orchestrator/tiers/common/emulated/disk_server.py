@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import GateError, RunError, UnavailableError, UsageError
-from orchestrator.keys.messages import failure
 from orchestrator.model import Node, Volume
 from orchestrator.parts import Disks, MadeOnMachines, NodesData
 from orchestrator.platforms import own_images
@@ -50,21 +49,27 @@ def need_kernel(
     """UnavailableError if a machine lacks one of `devices`, given with their kernel modules."""
 
     def look(machine: Machine) -> None:
-        for (
-            device,
-            module,
-        ) in devices:  # one after the other: its agent may just be starting
-            needed = {"device": device, "module": module, "machine": machine.name}
-            try:
-                is_there = machine.exists(device)
-            except OSError as error:
-                raise failure(
-                    UnavailableError, "kernel not seen", **needed, error=error
-                ) from error
-            if not is_there:
-                raise failure(UnavailableError, "kernel lacks", **needed)
+        # One after the other: its agent may just be starting.
+        for device, module in devices:
+            _require_device(device, module, machine)
 
     at_once.each(look, machines)
+
+
+def _require_device(device: str, module: str, machine: Machine) -> None:
+    try:
+        is_there = machine.exists(device)
+    except OSError as error:
+        raise UnavailableError(
+            f"this tier needs {device}, which cannot be looked for on {machine.name}: {error}",
+            advice="start this program on the machine that runs the containers, "
+            "or use a profile with `enforcement: none`",
+        ) from error
+    if not is_there:
+        raise UnavailableError(
+            f"this tier needs {device}, which the kernel of {machine.name} does not offer",
+            advice=f"`modprobe {module}` there, or use a profile with `enforcement: none`",
+        )
 
 
 def create(file: Path, size_bytes: int, world: World) -> None:
@@ -261,8 +266,10 @@ def _await(
         )
         if not said and container.state() != "running":
             last = container.logs(tail=20)
-            raise failure(
-                RunError, "disk did not start", evidence=last, disk=container.name
+            raise RunError(
+                f"the disk {container.name} could not start",
+                advice="`tierbench doctor` says what the kernel lacks",
+                evidence=last,
             )
         return bool(said)
 
@@ -287,7 +294,10 @@ def _ready(
     points = [len(latency.read), len(latency.write)] if latency else [0, 0]
     reported = ready.get("latency_table_points") or [0, 0]
     if [int(count or 0) for count in reported] != points:
-        raise failure(GateError, "other tables", reported=reported, points=points)
+        raise GateError(
+            f"the emulated disk draws latencies from tables of {reported} "
+            f"points, expected {points}",
+        )
     return as_node(container, node, "disk"), ready
 
 

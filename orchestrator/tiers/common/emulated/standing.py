@@ -14,7 +14,6 @@ from pathlib import Path
 from orchestrator import model, parts, units
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.kernel import mounts
-from orchestrator.keys.messages import failure
 from orchestrator.platforms.common.machines import text_of
 from orchestrator.powers import Platform, World
 from orchestrator.system.clock import wait_while
@@ -116,7 +115,10 @@ def named(name: str, world: World) -> KnownDisk:
     ):
         return known
     names = f"there are {', '.join(disks)}" if disks else "there is none"
-    raise failure(UsageError, "unknown disk", name=name, names=names)
+    raise UsageError(
+        f"no disk named {name!r}; {names}",
+        advice="tierbench disk list",
+    )
 
 
 # ------------------------------------------------------------------ up
@@ -136,11 +138,17 @@ def prepared(
     file, if it shall not be one in the cache. UsageError or UnavailableError, and nothing was
     changed, if the disk cannot be put up there."""
     if not _NAME.fullmatch(name):
-        raise failure(UsageError, "bad name of a disk", name=name)
+        raise UsageError(
+            f"{name!r} is no name for a disk",
+            advice="take --name with up to 40 of a to z, 0 to 9, `-`, `_` and `.`",
+        )
     others = {known.disk.name: known for known in standing_disks(world)}
     left = others.pop(name, None)
     if left and left.state == "up":
-        raise failure(UsageError, "disk is up", name=name, at=left.disk.at)
+        raise UsageError(
+            f"the disk {name} is up already, at {left.disk.at}",
+            advice=f"give --name for another one, or `tierbench disk down {name}` first",
+        )
     image = Path(
         data or (left.disk.image if left else world.cache / "standing" / f"{name}.img")
     )
@@ -151,7 +159,10 @@ def prepared(
                 f"{image} has the data of the disk {other.disk.name} already"
             )
     if left and left.disk.image != str(image):
-        raise failure(UsageError, "data elsewhere", name=name, left=left, image=image)
+        raise UsageError(
+            f"the data of the disk {name} are in {left.disk.image}, not in {image}",
+            advice=f"`tierbench disk down {name}` first, or give another --name",
+        )
     size_bytes = _size(
         image, size_bytes, default_bytes, world, again=bool(left or data)
     )
@@ -178,16 +189,22 @@ def _size(
         free_bytes = world.machine.free_bytes(str(image.parent))
         if free_bytes < size_bytes:
             has, size = map(units.format_bytes, (free_bytes, size_bytes))
-            raise failure(
-                UnavailableError, "no room", folder=image.parent, has=has, size=size
+            raise UnavailableError(
+                f"{image.parent} has {has} free, and the disk may take {size}",
+                advice="give a smaller --size, or a file with --data on a larger disk",
             )
         return size_bytes
     if not again:
-        raise failure(UsageError, "data left", image=image)
+        raise UsageError(
+            f"{image} has data that an earlier disk left",
+            advice=f"`--data {image}` uses them; remove the file if nobody needs them",
+        )
     size_bytes = image.stat().st_size
     if asked_bytes not in (None, size_bytes):
-        raise failure(
-            UsageError, "other size", image=image, size=units.format_bytes(size_bytes)
+        raise UsageError(
+            f"{image} is a disk of {units.format_bytes(size_bytes)}, which "
+            "cannot be changed",
+            advice="leave --size out",
         )
     return size_bytes
 
@@ -196,12 +213,20 @@ def _check_place(at: Path, world: World) -> bool:
     """Whether the mount point is still to be made. UsageError if nothing can be mounted there."""
     if not world.machine.exists(str(at)):
         if not world.machine.is_folder(str(at.parent)):
-            raise failure(UsageError, "no folder", folder=at.parent, at=at)
+            raise UsageError(
+                f"{at.parent} does not exist, so nothing can be mounted at {at}",
+            )
         return True
     if str(at) in _mounted(world):
-        raise failure(UsageError, "place taken", at=at)
+        raise UsageError(
+            f"something is mounted at {at} already",
+            advice="give another --at",
+        )
     if not world.machine.is_folder(str(at)) or world.machine.listing(str(at)):
-        raise failure(UsageError, "folder not empty", at=at)
+        raise UsageError(
+            f"{at} is not an empty directory",
+            advice="give one that is empty, or does not exist",
+        )
     return False
 
 
@@ -250,8 +275,10 @@ def _mount(device: str, at: str, world: World) -> None:
     command = ("mount", "-t", "xfs", "-o", "noatime,nouuid", device, at)
     done = world.shell.run(command, timeout_s=_MOUNT_S)
     if done.exit_code != 0:
-        raise failure(
-            RunError, "not mounted", device=device, at=at, why=done.err.strip()
+        raise RunError(
+            f"{device} could not be mounted at {at}: {done.err.strip()}",
+            advice="this needs root, on the machine and in the name space of the "
+            "containers' engine; a file given with --data must hold an XFS",
         )
 
 
@@ -281,7 +308,11 @@ def take_down(known: KnownDisk, world: World, keep_data: bool = False) -> Path |
             users := wait_while(of_it, deadline_s=_STARTING_S, clock=world.clock)
         ):
             _mount(known.mount.source, disk.at, world)
-            raise failure(RunError, "disk in use", disk=disk.name, users=users)
+            raise RunError(
+                f"the disk {disk.name} is in use: it is also mounted for {users}",
+                advice="stop what uses it (a container that was given its path?), then "
+                "again",
+            )
     _clear(replace(known, mount=None), world)
     if keep_data or not disk.own_image:
         return Path(disk.image)
@@ -294,8 +325,9 @@ def _unmount(at: str, world: World) -> None:
     if done.exit_code == 0:
         return
     why = done.err.strip().rstrip(".")
-    raise failure(
-        RunError, "not unmounted", at=at, why=why, users=_users_of_path(at, world)
+    raise RunError(
+        f"{at} could not be unmounted: {why}{_users_of_path(at, world)}",
+        advice="end what uses it, then again; nothing was taken down",
     )
 
 
@@ -334,4 +366,7 @@ def _mounted(world: World) -> Mapping[str, mounts.MountPoint]:
     try:
         return {mount.path: mount for mount in mounts.mount_points(world.machine)}
     except OSError as error:
-        raise failure(UnavailableError, "mounts not seen", error=error) from error
+        raise UnavailableError(
+            f"what is mounted cannot be seen: {error}",
+            advice="start this program on the machine that runs the containers",
+        ) from error

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from orchestrator import facts, powers
-from orchestrator.keys.messages import message
 from orchestrator.tier import GateCheck, Tier
 from orchestrator.tiers.common.gate import expected
 from orchestrator.units import format_quantity, format_seconds
@@ -128,4 +127,8 @@ def announcement(tier: Tier) -> str:
         else []
     )
     most = " and ".join(peaks)
-    return message("burst credit first", title=tier.title, longest=longest, peaks=most)
+    return (
+        f"the burst credit of {tier.title} is used up first: each disk is "
+        f"loaded until it falls to its base rate, for {longest} at most if "
+        f"the load reaches the peak ({most})"
+    )

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from orchestrator import errors, powers
-from orchestrator.keys.messages import failure
 from orchestrator.platforms.common.machines import HasEngines, is_here, on
 from orchestrator.tier import NodeDisks, RealDisks, Tier
 from orchestrator.units import listed
@@ -63,7 +62,10 @@ def mounted(tier: Tier) -> RealDisks:
     """The tier's real disks. UsageError if it names none."""
     if isinstance(tier.disk, RealDisks) and (tier.disk.disks or tier.disk.path):
         return tier.disk
-    raise failure(errors.UsageError, "no path", tier=tier.name)
+    raise errors.UsageError(
+        f"{tier.name}: give `disks`, or one `path`: the directories where "
+        "they are mounted",
+    )
 
 
 def chosen(tier: Tier, nodes: Sequence[str]) -> tuple[DiskPath, ...]:
@@ -115,8 +117,9 @@ def require_here(what: str, world: powers.World) -> None:
     if is_here(world):
         return
     names = listed([machine.name for machine in world.platform.machines()])
-    raise failure(
-        errors.UnavailableError, "containers elsewhere", what=what, machines=names
+    raise errors.UnavailableError(
+        f"{what} on the computer it is started on, but containers run on {names}",
+        advice="start this program there, or let it use an engine of this computer",
     )
 
 
@@ -124,11 +127,12 @@ def require_one_machine(tier: Tier, world: powers.World) -> None:
     """UnavailableError if nodes are spread over machines: real disks are looked for on one."""
     names = [machine.name for machine in world.platform.machines()]
     if len(names) > 1:
-        raise failure(
-            errors.UnavailableError,
-            "nodes on several machines",
-            tier=tier,
-            machines=listed(names),
+        raise errors.UnavailableError(
+            f"{tier.name} names disks by their paths on one machine, but nodes "
+            f"are spread over {listed(names)}",
+            advice="take `enforcement: storage-class` on Kubernetes, or `existing` "
+            "for a cluster that runs already; or name an engine for each node: "
+            "`machines` in the profile",
         )
 
 

@@ -19,7 +19,6 @@ from orchestrator.errors import (
     VoidError,
 )
 from orchestrator.kernel import block_devices, mounts
-from orchestrator.keys.messages import failure
 from orchestrator.parts import Disks
 from orchestrator.powers import Machine, World
 from orchestrator.tier import Tier
@@ -143,7 +142,11 @@ def watched(disk: mounts.RealDisk, machine: Machine) -> Iterator[None]:
         cause = error
     if cause or not mounts.is_there(disk, machine):
         what = cause.what if cause else ""
-        raise failure(VoidError, "disk vanished", evidence=what, disk=disk) from cause
+        raise VoidError(
+            f"the disk {disk.node} vanished from {disk.mount.path} in mid-run",
+            advice="see the kernel's log (`dmesg`); what was measured on it is void",
+            evidence=what,
+        ) from cause
 
 
 def believable(
@@ -156,27 +159,42 @@ def believable(
     disk, expected = mounts.find(path, machine), mounted(tier)
     if not expected.allow_root_disk:
         if disk.mount.path != machine.real_path(str(path)):
-            raise failure(UsageError, "no mount point", path=path, disk=disk)
+            raise UsageError(
+                f"{path} is not a mount point: it is a directory of "
+                f"{disk.mount.path} (on {disk.node})",
+                advice="is the disk mounted? Give its mount point, or say "
+                "`allow_root_disk: true` to take whatever disk is there",
+            )
         if mounts.on_root_disk(disk, machine):
-            raise failure(UsageError, "disk of the system", path=path, disk=disk.whole)
+            raise UsageError(
+                f"{path} is on {disk.whole}, the disk of the system itself",
+                advice="take another disk, or say `allow_root_disk: true`: the system's "
+                "own writes are then part of what is measured",
+            )
     kind, options = disk.mount.kind, disk.mount.options.split(",")
     if expected.file_system not in (None, kind):
-        raise failure(
-            UsageError, "other file system", disk=disk, kind=kind, expected=expected
+        raise UsageError(
+            f"{disk.path} has {kind}, and the profile expects {expected.file_system}",
+            advice="mount the file system that is meant, or correct `file_system`",
         )
-    if lacking := [
-        option for option in expected.mount_options if option not in options
-    ]:
-        raise failure(
-            UsageError, "mounted otherwise", disk=disk, lacking=", ".join(lacking)
+    lacking = [option for option in expected.mount_options if option not in options]
+    if lacking:
+        raise UsageError(
+            f"{disk.path} is not mounted with {', '.join(lacking)}, as the profile "
+            f"expects, but with {disk.mount.options}",
+            advice="remount it, or correct `mount_options`",
         )
     if "ro" in options:
-        raise failure(UnavailableError, "read-only", path=path)
+        raise UnavailableError(
+            f"{path} is mounted read-only",
+            advice="remount it writable",
+        )
     free = free_bytes(path, machine)
     if free < needed_bytes:
         has, needed = map(units.format_bytes, (free, needed_bytes))
-        raise failure(
-            UnavailableError, "no room for a disk", path=path, has=has, needed=needed
+        raise UnavailableError(
+            f"{path} has {has} free; {needed} are needed",
+            advice="take a smaller --scale or fewer --nodes, or make room",
         )
     return disk
 
@@ -220,7 +238,8 @@ def _filled(path: Path, names: Sequence[str], machine: Machine) -> tuple[Path, .
     data = path / FOLDER
     missing = [name for name in names if not machine.is_folder(str(data / name))]
     if missing:
-        raise failure(
-            RunError, "nothing restored", data=data, missing=" and no ".join(missing)
+        raise RunError(
+            f"after the profile's `restore` {data} has no {' and no '.join(missing)}",
+            advice="the command must bring back all that is below TIERBENCH_DATA when it saves",
         )
     return tuple(data / name for name in names)

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from orchestrator.errors import RunError, UsageError
 from orchestrator.kernel import mounts
-from orchestrator.keys.messages import failure
 from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
@@ -78,7 +77,11 @@ def make(folder: Path, world: World) -> None:
         why = marked.make(str(folder), owner(world))
     if why:
         its = MarkedFolder(str(folder), foreign=why)
-        raise failure(UsageError, "not of this cache", folder=its)
+        raise UsageError(
+            f"{its}",
+            advice="let TIERBENCH_CACHE name another folder, or remove this if nobody "
+            "needs it",
+        )
 
 
 def is_ours(folder: Path, world: World) -> bool:
@@ -162,7 +165,11 @@ def anew(folder: Path, names: Sequence[str], world: World) -> None:
     done = in_container(program("anew", world, arguments), [root_of(folder)], world)
     if done.exit_code != 0:
         said = done.out.strip().replace(HOST, "")[-400:]
-        raise failure(RunError, "folder not made anew", folder=folder, said=said)
+        raise RunError(
+            f"{folder} cannot be made anew: {said}",
+            advice="look at what is there; remove or unmount it by hand if nobody "
+            "needs it",
+        )
 
 
 def root_of(folder: Path) -> Path:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from orchestrator.kernel import block_devices
-from orchestrator.keys.messages import message
 from orchestrator.model import Volume
 from orchestrator.parts import Disks, NodesData
 from orchestrator.planning.node_disks import node_names
@@ -139,7 +138,8 @@ def _has_room(tier: Tier, share: MachineShare, data: NodesData) -> bool:
         if free_bytes < needed_bytes:
             free, needed = map(format_bytes, (free_bytes, needed_bytes))
             share.world.progress.note(
-                message("no copy", path=path, free=free, needed=needed)
+                f"each run loads its data: {path} has {free} free, and data with a "
+                f"copy may need {needed} (docs/TIERS.md: snapshots)"
             )
             return False
     return True

@@ -13,7 +13,6 @@ from typing import Any
 
 from orchestrator.errors import UsageError
 from orchestrator.kernel import mounts
-from orchestrator.keys.messages import failure
 from orchestrator.platforms.common import marked
 from orchestrator.powers import Completed, Machine, World
 from orchestrator.system.shell import run_of_profile, script
@@ -75,8 +74,9 @@ def check(tier: Tier, disks: Sequence[mounts.RealDisk], world: World) -> None:
     roots = [Path(way.path)] if way.path else [disk.path for disk in disks]
     for root in roots if way.way in COPIES else ():
         if not machine.is_folder(str(root)):
-            raise failure(
-                UsageError, "no directory of snapshots", tier=tier.name, root=root
+            raise UsageError(
+                f"{tier.name}: `snapshots` names {root}, which is not a directory",
+                advice="mount a second disk there first, or correct `path` of `snapshots`",
             )
         content_of_ours(root / FOLDER, machine)
     if way.path:
@@ -84,8 +84,10 @@ def check(tier: Tier, disks: Sequence[mounts.RealDisk], world: World) -> None:
         other = mounts.holding(Path(way.path), points, machine)
         for disk in disks:
             if disk.mount.device == other.device:
-                raise failure(
-                    UsageError, "snapshots on same disk", tier=tier, way=way, disk=disk
+                raise UsageError(
+                    f"{tier.name}: `snapshots` names {way.path}, which is on {disk.node}, "
+                    "the disk that is measured",
+                    advice="name a directory on another disk, or say `snapshots: copy`",
                 )
 
 
@@ -93,7 +95,11 @@ def content_of_ours(folder: Path, machine: Machine) -> Sequence[str]:
     """The names in a folder that has our mark; none if it is not there. UsageError without it."""
     content = machine.listing(str(folder)) if machine.exists(str(folder)) else ()
     if content and MARK not in content:
-        raise failure(UsageError, "folder of others", folder=folder)
+        raise UsageError(
+            f"{folder} exists and was not made by tierbench, so it is neither "
+            "used nor removed",
+            advice="rename it, or give another path",
+        )
     return content
 
 
