@@ -109,8 +109,13 @@ READ_S = "blks_read_s"
 def group(recorded: object, *path: str) -> Mapping[str, Any]:
     """The group of facts that lies at `path` within others; empty where none does."""
     for name in path:
-        recorded = recorded.get(name) if isinstance(recorded, Mapping) else None
-    return recorded if isinstance(recorded, Mapping) else {}
+        if isinstance(recorded, Mapping):
+            recorded = recorded.get(name)
+        else:
+            recorded = None
+    if isinstance(recorded, Mapping):
+        return recorded
+    return {}
 
 
 def _bare(hint: Any) -> type:
@@ -123,7 +128,9 @@ def _of_type(kind: type, value: Any) -> Any:
     """The value, or None if it is of another type. bool is not accepted as a number; int is."""
     if isinstance(value, bool) and kind is not bool:
         return None
-    return value if isinstance(value, (float, int) if kind is float else kind) else None
+    if isinstance(value, (float, int) if kind is float else kind):
+        return value
+    return None
 
 
 @dataclass(frozen=True, kw_only=True)

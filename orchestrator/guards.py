@@ -15,7 +15,8 @@ class GuardBeats:
     `ending` is set when a signal ends it: then nobody is waited for who is not there any more."""
 
     def __init__(self) -> None:
-        self.every_s, self.ending = BEAT_S, threading.Event()
+        self.every_s = BEAT_S
+        self.ending = threading.Event()
         self.lost: GuardLostError | None = None
         self._undelivered = ""  # why the newest that failed was not
         self._beats: list[Callable[[], None]] = []
@@ -24,7 +25,8 @@ class GuardBeats:
     def during(self, beat: Callable[[], object]) -> Iterator[None]:
         """Calls `beat`, which reads its guard first, every half minute until the block ends. With
         GuardLostError from it the guard is lost; any other error is a beat not delivered."""
-        over, turn = threading.Event(), threading.Lock()
+        over = threading.Event()
+        turn = threading.Lock()
 
         def once() -> None:
             with turn:

@@ -58,7 +58,9 @@ class ClusterSpec:
     @property
     def member(self) -> str:
         """The database that reaches it: of clusters that others run, a store of files has a URL."""
-        return STORE if "url" in self.existing else self.database
+        if "url" in self.existing:
+            return STORE
+        return self.database
 
     @property
     def size(self) -> NodeSize:
@@ -174,7 +176,8 @@ class Run:
     @property
     def slug(self) -> str:
         """Folder name of the run: `03-ultra-tpcc-r1`."""
-        profile, workload = shortened(self.profile, 90), shortened(self.workload, 90)
+        profile = shortened(self.profile, 90)
+        workload = shortened(self.workload, 90)
         return f"{self.number:02d}-{profile}-{workload}-r{self.repetition}"
 
 
@@ -187,7 +190,9 @@ class Note:
     profile: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.profile}: {self.text}" if self.profile else self.text
+        if self.profile:
+            return f"{self.profile}: {self.text}"
+        return self.text
 
 
 @dataclass(frozen=True)
@@ -255,11 +260,9 @@ class Plan:
 # ------------------------------------------------------------------ what runs, and what it leaves
 
 CLIENT = "client"  # the name of a run's only client; of several: "client-1", …
-NODE_EXPORTER, DISK_DEVICE, PRESSURE = (
-    "node-exporter",
-    "disk-device",
-    "node-exporter-pressure",
-)
+NODE_EXPORTER = "node-exporter"
+DISK_DEVICE = "disk-device"
+PRESSURE = "node-exporter-pressure"
 
 
 @dataclass(frozen=True)
@@ -371,7 +374,9 @@ class Cluster:
     @property
     def tls(self) -> Tls:
         """Of all its endpoints; the default if it has none."""
-        return self.endpoints[0].tls if self.endpoints else TLS_IF_OFFERED
+        if self.endpoints:
+            return self.endpoints[0].tls
+        return TLS_IF_OFFERED
 
 
 @dataclass(frozen=True)

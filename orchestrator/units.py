@@ -32,7 +32,9 @@ _DIGITS = r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*"
 _NUMBER = re.compile(_DIGITS + r"([A-Za-zµ/]*)\s*$")
 
 _short = reprlib.Repr()
-_short.maxlevel, _short.maxlist, _short.maxdict = 2, 4, 4
+_short.maxlevel = 2
+_short.maxlist = 4
+_short.maxdict = 4
 _short.maxstring = _short.maxlong = _short.maxother = 80
 
 
@@ -149,7 +151,9 @@ def format_seconds(value: float) -> str:
 
 def format_number(value: float) -> str:
     """Three significant digits below a thousand, thousands separated above."""
-    return f"{value:,.0f}" if abs(value) >= 999.5 else _three(value)
+    if abs(value) >= 999.5:
+        return f"{value:,.0f}"
+    return _three(value)
 
 
 def _three(value: float) -> str:
@@ -157,7 +161,9 @@ def _three(value: float) -> str:
     if value == round(value):
         return f"{value:.0f}"
     text = f"{value:#.3g}"
-    return f"{value:.0f}" if "e+" in text else text.rstrip(".")
+    if "e+" in text:
+        return f"{value:.0f}"
+    return text.rstrip(".")
 
 
 _SHOWN = {"s": format_seconds, "bytes": format_bytes, "bytes/s": format_bytes_per_s}
@@ -165,15 +171,16 @@ _SHOWN = {"s": format_seconds, "bytes": format_bytes, "bytes/s": format_bytes_pe
 
 def format_quantity(value: float, unit: str) -> str:
     """A value in a base unit as a person reads it; `unit` is one of the model's unit names."""
-    if show := _SHOWN.get(unit):
+    show = _SHOWN.get(unit)
+    if show:
         return show(value)
     if unit == "%":
         return f"{format_number(value)} %"
     if unit.startswith("1/"):
         return f"{format_number(value)}{unit[1:]}"
-    return (
-        format_number(value) if unit in ("", "1") else f"{format_number(value)} {unit}"
-    )
+    if unit in ("", "1"):
+        return format_number(value)
+    return f"{format_number(value)} {unit}"
 
 
 def format_moment(unix_s: float) -> str:
@@ -188,7 +195,9 @@ def shortened(name: str, most_bytes: int) -> str:
 
 def counted(number: int, noun: str) -> str:
     """`1 run`, `2 runs`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    if number == 1:
+        return f"{number} {noun}"
+    return f"{number} {noun}s"
 
 
 def format_change(change_pct: float) -> str:
@@ -200,14 +209,15 @@ def format_change(change_pct: float) -> str:
         return "> +1,000,000 %"
     if size < 0.005:
         return "0 %"
-    sign = "+" if change_pct > 0 else "−"
-    digits = (
-        f"{size:,.0f}"
-        if size >= 100
-        else f"{size:.1f}"
-        if size >= 0.095
-        else f"{size:.2f}"
-    )
+    sign = "−"
+    if change_pct > 0:
+        sign = "+"
+    if size >= 100:
+        digits = f"{size:,.0f}"
+    elif size >= 0.095:
+        digits = f"{size:.1f}"
+    else:
+        digits = f"{size:.2f}"
     return f"{sign}{digits} %"
 
 
@@ -253,6 +263,10 @@ class Words(string.Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:
         if format_spec.startswith(("?", "!")):
-            return format_spec[1:] if bool(value) == (format_spec[0] == "?") else ""
+            if bool(value) == (format_spec[0] == "?"):
+                return format_spec[1:]
+            return ""
         show = _KINDS.get(format_spec)
-        return show(value) if show else str(super().format_field(value, format_spec))
+        if show:
+            return show(value)
+        return str(super().format_field(value, format_spec))

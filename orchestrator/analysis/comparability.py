@@ -54,7 +54,8 @@ _HARDWARE = {"cpu_model": "CPU", "cpus": "cores", "kernel": "kernel"}
 
 def differences(left: Record, right: Record) -> tuple[str, ...]:
     """Differences besides the tier, a phrase each: `database version 17.2 against 16.4`."""
-    told, other = _told(left), _told(right)
+    told = _told(left)
+    other = _told(right)
     shared = [title for title in told if title in other]
     known = ({title: of[title] for title in shared} for of in (told, other))
     return (*_leaves("", _asked(left), _asked(right)), *_leaves("", *known))
@@ -84,10 +85,14 @@ def among(runs: Sequence[RunData]) -> tuple[str, ...]:
 
 def obstacle(runs: Sequence[RunData], factor: str = "") -> str:
     """Why runs of several tiers, or at two values of a `factor`, must not be compared; or empty."""
-    allowed = _allowed(factor) if factor else ()
+    if factor:
+        allowed = _allowed(factor)
+    else:
+        allowed = ()
     if factor and len({str(run.record.workload.dataset) for run in runs}) > 1:
         allowed = (*allowed, f"{_DATA} ")
-    if unlike := [phrase for phrase in among(runs) if not phrase.startswith(allowed)]:
+    unlike = [phrase for phrase in among(runs) if not phrase.startswith(allowed)]
+    if unlike:
         return (
             f"the runs differ in more than the {factor or 'tier'}: {'; '.join(unlike)}"
         )
@@ -112,7 +117,9 @@ def _allowed(factor: str) -> tuple[str, ...]:
         names += [
             f"{of} {key}" for of in ("data set's", "workload option", "workload's")
         ]
-    of_commits = ("running database's dura",) if factor == factors.WITHOUT else ()
+    of_commits: tuple[str, ...] = ()
+    if factor == factors.WITHOUT:
+        of_commits = ("running database's dura",)
     return (*of_commits, *(f"{name} " for name in names))  # durable, and durability
 
 
@@ -120,7 +127,8 @@ def _asked(record: Record) -> dict[str, Any]:
     """What was asked for, by title; of clusters that others run, `_told` has the settings. An SLO
     judges figures and a title names them: neither changes one. What is tried out comes when the
     window is over."""
-    cluster, load = record.profile.cluster, record.workload
+    cluster = record.profile.cluster
+    load = record.workload
     keys = {field.name: getattr(load, field.name) for field in fields(load)}
     for name in ("slo", "title", "confirm_s", "dataset", "options"):
         del keys[name]
@@ -143,13 +151,20 @@ def _asked(record: Record) -> dict[str, Any]:
 def _told(record: Record) -> dict[str, Any]:
     """What is known of machines, nodes, servers, load generator and data, by title: compared where
     both know it. Data are those before the run: after it, faster tiers have inserted more."""
-    facts, generator = results.database(record), results.generator(record)
-    node, names, pooler = record.profile.cluster.node, _COMPARED, None
+    facts = results.database(record)
+    generator = results.generator(record)
+    node = record.profile.cluster.node
+    names = _COMPARED
+    pooler = None
     seen = {"host": "the machines"}
     if results.of_others(
         record
     ):  # own settings follow from the profile, as sizes of nodes do
-        names, pooler = (*_COMPARED, "settings"), "seen" if facts.pooler else "not seen"
+        names = (*_COMPARED, "settings")
+        if facts.pooler:
+            pooler = "seen"
+        else:
+            pooler = "not seen"
         seen["database"] = "the nodes"
     every = {
         **{
@@ -196,7 +211,9 @@ def _seen(record: Record, role: str, name: str) -> list[float]:
     values = [getattr(node, name) for node in record.nodes if node.role == role]
     if not values or not all(values):
         return []
-    return [min(values), max(values)] if role == "host" else sorted(values)
+    if role == "host":
+        return [min(values), max(values)]
+    return sorted(values)
 
 
 def _credit(record: Record) -> dict[str, set[str]]:
@@ -238,7 +255,8 @@ def _leaves(
 ) -> Iterator[str]:
     """`title`: ends in a space, or in the dot after an outer key."""
     for key in dict.fromkeys((*left, *right)):
-        first, second = left.get(key), right.get(key)
+        first = left.get(key)
+        second = right.get(key)
         if isinstance(first, Mapping) and isinstance(second, Mapping):
             yield from _leaves(f"{title}{key}.", first, second)
         else:
@@ -270,9 +288,14 @@ def obstacle_over_time(
     tiers = [of_campaign[0].record.profile.tier for of_campaign in runs]
     every = [*runs[0], *runs[1]]
     unlike = [*unlike_machines(before, after, "machines" in across)]
-    unlike += [] if "tiers" in across else changes_of_tier(*tiers)
+    if "tiers" in across:
+        unlike += []
+    else:
+        unlike += changes_of_tier(*tiers)
     unlike += [*_file_systems(*runs), *among(every)]
-    return f"unlike {'; '.join(unlike)}" if unlike else obstacle(every)
+    if unlike:
+        return f"unlike {'; '.join(unlike)}"
+    return obstacle(every)
 
 
 def _host(campaign: Results) -> Mapping[str, Any]:
@@ -286,10 +309,16 @@ def unlike_machines(
     others = [
         campaign.fingerprint.get("other_machines") for campaign in (before, after)
     ]
-    rest = others if None not in others else [(), ()]
+    if None not in others:
+        rest = others
+    else:
+        rest = [(), ()]
     first = [_host(campaign) for campaign in (before, after)]
     every = [(host, *(of or ())) for host, of in zip(first, rest, strict=True)]
-    names = {} if across else {"hostname": "machine"}
+    if across:
+        names = {}
+    else:
+        names = {"hostname": "machine"}
     for key, title in {
         **names,
         **_HARDWARE,
@@ -305,7 +334,9 @@ def unlike_machines(
         if of_memory:
             values = [[min(each), max(each)] for each in values]
         if unlike_memory(*values) if of_memory else values[0] != values[1]:
-            words = format_bytes if of_memory else str
+            words: Callable[[float], str] = str
+            if of_memory:
+                words = format_bytes
             texts = (listed([*dict.fromkeys(map(words, each))]) for each in values)
             yield f"{title} {' against '.join(texts)}"
 
@@ -320,7 +351,9 @@ def changes_of_tier(before: Tier, after: Tier) -> Iterator[str]:
                 value is None or isinstance(value, (int, float, str))
                 for value in values
             )
-            words = f" {values[0]} against {values[1]}" if short else ""
+            words = ""
+            if short:
+                words = f" {values[0]} against {values[1]}"
             yield f"tier's {key}{words}"
 
 
@@ -374,14 +407,17 @@ def revision(campaign: Results) -> str:
     facts = campaign.fingerprint
     if not facts.get("revision"):
         return ""
-    changed = ", with changes" if facts.get("revision_changed") else ""
+    changed = ""
+    if facts.get("revision_changed"):
+        changed = ", with changes"
     return (
         f"{facts.get('tierbench', '')} ({str(facts['revision'])[:12]}{changed})".strip()
     )
 
 
 def _unrecorded(campaign: Results) -> str:
-    host, records = _host(campaign), [run.record for run in campaign.done]
+    host = _host(campaign)
+    records = [run.record for run in campaign.done]
     recorded = {
         "the machine": host.get("hostname"),
         "its kernel": host.get("kernel") or not host.get("hostname"),
@@ -395,4 +431,6 @@ def _unrecorded(campaign: Results) -> str:
     }
     absent = [what for what, known in recorded.items() if not known]
     text = f"not recorded in {campaign.name}, and so not compared: {listed(absent)}"
-    return text if absent else ""
+    if absent:
+        return text
+    return ""

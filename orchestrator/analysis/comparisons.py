@@ -31,7 +31,8 @@ COMPARED = (
 
 # "Same" is two one-sided tests at 5 % (Schuirmann 1987): a 90 % interval within the margin. Values
 # may agree by chance: where half of the runs are slow, two blocks are wrong in 6 %, three in 5 %.
-SAME_CONFIDENCE, SAME_LEAST = 0.90, 3
+SAME_CONFIDENCE = 0.90
+SAME_LEAST = 3
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,8 @@ def pairs(
         if not left or not right or sum(left) <= 0:
             continue
         why = reason
-        if absent := runs - len(left) - len(right):
+        absent = runs - len(left) - len(right)
+        if absent:
             # Dropping such runs would choose among them: the slow ones lack percentiles first.
             why = why or f"{absent} of {runs} runs have no such figure"
         if min(*left, *right) <= 0:
@@ -162,7 +164,9 @@ def _delta(
     baseline: str, pair: Pair, margin_pct: float, chance: float, family: int
 ) -> Delta:
     word, reason = verdict(pair, margin_pct, chance, family)
-    interval = None if pair.overload else pair.ratio.interval_pct
+    interval = None
+    if not pair.overload:
+        interval = pair.ratio.interval_pct
     return Delta(
         baseline=baseline,
         contender=pair.contender,
@@ -215,7 +219,9 @@ def verdict(
             interval, str(family) if pair.in_blocks else "all"
         )
     better = (low > 0) == (pair.metric.direction == "higher")
-    side = "above" if low > 0 else "below"
+    side = "below"
+    if low > 0:
+        side = "above"
     reason = f"the whole interval {_words(interval)} lies {side} no change"
     return "better" if better else "worse", reason
 
@@ -258,7 +264,9 @@ def _by_chance(interval: tuple[float, float], among: str) -> str:
 
 
 def _no_interval(repetitions: int) -> str:
-    number = "one" if repetitions else "no"
+    number = "no"
+    if repetitions:
+        number = "one"
     return (
         f"{number} repetition that both sides finished gives no interval: at least 2 are "
         "needed, 5 are better"

@@ -202,11 +202,10 @@ class WithoutWorkload:
     currency: str | None
 
     def __str__(self) -> str:
-        cost = (
-            ""
-            if self.monthly_cost is None
-            else f", {self.monthly_cost:,.2f} {self.currency}"
-        )
+        if self.monthly_cost is None:
+            cost = ""
+        else:
+            cost = f", {self.monthly_cost:,.2f} {self.currency}"
         return f"Without {self.workload}: {self.tier}{cost}{' a month' if cost else ''}"
 
 
@@ -330,11 +329,9 @@ class Estimate:
         """That the clause is met, by the normal distribution of the logarithm."""
         sd = math.log(self.high / self.low) / 2 / T90
         below = NormalDist(math.log(self.value), sd).cdf(math.log(objective.limit))
-        return (
-            below
-            if metrics.METRICS[objective.metric].direction == "lower"
-            else 1 - below
-        )
+        if metrics.METRICS[objective.metric].direction == "lower":
+            return below
+        return 1 - below
 
 
 @dataclass(frozen=True)

@@ -35,29 +35,37 @@ def grew(record: Record) -> tuple[float, float] | None:
         BEHIND * offered * record.workload.measure_s,
         PER_THREAD * record.workload.threads,
     )
-    return (offered, served) if owed > most else None
+    if owed > most:
+        return (offered, served)
+    return None
 
 
 def not_begun(record: Record) -> tuple[float, float] | None:
     """What was due and had not begun at the end, and all that was due, if that is as much; by the
     built-in generator's count over the whole run."""
     facts = results.generator(record)
-    owed, begun = facts.unstarted, facts.recorded_transactions
+    owed = facts.unstarted
+    begun = facts.recorded_transactions
     if not owed or begun is None:
         return None
     due = owed + begun
     behind = owed >= BEHIND * due and owed > PER_THREAD * record.workload.threads
-    return (owed, due) if behind else None
+    if behind:
+        return (owed, due)
+    return None
 
 
 def not_served(record: Record) -> tuple[float, float] | None:
     """Share served and rate (1/s) asked for, if BenchBase served less than chance explains."""
     facts = results.generator(record)
-    served, rate = facts.served_of_asked, facts.arrival_rate_per_s
+    served = facts.served_of_asked
+    rate = facts.arrival_rate_per_s
     if served is None or not rate:
         return None
     chance = CHANCE / math.sqrt(rate * record.workload.measure_s)
-    return (served, rate) if 1 - served > max(BEHIND, chance) else None
+    if 1 - served > max(BEHIND, chance):
+        return (served, rate)
+    return None
 
 
 def at_a_rate(record: Record) -> bool:
@@ -78,7 +86,9 @@ def state(
     behind = [overloaded(run.record) for run in runs]
     if not any(behind):
         return "serves it"
-    return "overloaded" if all(behind) and len(behind) > 1 else "at times"
+    if all(behind) and len(behind) > 1:
+        return "overloaded"
+    return "at times"
 
 
 @dataclass(frozen=True)
@@ -157,7 +167,8 @@ def between(
     overload = of_workload({baseline: left, contender: right})
     if not overload.tiers:
         return None
-    first, second = _words(baseline, left), _words(contender, right)
+    first = _words(baseline, left)
+    second = _words(contender, right)
     if overload.unproven or len(overload.always) > 1:
         reason = f"{first}; {second}: latencies cannot be told apart"
         return LatencyOutcome("inconclusive", reason, overload.tiers)
@@ -177,7 +188,9 @@ def _words(tier: str, runs: Sequence[results.RunData]) -> str:
         if (rate := results.value_of(run.record, name)) is not None
     )
     means = [format_quantity(fmean(rates), "1/s") for rates in flows.values()]
-    return f"{text} ({' of '.join(means)})" if len(means) == 2 else text
+    if len(means) == 2:
+        return f"{text} ({' of '.join(means)})"
+    return text
 
 
 def plan_at_same_rate(campaign: results.Results) -> Plan | None:

@@ -71,12 +71,16 @@ class Results:
     @property
     def absent(self) -> str:
         """What befell a planned run that left no record."""
-        return "not published" if self.published else "not carried out"
+        if self.published:
+            return "not published"
+        return "not carried out"
 
     @property
     def small_scale(self) -> str:
         """Its scale, if it has less data and shorter runs than the published study; or empty."""
-        return "" if self.plan.scale in FULL_SCALES else self.plan.scale
+        if self.plan.scale in FULL_SCALES:
+            return ""
+        return self.plan.scale
 
     @cached_property
     def by_number(self) -> Mapping[int, RunData]:
@@ -109,7 +113,8 @@ class Results:
     def lost(self, run: Run) -> str:
         """What became of a planned run without figures that count: `failed: no space left`, `was
         not carried out`; empty if it left some."""
-        if doubts := self.excluded.get(run.number):
+        doubts = self.excluded.get(run.number)
+        if doubts:
             return f"was excluded: {doubts[0].kind}: {doubts[0].text}"
         if run.number not in self.by_number:
             return f"was {self.absent}"
@@ -117,11 +122,9 @@ class Results:
         if record.outcome == "done":
             return ""
         why = (record.failure or "no reason was recorded").strip().rstrip(".")
-        return (
-            f"failed: {why}"
-            if record.outcome == "failed"
-            else f"was {record.outcome}: {why}"
-        )
+        if record.outcome == "failed":
+            return f"failed: {why}"
+        return f"was {record.outcome}: {why}"
 
 
 # ------------------------------------------------------------------ picking
@@ -154,7 +157,9 @@ class CellRuns:
     @property
     def without_figures(self) -> str:
         """What a missing cell lacks."""
-        return "no finished run that counts" if self.excluded else "no finished run"
+        if self.excluded:
+            return "no finished run that counts"
+        return "no finished run"
 
 
 def cells(campaign: Results) -> Iterator[CellRuns]:
@@ -183,19 +188,25 @@ def span_s(runs: Iterable[RunData]) -> tuple[float, float] | None:
 def began_s(campaign: Results) -> float | None:
     """When its first run began, in Unix seconds; None if no run did."""
     span = span_s(campaign.runs)
-    return span[0] if span else None
+    if span:
+        return span[0]
+    return None
 
 
 def machine_cpus(campaign: Results) -> float | None:
     """Cores of the machine that ran the campaign, from its fingerprint."""
     cpus = group(campaign.fingerprint, "host").get("cpus")
-    return float(cpus) if isinstance(cpus, (int, float)) and cpus > 0 else None
+    if isinstance(cpus, (int, float)) and cpus > 0:
+        return float(cpus)
+    return None
 
 
 def measured_window(record: Record) -> tuple[float, float] | None:
     """Start and end (Unix seconds) of the measured window, if the run came that far."""
     phase = record.phase("measure")
-    return (phase.start_s, phase.end_s) if phase and phase.duration_s > 0 else None
+    if phase and phase.duration_s > 0:
+        return (phase.start_s, phase.end_s)
+    return None
 
 
 def measured_s(record: Record) -> float:
@@ -212,7 +223,9 @@ def measuring_pct(campaign: Results) -> float | None:
         phase.duration_s for phase in phases if phase.name in ("warm-up", "measure")
     )
     begin_s, end_s = span_s(campaign.runs) or (0.0, 0.0)
-    return 100 * useful_s / (end_s - begin_s) if useful_s and end_s > begin_s else None
+    if useful_s and end_s > begin_s:
+        return 100 * useful_s / (end_s - begin_s)
+    return None
 
 
 def database(record: Record) -> DatabaseFacts:
@@ -253,7 +266,9 @@ def value_of(record: Record, metric: str, scope: str = "all") -> float | None:
         m.value for m in record.measurements if (m.metric, m.scope) == (metric, scope)
     )
     value = next(values, None)
-    return value if value is not None and np.isfinite(value) else None
+    if value is not None and np.isfinite(value):
+        return value
+    return None
 
 
 # What counts as throughput, of bulk work the bytes of its rows.
@@ -272,7 +287,9 @@ def failed_pct(record: Record) -> float | None:
     failed, done = (value_of(record, name) for name in ("failures", "transactions"))
     if failed is None or done is None:
         return None
-    return 100 * failed / (done + failed) if failed else 0.0
+    if failed:
+        return 100 * failed / (done + failed)
+    return 0.0
 
 
 def sound(every: Sequence[Measurement]) -> dict[Key, Measurement]:
@@ -297,7 +314,9 @@ def whole(runs: Sequence[RunData], key: Key) -> tuple[float, ...]:
     else:
         measured = [sound(run.record.measurements).get(key) for run in runs]
         values = tuple(m.value for m in measured if m is not None and m.value > 0)
-    return values if len(values) == len(runs) else ()
+    if len(values) == len(runs):
+        return values
+    return ()
 
 
 def in_common(*sides: Sequence[RunData]) -> tuple[list[RunData], ...]:
@@ -338,7 +357,9 @@ def by_disk(nodes: Iterable[Node]) -> dict[tuple[str, ...], list[Node]]:
 
     def disk(node: Node) -> tuple[str, ...]:
         device = node.device or node.sources.get(model.DISK_DEVICE)
-        return (place(node), device) if device else ("", "node", node.name)
+        if device:
+            return (place(node), device)
+        return ("", "node", node.name)
 
     return units.gathered(
         (disk(node), node) for node in nodes if node.role == "database"

@@ -33,7 +33,8 @@ SCHEMA_VERSION = 2  # decisions have criteria, SLO and prices
 def judge(campaign: results.Results) -> conclusions.Verdict:
     """The verdict on a campaign, from plan and records alone."""
     of_cells = bottlenecks.bottlenecks(campaign)
-    changes, floor = deltas(campaign), noise_floor(campaign)
+    changes = deltas(campaign)
+    floor = noise_floor(campaign)
     doubts = kinds.find(campaign)
     decisions, cluster = decision.decide_all(campaign, of_cells, doubts)
     varied = factors.concluded(campaign, of_cells, decisions)
@@ -149,7 +150,8 @@ def noise_floor(campaign: results.Results) -> tuple[Delta, ...]:
 
 def _compared(campaign: results.Results, names: Sequence[str]) -> tuple[Delta, ...]:
     """Those of the profiles `names` that are not the baseline, against it, where no stage lacks."""
-    plan, pairs = campaign.plan, list[comparisons.Pair]()
+    plan = campaign.plan
+    pairs = list[comparisons.Pair]()
     for workload in (load for load in plan.workloads if not planned.lacks(load)):
         baseline = results.finished(campaign, plan.baseline, workload.name)
         share = looks.share(plan, workload.name)
@@ -157,15 +159,15 @@ def _compared(campaign: results.Results, names: Sequence[str]) -> tuple[Delta, .
             contender = results.finished(campaign, name, workload.name)
             if name == plan.baseline or not baseline or not contender:
                 continue
-            sides, obstacle = (
-                (baseline, contender),
-                comparability.obstacle([*baseline, *contender]),
-            )
+            sides = (baseline, contender)
+            obstacle = comparability.obstacle([*baseline, *contender])
             load = overload.between(plan.baseline, baseline, name, contender)
             for pair in comparisons.of_runs(
                 name, workload.name, sides, obstacle, share
             ):
-                decides = load if pair.metric.direction == "lower" else None
+                decides = None
+                if pair.metric.direction == "lower":
+                    decides = load
                 pairs.append(replace(pair, overload=decides))
     return comparisons.deltas(
         plan.baseline, pairs, plan.margin_pct, plan.p99_margin_pct

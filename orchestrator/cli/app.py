@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
 PLATFORM = "docker"  # where nothing else is said
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-TEARDOWN_S, _STEP_S = 240.0, 2.0  # within five minutes, also if thirty steps hang
+# within five minutes, also if thirty steps hang
+TEARDOWN_S = 240.0
+_STEP_S = 2.0
 _LOOK = "`tierbench clean`, with the same --profile or --platform, or the next campaign removes it"
 Platforms = Mapping[str, Callable[[Clock, Placing], Platform]]
 
@@ -50,7 +52,10 @@ def _all_parts(platform: Platform | None = None) -> Parts:
     from orchestrator.load_generators import load_generators
     from orchestrator.tiers import tier_mechanisms
 
-    sampled = collectors(platform) if platform is not None else ()
+    if platform is not None:
+        sampled = collectors(platform)
+    else:
+        sampled = ()
     families = databases(), load_generators(), tier_mechanisms(), sampled
     return Parts(*families, sessions.session_waits, statements.statement_counts)
 
@@ -152,7 +157,8 @@ class App:
         def nobody(*_: object) -> Any:
             raise NotAsked("the cluster is not connected to")
 
-        parts, answers = self.parts(None), cast(Platform, UnaskedPlatform())
+        parts = self.parts(None)
+        answers = cast(Platform, UnaskedPlatform())
         known = {
             **parts.databases,
             ExistingCluster.name: ExistingCluster(connect=nobody),
@@ -181,7 +187,8 @@ class App:
         require_writable(self.cache)
         host.sign(self.cache, self.machine)
         if self.cache.parent.name == host.PARTS:
-            owner, own = host.owner_of(self.cache.parent.parent), self.cache
+            owner = host.owner_of(self.cache.parent.parent)
+            own = self.cache
             self.progress.note(
                 f"the cache belongs to {owner}: this machine has {own} of it"
             )

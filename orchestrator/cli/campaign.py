@@ -84,7 +84,8 @@ def _reported(
     except LeftBehindError as left:
         if isinstance(left.__context__, TierbenchError):
             app.progress.warn(left.__context__.what)
-        if folder := begun():
+        folder = begun()
+        if folder:
             store.save_left_behind(folder, left.what, left.look)
         _conclude_with(Note("left behind", f"{left.what}; {left.advice}"), folder, app)
         raise
@@ -103,7 +104,9 @@ def begun_since_now(results: Path) -> Callable[[], Path | None]:
 
     def newest() -> Path | None:
         folder = store.newest(results)
-        return folder.resolve() if folder else None
+        if folder:
+            return folder.resolve()
+        return None
 
     before = newest()
     return lambda: folder if (folder := newest()) != before else None
@@ -121,7 +124,8 @@ def ending_with(
         }
         try:
             done = app.shell.run(["sh", "-c", command], timeout_s=_ON_END_S, env=told)
-            if said := (done.out + done.err).strip():
+            said = (done.out + done.err).strip()
+            if said:
                 app.progress.note(said)
             if done.exit_code:
                 app.progress.warn(f"--on-end `{command}` ended with {done.exit_code}")
@@ -193,7 +197,8 @@ def require_room(*folders: Path) -> None:
     for folder in (*folders, Path(gettempdir())):
         whole = folder.resolve()
         there = next(parent for parent in (whole, *whole.parents) if parent.exists())
-        if (free_bytes := LocalMachine().free_bytes(str(there))) < ROOM_BYTES:
+        free_bytes = LocalMachine().free_bytes(str(there))
+        if free_bytes < ROOM_BYTES:
             free, needed = map(format_bytes, (free_bytes, ROOM_BYTES))
             raise failure(
                 UnavailableError, "little room", folder=folder, free=free, needed=needed
@@ -285,13 +290,12 @@ def first_run(
     """Goes through YugabyteDB's checklist (docs/FIRST-RUN-YUGABYTEDB.md); keeps it in `results`. On
     `platform`; `profile`: on the platform and the machines of that, with its release or image.
     UsageError if it cannot run there."""
-    spec, placing = checklist.spec(version), None
+    spec = checklist.spec(version)
+    placing = None
     if profile is not None:
-        spec, platform, placing = (
-            _of_profile(profile, version),
-            profile.platform,
-            profile.placing,
-        )
+        spec = _of_profile(profile, version)
+        platform = profile.platform
+        placing = profile.placing
     with app.at_work(platform, placing) as world:
         image.obtain(spec, world.platform)
         findings = app.first_run(spec, world)

@@ -71,10 +71,8 @@ class CampaignApp(App):
         loaded, verdict, paths = concluding.conclude(folder, slo, self.cache)
         self.progress.done()
         files = (f"report: {path.resolve()}" for path in (paths.html, paths.markdown))
-        content = (
-            json.loads((folder / "verdict.json").read_text())
-            if self.out.as_json
-            else None
-        )
+        content = None
+        if self.out.as_json:
+            content = json.loads((folder / "verdict.json").read_text())
         self.out.show(content, *report.console(loaded, verdict), *files)
         return loaded, verdict

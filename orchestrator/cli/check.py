@@ -72,4 +72,6 @@ def _tls(environment: Mapping[str, str]) -> Tls:
 def _word(problem: str | None, violations: int | None) -> str:
     if problem:
         return f"[yellow]could not be evaluated ({escape(problem)})[/yellow]"
-    return f"[red]broken by {violations} rows[/red]" if violations else "holds"
+    if violations:
+        return f"[red]broken by {violations} rows[/red]"
+    return "holds"

@@ -34,7 +34,8 @@ def clean(
         raise UsageError(what, advice="see them with --dry-run, then say --yes")
     world = app.world(*plans.place(app, profile, platform))
     with app.alone(world.platform):
-        is_there, failed = True, list[TierbenchError]()
+        is_there = True
+        failed = list[TierbenchError]()
         if dry_run or not yes:
             is_there, failed = _each(world, app.out, only_list=True)
         if is_there and not dry_run:
@@ -68,9 +69,12 @@ def _each(
             for line in step():
                 nothing = False
                 stays = isinstance(line, MarkedFolder) and line.foreign
-                verb = (
-                    ("stays: " if stays else "would be removed: ") if only_list else ""
-                )
+                if only_list:
+                    verb = "would be removed: "
+                    if stays:
+                        verb = "stays: "
+                else:
+                    verb = ""
                 out.print(f"{verb}{line}", soft_wrap=True)
         except TierbenchError as error:
             failed.append(error)

@@ -16,7 +16,8 @@ from orchestrator.cli import defaults
 
 def _listed() -> Iterator[tuple[str, tuple[str, str, str]]]:
     """Name → panel in `--help`, place and example; of commands.txt."""
-    panel, file = "", Path(__file__).with_name("commands.txt")
+    panel = ""
+    file = Path(__file__).with_name("commands.txt")
     for line in file.read_text(encoding="utf-8").splitlines():
         if line.startswith("  "):
             name, place, example = line.split(maxsplit=2)
@@ -35,7 +36,9 @@ def _help_of(place: str) -> str:
     said = re.search(
         rf'^(?:def {name}\(.*?""|{name} = .*?help=)"(.+?)"', source, re.M | re.S
     )
-    return " ".join(said[1].split()) if said else ""
+    if said:
+        return " ".join(said[1].split())
+    return ""
 
 
 class LazyGroup(TyperGroup):
@@ -64,7 +67,8 @@ class LazyGroup(TyperGroup):
 
     def loaded(self, name: str) -> Any:
         """The command of this name, whose module is imported now. KeyError if there is none."""
-        if (place := COMMANDS[name][1]) == "main":
+        place = COMMANDS[name][1]
+        if place == "main":
             return self.commands[name]
         module, _, attribute = place.partition(".")
         command = getattr(import_module(f"orchestrator.cli.{module}"), attribute)
@@ -80,7 +84,10 @@ class LazyGroup(TyperGroup):
         if name:
             command = self.loaded(name)
             # Of completion nothing is asked that reads a file of the user's.
-            settings = {} if ctx.resilient_parsing else defaults.settings(self)
+            if ctx.resilient_parsing:
+                settings = {}
+            else:
+                settings = defaults.settings(self)
             for each in (command, *getattr(command, "commands", {}).values()):
                 each.context_settings = {**each.context_settings, **settings}
         return name, command, rest

@@ -88,6 +88,8 @@ def _disks(_: Context) -> list[str]:
     return sorted(file.stem for file in (CACHE / "standing").glob("*.img"))
 
 
-profiles, workloads = _files("profiles"), _files("workloads")
+profiles = _files("profiles")
+workloads = _files("workloads")
 rows, campaigns, baselines = map(completing, (_rows, _campaigns, _baselines))
-runs, disks = completing(_unfinished), completing(_disks)
+runs = completing(_unfinished)
+disks = completing(_disks)

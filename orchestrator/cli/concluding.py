@@ -18,7 +18,8 @@ from orchestrator.system import store
 from orchestrator.units import counted
 
 # Pages of a campaign that goes on: none in its first minutes, then one part in so many of it.
-_FIRST_PAGE_S, _PAGE_PART = 300.0, 200
+_FIRST_PAGE_S = 300.0
+_PAGE_PART = 200
 _PAGE_S = 600.0  # of a page at most
 
 
@@ -28,7 +29,8 @@ def conclude(
     """Makes verdict and report of a results folder, from its files alone. `objectives`: an SLO to
     judge by instead of the plan's. `cache`: as of `report.write`."""
     campaign, verdict = judged(folder, objectives)
-    ended, plan = len(campaign.runs), campaign.plan
+    ended = len(campaign.runs)
+    plan = campaign.plan
     if ended < len(plan.runs):
         text = f"{ended} of {counted(len(plan.runs), 'planned run')} have ended"
         plan = replace(plan, notes=(*plan.notes, model.Note("unfinished", text)))
@@ -41,10 +43,8 @@ def judged(folder: Path, objectives: str | None = None) -> tuple[Results, Verdic
     """Results and verdict, of which nothing is written."""
     campaign = store.load(folder)
     workloads = slo.applied(campaign.plan.workloads, objectives, reading.SLO)
-    plan, so_far = (
-        replace(campaign.plan, workloads=workloads),
-        dict(_so_far(campaign, folder)),
-    )
+    plan = replace(campaign.plan, workloads=workloads)
+    so_far = dict(_so_far(campaign, folder))
     campaign = replace(
         campaign, plan=plan, so_far=so_far, checksum=store.checksum(folder)
     )
@@ -55,12 +55,11 @@ def _so_far(
     campaign: Results, folder: Path
 ) -> Iterator[tuple[int, tuple[model.Measurement, ...]]]:
     """Of unfinished runs that measure points by themselves, and whose limits nobody changed."""
-    finished, generators = (
-        {data.record.run.number for data in campaign.done},
-        load_generators(),
-    )
+    finished = {data.record.run.number for data in campaign.done}
+    generators = load_generators()
     for run in campaign.plan.runs:
-        workload, own = campaign.plan.workload(run.workload), folder / "runs" / run.slug
+        workload = campaign.plan.workload(run.workload)
+        own = folder / "runs" / run.slug
         generator = generators.get(workload.generator)
         if run.number in finished or not isinstance(generator, parts.GoesOnMeasuring):
             continue
@@ -78,13 +77,16 @@ def page_writer(app: App, world: powers.World) -> Callable[[Path], None]:
 
     def write(folder: Path) -> None:
         nonlocal due_s
-        if (began_s := world.clock.monotonic()) < due_s:
+        began_s = world.clock.monotonic()
+        if began_s < due_s:
             return
         argv = [sys.executable, "-m", "orchestrator", "analyze", str(folder.resolve())]
         try:
             done = app.shell.run(argv, timeout_s=_PAGE_S, env=environment)
             said = done.err.strip() or f"exit code {done.exit_code}"
-            why = said.splitlines()[-1] if done.exit_code else ""
+            why = ""
+            if done.exit_code:
+                why = said.splitlines()[-1]
         except errors.TierbenchError as error:
             why = error.what
         if why:

@@ -57,14 +57,18 @@ class LastingConsole(Console):
     def __init__(self, **options: Any) -> None:
         super().__init__(highlight=False, **options)
         if not self.is_terminal and "width" not in options:
-            self.width, self.soft_wrap = _ANY_WIDTH, True
+            self.width = _ANY_WIDTH
+            self.soft_wrap = True
 
     def speak(self, color: str, as_json: bool) -> None:
         """`always` and `never` hold whatever the terminal and NO_COLOR say."""
         self.as_json = as_json
         if color != "auto":
             self.no_color = color == "never"
-            self._color_system = None if self.no_color else ColorSystem.STANDARD
+            if self.no_color:
+                self._color_system = None
+            else:
+                self._color_system = ColorSystem.STANDARD
 
     def show(self, content: Any, *shown: RenderableType) -> None:
         """What was found: as JSON if that was asked for, else as `shown`, a line each."""
@@ -109,7 +113,8 @@ def table(
     )
     for column in columns:
         side: JustifyMethod = "right" if column in right else "left"
-        no_wrap, width = column in whole, len(column)
+        no_wrap = column in whole
+        width = len(column)
         drawn.add_column(
             column, justify=side, overflow="fold", no_wrap=no_wrap, min_width=width
         )
@@ -134,20 +139,25 @@ class ConsoleProgress:
         ] = {}  # off a terminal: step without numbers → when
 
     def speak(self, quiet: bool, verbose: bool, color: str) -> None:
-        self._quiet, self._verbose = quiet, verbose
+        self._quiet = quiet
+        self._verbose = verbose
         self._console.speak(color, as_json=False)
 
     def run(self, title: str, number: int, total: int, left_s: float) -> None:
         self._due_s = time.monotonic() + left_s
-        self._run, self._told_s = f"[{number}/{total}] {title}", {}
+        self._run = f"[{number}/{total}] {title}"
+        self._told_s = {}
         self._line(f"{self._run} · about {format_seconds(left_s)} left")
 
     def step(self, text: str, expected_s: float | None = None) -> None:
-        expected = f" (about {format_seconds(expected_s)})" if expected_s else ""
+        expected = ""
+        if expected_s:
+            expected = f" (about {format_seconds(expected_s)})"
         if self._quiet:
             return
         if self._verbose or not self._console.is_terminal:
-            kind, now_s = _NUMBERS.sub("#", text), time.monotonic()
+            kind = _NUMBERS.sub("#", text)
+            now_s = time.monotonic()
             if self._verbose or now_s - self._told_s.get(kind, -_AGAIN_S) >= _AGAIN_S:
                 self._told_s[kind] = now_s
                 self._line(f"  {text}{expected}")
@@ -177,9 +187,10 @@ class ConsoleProgress:
     def _line(self, text: str, before: str = "") -> None:
         if self._quiet and not before:
             return
-        time_of_day = (
-            "" if self._console.is_terminal else time.strftime("%Y-%m-%d %H:%M:%S ")
-        )
+        if self._console.is_terminal:
+            time_of_day = ""
+        else:
+            time_of_day = time.strftime("%Y-%m-%d %H:%M:%S ")
         shown = f"{time_of_day}{before}{escape(text)}"
         _in_vain(lambda: self._console.print(shown, soft_wrap=bool(time_of_day)))
 

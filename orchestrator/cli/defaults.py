@@ -9,14 +9,17 @@ from typing import Any
 
 from orchestrator.errors import Mistake, UsageError
 
-FILE, PREFIX = Path("tierbench.yaml"), "TIERBENCH"
+FILE = Path("tierbench.yaml")
+PREFIX = "TIERBENCH"
 # Commands of `save` and `restore` have it, and beside it others with the names of options.
 _OF_SNAPSHOTS = "TIERBENCH_SNAPSHOT"
 
 
 def settings(program: Any) -> dict[str, Any]:
     """What the context of each command begins with. UsageError with every mistake in the file."""
-    prefix = None if _OF_SNAPSHOTS in os.environ else PREFIX
+    prefix: str | None = PREFIX
+    if _OF_SNAPSHOTS in os.environ:
+        prefix = None
     return {"auto_envvar_prefix": prefix, "default_map": of_file(program)}
 
 
@@ -49,11 +52,9 @@ def of_file(program: Any, file: Path = FILE) -> dict[str, Any]:
         for p in m.params
         if p.opts[0][0] == "-"
     }
-    (where, text), wrong, values = (
-        read_text(file, Path()),
-        list[Mistake](),
-        dict[str, Any](),
-    )
+    where, text = read_text(file, Path())
+    wrong = list[Mistake]()
+    values = dict[str, Any]()
     for key, value in parse(where, text).items():
         words = [str(item) for item in (value if isinstance(value, list) else [value])]
         if key not in known:
@@ -66,7 +67,9 @@ def of_file(program: Any, file: Path = FILE) -> dict[str, Any]:
                 Mistake(f"{where}: {key}", "expected a value, or a list of values")
             )
         else:
-            flag = value if isinstance(value, bool) else " ".join(words)
+            flag: bool | str = " ".join(words)
+            if isinstance(value, bool):
+                flag = value
             values[key.replace("-", "_")] = words if known[key].multiple else flag
     raise_all([with_line(mistake, {where: text}) for mistake in wrong])
     return values
@@ -86,7 +89,10 @@ def told(context: Any) -> list[tuple[list[str], str]]:
             option.name, True
         )  # of one that is refused there is none
         if source in where and value is not False:
-            values = value if isinstance(value, list | tuple) else [value]
+            if isinstance(value, list | tuple):
+                values = value
+            else:
+                values = [value]
             words = [word for each in values for word in (option.opts[0], str(each))]
             said.append((words[:1] if value is True else words, where[source]))
     return said

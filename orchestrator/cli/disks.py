@@ -49,7 +49,9 @@ def up(
     )
     if not isinstance(limits.disk, Emulated):
         raise failure(UsageError, "not emulated", tier=tier, limits=limits)
-    size_bytes = parse_bytes(size) if size else None
+    size_bytes = None
+    if size:
+        size_bytes = parse_bytes(size)
     if size_bytes and bought_bytes is not None and size_bytes > bought_bytes:
         bought = format_bytes(bought_bytes)
         raise failure(UsageError, "too large", title=limits.title, bought=bought)
@@ -97,7 +99,10 @@ def down(
         _require_root("unmount", app)
     world = app.world()
     node_places.require_here("`disk down` unmounts a disk", world)
-    disks = standing.standing_disks(world) if every else (standing.named(name, world),)
+    if every:
+        disks = standing.standing_disks(world)
+    else:
+        disks = (standing.named(name, world),)
     if dry_run:
         for known in disks:
             line = standing_disks.would_become(known.disk, keep_data)
@@ -118,7 +123,9 @@ def down(
         except RunError as error:
             stayed.append(error)
             continue
-        said = f"its data stay in {kept}" if kept else "its data are removed"
+        said = "its data are removed"
+        if kept:
+            said = f"its data stay in {kept}"
         app.out.print(f"{known.disk.name} is down; {said}", soft_wrap=True)
     app.progress.done()
     if stayed:
@@ -141,11 +148,14 @@ def record(
 
     file = out_file or Path("recorded-disk.json")
     if file.exists() or not file.absolute().parent.is_dir():
-        why = (
-            "exists already" if file.exists() else "is in a folder that does not exist"
-        )
+        why = "is in a folder that does not exist"
+        if file.exists():
+            why = "exists already"
         raise failure(UsageError, "no file to record", file=file, why=why)
-    effort = recording.QUICK if quick else recording.RecordingEffort()
+    if quick:
+        effort = recording.QUICK
+    else:
+        effort = recording.RecordingEffort()
     effort = replace(effort, hold_s=60 * burst_minutes)
     world = app.world()
     with app.alone(world.platform):
@@ -197,7 +207,9 @@ def limits_in(words: Sequence[str]) -> dict[str, float]:
         try:
             limits[name] = float(value)
         except ValueError as error:
-            wrong = "is not name=number" if equals else "has no value"
+            wrong = "has no value"
+            if equals:
+                wrong = "is not name=number"
             raise failure(UsageError, "bad limit", text=text, wrong=wrong) from error
     return limits
 

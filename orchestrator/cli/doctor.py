@@ -37,7 +37,9 @@ def show(app: App, platform: str | None, placing: model.Placing | None) -> int:
     )
     app.out.show(findings, *lines)
     missing = any(finding.ok is False for finding in findings)
-    return errors.EXIT_UNAVAILABLE if missing else errors.EXIT_DONE
+    if missing:
+        return errors.EXIT_UNAVAILABLE
+    return errors.EXIT_DONE
 
 
 def show_first_run(
@@ -55,18 +57,25 @@ def show_first_run(
         findings.append(finding)
         if app.out.as_json:
             continue
-        before = " (inferred)" if finding.inferred else ""
+        before = ""
+        if finding.inferred:
+            before = " (inferred)"
         line = f"{finding.name}{before}: {escape(finding.claim)}"
         app.out.print(f"{marks[finding.state]}{finding.state}[/] {line}")
         app.out.print(f"    {escape(finding.seen)}", style="dim")
     app.out.show(findings)
     confirmed = all(finding.state == "confirmed" for finding in findings)
-    return errors.EXIT_DONE if confirmed else errors.EXIT_INCONCLUSIVE
+    if confirmed:
+        return errors.EXIT_DONE
+    return errors.EXIT_INCONCLUSIVE
 
 
 def examine_platform(platform: powers.Platform, root: Path) -> tuple[Finding, ...]:
     """Looks at a platform elsewhere, and for our images there; starts and changes nothing."""
-    findings = list(platform.examine()) if isinstance(platform, _Examines) else []
+    if isinstance(platform, _Examines):
+        findings = list(platform.examine())
+    else:
+        findings = []
     brought = isinstance(platform, DockerMachines)
     for name in own_images.OURS:
         tag = own_images.tag(root, name)
@@ -74,7 +83,10 @@ def examine_platform(platform: powers.Platform, root: Path) -> tuple[Finding, ..
         more = "a campaign brings it"
         if not brought:
             more = f"elsewhere: {platform.images.ways_to_get(tag)}"
-        text = "there" if exists else f"`tierbench setup` builds it; {more}"
+        if exists:
+            text = "there"
+        else:
+            text = f"`tierbench setup` builds it; {more}"
         findings.append(Finding(f"image {tag}", exists, text))
     return tuple(findings)
 
@@ -99,7 +111,8 @@ def examine(
         benchbase = distribution.whereabouts(Path(home) if home else None, engine)
         docker.append(Finding("BenchBase", True, benchbase))
     machine = LocalMachine()
-    facts, free = machine.facts(), machine.free_bytes(str(app.cache))
+    facts = machine.facts()
+    free = machine.free_bytes(str(app.cache))
     pressure = "sampled"
     if not machine.exists("/proc/pressure/io"):
         pressure = "not in this kernel (psi=1 turns it on): runs do without"

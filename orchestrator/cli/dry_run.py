@@ -46,7 +46,9 @@ def show(app: App, plan: Plan, max_cost: str | None = None) -> int:
     app.out.show({**planned, **vars(ahead), **cost}, *_parts(plan, ahead))
     if any(isinstance(problem, errors.UsageError) for problem in ahead.problems):
         return errors.EXIT_USAGE
-    return errors.EXIT_UNAVAILABLE if ahead.problems else errors.EXIT_DONE
+    if ahead.problems:
+        return errors.EXIT_UNAVAILABLE
+    return errors.EXIT_DONE
 
 
 def _parts(plan: Plan, ahead: Forecast) -> Iterator[RenderableType]:
@@ -75,9 +77,9 @@ def _parts(plan: Plan, ahead: Forecast) -> Iterator[RenderableType]:
         columns = "Tier", "What", "Where", "Needed", "There"
         yield _table(columns, rows=_space(ahead), title="Space, at most")
     columns = "Tier", "Disk", "Database", "Disks", "A month at list price"
-    bought = (
-        "disks and machines" if any(cost.with_vms for cost in ahead.costs) else "disks"
-    )
+    bought = "disks"
+    if any(cost.with_vms for cost in ahead.costs):
+        bought = "disks and machines"
     caption = f"what buying the {bought} would cost{'' if ahead.rented else '; nothing is rented'}"
     yield _table(columns, rows=_costs(plan, ahead), title="Tiers", caption=caption)
     if ahead.rented:
@@ -104,7 +106,10 @@ def _seconds(*seconds: float) -> Iterator[str]:
 def _times(plan: Plan, ahead: Forecast) -> Iterator[Sequence[str]]:
     for cell in ahead.cells:
         load = plan.workload(cell.workload)
-        changed_s = [load.confirm_s] if _confirms(plan) else []
+        if _confirms(plan):
+            changed_s = [load.confirm_s]
+        else:
+            changed_s = []
         *times, total = _seconds(
             load.warmup_s, load.measure_s, *changed_s, cell.run_s, cell.total_s
         )
@@ -121,9 +126,15 @@ def _loading(ahead: Forecast) -> Iterator[str]:
     places = {(load.profile, repr(load.dataset)) for load in ahead.loads}
     for load in ahead.loads:
         times = durations.spoken(load)
-        on = f" for {load.profile}" if len(ahead.loads) > len(apart) else ""
-        on += f", {load.workload}" if len(ahead.loads) > len(places) else ""
-        kept = " (it is kept from before)" if load.kept else ""
+        on = ""
+        if len(ahead.loads) > len(apart):
+            on = f" for {load.profile}"
+        if len(ahead.loads) > len(places):
+            on += f", {load.workload}"
+        if load.kept:
+            kept = " (it is kept from before)"
+        else:
+            kept = ""
         size = units.named(load.dataset.parameters)
         yield escape(f"  {load.dataset.family} ({size}) is loaded {times}{on}{kept}")
 
@@ -137,18 +148,24 @@ def _space(ahead: Forecast) -> Iterator[Sequence[RenderableType]]:
 
 def _costs(plan: Plan, ahead: Forecast) -> Iterator[Sequence[str]]:
     for cost in ahead.costs:
-        profile, price, text = plan.profile(cost.profile), cost.price, "not known"
+        profile = plan.profile(cost.profile)
+        price = cost.price
+        text = "not known"
         if price is not None and cost.monthly is not None:
             text = (
                 f"{cost.monthly:,.2f} {price.currency} ({price.region}, {price.as_of})"
             )
-        on_vm = f" on {profile.cluster.vm}" if cost.with_vms else ""
-        what, cluster = f"{profile.tier.title}{on_vm}", profile.cluster
+        on_vm = ""
+        if cost.with_vms:
+            on_vm = f" on {profile.cluster.vm}"
+        what = f"{profile.tier.title}{on_vm}"
+        cluster = profile.cluster
         own = [
             cluster.database,
             *(["client beside"] if cluster.client == "beside" else []),
         ]
-        if rate := cluster.network_bytes_per_s:
+        rate = cluster.network_bytes_per_s
+        if rate:
             own.append(f"network {units.format_link_rate(rate)}")
         database = ", ".join(own)
         yield cost.profile, what, database, str(cost.disks), text
@@ -156,9 +173,10 @@ def _costs(plan: Plan, ahead: Forecast) -> Iterator[Sequence[str]]:
 
 def _rented(ahead: Forecast) -> Iterator[Sequence[str]]:
     for item in ahead.rented:
-        amount = (
-            f"{item.amount:,.2f} {item.price.currency}" if item.price else "not known"
-        )
+        if item.price:
+            amount = f"{item.amount:,.2f} {item.price.currency}"
+        else:
+            amount = "not known"
         yield item.title, units.format_seconds(3600 * item.hours), amount
 
 

@@ -91,7 +91,8 @@ def verify(
     """Counts a campaign's figures again from its raw files; exit 1 if any differs."""
     from orchestrator.cli import verify
 
-    every, count = [], 0
+    every = []
+    count = 0
     for where, checked, differences in verify.checks(app.folder(results, campaign)):
         every.append({"where": where, "checked": checked, "differences": differences})
         for line in (

@@ -49,7 +49,9 @@ class Wanted:
     def hosts(self) -> str:
         """As a profile has them: libpq's own ways keep their commas."""
         hosts = self.existing or ""
-        return hosts if "=" in hosts or "://" in hosts else hosts.replace(",", " ")
+        if "=" in hosts or "://" in hosts:
+            return hosts
+        return hosts.replace(",", " ")
 
 
 @takes(Wanted)
@@ -61,7 +63,9 @@ def init(
     workload: str | None = None,
 ) -> None:
     """Writes a first profile, or workload, with comments that explain its keys."""
-    own, compared, texts = app.own or app.root, True, dict[Path, str]()
+    own = app.own or app.root
+    compared = True
+    texts = dict[Path, str]()
     for given in (name, workload):
         if given is not None and not _NAME.fullmatch(given):
             raise failure(UsageError, "bad name of a file", given=given)
@@ -84,7 +88,9 @@ def init(
         )
     _write(texts, own)
     for file in texts:
-        shown = file.relative_to(own) if own.samefile(Path.cwd()) else file
+        shown = file
+        if own.samefile(Path.cwd()):
+            shown = file.relative_to(own)
         app.out.print(f"wrote {shown}", soft_wrap=True)
     load = workload or "tpcc"
     named = f"run --profile {name} --workload {load}"
@@ -107,10 +113,8 @@ def _profile(
         raise failure(UsageError, "which disk")
     if wanted.hosts and (wanted.cluster or wanted.vm):
         raise failure(UsageError, "nodes of its own")
-    clusters, catalog = (
-        project_files.clusters(app.root),
-        project_files.catalog(app.root),
-    )
+    clusters = project_files.clusters(app.root)
+    catalog = project_files.catalog(app.root)
     provider = (wanted.vm or wanted.tier or "").partition("/")[0]
     cluster = wanted.cluster or CLUSTERS.get(provider, CLUSTERS["azure"])
     if wanted.vm and cluster not in clusters:

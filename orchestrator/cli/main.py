@@ -95,7 +95,8 @@ def rehearse(
 ) -> None:
     """Goes through a whole campaign in seconds, without Docker: its figures are made up."""
     sizes = Options(scale=scale, repetitions=repeats, seed=seed, results=results)
-    tiers, loads = names_in(profiles), names_in(workloads)
+    tiers = names_in(profiles)
+    loads = names_in(workloads)
     request = Request(profiles=tiers, workloads=loads, **vars(sizes))
     app.show(app.rehearse(request))
 
@@ -150,9 +151,12 @@ def calibrate(
     gate = campaign.calibrate(app, profile, scale, not quick, drain)
     app.progress.done()
     app.out.show(gate, TableView(gate_table(gate)))
-    if busy := () if gate.passed else host_load.reasons(gate):
+    if gate.passed:
+        raise typer.Exit(errors.EXIT_DONE)
+    busy = host_load.reasons(gate)
+    if busy:
         app.err.print(f"This machine was busy during the check: {' and '.join(busy)}.")
-    raise typer.Exit(errors.EXIT_DONE if gate.passed else errors.EXIT_INCONCLUSIVE)
+    raise typer.Exit(errors.EXIT_INCONCLUSIVE)
 
 
 @program.command()
@@ -191,7 +195,10 @@ def show_doctor(
     from orchestrator.cli import doctor, plans
 
     if db is not None:
-        placed = plans.placed(app, profile, platform) if profile else None
+        if profile:
+            placed = plans.placed(app, profile, platform)
+        else:
+            placed = None
         code = doctor.show_first_run(app, version, platform, placed)
     elif version is not None:
         raise errors.UsageError(
@@ -274,7 +281,10 @@ def _complain(error: errors.TierbenchError, app: App) -> None:
     app.progress.done()
     app.err.print(f"[red]tierbench:[/red] {escape(error.what)}")
     for mistake in getattr(error, "mistakes", ()):
-        where = f"{mistake.where}: " if mistake.where else ""
+        if mistake.where:
+            where = f"{mistake.where}: "
+        else:
+            where = ""
         app.err.print(f"  {escape(where + mistake.what)}")
     if error.evidence:
         app.err.print(escape(error.evidence.strip()), style="dim")
@@ -308,7 +318,8 @@ def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
         if code == errors.EXIT_INTERRUPTED:  # what typer makes of it
             raise KeyboardInterrupt
     except KeyboardInterrupt:
-        live, kind = "observe" in words[:1], errors.InterruptedByUser
+        live = "observe" in words[:1]
+        kind = errors.InterruptedByUser
         _complain(
             failure(kind, "interrupted observation" if live else "interrupted"), app
         )
@@ -321,11 +332,9 @@ def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
     except (
         SystemExit
     ) as end:  # typer's: for the shell that completes; or nobody reads any more
-        return (
-            int(end.code or 0)
-            if "_TIERBENCH_COMPLETE" in os.environ
-            else errors.EXIT_DONE
-        )
+        if "_TIERBENCH_COMPLETE" in os.environ:
+            return int(end.code or 0)
+        return errors.EXIT_DONE
     except Exception as error:
         if type(error).__module__.startswith(("click", "typer")):
             said = str(error).removeprefix(

@@ -45,10 +45,9 @@ def pieces_in(text: str | None) -> observing.Pieces | None:
     if text is None:
         return None
     number, _, length = text.partition("x")
-    piece_s, least_s = (
-        units.parse_seconds(length),
-        (SHORTEST + 1) * observing.COARSE_S,
-    )  # some lost
+    # some lost
+    piece_s = units.parse_seconds(length)
+    least_s = (SHORTEST + 1) * observing.COARSE_S
     if not number.isdigit() or int(number) < FEWEST_PIECES or piece_s < least_s:
         raise ValueError(message("pieces", of=FEWEST_PIECES, least_s=least_s))
     return int(number), piece_s
@@ -77,33 +76,33 @@ class Read:
 def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
     """Replays what a running cluster asked of its disks against all disks of the catalog; loads
     nothing."""
-    catalog, size_bytes = (
-        project_files.catalog(app.root),
-        units.parse_size(options.size),
-    )
-    source = (
-        project_files.bought(app.root, options.source)[0] if options.source else None
-    )
+    catalog = project_files.catalog(app.root)
+    size_bytes = units.parse_size(options.size)
+    if options.source:
+        source = project_files.bought(app.root, options.source)[0]
+    else:
+        source = None
     where = options.region, options.vm
     purchases(
         catalog, size_bytes, (), *where
     )  # refuses those not after a week of readings
-    folder, misses = results / f"{clock.stamp(app.clock.now())}-observed", list[str]()
+    folder = results / f"{clock.stamp(app.clock.now())}-observed"
+    misses = list[str]()
     if options.exporter or options.profile:  # the same line goes on in the same folder
         names = ("exporter", "device", "last", "profile", "calibrate")
         text = " ".join(
             str(value) for name in names if (value := getattr(options, name))
         )
         folder = results / f"observed-{zlib.crc32(text.encode()):08x}"
-    if not (tables := list(_read(app, options, folder, misses))):
+    tables = list(_read(app, options, folder, misses))
+    if not tables:
         raise failure(UsageError, "nothing to observe")
     every = pd.concat(tables)
-    has, named = (
-        sorted(set(every["device"])),
-        re.compile(options.device or ".*").fullmatch,
-    )
+    has = sorted(set(every["device"]))
+    named = re.compile(options.device or ".*").fullmatch
     read = every[every["device"].isin(list(filter(named, has)))]
-    if not (of_disks := demands(read)):
+    of_disks = demands(read)
+    if not of_disks:
         raise failure(
             UsageError, "no such disk", device=options.device, has=units.listed(has)
         )
@@ -129,8 +128,10 @@ def _read(
     app: App, options: Read, folder: Path, misses: list[str]
 ) -> Iterator[pd.DataFrame]:
     """All that there are readings of; into `misses` what could not be read."""
-    length_s, end_s = units.parse_seconds(options.last), app.clock.now()
-    pieces, is_live = pieces_in(options.calibrate), options.exporter or options.profile
+    length_s = units.parse_seconds(options.last)
+    end_s = app.clock.now()
+    pieces = pieces_in(options.calibrate)
+    is_live = options.exporter or options.profile
     if pieces and (not is_live or pieces[0] * pieces[1] > length_s / 4):
         raise failure(UsageError, "no such pieces", pieces=options.calibrate)
     yield from map(files.read, options.file or ())
@@ -183,21 +184,23 @@ def _watched(
     if options.profile is None:
         return nodes, (), GuardBeats()
     profile = plans.placed(app, options.profile)
-    spec, platform = profile.cluster, profile.platform or PLATFORM
+    spec = profile.cluster
+    platform = profile.platform or PLATFORM
     declared, mistakes = declaration.read(spec)
-    if isinstance(
-        database := app.parts(None).databases.get(spec.member), ExistingCluster
-    ):
+    database = app.parts(None).databases.get(spec.member)
+    if isinstance(database, ExistingCluster):
         require_none(mistakes, f"{profile.name} has mistakes", "correct the profile")
         if declared.node_exporters:
             return [*nodes, *database.find_nodes(spec)], (), GuardBeats()
-    machines, beats = tuple[powers.Machine, ...]([LocalMachine()]), GuardBeats()
+    machines = tuple[powers.Machine, ...]([LocalMachine()])
+    beats = GuardBeats()
     if not spec.existing or platform != PLATFORM:
         placing = profile.placing
         if placing and placing.machines:  # nothing runs on an engine of clients
             placing = replace(placing, client_machine=placing.machines[0])
         world = app.world(platform, placing)
-        machines, guard = of_nodes(world.platform), world.platform.guard
+        machines = of_nodes(world.platform)
+        guard = world.platform.guard
         if isinstance(world.platform, HasEngines):
             world.platform.brings = (agent.IMAGE,)
         if not all(isinstance(machine, LocalMachine) for machine in machines):

@@ -29,7 +29,8 @@ def weights_in(text: str | None) -> dict[str, float]:
     """`tpcc=3,insert=1`, by workload. ValueError for what is no number above zero."""
     pairs = [part.partition("=") for part in names_in(text or "")]
     weights = {name: float(number or "nan") for name, _, number in pairs}
-    if bad := [name for name, weight in weights.items() if not 0 < weight < math.inf]:
+    bad = [name for name, weight in weights.items() if not 0 < weight < math.inf]
+    if bad:
         raise ValueError(f"the weight of {', '.join(bad)} must be a number above zero")
     return weights
 
@@ -220,20 +221,29 @@ def _of_typer(
 ) -> inspect.Parameter:
     """An option by the name that it has on the command line, so that the environment and
     `tierbench.yaml` say it by the same; an argument if it has no default. A bool is a flag."""
-    hint, name = parameter.annotation, parameter.name
+    hint = parameter.annotation
+    name = parameter.name
     told = copy(next(iter(getattr(hint, "__metadata__", ())), None))
-    kind = hint.__origin__ if told else hint
+    kind = hint
+    if told:
+        kind = hint.__origin__
     if told is None:
-        told = Argument() if parameter.default is parameter.empty else Option()
+        if parameter.default is parameter.empty:
+            told = Argument()
+        else:
+            told = Option()
     if isinstance(told, OptionInfo):
-        told.rich_help_panel, told.show_envvar = panel, False
+        told.rich_help_panel = panel
+        told.show_envvar = False
         declared = [str(word) for word in (told.default, *(told.param_decls or ()))]
         long = [
             word for word in declared if word.startswith("--")
         ]  # as Annotated has them
         if kind is bool and not long:
             told.default = f"--{name.replace('_', '-')}"
-        name = long[0][2:].replace("-", "_") if long else name
+        name = name
+        if long:
+            name = long[0][2:].replace("-", "_")
     spelt = name.replace("_", "-")
     words = _told(": ")
     told.help = told.help or words.get(f"{command}.{spelt}") or words.get(spelt)
@@ -248,10 +258,8 @@ def _options(
 ) -> dict[str, inspect.Parameter]:
     """Field → option of the command, in the order of the panels."""
     own = inspect.signature(kind).parameters
-    hints, order = (
-        get_type_hints(kind, include_extras=True),
-        [None, *_told(" = ")].index,
-    )
+    hints = get_type_hints(kind, include_extras=True)
+    order = [None, *_told(" = ")].index
     options = {}
     for name in sorted(own, key=lambda name: order(_panel(name))):
         default = given.get(name, own[name].default)
@@ -269,14 +277,18 @@ def takes(
     this command's own differ."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own, name = inspect.signature(command, eval_str=True), command.__name__
+        own = inspect.signature(command, eval_str=True)
+        name = command.__name__
         _app, *others = own.parameters.values()
         given = {
             other.name: _of_typer(other, name)
             for other in others
             if other.name != "options"
         }
-        options = _options(kind, own_defaults, name) if kind else {}
+        if kind:
+            options = _options(kind, own_defaults, name)
+        else:
+            options = {}
         telling = _options(Told, {}, name)
         if not in_json:
             del telling["json"]
@@ -285,7 +297,8 @@ def takes(
             def of(asked: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
                 return {name: said[option.name] for name, option in asked.items()}
 
-            app, values = context.obj, of(given)
+            app = context.obj
+            values = of(given)
             app.speak(**of(telling))
             app.defaults.extend(defaults.told(context))
             if said["verbose"] or said.get("dry_run"):
@@ -298,7 +311,8 @@ def takes(
         kind_of_all = inspect.Parameter.KEYWORD_ONLY
         context = inspect.Parameter("context", kind_of_all, annotation=typer.Context)
         parameters = [context, *given.values(), *options.values(), *telling.values()]
-        called.__name__, called.__doc__ = command.__name__, command.__doc__
+        called.__name__ = command.__name__
+        called.__doc__ = command.__doc__
         called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
         called.__annotations__ = {p.name: p.annotation for p in parameters}
         return called

@@ -72,7 +72,8 @@ def history(
 def _entries(app: App, results: Path) -> Iterator[Entry]:
     from orchestrator.system import files, stored_campaigns
 
-    if not (folders := stored_campaigns.folders(results)):
+    folders = stored_campaigns.folders(results)
+    if not folders:
         raise UsageError(
             f"no campaign in {results} yet", advice="run `tierbench compare` first"
         )
@@ -92,8 +93,11 @@ def _trend(
 
     sound = [entry for entry in entries if not entry.fault]
     campaigns = [store.load(results / entry.folder, tables=False) for entry in sound]
-    allowed = {"machines"} if across else ()
-    if (rates := trend(campaigns, profile, workload, allowed)) is None:
+    allowed: frozenset[str] = frozenset()
+    if across:
+        allowed = frozenset(["machines"])
+    rates = trend(campaigns, profile, workload, allowed)
+    if rates is None:
         raise failure(UsageError, "no trend", profile=profile, workload=workload)
     return rates
 

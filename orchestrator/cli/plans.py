@@ -79,7 +79,9 @@ def _choose_databases(
     app: App, draft: reading.PlanDraft, start_failure: str
 ) -> reading.PlanDraft:
     """Profiles on the nodes and the database that they will run on, with notes on what changed."""
-    request, profiles, workloads = draft.request, draft.profiles, draft.workloads
+    request = draft.request
+    profiles = draft.profiles
+    workloads = draft.workloads
     notes: tuple[Note, ...] = ()
     if all(workload.database for workload in workloads):
         if request.database != workloads[0].database:
@@ -107,7 +109,9 @@ def _choose_databases(
 def _window(draft: reading.PlanDraft) -> reading.PlanDraft:
     """How long, how often and at which load each workload is measured."""
     request = draft.request
-    larger = () if request.vary else overrides.notes(draft.workloads, draft.of_files)
+    larger: tuple[Note, ...] = ()
+    if not request.vary:
+        larger = overrides.notes(draft.workloads, draft.of_files)
     workloads, repetitions, longer = _windows(draft.workloads, draft.profiles, request)
     workloads = tuple(
         replace(w, options={**w.options, "seed": request.seed}) for w in workloads
@@ -129,9 +133,17 @@ def _window(draft: reading.PlanDraft) -> reading.PlanDraft:
 def _order(draft: reading.PlanDraft) -> Plan:
     """The runs, in their order."""
     request = draft.request
-    quiet = probes.of(draft.workloads) if request.probe else ()
-    of_probes = [_probes_note(quiet)] if quiet else []
-    subject = draft.of_files[0].name if len(draft.of_files) == 1 else "compare"
+    if request.probe:
+        quiet = probes.of(draft.workloads)
+    else:
+        quiet = ()
+    if quiet:
+        of_probes = [_probes_note(quiet)]
+    else:
+        of_probes = []
+    subject = "compare"
+    if len(draft.of_files) == 1:
+        subject = draft.of_files[0].name
     ordered = plan.make_plan(
         shortened(
             "-".join([subject, *(profile.name for profile in draft.profiles)]), 80
@@ -222,8 +234,10 @@ def _finds(plan: Plan, time: str) -> Note:
 
 def _weights(request: Request, workloads: Sequence[Workload]) -> Mapping[str, float]:
     """Of workloads of the campaign. UsageError for a name that is none of them."""
-    names, weights = [load.name for load in workloads], weights_in(request.weights)
-    if unknown := [name for name in weights if name not in names]:
+    names = [load.name for load in workloads]
+    weights = weights_in(request.weights)
+    unknown = [name for name in weights if name not in names]
+    if unknown:
         raise _other_weights(unknown, names)
     return weights
 
@@ -245,7 +259,8 @@ def _looks(request: Request) -> Mapping[int, float]:
                 advice="give both; or --repeats alone, for a fixed number",
             )
         return {}
-    first, most = request.repetitions, request.most_repetitions or MOST_REPETITIONS
+    first = request.repetitions
+    most = request.most_repetitions or MOST_REPETITIONS
     if not 2 <= first <= most:
         raise UsageError(
             f"--until decided cannot begin with {first} repetitions and end with at most "
@@ -261,10 +276,8 @@ def _platform(app: App, profiles: Sequence[Profile], request: Request) -> str:
     named = {profile.name: profile.platform for profile in profiles if profile.platform}
     if request.platform is None and len(set(named.values())) > 1:
         raise _several_platforms(named)
-    first, placings = (
-        profiles[0],
-        {profile.name: profile.placing for profile in profiles},
-    )
+    first = profiles[0]
+    placings = {profile.name: profile.placing for profile in profiles}
     if any(placing != first.placing for placing in placings.values()):
         raise UsageError(
             f"the profiles {', '.join(placings)} say different things under `kubernetes` "
@@ -305,21 +318,28 @@ def _with_databases(
     app: App, draft: reading.PlanDraft, start_failure: str
 ) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
     """Binds profiles to nodes and a database where they run, with notes on what was changed."""
-    request, profiles = draft.request, draft.profiles
+    request = draft.request
+    profiles = draft.profiles
     connected = cache(partial(app.connect, draft.platform, profiles[0].placing))
     elsewhere = draft.platform != PLATFORM or any(map(machines.named, profiles))
-    cores = [] if request.nodes else _cores(connected, elsewhere)
+    if request.nodes:
+        cores = []
+    else:
+        cores = _cores(connected, elsewhere)
     fitted, notes = plan.fit_to_machines(profiles, request.nodes, cores)
-    bound, choices = [], []
+    bound = []
+    choices = []
     for profile in fitted:
         cluster = profile.cluster
-        database = (
-            cluster.database if request.database == parts.AUTO else request.database
-        )
+        if request.database == parts.AUTO:
+            database = cluster.database
+        else:
+            database = request.database
         proven = partial(_proven, cluster, connected, app.cache)
         name, note = choose(database, app.parts(None).databases, proven, start_failure)
         bound.append(replace(profile, cluster=on_database(cluster, name)))
-        choices += [note] if note else []
+        if note:
+            choices += [note]
     if request.node_size:
         size = _node_size(bound, connected, request.node_size)
         bound = [sizes.with_node(profile, size) for profile in bound]
@@ -343,7 +363,8 @@ def _windows(
         w.writes and not w.database for w in workloads
     ):
         return workloads, {}, ()
-    known, intervals_s = databases(), []
+    known = databases()
+    intervals_s = []
     for profile in profiles:
         database = known[profile.cluster.database]
         if not isinstance(database, parts.KeepsIntervals):
@@ -367,10 +388,8 @@ def _node_size(
     """As given, or what the machines have for their nodes. UnavailableError if none answers."""
     if text != "auto":
         return sizes.node_size(text)
-    placing, facts = (
-        profiles[0].placing,
-        [told(machine) for machine in of_nodes(connected())],
-    )
+    placing = profiles[0].placing
+    facts = [told(machine) for machine in of_nodes(connected())]
     beside = placing is None or not (placing.client_machine or placing.client_selector)
     nodes = max(profile.cluster.nodes for profile in profiles)
     disks = [p.cluster.node.disk_bytes for p in profiles if p.cluster.node is not None]
@@ -380,7 +399,8 @@ def _node_size(
 
 def on_database(cluster: ClusterSpec, name: str) -> ClusterSpec:
     """The cluster of that database, with the size and the settings that the profile has for it."""
-    if unknown := {*cluster.node_of, *cluster.settings_of} - set(databases()):
+    unknown = {*cluster.node_of, *cluster.settings_of} - set(databases())
+    if unknown:
         raise UsageError(
             "`node_of` or `settings_of` of the cluster names "
             f"{listed(sorted(unknown))}",
@@ -399,7 +419,9 @@ def _cores(connected: Connected, elsewhere: bool) -> list[int]:
     try:
         return [told(machine).cpus for machine in of_nodes(connected())]
     except UnavailableError:
-        return [] if elsewhere else [LocalMachine().facts().cpus]
+        if elsewhere:
+            return []
+        return [LocalMachine().facts().cpus]
 
 
 def _proven(cluster: ClusterSpec, connected: Connected, folder: Path) -> str:

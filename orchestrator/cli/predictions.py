@@ -85,7 +85,10 @@ def predict(
         )
         predictions = [predictor.predict(replace(own.tier, name=own.name))]
     else:
-        measured = [] if tier else list(predictor.compared())
+        if tier:
+            measured = []
+        else:
+            measured = list(predictor.compared())
         predictions = [*measured, *_predictions(predictor, tier or (), app.root)]
     hint = []
     if not (tier or memory or data):
@@ -108,11 +111,11 @@ def advise(
     results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Names the cheapest tiers that a run predicts to meet an SLO, and which to measure next."""
-    hour = observing.busiest_hour(demands(files.read(observed))) if observed else None
-    clauses, (campaign, predictor) = (
-        parse(slo, "--slo"),
-        _predictor(app, run, results, hour),
-    )
+    hour = None
+    if observed:
+        hour = observing.busiest_hour(demands(files.read(observed)))
+    clauses = parse(slo, "--slo")
+    campaign, predictor = _predictor(app, run, results, hour)
     predictions = list(_predictions(predictor, tier or (), app.root, clauses))
     workload = predictor.measured.record.workload.name
     chosen = [(p.tier, p.machine) for p in worth_measuring(predictions)]
@@ -136,7 +139,10 @@ def _commands(
     """Those that measure these tiers, each on its machine, as the run was."""
     for number, (tier, vm) in enumerate(tiers, start=1):
         row, _, keys = tier.partition(":")
-        on = ["--vm", vm] if vm else []
+        if vm:
+            on = ["--vm", vm]
+        else:
+            on = []
         words = [
             "init",
             f"advised-{number}",
@@ -171,14 +177,16 @@ def _predictor(
             listed([data.record.run.slug for data in loaded.done])
             or "none that is finished"
         )
-        lacks = (
-            f"has no finished run {slug!r}"
-            if slug
-            else "is a campaign: name one of its runs"
-        )
+        lacks = "is a campaign: name one of its runs"
+        if slug:
+            lacks = f"has no finished run {slug!r}"
         raise UsageError(f"{loaded.name} {lacks}", advice=f"it has {runs}")
-    asked_bytes = parse_size(memory) if memory else 0
-    value = factors.data_value(data) if data else None
+    asked_bytes = 0
+    if memory:
+        asked_bytes = parse_size(memory)
+    value = None
+    if data:
+        value = factors.data_value(data)
     return loaded, Predictor(loaded, of_name[0], hour, asked_bytes, value)
 
 
@@ -188,10 +196,8 @@ def _predictions(
     root: Path,
     clauses: Sequence[Objective] = (),
 ) -> Iterator[Prediction]:
-    cluster, catalog = (
-        predictor.measured.record.profile.cluster,
-        project_files.catalog(root),
-    )
+    cluster = predictor.measured.record.profile.cluster
+    catalog = project_files.catalog(root)
     needed = max(LEAST_BYTES, cluster.node.disk_bytes if cluster.node else 0)
     vms = _machines(cluster.vm, root)
     for text in tiers or map(candidates.text, candidates.points(catalog, needed)):
@@ -239,8 +245,14 @@ def _table(predictions: Sequence[Prediction], names: Sequence[str]) -> Table:
             if name in p.measured.keys() & p.figures.keys():
                 did = format_quantity(p.measured[name], METRICS[name.split()[-1]].unit)
                 cells[place] += f", measured {did}"
-        cost = "–" if p.monthly_cost is None else f"{p.monthly_cost:,.2f} {p.currency}"
+        if p.monthly_cost is None:
+            cost = "–"
+        else:
+            cost = f"{p.monthly_cost:,.2f} {p.currency}"
         cost += f" with {p.machine.partition('/')[2]}" * bool(p.machine)
-        chance = "–" if p.chance is None else f"{100 * p.chance:.0f} %"
+        if p.chance is None:
+            chance = "–"
+        else:
+            chance = f"{100 * p.chance:.0f} %"
         table.add_row(p.tier + " (upwards)" * p.upwards, *cells, p.limit, cost, chance)
     return table

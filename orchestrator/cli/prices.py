@@ -41,7 +41,8 @@ def update(
     from orchestrator.tier_catalog import prices as prices_of
 
     service = {"azure": azure_prices, "aws": aws_prices}[provider]
-    rows, region = project_files.catalog(app.root), region or service.REGION
+    rows = project_files.catalog(app.root)
+    region = region or service.REGION
     url = app.price_services.get(provider, service.URL)
     app.progress.step(f"asking {service.SOURCE}")
     try:

@@ -42,11 +42,13 @@ def bring_images(
     TIERBENCH_REGISTRY if that is set. UnavailableError if one is not there in the end."""
     for name in names:
         tag = own_images.tag(root, name)
-        if prefix := own_images.registry():
+        prefix = own_images.registry()
+        if prefix:
             progress.step(f"pushing {tag} to {prefix}", 20)
             engine.images.push(tag, prefix)
         if not platform.images.present(tag):
-            ways, name = platform.images.ways_to_get(tag), platform.name
+            ways = platform.images.ways_to_get(tag)
+            name = platform.name
             raise failure(
                 UnavailableError, "image elsewhere", tag=tag, platform=name, ways=ways
             )
@@ -83,7 +85,9 @@ def _start_engine(app: App) -> None:
 
     if answers():  # the package's own service script has started it
         return
-    clock, shell, progress = app.clock, app.shell, app.progress
+    clock = app.clock
+    shell = app.shell
+    progress = app.progress
     progress.step("starting the Docker engine", 10)
     if Path("/run/systemd/system").is_dir():
         shell.run(("systemctl", "start", "docker"), timeout_s=60)
@@ -108,7 +112,8 @@ def provide_base(platform: DockerPlatform, app: App) -> None:
     """Provides the base image: present, pulled, or made from Debian's own packages."""
     if platform.images.present(own_images.BASE):
         return
-    cache, progress = app.cache, app.progress
+    cache = app.cache
+    progress = app.progress
     progress.step(f"pulling {own_images.BASE}", 20)
     if platform.images.pull(own_images.BASE):
         return
@@ -143,7 +148,8 @@ def _apt_install(package: str, why: str, app: App) -> None:
         raise UnavailableError(
             why, advice=f"install it with your package system: {package}"
         )
-    shell, progress = app.shell, app.progress
+    shell = app.shell
+    progress = app.progress
     progress.step(f"installing {package}", 30)
     env = {"DEBIAN_FRONTEND": "noninteractive"}
     install = ("apt-get", "install", "-y", "--no-install-recommends", package)

@@ -98,7 +98,10 @@ def _check_one_way(request: Request, values: Sequence[Varied]) -> None:
         factors.CLIENTS: request.clients,
         factors.DATA: request.data,
     }
-    factor = values[0].factor if values else ""
+    if values:
+        factor = values[0].factor
+    else:
+        factor = ""
     if of_factors.get(factor) is not None:
         given.append(f"--{factor}")
     if len(given) > 1:

@@ -50,11 +50,10 @@ def put_up(
 def would_become(disk: standing.StandingDisk, keep_data: bool) -> str:
     """What taking it down would do."""
     goes = disk.own_image and not keep_data
-    data = (
-        f"would be removed: {with_size(disk)}"
-        if goes
-        else f"would stay in {disk.image}"
-    )
+    if goes:
+        data = f"would be removed: {with_size(disk)}"
+    else:
+        data = f"would stay in {disk.image}"
     return f"{disk.name} at {disk.at} would be taken down; its data {data}"
 
 
@@ -90,25 +89,32 @@ def table(disks: Sequence[Mapping[str, Any]]) -> RenderableType:
 
 
 def _cells(disk: Mapping[str, Any]) -> Sequence[str]:
-    size, limits = units.format_bytes(disk["size_bytes"]), _in_force(disk["limits"])
+    size = units.format_bytes(disk["size_bytes"])
+    limits = _in_force(disk["limits"])
     return disk["name"], disk["at"], disk["tier"], size, disk["state"], limits
 
 
 def _in_force(now: Mapping[str, float]) -> str:
     if not now:
         return ""
-    iops, bytes_per_s = now["iops"], now["bytes_per_s"]
+    iops = now["iops"]
+    bytes_per_s = now["bytes_per_s"]
     read, write = (
         format_seconds(now[f"{way}_latency_us"] * 1e-6) for way in ("read", "write")
     )
-    rate = f"{format_number(iops)} IOPS" if iops else "any IOPS"
-    throughput = format_bytes_per_s(bytes_per_s) if bytes_per_s else "any throughput"
+    rate = "any IOPS"
+    if iops:
+        rate = f"{format_number(iops)} IOPS"
+    throughput = "any throughput"
+    if bytes_per_s:
+        throughput = format_bytes_per_s(bytes_per_s)
     return f"{rate}, {throughput}, read {read}, write {write}"
 
 
 def recorded_in_words(disk: RecordedDisk) -> list[str]:
     """What was found, for the console."""
-    limits, lines = disk.limits, []
+    limits = disk.limits
+    lines = []
     if limits:
         rates = (limits.iops_read, limits.iops_write, limits.iops_mixed)
         iops = " / ".join(format_number(round(rate)) for rate in rates)

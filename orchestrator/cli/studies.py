@@ -37,7 +37,9 @@ def import_study(
         raise errors.UsageError(
             "--beside shows tables, which --json does not have: give one"
         )
-    own = judge(store.load(beside)) if beside else None
+    own = None
+    if beside:
+        own = judge(store.load(beside))
     study, folder = carry_in(app, file or app.root / REFERENCE, results)
     _, verdict = app.show(folder)
     if own is not None and not app.out.as_json:
@@ -55,7 +57,10 @@ def carry_in(app: CampaignApp, file: Path, results: Path) -> tuple[Study, Path]:
     from orchestrator.system import files, store
 
     where, text = project_files.read_text(file, app.root)
-    name = file.stem if file.stem != "study" else file.resolve().parent.name
+    if file.stem != "study":
+        name = file.stem
+    else:
+        name = file.resolve().parent.name
     study = published_study.read(where, name.removeprefix("reference-"), text)
     source = {"published": study.title, "source": study.source}
     fingerprint = {"tierbench": __version__, **source, **campaign.command_given(app)}

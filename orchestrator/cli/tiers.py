@@ -75,8 +75,12 @@ def show(
         sizes = tier_catalog.vms(rows, provider, min_iops, text)
         app.out.show(sizes, vm_table(sizes), *([] if sizes else [_NONE]))
         return
-    least = units.parse_bytes_per_s(min_throughput) if min_throughput else None
-    most = units.parse_seconds(max_latency) if max_latency else None
+    least = None
+    if min_throughput:
+        least = units.parse_bytes_per_s(min_throughput)
+    most = None
+    if max_latency:
+        most = units.parse_seconds(max_latency)
     chosen = tier_catalog.tiers(rows, provider, min_iops, least, most, burst, text)
     app.out.show(
         list(map(_facts, chosen)), tier_table(chosen), *([] if chosen else [_NONE])
@@ -128,7 +132,8 @@ def set_limits(
     return emulated.change_all(disks, limits, keep, world)
 
 
-_UNKNOWN, _ANY = "–", "any"
+_UNKNOWN = "–"
+_ANY = "any"
 _WHOLE = ("tier", "burst")  # of a disk; never broken over lines
 
 
@@ -235,7 +240,9 @@ def _span(span: tuple[int | None, int | None], words: Callable[[float], str]) ->
     low, high = (None if end is None else words(end) for end in span)
     if low is None and high is None:
         return _UNKNOWN
-    return str(low) if low == high else f"{low or _UNKNOWN} to {high or 'no limit'}"
+    if low == high:
+        return str(low)
+    return f"{low or _UNKNOWN} to {high or 'no limit'}"
 
 
 def _figure(

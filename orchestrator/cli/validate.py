@@ -63,12 +63,16 @@ def schema(
 @options.takes(in_json=True)
 def validate(app: App, files: list[Path]) -> None:
     """Says what is wrong in files, each mistake with its line; exit 64 if something is."""
-    answers, lines = [], []
+    answers = []
+    lines = []
     for file in files:
         kind, mistakes = read(app, file)
         answers.append({"file": file, "kind": kind, "mistakes": mistakes})
         lines += [f"{each.where}: {each.what}" for each in mistakes]
-        lines += [] if mistakes else [f"{file}: a {kind} without mistakes"]
+        if mistakes:
+            lines += []
+        else:
+            lines += [f"{file}: a {kind} without mistakes"]
     app.out.show(answers, *map(escape, lines))
     if any(answer["mistakes"] for answer in answers):
         raise typer.Exit(EXIT_USAGE)
@@ -79,19 +83,27 @@ def read(app: App, file: Path) -> tuple[str, list[Mistake]]:
     from orchestrator.keys import strict_yaml
     from orchestrator.planning import project_files
 
-    kind, texts, mistakes = "file", dict[str, str](), dict[Mistake, None]()
+    kind = "file"
+    texts = dict[str, str]()
+    mistakes = dict[Mistake, None]()
     try:
         where, text = project_files.read_text(file, app.root)
-        content, texts[where] = strict_yaml.parse(where, text), text
+        content = strict_yaml.parse(where, text)
+        texts[where] = text
     except UsageError as error:
         return kind, list(error.mistakes)
     kind = max(_KEYS, key=lambda kind: len(content.keys() & _KEYS[kind]))
-    kind = "file of defaults" if file.name == defaults.FILE.name else kind
+    kind = kind
+    if file.name == defaults.FILE.name:
+        kind = "file of defaults"
     for scale in _scales(content, project_files.clusters(app.root)):
         try:
             _as_commands_do(app, kind, file, where, text, scale)
         except UsageError as error:
-            said = f"{error.what}: {error.advice}" if error.advice else error.what
+            if error.advice:
+                said = f"{error.what}: {error.advice}"
+            else:
+                said = error.what
             mistakes.update(dict.fromkeys(error.mistakes or [Mistake(str(file), said)]))
     return kind, [strict_yaml.with_line(mistake, texts) for mistake in mistakes]
 
@@ -104,7 +116,11 @@ def _as_commands_do(
     from orchestrator.load_generators import bind
     from orchestrator.planning import project_files, published_study
 
-    path, kinds = str(file) if file.is_absolute() else f"./{file}", app.disk_kinds()
+    if file.is_absolute():
+        path = str(file)
+    else:
+        path = f"./{file}"
+    kinds = app.disk_kinds()
     if kind == "profile":
         project_files.read(app.root, [path], [], scale, kinds)
     elif kind == "workload":
@@ -129,7 +145,10 @@ def _scales(content: Mapping[str, Any], clusters: Mapping[str, str]) -> list[str
     cluster = content.get("cluster")
     if isinstance(cluster, str) and cluster in clusters:
         cluster = strict_yaml.parse(cluster, clusters[cluster])
-    sizes = (
-        cluster.get("node") if isinstance(cluster, Mapping) else content.get("scales")
-    )
-    return [*map(str, sizes)] if isinstance(sizes, Mapping) and sizes else [""]
+    if isinstance(cluster, Mapping):
+        sizes = cluster.get("node")
+    else:
+        sizes = content.get("scales")
+    if isinstance(sizes, Mapping) and sizes:
+        return [*map(str, sizes)]
+    return [""]

@@ -33,7 +33,8 @@ def checks(folder: Path) -> Iterator[tuple[str, str, list[str]]]:
     """Of each run its files, then its figures, then of the verdict: where, what was checked, and
     the differences, in words. One bad file hides nothing of the others."""
     for record in sorted((folder / "runs").glob("*/record.json")):
-        if sums := files.recorded_checksums(record):
+        sums = files.recorded_checksums(record)
+        if sums:
             checked = f"{counted(len(sums), 'file')} held against the checksums of record.json"
             yield f"runs/{record.parent.name}", checked, list(files.differences(record))
     try:
@@ -41,7 +42,8 @@ def checks(folder: Path) -> Iterator[tuple[str, str, list[str]]]:
     except files.CutError as error:
         yield "plan.json", "nothing is counted again", [error.what]
         return
-    if cut := list(results.left_out(campaign)):
+    cut = list(results.left_out(campaign))
+    if cut:
         yield "files", "not all can be read", cut
     for run in campaign.runs:
         where = f"runs/{run.record.run.slug}"
@@ -53,7 +55,8 @@ def checks(folder: Path) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def _of_run(run: results.RunData, raw: Path) -> tuple[str, list[str]]:
-    record, window = run.record, results.measured_window(run.record)
+    record = run.record
+    window = results.measured_window(run.record)
     try:
         if window is None:
             raise ValueError("record.json has no measured window")
@@ -92,7 +95,8 @@ def _unlike_transactions(
     percentiles = {
         name: stored[name, "all"] for name in PERCENTILES if (name, "all") in stored
     }
-    faster, as_fast = dict.fromkeys(percentiles, 0), dict.fromkeys(percentiles, 0)
+    faster = dict.fromkeys(percentiles, 0)
+    as_fast = dict.fromkeys(percentiles, 0)
     pooled = ("connection_wait_avg_s", "all") in stored
     at_a_rate = ("offered_per_s", "all") in stored  # then latency is of what was due
     rows = served = timed = ranked = orders = 0
@@ -100,24 +104,18 @@ def _unlike_transactions(
     for table in run.transactions():
         rows += len(table)
         all_good = table[table["outcome"] != FAILED]
-        start_s, ended_s = (
-            all_good["start_s"],
-            all_good["start_s"] + all_good["latency_s"],
-        )
+        start_s = all_good["start_s"]
+        ended_s = all_good["start_s"] + all_good["latency_s"]
         good = all_good[(ended_s >= window[0]) & (ended_s < window[1])]
-        due = (
-            all_good[(start_s >= window[0]) & (start_s < window[1])]
-            if at_a_rate
-            else good
-        )
+        due = good
+        if at_a_rate:
+            due = all_good[(start_s >= window[0]) & (start_s < window[1])]
         latency_s = (due["latency_s"] - (due["queue_s"] if pooled else 0.0)).to_numpy()
         is_ranked = due["type"] != (DELIVERY if NEW_ORDER in set(table["type"]) else "")
         ranked_s = latency_s[is_ranked.to_numpy()]
-        served, timed, ranked = (
-            served + len(good),
-            timed + len(due),
-            ranked + len(ranked_s),
-        )
+        served = served + len(good)
+        timed = timed + len(due)
+        ranked = ranked + len(ranked_s)
         total_s += float(latency_s.sum())
         orders += int(
             ((good["type"] == NEW_ORDER) & (good["outcome"] == COMMITTED)).sum()

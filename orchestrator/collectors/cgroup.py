@@ -19,14 +19,16 @@ class CgroupCollector(local.OnItsMachine):
     def readings(
         self, machine: powers.Machine, node: model.Node
     ) -> Iterable[local.Reading]:
-        groups, read = _folders(machine, node), machine.read
+        groups = _folders(machine, node)
+        read = machine.read
         counters = partial(_counters, machine)
         if "cpuacct" in groups:
             usage_ns = int(read(f"{groups['cpuacct']}/cpuacct.usage"))
             yield "cpu_seconds_total", "s", usage_ns * 1e-9
-            throttling = (
-                counters(f"{groups['cpu']}/cpu.stat") if "cpu" in groups else {}
-            )
+            if "cpu" in groups:
+                throttling = counters(f"{groups['cpu']}/cpu.stat")
+            else:
+                throttling = {}
             yield (
                 "cpu_throttled_seconds_total",
                 "s",

@@ -8,11 +8,10 @@ from orchestrator.model import Node, Sample
 from orchestrator.planning.rehearsal import Model
 
 _AROUND_S = 120  # of made-up time, which passes all at once
-_IO_BYTES, _USED, _CPU = (
-    8192,
-    0.7,
-    0.3,
-)  # of an I/O; shares of the disk's IOPS and of the CPUs
+# of an I/O; shares of the disk's IOPS and of the CPUs
+_IO_BYTES = 8192
+_USED = 0.7
+_CPU = 0.3
 
 
 class DryCollector:

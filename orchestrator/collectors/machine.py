@@ -44,9 +44,11 @@ class MachineCollector(local.OnItsMachine):
             counts = [int(tick) for tick in ticks[:8]]
             user, _nice, system, _idle, _iowait, *interrupts_and_steal = counts
             cores[name] = user + system + sum(interrupts_and_steal), sum(counts)
-        before, self._cores[node.name] = self._cores.get(node.name, {}), cores
+        before = self._cores.get(node.name, {})
+        self._cores[node.name] = cores
         shared = {name: cores[name] for name in cores if name in before}
-        if (busiest_pct := _grown_most_pct(before, shared)) is not None:
+        busiest_pct = _grown_most_pct(before, shared)
+        if busiest_pct is not None:
             yield "busiest_core_pct", "%", busiest_pct
         for resource in ("cpu", "io", "memory"):
             with contextlib.suppress(OSError):

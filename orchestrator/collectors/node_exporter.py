@@ -21,7 +21,8 @@ from orchestrator.system import http_client
 # Only these parts of the page: all of it is hundreds of kilobytes.
 _PATH = "/metrics?collect[]=cpu&collect[]=diskstats&collect[]=meminfo&collect[]=netdev"
 _IDLE = {"idle", "iowait", "nice"}  # low priority is counted apart
-_BUSY, _STEAL = ("cpu_seconds_total", "s"), ("cpu_steal_seconds_total", "s")
+_BUSY = ("cpu_seconds_total", "s")
+_STEAL = ("cpu_steal_seconds_total", "s")
 
 
 class NodeExporterCollector:
@@ -31,7 +32,8 @@ class NodeExporterCollector:
         self, get: local.Get = http_client.get, path: str | None = None
     ) -> None:
         """`path`: of the page, where it is to have other parts."""
-        self._get, self._path = get, path
+        self._get = get
+        self._path = path
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
         asked = [node for node in nodes if NODE_EXPORTER in node.sources]
@@ -57,11 +59,12 @@ def readings(
     """Metric, unit, value. ValueError if the text is not in Prometheus' format, KeyError if it does
     not have one of the devices (none leave the disk out)."""
     names = shipped(__package__, "node_exporter.yaml")
-    counts = (
-        cards.__contains__
-        if cards
-        else lambda name: not re.match(names["virtual"], name)
-    )
+
+    def counts(name: str) -> bool:
+        if cards:
+            return name in cards
+        return not re.match(names["virtual"], name)
+
     totals: dict[tuple[str, str], float] = {}
     memory: dict[str, float] = {}
     disk: dict[str, list[local.Reading]] = {
@@ -69,9 +72,13 @@ def readings(
     }
     for family in text_string_to_metric_families(body):
         for sample in family.samples:
-            name, device, ours = sample.name, sample.labels.get("device"), None
+            name = sample.name
+            device = sample.labels.get("device")
+            ours = None
             if name == "node_cpu_seconds_total" and sample.labels["mode"] not in _IDLE:
-                ours = _STEAL if sample.labels["mode"] == "steal" else _BUSY
+                ours = _BUSY
+                if sample.labels["mode"] == "steal":
+                    ours = _STEAL
             elif name in names["disk"] and device in disk:
                 disk[device].append((*names["disk"][name], sample.value))
             elif name in names["totals"] and (device is None or counts(device)):

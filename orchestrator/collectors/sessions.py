@@ -51,7 +51,9 @@ class SessionWaits:
     def __init__(
         self, node: str, connect: Callable[[], AbstractContextManager[Session]]
     ) -> None:
-        self._node, self._connect, self._open = node, connect, ExitStack()
+        self._node = node
+        self._connect = connect
+        self._open = ExitStack()
         self._session: Session | None = None
         self._asked: tuple[float, Future[list[Row]]] | None = None
 

@@ -14,8 +14,10 @@ from orchestrator.keys.strict_yaml import unknown
 from orchestrator.model import STORE, Note
 from orchestrator.parts import AUTO, Database
 
-PREFERRED, FALLBACK = "yugabytedb", "postgresql"
-NONE, DRY = "none", "dry"
+PREFERRED = "yugabytedb"
+FALLBACK = "postgresql"
+NONE = "none"
+DRY = "dry"
 
 
 def databases() -> dict[str, Database]:

@@ -23,11 +23,17 @@ from orchestrator.powers import Container, ContainerSpec, Mount, Network, World
 from orchestrator.system import at_once, clock
 
 MIN_MEMORY_BYTES = 2**30  # a data node takes 200 MB, a job beside it up to 400
-_SERVER_MB, _JOB_SHARE = 256, 0.4  # of Java's heap, and of a node's memory
-_START_S, _STOP_S, _SETTLE_S, _FORGET_S = 180.0, 60.0, 600.0, 300.0
+# of Java's heap, and of a node's memory
+_SERVER_MB = 256
+_JOB_SHARE = 0.4
+_START_S = 180.0
+_STOP_S = 60.0
+_SETTLE_S = 600.0
+_FORGET_S = 300.0
 _ENDED = "node: ended"
 
-_SYNCS, _CHECKSUM = "dfs.datanode.synconclose", "dfs.bytes-per-checksum"
+_SYNCS = "dfs.datanode.synconclose"
+_CHECKSUM = "dfs.bytes-per-checksum"
 _READ_BACK = (
     _SYNCS,
     _CHECKSUM,
@@ -94,9 +100,10 @@ class Hdfs(Database):
     def settle(self, cluster: Cluster, world: World) -> None:
         """Waits until each block has all its copies."""
         lacking = partial(pages.lacking, cluster.handle.name_node)
-        if state := clock.wait_while(
+        state = clock.wait_while(
             lacking, deadline_s=_SETTLE_S, clock=world.clock, every_s=1.0
-        ):
+        )
+        if state:
             raise RunError(
                 f"HDFS has not all copies of all blocks: {state}",
                 advice="see the name node's log; disks need room for all copies and a "
@@ -106,7 +113,8 @@ class Hdfs(Database):
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         """Writes back what is in memory, and drops the files of blocks from there."""
-        nodes, asked = cluster.nodes, ("node", "forget")
+        nodes = cluster.nodes
+        asked = ("node", "forget")
         data = [node for node in nodes if node.role == "database"]
         at_once.each(
             lambda n: container_nodes.run(n, asked, _FORGET_S, world, nodes), data
@@ -213,7 +221,9 @@ def _await_ready(servers: Servers, names: Sequence[str], world: World) -> str:
 
     def missing() -> str:
         live = pages.live_nodes(servers.name_node)
-        return "" if live == wanted else f"{live} of {wanted} data nodes are known"
+        if live == wanted:
+            return ""
+        return f"{live} of {wanted} data nodes are known"
 
     container_nodes.await_ready(
         "HDFS was not ready", missing, names, world, deadline_s=_START_S

@@ -22,7 +22,8 @@ from orchestrator.system import at_once, redaction
 
 _SHELL = ("job", "org.apache.hadoop.fs.FsShell")
 _FEW_TRIES = ("-Dfs.azure.io.retry.max.retries=2", "-Dfs.s3a.attempts.maximum=2")
-_ASK_S, _REMOVE_S = 120.0, 3600.0
+_ASK_S = 120.0
+_REMOVE_S = 3600.0
 _URL = re.compile(
     r"(?P<store>(?P<scheme>\w+)://[^\s/:?#]+)(?P<folder>(?:/[^\s/:?#]+)*)/?"
 )
@@ -90,7 +91,8 @@ class Store(Database):
 
 
 def _mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
-    signs, where = shipped(__package__, "store.yaml"), "cluster.existing"
+    signs = shipped(__package__, "store.yaml")
+    where = "cluster.existing"
     url = _URL.fullmatch(spec.existing.get("url", ""))
     if spec.settings:
         yield Mistake("cluster.settings", f"write the driver's under `{where}`")
@@ -149,7 +151,9 @@ def _trouble(
 ) -> str:
     """What the driver says of a command that failed; "" of one that did not."""
     done = client.exec((*_SHELL, *words), env=environment, timeout_s=most_s)
-    return done.tail() if done.exit_code != 0 else ""
+    if done.exit_code != 0:
+        return done.tail()
+    return ""
 
 
 def _remove(client: Container, environment: Mapping[str, str], world: World) -> None:

@@ -10,7 +10,9 @@ from typing import Any
 
 from orchestrator.system.http_client import get, get_json, understood
 
-RPC, NAME_PAGE, DATA_PAGE = 9820, 9870, 9864
+RPC = 9820
+NAME_PAGE = 9870
+DATA_PAGE = 9864
 _WRONG = ("Under-replicated blocks", "Missing blocks", "Corrupt blocks")
 
 
@@ -32,7 +34,9 @@ def _bean(server: str, name: str) -> Mapping[str, Any]:
 def live_nodes(name_node: str) -> int:
     """How many data nodes answer a name node that lets clients write; 0 until it does."""
     state = _bean(name_node, "service=NameNode,name=FSNamesystemState")
-    return int(state["NumLiveDataNodes"]) if state["FSState"] == "Operational" else 0
+    if state["FSState"] == "Operational":
+        return int(state["NumLiveDataNodes"])
+    return 0
 
 
 @understood("/jmx")

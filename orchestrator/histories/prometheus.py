@@ -36,12 +36,11 @@ def read(
     the exporter names it, or several with | between. A node is called as its instance.
     UsageError if there is no such series or a counter lacks, OSError as of `get`."""
     names: dict[str, str] = strict_yaml.shipped(__package__, "names.yaml")["prometheus"]
-    tables, page = list[pd.DataFrame](), f"{url.rstrip('/')}/api/v1/query"
+    tables = list[pd.DataFrame]()
+    page = f"{url.rstrip('/')}/api/v1/query"
     for start_s in np.arange(begin_s, end_s, CHUNK_S).tolist():
-        until_s, series = (
-            min(start_s + CHUNK_S, end_s),
-            dict[tuple[str, str, str], Any](),
-        )
+        until_s = min(start_s + CHUNK_S, end_s)
+        series = dict[tuple[str, str, str], Any]()
         for metric, name in names.items():
             labels = ",".join(
                 filter(None, [match, f'device=~"{device}"' * (name in QUANTITIES)])

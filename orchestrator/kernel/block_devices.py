@@ -138,7 +138,9 @@ def made_of(device_facts: Mapping[str, Any]) -> str:
 
 def _named_part(name: str, part_facts: Mapping[str, Any]) -> str:
     below = made_of(part_facts)
-    return f"{name} ({below})" if below else name
+    if below:
+        return f"{name} ({below})"
+    return name
 
 
 def _kind(device_facts: Mapping[str, Any]) -> str:

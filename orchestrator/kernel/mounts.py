@@ -90,7 +90,10 @@ def disk_below(path: Path, machine: Machine) -> dict[str, Any]:
     """What tells the disk below a path from others. OSError or UsageError if it cannot be seen."""
     mount = holding(path, mount_points(machine), machine)
     device = device_name(mount, machine)
-    facts = block_devices.facts(device, machine) if device else {}
+    if device:
+        facts = block_devices.facts(device, machine)
+    else:
+        facts = {}
     return {"file_system": mount.kind, "source": mount.source, **facts}
 
 

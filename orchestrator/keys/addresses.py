@@ -36,8 +36,13 @@ class Server:
             return self.host == "localhost" or self.host.endswith(".localhost")
 
     def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port is None else f"{host}:{self.port}"
+        if ":" in self.host:
+            host = f"[{self.host}]"
+        else:
+            host = self.host
+        if self.port is None:
+            return host
+        return f"{host}:{self.port}"
 
 
 @dataclass(frozen=True)
@@ -88,30 +93,35 @@ def _part(text: str) -> Hosts:
     if _KEYWORDS.match(text) and len(re.findall(r"\bhost\s*=", text)) > 1:
         return Hosts(wrong=("gives `host` twice: write host=a,b for several hosts",))
     try:
-        uri = f"postgresql://{text.replace('%', '%25')}" if alone else text
+        uri = text
+        if alone:
+            uri = f"postgresql://{text.replace('%', '%25')}"
         options = {
             key: str(value) for key, value in conninfo.conninfo_to_dict(uri).items()
         }
     except (ProgrammingError, UnicodeError) as error:
         unknown = _UNKNOWN.match(str(error))
-        what = (
-            f"has `{unknown[1]}`, which libpq does not know" if unknown else _UNREADABLE
-        )
+        what = _UNREADABLE
+        if unknown:
+            what = f"has `{unknown[1]}`, which libpq does not know"
         return Hosts(wrong=(what,))
-    hosts, ports = options.pop("host", ""), options.pop("port", "")
-    return (
-        Hosts(wrong=(_NO_HOST,))
-        if alone and options
-        else _listed(hosts, ports, options)
-    )
+    hosts = options.pop("host", "")
+    ports = options.pop("port", "")
+    if alone and options:
+        return Hosts(wrong=(_NO_HOST,))
+    return _listed(hosts, ports, options)
 
 
 def _listed(hosts: str, ports: str, options: Mapping[str, str]) -> Hosts:
     """Hosts separated by commas, with one port for all of them or one for each."""
-    names, numbers = (
-        hosts.split(",") if hosts else [],
-        ports.split(",") if ports else [""],
-    )
+    if hosts:
+        names = hosts.split(",")
+    else:
+        names = []
+    if ports:
+        numbers = ports.split(",")
+    else:
+        numbers = [""]
     if len(numbers) not in (1, len(names)):
         return Hosts((), options, (f"{len(numbers)} ports for {len(names)} hosts",))
     servers: list[Server] = []

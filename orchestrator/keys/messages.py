@@ -37,11 +37,10 @@ def failure(
 ) -> _Error:
     """The error of this kind, in the words that have this name, with the values in their braces."""
     of_error = _said(name)
-    parts = (
-        (of_error, "")
-        if isinstance(of_error, str)
-        else (of_error["what"], of_error["advice"])
-    )
+    if isinstance(of_error, str):
+        parts = (of_error, "")
+    else:
+        parts = (of_error["what"], of_error["advice"])
     error = kind(*(_WORDS.format(part, **values) for part in parts))
     error.evidence = evidence
     return error

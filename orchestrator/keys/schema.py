@@ -19,12 +19,12 @@ def _as_texts(value: object) -> str:
     """A list of texts as one text, its entries separated by spaces; `on` and `off`, which YAML
     takes for truth values, as they were written. Raises ValueError for what is no text."""
     if isinstance(value, bool):
-        return "on" if value else "off"
-    return (
-        " ".join(map(units.as_text, value))
-        if isinstance(value, list)
-        else units.as_text(value)
-    )
+        if value:
+            return "on"
+        return "off"
+    if isinstance(value, list):
+        return " ".join(map(units.as_text, value))
+    return units.as_text(value)
 
 
 AsSeconds = BeforeValidator(units.parse_seconds)
@@ -141,7 +141,10 @@ class AnyTierYaml(tier_keys.RealDiskYaml):
 
     def disk(self, storage_class: tier.ClassWanted | None) -> tier.AnyDisk:
         """The disk that the mechanism makes, with those of the keys that its kind has."""
-        snapshots = self.snapshots.build() if self.snapshots else None
+        if self.snapshots:
+            snapshots = self.snapshots.build()
+        else:
+            snapshots = None
         given = {**dict(self), "storage_class": storage_class, "snapshots": snapshots}
         given["enforcement"] = self.enforcement.name
         kind = tier.DISKS[self.enforcement.kind]
@@ -187,7 +190,9 @@ class TierYaml(AnyTierYaml):
             raise ValueError(
                 "`burst.iops` is not above `iops`: a burst is the higher of the two"
             )
-        rate = burst.bytes_per_s if burst else None
+        rate = None
+        if burst:
+            rate = burst.bytes_per_s
         if rate and self.throughput and rate <= self.throughput:
             raise ValueError(
                 "`burst.throughput` is not above `throughput`: a burst is the higher"

@@ -126,11 +126,16 @@ def _parsed(where: str, text: str) -> dict[str, Any]:
     try:
         node = loader.get_single_node()
         # All at once (deep): what holds itself is refused then, and not left for later.
-        content = None if node is None else loader.construct_object(node, deep=True)
+        content = None
+        if node is not None:
+            content = loader.construct_object(node, deep=True)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or loader.get_mark()
         is_tab = "'\\t'" in str(error.problem)
-        problem = "a tab: indent with spaces" if is_tab else str(error.problem)
+        if is_tab:
+            problem = "a tab: indent with spaces"
+        else:
+            problem = str(error.problem)
         raise refused([Mistake(_point(where, mark), problem)]) from error
     except RecursionError as error:
         raise refused(
@@ -183,13 +188,17 @@ def _meant(
     if not above:
         keys |= {field.alias or name for name, field in record.model_fields.items()}
     near = difflib.get_close_matches(str(key), sorted(keys), n=1)
-    return (*above, *near) if near else ()
+    if near:
+        return (*above, *near)
+    return ()
 
 
 def refused(mistakes: Iterable[Mistake], advice: str = "") -> UsageError:
     """Makes one error of all mistakes. `advice`: instead of what follows from them."""
     together = tuple(mistakes)
-    count = f"{len(together)} mistakes" if len(together) > 1 else "one mistake"
+    count = "one mistake"
+    if len(together) > 1:
+        count = f"{len(together)} mistakes"
     return UsageError(
         f"{count} found; nothing was started",
         advice=advice or _advice(together),
@@ -226,18 +235,24 @@ def with_line(mistake: Mistake, texts: Mapping[str, str]) -> Mistake:
     file, _, path = mistake.where.partition(": ")
     if not path or file not in texts:
         return mistake
-    node, line = yaml.compose(texts[file], yaml.SafeLoader), None
+    node = yaml.compose(texts[file], yaml.SafeLoader)
+    line = None
     for part in path.split("."):
         if isinstance(node, yaml.SequenceNode) and part.isdigit():
             items = [(item, item) for item in node.value[int(part) :]]
         else:
-            pairs = node.value if isinstance(node, yaml.MappingNode) else ()
+            if isinstance(node, yaml.MappingNode):
+                pairs = node.value
+            else:
+                pairs = ()
             items = [(key, value) for key, value in pairs if key.value == part]
         if not items:
             break
         key, node = items[0]
         line = key.start_mark.line + 1
-    return replace(mistake, where=f"{file}:{line}: {path}") if line else mistake
+    if line:
+        return replace(mistake, where=f"{file}:{line}: {path}")
+    return mistake
 
 
 def unknown_name(
@@ -252,7 +267,9 @@ def unknown(kind: str, name: str, known: Iterable[str], where_known: str = "") -
     names = sorted(known)
     alike = [each for each in names if each.lower() == name.lower()]
     near = alike or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    hint = ""
+    if near:
+        hint = f"did you mean {' or '.join(near)}? "
     listed = where_known or f"known: {', '.join(names) or 'none'}"
     return f"unknown {kind} {name!r}; {hint}{listed}"
 
@@ -261,22 +278,27 @@ def _place(where: str, location: tuple[int | str, ...]) -> str:
     path = ".".join(str(part) for part in location)
     if where.endswith(": "):  # a file, not a key in it
         return f"{where}{path or '(the whole file)'}"
-    return f"{where}.{path}" if path else where
+    if path:
+        return f"{where}.{path}"
+    return where
 
 
 def _say(error: Mapping[str, Any], meant: _Place) -> str:
     if error["type"] == "extra_forbidden":
-        return f"unknown key: did you mean {meant[-1]}?" if meant else "unknown key"
+        if meant:
+            return f"unknown key: did you mean {meant[-1]}?"
+        return "unknown key"
     if error["type"] == "missing":
         return "this key is missing"
     text = _plain(error["type"], error.get("ctx", {}))
     text = text or error["msg"].removeprefix("Value error, ")
-    given = (
-        ""
-        if isinstance(error["input"], Mapping)
-        else f" (given: {short(error['input'])})"
-    )
-    return text if "got" in text else f"{text}{given}"
+    if isinstance(error["input"], Mapping):
+        given = ""
+    else:
+        given = f" (given: {short(error['input'])})"
+    if "got" in text:
+        return text
+    return f"{text}{given}"
 
 
 # Kinds of mistakes, as pydantic names them → in plain words.

@@ -82,7 +82,9 @@ def _absolute(path: str) -> str:
 
 def _data(value: object) -> object:
     """One path is that of the data."""
-    return {"data": value} if isinstance(value, str) else value
+    if isinstance(value, str):
+        return {"data": value}
+    return value
 
 
 def _by_node(value: object) -> object:
@@ -90,12 +92,16 @@ def _by_node(value: object) -> object:
     pattern = isinstance(value, str) or (
         isinstance(value, dict) and {"data", "wal"} & set(value)
     )
-    return {PATTERN: value} if pattern else value
+    if pattern:
+        return {PATTERN: value}
+    return value
 
 
 def _options(value: object) -> object:
     """`noatime,discard` as a list."""
-    return value.replace(",", " ").split() if isinstance(value, str) else value
+    if isinstance(value, str):
+        return value.replace(",", " ").split()
+    return value
 
 
 Directory = Annotated[str, AfterValidator(_absolute)]
@@ -113,7 +119,9 @@ def _one_word(value: object) -> object:
     if value in ("reflink", {"way": "reflink"}):
         why = "runs wrote to the blocks it shares at a quarter of the rate"
         raise ValueError(f"`reflink` is gone, because {why}: say `copy`")
-    return {"way": value} if isinstance(value, str) else value
+    if isinstance(value, str):
+        return {"way": value}
+    return value
 
 
 class SnapshotsYaml(Strict):
@@ -163,7 +171,8 @@ def mistakes(
     tier: Mapping[str, Any], kind: DiskKind, mechanism: str
 ) -> Iterator[tuple[str, str]]:
     """Key of a profile's `tier` → what is wrong with it. `kind`: of the disk that is to be made."""
-    here, unused = f"here it is `{mechanism}`", unused_by(kind)
+    here = f"here it is `{mechanism}`"
+    unused = unused_by(kind)
     for key, value in tier.items():
         if value is None or key not in unused or (key == "size" and "type" in tier):
             continue  # the size of a row is what is bought
@@ -171,7 +180,9 @@ def mistakes(
         if key in ("path", "disks") and kind != "existing":
             advice = "write `enforcement: mounted` to measure the disk there, or leave it out"
         *most, last = (f"{user}`" for user in _USED_BY[key])
-        users = f"{', `'.join(most)} or `{last}" if most else last
+        users = last
+        if most:
+            users = f"{', `'.join(most)} or `{last}"
         yield (
             key,
             f"is of `enforcement: {users}; {here}, which does not use it: {advice}",
@@ -182,7 +193,10 @@ def of_logs(
     wal: Mapping[str, Any] | str,
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """The keys of the tier of a log's disks, as of real ones, and key → what is wrong with it."""
-    keys = {"type": wal} if isinstance(wal, str) else dict(wal)
+    if isinstance(wal, str):
+        keys = {"type": wal}
+    else:
+        keys = dict(wal)
     what = "is said of both disks, in the tier"
     wrong = [(f"wal.{key}", what) for key in keys if key in _NOT_OF_LOGS]
     return {**keys, "enforcement": "mounted", "disks": "/{node}"}, wrong

@@ -47,7 +47,9 @@ def load_generators() -> dict[str, parts.LoadGenerator]:
 def keys(generator: str, script: str) -> Mapping[str, Sequence[str]]:
     """What a workload may have under `dataset` and `options`; nothing where that is not known.
     `scale`: which of its own keys count, if not all."""
-    return _KEYS[generator](script) if generator in _KEYS else {}
+    if generator in _KEYS:
+        return _KEYS[generator](script)
+    return {}
 
 
 def warmed(workload: Workload, how: str) -> Workload:

@@ -33,7 +33,9 @@ class DryGenerator(LoadGenerator):
         return DRY
 
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
-        workload, out, world = load.workload, load.out, load.world
+        workload = load.workload
+        out = load.out
+        world = load.world
         start_s = world.clock.now()
         middle_s = start_s + workload.warmup_s
         end_s = middle_s + workload.measure_s
@@ -82,7 +84,10 @@ def _made_up(
     latency_s = mean_s * dice.lognormal(-(_SPREAD**2) / 2, _SPREAD, shape)
     begun_s = start_s + np.cumsum(latency_s, axis=1) - latency_s
     kept = begun_s + latency_s < end_s
-    names = ["new_order", "payment"] if load.name == "tpcc" else [load.name]
+    if load.name == "tpcc":
+        names = ["new_order", "payment"]
+    else:
+        names = [load.name]
     columns = {"start_s": begun_s[kept], "latency_s": latency_s[kept], "queue_s": 0.0}
     table = pd.DataFrame({**columns, "type": dice.choice(names, int(kept.sum()))})
     return table.assign(outcome=transactions.COMMITTED, retries=0, sqlstate="")

@@ -82,8 +82,10 @@ class Fio(parts.LoadGenerator):
     def run(self, load: parts.ClientLoad) -> tuple[Phase, Phase]:
         """Runs fio for each point that an earlier run of the cell has not left in `out`, at least
         the last. `measure` begins with the first point's, and has the later warm-ups in it."""
-        workload, world = load.workload, load.world
-        folder, planned = load.out / FOLDER, disk_matrix.planned(workload.options)
+        workload = load.workload
+        world = load.world
+        folder = load.out / FOLDER
+        planned = disk_matrix.planned(workload.options)
         folder.mkdir(parents=True, exist_ok=True)
         missing = [
             point for point in planned if not (folder / f"{point.name}.json").is_file()
@@ -154,10 +156,8 @@ def mistakes_in(
         yield "dataset.size", str(error)
         return
     if spec and not 0 < size <= (most := int(_FILE_OF_DISK * spec.size.disk_bytes)):
-        disk, largest = (
-            units.format_bytes(spec.size.disk_bytes),
-            units.format_bytes(most),
-        )
+        disk = units.format_bytes(spec.size.disk_bytes)
+        largest = units.format_bytes(most)
         yield "dataset.size", f"a disk of {disk} takes a file of up to {largest}"
 
 
@@ -289,7 +289,8 @@ def _together(
     for metric in disk_matrix.FIGURES:
         if metric.startswith("latency_") and not math.isnan(alone[metric]):
             yield measured(metric, float(alone[metric]))
-    if (native := disk_matrix.native_io_bytes(rows)) is not None:
+    native = disk_matrix.native_io_bytes(rows)
+    if native is not None:
         yield measured("native_io_bytes", native)
     for law in disk_matrix.depth_laws(rows):
         yield measured("latency_per_depth_s", law.slope_s, law.scope)

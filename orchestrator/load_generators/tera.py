@@ -33,8 +33,12 @@ _STEPS = shipped(__package__, "tera.yaml")
 _BEGINS = re.compile("Starting task: |Sampling [0-9]+ splits|tierbench: begins")
 _ENDS = re.compile("Finishing task: |tierbench: ends")
 _SUMS = re.compile(r"^checksum\s+(\w+)$.*^CHECKSUM=(\d+)$", re.MULTILINE | re.DOTALL)
-_LOAD_S, _SCAN_S, _COPIES_S, _GRACE_S = 24 * 3600.0, 3600.0, 5.0, 60.0
-_ROW_BYTES, _MB = 100, 1_000_000
+_LOAD_S = 24 * 3600.0
+_SCAN_S = 3600.0
+_COPIES_S = 5.0
+_GRACE_S = 60.0
+_ROW_BYTES = 100
+_MB = 1_000_000
 _FILE = "jobs.json"
 
 
@@ -74,17 +78,20 @@ class Tera(InClient):
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
         """LoadError if a job fails, its work is not done in `measure`, what it read is not what was
         written, or a block has not all its copies when it ends."""
-        workload, cluster, world = load.workload, load.cluster, load.world
+        workload = load.workload
+        cluster = load.cluster
+        world = load.world
         step = _step(workload)
         jobs = _Jobs(workload, step, cluster, world)
-        containers = (
-            [load.client] * len(jobs.nodes)
-            if _place(workload) == "client"
-            else jobs.nodes
-        )
-        copied, start_s = _copied_blocks(cluster), world.clock.now()
+        if _place(workload) == "client":
+            containers = [load.client] * len(jobs.nodes)
+        else:
+            containers = jobs.nodes
+        copied = _copied_blocks(cluster)
+        start_s = world.clock.now()
         done = jobs.run(containers, workload.measure_s + _GRACE_S, load.out)
-        first_s, last_s = min(jobs.begun_s, default=0.0), max(jobs.ended_s, default=0.0)
+        first_s = min(jobs.begun_s, default=0.0)
+        last_s = max(jobs.ended_s, default=0.0)
         if last_s <= first_s:
             raise LoadError(
                 f"no task of {step} was seen to begin and end",
@@ -99,7 +106,10 @@ class Tera(InClient):
                 advice="give it a longer `measure`, or less `bytes`",
             )
         _require_copies(cluster, copied, world)
-        checksums = _checksums(done) if step == "scan" else {}
+        if step == "scan":
+            checksums = _checksums(done)
+        else:
+            checksums = {}
         total = len(jobs.nodes) * _share_bytes(workload, len(jobs.nodes))
         facts = {"payload_bytes": total, "jobs": len(done), "jobs_on": _place(workload)}
         files.write_json(load.out / _FILE, {**facts, **checksums})
@@ -155,10 +165,8 @@ class _Jobs:
     ) -> list[Completed]:
         """Runs all at once, in the containers of `places`, keeping in `out` what they say.
         LoadError if a job fails, NodeError if a server dies meanwhile."""
-        container, given = (
-            self.world.platform.container,
-            self.workload.dataset.parameters,
-        )
+        container = self.world.platform.container
+        given = self.workload.dataset.parameters
         script = self.world.root / "workloads" / "hdfs" / f"{self.script}.sh"
         command = ("bash", "-c", script.read_text())
         watch = [
@@ -173,7 +181,8 @@ class _Jobs:
         }
 
         def run(pair: tuple[Node, Node]) -> Completed:
-            share, place = pair[0].name, container(pair[1].container or "")
+            share = pair[0].name
+            place = container(pair[1].container or "")
             how: dict[str, Any] = {
                 "timeout_s": timeout_s,
                 "on_line": self._line,
@@ -229,7 +238,8 @@ def _require_copies(cluster: Cluster, copied: int, world: World) -> None:
     state = clock.wait_while(
         lacking, deadline_s=_COPIES_S, clock=world.clock, every_s=0.5
     )
-    if again := _copied_blocks(cluster) - copied:
+    again = _copied_blocks(cluster) - copied
+    if again:
         state = (
             f"{again} blocks were copied again, {state or 'and now all have theirs'}"
         )
@@ -264,12 +274,14 @@ def keys(script: str) -> dict[str, tuple[str, ...]]:
 
 
 def mistakes_in(workload: Workload) -> Iterator[tuple[str, str]]:
-    given, known = workload.dataset.parameters, keys(workload.script)
+    given = workload.dataset.parameters
+    known = keys(workload.script)
     if _step(workload) not in _STEPS:
         yield "script", f"is one of {', '.join(_STEPS)} below hdfs/"
     yield from mistakes(workload, known)
     if _place(workload) not in _PLACES:
         yield "options.jobs_on", f"is {' or '.join(_PLACES)}"
     for key in known["dataset"]:
-        if not isinstance(size := given.get(key), int) or size < _ROW_BYTES:
+        size = given.get(key)
+        if not isinstance(size, int) or size < _ROW_BYTES:
             yield f"dataset.{key}", f"is a number of bytes, {_ROW_BYTES} or more"

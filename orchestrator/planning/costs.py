@@ -45,10 +45,14 @@ def rented(plan: Plan) -> tuple[RentedItem, ...]:
     """The real disks of each profile, and machines that are named (`vm`) or priced: those of a
     cluster that others run are its own, all other tiers are measured in turn on the same ones."""
     real = [profile for profile in plan.tiers if is_rented(profile)]
-    hours, items = most_s(plan) / 3600, list[RentedItem]()
+    hours = most_s(plan) / 3600
+    items = list[RentedItem]()
     for profile in real:
-        tier, disks = profile.tier, _disks(profile)
-        logs = len(node_disks.log_disks(tier)) if tier.wal else 0
+        tier = profile.tier
+        disks = _disks(profile)
+        logs = 0
+        if tier.wal:
+            logs = len(node_disks.log_disks(tier))
         items.append(
             RentedItem(f"disk of {profile.name}", disks - logs, hours, tier.price)
         )
@@ -60,7 +64,9 @@ def rented(plan: Plan) -> tuple[RentedItem, ...]:
 
 def most_s(plan: Plan) -> float:
     """How long it takes at most; plans of earlier releases have one time."""
-    return plan.estimate_s if plan.most_s is None else plan.most_s
+    if plan.most_s is None:
+        return plan.estimate_s
+    return plan.most_s
 
 
 def is_rented(profile: Profile) -> bool:
@@ -78,8 +84,10 @@ def bought_disks(profile: Profile) -> int:
 
 def disks_monthly(profile: Profile) -> float | None:
     """List price of all these disks; None if a part is not known, or in another currency."""
-    tier, logs = profile.tier, len(node_disks.log_disks(profile.tier))
-    price, of_log = tier.price, (tier.wal or tier).price
+    tier = profile.tier
+    logs = len(node_disks.log_disks(profile.tier))
+    price = tier.price
+    of_log = (tier.wal or tier).price
     if price is None or of_log is None or price.currency != of_log.currency:
         return None
     return price.monthly * profile.cluster.nodes + of_log.monthly * logs
@@ -87,7 +95,8 @@ def disks_monthly(profile: Profile) -> float | None:
 
 def monthly(profile: Profile, with_vms: bool) -> float | None:
     """That of the disks, and of the cluster's machines if these count; None as above."""
-    disks, vm = disks_monthly(profile), profile.cluster.vm_price
+    disks = disks_monthly(profile)
+    vm = profile.cluster.vm_price
     if disks is None or (with_vms and vm is None):
         return None
     return round(
@@ -96,12 +105,15 @@ def monthly(profile: Profile, with_vms: bool) -> float | None:
 
 
 def _disks(profile: Profile) -> int:
-    disk, nodes = profile.tier.disk, profile.cluster.nodes
+    disk = profile.tier.disk
+    nodes = profile.cluster.nodes
     if profile.cluster.database == EXISTING:
         return nodes
     if disk.storage_class is None:
         return max(1, node_disks.count(profile.tier))
-    return nodes if disk.snapshots and disk.snapshots.way == "none" else 2 * nodes
+    if disk.snapshots and disk.snapshots.way == "none":
+        return nodes
+    return 2 * nodes
 
 
 def _machines(profiles: Sequence[Profile], hours: float) -> Iterator[RentedItem]:
@@ -118,7 +130,10 @@ def _machines(profiles: Sequence[Profile], hours: float) -> Iterator[RentedItem]
         else:
             key = what, cluster.vm_price
             apart = profile.tier.disk.storage_class or machines.named(profile)
-            most = cluster.nodes if apart else 1  # disks are mounted on one
+            # disks are mounted on one
+            most = 1
+            if apart:
+                most = cluster.nodes
             shared[key] = max(shared.get(key, 0), most)
     for (what, price), count in shared.items():
         yield RentedItem(what, count, hours, price)
@@ -161,25 +176,28 @@ def compare_prices(profiles: Sequence[Profile]) -> tuple[bool, str, str]:
         if price
     ]
     currencies = list(dict.fromkeys(price.currency for price in known))
-    obstacle = (
-        f"prices are in {units.listed(currencies)}" if len(currencies) > 1 else ""
-    )
+    obstacle = ""
+    if len(currencies) > 1:
+        obstacle = f"prices are in {units.listed(currencies)}"
     if unpriced:
         obstacle = f"tiers are on unlike machines, and no price is known for {unpriced}"
-    if without := [name for name, price in disks.items() if price is None]:
+    without = [name for name, price in disks.items() if price is None]
+    if without:
         obstacle = f"no price is known for {units.listed(without)}"
     return with_vms, obstacle, "" if obstacle else prices.unlike(known)
 
 
 def notes(plan: Plan) -> tuple[Note, ...]:
     """What prices do to the campaign's answer, and what it costs itself."""
-    every, (_, obstacle, doubt) = list[Note](), compare_prices(plan.tiers)
+    every = list[Note]()
+    _, obstacle, doubt = compare_prices(plan.tiers)
     decides = any(
         load.database is None for load in plan.workloads
     )  # not of a disk alone
     if (obstacle or doubt) and decides and len(plan.tiers) > 1:
         every.append(Note("prices", _prices_in_words(obstacle, doubt)))
-    if things := rented(plan):
+    things = rented(plan)
+    if things:
         known = [item.title for item in things if item.price is not None]
         unknown = [item.title for item in things if item.price is None]
         text = _cost_in_words(known, unknown, total_in_words(things), most_s(plan))
@@ -223,7 +241,9 @@ def affordable_s(plan: Plan, limit: str | None) -> float | None:
     hourly = sum(
         item.amount / item.hours for item in rented(plan) if item.amount and item.hours
     )
-    return None if limit is None or not hourly else limit_in(limit)[0] / hourly * 3600
+    if limit is None or not hourly:
+        return None
+    return limit_in(limit)[0] / hourly * 3600
 
 
 def check(plan: Plan, limit: str | None) -> None:
@@ -231,11 +251,14 @@ def check(plan: Plan, limit: str | None) -> None:
     a price, or with one in another currency."""
     if limit is None:
         return
-    (most, currency), things = limit_in(limit), rented(plan)
-    if unknown := units.listed([item.title for item in things if item.price is None]):
+    most, currency = limit_in(limit)
+    things = rented(plan)
+    unknown = units.listed([item.title for item in things if item.price is None])
+    if unknown:
         raise _cost_unknown(limit, unknown)
     sums = total(things)
-    if others := [name for name in sums if name.upper() != currency]:
+    others = [name for name in sums if name.upper() != currency]
+    if others:
         raise _other_currency(currency, others)
     amount = sum(sums.values())
     if amount > most:

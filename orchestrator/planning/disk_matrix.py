@@ -195,11 +195,16 @@ def ceilings(measured: pd.DataFrame, metric: str) -> dict[str, Ceiling]:
     """Of `iops` or `bytes_per_s`: for all cells, and apart for reads, writes and mixes. The median,
     not the highest: of many cells, one is always a little too lucky."""
     ways = measured["read_pct"].map(way)
-    other = "bytes_per_s" if metric == "iops" else "iops"
+    other = "iops"
+    if metric == "iops":
+        other = "bytes_per_s"
     free = measured[other] < PLATEAU * measured[other].max()
     highest = {}
     for name in WAYS:
-        rows = measured if name == "all" else measured[ways == name]
+        if name == "all":
+            rows = measured
+        else:
+            rows = measured[ways == name]
         if not rows.empty:
             plateau = rows[rows[metric] >= PLATEAU * rows[metric].max()]
             unlimited = plateau[free.loc[plateau.index]].groupby(SERIES)["in_flight"]
@@ -218,7 +223,9 @@ def native_io_bytes(measured: pd.DataFrame) -> float | None:
     iops, rate = (
         ceilings(measured, metric)["all"] for metric in ("iops", "bytes_per_s")
     )
-    return rate.value / iops.value if iops.reached and rate.reached else None
+    if iops.reached and rate.reached:
+        return rate.value / iops.value
+    return None
 
 
 @dataclass(frozen=True)

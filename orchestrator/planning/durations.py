@@ -17,7 +17,8 @@ from orchestrator.tier import Cgroup, Emulated, RealDisks, Tier
 from orchestrator.units import format_number, listed
 
 # Measured on PostgreSQL 17: tables with their indexes, of 2,000,000 rows and of 4 warehouses.
-ROW_BYTES, WAREHOUSE_BYTES = 256, 105_000_000
+ROW_BYTES = 256
+WAREHOUSE_BYTES = 105_000_000
 _RENT_S = 180.0  # at most, until a cloud has made and attached the disks of a claim
 _WRITTEN = (
     2,
@@ -58,8 +59,11 @@ class Pace:
     @property
     def rate(self) -> str:
         """Of bytes: how many in a second."""
-        least, most = self.each.least_s, format_number(1e-6 / self.each.most_s)
-        fastest = f"to {format_number(1e-6 / least)} MB/s" if least else "MB/s or more"
+        least = self.each.least_s
+        most = format_number(1e-6 / self.each.most_s)
+        fastest = "MB/s or more"
+        if least:
+            fastest = f"to {format_number(1e-6 / least)} MB/s"
         return f"{most} {fastest}: {self.source}"
 
 
@@ -78,10 +82,13 @@ LOADING = {
 }
 AROUND = {database: _pace(known) for database, known in _PACES["around"].items()}
 FURTHER_NODE = _pace(_PACES["further node"]).each
-ONE_GATE, RESTORING = _pace(_PACES["gate"]), _pace(_PACES["restoring"])
+ONE_GATE = _pace(_PACES["gate"])
+RESTORING = _pace(_PACES["restoring"])
 
 Learnt = Mapping[str, Pace]
-AROUND_RUN, GATES, RESTORE = "start and stop", "gate", "restore"
+AROUND_RUN = "start and stop"
+GATES = "gate"
+RESTORE = "restore"
 
 
 def load_of(workload: Workload) -> str:
@@ -94,7 +101,9 @@ def kept_as(
 ) -> str:
     """The name under which it is kept how long `what` took here; of images one for all tiers."""
     alike = not tier.disk.is_real and what not in (AROUND_RUN, GATES)
-    of = f"{cluster.database} {cluster.nodes}+{cluster.clients}, " if cluster else ""
+    of = ""
+    if cluster:
+        of = f"{cluster.database} {cluster.nodes}+{cluster.clients}, "
     return f"{what}: {of}{tier.disk.kind if alike else tier.name}, {platform}"
 
 
@@ -142,18 +151,29 @@ def loads(plan: Plan, find: Find = lambda *_: None) -> tuple[Load, ...]:
         where = find(profile, load)
         shared = where is None and isinstance(profile.tier.disk, (Emulated, Cgroup))
         copies = f"{profile.cluster.nodes} {profile.cluster.replication_factor}"
-        name = (
-            where[0] if where else f"shared {load.dataset} {copies}" if shared else None
-        )
+        if where:
+            name = where[0]
+        else:
+            name = None
+            if shared:
+                name = f"shared {load.dataset} {copies}"
         apart = f"{name or profile.name} {load.dataset}"
         kept = int(bool(where and where[1]))
         before = known.get(apart) or Load(
             profile.name, load.name, load.dataset, 0, 0, kept
         )
-        once = 0 if apart in known or kept else 1
-        times, most_times, restores = once, once if name else most, most
+        once = 1
+        if apart in known or kept:
+            once = 0
+        times = once
+        most_times = most
+        if name:
+            most_times = once
+        restores = most
         if where and name is None:
-            times, most_times, restores = least, most, 0
+            times = least
+            most_times = most
+            restores = 0
         known[apart] = replace(
             before,
             times=before.times + times,
@@ -182,7 +202,11 @@ def steps(
     plan: Plan, of: Sequence[Load] | None = None, learnt: Learnt | None = None
 ) -> tuple[TimedStep, ...]:
     """All that takes time, with what it is reckoned from."""
-    of, learnt = loads(plan) if of is None else of, learnt or {}
+    if of is None:
+        of = loads(plan)
+    else:
+        of = of
+    learnt = learnt or {}
     return (
         *_of_runs(plan, learnt),
         *(_loading(plan, data, learnt) for data in of),
@@ -198,23 +222,30 @@ def data_bytes(workload: Workload) -> int | None:
         given.get(key) for key in ("tables", "table_size", "warehouses")
     )
     rows = given.get("rows", rows)
-    if isinstance(size := given.get("bytes"), int):
+    size = given.get("bytes")
+    if isinstance(size, int):
         return size
     if isinstance(warehouses, int):
         return warehouses * WAREHOUSE_BYTES
     if isinstance(tables, int) and isinstance(rows, int):
         return tables * rows * ROW_BYTES
-    return 0 if workload.database is not None or "threads" in given else None
+    if workload.database is not None or "threads" in given:
+        return 0
+    return None
 
 
 def most_repetitions(plan: Plan) -> float:
     """Times the planned runs that may be made."""
-    return max(plan.looks) / plan.repetitions if plan.looks else 1.0
+    if plan.looks:
+        return max(plan.looks) / plan.repetitions
+    return 1.0
 
 
 def _cells(plan: Plan) -> Iterator[tuple[Profile, Workload, int, int]]:
     """Each cell as it is used, with its runs at least and at most."""
-    stages = 1 if plan.latency_at_pct is None else 2
+    stages = 2
+    if plan.latency_at_pct is None:
+        stages = 1
     for load in plan.measured:
         once = load in plan.probes
         for profile in plan.profiles:
@@ -223,12 +254,18 @@ def _cells(plan: Plan) -> Iterator[tuple[Profile, Workload, int, int]]:
             )
             if runs:
                 least = runs * (1 if once else stages)
-                most = least if once else round(least * most_repetitions(plan))
+                if once:
+                    most = least
+                else:
+                    most = round(least * most_repetitions(plan))
                 yield as_used(profile, load), load, least, most
 
 
 def _of_runs(plan: Plan, learnt: Learnt) -> Iterator[TimedStep]:
-    windows, around, caches, checks = Span(), Span(), Span(), Span()
+    windows = Span()
+    around = Span()
+    caches = Span()
+    checks = Span()
     sources: dict[str, None] = {}
     for profile, load, least, most in _cells(plan):
         longer_s = max(0.0, (load.warmup_most_s or load.warmup_s) - load.warmup_s)
@@ -237,7 +274,10 @@ def _of_runs(plan: Plan, learnt: Learnt) -> Iterator[TimedStep]:
         around += pace.each.times(least, most)
         sources[pace.source] = None
         if load.database is None:
-            caches += _caches(profile, load).times(least, most) if load.warm else Span()
+            if load.warm:
+                caches += _caches(profile, load).times(least, most)
+            else:
+                caches += Span()
             checks += _checking(profile, load).times(least, most)
     yield TimedStep("warm-up and measuring", windows, "the scale's times")
     yield TimedStep("starting and stopping", around, listed(list(sources)))
@@ -248,7 +288,10 @@ def _of_runs(plan: Plan, learnt: Learnt) -> Iterator[TimedStep]:
 def _around(plan: Plan, profile: Profile, learnt: Learnt) -> Pace:
     cluster = profile.cluster
     default = AROUND.get(cluster.database, AROUND["postgresql"])
-    nodes = 0 if cluster.database == EXISTING else cluster.nodes + cluster.clients - 2
+    if cluster.database == EXISTING:
+        nodes = 0
+    else:
+        nodes = cluster.nodes + cluster.clients - 2
     default = replace(default, each=default.each + FURTHER_NODE.times(nodes, nodes))
     pace = pace_of(
         learnt, kept_as(AROUND_RUN, profile.tier, plan.platform, cluster), default
@@ -270,7 +313,9 @@ def _rates(tier: Tier) -> tuple[float, float]:
 
 def _caches(profile: Profile, load: Workload) -> Span:
     least, most = _sizes(profile, load)
-    memory = profile.cluster.node.memory_bytes if profile.cluster.node else most
+    memory = most
+    if profile.cluster.node:
+        memory = profile.cluster.node.memory_bytes
     fast, slow = _rates(profile.tier)
     # Not all of it is cache, and small reads are slower than the tier's rate.
     most_s = min(_WARM_MOST_S, 5.0 + 2 * min(most, memory) / slow)
@@ -288,7 +333,8 @@ def _checking(profile: Profile, load: Workload) -> Span:
 
 def _sizes(profile: Profile, load: Workload) -> tuple[float, float]:
     """Bytes that a load leaves on one node: at least and at most."""
-    cluster, known = profile.cluster, data_bytes(load)
+    cluster = profile.cluster
+    known = data_bytes(load)
     if known is None:  # no more than the disk is sized for
         return 0.0, float(cluster.node.disk_bytes if cluster.node else 0)
     own = known * cluster.replication_factor / max(1, cluster.nodes)
@@ -302,7 +348,10 @@ def _loading(plan: Plan, data: Load, learnt: Learnt) -> TimedStep:
     default = LOADING.get(database, LOADING[EXISTING])
     least, most = _sizes(profile, load)
     all_bytes = data_bytes(load)
-    loaded = most * profile.cluster.nodes if all_bytes is None else all_bytes
+    if all_bytes is None:
+        loaded = most * profile.cluster.nodes
+    else:
+        loaded = all_bytes
     name = kept_as(load_of(load), profile.tier, plan.platform, profile.cluster)
     pace = pace_of(learnt, name, default, loaded)
     each = pace.each.times(0.0 if all_bytes is None else loaded, loaded)
@@ -314,11 +363,12 @@ def _loading(plan: Plan, data: Load, learnt: Learnt) -> TimedStep:
         each = Span(
             max(each.least_s, written.least_s), max(each.most_s, written.most_s)
         )
-    each += _around(plan, profile, learnt).each if load.database is None else Span()
-    what, source = (
-        f"loading {load.dataset.family}, {spoken(data)}",
-        f"{loaded / 1e9:.3g} GB",
-    )
+    if load.database is None:
+        each += _around(plan, profile, learnt).each
+    else:
+        each += Span()
+    what = f"loading {load.dataset.family}, {spoken(data)}"
+    source = f"{loaded / 1e9:.3g} GB"
     return TimedStep(
         what, each.times(data.times, data.most_times), f"{source}, {pace.rate}"
     )
@@ -334,7 +384,8 @@ def restored_bytes(profile: Profile, load: Workload) -> float:
 def _restoring(plan: Plan, data: Load, learnt: Learnt) -> TimedStep:
     load = plan.workload(data.workload)
     profile = as_used(plan.profile(data.profile), load)
-    default, copied = RESTORING, restored_bytes(profile, load)
+    default = RESTORING
+    copied = restored_bytes(profile, load)
     if profile.tier.disk.is_real:
         # What has not changed is left alone; at most all is read and written on the same disk.
         longest_s = 2 / _rates(profile.tier)[1] + (120.0 / copied if copied else 0.0)
@@ -342,9 +393,9 @@ def _restoring(plan: Plan, data: Load, learnt: Learnt) -> TimedStep:
     kept = kept_as(RESTORE, profile.tier, plan.platform, profile.cluster)
     pace = pace_of(learnt, kept, default, copied)
     what = f"restoring {load.dataset.family}, {data.restores} times at most"
-    least_times = (
-        data.restores / most_repetitions(plan) if data.most_times <= data.times else 0
-    )
+    least_times = 0.0
+    if data.most_times <= data.times:
+        least_times = data.restores / most_repetitions(plan)
     total = pace.each.times(copied * least_times, copied * data.restores)
     return TimedStep(what, total, pace.rate)
 
@@ -353,7 +404,8 @@ def _gates(plan: Plan, learnt: Learnt) -> TimedStep:
     """Disk after disk. Those of real ones are taken again, between runs if asked, and after the
     last without draining; others may be kept from before."""
     least_runs = len(plan.runs) * (1 if plan.latency_at_pct is None else 2)
-    total, sources = Span(), dict[str, None]()
+    total = Span()
+    sources = dict[str, None]()
     for profile in {profile.tier.name: profile for profile in plan.tiers}.values():
         tier = profile.tier
         if not tier.disk.has_gate:
@@ -361,9 +413,9 @@ def _gates(plan: Plan, learnt: Learnt) -> TimedStep:
         real = tier.disk.is_real
         # A rented volume is another in each run.
         drains = plan.drain and isinstance(tier.disk, RealDisks)
-        drained_s = (
-            tier.limits.burst.duration_s if drains and tier.limits.burst else 0.0
-        )
+        drained_s = 0.0
+        if drains and tier.limits.burst:
+            drained_s = tier.limits.burst.duration_s
         runs = least_runs, round(least_runs * most_repetitions(plan))
         before = [
             1 + ((n - 1) // plan.gate_every if plan.gate_every and real else 0)
@@ -376,10 +428,9 @@ def _gates(plan: Plan, learnt: Learnt) -> TimedStep:
         of_tier = (once + drained).times(*before) + (once if real else Span())
         # Disks that are made are measured on each machine that runs nodes.
         apart = plan.platform == "kubernetes" or machines.named(profile)
-        disks = (
-            max(1, node_disks.count(tier))
-            if real or not apart
-            else profile.cluster.nodes
-        )
+        if real or not apart:
+            disks = max(1, node_disks.count(tier))
+        else:
+            disks = profile.cluster.nodes
         total += of_tier.times(disks if real else 0, disks)
     return TimedStep("truth gates", total, f"of each disk: {listed(list(sources))}")

@@ -234,7 +234,9 @@ def _values(factor: str, text: str, question: Question) -> list[Varied]:
     values = []
     for word in words:
         number = read(word)
-        plain = word.removesuffix("/s") if factor == RATE_OPTION else word
+        plain = word
+        if factor == RATE_OPTION:
+            plain = word.removesuffix("/s")
         values.append(Varied("", factor, plain, number, question))
     return values
 
@@ -260,7 +262,9 @@ def _no_values_in(text: str, question: Question, why: str) -> UsageError:
 
 def option(value: Varied) -> str:
     """The one that asked for it."""
-    return f"--{WITHOUT}" if value.factor == WITHOUT else _OPTIONS[value.question]
+    if value.factor == WITHOUT:
+        return f"--{WITHOUT}"
+    return _OPTIONS[value.question]
 
 
 def parse_latency_at(text: str) -> tuple[float, bool]:
@@ -310,7 +314,9 @@ def in_words(value: Varied) -> str:
         words = f"{text} {_NOUNS[value.factor]}"
     else:
         words = f"{value.factor.replace('_', ' ')} {text}"
-    return words.removesuffix("s") if words.startswith("1 ") else words
+    if words.startswith("1 "):
+        return words.removesuffix("s")
+    return words
 
 
 # ------------------------------------------------------------------ a workload at a value
@@ -358,7 +364,9 @@ def at_loads(
     if latency_at:
         number, is_share = parse_latency_at(latency_at)
         loads = [same_rate(number)]
-        share_pct = number if is_share else None
+        share_pct = None
+        if is_share:
+            share_pct = number
     if not loads:
         return tuple(workloads), None
     first = loads[0]
@@ -392,13 +400,17 @@ def _misfit_of_load(workload: Workload, factor: str) -> str:
 def asks(workload: Workload, question: Question) -> Varied | None:
     """Its value, if that is what is asked of it."""
     varied = workload.varied
-    return varied if varied is not None and varied.question == question else None
+    if varied is not None and varied.question == question:
+        return varied
+    return None
 
 
 def subject(workload: Workload) -> str:
     """What a decision on it is called: all loads of a sweep have one together."""
     load = asks(workload, "load")
-    return load.of if load else workload.name
+    if load:
+        return load.of
+    return workload.name
 
 
 def lacks(workload: Workload) -> str:

@@ -45,7 +45,8 @@ def quantile_s(table: Quantiles, probability: float) -> float:
     high = min(
         bisect_right(table, probability, key=lambda point: point[0]), len(table) - 1
     )
-    (left, low_s), (right, high_s) = table[high - 1], table[high]
+    left, low_s = table[high - 1]
+    right, high_s = table[high]
     return low_s + (probability - left) / (right - left) * (high_s - low_s)
 
 
@@ -85,6 +86,7 @@ def described(tier: Tier) -> str:
     """What the latencies of an emulated disk are, for reports; "" for any other disk."""
     if not isinstance(tier.disk, Emulated):
         return ""
-    if (model := tier.latency.model) is None:
+    model = tier.latency.model
+    if model is None:
         return "constant (p99 is not comparable)"
     return f"modelled from {model.source}, as of {model.as_of}"

@@ -51,13 +51,17 @@ def _mistakes(read: schema.NamedTierYaml, kind: DiskKind) -> Iterator[tuple[str,
 
 def named(profile: Profile) -> tuple[str, ...]:
     """The engines of its nodes; empty if it names none."""
-    return profile.placing.machines if profile.placing else ()
+    if profile.placing:
+        return profile.placing.machines
+    return ()
 
 
 def known_as(engine: str) -> str:
     """A short name for an engine: the host of its address, or that of its context."""
     address = _HOST.match(engine)
-    return address[1] if address else engine
+    if address:
+        return address[1]
+    return engine
 
 
 def check_platform(profile: Profile, platform: str, has_engines: bool) -> None:

@@ -11,7 +11,10 @@ from orchestrator.tier import ClassVolumes, NodeDisks, RealDisks, Tier
 def mistakes(tier: Tier, nodes: int, shared: bool = True) -> Iterator[tuple[str, str]]:
     """Key of the tier → what is wrong with it in a cluster of `nodes`. `shared`: all are on one
     machine, and so a path is the same disk to each of them."""
-    way = tier.disk.snapshots.way if tier.disk.snapshots else "none"
+    if tier.disk.snapshots:
+        way = tier.disk.snapshots.way
+    else:
+        way = "none"
     if isinstance(tier.disk, ClassVolumes) and way not in ("copy", "none"):
         yield (
             "snapshots",
@@ -73,15 +76,18 @@ def of_nodes(tier: Tier, nodes: int, machines: Sequence[str] = ()) -> Tier:
         return replace(
             tier, disk=replace(tier.disk, storage_class=replace(wanted, nodes=nodes))
         )
-    names, disks = node_names(nodes), tier.disk.of_nodes
+    names = node_names(nodes)
+    disks = tier.disk.of_nodes
     if not disks:
         return tier
-    if pattern := disks.get(PATTERN):
+    pattern = disks.get(PATTERN)
+    if pattern:
         disks = {
             name: _numbered(pattern, number)
             for number, name in enumerate(names, start=1)
         }
-    if missing := [name for name in names if name not in disks]:
+    missing = [name for name in names if name not in disks]
+    if missing:
         raise _no_disk_for(missing, tier.name, len(disks))
     placed = zip(names, machines or [""] * nodes, strict=False)
     return _with_disks(

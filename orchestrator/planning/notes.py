@@ -178,7 +178,9 @@ def _alone(load: Workload) -> str:
 
 
 def _not_weighed(workloads: Sequence[Workload]) -> dict[str, str]:
-    reason = "it is the only workload" if len(workloads) == 1 else ""
+    reason = ""
+    if len(workloads) == 1:
+        reason = "it is the only workload"
     return {load.name: reason for load in workloads}
 
 
@@ -221,7 +223,9 @@ def _nothing_to_change(profile: Profile) -> str:
 
 
 def _not_rented(profile: Profile) -> str:
-    return "" if costs.is_rented(profile) else "nothing of it is rented"
+    if costs.is_rented(profile):
+        return ""
+    return "nothing of it is rented"
 
 
 def _same_prices(

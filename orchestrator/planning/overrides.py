@@ -220,7 +220,9 @@ def _override(
     if "\n" not in value:
         read = parse(f"{option} {path}", f"value: {value}")["value"]
     named = [name for name in workloads if path.startswith(f"{name}.")]
-    workload = max(named, key=len) if named else None
+    workload = None
+    if named:
+        workload = max(named, key=len)
     key = path.strip()
     if workload is not None:
         key = key.removeprefix(f"{workload}.")

@@ -24,7 +24,9 @@ from orchestrator.units import counted, gathered
 
 FULL_SCALES = ("study", "study-20")  # with the sizes of the published study
 CORES_PER_NODE = 2
-HDFS, TERA = "hdfs", "tera"  # which runs on these alone, and they take no other
+# which runs on these alone, and they take no other
+HDFS = "hdfs"
+TERA = "tera"
 
 
 def fit_to_machines(
@@ -34,7 +36,8 @@ def fit_to_machines(
     must be said about it. UsageError if a node has no disk. `nodes` is what the user asked for;
     without it, machines with fewer than two cores per node get one node. The replication factor
     follows the nodes down, never up. `cores`: of each machine; none if they are not known yet."""
-    notes, fitted = list[Note](), list[Profile]()
+    notes = list[Note]()
+    fitted = list[Profile]()
     for profile in profiles:
         cluster = profile.cluster
         wanted = nodes or cluster.nodes
@@ -44,12 +47,14 @@ def fit_to_machines(
         if nodes is None and cores and sum(cores) < CORES_PER_NODE * wanted:
             wanted = 1
         if wanted != cluster.nodes:
-            have = (
-                "this machine has"
-                if len(cores) == 1
-                else f"the {len(cores)} machines have"
-            )
-            why = "as asked" if nodes else f"{have} {sum(cores)} cores"
+            if len(cores) == 1:
+                have = "this machine has"
+            else:
+                have = f"the {len(cores)} machines have"
+            if nodes:
+                why = "as asked"
+            else:
+                why = f"{have} {sum(cores)} cores"
             text = f"{counted(wanted, 'database node')} instead of the profile's {cluster.nodes} "
             text += f"({why}): replication is not what the profile says"
             notes.append(
@@ -231,10 +236,13 @@ def check_owners(
         alone = [load.name for load in workloads if load.database is not None]
         if is_others and alone:
             raise _disks_elsewhere(alone, profile.name)
-        runs_on = profile.cluster.member if database in ("auto", EXISTING) else database
+        runs_on = database
+        if database in ("auto", EXISTING):
+            runs_on = profile.cluster.member
         of_sql = [load for load in workloads if load.database is None]
         of_files = runs_on in (HDFS, STORE)
-        if unlike := [w.name for w in of_sql if (w.generator == TERA) != of_files]:
+        unlike = [w.name for w in of_sql if (w.generator == TERA) != of_files]
+        if unlike:
             raise _not_for_this_database(unlike, runs_on)
         if runs_on == HDFS and machines.named(profile):
             raise _not_on_several_engines(profile.name)
@@ -343,9 +351,11 @@ def balanced_orders(names: Sequence[str], rounds: int) -> list[list[str]]:
         return [[] for _ in range(rounds)]
     # 0, 1, −1, 2, −2, …: neighbours differ by each amount once.
     steps = [(place + 1) // 2 * (1 if place % 2 else -1) for place in range(count)]
-    shifts = (
-        range(count) if count % 2 else range(count // 2)
-    )  # even: turned, they are the others
+    # even: turned, they are the others
+    if count % 2:
+        shifts = range(count)
+    else:
+        shifts = range(count // 2)
     orders: list[list[str]] = []
     for shift in shifts:
         order = [names[(shift + step) % count] for step in steps]

@@ -44,11 +44,9 @@ def of(workloads: Sequence[Workload]) -> tuple[Workload, ...]:
 
 def _plain_name(load: Workload) -> str:
     """Of all loads of a sweep, and of the rate that all tiers are asked for, that of the file."""
-    return (
-        load.varied.of
-        if load.varied and not factors.asks(load, "factor")
-        else load.name
-    )
+    if load.varied and not factors.asks(load, "factor"):
+        return load.varied.of
+    return load.name
 
 
 def _no_probe(load: Workload) -> str:
@@ -59,8 +57,6 @@ def _no_probe(load: Workload) -> str:
         return "its terminals think, so their number sets the pace: set `think: none`"
     if load.settle or load.lost_after_s is not None:
         return "goes on until its work is done, whatever the time"
-    return (
-        "has data by its number of sessions"
-        if "threads" in load.dataset.parameters
-        else ""
-    )
+    if "threads" in load.dataset.parameters:
+        return "has data by its number of sessions"
+    return ""

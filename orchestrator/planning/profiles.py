@@ -59,7 +59,10 @@ def read_profile(
     source = _Source(name, where or f"profiles/{name}.yaml", catalog, mechanisms)
     content = _whole(source.where, parse(source.where, text), clusters, changes or {})
     written = content.get("tier")
-    given = dict(written) if isinstance(written, dict) else {}
+    if isinstance(written, dict):
+        given = dict(written)
+    else:
+        given = {}
     disk = _recorded(source.where, content, beside)
     checked = _checked(source, content, scale)
     read = checked.read
@@ -119,7 +122,9 @@ def _checked(source: _Source, content: Mapping[str, Any], scale: str) -> _Checke
             )
     read: NamedTierYaml | None = None
     with collecting(mistakes):
-        record = NamedTierYaml if names_row else ProfileYaml
+        record: type[ProfileYaml | NamedTierYaml] = ProfileYaml
+        if names_row:
+            record = NamedTierYaml
         read = validate(record, f"{source.where}: ", content, source.mechanisms)
         if not scale:
             scale = next(iter(read.cluster.node), ANY_SCALE)
@@ -170,7 +175,10 @@ def priced(cluster: ClusterSpec, tier: Tier, catalog: Catalog) -> ClusterSpec:
     """With the list price of its virtual machines, unless it says one: of the disk's region."""
     if cluster.vm is None or cluster.vm_price is not None:
         return cluster
-    region = tier.price.region if tier.price else None
+    if tier.price:
+        region = tier.price.region
+    else:
+        region = None
     row = prices.pick(catalog.vm(cluster.vm).prices, region)
     if row is None:
         return replace(cluster, vm_price=None)
@@ -189,7 +197,10 @@ def _whole(
     """The content with the changes of its tier, and with the cluster that it names."""
     if changes:
         tier = content.get("tier")
-        keys = tier if isinstance(tier, dict) else {"type": tier}
+        if isinstance(tier, dict):
+            keys = tier
+        else:
+            keys = {"type": tier}
         content["tier"] = _without_nones({**keys, **changes})
     cluster = content.get("cluster")
     if isinstance(cluster, str):
@@ -328,7 +339,9 @@ def on_vm(chosen: Chosen, vm: str | None, catalog: Catalog) -> Tier:
     if not any(disks.wal for disks in chosen.tier.disk.of_nodes.values()):
         return tier
     wal = tier.wal
-    log_limits = wal.limits if wal else None
+    log_limits = None
+    if wal:
+        log_limits = wal.limits
     if wal is not None:
         log = replace(tier_catalog.own(wal), type=wal.origin.catalog_type or None)
         wal = tier_catalog.bound(wal, tier_catalog.effective(log, 1, size, vm))
@@ -365,7 +378,9 @@ def read_workload(
     UsageError with every mistake in it."""
     where = where or f"workloads/{name}.yaml"
     content = parse(where, text)
-    changed = given.applied(name, content) if given else content
+    changed = content
+    if given:
+        changed = given.applied(name, content)
     read = validate(schema.WorkloadYaml, f"{where}: ", changed)
     if scale not in read.scales:
         place = f"{where}: scales"

@@ -210,7 +210,10 @@ def tier(
     for change in changes:
         key, value = key_and_value(change)
         lines.append(f"{key}: {value}")
-    changed = strict_yaml.parse("options", "\n".join(lines)) if lines else {}
+    if lines:
+        changed = strict_yaml.parse("options", "\n".join(lines))
+    else:
+        changed = {}
     is_file = name.endswith((".yaml", ".yml"))
     if is_file or name in names(root / "profiles"):
         # Says by itself what is wrong with the name.
@@ -318,7 +321,9 @@ def _find(folder: Path, kind: str, name: str) -> Path:
 
 
 def _path(folder: Path, name: str) -> Path:
-    return Path(name) if _is_path(name) else folder / f"{name}.yaml"
+    if _is_path(name):
+        return Path(name)
+    return folder / f"{name}.yaml"
 
 
 def _is_path(name: str) -> bool:
@@ -353,4 +358,6 @@ def _text(file: Path, root: Path) -> str:
 
 def _where(file: Path, root: Path) -> str:
     """Names the file for messages: as it was given, or relative to the project folder."""
-    return str(file.relative_to(root)) if file.is_relative_to(root) else str(file)
+    if file.is_relative_to(root):
+        return str(file.relative_to(root))
+    return str(file)

@@ -258,7 +258,9 @@ def _records(study: StudyYaml, plan: Plan) -> Iterator[Record]:
             "as_of": study.as_of,
         }
     }
-    of_disks = study.disk_figures if study.disk_figures == "each node" else "all"
+    of_disks = "all"
+    if study.disk_figures == "each node":
+        of_disks = study.disk_figures
     for run in plan.runs:
         figures = study.workloads[run.workload].results[run.profile]
         if figures is None:

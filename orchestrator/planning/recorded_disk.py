@@ -117,8 +117,11 @@ def _one_total(*rates: float) -> int:
 
 def applied(tier: Tier, disk: RecordedDisk) -> Tier:
     """The tier with the latencies of the recorded disk, and its burst, empty, unless it has one."""
-    seen, origin = disk.latency, tier.origin
-    epochs = SlowEpochs(**seen.slow_epochs.model_dump()) if seen.slow_epochs else None
+    seen = disk.latency
+    origin = tier.origin
+    epochs = None
+    if seen.slow_epochs:
+        epochs = SlowEpochs(**seen.slow_epochs.model_dump())
     tables = seen.read_quantiles_s, seen.write_quantiles_s
     model = LatencyModel(*tables, disk.source, disk.as_of, slow_epochs=epochs)
     read_s, write_s = (latency_quantiles.quantile_s(table, 0.5) for table in tables)

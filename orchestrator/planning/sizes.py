@@ -25,11 +25,11 @@ KEYS = (
 NODES_MEMORY = (
     0.8  # of a machine's: the rest is the kernel's, the collectors' and a client's
 )
-REPETITIONS, MOST_REPETITIONS = (
-    5,
-    20,
-)  # what a decision needs where runs vary by 3 %, and plenty
-LEAST_WARMUP_S, LEAST_WINDOW_S = 15.0, 60.0
+# what a decision needs where runs vary by 3 %, and plenty
+REPETITIONS = 5
+MOST_REPETITIONS = 20
+LEAST_WARMUP_S = 15.0
+LEAST_WINDOW_S = 60.0
 _SHARES = [1.0, *(share / 20 for share in range(19, 0, -1))]  # of the scale's windows
 
 
@@ -41,7 +41,9 @@ def node_size(text: str) -> NodeSize:
             "expected `auto`, or processors, memory and disk such as "
             f"4,16GiB,200GiB: got {text!r}"
         )
-    cpus, memory, disk = float(words[0]), parse_size(words[1]), parse_size(words[2])
+    cpus = float(words[0])
+    memory = parse_size(words[1])
+    disk = parse_size(words[2])
     if not (0 < cpus < math.inf and memory > 0 and disk > 0):
         raise ValueError(f"each part of a node's size is above zero: got {text!r}")
     return NodeSize(cpus, memory, disk)
@@ -66,8 +68,9 @@ def of_machines(
 def with_node(profile: Profile, size: NodeSize) -> Profile:
     """The profile with nodes of that size, unless others run them."""
     cluster = profile.cluster
-    own = cluster.node if cluster.database == EXISTING else size
-    return replace(profile, cluster=replace(cluster, node=own))
+    if cluster.database == EXISTING:
+        return profile
+    return replace(profile, cluster=replace(cluster, node=size))
 
 
 def with_data(
@@ -133,7 +136,9 @@ def _of_bytes(load: Workload, wanted: float) -> Workload:
     if "warehouses" in given:
         size = {"warehouses": max(1, math.ceil(wanted / WAREHOUSE_BYTES))}
     elif isinstance(tables, int) and given.get("rows") != 0:  # which a load begins with
-        key = "rows" if "rows" in given else "table_size"
+        key = "table_size"
+        if "rows" in given:
+            key = "rows"
         size = {key: max(1, math.ceil(wanted / ROW_BYTES / tables))}
     elif "bytes" in given:
         size = {"bytes": math.ceil(wanted)}
@@ -147,7 +152,8 @@ def with_room(profiles: Sequence[Profile], largest: float) -> tuple[Profile, ...
     roomy = []
     for profile in profiles:
         cluster = profile.cluster
-        if node := cluster.node:
+        node = cluster.node
+        if node:
             own = (
                 DISK_PER_DATA
                 * largest
@@ -170,11 +176,9 @@ def in_time(
     for share in _SHARES:
         loads = [_shorter(load, share) for load in workloads]
         if costs.most_s(plans(loads, REPETITIONS)) <= budget_s:
-            more = (
-                range(MOST_REPETITIONS, REPETITIONS - 1, -1)
-                if share == 1
-                else [REPETITIONS]
-            )
+            more: Sequence[int] = [REPETITIONS]
+            if share == 1:
+                more = range(MOST_REPETITIONS, REPETITIONS - 1, -1)
             return next(
                 plan for n in more if costs.most_s(plan := plans(loads, n)) <= budget_s
             )

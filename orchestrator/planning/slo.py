@@ -60,20 +60,23 @@ def parse(text: str, where: str) -> tuple[Objective, ...]:
 
 def _parsed(clause: str) -> Objective:
     match = _CLAUSE.match(clause)
-    words = match["words"].split() if match else []
+    if match:
+        words = match["words"].split()
+    else:
+        words = []
     if match is None or not words:
         raise ValueError(f"expected a metric, `<` or `>`, and a quantity, {_EXAMPLE}")
-    scope = words.pop(0) if words[0] in TYPES else "all"
+    scope = "all"
+    if words[0] in TYPES:
+        scope = words.pop(0)
     if len(words) > 1 and words[-1] == "latency":
         words.pop()
     metric = _METRICS.get(" ".join(words))
     if metric is None:
         known = f"metrics: {', '.join(WORDS)}; transaction types: {', '.join(TYPES)}"
         raise ValueError(f"unknown metric {' '.join(words)!r}; {known}")
-    unit, lower = (
-        metrics.METRICS[metric].unit,
-        metrics.METRICS[metric].direction == "lower",
-    )
+    unit = metrics.METRICS[metric].unit
+    lower = metrics.METRICS[metric].direction == "lower"
     if scope != "all" and unit != "s":
         raise ValueError(f"{metric} is not measured of one transaction type")
     if lower != match["sign"].startswith("<"):
@@ -93,7 +96,10 @@ def _limit(metric: str, unit: str, text: str) -> float:
         if match is None or float(match[1]) > 100:
             raise ValueError(f"expected a percentage, such as 0.1 %, got {text!r}")
         return float(match[1])
-    match, per = _RATE.match(text), "/min" if metric == "nopm" else "/s"
+    match = _RATE.match(text)
+    per = "/s"
+    if metric == "nopm":
+        per = "/min"
     if match is None or match[2] not in (None, per):
         raise ValueError(f"expected a number of {per}, such as 25000, got {text!r}")
     return float(match[1].replace("_", ""))
@@ -102,7 +108,10 @@ def _limit(metric: str, unit: str, text: str) -> float:
 def format_objective(objective: Objective) -> str:
     """`new_order p99 < 50 ms`, as it may be given again."""
     metric = metrics.METRICS[objective.metric]
-    scope = "" if objective.scope == "all" else f"{objective.scope} "
+    if objective.scope == "all":
+        scope = ""
+    else:
+        scope = f"{objective.scope} "
     if metric.unit == "%":
         limit = f"< {objective.limit:.9g} %"
     elif metric.direction == "lower":
@@ -123,10 +132,8 @@ def applied(
     are. UsageError for a clause that fits no workload."""
     if text is None:
         return tuple(workloads)
-    names, clauses = (
-        [load.name for load in workloads],
-        defaultdict[str, list[str]](list),
-    )
+    names = [load.name for load in workloads]
+    clauses = defaultdict[str, list[str]](list)
     for clause in text.split(","):
         first, _, rest = clause.strip().partition(" ")
         clauses[first if first in names else ""].append(

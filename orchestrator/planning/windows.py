@@ -15,10 +15,9 @@ INTERVALS = 2  # at least
 LEAST_S = (
     30.0  # of one of many windows: below, caches and background writes do not show
 )
-_PER_WARM_UP, _PART = (
-    2,
-    4,
-)  # it is no shorter than twice its warm-up, nor than a quarter
+# it is no shorter than twice its warm-up, nor than a quarter
+_PER_WARM_UP = 2
+_PART = 4
 _AROUND_S = 10.0  # starting and stopping, which each run takes besides
 
 
@@ -47,11 +46,9 @@ def many(
 ) -> tuple[tuple[Workload, ...], Mapping[str, int], tuple[Note, ...]]:
     """Workloads that only read, with shorter windows, the others as they are (`stays` says why); in
     how many repetitions each takes as long as in `repetitions` of the scale's; and what to say."""
-    shorter, wanted, notes = (
-        tuple(map(_shorter, workloads)),
-        dict[str, int](),
-        list[Note](),
-    )
+    shorter = tuple(map(_shorter, workloads))
+    wanted = dict[str, int]()
+    notes = list[Note]()
     for load, before in zip(shorter, workloads, strict=True):
         if load != before:
             wanted[load.name] = math.floor(repetitions * _run_s(before) / _run_s(load))
@@ -69,17 +66,15 @@ def stays(load: Workload) -> str:
         return "how long its warm-up takes is not known beforehand"
     if load.lost_after_s is not None:
         return "its end is the deadline of a rebuild"
-    return (
-        "" if _window_s(load) < load.measure_s else "its window is as short as may be"
-    )
+    if _window_s(load) < load.measure_s:
+        return ""
+    return "its window is as short as may be"
 
 
 def _shorter(load: Workload) -> Workload:
-    return (
-        load
-        if load.database or stays(load)
-        else replace(load, measure_s=_window_s(load))
-    )
+    if load.database or stays(load):
+        return load
+    return replace(load, measure_s=_window_s(load))
 
 
 def _window_s(load: Workload) -> float:

@@ -13,11 +13,9 @@ def platforms() -> dict[str, Callable[[Clock, model.Placing], Platform]]:
 
 
 def _docker(clock: Clock, placing: model.Placing) -> Platform:
-    return (
-        many.DockerMachines(clock, placing)
-        if placing.machines
-        else engine.DockerPlatform(clock)
-    )
+    if placing.machines:
+        return many.DockerMachines(clock, placing)
+    return engine.DockerPlatform(clock)
 
 
 def _kubernetes(clock: Clock, placing: model.Placing) -> Platform:

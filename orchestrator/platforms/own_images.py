@@ -15,7 +15,8 @@ from orchestrator import PROJECT as PROJECT
 from orchestrator.errors import UnavailableError
 from orchestrator.powers import ContainerSpec, Platform, Progress, World
 
-BASE_REPOSITORY, BASE_TAG = "debian", "trixie-slim"
+BASE_REPOSITORY = "debian"
+BASE_TAG = "trixie-slim"
 BASE = f"{BASE_REPOSITORY}:{BASE_TAG}"
 FOLDER = "docker"
 OURS = ("disk", "client", "postgres")
@@ -28,8 +29,10 @@ _OURS = "tierbench/"
 def content_hash(folder: Path, files: Iterable[Path] | None = None) -> str:
     """Returns twelve hexadecimal digits over names in `folder` and contents of `files`, or of all
     that are below it."""
-    digest, every = hashlib.sha256(), folder.rglob("*") if files is None else files
-    for file in sorted(path for path in every if path.is_file()):
+    digest = hashlib.sha256()
+    if files is None:
+        files = folder.rglob("*")
+    for file in sorted(path for path in files if path.is_file()):
         digest.update(
             str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes() + b"\0"
         )
@@ -59,7 +62,8 @@ def need(root: Path, name: str, platform: Platform) -> str:
 
 def provide(root: Path, name: str, platform: Platform, progress: Progress) -> str:
     """Returns the tag of an image of ours, which is built if it is not there."""
-    image, source = tag(root, name), folder(root, name)
+    image = tag(root, name)
+    source = folder(root, name)
     if not platform.images.present(image):
         progress.step(f"building the image {image}", 60)
         with TemporaryDirectory() as copy:
@@ -93,4 +97,6 @@ def registry() -> str:
 
 def name_in_registry(tag: str) -> str:
     """Returns the name of an image of ours in the registry; any other as it is."""
-    return f"{registry()}/{tag}" if registry() and tag.startswith(_OURS) else tag
+    if registry() and tag.startswith(_OURS):
+        return f"{registry()}/{tag}"
+    return tag

@@ -22,12 +22,12 @@ def campaign_list(entries: Sequence[Entry]) -> Table:
 
 def _listed(entry: Entry) -> Iterator[Row]:
     """The folder and its begin as a heading, for they are long, and then the rest."""
-    begin = (
-        units.format_moment(entry.began_s)
-        if entry.began_s is not None
-        else "time unknown"
-    )
-    saved = f", baseline {', '.join(entry.baselines)}" if entry.baselines else ""
+    begin = "time unknown"
+    if entry.began_s is not None:
+        begin = units.format_moment(entry.began_s)
+    saved = ""
+    if entry.baselines:
+        saved = f", baseline {', '.join(entry.baselines)}"
     fault = "; ".join(filter(None, (entry.fault, *entry.left_out)))
     yield f"{entry.folder}  {begin}{saved}{f': {fault}' if fault else ''}"
     if entry.fault:
@@ -35,7 +35,10 @@ def _listed(entry: Entry) -> Iterator[Row]:
     decisions = "; ".join(
         f"{load}: {what}" for load, what in (entry.decisions or {}).items()
     )
-    times = "published" if entry.published else f"{entry.repetitions} times"
+    if entry.published:
+        times = "published"
+    else:
+        times = f"{entry.repetitions} times"
     yield {
         "Tiers": ", ".join(entry.profiles),
         "Workloads": ", ".join(entry.workloads),
@@ -59,7 +62,10 @@ def _title(change: over_time.ProfileDelta) -> str:
 
 def _change_row(change: over_time.ProfileDelta) -> Row:
     delta = change.delta
-    whose = "" if delta.scope == "all" else f" ({delta.scope})"
+    if delta.scope == "all":
+        whose = ""
+    else:
+        whose = f" ({delta.scope})"
     since = change.changed_since
     return {
         "Metric": f"{METRICS[delta.metric].title}{whose}",
@@ -83,7 +89,10 @@ def _remarks(pair: over_time.CampaignComparison) -> Iterator[str]:
         (of.delta.reason, _title(of)) for of in open_
     ).items():
         whose = list(dict.fromkeys(every))
-        where = "everywhere" if len(whose) == len(titles) else units.listed(whose)
+        if len(whose) == len(titles):
+            where = "everywhere"
+        else:
+            where = units.listed(whose)
         yield f"Inconclusive, {where}: {reason}."
     for folder, only in (
         (pair.before, pair.only_before),
@@ -102,13 +111,19 @@ def _days(pair: over_time.CampaignComparison) -> str:
     )
     if not counts:
         return " between runs of each side alone"
-    other = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
+    if len(counts) > 1:
+        other = f"{counts[0]} to {counts[-1]}"
+    else:
+        other = str(counts[0])
     return f", which allows for what differs between {other} other campaigns"
 
 
 def trend(history: over_time.Trend) -> Table:
     rows: list[Row] = []
-    unit = "NOPM" if history.unit == "1/min" else history.unit
+    if history.unit == "1/min":
+        unit = "NOPM"
+    else:
+        unit = history.unit
     for number, level in enumerate(history.levels, start=1):
         mean = units.format_quantity(level.mean, unit)
         count = units.counted(level.campaigns, "campaign")
@@ -152,7 +167,8 @@ def _about(history: over_time.Trend) -> Iterator[str]:
 
 def sparkline(values: Sequence[float]) -> str:
     """One bar for each value, from the lowest to the highest."""
-    low, high = min(values, default=0.0), max(values, default=0.0)
+    low = min(values, default=0.0)
+    high = max(values, default=0.0)
     if high <= low:
         return _BARS[0] * len(values)
     steps = ((value - low) / (high - low) * (len(_BARS) - 1) for value in values)

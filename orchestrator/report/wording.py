@@ -21,7 +21,10 @@ _AFTER_NUMBER = {"1/s": "/s", "1/min": " NOPM"}
 
 def value(cell: CellSummary, figure: float | None = None) -> str:
     """The mean, or another figure of its unit; without a unit that the column's title gives."""
-    unit = "" if cell.unit in _AFTER_NUMBER else cell.unit
+    if cell.unit in _AFTER_NUMBER:
+        unit = ""
+    else:
+        unit = cell.unit
     return units.format_quantity(cell.mean if figure is None else figure, unit)
 
 
@@ -30,7 +33,9 @@ def value_with_unit(cell: CellSummary) -> str:
 
 
 def declared(limit: float | None, unit: str) -> str:
-    return "none declared" if limit is None else units.format_quantity(limit, unit)
+    if limit is None:
+        return "none declared"
+    return units.format_quantity(limit, unit)
 
 
 def spread(cell: CellSummary) -> str:
@@ -40,14 +45,17 @@ def spread(cell: CellSummary) -> str:
     half_pct = (cell.ci_high - cell.ci_low) / 2 / abs(cell.mean) * 100
     if not math.isfinite(half_pct):
         return ""
-    return (
-        f"± {half_pct:.0f} %" if half_pct >= 9.95 else f"± {max(half_pct, 0.1):.1f} %"
-    )
+    if half_pct >= 9.95:
+        return f"± {half_pct:.0f} %"
+    return f"± {max(half_pct, 0.1):.1f} %"
 
 
 def ends(cell: CellSummary) -> tuple[float, float]:
     """Of the interval of the mean, as charts draw it: not below zero, the mean if there is none."""
-    low = cell.mean if cell.ci_low is None else max(cell.ci_low, 0.0)
+    if cell.ci_low is None:
+        low = cell.mean
+    else:
+        low = max(cell.ci_low, 0.0)
     return low, cell.mean if cell.ci_high is None else cell.ci_high
 
 
@@ -64,22 +72,24 @@ def margins(margin_pct: float, p99_margin_pct: float) -> str:
     usual, tail = (
         units.format_quantity(pct, "%") for pct in (margin_pct, p99_margin_pct)
     )
-    return f"±{usual}" if usual == tail else f"±{usual} (p99: ±{tail})"
+    if usual == tail:
+        return f"±{usual}"
+    return f"±{usual} (p99: ±{tail})"
 
 
 def confidence(levels_pct: Iterable[float]) -> str:
     """`95 %`, or `97.8 % to 99.45 %` where the intervals of a growing campaign differ."""
     words = [f"{level:.4g} %" for level in sorted(set(levels_pct))]
-    return words[0] if len(words) == 1 else f"{words[0]} to {words[-1]}"
+    if len(words) == 1:
+        return words[0]
+    return f"{words[0]} to {words[-1]}"
 
 
 def runs_on_each_side(delta: Delta) -> str:
     same = delta.n_baseline == delta.n_contender
-    return (
-        str(delta.n_contender)
-        if same
-        else f"{delta.n_contender} (baseline {delta.n_baseline})"
-    )
+    if same:
+        return str(delta.n_contender)
+    return f"{delta.n_contender} (baseline {delta.n_baseline})"
 
 
 def place(stated: Price) -> str:
@@ -127,4 +137,6 @@ def some(sentences: Sequence[str]) -> str:
     """The first few, one after the other, and how many more there are."""
     shown = " ".join(sentences[:_TEXTS_SHOWN])
     more = len(sentences) - _TEXTS_SHOWN
-    return f"{shown} And {more} more like this, in verdict.json." if more > 0 else shown
+    if more > 0:
+        return f"{shown} And {more} more like this, in verdict.json."
+    return shown

@@ -84,7 +84,9 @@ class Need:
 
     @property
     def is_met(self) -> bool:
-        told = 1.0 if self.place is not None else TOLD_OF_INSTALLED
+        told = TOLD_OF_INSTALLED
+        if self.place is not None:
+            told = 1.0
         return self.needed_bytes * told <= self.free_bytes
 
     def __str__(self) -> str:
@@ -92,7 +94,9 @@ class Need:
         has = format_bytes(self.free_bytes)
         if self.place is None:
             return f"{needs}; {self.machine or 'this machine'} has {has}"
-        on = f" of {self.machine}" if self.machine else ""
+        on = ""
+        if self.machine:
+            on = f" of {self.machine}"
         return f"{needs}; {self.place}{on} has {has} free"
 
 
@@ -101,9 +105,9 @@ def check_space(plan: Plan, tiers: Mapping[str, TierMechanism], world: World) ->
     a machine has less memory than its nodes are given. Others' clusters need neither here."""
     for need in needs(plan, tiers, world):
         if not need.is_met:
-            elsewhere = (
-                ", or put the cache elsewhere (TIERBENCH_CACHE)" if need.place else ""
-            )
+            elsewhere = ""
+            if need.place:
+                elsewhere = ", or put the cache elsewhere (TIERBENCH_CACHE)"
             raise UnavailableError(
                 str(need), f"take a smaller --scale or fewer --nodes{elsewhere}"
             )
@@ -136,17 +140,17 @@ def needs(
 def _disks(
     profile: Profile, load: Workload, mechanism: TakesSpace, world: World
 ) -> Iterator[Need]:
-    tier, nodes, each_bytes = (
-        profile.tier,
-        profile.cluster.nodes,
-        profile.cluster.size.disk_bytes,
-    )
+    tier = profile.tier
+    nodes = profile.cluster.nodes
+    each_bytes = profile.cluster.size.disk_bytes
     what = f"for the disks of {counted(nodes, 'node')}"
     if load.database is not None:  # one disk with one file, however large the disk
-        nodes, each_bytes = 1, disk_matrix.file_bytes(load) + _FILE_SYSTEM_BYTES
+        nodes = 1
+        each_bytes = disk_matrix.file_bytes(load) + _FILE_SYSTEM_BYTES
         what = f"for the file of {load.name}"
     shares = [(tier, nodes, world, what)]
-    if is_apart := any(disks.machine for disks in tier.disk.of_nodes.values()):
+    is_apart = any(disks.machine for disks in tier.disk.of_nodes.values())
+    if is_apart:
         shares = [  # real disks on the machines of their nodes
             (
                 node_disks.alone(tier, node),
@@ -163,28 +167,32 @@ def _disks(
             for machine in machines:
                 with suppress(OSError):  # it cannot be seen from here
                     free_bytes = machine.free_bytes(str(place))
-                    name = machine.name if is_apart else _named(machine, machines)
+                    if is_apart:
+                        name = machine.name
+                    else:
+                        name = _named(machine, machines)
                     yield Need(
                         profile.name, what, str(place), needed_bytes, free_bytes, name
                     )
 
 
 def _memory(profile: Profile, world: World) -> Iterator[Need]:
-    cluster, machines = profile.cluster, of_nodes(world.platform)
+    cluster = profile.cluster
+    machines = of_nodes(world.platform)
     nodes = math.ceil(cluster.nodes / len(machines))
     for machine in machines:
-        if (installed := machine.facts().memory_bytes) > 0:
+        installed = machine.facts().memory_bytes
+        if installed > 0:
             what = f"of memory for {counted(nodes, 'node')}"
-            name, needed_bytes = (
-                _named(machine, machines),
-                nodes * cluster.size.memory_bytes,
-            )
+            name = _named(machine, machines)
+            needed_bytes = nodes * cluster.size.memory_bytes
             yield Need(profile.name, what, None, needed_bytes, installed, name)
 
 
 def _in_memory(profile: Profile, workload: Workload, world: World) -> Iterator[Need]:
     """Disks in memory have as much as their data, and no more than half of their machine's."""
-    nodes, size_bytes = profile.cluster.nodes, durations.data_bytes(workload) or 0
+    nodes = profile.cluster.nodes
+    size_bytes = durations.data_bytes(workload) or 0
     what = f"of memory, twice the data of {counted(nodes, 'node')} that --without disk keeps there"
     for machine in of_nodes(world.platform):
         yield Need(
@@ -211,10 +219,8 @@ def short_memory(plan: Plan, world: World) -> Iterator[str]:
             if wanted_bytes + BESIDE_NODES_BYTES > (
                 available_bytes := int(kibibytes) * 1024
             ):
-                name, wanted = (
-                    machine.name or "this machine",
-                    format_bytes(wanted_bytes),
-                )
+                name = machine.name or "this machine"
+                wanted = format_bytes(wanted_bytes)
                 beside, available = map(
                     format_bytes, (BESIDE_NODES_BYTES, available_bytes)
                 )
@@ -223,7 +229,9 @@ def short_memory(plan: Plan, world: World) -> Iterator[str]:
 
 
 def _named(machine: Machine, machines: Sequence[Machine]) -> str:
-    return machine.name if len(machines) > 1 else ""
+    if len(machines) > 1:
+        return machine.name
+    return ""
 
 
 NETWORK = "tierbench-proving"

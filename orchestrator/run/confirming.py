@@ -41,7 +41,10 @@ def changing(
     When the window is over `ended` is called, the limits are changed, and each change goes
     with its times into the facts "confirm". At the end all limits are as declared."""
     workload = here.workload
-    levers = _levers(here, disks, nodes) if workload.confirm_s else {}
+    if workload.confirm_s:
+        levers = _levers(here, disks, nodes)
+    else:
+        levers = {}
     if not levers:
         yield workload, world
         return
@@ -62,7 +65,8 @@ class Lever:
 
 
 def _levers(here: RunContext, disks: Disks, nodes: Sequence[Node]) -> dict[str, Lever]:
-    mechanism, world = here.mechanism, here.world
+    mechanism = here.mechanism
+    world = here.world
     levers: dict[str, Lever | None] = {}
     if isinstance(mechanism, LiftsLimits):
         of_tier = mechanism.levers(here.profile.tier, disks, world)
@@ -105,11 +109,9 @@ def _cpus(limited: Sequence[_Limited]) -> Lever | None:
             container.limit_cpus(cpus if times == 1 else times * most)
 
     known = limited and all(most for _, _, most in limited)
-    return (
-        Lever(lever, CHANGES if all(cpus for _, cpus, _ in limited) else LESS)
-        if known
-        else None
-    )
+    if known:
+        return Lever(lever, CHANGES if all(cpus for _, cpus, _ in limited) else LESS)
+    return None
 
 
 def sessions(

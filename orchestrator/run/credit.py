@@ -60,7 +60,9 @@ class Bucket:
     def state(self) -> CreditState:
         if self.most_pct <= EMPTY_PCT:
             return "at base"
-        return "bursting" if self.bursting or self.least_pct > EMPTY_PCT else "unknown"
+        if self.bursting or self.least_pct > EMPTY_PCT:
+            return "bursting"
+        return "unknown"
 
     def after(self, used: float, seconds: float) -> Self:
         """After `used` I/Os or bytes in so many seconds. A rate above the base shows credit."""
@@ -147,7 +149,8 @@ def recorded(buckets: Buckets) -> dict[str, dict[str, float | str]]:
     """As a run's facts keep it."""
     facts: dict[str, dict[str, float | str]] = {}
     for name, bucket in buckets.items():
-        least_pct, most_pct = round(bucket.least_pct, 1), round(bucket.most_pct, 1)
+        least_pct = round(bucket.least_pct, 1)
+        most_pct = round(bucket.most_pct, 1)
         facts[name] = {
             "state": bucket.state,
             "least_pct": least_pct,
@@ -205,7 +208,8 @@ class BurstCredit:
             buckets, seen = self._known(tier, place)
             at_start = buckets
             for now in series.get(on_it[0].name, ()):
-                buckets, seen = since(buckets, seen, now), now
+                buckets = since(buckets, seen, now)
+                seen = now
                 if now.time_s <= start_s:
                     at_start = buckets
             self._disks[tier.name, *place] = buckets, seen
@@ -218,10 +222,12 @@ class BurstCredit:
             tier.disk, ClassVolumes
         ):  # another volume for each run, and for the gate
             return unknown(tier), None
-        if known := self._disks.get((tier.name, *place)):
+        known = self._disks.get((tier.name, *place))
+        if known:
             return known
         buckets = unknown(tier)
-        if gate := self._gates.get(tier.name):
+        gate = self._gates.get(tier.name)
+        if gate:
             buckets = by_gate(buckets, gate, place[0], place[-1])
         return buckets, self._counters.get(place)
 

@@ -40,7 +40,9 @@ from orchestrator.tiers.common.emulated import disk_files
 from orchestrator.tiers.common.real import removal, restoring
 from orchestrator.units import format_bytes
 
-DATASET, _LOADING, _PLACES = "dataset.json", "loading.json", "places.json"
+DATASET = "dataset.json"
+_LOADING = "loading.json"
+_PLACES = "places.json"
 _ENDED = "its program was ended"
 _LOADING_MEMORY_BYTES = 3 * 2**30
 
@@ -50,7 +52,8 @@ def ensure(
 ) -> tuple[Path, ...] | None:
     """Snapshots of the loaded data set, one per node; loaded now if they are not kept yet. None if
     the tier or the database cannot start from a copy: then the run loads by itself."""
-    if (planned := _planned(profile, workload, seed, parts, world)) is None:
+    planned = _planned(profile, workload, seed, parts, world)
+    if planned is None:
         return None
     snapshots, mechanism, identity = planned
     if "addresses" not in _kept(snapshots, world) or not _are_on_nodes(
@@ -67,7 +70,8 @@ def whereabouts(
 ) -> tuple[str | None, bool]:
     """Which kept data set the runs start from, and whether it is loaded already. None if every run
     loads by itself. Nothing is loaded now."""
-    if (planned := _planned(profile, workload, seed, parts, world)) is None:
+    planned = _planned(profile, workload, seed, parts, world)
+    if planned is None:
         return None, False
     return planned[0][0].parent.name, "addresses" in _kept(planned[0], world)
 
@@ -77,7 +81,8 @@ def _planned(
 ) -> tuple[tuple[Path, ...], Restorable, dict[str, Any]] | None:
     """Where the snapshots of the data set are, or will be, who makes them, and everything that
     decides their bytes. None if every run loads."""
-    mechanism, spec = parts.tiers[profile.tier.disk.enforcement], profile.cluster
+    mechanism = parts.tiers[profile.tier.disk.enforcement]
+    spec = profile.cluster
     database = parts.databases[spec.member]
     if not isinstance(mechanism, Restorable) or not database.restores(spec):
         return None
@@ -97,13 +102,16 @@ def _planned(
     }
     key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
     snapshots = mechanism.snapshots(profile.tier, _sizes(spec), key, world)
-    return (snapshots, mechanism, identity) if snapshots else None
+    if snapshots:
+        return (snapshots, mechanism, identity)
+    return None
 
 
 def _sizes(spec: ClusterSpec) -> list[int]:
-    return (
-        [spec.node.disk_bytes] * spec.nodes if spec.node else []
-    )  # others' may be unknown
+    # others' may be unknown
+    if spec.node:
+        return [spec.node.disk_bytes] * spec.nodes
+    return []
 
 
 def _folder(snapshots: Sequence[Path], world: World) -> Path:
@@ -113,7 +121,9 @@ def _folder(snapshots: Sequence[Path], world: World) -> Path:
 
 def addresses_of(snapshots: Sequence[Path] | None, world: World) -> tuple[str, ...]:
     """The nodes' addresses while a kept data set was loaded: some databases start on no others."""
-    return tuple(_kept(snapshots, world)["addresses"]) if snapshots else ()
+    if snapshots:
+        return tuple(_kept(snapshots, world)["addresses"])
+    return ()
 
 
 def _kept(snapshots: Sequence[Path], world: World) -> dict[str, Any]:
@@ -121,7 +131,9 @@ def _kept(snapshots: Sequence[Path], world: World) -> dict[str, Any]:
     (tierbench once kept the network's prefix) is loaded anew."""
     file = _folder(snapshots, world) / DATASET
     here = file.is_file() and _are_there(snapshots, world)
-    return _content(file) if here else {}
+    if here:
+        return _content(file)
+    return {}
 
 
 def _content(file: Path) -> dict[str, Any]:
@@ -160,15 +172,11 @@ def _load(
     parts: Parts,
     world: World,
 ) -> None:
-    spec, family, folder = (
-        profile.cluster,
-        workload.dataset.family,
-        _folder(snapshots, world),
-    )
-    database, generator = (
-        parts.databases[spec.member],
-        parts.load_generators[workload.generator],
-    )
+    spec = profile.cluster
+    family = workload.dataset.family
+    folder = _folder(snapshots, world)
+    database = parts.databases[spec.member]
+    generator = parts.load_generators[workload.generator]
     before = _Unfinished.prepared(folder, snapshots, mechanism, world)
     started_s = world.clock.monotonic()
     files.write_json(folder / _PLACES, [str(snapshot.parent) for snapshot in snapshots])
@@ -254,7 +262,10 @@ class _Unfinished:
     ) -> Self:
         """Reads what is there; an empty folder if a load cannot go on."""
         file = folder / _LOADING
-        left = _content(file) if _are_there(snapshots, world) else {}
+        if _are_there(snapshots, world):
+            left = _content(file)
+        else:
+            left = {}
         if left and _are_on_nodes(snapshots, mechanism, world):
             world.progress.note(
                 f"a load goes on that did not end before: {left['failure']}"
@@ -337,11 +348,8 @@ def forget(world: World, only_list: bool = False) -> Iterator[removal.MarkedFold
         try:
             for marked_folder in step():
                 yield marked_folder
-                failed += (
-                    [f"{marked_folder.place} cannot be removed"]
-                    if marked_folder.kept
-                    else []
-                )
+                if marked_folder.kept:
+                    failed += [f"{marked_folder.place} cannot be removed"]
         except (TierbenchError, OSError) as error:
             failed.append(str(error))
     if failed:
@@ -397,6 +405,7 @@ def hold_to(most_bytes: int, plan: Plan, parts: Parts, world: World) -> None:
                 world.progress.note(f"beyond --cache-max, so removed: {gone}")
             if not file.exists():
                 del sizes[file.parent]
-    if (left := sum(sizes.values())) > most_bytes:
+    left = sum(sizes.values())
+    if left > most_bytes:
         what = f"kept data sets have {format_bytes(left)}, more than --cache-max"
         world.progress.warn(f"{what}: this campaign's stay")

@@ -14,7 +14,7 @@
 A run that fails, whatever the error, is recorded as failed (`recording`) and the plan goes on
 (`Setbacks` says how far); an interrupt is recorded and passed on."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
@@ -24,7 +24,7 @@ from typing import Any
 from orchestrator.analysis.doubts import noted
 from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.load_generators.common import several
-from orchestrator.model import Cluster, Node, Plan, Run
+from orchestrator.model import Cluster, Node, Plan, Run, Sample
 from orchestrator.parts import ClientLoad, Disks, LiftsLimits, NodesData, Parts, Shared
 from orchestrator.planning import disk_matrix, durations
 from orchestrator.planning.plan import TimeLeft
@@ -83,9 +83,16 @@ def execute(
         if begun is None:
             campaign = store.create(results, plan, facts, now_s)
         else:
-            campaign, plan = begun.folder, begun.begin(facts, now_s, parts)
-        taken = begun.before.gates if begun else ()
-        finished = set(begun.finished) if begun else set()
+            campaign = begun.folder
+            plan = begun.begin(facts, now_s, parts)
+        if begun:
+            taken = begun.before.gates
+        else:
+            taken = ()
+        if begun:
+            finished = set(begun.finished)
+        else:
+            finished = set()
         schedule = Schedule(plan, campaign, following, world.progress.warn, finished)
         keep = partial(store.save_gates, campaign)
         gates = Gates(parts.tiers, world, schedule, keep, before=taken)
@@ -101,7 +108,8 @@ def execute(
 def _all_runs(
     schedule: Schedule, parts: Parts, world: World, gates: Gates, setbacks: Setbacks
 ) -> Iterator[Run]:
-    left, forgone = TimeLeft(), dict[Path, str]()
+    left = TimeLeft()
+    forgone = dict[Path, str]()
     for run in schedule:
         plan = schedule.plan
         left_s = left.before(schedule.left, plan)
@@ -126,7 +134,8 @@ def _all_runs(
 
 def _learn(here: RunContext, took_s: float) -> None:
     """Keeps what the run took, for later estimates, if nothing failed in it."""
-    draft, profile = here.draft, here.profile
+    draft = here.draft
+    profile = here.profile
     if draft.outcome != "done" or draft.trouble is not None:
         return
     under_load = ("warm-up", "measure", "confirm")
@@ -149,7 +158,9 @@ def _learn(here: RunContext, took_s: float) -> None:
 
 def carry_out(here: RunContext) -> None:
     """Does one run: steps 4 and 5."""
-    profile, world, draft = here.profile, here.world, here.draft
+    profile = here.profile
+    world = here.world
+    draft = here.draft
     spec = profile.cluster
     here.begin_phase("load")
     with here.spending("data set"):
@@ -193,11 +204,17 @@ def _started(
 ) -> Iterator[tuple[Disks, Cluster, bool]]:
     """The disks, the cluster on them, and whether the data are loaded. Nodes that do not start from
     a copy, as of some releases, start on empty disks instead, and so do those of later runs."""
-    place, world = snapshots[0].parent if snapshots else None, here.world
-    tier, spec = here.profile.tier, here.profile.cluster
-    sizes = (
-        [spec.node.disk_bytes] * spec.nodes if spec.node else []
-    )  # others' are not attached
+    place = None
+    if snapshots:
+        place = snapshots[0].parent
+    world = here.world
+    tier = here.profile.tier
+    spec = here.profile.cluster
+    # others' are not attached
+    if spec.node:
+        sizes = [spec.node.disk_bytes] * spec.nodes
+    else:
+        sizes = []
     with ExitStack() as up:
 
         def start(copies: Sequence[Path] | None) -> tuple[Disks, Cluster, bool]:
@@ -240,7 +257,9 @@ def _place(here: RunContext, cluster: Cluster) -> str:
     first = next(
         (node.container for node in cluster.nodes if node.role == "database"), None
     )
-    return f"{NETWORK_OF}{first}" if first and beside else cluster.network
+    if first and beside:
+        return f"{NETWORK_OF}{first}"
+    return cluster.network
 
 
 def _lift_limits(here: RunContext, disks: Disks, nodes: Sequence[Node] = ()) -> None:
@@ -261,7 +280,9 @@ def _limits_in_force(
 ) -> Iterator[None]:
     """The limits are as the tier declares them, read back at both ends of the block, and lifted,
     with those of `nodes`, when it has ended well. What a person changed is a doubt of its own."""
-    tier, world, mechanism = here.profile.tier, here.world, here.mechanism
+    tier = here.profile.tier
+    world = here.world
+    mechanism = here.mechanism
     if isinstance(mechanism, LiftsLimits):
         mechanism.enforce(tier, disks, world)
     yield
@@ -274,11 +295,13 @@ def _limits_in_force(
 def _cluster(
     here: RunContext, disks: Disks, snapshots: Sequence[Path] | None
 ) -> Iterator[Cluster]:
-    spec, world = here.profile.cluster, here.world
+    spec = here.profile.cluster
+    world = here.world
     own = datasets.addresses_of(snapshots, world)
     with world.platform.network(world.scope, spec.nodes, own) as network:
         if own and own != network.addresses:
-            taken, used = ", ".join(own), ", ".join(network.addresses)
+            taken = ", ".join(own)
+            used = ", ".join(network.addresses)
             world.progress.warn(
                 f"the data set's own addresses {taken} are taken; {used} are used"
             )
@@ -294,11 +317,9 @@ def _cluster(
 def _sampled(
     here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence[Node]
 ) -> Iterator[None]:
-    platform, clock, folder = (
-        here.world.platform,
-        here.world.clock,
-        here.folder / ".samples",
-    )
+    platform = here.world.platform
+    clock = here.world.clock
+    folder = here.folder / ".samples"
     here.draft.nodes = nodes = [*watched(cluster, disks, clients, platform)]
     machines = machines_of(nodes, platform.machines())
     with here.parts.connected(cluster) as connected:
@@ -320,14 +341,13 @@ def _load(here: RunContext, cluster: Cluster, client: Node) -> None:
 def _measure(
     here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence[Node]
 ) -> None:
-    draft, world, workload, generator = (
-        here.draft,
-        here.world,
-        here.workload,
-        here.generator,
-    )
+    draft = here.draft
+    world = here.world
+    workload = here.workload
+    generator = here.generator
     # Known before the run, so that a run that fails has it too.
-    tier, facts = here.profile.tier, draft.facts
+    tier = here.profile.tier
+    facts = draft.facts
     facts |= {
         "tier": dict(disks.facts),
         "database_before": here.database.facts(cluster, world).recorded(),
@@ -338,9 +358,9 @@ def _measure(
         facts["database"] = here.database.facts(cluster, world).recorded()
 
     # The points of a disk matrix are one window, whose end is known when it has come.
-    window_s = (
-        workload.measure_s if disk_matrix.stretches(workload.options) == 1 else None
-    )
+    window_s = None
+    if disk_matrix.stretches(workload.options) == 1:
+        window_s = workload.measure_s
     with (
         _limits_in_force(here, disks, cluster.nodes),
         links_in_force(here, cluster, clients),
@@ -370,10 +390,11 @@ def _measure(
             world.progress.step("waiting until the disks are quiet")
             here.database.begin_measuring(cluster, world)
             here.begin_phase("check")
-        samples = draft.readings.samples(COUNTERS) if draft.readings is not None else ()
-        if credit := here.gates.credit.of_run(
-            tier, draft.nodes, samples, measure.start_s
-        ):
+        samples: Iterable[Sample] = ()
+        if draft.readings is not None:
+            samples = draft.readings.samples(COUNTERS)
+        credit = here.gates.credit.of_run(tier, draft.nodes, samples, measure.start_s)
+        if credit:
             facts["burst_credit"] = credit
     with here.spending("check"):
         facts["checked"] = dict(generator.verify(workload, cluster, world))

@@ -93,16 +93,21 @@ class Gates:
     ) -> None:
         """`keep` gets all gates so far, each time that one was taken, and those from `before` the
         campaign was gone on with. `nodes`: that have disks of a tier, if no schedule says so."""
-        self._mechanisms, self._world, self._keep = mechanisms, world, keep
-        self._schedule, self._nodes = schedule, nodes
+        self._mechanisms = mechanisms
+        self._world = world
+        self._keep = keep
+        self._schedule = schedule
+        self._nodes = nodes
         self._in_force: dict[str, tuple[Tier, Gate]] = {}
-        self._all, self._attempts = list(before), 0
+        self._all = list(before)
+        self._attempts = 0
         self.credit = credit.BurstCredit(world)
 
     def of(self, tier: Tier) -> Gate:
         """The gate in force, passed or not: of this campaign, kept from before, or taken now. One
         that failed is taken again: a busy minute costs one run."""
-        if (held := self._in_force.get(_disks_of(tier))) and held[1].passed:
+        held = self._in_force.get(_disks_of(tier))
+        if held and held[1].passed:
             return held[1]
         drain = self._schedule is not None and self._schedule.plan.drain
         return self._add(tier, self.measure(tier, drain=drain, may_be_kept=True))
@@ -113,7 +118,8 @@ class Gates:
         schedule = self._schedule
         if schedule is None:
             return
-        plan, is_last = schedule.plan, schedule.is_last(run)
+        plan = schedule.plan
+        is_last = schedule.is_last(run)
         if is_last or (plan.gate_every and run.number % plan.gate_every == 0):
             for tier, before in list(self._in_force.values()):
                 self._retake(
@@ -125,7 +131,8 @@ class Gates:
         between them and the last run: `ended_s` is the time of that of each profile."""
         newest = {gate.tier: gate for gate in self._all}
         for profile in self._schedule.plan.profiles if self._schedule else ():
-            tier, last_s = profile.tier, ended_s.get(profile.name)
+            tier = profile.tier
+            last_s = ended_s.get(profile.name)
             before = newest.get(tier.name)
             was_retaken = _disks_of(tier) in self._in_force
             if before and last_s and not was_retaken and before.taken_s < last_s:
@@ -165,7 +172,9 @@ class Gates:
         first, and it is then held to its base limits. `may_be_kept`: an earlier gate will do."""
         gates = []
         for place in self._places(tier):
-            kept = self._kept(tier, place) if may_be_kept else None
+            kept = None
+            if may_be_kept:
+                kept = self._kept(tier, place)
             gates.append((place, kept or self._taken(tier, place, thorough, drain)))
         return _as_one(gates)
 
@@ -183,7 +192,8 @@ class Gates:
             nodes = max(
                 p.cluster.nodes for p in profiles if tier.name.startswith(p.tier.name)
             )
-        machines, places = self._world.platform.machines(), dict[str, GatePlace]()
+        machines = self._world.platform.machines()
+        places = dict[str, GatePlace]()
         if len(machines) == 1:
             return (GatePlace(machines[0]),)
         on = disk_files.machines_of_nodes(nodes, self._scoped())
@@ -193,7 +203,9 @@ class Gates:
         return tuple(places.values())
 
     def _taken(self, tier: Tier, place: GatePlace, thorough: bool, drain: bool) -> Gate:
-        on = f" on {place.machine.name}" if place.nodes else ""
+        on = ""
+        if place.nodes:
+            on = f" on {place.machine.name}"
         question = f"truth gate: is the disk what {tier.title} declares{on}?"
         self._world.progress.step(question, 180 if thorough else 15)
         started_s = self._world.clock.monotonic()
@@ -215,7 +227,8 @@ class Gates:
     def _measured(
         self, tier: Tier, place: GatePlace, thorough: bool, drain: bool
     ) -> Gate:
-        mechanism, world = self._mechanisms[tier.disk.enforcement], self._scoped()
+        mechanism = self._mechanisms[tier.disk.enforcement]
+        world = self._scoped()
         bursts = tier.limits.burst or (tier.wal and tier.wal.limits.burst)
         if drain and bursts and isinstance(mechanism, parts.DrainsBurst):
             return mechanism.drained_gate(tier, world, thorough)
@@ -239,7 +252,9 @@ class Gates:
         age_s = self._world.clock.now() - gate.taken_s
         if not gate.passed or not 0 <= age_s <= MAX_AGE_S:
             return None
-        on = f" on {place.machine.name}" if place.nodes else ""
+        on = ""
+        if place.nodes:
+            on = f" on {place.machine.name}"
         text = f"truth gate of {tier.name}{on}: passed {format_seconds(age_s)} ago"
         self._world.progress.note(f"{text}, nothing changed since")
         return replace(gate, tier=tier.name, reused=True)
@@ -250,9 +265,11 @@ class Gates:
         if not isinstance(mechanism, parts.KeepsGate):
             return None
         identity = mechanism.gate_identity(self._world)
-        platform, machine = self._world.platform, place.machine
+        platform = self._world.platform
+        machine = place.machine
         try:
-            facts, engine = machine.facts(), platform.facts().get("ID")
+            facts = machine.facts()
+            engine = platform.facts().get("ID")
             disk = mounts.disk_below(platform.folder(self._world.cache), machine)
         except (OSError, errors.TierbenchError):
             return None
@@ -313,7 +330,9 @@ def _misses(gate: Gate) -> Iterator[str]:
         if check.declared is not None:
             measured += f", declared {format_quantity(check.declared, check.unit)}"
         if check.disk:
-            is_wrong = f"is {check.verdict}" if check.verdict != "failed" else "failed"
+            is_wrong = "failed"
+            if check.verdict != "failed":
+                is_wrong = f"is {check.verdict}"
             limits = missed.setdefault((check.disk, is_wrong), [])
             limits.append(f"{check.limit} {measured}")
         else:

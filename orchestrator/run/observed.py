@@ -13,7 +13,8 @@ from orchestrator.planning.durations import Pace, Span
 from orchestrator.powers import World
 from orchestrator.system import files
 
-_FILE, _KEPT = "durations.json", 20
+_FILE = "durations.json"
+_KEPT = 20
 _ROOM = 1.5  # beyond what was seen: other sizes, other neighbours
 _MUCH = 4  # times less than the most seen: that takes mostly what each time takes, however little
 _Number = Annotated[float, Field(gt=0, lt=1e15)]
@@ -53,7 +54,8 @@ def note(name: str, took_s: float, world: World, amount: float | None = 1.0) -> 
     """Keeps how long so many bytes took, or so many times of one thing."""
     if not amount or took_s <= 0:
         return
-    known, now = _read(world.cache), _Seen(amount, took_s, world.clock.now())
+    known = _read(world.cache)
+    now = _Seen(amount, took_s, world.clock.now())
     content = {**known, name: [*known.get(name, []), now][-_KEPT:]}
     with suppress(OSError):
         world.cache.mkdir(parents=True, exist_ok=True)

@@ -33,7 +33,8 @@ from orchestrator.system import files, http_client, parquet
 
 _PATH = "/metrics?collect[]=diskstats&collect[]=time"
 _OTHERS = re.compile(r"^https?://(?:[^@/]*@)?|/.*$")  # than host and port
-COARSE_S, LOOK_S = 15.0, 5.0
+COARSE_S = 15.0
+LOOK_S = 5.0
 _QUESTION = "Does this disk carry the load that was observed?"
 _READ = ("node", "device", "resolution_s", "coverage")
 _SHARES = (
@@ -64,11 +65,12 @@ def of_disks(nodes: Iterable[Node], device: str) -> Iterator[Node]:
     for node in nodes:
         url = node.sources.get(NODE_EXPORTER, "").rstrip("/")
         name = _OTHERS.sub("", url or node.machine)
-        own = (
-            *node.sources.get(DISK_DEVICE, "").split(),
-            *filter(None, [node.wal_device]),
-        )
-        if not (disks := device.split("|") if device else own):
+        disks = node.sources.get(DISK_DEVICE, "").split()
+        if node.wal_device:
+            disks.append(node.wal_device)
+        if device:
+            disks = device.split("|")
+        if not disks:
             raise _no_device_to_read(name)
         for disk in disks:
             read: dict[str, Any] = {"device": disk, "sources": {}}
@@ -100,12 +102,12 @@ def observe(
     exporter; `pieces`: all that is read every second, and the rest every COARSE_S; `look`: what is
     called meanwhile with what failed so far, and may end it."""
     begun = (float(file.parent.name.partition("-")[0]) for file in live(folder))
-    now_s, misses, at = (
-        clock.now(),
-        Counter[str](),
-        {each.name: each for each in machines},
-    )
-    if (end_s := (begun_s := min(begun, default=now_s)) + length_s) <= now_s:
+    now_s = clock.now()
+    misses = Counter[str]()
+    at = {each.name: each for each in machines}
+    begun_s = min(begun, default=now_s)
+    end_s = begun_s + length_s
+    if end_s <= now_s:
         return {}
     collectors = (
         NodeExporterCollector(get, _PATH),
@@ -200,7 +202,8 @@ def busiest_hour(demands: Sequence[Demand]) -> dict[str, float]:
 
 def row(answer: CandidateAnswer) -> dict[str, Any]:
     """What is told of a candidate, flat."""
-    tier, on = answer.purchase.tier, answer.on
+    tier = answer.purchase.tier
+    on = answer.on
     own: dict[str, Any] = {"candidate": answer.purchase.name}
     shares = [
         None if np.isnan(share) else 100 * share for of in on.shares for share in of
@@ -220,7 +223,8 @@ def row(answer: CandidateAnswer) -> dict[str, Any]:
 def measure(folder: Path, observed: Observed, cluster_of: Mapping[str, str]) -> str:
     """Writes profiles of what is worth a campaign, and beside them the command that measures them,
     which is returned; empty without any. cluster_of: provider → one of profiles/clusters."""
-    own, names = folder / "profiles", list[str]()
+    own = folder / "profiles"
+    names = list[str]()
     own.mkdir(exist_ok=True)
     for purchase in (
         answer.purchase for pair in observed.worth.values() for answer in pair
@@ -241,6 +245,8 @@ def measure(folder: Path, observed: Observed, cluster_of: Mapping[str, str]) -> 
         "--workloads",
         "tpcc",
     ]
-    command = shlex.join(words) if names else ""
+    command = ""
+    if names:
+        command = shlex.join(words)
     files.write_text(own / "compare.sh", f"{command}\n")
     return command

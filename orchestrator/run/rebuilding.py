@@ -77,7 +77,10 @@ def losing(
     with followed(follow, "rebuild", follower, world) as telling:
         yield replace(cluster, nodes=cluster.nodes[:-1]), telling
     if not (here.raw / rebuilt.FILE).is_file():
-        why = errors[0] if errors else RunError("its rebuild was not over")
+        if errors:
+            why = errors[0]
+        else:
+            why = RunError("its rebuild was not over")
         raise _not_rebuilt(cluster.nodes[-1].name, why) from why
 
 

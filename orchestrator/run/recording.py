@@ -118,7 +118,8 @@ class RunContext:
 
     def extend_phase(self, end_s: float) -> None:
         """The newest phase lasted until `end_s` at least."""
-        if phases := self.draft.phases:
+        phases = self.draft.phases
+        if phases:
             phases[-1] = replace(phases[-1], end_s=end_s)
 
     def windows(self, warmup: Phase, measure: Phase, confirm_s: float = 0.0) -> Phase:
@@ -129,7 +130,10 @@ class RunContext:
         self.extend_phase(warmup.start_s)
         end_s = measure.end_s
         measure = replace(measure, end_s=end_s - confirm_s)
-        after = [Phase("confirm", measure.end_s, end_s)] if confirm_s else []
+        if confirm_s:
+            after = [Phase("confirm", measure.end_s, end_s)]
+        else:
+            after = []
         now: PhaseName = "settle" if self.workload.settle else "check"
         self.draft.phases += [warmup, measure, *after, Phase(now, end_s, end_s)]
         return measure
@@ -139,7 +143,8 @@ class RunContext:
         """Notes how long the block took, if it ended well."""
         started_s = self.world.clock.monotonic()
         yield
-        spent, took_s = self.draft.spent, self.world.clock.monotonic() - started_s
+        spent = self.draft.spent
+        took_s = self.world.clock.monotonic() - started_s
         spent[what] = spent.get(what, 0.0) + took_s
 
 
@@ -185,7 +190,8 @@ def measured(here: RunContext) -> None:
 def done(here: RunContext) -> None:
     """Saves the run as done, while everything is still up."""
     _save(replace(here, draft=replace(here.draft, outcome="done", failure=None)))
-    here.draft.outcome, here.draft.failure = "done", None
+    here.draft.outcome = "done"
+    here.draft.failure = None
 
 
 @contextmanager
@@ -206,7 +212,8 @@ def logs_kept(nodes: Sequence[Node], here: RunContext) -> Iterator[None]:
 
 
 def _fail(here: RunContext, error: Exception) -> None:
-    here.draft.outcome, here.draft.failure = "failed", _message(error) + _of_disks(here)
+    here.draft.outcome = "failed"
+    here.draft.failure = _message(error) + _of_disks(here)
     here.world.progress.warn(f"{here.run.slug} failed: {here.draft.failure}")
     notes = "\n".join(getattr(error, "__notes__", ()))
     if isinstance(error, TierbenchError):
@@ -233,7 +240,8 @@ def _of_disks(here: RunContext) -> str:
 
 def _doubt_teardown(here: RunContext, error: Exception) -> None:
     """Adds a doubt to a run whose measurement stands: it was read and saved before."""
-    message, run = _message(error), here.run
+    message = _message(error)
+    run = here.run
     here.world.progress.warn(
         f"{run.slug} was measured, but could not be taken down: {message}"
     )
@@ -260,14 +268,13 @@ def _writing(here: RunContext) -> Iterator[None]:
 
 
 def _save(here: RunContext) -> None:
-    result, readings = here.draft.result, here.draft.readings
+    result = here.draft.result
+    readings = here.draft.readings
     record = _record(here)
     # What is read has been measured, and so has its table already.
-    samples = (
-        readings.tables(record.phases)
-        if readings is not None and result is None
-        else None
-    )
+    samples = None
+    if readings is not None and result is None:
+        samples = readings.tables(record.phases)
     intervals, latencies = (
         (result.intervals, result.latencies) if result else (None, None)
     )
@@ -275,10 +282,12 @@ def _save(here: RunContext) -> None:
 
 
 def _record(here: RunContext) -> Record:
-    draft, result = here.draft, here.draft.result
+    draft = here.draft
+    result = here.draft.result
     here.extend_phase(here.world.clock.now())
     facts = dict(draft.facts)
-    if changes := store.limit_changes(here.folder):
+    changes = store.limit_changes(here.folder)
+    if changes:
         facts["limit_changes"] = changes
     if draft.thread_errors:
         facts["thread_errors"] = list(draft.thread_errors)
@@ -310,7 +319,8 @@ _DIGITS = 12  # of an image's id, as engines show it
 def identity_of(here: RunContext) -> IdentityFacts:
     """What took part in the run beside profile and workload, to tell runs of different times apart,
     read while containers are up. What cannot be read is left out, and never ends a run."""
-    nodes, world = here.draft.nodes, here.world
+    nodes = here.draft.nodes
+    world = here.world
     scripts = ""
     with contextlib.suppress(OSError, TierbenchError):
         scripts = here.generator.scripts(here.workload, world)
@@ -340,7 +350,8 @@ def _images(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
         if node.container is None:
             continue
         with contextlib.suppress(TierbenchError):
-            if image := platform.container(node.container).find_image():
+            image = platform.container(node.container).find_image()
+            if image:
                 short = image.removeprefix("sha256:")[:_DIGITS]
                 of_roles.setdefault(node.role, set()).add(short)
     return {role: ", ".join(sorted(images)) for role, images in of_roles.items()}

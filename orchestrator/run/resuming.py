@@ -227,7 +227,9 @@ def _other_place(campaign: str, differences: Mapping[str, str]) -> UsageError:
 def _read_afterwards(folder: Path, record: Record | None, parts: Parts) -> None:
     """Makes the tables and the record of a run whose program was ended after it had measured.
     LoadError if something that its figures and telemetry rest on is missing."""
-    window = results.measured_window(record) if record else None
+    window = None
+    if record:
+        window = results.measured_window(record)
     if record is None or window is None or "checked" not in record.facts:
         raise LoadError("it was ended before its data were checked")
     differences = files.differences(folder / "record.json")

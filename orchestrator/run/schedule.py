@@ -65,7 +65,10 @@ class Schedule:
         except (
             Exception
         ) as error:  # what was measured gets its last gate and report all the same
-            what = error.what if isinstance(error, TierbenchError) else repr(error)
+            if isinstance(error, TierbenchError):
+                what = error.what
+            else:
+                what = repr(error)
             text = f"whether more runs are wanted could not be told: {what}"
             self.warn(text)
             grown = replace(self.plan, notes=(*self.plan.notes, Note("other", text)))
@@ -85,7 +88,8 @@ class Setbacks:
         self, schedule: Schedule, world: World, left: RunError | None = None
     ) -> None:
         """`left`: why what an earlier campaign left could not be removed."""
-        self._schedule, self._world = schedule, world
+        self._schedule = schedule
+        self._world = world
         self._row: list[
             tuple[Run, str]
         ] = []  # failed runs in a row, each with its cause
@@ -95,7 +99,8 @@ class Setbacks:
         """Doubts about a run that begins now."""
         doubts = []
         if self._left is not None:
-            left, advice = self._left.what, self._left.advice
+            left = self._left.what
+            advice = self._left.advice
             doubts.append(noted.leftovers(run.number, left, advice))
         for first in self._schedule.plan.runs[: run.number - 1]:
             if replace(first, number=run.number) == run:
@@ -166,7 +171,9 @@ def _three_failed(
     if isinstance(trouble, TierbenchError):
         mend = trouble.advice or mend
         evidence = trouble.evidence
-    kind = UnavailableError if isinstance(trouble, UnavailableError) else RunError
+    kind: type[TierbenchError] = RunError
+    if isinstance(trouble, UnavailableError):
+        kind = UnavailableError
     return kind(
         "three runs in a row failed for the same cause, so the campaign ends after "
         f"run {progress}: {why}",
@@ -226,4 +233,6 @@ def decided(progress: Progress, folder: Path) -> Plan | None:
             what = f"one more of at most {most}"
         text = f"{decision.workload} is open after {done} repetitions, {what}"
         progress.note(f"{text}: {decision.reason}")
-    return grown(plan, more) if more else None
+    if more:
+        return grown(plan, more)
+    return None

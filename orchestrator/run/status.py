@@ -39,7 +39,8 @@ def announce(campaign: Path, run: model.Run, world: powers.World) -> None:
 
 def of_run(run: results.RunData, campaign: results.Results) -> str:
     """`run 3 of 20, premium × tpcc: 1,234/s, p99 12 ms, limited by disk iops, 2 doubts`."""
-    record, cpus = run.record, results.machine_cpus(campaign)
+    record = run.record
+    cpus = results.machine_cpus(campaign)
     title = f"run {record.run.number} of {len(campaign.plan.runs)}, "
     title += f"{record.run.profile} × {record.run.workload}"
     if record.outcome != "done":
@@ -50,8 +51,11 @@ def of_run(run: results.RunData, campaign: results.Results) -> str:
         for name, form in _SHOWN
         if name in figures
     ]
-    if limit := bottlenecks.bottleneck([run], cpus):
-        begins = "limit" if limit.cause == "unattributed" else "limited by"
+    limit = bottlenecks.bottleneck([run], cpus)
+    if limit:
+        begins = "limited by"
+        if limit.cause == "unattributed":
+            begins = "limit"
         said.append(f"{begins} {limit.cause.replace('_', ' ')}")
     doubts = [*record.doubts, *kinds.of_run(run, resources.total(run, cpus))]
     return f"{title}: {', '.join(said)}, {counted(len(dict.fromkeys(doubts)), 'doubt')}"
@@ -61,45 +65,49 @@ def standing(campaign: results.Results, now_s: float) -> Iterator[str]:
     """Time, cost so far, and the decisions as the finished runs have them."""
     plan = campaign.plan
     began_s = clock.from_stamp(campaign.name) or results.began_s(campaign) or now_s
-    elapsed_s, left_s = max(0.0, now_s - began_s), _left_s(campaign, began_s, now_s)
+    elapsed_s = max(0.0, now_s - began_s)
+    left_s = _left_s(campaign, began_s, now_s)
     said = [f"{format_seconds(elapsed_s)} so far"]
     if left_s is not None:
         said.append(
             f"about {format_seconds(left_s)} left, until {format_moment(now_s + left_s)}"
         )
     share = elapsed_s / max(costs.most_s(plan), 1.0)
-    if amount := costs.total_in_words(costs.rented(plan), share):
+    amount = costs.total_in_words(costs.rented(plan), share)
+    if amount:
         said.append(f"about {amount} so far")
     yield ", ".join(said)
     if len(plan.tiers) < 2:
         return
     of_each, cluster = decisions_so_far(campaign)
     if cluster is not None:
-        none = "open" if any(decision.is_open for decision in of_each) else "no answer"
+        none = "no answer"
+        if any(decision.is_open for decision in of_each):
+            none = "open"
         yield f"all {len(of_each)} workloads, by the runs so far: {cluster.tier or none}"
     for decision in of_each:
-        named = (
-            "open"
-            if decision.is_open
-            else campaign_list.phrase(decision, len(plan.profiles))
-        )
+        if decision.is_open:
+            named = "open"
+        else:
+            named = campaign_list.phrase(decision, len(plan.profiles))
         yield f"{decision.workload}, by the runs so far: {named}"
 
 
 def _left_s(campaign: results.Results, began_s: float, now_s: float) -> float | None:
     """None after the last run."""
-    left, recorded, ended_s = TimeLeft(), set[int](), began_s
+    left = TimeLeft()
+    recorded = set[int]()
+    ended_s = began_s
     for run in campaign.runs:
         recorded.add(run.record.run.number)
-        if phases := run.record.phases:
+        phases = run.record.phases
+        if phases:
             ended_s = phases[-1].end_s
             left.took(run.record.workload, ended_s - phases[0].start_s)
     ahead = [run for run in campaign.plan.runs if run.number not in recorded]
-    return (
-        max(0.0, left.before(ahead, campaign.plan) - (now_s - ended_s))
-        if ahead
-        else None
-    )
+    if ahead:
+        return max(0.0, left.before(ahead, campaign.plan) - (now_s - ended_s))
+    return None
 
 
 def described(folder: Path, now_s: float) -> Iterator[str]:
@@ -115,7 +123,8 @@ def described(folder: Path, now_s: float) -> Iterator[str]:
         yield "it has ended: `tierbench report` shows what was found"
         return
     yield from standing(campaign, now_s)
-    if (going := store.in_progress(folder)) is not None:
+    going = store.in_progress(folder)
+    if going is not None:
         yield f"in progress: {going.name}"
     for record in (run.record for run in campaign.runs if _is_read(run.record)):
         yield f"in progress: {record.run.slug}, which is measured and is being read"
@@ -123,7 +132,10 @@ def described(folder: Path, now_s: float) -> Iterator[str]:
         (_changed_s(file) for file in folder.rglob("*")), default=now_s
     )
     words = f"last written {format_seconds(max(silent_s, 0.0))} ago"
-    yield f"{words}: is it still running?" if silent_s > SILENT_S else words
+    if silent_s > SILENT_S:
+        yield f"{words}: is it still running?"
+    else:
+        yield words
 
 
 def _is_read(record: model.Record) -> bool:

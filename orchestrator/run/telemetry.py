@@ -28,7 +28,9 @@ from orchestrator.system import at_once, parquet
 
 MACHINES_S = 2.5  # how long a tick waits for machines
 
-_PART, _PART_S = 2**18, 60.0  # samples in memory, and seconds of them, at most
+# samples in memory, and seconds of them, at most
+_PART = 2**18
+_PART_S = 60.0
 _Series = tuple[str, str, str]  # node, metric, unit
 
 
@@ -41,11 +43,15 @@ class Readings:
 
     def __init__(self, folder: Path | None = None, part: int = _PART) -> None:
         self.misses: Counter[str] = Counter()
-        self.ticks, self.cost_s = 0, 0.0
+        self.ticks = 0
+        self.cost_s = 0.0
         self.clocks: dict[str, ClockOffset] = {}
-        self._folder, self._part = folder, part
+        self._folder = folder
+        self._part = part
         self._numbers: dict[_Series, int] = {}
-        self._times_s, self._values, self._series = array("d"), array("d"), array("I")
+        self._times_s = array("d")
+        self._values = array("d")
+        self._series = array("I")
         self._files: list[Path] = []
         self._due_s: float | None = None  # when the next part is written, at the latest
         self._refused_s: float | None = None
@@ -83,7 +89,9 @@ class Readings:
             file, [self._in_memory()], lasting=False
         )  # a sync would delay the next tick
         self._files.append(file)
-        self._times_s, self._values, self._series = array("d"), array("d"), array("I")
+        self._times_s = array("d")
+        self._values = array("d")
+        self._series = array("I")
 
     def _in_memory(self) -> pd.DataFrame:
         numbers = np.array(self._series, dtype=np.intp)
@@ -99,7 +107,8 @@ class Readings:
     def _parts(self) -> Iterator[pd.DataFrame]:
         """What has been added so far, in parts, of which the last may be empty."""
         with self._lock:
-            last, files = self._in_memory(), list(self._files)
+            last = self._in_memory()
+            files = list(self._files)
         for file in files:
             yield from parquet.parts(file)
         yield last
@@ -107,9 +116,10 @@ class Readings:
     def samples(self, metrics: Collection[str] | None = None) -> Iterator[Sample]:
         """In the order in which they were added; without `metrics` those of all."""
         for table in self._parts():
-            kept = (
-                table if metrics is None else table[table["metric"].isin(list(metrics))]
-            )
+            if metrics is None:
+                kept = table
+            else:
+                kept = table[table["metric"].isin(list(metrics))]
             yield from (Sample(*row) for row in kept.itertuples(index=False, name=None))
 
     def tables(self, phases: Sequence[Phase]) -> Iterator[pd.DataFrame]:
@@ -117,7 +127,8 @@ class Readings:
         "" outside every phase."""
         phase_names = pd.Series(["", *(phase.name for phase in phases)], dtype=str)
         for table in self._parts():
-            numbers, time_s = np.zeros(len(table), dtype=np.intp), table["time_s"]
+            numbers = np.zeros(len(table), dtype=np.intp)
+            time_s = table["time_s"]
             for number, phase in enumerate(phases, start=1):
                 numbers[(time_s >= phase.start_s) & (time_s <= phase.end_s)] = number
             yield table.assign(phase=phase_names.take(numbers).array)
@@ -194,10 +205,12 @@ def sampling(
     """Samples `nodes`, which run on `machines`, until the block ends. The block begins after the
     first samples, or `every_s` without. `folder`: where samples are kept until then."""
     readings = Readings(folder=folder)
-    begun, stop = threading.Event(), threading.Event()
+    begun = threading.Event()
+    stop = threading.Event()
 
     def loop() -> None:
-        due, ended = clock.monotonic(), False
+        due = clock.monotonic()
+        ended = False
         while not ended:  # at least once, however short the block is
             started = clock.monotonic()
             try:
@@ -225,7 +238,10 @@ def _refresh(machines: Sequence[Machine], readings: Readings) -> None:
     asked = {at_once.begun(machine.refresh, "machine"): machine for machine in machines}
     done, _ = wait(asked, timeout=MACHINES_S)
     for future, machine in asked.items():
-        error = future.exception() if future in done else TimeoutError("no answer yet")
+        if future in done:
+            error = future.exception()
+        else:
+            error = TimeoutError("no answer yet")
         if error is not None:
             readings.misses[f"machine {machine.name}: {error}"] += 1
         elif isinstance(machine, AgentMachine) and (offset := machine.clock_offset):

@@ -22,7 +22,8 @@ from orchestrator.tiers.common.emulated import disk_server, host_load
 
 _CREDITS = ("iops_credit", "bytes_credit")
 # A clock that is slewed, not set, runs off by at most 500 parts in a million (adjtimex(2)).
-CLOCK_STEP_S, CLOCK_SLEW = 0.5, 0.0005
+CLOCK_STEP_S = 0.5
+CLOCK_SLEW = 0.0005
 _WAKE_S = 0.05  # how late the program may be when a run ends before its time
 
 
@@ -37,9 +38,14 @@ def watched(
     If the generator does not say when its window begins, the counters are of the whole block."""
     served: dict[str, dict[str, Any]] = {}
     disks = [_EmulatedDisk(v, v.server, world) for v in volumes if v.server is not None]
-    burst = tier.limits.burst if isinstance(tier.disk, Emulated) else None
+    if isinstance(tier.disk, Emulated):
+        burst = tier.limits.burst
+    else:
+        burst = None
     # A bucket that starts empty is not filled.
-    credit_pct = burst.start_pct if burst and burst.start_pct > 0 else None
+    credit_pct = None
+    if burst and burst.start_pct > 0:
+        credit_pct = burst.start_pct
 
     def follow(time_s: float) -> None:
         if follower.wait_until(time_s):
@@ -55,7 +61,8 @@ def watched(
     finally:
         at_once.each(_EmulatedDisk.end, [disk for disk in disks if disk.last is None])
     for disk in disks:
-        if facts := disk.facts():
+        facts = disk.facts()
+        if facts:
             served[disk.server.name] = facts
 
 
@@ -87,7 +94,8 @@ class _EmulatedDisk:
     def facts(self) -> dict[str, Any]:
         if self.first is None or self.last is None:
             return {}
-        (_, before), (_, after) = self.first, self.last
+        _, before = self.first
+        _, after = self.last
         load = host_load.since(before, after)
         load.pop("host_cpu_pct", None)
         groups: dict[str, Mapping[str, Any]] = {
@@ -97,7 +105,9 @@ class _EmulatedDisk:
             "end": _shown(*self.last),
         }
         facts = {**load, **{name: group for name, group in groups.items() if group}}
-        return {**facts, **self.more} if facts else {}
+        if facts:
+            return {**facts, **self.more}
+        return {}
 
 
 def _shown(time_s: float, reading: host_load.Reading) -> dict[str, Any]:
@@ -158,11 +168,9 @@ def statements_counted(
 ) -> AbstractContextManager[World]:
     """As `followed`. Servers' counts of statements when the window begins, and at its end, go to
     `raw/statements.json`, what they say, or why there are none, to the facts "statements"."""
-    follower, times_s, readings = (
-        Follower(world.clock),
-        list[float](),
-        list[list[Any]](),
-    )
+    follower = Follower(world.clock)
+    times_s = list[float]()
+    readings = list[list[Any]]()
 
     def follow(begin_s: float) -> None:
         try:
@@ -173,7 +181,8 @@ def statements_counted(
         except TierbenchError as error:
             facts["statements"] = {"not_read": error.what.partition(" LINE ")[0]}
             return
-        if most := grown(*readings):
+        most = grown(*readings)
+        if most:
             facts["statements"] = {"window_s": times_s[1] - times_s[0], "most": most}
             content = {"times_s": times_s, "before": readings[0], "after": readings[1]}
             files.write_json(here.raw / "statements.json", content)
@@ -184,7 +193,8 @@ def statements_counted(
 @contextmanager
 def clock_watched(clock: Clock, run: Run, doubts: list[Doubt]) -> Iterator[None]:
     """Adds a doubt if the clock is set in the block: a window is cut by the time of day."""
-    began_s, began_monotonic_s = clock.now(), clock.monotonic()
+    began_s = clock.now()
+    began_monotonic_s = clock.monotonic()
     yield
     passed_s = clock.monotonic() - began_monotonic_s
     off_s = clock.now() - began_s - passed_s

@@ -63,9 +63,12 @@ def within(
 ) -> Answer:
     """What `call` returns. TimeoutError if it takes longer: then its thread is left to itself.
     Meanwhile it calls `ask` from time to time, which raises what ends the wait sooner."""
-    future, waited_s, step_s = begun(call), 0.0, ask_every_s or limit_s
+    future = begun(call)
+    waited_s = 0.0
+    step_s = ask_every_s or limit_s
     while not wait([future], step_s).done:
-        if (waited_s := waited_s + step_s) >= limit_s:
+        waited_s = waited_s + step_s
+        if waited_s >= limit_s:
             raise TimeoutError(f"no answer within {limit_s:g} s")
         ask()
     return future.result()
@@ -89,7 +92,8 @@ def pieces(
     ask_every_s: float | None = None,
 ) -> Iterator[Thing]:
     """Yields `things` as they come. TimeoutError if none comes for long; `ask` as of `within`."""
-    rest, end = iter(things), object()
+    rest = iter(things)
+    end = object()
     following = partial(next, rest, end)
     while (piece := within(following, silence_s, ask, ask_every_s)) is not end:
         yield cast(Thing, piece)
@@ -146,10 +150,14 @@ def kept_errors() -> Iterator[list[str]]:
     errors: list[str] = []
 
     def keep(ended: threading.ExceptHookArgs) -> None:
-        name = ended.thread.name if ended.thread else "thread"
+        if ended.thread:
+            name = ended.thread.name
+        else:
+            name = "thread"
         errors.append(f"{name}: {ended.exc_type.__name__}: {ended.exc_value}")
 
-    before, threading.excepthook = threading.excepthook, keep
+    before = threading.excepthook
+    threading.excepthook = keep
     try:
         yield errors
     finally:

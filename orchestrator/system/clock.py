@@ -7,7 +7,8 @@ from typing import TypeVar
 
 from orchestrator.powers import Clock
 
-_STAMP, _STAMP_LENGTH = "%Y%m%dT%H%M%SZ", 16
+_STAMP = "%Y%m%dT%H%M%SZ"
+_STAMP_LENGTH = 16
 Answer = TypeVar("Answer")
 
 

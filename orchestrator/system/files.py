@@ -35,7 +35,9 @@ def write_json(file: Path, content: Any) -> None:
 
 def content(file: Path) -> dict[str, Any]:
     """What is in a JSON file; empty if it is not there. ValueError if it was cut."""
-    return dict(json.loads(file.read_bytes())) if file.is_file() else {}
+    if file.is_file():
+        return dict(json.loads(file.read_bytes()))
+    return {}
 
 
 def keep(file: Path, text: str, *, adds: bool = False) -> None:
@@ -68,7 +70,9 @@ def checksums(folder: Path, record: Path) -> dict[str, dict[str, Any]]:
     """Puts every file below a folder on the disk and returns its checksum. Those that an earlier
     `record` beside them has, and that did not change since, are taken from there."""
     known = recorded_checksums(record)
-    since_ns = record.stat().st_mtime_ns if record.is_file() else 0
+    since_ns = 0
+    if record.is_file():
+        since_ns = record.stat().st_mtime_ns
     sums: dict[str, dict[str, Any]] = {}
     for file in sorted(folder.rglob("*")):
         name = file.relative_to(folder).as_posix()

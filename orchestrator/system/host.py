@@ -25,7 +25,9 @@ _OWNER = ".owner"  # a link: it has its content as soon as it is there, on NFS t
 def part_of(cache: Path, machine: str) -> Path:
     """What a machine has of a cache folder: all of it, unless another has signed it first, as in a
     home on NFS; then a folder of its own in it. Nothing is made."""
-    return cache if owner_of(cache) in ("", machine) else cache / PARTS / machine
+    if owner_of(cache) in ("", machine):
+        return cache
+    return cache / PARTS / machine
 
 
 def owner_of(cache: Path) -> str:

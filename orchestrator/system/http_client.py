@@ -48,10 +48,8 @@ def get(
 ) -> str:
     """Returns the body. OSError if it is not whole in time, or the status is not 200. User and
     password in the address are sent (RFC 7617, Basic), and are in no message."""
-    request, end_s = (
-        _request(url, headers or {}, method),
-        _clock.monotonic() + timeout_s,
-    )
+    request = _request(url, headers or {}, method)
+    end_s = _clock.monotonic() + timeout_s
 
     def read() -> bytes:
         body = bytearray()

@@ -11,7 +11,8 @@ from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.powers import Completed, Shell, World
 from orchestrator.system import at_once
 
-_DEADLINE_S, _POLITE_S = 20.0, 5.0
+_DEADLINE_S = 20.0
+_POLITE_S = 5.0
 _PROFILES_S = 6 * 3600.0
 _READ_ONLY = {"GIT_OPTIONAL_LOCKS": "0"}  # else `status` may rewrite the index
 
@@ -98,7 +99,9 @@ def script(package: str, name: str, *arguments: str) -> tuple[str, ...]:
     from orchestrator.keys.package_files import package_file, without_header
 
     text = package_file(package, f"scripts/{name}.sh")
-    shell = "bash" if text.partition("\n")[0].endswith("bash") else "sh"
+    shell = "sh"
+    if text.partition("\n")[0].endswith("bash"):
+        shell = "bash"
     return (shell, "-c", without_header(text, "#"), *arguments)
 
 

@@ -58,7 +58,10 @@ def local(endpoint: model.Endpoint) -> Address:
 
 def of_libpq(tls: model.Tls) -> dict[str, Any]:
     """As keywords of libpq; its variables are called PG and the same."""
-    mode = "disable" if tls.mode == "off" else tls.mode
+    if tls.mode == "off":
+        mode = "disable"
+    else:
+        mode = tls.mode
     files = {"sslrootcert": tls.root, "sslcert": tls.certificate, "sslkey": tls.key}
     return {"sslmode": mode, **{name: file for name, file in files.items() if file}}
 
@@ -110,16 +113,16 @@ class _Psycopg:
     def __init__(
         self, connection: psycopg.Connection[Row], address: Address, timeout_s: float
     ) -> None:
-        self._connection, self._address, self._timeout_s = (
-            connection,
-            address,
-            timeout_s,
-        )
+        self._connection = connection
+        self._address = address
+        self._timeout_s = timeout_s
 
     def rows(self, sql: str) -> list[Row]:
         with _given_up(self._connection, self._address, self._timeout_s):
             cursor = self._connection.execute(sql.encode())
-            return cursor.fetchall() if cursor.description else []
+            if cursor.description:
+                return cursor.fetchall()
+            return []
 
     def given_process_id(self) -> int:
         return self._connection.info.backend_pid
@@ -185,7 +188,8 @@ def _given_up(
 ) -> Iterator[None]:
     """Cuts the connection when a statement is not answered within `timeout_s` and some grace, which
     a server ends by itself if it is alive. RunError then, as for any error of the block."""
-    limit_s, cut = timeout_s + address.grace_s, threading.Event()
+    limit_s = timeout_s + address.grace_s
+    cut = threading.Event()
 
     def cut_off() -> None:
         cut.set()

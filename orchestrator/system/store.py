@@ -82,7 +82,9 @@ def newest(results: Path) -> Path | None:
     if (results / "latest" / "plan.json").is_file():
         return results / "latest"
     folders = sorted(file.parent for file in results.glob("*/plan.json"))
-    return folders[-1] if folders else None
+    if folders:
+        return folders[-1]
+    return None
 
 
 def run_folder(campaign: Path, run: Run) -> Path:
@@ -94,7 +96,8 @@ def run_folder(campaign: Path, run: Run) -> Path:
 
 def put_aside(campaign: Path, run: Run) -> Path | None:
     """Moves what an unfinished run left to `interrupted/<run>-<n>`, which it returns."""
-    folder, aside = campaign / "runs" / run.slug, campaign / "interrupted"
+    folder = campaign / "runs" / run.slug
+    aside = campaign / "interrupted"
     if not folder.is_dir():
         return None
     aside.mkdir(exist_ok=True)
@@ -108,7 +111,8 @@ _CHANGES = "limit-changes.jsonl"
 def unfinished_run(results: Path, name: str) -> Path:
     """Returns the run in progress, by its slug or "latest". UsageError if there is no such run."""
     campaign = newest(results) or results / "latest"
-    if (unfinished := in_progress(campaign)) is None:
+    unfinished = in_progress(campaign)
+    if unfinished is None:
         raise UsageError(f"no run is going on in {campaign}")
     if name not in ("latest", unfinished.name):
         raise UsageError(f"{name} is not going on; {unfinished.name} is")
@@ -119,7 +123,9 @@ def in_progress(campaign: Path) -> Path | None:
     """Returns the folder of the run without a record, if there is one."""
     folders = sorted((campaign / "runs").glob("*/"))
     unfinished = [folder for folder in folders if not (folder / "record.json").exists()]
-    return unfinished[-1] if unfinished else None
+    if unfinished:
+        return unfinished[-1]
+    return None
 
 
 def keep_limit_change(run: Path, change: Mapping[str, Any]) -> None:
@@ -138,15 +144,16 @@ def limit_changes(run: Path) -> list[Any]:
             change = dict(json.loads(line))
         except (ValueError, TypeError):
             change = {"cut": line}
-        changes = changes[:-1] if "refused" in change else [*changes, change]
+        if "refused" in change:
+            changes = changes[:-1]
+        else:
+            changes = [*changes, change]
     return changes
 
 
-_INTERVALS, _TRANSACTIONS, _SAMPLES = (
-    "intervals.csv",
-    "latencies.parquet",
-    "samples.parquet",
-)
+_INTERVALS = "intervals.csv"
+_TRANSACTIONS = "latencies.parquet"
+_SAMPLES = "samples.parquet"
 _TEXTS = ("node", "metric", "unit", "phase")  # columns of samples.parquet
 
 
@@ -225,13 +232,15 @@ def load(campaign: Path, tables: bool = True) -> Results:
     fingerprint = _whole(partial(_fingerprint, file), dict[str, Any](), cut)
     read_gates = partial(read_json, campaign / _GATES, tuple[Gate, ...], part="gates")
     gates = _whole(read_gates, tuple[Gate, ...](), cut)
-    file, known = campaign / _PREDICTIONS, tuple[Prediction, ...]
+    file = campaign / _PREDICTIONS
+    known = tuple[Prediction, ...]
     predictions = _whole(
         partial(read_json, file, known, part="predictions"), known(), cut
     )
     runs = []
     for file in sorted((campaign / "runs").glob("*/record.json")):
-        if record := _whole(partial(read_json, file, Record), None, cut):
+        record = _whole(partial(read_json, file, Record), None, cut)
+        if record:
             runs.append(_run_data(record, file.parent, tables, cut))
     notes = [Note("other", text.replace(f"{campaign}/", "")) for text in cut]
     plan = replace(
@@ -270,7 +279,9 @@ def _whole(read: Callable[[], _Read], otherwise: _Read, cut: list[str]) -> _Read
 
 def _fingerprint(file: Path) -> dict[str, Any]:
     with _in_form(file):
-        return dict(json.loads(file.read_bytes())) if file.is_file() else {}
+        if file.is_file():
+            return dict(json.loads(file.read_bytes()))
+        return {}
 
 
 def _run_data(record: Record, folder: Path, tables: bool, cut: list[str]) -> RunData:
@@ -279,7 +290,9 @@ def _run_data(record: Record, folder: Path, tables: bool, cut: list[str]) -> Run
     ) -> Callable[[], Iterator[pd.DataFrame]]:
         file = folder / name
         there = _whole(lambda: _is_table(file), False, cut)
-        return partial(parquet.parts, file, columns) if there else lambda: iter(())
+        if there:
+            return partial(parquet.parts, file, columns)
+        return lambda: iter(())
 
     none = pd.DataFrame(columns=list(INTERVAL_COLUMNS))
     file = folder / _INTERVALS
@@ -345,7 +358,9 @@ def _other_version(file: Path, version: int, readable: int) -> UsageError:
 def _with_its_load(workload: Any) -> None:
     """A load was once kept beside the value of a factor, as the `point` of a workload."""
     if isinstance(workload, dict) and (point := workload.pop("point", None)):
-        axis, question, number = point["axis"], point["protocol"], point["value"]
+        axis = point["axis"]
+        question = point["protocol"]
+        number = point["value"]
         workload["varied"] = {
             "of": point["of"],
             "factor": {"rate": RATE_OPTION}.get(axis, axis),

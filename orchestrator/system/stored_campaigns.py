@@ -35,7 +35,9 @@ def entry(folder: Path, baselines: Mapping[str, str]) -> campaign_list.Entry:
     stamp_s = from_stamp(folder.name)
     try:
         campaign = store.load(folder, tables=False)
-        made_s = stamp_s if stamp_s is not None else began_s(campaign)
+        made_s = began_s(campaign)
+        if stamp_s is not None:
+            made_s = stamp_s
         names = [name for name, saved in baselines.items() if saved == folder.name]
         decided = store.decisions(folder)
         return campaign_list.entry(campaign, folder.name, made_s, decided, names)
@@ -63,7 +65,9 @@ def resolve(results: Path, text: str) -> Path:
     name = text.removeprefix(_PREFIX)
     saved = baselines(results)
     if name not in saved:
-        known = f"; baselines: {', '.join(saved)}" if saved else ""
+        known = ""
+        if saved:
+            known = f"; baselines: {', '.join(saved)}"
         why = f"{text!r} is no campaign: no folder here or in {results}, and no baseline{known}"
         with suppress(OSError):
             if Path(text).is_dir():

@@ -37,7 +37,9 @@ class Burst:
 
 def times(limit: int | None, count: int) -> int | None:
     """That of so many together."""
-    return None if limit is None else limit * count
+    if limit is None:
+        return None
+    return limit * count
 
 
 def lower(first: int | None, second: int | None) -> int | None:
@@ -73,7 +75,8 @@ class Limits:
         """Those of so many equal disks together."""
         burst = self.burst
         if burst:
-            iops, rate = times(burst.iops, disks), times(burst.bytes_per_s, disks)
+            iops = times(burst.iops, disks)
+            rate = times(burst.bytes_per_s, disks)
             burst = replace(burst, iops=iops, bytes_per_s=rate)
         return replace(
             self,
@@ -217,7 +220,10 @@ def in_layout(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
         flat[key] = (content[part] if part else content).get(name, _UNUSED.get(key))
     if not flat["in_memory"]:
         del flat["in_memory"]
-    more = {"wal": content["wal"]} if content["wal"] else {}
+    if content["wal"]:
+        more = {"wal": content["wal"]}
+    else:
+        more = {}
     more |= {"count": content["count"]} if content["count"] > 1 else {}
     more |= {"shared": content["shared"]} if content["shared"] else {}
     return {
@@ -234,7 +240,9 @@ def _of_layout(content: Any) -> Any:
     alike = ("name", "title", "count", "shared", "wal")
     parts: dict[str, Any] = {key: content[key] for key in alike if key in content}
     for key, (part, name) in _LAYOUT.items():
-        held = parts.setdefault(part, {}) if part else parts
+        held = parts
+        if part:
+            held = parts.setdefault(part, {})
         if key in content:
             held[name] = content[key]
     parts["disk"]["kind"] = content.get("like") or content["enforcement"]

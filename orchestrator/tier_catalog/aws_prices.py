@@ -15,10 +15,9 @@ REGION = "us-east-1"
 SOURCE = f"AWS Price List of AmazonEC2 ({URL})"
 _METERS = shipped(__package__, "meters.yaml")["aws"]
 _LINUX = _METERS["linux"]
-_OF_DISKS, _OF_MACHINES = (
-    "EBS",
-    "BoxUsage",
-)  # ends of usage types before `:`, after the region
+# ends of usage types before `:`, after the region
+_OF_DISKS = "EBS"
+_OF_MACHINES = "BoxUsage"
 _COLUMNS = {
     "TermType",
     "Location Type",
@@ -41,14 +40,15 @@ def components(
     }
     for name, usage in _METERS["types"].items():
         parts: dict[str, Any] = {"per_gib": prices.get(f"VolumeUsage.{usage}")}
-        if rule := catalog.types[f"aws/{name}"].provisioned:
-            free = (
-                {usage: rule.iops.included or 0}
-                if name != "io2"
-                else _METERS["io2_steps"]
-            )
+        rule = catalog.types[f"aws/{name}"].provisioned
+        if rule:
+            if name != "io2":
+                free = {usage: rule.iops.included or 0}
+            else:
+                free = _METERS["io2_steps"]
             parts["per_iops"] = _steps(prices, "VolumeP-IOPS", free)
-            if included := rule.throughput.included:
+            included = rule.throughput.included
+            if included:
                 steps = _steps(prices, "VolumeP-Throughput", {usage: included})
                 parts |= {"per_throughput": steps, "unit": "MiB/s"}
         if None not in parts.values():
@@ -74,7 +74,8 @@ def _prices(
     prices: dict[str, set[float]] = {}
     for row in _rows(lines, machines):
         own = row["TermType"] == "OnDemand" and row["Location Type"] == "AWS Region"
-        unit, price = _METERS["units"].get(row["Unit"]), float(row["PricePerUnit"] or 0)
+        unit = _METERS["units"].get(row["Unit"])
+        price = float(row["PricePerUnit"] or 0)
         meant = (
             row["Product Family"] in _METERS["families"]
             or _LINUX.items() <= row.items()
@@ -93,7 +94,8 @@ def _rows(lines: Iterable[str], machines: Collection[str]) -> Iterator[dict[str,
     """Those of disks and of these machines, by column: a few of hundreds of megabytes."""
     rows = csv.reader(lines)
     columns = next((row for row in rows if row and row[0] == "SKU"), [])
-    if absent := sorted(_COLUMNS - {*columns}):
+    absent = sorted(_COLUMNS - {*columns})
+    if absent:
         raise ValueError(f"no column {', '.join(absent)}")
     usage = columns.index("usageType")
     for row in rows:

@@ -16,7 +16,8 @@ URL = "https://prices.azure.com/api/retail/prices"
 REGION = "eastus"
 SOURCE = f"Azure Retail Prices API ({URL})"
 _METERS = shipped(__package__, "meters.yaml")["azure"]
-_OF_SIZES, _PROVISIONED = _METERS["of_sizes"], _METERS["provisioned"]
+_OF_SIZES = _METERS["of_sizes"]
+_PROVISIONED = _METERS["provisioned"]
 
 Item = Mapping[str, Any]
 Components = dict[str, Any]
@@ -43,7 +44,8 @@ def components(items: Iterable[Item], catalog: Catalog) -> dict[str, Components]
     of_rows: dict[str, Components] = {}
     for full, product in _OF_SIZES.items():
         for size in catalog.types[full].sizes or {}:
-            if disk := meters.get((product, f"{size} LRS Disk", "1/Month")):
+            disk = meters.get((product, f"{size} LRS Disk", "1/Month"))
+            if disk:
                 name = f"{provider_of(full)}/{size}"
                 of_rows[name] = {"per_disk": disk[0.0]}
                 if (

@@ -54,8 +54,14 @@ def purchases(
 ) -> list[Purchase]:
     """From cheap to dear, those of unknown price last. needs: IOPS and bytes/s; vm: a VM size: only
     disks of its provider. UsageError for one, or a region, that the catalog does not have."""
-    vm_size, bought = catalog.vm(vm, "--vm") if vm else None, list[Purchase]()
-    placed = {"region": region} if region else {}
+    vm_size = None
+    if vm:
+        vm_size = catalog.vm(vm, "--vm")
+    bought = list[Purchase]()
+    if region:
+        placed = {"region": region}
+    else:
+        placed = {}
     for keys in points(catalog, size_bytes, needs):
         full, kind, _ = catalog.find(keys["type"])
         if vm and provider_of(vm) != provider_of(full):
@@ -65,12 +71,13 @@ def purchases(
             count = disk.pop("count", 1)
             chosen = choose(catalog, disk, text(keys))
             tier = striped(replace(chosen, tier=replace(chosen.tier, count=count)))
-            passed = through(vm_size, full, count) if vm_size else Limits()
-            lacks = (
-                ""
-                if tier.limits.iops and tier.limits.bytes_per_s
-                else "limits not known"
-            )
+            if vm_size:
+                passed = through(vm_size, full, count)
+            else:
+                passed = Limits()
+            lacks = "limits not known"
+            if tier.limits.iops and tier.limits.bytes_per_s:
+                lacks = ""
             if vm_size and passed == Limits():
                 lacks = f"what {vm} lets through to it is not known"
             bought.append(
@@ -102,14 +109,14 @@ def points(
     """The `tier` of profiles: each size that holds the data, alone or as several disks; of other
     types STEPS, several where IOPS are included, and the least that they sell of what is needed."""
     for row in tiers(catalog):
-        least, rule, own = (
-            row.size_bytes[0] or 0,
-            row.kind.provisioned,
-            {"type": row.name},
-        )
+        least = row.size_bytes[0] or 0
+        rule = row.kind.provisioned
+        own = {"type": row.name}
         gib = math.ceil(max(needed_bytes, least) / GIB)
         if row.kind.sizes:
-            counts = COUNTS if least <= STEPS[-1] * needed_bytes else COUNTS[:1]
+            counts: tuple[int, ...] = COUNTS[:1]
+            if least <= STEPS[-1] * needed_bytes:
+                counts = COUNTS
             yield from (own | _COUNTED[n] for n in counts if n * least >= needed_bytes)
         elif rule is None:
             yield from (own | {"size": f"{step * gib}GiB"} for step in STEPS)
@@ -123,7 +130,9 @@ def _provisioned(
     rule: Provisioned, needed_bytes: int, least_bytes: int, needs: Sequence[float]
 ) -> list[dict[str, Any]]:
     """Throughput comes with the IOPS that it takes, and IOPS with the size."""
-    sold, given, bought = rule.iops, rule.throughput, list[dict[str, Any]]()
+    sold = rule.iops
+    given = rule.throughput
+    bought = list[dict[str, Any]]()
     first = sold.included or sold.min, given.included or given.min or 0
     wanted: list[tuple[int, float, float]] = [
         (1, s * first[0], s * first[1]) for s in STEPS
@@ -143,5 +152,6 @@ def _provisioned(
         size = max(gib, math.ceil(iops / (sold.max_per_gib or math.inf)))
         keys = {"size": f"{size}GiB", **_COUNTED[count], "iops": math.ceil(iops)}
         keys |= {} if given.follows else {"throughput": f"{rate:g}{given.unit}"}
-        bought += [keys] if keys not in bought else []
+        if keys not in bought:
+            bought += [keys]
     return bought

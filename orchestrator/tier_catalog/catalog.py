@@ -20,7 +20,8 @@ from orchestrator.tier_catalog import rows
 from orchestrator.tier_catalog.rows import CatalogFile, DiskType, PriceRow, VmSize
 
 Span = tuple[int | None, int | None]  # smallest and largest; equal for a fixed size
-_TIERS, _VMS = "`tierbench tiers` lists them", "`tierbench tiers --vms` lists them"
+_TIERS = "`tierbench tiers` lists them"
+_VMS = "`tierbench tiers --vms` lists them"
 
 
 @dataclass(frozen=True)
@@ -199,14 +200,23 @@ def _reaches(value: int | None, least: int | None) -> bool:
 def _tiers(catalog: Catalog) -> Iterator[TierRow]:
     for full, kind in catalog.types.items():
         for name, size in (kind.sizes or {}).items():
-            row, title = f"{provider_of(full)}/{name}", f"{kind.title} {name}"
-            size_bytes, its = (size.size_bytes, size.size_bytes), size.limits
-            model = size.burst.model if size.burst else None
+            row = f"{provider_of(full)}/{name}"
+            title = f"{kind.title} {name}"
+            size_bytes = (size.size_bytes, size.size_bytes)
+            its = size.limits
+            if size.burst:
+                model = size.burst.model
+            else:
+                model = None
             price = next(iter(size.prices or kind.prices), None)
             yield TierRow(row, title, kind, size_bytes, its, its, model, price)
         if not kind.sizes:
             span, least, most = _bounds(full, kind, catalog)
-            burst = "credit" if least.burst else None  # only the smaller sizes burst
+            # only the smaller sizes burst
+            if least.burst:
+                burst = "credit"
+            else:
+                burst = None
             price = next(iter(kind.prices), None)
             yield TierRow(full, kind.title, kind, span, least, most, burst, price)
 
@@ -215,7 +225,9 @@ def _bounds(full: str, kind: DiskType, catalog: Catalog) -> tuple[Span, Limits, 
     """The sizes that one may buy, and the limits of the least and of the most."""
     rule = kind.provisioned or kind.by_size
     assert rule is not None  # a type has one of the three forms
-    span = (rule.size.min_bytes, rule.size.max_bytes) if rule.size else (None, None)
+    span: tuple[int | None, int | None] = (None, None)
+    if rule.size:
+        span = (rule.size.min_bytes, rule.size.max_bytes)
     if isinstance(rule, rows.Provisioned):
         ends = (
             (rule.iops.min, rule.throughput.min),
@@ -239,9 +251,7 @@ def _most(full: str, rule: rows.LinearRule, catalog: Catalog) -> Limits:
     name = full.partition("/")[2]
     caps = [vm.by_type[name] for vm in catalog.vms.values() if name in vm.by_type]
     rates = [cap.bytes_per_s for cap in caps if cap.bytes_per_s is not None]
-    iops = (
-        [cap.iops for cap in caps if cap.iops]
-        if rule.iops.max is None
-        else [rule.iops.max]
-    )
+    iops: list[float] = [cap.iops for cap in caps if cap.iops]
+    if rule.iops.max is not None:
+        iops = [rule.iops.max]
     return Limits(max(map(round, iops), default=None), max(rates, default=None))

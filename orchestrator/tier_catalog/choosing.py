@@ -31,11 +31,9 @@ _Size = Annotated[int, BeforeValidator(units.parse_size), Field(gt=0)]
 def _burst_word(value: object) -> object:
     """`off`, `on-demand`, or how full the bucket is."""
     bare_off = value is False  # as YAML reads it
-    return (
-        value
-        if value is None
-        else bucket_pct("off" if bare_off else value, "off", "on-demand")
-    )
+    if value is None:
+        return value
+    return bucket_pct("off" if bare_off else value, "off", "on-demand")
 
 
 class Reference(AnyTierYaml):
@@ -70,7 +68,10 @@ def names_a_row(tier: object) -> bool:
 
 def own(tier: Tier) -> Chosen:
     """A tier with its own numbers, in the form that `effective` takes."""
-    size_bytes = tier.disk.storage_class.size_bytes if tier.disk.storage_class else None
+    if tier.disk.storage_class:
+        size_bytes = tier.disk.storage_class.size_bytes
+    else:
+        size_bytes = None
     return Chosen(tier, tier.limits, size_bytes=size_bytes)
 
 
@@ -84,9 +85,13 @@ def choose(
 ) -> Chosen:
     """`tier`: what the profile `name` has under its key `where`. Raises UsageError with every
     mistake: an unknown row or key, a parameter missing, beyond the type's rules or not settable."""
-    given = {"type": tier} if isinstance(tier, str) else tier
+    given = tier
+    if isinstance(tier, str):
+        given = {"type": tier}
     asked = validate(Reference, where, given, mechanisms)
-    place = f"{where}.type" if given is tier else where
+    place = where
+    if given is tier:
+        place = f"{where}.type"
     full, kind, size_name = catalog.find(asked.type, place)
     size_bytes = asked.size_bytes
     if size_name is None and kind.sizes and size_bytes is not None:
@@ -97,12 +102,18 @@ def choose(
                 [errors.Mistake(f"{where}.size", f"no size of {full} is that large")]
             )
     size = (kind.sizes or {}).get(size_name or "")
-    keys, way = given if isinstance(given, dict) else {}, asked.enforcement
+    if isinstance(given, dict):
+        keys = given
+    else:
+        keys = {}
+    way = asked.enforcement
     mistakes = list(tier_keys.mistakes(keys, way.kind, way.name))
     if kind.sizes and size is None:
         what = f"is missing: give the size, or name one of {', '.join(kind.sizes)}"
         mistakes.append(("size", what))
-    row = f"{provider_of(full)}/{size_name}" if size else full
+    row = full
+    if size:
+        row = f"{provider_of(full)}/{size_name}"
     wanted = Limits(asked.iops, asked.throughput)
     mistakes += limits_of.refusals(row, kind, size_bytes, wanted)
     mistakes += _conflicts(asked, kind, size)
@@ -140,19 +151,24 @@ def _conflicts(
             "storage_class",
             f"is missing: no Kubernetes driver makes volumes of {asked.type}",
         )
-    rows, operations = _price_rows(kind, size), asked.operations_per_month
+    rows = _price_rows(kind, size)
+    operations = asked.operations_per_month
     yield from prices.conflicts(rows, bool(asked.price), asked.region, operations)
 
 
 def _burst_model(asked: Reference, kind: DiskType, size: SizeRow | None) -> str | None:
     if size:
-        return size.burst.model if size.burst else None
+        if size.burst:
+            return size.burst.model
+        return None
     if not kind.by_size:
         return None
     if asked.size_bytes is None:  # which is a mistake already
         return "credit"
     limits = limits_of.by_size(kind, limits_of.whole_gib(asked.size_bytes))
-    return "credit" if limits.burst else None
+    if limits.burst:
+        return "credit"
+    return None
 
 
 def _chosen(
@@ -168,7 +184,9 @@ def _chosen(
     if asked.burst == "off":
         limits = replace(limits, burst=None)
     price, no_price = _price(asked, kind, size, limits)
-    latency = None if asked.enforcement.kind == "existing" else kind.emulated_latency
+    latency = None
+    if asked.enforcement.kind != "existing":
+        latency = kind.emulated_latency
     given = ("read", asked.read_latency_s), ("write", asked.write_latency_s)
     notes = _notes(asked, kind, size, limits, no_price)
     tier = Tier(
@@ -209,8 +227,12 @@ def _storage_class(
         return None
     if asked.storage_class:
         return ClassWanted(asked.storage_class, size_bytes=size_bytes)
-    options = [storage_classes.ON_DEMAND_BURST] if asked.burst == "on-demand" else []
-    options += [storage_classes.PERFORMANCE_PLUS] if asked.performance_plus else []
+    if asked.burst == "on-demand":
+        options = [storage_classes.ON_DEMAND_BURST]
+    else:
+        options = []
+    if asked.performance_plus:
+        options += [storage_classes.PERFORMANCE_PLUS]
     return storage_classes.of(name, full, kind, size_bytes or 0, limits, options)
 
 
@@ -226,7 +248,9 @@ def _bought(
                 limits, iops=plus.iops, bytes_per_s=plus.bytes_per_s, burst=None
             )
         if limits.burst and limits.burst.duration_s == math.inf:
-            peak = limits.burst if asked.burst == "on-demand" else limits
+            peak: Limits | Burst = limits
+            if asked.burst == "on-demand":
+                peak = limits.burst
             limits = Limits(peak.iops, peak.bytes_per_s)
         return size.size_bytes, limits
     gib = limits_of.whole_gib(asked.size_bytes or 0)
@@ -266,7 +290,9 @@ def _price(
     rows = _price_rows(kind, size)
     row = prices.pick(rows, asked.region)
     if row is None:
-        of = f" for {asked.region}" if asked.region else ""
+        of = ""
+        if asked.region:
+            of = f" for {asked.region}"
         return None, f"No price{of} in the catalog."
     gib = limits_of.whole_gib((size.size_bytes if size else asked.size_bytes) or 0)
     amount = prices.monthly(
@@ -284,8 +310,11 @@ def _title(
     kind: DiskType, size_name: str | None, asked: Reference, limits: Limits
 ) -> str:
     if size_name:
-        extra = " with on-demand burst" if asked.burst == "on-demand" else ""
-        extra += " with performance plus" if asked.performance_plus else ""
+        extra = ""
+        if asked.burst == "on-demand":
+            extra = " with on-demand burst"
+        if asked.performance_plus:
+            extra += " with performance plus"
         return f"{kind.title} {size_name}{extra}"
     gib = limits_of.whole_gib(asked.size_bytes or 0)
     if not kind.provisioned:

@@ -32,7 +32,9 @@ class Cap:
 
     @property
     def binds(self) -> Literal["disk", "vm"]:
-        return "vm" if self.vm is not None and self.value != self.disks else "disk"
+        if self.vm is not None and self.value != self.disks:
+            return "vm"
+        return "disk"
 
 
 @dataclass(frozen=True)
@@ -54,15 +56,12 @@ class Effective:
             ("burst throughput", self.burst_bytes_per_s),
         ):
             if cap.binds == "vm" and cap.disks is not None and cap.vm is not None:
-                show = (
-                    units.format_bytes_per_s
-                    if "throughput" in what
-                    else units.format_number
-                )
-                through, could = (
-                    show(cap.vm),
-                    f"{show(cap.disks)} that the disks could give",
-                )
+                if "throughput" in what:
+                    show = units.format_bytes_per_s
+                else:
+                    show = units.format_number
+                through = show(cap.vm)
+                could = f"{show(cap.disks)} that the disks could give"
                 yield f"{what}: {self.vm} lets through {through} of the {could}"
 
 
@@ -79,9 +78,10 @@ def effective(
                 )
             ]
         )
-    bought = (
-        together(chosen, disks - 1).plus(other) if other else together(chosen, disks)
-    )
+    if other:
+        bought = together(chosen, disks - 1).plus(other)
+    else:
+        bought = together(chosen, disks)
     passed = through(vm, chosen.type, disks)
     iops = Cap(bought.total_iops, passed.total_iops)
     rate = Cap(bought.bytes_per_s, passed.bytes_per_s)
@@ -102,7 +102,9 @@ def together(chosen: Chosen, disks: int) -> Limits:
 def striped(chosen: Chosen) -> Tier:
     """The tier's disks as one, if it has several: what they let through together, and cost. Latency
     is that of one, which is all that an I/O below the stripe's unit sees."""
-    tier, price, count = chosen.tier, chosen.tier.price, chosen.tier.count
+    tier = chosen.tier
+    price = chosen.tier.price
+    count = chosen.tier.count
     if count == 1:
         return tier
     shared = chosen.kind is not None and chosen.kind.shared_per_vm
@@ -136,7 +138,10 @@ def bound(tier: Tier, on_vm: Effective) -> Tier:
     ]
     burst = None
     if durations:
-        start_pct = tier.limits.burst.start_pct if tier.limits.burst else 0.0
+        if tier.limits.burst:
+            start_pct = tier.limits.burst.start_pct
+        else:
+            start_pct = 0.0
         iops, rate = (peaks[name].value if name in peaks else None for name in values)
         burst = Burst(iops, rate, min(durations), start_pct)
     return replace(
@@ -149,7 +154,9 @@ def bound(tier: Tier, on_vm: Effective) -> Tier:
 def through(vm: VmSize, disk_type: str | None, disks: int) -> Limits:
     """Returns the VM's caps. A type without figures is not limited, because unknown is not zero."""
     caps = vm.uncached or vm.by_type.get((disk_type or "").partition("/")[2])
-    return caps.limits(disks) if caps else Limits()
+    if caps:
+        return caps.limits(disks)
+    return Limits()
 
 
 def _burst(base: Cap, disks: Burst | None, vm: Burst | None, rate: str) -> Cap:
@@ -157,7 +164,8 @@ def _burst(base: Cap, disks: Burst | None, vm: Burst | None, rate: str) -> Cap:
     disk_peak, vm_peak = (
         getattr(burst, rate) if burst else None for burst in (disks, vm)
     )
-    disk_value, vm_value = disk_peak or base.disks, vm_peak or base.vm
+    disk_value = disk_peak or base.disks
+    vm_value = vm_peak or base.vm
     value = lower(disk_value, vm_value)
     durations = [
         limits_of.bucket(cap, peak, burst.duration_s) / (value - cap)

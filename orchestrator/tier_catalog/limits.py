@@ -56,10 +56,15 @@ def gp2(rule: rows.Gp2Rule, gib: int, unit_bytes: int) -> Limits:
         bytes_per_s = min(rule.large_bytes_per_s, iops * unit_bytes)
     else:
         small = gib <= rule.small_up_to_gib
-        bytes_per_s = rule.small_bytes_per_s if small else rule.large_bytes_per_s
+        if small:
+            bytes_per_s = rule.small_bytes_per_s
+        else:
+            bytes_per_s = rule.large_bytes_per_s
     if iops >= rule.burst_iops:
         return Limits(iops, bytes_per_s)
-    peak = rule.large_bytes_per_s if between else None
+    peak = None
+    if between:
+        peak = rule.large_bytes_per_s
     burst = Burst(rule.burst_iops, peak, rule.bucket_ios / (rule.burst_iops - iops))
     return Limits(iops, bytes_per_s, burst=burst)
 
@@ -79,7 +84,8 @@ def hdd(rule: rows.HddRule, gib: int, unit_bytes: int) -> Limits:
 
 def provisioned(rule: Provisioned, iops: int, rate: float | None) -> Limits:
     """Of these IOPS and this throughput, in the rule's unit, or the one that follows from them."""
-    given, unit = rule.throughput, UNIT_BYTES[rule.throughput.unit]
+    given = rule.throughput
+    unit = UNIT_BYTES[rule.throughput.unit]
     if given.follows == "aws-io1":
         return Limits(iops, round(min(given.max * unit, io1_bytes_per_s(iops))))
     if given.follows:
@@ -89,16 +95,16 @@ def provisioned(rule: Provisioned, iops: int, rate: float | None) -> Limits:
 
 def io1_bytes_per_s(iops: int) -> int:
     """AWS io1: I/O of up to 256 KiB and 500 MiB/s to 32,000 IOPS, above it 16 KiB per IOPS."""
-    return iops * 16 * _KIB if iops > 32_000 else min(500 * _MIB, iops * 256 * _KIB)
+    if iops > 32_000:
+        return iops * 16 * _KIB
+    return min(500 * _MIB, iops * 256 * _KIB)
 
 
 def max_throughput(rule: rows.ThroughputRule, iops: int) -> float:
     """The most throughput one may provision with these IOPS, in the rule's unit."""
-    return (
-        rule.max
-        if rule.max_per_iops is None
-        else min(rule.max, rule.max_per_iops * iops)
-    )
+    if rule.max_per_iops is None:
+        return rule.max
+    return min(rule.max, rule.max_per_iops * iops)
 
 
 def bucket(base: float, peak: float, duration_s: float) -> float:
@@ -113,7 +119,9 @@ def next_size(kind: DiskType, size_bytes: int) -> str | None:
         for name, row in (kind.sizes or {}).items()
         if row.size_bytes is not None and row.size_bytes >= size_bytes
     ]
-    return min(fitting)[1] if fitting else None
+    if fitting:
+        return min(fitting)[1]
+    return None
 
 
 def refusals(
@@ -124,11 +132,10 @@ def refusals(
     if kind.provisioned:
         yield from _provisioned(name, kind, kind.provisioned, size_bytes, asked)
         return
-    why = (
-        f"{name} has fixed limits"
-        if kind.sizes
-        else f"the limits of {name} follow from its size"
-    )
+    if kind.sizes:
+        why = f"{name} has fixed limits"
+    else:
+        why = f"the limits of {name} follow from its size"
     given = {"iops": asked.iops, "throughput": asked.bytes_per_s}
     for key, value in ({"size": size_bytes, **given} if kind.sizes else given).items():
         if value is not None:
@@ -144,7 +151,8 @@ def _provisioned(
     yield from sizes
     iops = asked.iops or rule.iops.included
     if iops is None:
-        low, high = rule.iops.min, rule.iops.max
+        low = rule.iops.min
+        high = rule.iops.max
         yield "iops", f"is missing: {name} is provisioned with {low:,} to {high:,} IOPS"
     elif not sizes and size_bytes is not None:
         yield from _iops(name, kind, rule.iops, whole_gib(size_bytes), iops)
@@ -160,27 +168,32 @@ def _size(
             f"is missing: say how large the {name} is: 1TiB, in a command size=1TiB",
         )
     elif span and not span.min_bytes <= whole_gib(size_bytes) * GIB <= span.max_bytes:
-        low, high = (
-            units.format_bytes(span.min_bytes),
-            units.format_bytes(span.max_bytes),
-        )
+        low = units.format_bytes(span.min_bytes)
+        high = units.format_bytes(span.max_bytes)
         yield "size", f"must be {low} to {high} for {name} ({kind.source})"
 
 
 def _iops(
     name: str, kind: DiskType, rule: rows.IopsRule, gib: int, iops: int
 ) -> Iterator[Refusal]:
-    per_gib = math.inf if rule.max_per_gib is None else rule.max_per_gib
+    if rule.max_per_gib is None:
+        per_gib = math.inf
+    else:
+        per_gib = rule.max_per_gib
     low = max(rule.min, math.ceil((rule.min_per_gib or 0) * gib))
     high = rule.max
     if per_gib * gib < rule.max:
         high = max(rule.min, math.floor(per_gib * gib))
     if iops > high:
         bound = high == rule.max or per_gib * gib < high
-        why = (
-            f"at most {high:,} IOPS" if bound else f"at most {per_gib:,g} IOPS per GiB"
-        )
-        so = "" if bound else f", so {high:,}"
+        if bound:
+            why = f"at most {high:,} IOPS"
+        else:
+            why = f"at most {per_gib:,g} IOPS per GiB"
+        if bound:
+            so = ""
+        else:
+            so = f", so {high:,}"
         yield (
             "iops",
             f"{iops:,} is too many for {name} of {gib:,} GiB: {why}{so} ({kind.source})",
@@ -208,12 +221,17 @@ def _throughput(
         if given.included is None:
             yield "throughput", f"is missing: {name} is provisioned with a throughput"
         return
-    asked, unit = bytes_per_s / UNIT_BYTES[given.unit], given.unit
-    high = given.max if iops is None else max_throughput(given, iops)
+    asked = bytes_per_s / UNIT_BYTES[given.unit]
+    unit = given.unit
+    if iops is None:
+        high = given.max
+    else:
+        high = max_throughput(given, iops)
     if asked > high:
-        ratio = (
-            "" if high == given.max else f"{given.max_per_iops:g} {unit} per IOPS, so "
-        )
+        if high == given.max:
+            ratio = ""
+        else:
+            ratio = f"{given.max_per_iops:g} {unit} per IOPS, so "
         what = f"{asked:,.6g} {unit} is too much for {name}"
         yield "throughput", f"{what}: at most {ratio}{high:,g} {unit} ({kind.source})"
     if given.min is not None and asked < given.min:
@@ -223,7 +241,9 @@ def _throughput(
 
 def _on(line: rows.Line, gib: int) -> float:
     value = line.base + line.per_gib * gib
-    return value if line.max is None else min(line.max, value)
+    if line.max is None:
+        return value
+    return min(line.max, value)
 
 
 def _units(bytes_per_s: float, unit_bytes: int) -> int:

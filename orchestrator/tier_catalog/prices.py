@@ -30,21 +30,31 @@ def monthly(
 ) -> float | None:
     """One disk for one month in `row.currency`. `operations`: I/O operations in the month. None
     where a component that is billed here has no known price, or its quantity is not given."""
-    unit_bytes = UNIT_BYTES[row.unit] if row.unit else 1
-    throughput = None if bytes_per_s is None else bytes_per_s / unit_bytes
-    tens_of_thousands = None if operations is None else operations / 10_000
+    unit_bytes = 1
+    if row.unit:
+        unit_bytes = UNIT_BYTES[row.unit]
+    throughput = None
+    if bytes_per_s is not None:
+        throughput = bytes_per_s / unit_bytes
+    tens_of_thousands = None
+    if operations is not None:
+        tens_of_thousands = operations / 10_000
     quantities = (1, HOURS_PER_MONTH, gib, iops, throughput, tens_of_thousands)
     priced = zip(_components(row), quantities, strict=True)
     parts = [_stepped(steps, quantity) for (_, steps), quantity in priced]
     known = [part for part in parts if part is not None]
-    return sum(known) if len(known) == len(parts) else None
+    if len(known) == len(parts):
+        return sum(known)
+    return None
 
 
 def _components(row: PriceRow) -> Iterator[tuple[str, Sequence[Step]]]:
     """What is paid for, and the steps of its price: one if all cost the same, none if nothing."""
 
     def flat(price: float | None) -> Sequence[Step]:
-        return () if price == 0 else (Step(price=price),)
+        if price == 0:
+            return ()
+        return (Step(price=price),)
 
     yield "disk", flat(row.per_disk)
     yield "hour", flat(row.per_hour)
@@ -133,8 +143,14 @@ def _stepped(steps: Sequence[Step], quantity: float | None) -> float | None:
 
 
 def _named(step: Step, per: str) -> str:
-    price = "unknown" if step.price is None else f"{step.price:g}"
-    above = f" above {step.above:,.0f}" if step.above else ""
+    if step.price is None:
+        price = "unknown"
+    else:
+        price = f"{step.price:g}"
+    if step.above:
+        above = f" above {step.above:,.0f}"
+    else:
+        above = ""
     return f"{price}/{per}{above}"
 
 
@@ -164,7 +180,9 @@ def with_prices(catalog: Catalog, lists: Mapping[str, str]) -> Catalog:
         else vm
         for name, vm in catalog.vms.items()
     }
-    return replace(catalog, types=types, vms=vms) if of_rows else catalog
+    if of_rows:
+        return replace(catalog, types=types, vms=vms)
+    return catalog
 
 
 def _read(where: str, text: str, catalog: Catalog) -> dict[str, PriceRow]:
@@ -198,7 +216,9 @@ def _priced(full: str, kind: DiskType, of_rows: Mapping[str, PriceRow]) -> DiskT
         for name, size in (kind.sizes or {}).items()
         if (row := f"{provider_of(full)}/{name}")
     }
-    prices = (of_rows[full],) if full in of_rows else kind.prices
+    prices = kind.prices
+    if full in of_rows:
+        prices = (of_rows[full],)
     return kind.model_copy(update={"prices": prices, "sizes": sizes or None})
 
 

@@ -51,11 +51,17 @@ class Source(Strict):
 def _cited(value: object, info: ValidationInfo) -> object:
     """`info.context`: the `sources` of the file. One that is wrong itself is reported there, and
     not by each row that cites it."""
-    known = info.context if isinstance(info.context, Mapping) else {}
+    if isinstance(info.context, Mapping):
+        known = info.context
+    else:
+        known = {}
     if not isinstance(value, str) or value not in known:
         names = ", ".join(sorted(map(str, known))) or "none"
         raise ValueError(f"unknown source; `sources` has {names}")
-    keys = known[value] if isinstance(known[value], Mapping) else {}
+    if isinstance(known[value], Mapping):
+        keys = known[value]
+    else:
+        keys = {}
     return Source.model_construct(
         text=str(keys.get("text")), as_of=str(keys.get("as_of"))
     )
@@ -155,7 +161,10 @@ class SizeRow(Strict):
 
     @property
     def limits(self) -> Limits:
-        burst = self.burst.limits if self.burst else None
+        if self.burst:
+            burst = self.burst.limits
+        else:
+            burst = None
         return Limits(self.iops, self.bytes_per_s, self.write_iops, burst)
 
 
@@ -291,7 +300,9 @@ class Caps(Strict):
 
     def limits(self, disks: int | None) -> Limits:
         """With so many disks; None: unknown how many."""
-        of_disks = times(self.iops_per_disk, disks) if disks else None
+        of_disks = None
+        if disks:
+            of_disks = times(self.iops_per_disk, disks)
         return Limits(
             lower(self.iops, of_disks),
             lower(self.bytes_per_s, self.write_bytes_per_s),

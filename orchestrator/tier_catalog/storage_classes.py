@@ -16,7 +16,8 @@ from orchestrator.tier_catalog.catalog import provider_of
 from orchestrator.tier_catalog.rows import GIB, UNIT_BYTES, DiskType
 
 FILE_SYSTEM = "xfs"  # as on all disks of ours
-ON_DEMAND_BURST, PERFORMANCE_PLUS = "enableBursting", "enablePerformancePlus"
+ON_DEMAND_BURST = "enableBursting"
+PERFORMANCE_PLUS = "enablePerformancePlus"
 
 
 def of(

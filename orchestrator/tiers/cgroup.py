@@ -100,7 +100,8 @@ def _on_files(
 
 def described(machine: Machine) -> dict[str, Any]:
     """What a reader must know of control-group limits."""
-    number, blind = version(machine), shipped(__package__, "cgroup.yaml")["blind_spots"]
+    number = version(machine)
+    blind = shipped(__package__, "cgroup.yaml")["blind_spots"]
     return {
         "mechanism": "control-group limits",
         "approximate": True,

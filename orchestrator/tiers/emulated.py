@@ -24,9 +24,11 @@ from orchestrator.tiers.common.gate import shared_limit, truth_gate
 
 _MICRO = 1e6
 # Limits that can be changed while the device runs, by the server's own names (docs/TIERS.md).
-_BASES, _PEAKS = ("iops", "bytes_per_s"), ("iops_burst", "bytes_burst")
+_BASES = ("iops", "bytes_per_s")
+_PEAKS = ("iops_burst", "bytes_burst")
 _SHARED = ("shared_iops", "shared_bytes_per_s")
-_LATENCIES, _CREDIT = ("read_latency_us", "write_latency_us"), "burst_start"
+_LATENCIES = ("read_latency_us", "write_latency_us")
+_CREDIT = "burst_start"
 CHANGEABLE = (
     *_BASES,
     *_LATENCIES,
@@ -106,7 +108,10 @@ class EmulatedTier(disk_server.OnFiles):
     ) -> Gate:
         """Without burst and slow epochs: a gate is shorter than the one and the others."""
         model = tier.latency.model
-        model = replace(model, slow_epochs=None) if model else None
+        if model:
+            model = replace(model, slow_epochs=None)
+        else:
+            model = None
         calm = replace(tier.without_burst(), latency=replace(tier.latency, model=model))
         (file,) = disk_files.of_gate(placement, world)
         with _on_files(replace(calm, shared=None), [file], world) as disks:
@@ -126,20 +131,26 @@ class EmulatedTier(disk_server.OnFiles):
 def _on_files(
     tier: Tier, files: Sequence[disk_files.DiskFile], world: World
 ) -> Iterator[Disks]:
-    model, limits = tier.latency.model, limits_of(tier)
-    held, shares = tier.disk.in_memory, tier.shared is not None
+    model = tier.latency.model
+    limits = limits_of(tier)
+    held = tier.disk.in_memory
+    shares = tier.shared is not None
     files = [replace(file, in_memory=held, shares=shares) for file in files]
     with disk_server.devices("serve", files, limits, world, model) as disks:
-        seed = (
-            {"draws_seed": world.seed} if model else {}
-        )  # from which each disk's own follows
+        # from which each disk's own follows
+        if model:
+            seed = {"draws_seed": world.seed}
+        else:
+            seed = {}
         facts = {**disks.facts, "latency": latency_quantiles.described(tier), **seed}
         yield replace(disks, facts=facts)
 
 
 def _liftable(tier: Tier) -> tuple[str, ...]:
     """All but a latency that is drawn, which cannot be changed on a running disk."""
-    shared = _SHARED if tier.shared else ()
+    shared: tuple[str, ...] = ()
+    if tier.shared:
+        shared = _SHARED
     return (*_BASES, *_PEAKS, *shared, *(() if tier.latency.model else _LATENCIES))
 
 
@@ -177,7 +188,8 @@ def limits_of(tier: Tier) -> dict[str, int | float]:
         "read_latency_us": round((tier.latency.read_s or 0) * _MICRO),
         "write_latency_us": round((tier.latency.write_s or 0) * _MICRO),
     }
-    if (shared := tier.shared) is not None:
+    shared = tier.shared
+    if shared is not None:
         limits |= {
             "shared_iops": shared.iops or 0,
             "shared_bytes_per_s": shared.bytes_per_s or 0,
@@ -193,7 +205,9 @@ def limits_of(tier: Tier) -> dict[str, int | float]:
         ):
             if peak:
                 limits |= {name: peak, f"{name}_length": burst.duration_s}
-    epochs = tier.latency.model.slow_epochs if tier.latency.model else None
+    epochs = None
+    if tier.latency.model:
+        epochs = tier.latency.model.slow_epochs
     if epochs is not None:
         limits |= {
             "slow_factor": epochs.factor,

@@ -40,7 +40,8 @@ class MountedTier:
         ask: cloud_metadata.Ask = cloud_metadata.ask,
         take: Callable[..., Gate] = truth_gate.take,
     ) -> None:
-        self._ask, self._take = ask, take
+        self._ask = ask
+        self._take = take
 
     def check(self, tier: Tier, world: World) -> None:
         """See `TierMechanism`. Warns where the cloud says that a disk is of another type."""
@@ -51,14 +52,19 @@ class MountedTier:
                 kept_copies.check(tier, list(disks.values()), share.world)
                 answer = self._about(tier, share.world, disks)
             for line in answer.warnings:
-                on = f" on {share.machine}" if share.machine else ""
+                on = ""
+                if share.machine:
+                    on = f" on {share.machine}"
                 world.progress.warn(f"{tier.name}{on}: {line}")
 
     def _about(
         self, tier: Tier, world: World, disks: _AtPaths
     ) -> cloud_metadata.MetadataAnswer:
         """Of the disks of another machine, the service that answers here knows nothing."""
-        asking = self._ask if is_here(world) else cloud_metadata.asked_there(world)
+        if is_here(world):
+            asking = self._ask
+        else:
+            asking = cloud_metadata.asked_there(world)
         return cloud_metadata.about(tier, disks, world.machine, asking)
 
     # Of `Restorable`.
@@ -92,14 +98,19 @@ class MountedTier:
         """On every disk that a tier names, each once, under its name, one after another. The limits
         are those of the data disks. A disk that holds only WAL is held to the tier's `wal`; without
         one it may be of any kind, so it is measured and not judged."""
-        needed_bytes, taken = GATE_BYTES if thorough else QUICK_GATE_BYTES, []
+        needed_bytes = QUICK_GATE_BYTES
+        if thorough:
+            needed_bytes = GATE_BYTES
+        taken = []
         for share in node_places.shares(tier, list(tier.disk.of_nodes), world):
             with share.naming():
                 for place, disk in _each_once(_disks(tier, share, needed_bytes)):
                     world.progress.note(
                         f"truth gate of {tier.name}: the disk of {place.title}"
                     )
-                    judged = (tier.wal or _not_judged(tier)) if place.only_wal else tier
+                    judged = tier
+                    if place.only_wal:
+                        judged = tier.wal or _not_judged(tier)
                     shown = real_disk.facts(place, disk, share.world.machine)
                     gate = self._gate_of(
                         judged, disk, shown, share.world, thorough, drained
@@ -121,7 +132,9 @@ class MountedTier:
             volume = model.Volume(str(folder), disk.node, restored=False)
             disks = parts.Disks((volume,), shown)
             gate = self._take(tier, disks, world, thorough=thorough, drained=drained)
-            cache = host_cache(tier, volume, world) if thorough else _CACHE_NOT_TRIED
+            cache = _CACHE_NOT_TRIED
+            if thorough:
+                cache = host_cache(tier, volume, world)
         return replace(gate, device={**gate.device, **cache})
 
 
@@ -169,5 +182,7 @@ def host_cache(
         passes = fio.run("reread", {"SIZE": _REGION})
     first, second = (fio_jobs.bytes_per_s(job) for job in passes)
     most = cap * _BLOCK_BYTES * (1 + truth_gate.RATE_TOLERANCE_PCT / 100)
-    word = "shows" if second > most else "does not show"
+    word = "does not show"
+    if second > most:
+        word = "shows"
     return {"host_cache": word, "reread_bytes_per_s": [round(first), round(second)]}

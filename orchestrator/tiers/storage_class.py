@@ -46,7 +46,8 @@ class StorageClassTier:
     def check(self, tier: Tier, world: World) -> None:
         """See `TierMechanism`. A class that is named must exist; one of ours is made when needed,
         and whether its driver is there shows when the gate claims a volume."""
-        platform, wanted = _claims(tier.name, world), _wanted(tier)
+        platform = _claims(tier.name, world)
+        wanted = _wanted(tier)
         own_images.need(world.root, "disk", world.platform)
         known = {each.name: each for each in platform.storage_classes()}
         if not wanted.provisioner and wanted.name not in known:
@@ -59,13 +60,20 @@ class StorageClassTier:
             )
         if isinstance(tier.disk, ClassVolumes) and tier.disk.allow_retained_volumes:
             return
-        named = None if wanted.provisioner else known[wanted.name]
+        named = None
+        if not wanted.provisioner:
+            named = known[wanted.name]
         if named and named.retains:
             raise _retained(
                 tier, f"StorageClass {named.name!r} keeps its volumes", "reclaimPolicy"
             )
-        driver = named.provisioner if named else wanted.provisioner
-        shots = platform.snapshot_class(driver) if tier.disk.snapshots is None else None
+        if named:
+            driver = named.provisioner
+        else:
+            driver = wanted.provisioner
+        shots = None
+        if tier.disk.snapshots is None:
+            shots = platform.snapshot_class(driver)
         if shots and shots.retains:
             what = f"VolumeSnapshotClass {shots.name!r} keeps its snapshots"
             raise _retained(tier, what, "deletionPolicy")
@@ -75,7 +83,8 @@ class StorageClassTier:
     ) -> tuple[Path, ...]:
         """Notes in the cache of what holds the data: as all rented, that ends with the campaign.
         They are copies of claims if the profile says so, snapshots where the driver makes them."""
-        wanted, asked = _wanted(tier), tier.disk.snapshots
+        wanted = _wanted(tier)
+        asked = tier.disk.snapshots
         if asked is None:
             with _class(tier, world) as its:
                 restores = (
@@ -100,7 +109,8 @@ class StorageClassTier:
     def loading(
         self, tier: Tier, data: NodesData, world: World
     ) -> Iterator[tuple[Volume, ...]]:
-        platform, copies = _claims(tier.name, world), tier.disk.snapshots is not None
+        platform = _claims(tier.name, world)
+        copies = tier.disk.snapshots is not None
         before = [_source(note) if data.resumed else None for note in data.snapshots]
         names = [
             _next_name(note, number)
@@ -134,17 +144,20 @@ class StorageClassTier:
             }
             shown = {node: _about(node, its) for node, its in of_nodes.items()}
             facts = {**_mechanism(of), "disks": shown}
-            if unlike := [
+            unlike = [
                 text for n, its in of_nodes.items() for text in _differences(n, of, its)
-            ]:
+            ]
+            if unlike:
                 facts["cloud"] = {"differences": unlike}
-            if first := sources[0]:
+            first = sources[0]
+            if first:
                 facts["restored"] = {"way": first.kind}
             yield Disks(volumes, facts)
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Measures one volume on the machine of each node, one after the other."""
-        platform, gates = _claims(tier.name, world), list[truth_gate.Taken]()
+        platform = _claims(tier.name, world)
+        gates = list[truth_gate.Taken]()
         with _class(tier, world) as of:
             for number, node in enumerate(node_names(_wanted(tier).nodes), start=1):
                 world.progress.note(f"truth gate of {tier.name}: a volume for {node}")
@@ -198,7 +211,8 @@ def _size(tier: Tier) -> int:
 def _class(tier: Tier, world: World) -> Iterator[StorageClass]:
     """The class that the tier names, or one that is made for the block: classes are of the whole
     cluster, so its name has that of the campaign."""
-    platform, wanted = _claims(tier.name, world), _wanted(tier)
+    platform = _claims(tier.name, world)
+    wanted = _wanted(tier)
     if not wanted.provisioner:
         known = {each.name: each for each in platform.storage_classes()}
         if wanted.name not in known:
@@ -233,10 +247,8 @@ def _rented(
             for name, source in zip(names, sources, strict=True)
         ]
         with at_once.entered(claims) as claimed:
-            copies, nodes = (
-                (source is not None for source in sources),
-                node_names(len(sources)),
-            )
+            copies = (source is not None for source in sources)
+            nodes = node_names(len(sources))
             volumes = (
                 Volume(claim, "", restored=restored, kept=kept, placement=node)
                 for claim, restored, node in zip(claimed, copies, nodes, strict=True)
@@ -253,7 +265,9 @@ def _source(note: Path) -> VolumeSource:
 def _next_name(note: Path, number: int) -> str:
     """A name for the data of a node: another one if it goes on from data that are kept."""
     name = f"data-{note.parent.name}-{number}"
-    return f"{name}-again" if note.is_file() and _source(note).name == name else name
+    if note.is_file() and _source(note).name == name:
+        return f"{name}-again"
+    return name
 
 
 # ------------------------------------------------------------------ what was given
@@ -276,7 +290,8 @@ def _given(tier: Tier, volume: Volume, of: StorageClass, world: World) -> Rented
                 container.exec(_READ_ALL, timeout_s=_COPY_S)
     else:
         given = platform.rented(volume.name, _RENT_S)
-    if wrong := listed(list(_wrong(tier, of, given))):
+    wrong = listed(list(_wrong(tier, of, given)))
+    if wrong:
         raise GateError(
             f"{tier.name}: the volume of {volume.name} is not what was asked "
             f"for: {wrong}",

@@ -152,7 +152,8 @@ def await_quiet(
         try:
             work = [[node.get(name) for name in _WORK] for node in read(nodes).values()]
         except OSError as error:
-            last, since_s = None, now_s
+            last = None
+            since_s = now_s
             if now_s - read_s < _UNREADABLE_S:
                 return False
             world.progress.warn(
@@ -161,7 +162,8 @@ def await_quiet(
             return True
         read_s = now_s
         if work != last:
-            last, since_s = work, now_s
+            last = work
+            since_s = now_s
         return now_s - since_s >= QUIET_S
 
     if not clock.wait_until(
@@ -185,10 +187,8 @@ def since(begun: ByNode, now: ByNode) -> dict[str, Any]:
             if counter.endswith("_total") and value >= before.get(counter, math.inf):
                 name = _fact(counter)
                 total[name] = total.get(name, 0.0) + (value - before[counter])
-    hits, misses = (
-        total.get("block_cache_hits", 0.0),
-        total.get("block_cache_misses", 0.0),
-    )
+    hits = total.get("block_cache_hits", 0.0)
+    misses = total.get("block_cache_misses", 0.0)
     return {
         **total,
         WAL_SYNC_AVG_S: _ratio(total.get(WAL_SYNC_S), total.get(WAL_SYNCS)),
@@ -201,8 +201,12 @@ def since(begun: ByNode, now: ByNode) -> dict[str, Any]:
 def _fact(counter: str) -> str:
     """`wal_sync_seconds_total`, as it is sampled → `wal_sync_s`, as facts are named."""
     name = counter.removesuffix("_total")
-    return f"{name.removesuffix('_seconds')}_s" if name.endswith("_seconds") else name
+    if name.endswith("_seconds"):
+        return f"{name.removesuffix('_seconds')}_s"
+    return name
 
 
 def _ratio(part: float | None, whole: float | None) -> float | None:
-    return part / whole if part is not None and whole else None
+    if part is not None and whole:
+        return part / whole
+    return None

@@ -16,7 +16,9 @@ from orchestrator.system.http_client import get_json, understood
 from orchestrator.yugabyte import versions
 
 # The servers' names in a node's `sources`.
-MASTER, TSERVER, YSQL = "yb-master", "yb-tserver", "yb-ysql"
+MASTER = "yb-master"
+TSERVER = "yb-tserver"
+YSQL = "yb-ysql"
 
 
 def ask_leader(masters: Sequence[str], path: str) -> Any:
@@ -77,7 +79,8 @@ def tablet_servers(masters: Sequence[str]) -> tuple[TabletServer, ...]:
 
 
 def _count(value: Any) -> int:
-    if (number := int(value)) < 0:
+    number = int(value)
+    if number < 0:
         raise ValueError(f"{value} is no count")
     return number
 

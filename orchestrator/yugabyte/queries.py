@@ -7,7 +7,8 @@ from orchestrator import errors, model, powers
 from orchestrator.system import at_once, sql
 from orchestrator.system.sql import Connect, Session, query
 
-ADMIN, ADMIN_DATABASE = "yugabyte", "yugabyte"
+ADMIN = "yugabyte"
+ADMIN_DATABASE = "yugabyte"
 
 
 def banner(session: Session) -> str:
@@ -28,7 +29,9 @@ def effective_isolation(session: Session) -> str | None:
     for name in ("isolation", "isolation_setting"):
         with contextlib.suppress(errors.RunError):
             level = session.rows(query(__package__, name))[0]["level"]
-            return str(level) if level else None
+            if level:
+                return str(level)
+            return None
     return None
 
 
@@ -45,7 +48,9 @@ def create_own(session: Session, own: model.Endpoint) -> None:
     """Creates the load generator's user and database unless they exist, and sets the password of
     this start: a kept data set has the user with the password of another start."""
     users = session.rows(f"SELECT 1 FROM pg_roles WHERE rolname = '{own.user}'")
-    change = "ALTER" if users else "CREATE"
+    change = "CREATE"
+    if users:
+        change = "ALTER"
     session.rows(f"{change} ROLE {own.user} LOGIN PASSWORD '{own.password}'")
     if not session.rows(f"SELECT 1 FROM pg_database WHERE datname = '{own.database}'"):
         session.rows(f"CREATE DATABASE {own.database} OWNER {own.user}")

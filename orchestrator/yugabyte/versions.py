@@ -48,7 +48,9 @@ def dotted(number: tuple[int, ...]) -> str:
 def banner_number(text: str) -> tuple[int, ...] | None:
     """The release in `SELECT version()`, if it names one. Its build is always -b0."""
     match = _BANNER.search(text)
-    return tuple(map(int, match[1].split("."))) if match else None
+    if match:
+        return tuple(map(int, match[1].split(".")))
+    return None
 
 
 def analyzed(version: str) -> bool:

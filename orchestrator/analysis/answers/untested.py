@@ -41,7 +41,9 @@ def untested(campaign: Results, verdict: Verdict) -> Iterator[Untested]:
     for note in campaign.plan.notes:
         kind = _OF_NOTES.get(note.kind)
         if kind is not None:
-            tiers = (note.profile,) if note.profile else ()
+            tiers: tuple[str, ...] = ()
+            if note.profile:
+                tiers = (note.profile,)
             yield Untested(kind, note.text, tiers=tiers)
     if campaign.small_scale:
         yield Untested("size of the data", ABOUT_SMALL_SCALE)

@@ -87,7 +87,9 @@ def entry(
 def phrase(decision: conclusions.Decision, tiers: int) -> str:
     """The tier and what decided, or that there is no answer. `tiers`: how many were compared."""
     if decision.tier is None:
-        return "no answer" if tiers > 1 else "one tier"
+        if tiers > 1:
+            return "no answer"
+        return "one tier"
     if decision.criterion:
         return f"{decision.tier} (by {decision.criterion})"
     return decision.tier

@@ -67,8 +67,10 @@ def compare(
     given; `across`: see `comparability.obstacle_over_time`; `history`: other campaigns, of which
     those count that began before the later of both and are comparable with it, or with the other
     one if these are more."""
-    margin = after.plan.margin_pct if margin_pct is None else margin_pct
-    p99_margin = after.plan.p99_margin_pct if p99_margin_pct is None else p99_margin_pct
+    if margin_pct is None:
+        margin_pct = after.plan.margin_pct
+    if p99_margin_pct is None:
+        p99_margin_pct = after.plan.p99_margin_pct
     titles = _measured(before), _measured(after)
     latest_s = max(results.began_s(campaign) or 0.0 for campaign in (before, after))
     others = [
@@ -85,15 +87,13 @@ def compare(
     ]
     names = [profile for profile, *_ in pairs]
     deltas: dict[int, Delta] = {}
-    for proven in (
-        True,
-        False,
-    ):  # a family each: chances that prove nothing ease no others
+    # A family for each: chances that prove nothing ease no others.
+    for proven in (True, False):
         family = [
             i for i, pair in enumerate(pairs) if (pair[1] >= FEWEST_HISTORY) == proven
         ]
         judged = comparisons.deltas(
-            before.name, [pairs[i][2] for i in family], margin, p99_margin
+            before.name, [pairs[i][2] for i in family], margin_pct, p99_margin_pct
         )
         deltas |= dict(zip(family, judged, strict=True))
     doubts = (
@@ -104,8 +104,8 @@ def compare(
     return CampaignComparison(
         before.name,
         after.name,
-        margin,
-        p99_margin,
+        margin_pct,
+        p99_margin_pct,
         tuple(_with_history(*pairs[i], deltas[i]) for i in range(len(pairs))),
         tuple(f"{p} × {w}" for p, w in titles[0] if (p, w) not in titles[1]),
         tuple(f"{p} × {w}" for p, w in titles[1] if (p, w) not in titles[0]),
@@ -126,8 +126,12 @@ def _apart(before: Results, after: Results) -> Iterator[str]:
         yield "this is one campaign, compared with itself"
         return
     begins = [s for c in (before, after) if (s := results.began_s(c)) is not None]
-    apart_s = abs(begins[1] - begins[0]) if len(begins) == 2 else 0.0
-    days = round(apart_s / _DAY_S) if apart_s >= 2 * _DAY_S else 0
+    apart_s = 0.0
+    if len(begins) == 2:
+        apart_s = abs(begins[1] - begins[0])
+    days = 0
+    if apart_s >= 2 * _DAY_S:
+        days = round(apart_s / _DAY_S)
     apart = ""
     if days:
         apart = f" ({days} days apart)"
@@ -170,13 +174,18 @@ def _pairs(
     obstacle = comparability.obstacle_over_time(before, after, cell, across)
     past: list[Sequence[RunData]] = []
     if not obstacle:
-        days_of = (after, before) if "tiers" in across else (after,)
+        days_of: tuple[Results, ...] = (after,)
+        if "tiers" in across:
+            days_of = (after, before)
         same_tier = {*across} - {"tiers"}
         each_side = (_alike(history, like, cell, same_tier) for like in days_of)
         past = max(each_side, key=len)
     for pair in comparisons.pairs(after.name, cell[1], (left, right), obstacle):
         days = [values for other in past if (values := results.whole(other, pair.key))]
-        enough, ratio = days if len(days) >= FEWEST_HISTORY else (), pair.ratio
+        enough: Sequence[tuple[float, ...]] = ()
+        if len(days) >= FEWEST_HISTORY:
+            enough = days
+        ratio = pair.ratio
         with suppress(ValueError):  # a figure of zero
             ratio = across_days.ratio(pair.left, pair.right, enough)
         yield len(days), replace(pair, ratio=ratio, in_blocks=False)
@@ -207,7 +216,9 @@ def _with_history(
 
 
 def _too_little_history(count: int) -> str:
-    there = f"are only {count}" if count else "are none"
+    there = "are none"
+    if count:
+        there = f"are only {count}"
     return (
         f"how much days differ is not known: that takes at least {FEWEST_HISTORY} other "
         f"comparable campaigns from before, and there {there}"
@@ -297,7 +308,8 @@ def trend(
     )
     if metric is None:
         return None
-    newest, plan = every[-1], every[-1].plan
+    newest = every[-1]
+    plan = every[-1].plan
     kept: list[tuple[Results, tuple[float, ...]]] = []
     left_out: list[LeftOut] = []
     for campaign in every:
@@ -314,7 +326,8 @@ def trend(
     points: list[Point] = []
     for place, (campaign, values) in enumerate(kept):
         level = sum(border <= place for border in borders[:-1])
-        mean, began_s = stats.summarise(values), results.began_s(campaign) or 0.0
+        mean = stats.summarise(values)
+        began_s = results.began_s(campaign) or 0.0
         figures = began_s, mean.n, mean.mean, mean.ci_low, mean.ci_high
         points.append(
             Point(campaign.name, *figures, level, comparability.revision(campaign))
@@ -351,11 +364,17 @@ def _levels(
         if low == high:
             return  # no campaign is comparable
         level = float(np.mean(logs[low:high]))
-        change = None if before is None else 100 * math.expm1(level - before)
+        change = None
+        if before is not None:
+            change = 100 * math.expm1(level - before)
         word: VerdictWord | None = None
         if change is not None:
-            word = "better" if change > 0 else "worse"
-            word = "same" if abs(change) <= margin_pct else word
+            word = "worse"
+            if change > 0:
+                word = "better"
+            word = word
+            if abs(change) <= margin_pct:
+                word = "same"
         ends = points[low].campaign, points[high - 1].campaign
         yield Level(*ends, high - low, math.exp(level), change, word)
         before = level
@@ -372,7 +391,10 @@ def open_question(level: Sequence[float]) -> str:
     off = level[-1] - float(others.mean())
     if abs(off) <= half:
         return ""
-    side, off_pct = "above" if off > 0 else "below", 100 * abs(math.expm1(off))
+    side = "below"
+    if off > 0:
+        side = "above"
+    off_pct = 100 * abs(math.expm1(off))
     return _off_its_level(off_pct, side)
 
 

@@ -158,7 +158,10 @@ def _why(
     unanswered = [contest.workload for contest in contests if no_contest(contest)]
     if tier is None and unanswered:
         return _no_answer_for(workloads, unanswered)
-    passed_over = tiers if tier is None else tiers[: tiers.index(tier)]
+    if tier is None:
+        passed_over = tiers
+    else:
+        passed_over = tiers[: tiers.index(tier)]
     text = f"no tier is proven enough for {workloads}"
     if tier is not None:
         which = "cheapest tier"
@@ -172,7 +175,9 @@ def _why(
 
 
 def _no_answer_for(workloads: str, unanswered: Sequence[str]) -> str:
-    have = "have" if len(unanswered) > 1 else "has"
+    have = "has"
+    if len(unanswered) > 1:
+        have = "have"
     none = f"no tier can be proven enough for {workloads}"
     return f"{none}: {listed(unanswered)} {have} no answer"
 

@@ -386,7 +386,9 @@ def _worst_of_tests(tests: Sequence[ObjectiveTest]) -> float:
 def _worst_of_comparisons(comparisons: Sequence[Comparison], contest: Contest) -> float:
     """The p-value of the claim that it is within the margin of every other tier in everything. A
     tier without rivals is enough only if that is so because the others do not serve the rate."""
-    alone = 0.0 if contest.overload.always else 1.0
+    alone = 1.0
+    if contest.overload.always:
+        alone = 0.0
     return max((comparison.p_value for comparison in comparisons), default=alone)
 
 
@@ -411,7 +413,10 @@ def _compared(
     # Of the hypothesis that the ratio is beyond the bound: the tier is worse by more than the
     # margin if a latency is, and if a rate is not.
     beyond = ratio.chance_beyond(contest.bound_of(criterion))
-    worse = beyond if criterion.is_latency else 1 - beyond
+    if criterion.is_latency:
+        worse = beyond
+    else:
+        worse = 1 - beyond
     enough, within = looks.at_look((worse, 1 - worse), contest.share)
     if contest.flattered(other) or candidate.cause in NOT_THE_TIER:
         within = 1.0

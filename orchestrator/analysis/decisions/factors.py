@@ -39,7 +39,10 @@ def concluded(
 def _concluded(
     values: Values, causes: Causes, decisions: Sequence[Decision]
 ) -> VariedWorkload:
-    latencies = values.latencies if isinstance(values, Loads) else ()
+    if isinstance(values, Loads):
+        latencies = values.latencies
+    else:
+        latencies = ()
     tiers = values.campaign.plan.tiers
     return VariedWorkload(
         workload=values.name,

@@ -75,10 +75,14 @@ def _horizon(
     word = values.words[ends]
     size = _size(values, values.runs(tier)[ends])
     if ends == 0:
-        proven = "not enough" if refused else "not proven enough"
+        proven = "not proven enough"
+        if refused:
+            proven = "not enough"
         text = f"{tier} is {proven} at {word}{size} already"
     else:
-        then = "it is not" if refused else "that is open"
+        then = "that is open"
+        if refused:
+            then = "it is not"
         last = _value(values, tier, ends - 1)
         text = f"{tier} is enough up to {last}; at {word} {then}{size}"
     why = _change(values, tier, causes, before=max(0, ends - 1), after=ends)

@@ -162,7 +162,9 @@ def _knee_behind(place: int, x: np.ndarray, means: np.ndarray) -> _Knee:
     right = _line(x[after:], means[after:])
     step = float((means[after] - means[place]) / (x[after] - x[place]))
     # The first value alone has no slope to be unlike to: the step is held against what follows.
-    line = left if place else right
+    line = right
+    if place:
+        line = left
     return _Knee(
         misfit=round(left.misfit + right.misfit, 3),
         likeness=-round(abs(step - line.slope), 2),

@@ -64,7 +64,9 @@ class Loads(Values):
     @cached_property
     def level(self) -> float:
         """Of each test: the clauses on rates take their half, if there are any."""
-        families = 2 if self.rates else 1
+        families = 1
+        if self.rates:
+            families = 2
         return ONE_SIDED / len(self.campaign.plan.tiers) / families
 
     @cached_property

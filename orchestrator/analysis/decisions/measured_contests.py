@@ -259,7 +259,9 @@ class SweptContest(_MeasuredContest):
         at_least, at_highest = results.in_common(
             self.runs(profile, self.least), self.runs(profile, self.highest)
         )
-        latencies = () if self.is_behind else self.latencies
+        latencies: tuple[Criterion, ...] = ()
+        if not self.is_behind:
+            latencies = self.latencies
         of_rate = Candidate.of_runs(
             profile, at_highest, (self.throughput,), cause=self.cause(profile)
         )

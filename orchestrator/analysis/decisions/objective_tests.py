@@ -87,7 +87,10 @@ def objective_test(
     if mean.p_above is None:
         return ObjectiveTest(objective, mean.value)
     less_is_good = metrics.METRICS[objective.metric].direction == "lower"
-    failing = mean.p_above if less_is_good else 1 - mean.p_above
+    if less_is_good:
+        failing = mean.p_above
+    else:
+        failing = 1 - mean.p_above
     kept, missed = looks.at_look((failing, 1 - failing), share)
     is_missed = missed <= ONE_SIDED / family
     return ObjectiveTest(objective, mean.value, mean.low, mean.high, kept, is_missed)
@@ -96,13 +99,17 @@ def objective_test(
 def _mean(values: Sequence[float], limit: float, confidence: float) -> _Mean:
     """Geometric, since noise of rates and times is proportional."""
     mean = stats.geometric_mean(values, confidence)
-    p_above = None if mean.error is None else mean.chance_beyond(limit)
+    p_above = None
+    if mean.error is not None:
+        p_above = mean.chance_beyond(limit)
     return _Mean(mean.ratio, mean.low, mean.high, p_above)
 
 
 def _mean_share(values: Sequence[float], limit: float, confidence: float) -> _Mean:
     """Arithmetic, since a share of failed transactions may be zero, and is never below."""
     mean = stats.summarise(values, confidence)
-    low = None if mean.ci_low is None else max(0.0, mean.ci_low)
+    low = None
+    if mean.ci_low is not None:
+        low = max(0.0, mean.ci_low)
     p_above = stats.chance_of_share_above(values, limit)
     return _Mean(mean.mean, low, mean.ci_high, p_above)

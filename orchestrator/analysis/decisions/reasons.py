@@ -191,7 +191,8 @@ def _why_open(candidate: Candidate, contest: Contest) -> str:
     worst = _worst(unsure)
     not_proven = f"is not proven: {_in_doubt(worst)}; {_more(worst, contest)}"
     if not proven:
-        name, best = candidate.name, within_margins(contest, unproven)
+        name = candidate.name
+        best = within_margins(contest, unproven)
         return f"whether {name} is {best} {not_proven}"
     titles = listed([criterion.title for criterion in unproven])
     best = within_margins(contest, proven)

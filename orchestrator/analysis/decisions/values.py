@@ -102,5 +102,7 @@ class Values:
             for at_value in self.runs(tier.name):
                 runs += at_value
         rate = results.rate_of(runs)
-        scope = "new_order" if rate == "nopm" else "all"
+        scope = "all"
+        if rate == "nopm":
+            scope = "new_order"
         return Keys((rate, "all"), ("latency_avg_s", scope), ("latency_p99_s", scope))

@@ -16,10 +16,9 @@ from orchestrator.units import format_change, format_quantity, gathered
 
 GOOD_REPETITIONS = 5
 OLD_PRICE_DAYS = 365
-_RATE_PCT, _LATENCY_PCT = (
-    5.0,
-    15.0,
-)  # what a gate allows, so a later one may differ by as much
+# what a gate allows, so a later one may differ by as much
+_RATE_PCT = 5.0
+_LATENCY_PCT = 15.0
 _JITTER_S = 100e-6  # what the processor's waking alone may change of a latency
 _RATES = ("iops_read", "iops_write", "iops_mixed", "bandwidth_read", "bandwidth_write")
 _LATENCIES = ("latency_read", "latency_write")
@@ -45,7 +44,8 @@ def published(campaign: Results) -> Iterator[Doubt]:
 def cells(campaign: Results) -> Iterator[Doubt]:
     """That they were measured once, or not at all."""
     every = list(results.cells(campaign))
-    if single := [cell.title for cell in every if len(cell.finished) == 1]:
+    single = [cell.title for cell in every if len(cell.finished) == 1]
+    if single:
         if campaign.published:
             yield _one_published_value()
         elif campaign.plan.repetitions == 1:
@@ -75,7 +75,8 @@ def not_the_real_disk(campaign: Results) -> Iterator[Doubt]:
             ]
             names = ", ".join(profile.name for profile in of_kind)
             yield _NOT_THE_REAL_DISK[disk](names, "".join(said))
-    if unlike := notes.unlike_disks(profiles):
+    unlike = notes.unlike_disks(profiles)
+    if unlike:
         yield _unlike_disks(unlike)
 
 
@@ -93,11 +94,14 @@ def old_price(campaign: Results) -> Iterator[Doubt]:
     today = datetime.fromtimestamp(began_s, UTC).date()
     with_vms, _, _ = costs.compare_prices(campaign.plan.tiers)
     for profile in campaign.plan.tiers:
-        wal, cluster = profile.tier.wal, profile.cluster
+        wal = profile.tier.wal
+        cluster = profile.cluster
         of_log = (f"{profile.name}'s WAL", wal.price if wal else None)
         of_vm = (f"{profile.name}'s machines", cluster.vm_price if with_vms else None)
         for name, price in ((profile.name, profile.tier.price), of_log, of_vm):
-            read = prices.read_on(price.as_of) if price else None
+            read = None
+            if price:
+                read = prices.read_on(price.as_of)
             if price and (read is None or (today - read).days > OLD_PRICE_DAYS):
                 yield _old_price(name, price.as_of, today)
 
@@ -120,9 +124,11 @@ def comparable(campaign: Results) -> Iterator[Doubt]:
         (c.workload.name, run) for c in results.cells(campaign) for run in c.finished
     )
     for workload, runs in gathered(of_loads).items():
-        if unlike := comparability.among(runs):
+        unlike = comparability.among(runs)
+        if unlike:
             yield _unlike_runs(workload, unlike)
-    if unknown := comparability.not_known([run.record for run in campaign.done]):
+    unknown = comparability.not_known([run.record for run in campaign.done])
+    if unknown:
         yield _not_compared(unknown)
 
 
@@ -147,11 +153,16 @@ def noise_floor(deltas: Sequence[Delta], floor: Sequence[Delta]) -> Iterator[Dou
 def _size(delta: Delta) -> float:
     """Of a ratio and its inverse alike."""
     ratio = 1 + delta.change_pct / 100
-    return abs(math.log(ratio)) if ratio > 0 else math.inf
+    if ratio > 0:
+        return abs(math.log(ratio))
+    return math.inf
 
 
 def _words(delta: Delta) -> str:
-    scope = "" if delta.scope == "all" else f" of {delta.scope}"
+    if delta.scope == "all":
+        scope = ""
+    else:
+        scope = f" of {delta.scope}"
     sides = f"{delta.contender} against {delta.baseline}, {delta.workload}"
     return f"{sides}, {delta.metric}{scope} {format_change(delta.change_pct)}"
 
@@ -267,7 +278,9 @@ def _one_repetition_of_some(cells: Sequence[str]) -> Doubt:
 
 def _missing_cell(cell: str, without: str, was_excluded: bool) -> Doubt:
     """`without`: what it lacks, "no finished run"."""
-    cause = "why its runs were excluded" if was_excluded else "its run's failure"
+    cause = "its run's failure"
+    if was_excluded:
+        cause = "why its runs were excluded"
     return Doubt(
         "missing cell",
         f"{cell} has {without} and is left out of every comparison",

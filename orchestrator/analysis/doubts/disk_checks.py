@@ -32,17 +32,20 @@ LEAST_LOG_BYTES = 16 * 2**20
 
 
 def by_gate(run: RunData, _: resources.Values) -> Doubts:
-    if limits := ", ".join(named(check) for check in _checks(run, "not reachable")):
+    limits = ", ".join(named(check) for check in _checks(run, "not reachable"))
+    if limits:
         yield _limit_not_verified(limits)
     yield from _above_its_limit(run)
-    if checks := _checks(run, "bursting"):
+    checks = _checks(run, "bursting")
+    if checks:
         disks = [*dict.fromkeys(check.disk or "the disk" for check in checks)]
         yield _bursting_in_the_gate(disks)
 
 
 def _above_its_limit(run: RunData) -> Doubts:
     """By the mean of the whole run, where no counter was sampled."""
-    tier, every = run.record.profile.tier, run.record.measurements
+    tier = run.record.profile.tier
+    every = run.record.measurements
     limit = tier.limits.iops
     if limit is None or not run.telemetry.empty:
         return
@@ -55,7 +58,9 @@ def _above_its_limit(run: RunData) -> Doubts:
 
 def _checks(run: RunData, verdict: GateWord) -> list[GateCheck]:
     gate = run.record.gate
-    return [check for check in gate.checks if check.verdict == verdict] if gate else []
+    if gate:
+        return [check for check in gate.checks if check.verdict == verdict]
+    return []
 
 
 def served(run: RunData, _: resources.Values) -> Doubts:
@@ -68,10 +73,12 @@ def served(run: RunData, _: resources.Values) -> Doubts:
                 yield _counts_differ(
                     disk, way, count["kernel"], count["served"], count["apart_pct"]
                 )
-        over_pct, late_s = own.get("over_pct", 0.0), own.get("late_s", 0.0)
+        over_pct = own.get("over_pct", 0.0)
+        late_s = own.get("late_s", 0.0)
         if over_pct > OVER_PCT or late_s > LATE_S:
             yield _host_slower_than_the_tier(disk, over_pct, late_s)
-        if failed := group(own, "end").get("host_errors"):
+        failed = group(own, "end").get("host_errors")
+        if failed:
             yield _host_errors(disk, int(failed))
         if run.record.profile.tier.disk.in_memory:
             continue  # it has no latency that the way to it is a part of
@@ -117,7 +124,10 @@ def _wal_uses(run: RunData) -> Mapping[tuple[str, ...], list[str]]:
 
 def host_cache(run: RunData, _: resources.Values) -> Doubts:
     gate = run.record.gate
-    measured = group(gate.device, "disks") if gate else {}
+    if gate:
+        measured = group(gate.device, "disks")
+    else:
+        measured = {}
     for path in measured:
         if group(measured, path).get("host_cache") == "shows":
             yield _host_cache(path)
@@ -127,8 +137,10 @@ def copies(run: RunData, _: resources.Values) -> Doubts:
     """Whether each disk was written what copies take. Of the nodes one can be told from the others
     where each has a copy of all rows and a disk of its own. Where it is known to the byte what
     copies take: all disks against the payload, then each disk against its node's own account."""
-    cluster, of_disks = run.record.profile.cluster, conservation.written(run)
-    copies, moved = cluster.replication_factor, sum(of_disks.values())
+    cluster = run.record.profile.cluster
+    of_disks = conservation.written(run)
+    copies = cluster.replication_factor
+    moved = sum(of_disks.values())
     if cluster.nodes == len(of_disks) == copies >= ALIKE_FROM:
         usual = median(of_disks.values())
         for node, written in of_disks.items():
@@ -137,8 +149,12 @@ def copies(run: RunData, _: resources.Values) -> Doubts:
     given = conservation.payload(run, "written")
     if given and of_disks and moved < (1 - APART_PCT / 100) * copies * given:
         yield _data_in_memory(moved, copies, given)
-    whole, together = conservation.of_copies(run), "all disks together"
-    must = {together: whole, **conservation.of_node(run)} if whole else {}
+    whole = conservation.of_copies(run)
+    together = "all disks together"
+    if whole:
+        must = {together: whole, **conservation.of_node(run)}
+    else:
+        must = {}
     for where, wanted in must.items():
         written = {together: moved, **of_disks}.get(where, 0.0)
         if wanted and abs(off_pct := 100 * (written / wanted - 1)) > COPIES_PCT:
@@ -169,12 +185,11 @@ def not_counted(run: RunData, _: resources.Values) -> Doubts:
 def _log_elsewhere(run: RunData) -> Doubts:
     """A log that grows faster than the disks that count are written: no directory says so, because
     `pg_wal` may be a link, and a path another one outside of a container."""
-    facts, record = results.database(run.record), run.record
-    begin, measure, growth = (
-        record.phase("warm-up"),
-        record.phase("measure"),
-        run.telemetry.growth,
-    )
+    facts = results.database(run.record)
+    record = run.record
+    begin = record.phase("warm-up")
+    measure = record.phase("measure")
+    growth = run.telemetry.growth
     nodes = [node for node in record.nodes if model.DISK_DEVICE in node.sources]
     if facts.more.get("flavour") == "postgresql":
         nodes = nodes[:1]  # the log that is read is its
@@ -188,10 +203,8 @@ def _log_elsewhere(run: RunData) -> Doubts:
         for n in nodes
         for m in (WRITTEN_BYTES, WAL_WRITTEN_BYTES)
     ]
-    rate, written = (
-        log_bytes / (measure.end_s - begin.start_s),
-        sum(filter(None, grown)),
-    )
+    rate = log_bytes / (measure.end_s - begin.start_s)
+    written = sum(filter(None, grown))
     if any(grown) and log_bytes > LEAST_LOG_BYTES and rate > LOG_OVER_WRITTEN * written:
         names = [node.name for node in nodes]
         yield _log_on_another_disk(names, rate, written)
@@ -205,7 +218,8 @@ def restored(run: RunData, _: resources.Values) -> Doubts:
         yield _shared_blocks()
     if told.get("quiet") is False:
         yield _disk_not_quiet()
-    if (way := told.get("way")) in ("snapshot", "claim"):
+    way = told.get("way")
+    if way in ("snapshot", "claim"):
         yield _copied_volume(way)
 
 

@@ -60,7 +60,8 @@ def of_tiers(
     plan: Plan, doubts: Iterable[Doubt], workloads: list[str]
 ) -> dict[str, list[Doubt]]:
     """Tier → the doubts about its runs of `workloads`; "" → those about the whole campaign."""
-    names, tier_of = set(workloads), dict[int | None, str]({None: ""})
+    names = set(workloads)
+    tier_of = dict[int | None, str]({None: ""})
     tier_of |= {run.number: run.profile for run in plan.runs if run.workload in names}
     return gathered(
         (tier_of[doubt.run], doubt) for doubt in doubts if doubt.run in tier_of

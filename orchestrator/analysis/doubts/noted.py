@@ -6,7 +6,9 @@ from orchestrator.units import format_seconds
 
 def clock_set(run: int, off_s: float) -> Doubt:
     """`off_s`: by how much the time of day moved more than time passed; below 0: back."""
-    direction = "forward (or this machine slept)" if off_s > 0 else "back"
+    direction = "back"
+    if off_s > 0:
+        direction = "forward (or this machine slept)"
     return Doubt(
         "clock set",
         f"while this was measured the clock went {direction} by "

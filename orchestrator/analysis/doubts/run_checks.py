@@ -52,7 +52,8 @@ KEPT_GATE_AGE_S = (
 
 def windows(run: RunData, _: Values) -> Doubts:
     """That throughput was not steady in them, or that they were too short."""
-    load, generator = run.record.workload, results.generator(run.record)
+    load = run.record.workload
+    generator = results.generator(run.record)
     if generator.warmup_steady is False:
         yield _warm_up_given_up(generator.warmup_s or 0.0)
     # Neither a piece of work nor the loss of a node has a steady state.
@@ -63,9 +64,13 @@ def windows(run: RunData, _: Values) -> Doubts:
         )
         if drift is not None and not drift.steady:
             phase = run.record.phase("warm-up")
-            warmup_s = phase.duration_s if phase else load.warmup_s
+            if phase:
+                warmup_s = phase.duration_s
+            else:
+                warmup_s = load.warmup_s
             yield _unsteady_throughput(drift.drift_pct, drift.halves_pct, warmup_s)
-    if (measured_s := results.measured_s(run.record)) < SHORT_S:
+    measured_s = results.measured_s(run.record)
+    if measured_s < SHORT_S:
         yield _short_window(measured_s, load.scale)
     took_s = results.value_of(run.record, "rebuild_s")
     if took_s is not None and took_s < SHORT_S:
@@ -74,17 +79,20 @@ def windows(run: RunData, _: Values) -> Doubts:
 
 def cached(run: RunData, _: Values) -> Doubts:
     facts = results.database(run.record)
-    data, cache = facts.data_bytes, facts.cache_bytes
+    data = facts.data_bytes
+    cache = facts.cache_bytes
     if data is not None and cache is not None and 0 < data <= cache:
         yield _data_fits_in_the_cache(data, cache)
 
 
 def machine(run: RunData, values: Values) -> Doubts:
-    if (busy := values.get("host_cpu_pct", 0.0)) >= causes.HOST_PCT:
+    busy = values.get("host_cpu_pct", 0.0)
+    if busy >= causes.HOST_PCT:
         several = sum(node.role == "host" for node in run.record.nodes) > 1
         others = results.of_others(run.record)
         yield _host_saturated(busy, several, others)
-    if (other_pct := values.get("other_cpu_pct", 0.0)) >= OTHERS_PCT:
+    other_pct = values.get("other_cpu_pct", 0.0)
+    if other_pct >= OTHERS_PCT:
         yield _machine_shared(other_pct)
 
 
@@ -101,9 +109,10 @@ def no_telemetry(run: RunData, values: Values) -> Doubts:
     longest_s = {str(node): float(times_s.diff().max()) for node, times_s in of_nodes}
     if run.record.workload.lost_after_s is not None:  # its last node was away
         longest_s.pop(f"node-{run.record.profile.cluster.nodes}", None)
-    if lost := [
+    lost = [
         f"{format_seconds(s)} of {node}" for node, s in longest_s.items() if s > LOST_S
-    ]:
+    ]
+    if lost:
         yield _seconds_not_sampled(lost)
 
 
@@ -122,12 +131,11 @@ def transactions(run: RunData, _: Values) -> Doubts:
 
 def truth_gate(run: RunData, _: Values) -> Doubts:
     """That there was none, or that it was long before."""
-    gate, window, profile = (
-        run.record.gate,
-        results.measured_window(run.record),
-        run.record.profile,
-    )
-    disk, published = profile.tier.disk, "published" in run.record.facts
+    gate = run.record.gate
+    window = results.measured_window(run.record)
+    profile = run.record.profile
+    disk = profile.tier.disk
+    published = "published" in run.record.facts
     absent = gate is None or (
         not gate.checks and not isinstance(disk, (Unlimited, NoDisk))
     )
@@ -154,7 +162,8 @@ def burst_credit(run: RunData, _: Values) -> Doubts:
 
 
 def little(run: RunData, _: Values) -> Doubts:
-    record, in_flight = run.record, conservation.in_flight(run)
+    record = run.record
+    in_flight = conservation.in_flight(run)
     if in_flight is None:
         return
     threads = record.workload.threads
@@ -176,10 +185,8 @@ def _edges_pct(record: Record) -> float:
 
 
 def ceiling(run: RunData, _: Values) -> Doubts:
-    ceiling, share_pct = (
-        loads.ceiling_nopm(run.record),
-        loads.of_ceiling_pct(run.record),
-    )
+    ceiling = loads.ceiling_nopm(run.record)
+    share_pct = loads.of_ceiling_pct(run.record)
     if ceiling and share_pct is not None and share_pct >= causes.CEILING_PCT:
         yield _at_think_times_ceiling(share_pct, ceiling)
 
@@ -189,7 +196,8 @@ def database(run: RunData, _: Values) -> Doubts:
     facts = results.database(run.record)
     if facts.durable is False:
         yield _commits_not_durable(results.of_others(run.record))
-    wanted, running = facts.version_asked, facts.version
+    wanted = facts.version_asked
+    running = facts.version
     if wanted and "-b" in wanted and running != wanted:
         yield _another_build(wanted, running)
     if facts.not_read:
@@ -202,7 +210,8 @@ def database(run: RunData, _: Values) -> Doubts:
 
 def whole_tables(run: RunData, _: Values) -> Doubts:
     """Ranges of hashed keys: yugabyte/yugabyte-db issue 23585. The fork's tables may be ordered."""
-    load, facts = run.record.workload, results.database(run.record)
+    load = run.record.workload
+    facts = results.database(run.record)
     by_key = load.script in ("oltp_read_only", "oltp_read_write") and not (
         load.options.get("range_selects") in (0, "off")  # a file's `off` is read as 0
         or load.dataset.parameters.get("range_key_partitioning") in (1, "on")
@@ -219,9 +228,11 @@ def whole_tables(run: RunData, _: Values) -> Doubts:
 
 
 def others_at_work(run: RunData, _: Values) -> Doubts:
-    facts, shares = results.database(run.record), list[str]()
+    facts = results.database(run.record)
+    shares = list[str]()
     for name in facts.since_reset:
-        of_others, what = facts.counter(name), name.removeprefix(OTHERS)
+        of_others = facts.counter(name)
+        what = name.removeprefix(OTHERS)
         of_all = facts.counter(what)
         if (
             name != what
@@ -248,7 +259,8 @@ def client_busy(run: RunData, values: Values) -> Doubts:
 
 def _of_each_client(run: RunData) -> str:
     """` (client-1 81 %, client-2 40 %)`, each of what it may use, if there are several."""
-    nodes, growth = run.record.nodes, run.telemetry.growth
+    nodes = run.record.nodes
+    growth = run.telemetry.growth
     clients = [node for node in nodes if node.role == "client"]
     if growth is None or len(clients) < 2:
         return ""
@@ -261,17 +273,17 @@ def _of_each_client(run: RunData) -> str:
         for name, per_s in used.items()
         if per_s is not None and name in limits
     ]
-    return f" ({', '.join(shares)})" if shares else ""
+    if shares:
+        return f" ({', '.join(shares)})"
+    return ""
 
 
 def clients_apart(run: RunData, _: Values) -> Doubts:
     """Several clients whose clocks could not be brought together, or whose windows differ."""
     facts = results.generator(run.record)
     for name, client in facts.clients.items():
-        before_s, after_s = (
-            client.get("clock_offset_s"),
-            client.get("clock_offset_after_s"),
-        )
+        before_s = client.get("clock_offset_s")
+        after_s = client.get("clock_offset_after_s")
         unknown_s = client.get("clock_uncertainty_s")
         if before_s is None or after_s is None or unknown_s is None:
             yield _clock_not_read(name)
@@ -279,9 +291,11 @@ def clients_apart(run: RunData, _: Values) -> Doubts:
             yield _clock_not_known(name, unknown_s)
         elif abs(after_s - before_s) > CLOCK_MOVED_S + unknown_s:
             yield _clock_moved(name, abs(after_s - before_s))
-    window, asked_s = run.record.phase("measure"), run.record.workload.measure_s
+    window = run.record.phase("measure")
+    asked_s = run.record.workload.measure_s
     if facts.clients and window and window.duration_s < (1 - LOST_PCT / 100) * asked_s:
-        together_s, skew_s = window.duration_s, facts.start_skew_s or 0.0
+        together_s = window.duration_s
+        skew_s = facts.start_skew_s or 0.0
         yield _clients_apart(together_s, asked_s, skew_s)
 
 
@@ -290,12 +304,16 @@ def overloaded(run: RunData, _: Values) -> Doubts:
     the built-in generator did not begin, or BenchBase did not serve, which counts nothing else;
     else what the queue grew by, although all of it was begun before the end; else that terminals
     waited for a connection, which users would wait for too and latency does not hold."""
-    record, thinks = run.record, run.record.workload.thinks
+    record = run.record
+    thinks = run.record.workload.thinks
     if not loads.has_pace(record.workload):
         return
-    throughput = None if thinks else results.value_of(record, "throughput_per_s")
+    throughput = None
+    if not thinks:
+        throughput = results.value_of(record, "throughput_per_s")
     pace = _Pace(thinks, throughput)
-    unstarted, unserved = overload.not_begun(record), overload.not_served(record)
+    unstarted = overload.not_begun(record)
+    unserved = overload.not_served(record)
     if unstarted:
         owed, due = unstarted
         yield _not_begun(owed, due, pace)
@@ -306,7 +324,8 @@ def overloaded(run: RunData, _: Values) -> Doubts:
         return
     names = ("connection_wait_avg_s", "latency_avg_s")
     wait_s, latency_s = (results.value_of(record, name) for name in names)
-    if queued := overload.grew(record):
+    queued = overload.grew(record)
+    if queued:
         yield _queue_grew(queued[0], queued[1], pace)
     elif wait_s is not None and latency_s and wait_s >= WAITED * latency_s:
         yield _waited_for_a_connection(wait_s, latency_s, pace)
@@ -314,7 +333,8 @@ def overloaded(run: RunData, _: Values) -> Doubts:
 
 def not_checked(run: RunData, _: Values) -> Doubts:
     checked = run.record.facts.get("checked") or {}
-    if unknown := [c for c in checked.get("consistency", ()) if c.get("problem")]:
+    unknown = [c for c in checked.get("consistency", ()) if c.get("problem")]
+    if unknown:
         names = [condition["name"] for condition in unknown]
         problems = "; ".join(
             dict.fromkeys(condition["problem"] for condition in unknown)
@@ -324,10 +344,12 @@ def not_checked(run: RunData, _: Values) -> Doubts:
 
 def few_checkpoints(run: RunData, values: Values) -> Doubts:
     """By what was seen; where nothing was, by the interval in the settings."""
-    writes, every = values.get("disk_write_iops"), values.get("disk_iops")
+    writes = values.get("disk_write_iops")
+    every = values.get("disk_iops")
     if not writes or not every or writes < WRITING_SHARE * every:
         return
-    facts, span = results.database(run.record), results.measured_window(run.record)
+    facts = results.database(run.record)
+    span = results.measured_window(run.record)
     window_s = results.measured_s(run.record)
     is_ours = not results.of_others(run.record)
     if (
@@ -337,7 +359,8 @@ def few_checkpoints(run: RunData, values: Values) -> Doubts:
         if seen < AT_LEAST:
             yield _few_checkpoints_seen(seen, window_s, is_ours)
         return
-    if (flushes := _flushes(run)) is not None:
+    flushes = _flushes(run)
+    if flushes is not None:
         if flushes < AT_LEAST:
             yield _few_flushes(flushes, window_s)
         return
@@ -359,7 +382,9 @@ def _flushes(run: RunData) -> int | None:
     rows = rows.assign(flushing=rows["flushed_bytes_per_s"] > 0).sort_values("time_s")
     before = rows.groupby("node", observed=True)["flushing"].shift(fill_value=False)
     begins = (rows["flushing"] & ~before).groupby(rows["node"], observed=True).sum()
-    return None if rows.empty else int(begins.max())
+    if rows.empty:
+        return None
+    return int(begins.max())
 
 
 # ------------------------------------------------------------------ in words
@@ -433,7 +458,9 @@ def _short_rebuild(took_s: float) -> Doubt:
 
 
 def _few_checkpoints_seen(seen: int, window_s: float, is_ours: bool) -> Doubt:
-    number = "only one" if seen else "no"
+    number = "no"
+    if seen:
+        number = "only one"
     return _few_checkpoints(
         f"{number} checkpoint was completed in the window of {format_seconds(window_s)}",
         is_ours,
@@ -465,7 +492,9 @@ def _few_checkpoints(why: str, is_ours: bool) -> Doubt:
 
 
 def _few_flushes(seen: int, window_s: float) -> Doubt:
-    how_often = "only once" if seen else "at no time"
+    how_often = "at no time"
+    if seen:
+        how_often = "only once"
     return Doubt(
         "few checkpoints",
         f"memory tables were flushed {how_often} in the window of "

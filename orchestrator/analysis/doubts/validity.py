@@ -38,7 +38,8 @@ def _shown(record: Record) -> Doubts:
     if record.facts.get("limit_changes"):
         yield _limits_changed()
     facts = GeneratorFacts.read(record.facts.get("generator"))
-    own, kept = facts.sysbench_transactions, facts.recorded_transactions
+    own = facts.sysbench_transactions
+    kept = facts.recorded_transactions
     if own is None or kept is None:
         return
     least = min(abs(own - kept), abs(own - (kept - (facts.recorded_failures or 0.0))))
@@ -48,7 +49,9 @@ def _shown(record: Record) -> Doubts:
 
 def named(check: tier.GateCheck) -> str:
     """A check with its disk, if the tier names several."""
-    return f"{check.disk}: {check.limit}" if check.disk else check.limit
+    if check.disk:
+        return f"{check.disk}: {check.limit}"
+    return check.limit
 
 
 def _gate_not_passed(tier_name: str, bad: str) -> Doubt:

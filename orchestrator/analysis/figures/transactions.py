@@ -27,8 +27,11 @@ from orchestrator.analysis.statistics import stats
 from orchestrator.metrics import INTERVAL_COLUMNS, PERCENTILES, measured
 from orchestrator.model import Measurement
 
-COMMITTED, ROLLED_BACK, FAILED = 0, 1, 2
-NEW_ORDER, DELIVERY = "new_order", "delivery"
+COMMITTED = 0
+ROLLED_BACK = 1
+FAILED = 2
+NEW_ORDER = "new_order"
+DELIVERY = "delivery"
 CHANCE = 3.0  # standard deviations of the number of random arrivals in a window
 
 
@@ -56,10 +59,13 @@ class Window:
         pooled: bool = False,
         at_a_rate: bool = False,
     ) -> None:
-        self._start_s, self._end_s, self._pooled = start_s, end_s, pooled
+        self._start_s = start_s
+        self._end_s = end_s
+        self._pooled = pooled
         self._at_a_rate = at_a_rate
         self._counts = Counter[Hashable]()  # by type and outcome
-        self._retries, self._unstarted = Counter[Hashable](), Counter[str]()
+        self._retries = Counter[Hashable]()
+        self._unstarted = Counter[str]()
         self._latency_s: dict[str, Counted] = {}
         self._waits_s = Counted()
         self._due = self._ended = 0
@@ -166,8 +172,11 @@ class Window:
         begun at the end of the run. Where these are too many to have come in the window, the first
         of them came before it; then the rate asked for stands for what was offered."""
         duration_s = self._end_s - self._start_s
-        every, asked = self._due + unstarted, rate_per_s * duration_s
-        offered = every if every <= asked + CHANCE * math.sqrt(asked) else asked
+        every = self._due + unstarted
+        asked = rate_per_s * duration_s
+        offered = asked
+        if every <= asked + CHANCE * math.sqrt(asked):
+            offered = every
         served = measured("served_per_s", self._ended / duration_s)
         return measured("offered_per_s", offered / duration_s), served
 
@@ -221,7 +230,8 @@ class Seconds:
         start_s = table["start_s"].to_numpy()
         if self._open.size:
             self._close(float(start_s.min()))
-        latency_s, new = table["latency_s"].to_numpy(), np.empty(len(table), _ENDED)
+        latency_s = table["latency_s"].to_numpy()
+        new = np.empty(len(table), _ENDED)
         new["ended_s"] = start_s + latency_s
         new["latency_s"] = latency_s - (
             table["queue_s"].to_numpy() if self._pooled else 0.0
@@ -255,7 +265,8 @@ class Seconds:
 
 def _interval(begin_s: float, phase: str, ended: np.ndarray) -> dict[str, object]:
     good = ended[~ended["failed"]]
-    latency_s, ranked_s = good["latency_s"], good["latency_s"][good["ranked"]]
+    latency_s = good["latency_s"]
+    ranked_s = good["latency_s"][good["ranked"]]
     row: dict[str, object] = {
         "time_s": round(float(begin_s), 6),
         "phase": phase,

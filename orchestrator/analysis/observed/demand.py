@@ -26,17 +26,20 @@ HOUR_S = 3600.0
 _GAP = 1.5  # times the usual step: a reading is missing in between
 _ROUNDING_S = 1e-6
 _PIECE = 10  # intervals, at least
-NEAREST, DRAWS = 30, 8
-SPREAD, SPREAD_OF_D = (
-    (2.0, 0.2),
-    (4.0, 0.3),
-)  # times what draws show, and of the value at least
-FEWEST_PIECES, SHORTEST = 24, 3  # pieces, and times T that each lasts
+NEAREST = 30
+DRAWS = 8
+# times what draws show, and of the value at least
+SPREAD = (2.0, 0.2)
+SPREAD_OF_D = (4.0, 0.3)
+# pieces, and times T that each lasts
+FEWEST_PIECES = 24
+SHORTEST = 3
 BEYOND = (
     0.8,
     1.25,
 )  # times the calibrated range of means: outside of it nothing was seen
-MOST_BEYOND, LEAST_COVERAGE = 0.05, 0.9
+MOST_BEYOND = 0.05
+LEAST_COVERAGE = 0.9
 UNSEEN_AT = 0.05  # the chance that a regime of the share told was in no piece
 
 
@@ -144,10 +147,13 @@ def _demand(node: str, device: str, rows: pd.DataFrame) -> Demand:
 
 def _in_turn(demand: Demand) -> Demand:
     """Without what begins before an earlier interval has ended."""
-    kept, last_s = list[bool](), -np.inf
+    kept = list[bool]()
+    last_s = -np.inf
     for begin_s, end_s in zip(demand.begin_s, demand.end_s, strict=True):
         kept.append(bool(begin_s >= last_s - _ROUNDING_S))
-        last_s = end_s if kept[-1] else last_s
+        last_s = last_s
+        if kept[-1]:
+            last_s = end_s
     return demand.part(np.array(kept, dtype=bool))
 
 
@@ -171,9 +177,11 @@ def refusals(demand: Demand) -> Iterator[str]:
     if few < FEWEST_PIECES:
         yield _few_pieces(demand.resolution_s, few, least_s)
         return
-    seen, rate = _mean_ios(np.concatenate(_windows(demand))), demand.ios / demand.step_s
+    seen = _mean_ios(np.concatenate(_windows(demand)))
+    rate = demand.ios / demand.step_s
     outside = (rate < BEYOND[0] * seen.min()) | (rate > BEYOND[1] * seen.max())
-    if (share := float(demand.step_s @ outside / demand.step_s.sum())) > MOST_BEYOND:
+    share = float(demand.step_s @ outside / demand.step_s.sum())
+    if share > MOST_BEYOND:
         yield _beyond_pieces(100 * share)
 
 
@@ -211,7 +219,8 @@ def by_second(demand: Demand, seed: int = 1, draws: int = DRAWS) -> tuple[Demand
         return (demand,)
     if any(refusals(demand)):
         return ()
-    of_pieces, random = _windows(demand), np.random.default_rng(seed)
+    of_pieces = _windows(demand)
+    random = np.random.default_rng(seed)
     again = random.integers(len(of_pieces), size=(draws, len(of_pieces)))
     drawn = (
         np.concatenate([of_pieces[number] for number in numbers]) for numbers in again
@@ -227,11 +236,13 @@ def _joined(demand: Demand, windows: Array, random: np.random.Generator) -> Dema
     shape = windows[
         order[first + random.integers(min(NEAREST, len(order)), size=len(place))]
     ]
-    total, count = shape.sum(axis=1, keepdims=True), shape.shape[1]
+    total = shape.sum(axis=1, keepdims=True)
+    count = shape.shape[1]
     share = np.divide(shape, total, out=np.full_like(shape, 1 / count), where=total > 0)
     amounts = (share * demand.amounts.T[:, None, :]).reshape(-1, len(QUANTITIES)).T
     edges = np.linspace(demand.begin_s, demand.end_s, count + 1, axis=1)
-    begin_s, end_s = edges[:, :-1].ravel(), edges[:, 1:].ravel()
+    begin_s = edges[:, :-1].ravel()
+    end_s = edges[:, 1:].ravel()
     return replace(demand, begin_s=begin_s, end_s=end_s, amounts=amounts, pieces=())
 
 
@@ -241,7 +252,8 @@ def band(
     spread: tuple[float, float] = SPREAD,
 ) -> tuple[float, float]:
     """That of one figure over all draws."""
-    value, (wider, least) = float(np.mean(shares)), spread
+    value = float(np.mean(shares))
+    wider, least = spread
     low = value - max(wider * (value - min(shares)), least * value)
     high = value + max(wider * (max(shares) - value), least * value)
     return min(max(low, within[0]), within[1]), max(min(high, within[1]), within[0])

@@ -11,7 +11,7 @@ another disk for another sum. Why a capped source bounds larger disks alone: doc
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import product
@@ -52,7 +52,9 @@ _SOLD: tuple[tuple[Counted, float, float], ...] = (
 _FINE = 4096  # rates between one and that, of which the least is sought
 # A limit shows as a heap of intervals at the highest rate: so many, and five times what is just
 # below. Lower limits than these are not sold, so nothing is held back there.
-_HEAP, _FEWEST, _TIMES = (0.94, 0.96, 0.98, np.inf), 20, 5
+_HEAP = (0.94, 0.96, 0.98, np.inf)
+_FEWEST = 20
+_TIMES = 5
 _LOWEST: dict[Counted, tuple[str, float]] = {
     "ios": ("IOPS", 100.0),
     "bytes": ("bytes/s", 1e7),
@@ -98,11 +100,17 @@ def judged(demand: Demand, caps: tuple[RateCap, ...], unit: int | None) -> OnDis
     the hard band alone."""
     basis = by_second(demand) or (demand,)
     own, of_more = (_bounds(demand, caps, unit, slack) for slack in (SAME, SLACK))
-    (less, _), (least, more) = of_more.waits, of_more.queues
-    less = least if np.isnan(less) else less
-    (begin_s, first), step_s = _hours(basis[0]), basis[0].step_s
+    less, _ = of_more.waits
+    least, more = of_more.queues
+    if np.isnan(less):
+        less = least
+    else:
+        less = less
+    begin_s, first = _hours(basis[0])
+    step_s = basis[0].step_s
     lasting_s = [cap.bucket / (cap.top - cap.base) for cap in caps if cap.bucket]
-    credit, empty_s = np.full(len(step_s), np.nan), None
+    credit = np.full(len(step_s), np.nan)
+    empty_s = None
     if lasting_s and basis[0].resolution_s <= min(lasting_s) / CREDIT_STEPS:
         credit = own.low.credit
         without = (credit <= _EMPTY, own.high.credit <= _EMPTY)
@@ -154,7 +162,8 @@ def _bounds(
         [replay.together(each, caps, unit, end, slack) for each in basis]
         for end in ENDS
     )
-    step_s, total_s = basis[0].step_s, float(demand.step_s.sum())
+    step_s = basis[0].step_s
+    total_s = float(demand.step_s.sum())
     waits, queues = (
         [
             [replay.seconds_of(step_s, getattr(each, name)) / total_s for each in of]
@@ -163,7 +172,8 @@ def _bounds(
         for name in ("asks", "at_cap")
     )
     reached_s = np.mean([each.at_cap for each in high], axis=0) * step_s
-    d, s = (waits[0][0], waits[1][0]), (queues[0][0], queues[1][0])
+    d = (waits[0][0], waits[1][0])
+    s = (queues[0][0], queues[1][0])
     if not demand.is_fine:
         least_s, most_s = replay.hard(demand, caps, unit, slack)
         hard = least_s / total_s, float(most_s.sum()) / total_s
@@ -172,16 +182,16 @@ def _bounds(
             own = (0.0, s[1]), read.SPREAD_OF_D if slack == SAME else read.SPREAD
             d = read.band(waits[0], *own)[0], read.band(waits[1], *own)[1]
         else:
-            d, s, reached_s = (np.nan, np.nan), hard, most_s
+            d = (np.nan, np.nan)
+            s = hard
+            reached_s = most_s
     return _Bounds(d, s, reached_s, low[0], high[0])
 
 
 def _of_worst(disks: Sequence[OnDisk]) -> OnDisk:
     """Bounds of the disk that is asked most, and hours of whichever was worst in each."""
-    worst, less = (
-        max(disks, key=lambda disk: disk.more),
-        max(disk.less for disk in disks),
-    )
+    worst = max(disks, key=lambda disk: disk.more)
+    less = max(disk.less for disk in disks)
     waits, queues = np.max(
         [(disk.waits, disk.queues) for disk in disks], axis=0
     ).tolist()
@@ -210,24 +220,22 @@ class Observed:
         cls, demands: Sequence[Demand], tolerance: float, source: Limits | None = None
     ) -> Self:
         """source: the limits of the observed disk, if they are known."""
-        unit = source.io_unit_bytes if source else None
+        unit = None
+        if source:
+            unit = source.io_unit_bytes
         heaps = sorted(
             (h for each in demands for h in _heaps(each)), key=lambda heap: -heap.base
         )
-        caps = (
-            replay.caps(source)
-            if source
-            else {heap.name: heap for heap in heaps}.values()
-        )
+        caps: Iterable[replay.RateCap] = {heap.name: heap for heap in heaps}.values()
+        if source:
+            caps = replay.caps(source)
         whole_s = sum(float(each.step_s.sum()) for each in demands)
         shares = dict.fromkeys(caps, 0.0)
         for each, cap in product(demands, shares):
             reached_s = judged(each, (cap,), unit).queues[1] * float(each.step_s.sum())
             shares[cap] += reached_s / whole_s
-        reached, held_back = (
-            tuple(cap for cap in shares if shares[cap]),
-            sum(shares.values()),
-        )
+        reached = tuple(cap for cap in shares if shares[cap])
+        held_back = sum(shares.values())
         return cls(
             tuple(demands), tolerance, reached, source is None, min(1.0, held_back)
         )

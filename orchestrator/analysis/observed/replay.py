@@ -52,10 +52,12 @@ class RateCap:
 def caps(disk: Limits, vm: Limits | None = None) -> Iterator[RateCap]:
     """Those of a disk and of its VM. Burst on demand is not part of them: it is billed apart."""
     for limits, of in ((disk, ""), (vm or Limits(), " of the VM")):
-        burst, apart = limits.burst, limits.write_iops is not None
-        peak = (
-            burst if burst and np.isfinite(burst.duration_s) else Burst(None, None, 0.0)
-        )
+        burst = limits.burst
+        apart = limits.write_iops is not None
+        if burst and np.isfinite(burst.duration_s):
+            peak = burst
+        else:
+            peak = Burst(None, None, 0.0)
         values: tuple[tuple[str, Counted, int | None, int | None], ...] = (
             (
                 "read IOPS" if apart else "IOPS",
@@ -80,13 +82,20 @@ def asked(
     """What counts against the cap, of a demand that is smaller or larger by `slack` of it. A disk
     counts an I/O larger than its unit as several, and sums bound that: max(n, bytes ÷ unit) ≤ units
     < n + bytes ÷ unit; without a unit, n. One count of reads and writes together bounds either."""
-    by = 1 + slack[1] if end == "high" else 1 - slack[0]
+    if end == "high":
+        by = 1 + slack[1]
+    else:
+        by = 1 - slack[0]
     if cap.counted == "bytes":
         return by * demand.bytes
-    count, moved = demand.ios, demand.bytes
+    count = demand.ios
+    moved = demand.bytes
     if cap.counted != "ios":
-        which = READS if cap.counted == "reads" else WRITES
-        known, moved = demand.amounts[which], demand.amounts[2 + which]
+        which = WRITES
+        if cap.counted == "reads":
+            which = READS
+        known = demand.amounts[which]
+        moved = demand.amounts[2 + which]
         count = np.where(
             np.isnan(demand.amounts[READS]), count * (end == "high"), known
         )
@@ -109,7 +118,8 @@ def queue(grows: Array, starts: Numbers = _WHOLE, start: float = 0.0) -> Array:
 
 def _before(values: Array, starts: Numbers, start: float = 0.0) -> Array:
     earlier = np.empty(len(values))
-    earlier[1:], earlier[starts] = values[:-1], start
+    earlier[1:] = values[:-1]
+    earlier[starts] = start
     return earlier
 
 
@@ -142,12 +152,16 @@ def replayed(
     """The limit, what waits from before, and the credit of each step. drawn: what it asks for;
     stays: what of it is done later if it waits for the peak; full: the bucket at the begin of each
     stretch, else it is empty. It serves the limit, or less if less is there."""
-    limit, most, bucket = cap.base * step_s, cap.top * step_s, cap.bucket
+    limit = cap.base * step_s
+    most = cap.top * step_s
+    bucket = cap.bucket
     waiting = queue(stays - most, starts)
     if not bucket:
         return limit, _before(waiting, starts), np.ones(len(drawn))
     through = np.minimum(drawn + _before(waiting, starts), most)
-    spent = 0.0 if full else bucket
+    spent = bucket
+    if full:
+        spent = 0.0
     debt = queue(through - limit, starts, spent)
     left = np.maximum(0.0, bucket - debt)
     waiting += np.maximum(0.0, debt - bucket)
@@ -173,7 +187,8 @@ def _at_end(
 ) -> tuple[Array, Array, Array]:
     """`replayed`; at the low end commits that wait share a write, so that of I/Os only reads are
     done later, and credit is taken by turns."""
-    stays, of = wanted, (demand.step_s, cap, end == "low", demand.starts)
+    stays = wanted
+    of = (demand.step_s, cap, end == "low", demand.starts)
     if end == "low" and cap.counted != "bytes":
         stays = asked(demand.reads_alone, cap, unit, end, slack)
     if stays is wanted or not cap.bucket:
@@ -197,7 +212,8 @@ def together(
     """Of what a gap did to credit and backlog nothing is known: after each the bucket is taken as
     full for the low end and as empty for the high one, without backlog. Of a demand that is smaller
     by `slack` nothing is told but what it asks for, which at_cap is too."""
-    step_s, credit = demand.step_s, np.ones(len(demand.step_s))
+    step_s = demand.step_s
+    credit = np.ones(len(demand.step_s))
     asks, at_cap = np.zeros((2, len(step_s)), dtype=bool)
     reached_s = {"": 0.0}
     for cap in limits:
@@ -208,8 +224,12 @@ def together(
         if cap.bucket or end == "high" or slack == SAME:
             limit, waits, left = _at_end(demand, cap, wanted, end, unit, slack)
             limit *= AT_CAP
-            asking, reached = wanted >= limit, wanted + waits >= limit
-            credit = np.minimum(credit, left, out=left) if cap.bucket else credit
+            asking = wanted >= limit
+            reached = wanted + waits >= limit
+            if cap.bucket:
+                credit = np.minimum(credit, left, out=left)
+            else:
+                credit = credit
         asks |= asking
         at_cap |= reached
         reached_s[cap.name] = seconds_of(step_s, reached)
@@ -223,13 +243,17 @@ def hard(
 ) -> tuple[float, Array]:
     """Seconds at any of the caps whatever happens within the intervals: at least, in all; at most,
     in each interval."""
-    step_s, starts = demand.step_s, demand.starts
-    least_s, most_s = 0.0, np.zeros(len(step_s))
+    step_s = demand.step_s
+    starts = demand.starts
+    least_s = 0.0
+    most_s = np.zeros(len(step_s))
     for cap in limits:
         low, high = (asked(demand, cap, unit, end, slack) for end in ENDS)
         over = queue(low - (1.0 if cap.bucket else AT_CAP) * cap.base * step_s, starts)
         begins = np.flatnonzero((over > 0) & (_before(over, starts) <= 0))
-        highest = np.maximum.reduceat(over, begins) if len(begins) else begins
+        highest = begins
+        if len(begins):
+            highest = np.maximum.reduceat(over, begins)
         least_s = max(
             least_s, float(np.maximum(0, highest - cap.bucket).sum() / cap.base)
         )

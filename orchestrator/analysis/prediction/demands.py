@@ -43,7 +43,8 @@ def model(
 ) -> tuple[simulation.System, simulation.SimulatedDisk]:
     """What was measured, so that it can be simulated, and the disk on which it was. `cpus`: of the
     machine, for nodes that do not say theirs. UsageError for what cannot be told from the run."""
-    if stage := factors.lacks(run.record.workload):
+    stage = factors.lacks(run.record.workload)
+    if stage:
         raise _lacks_a_stage(run.record.run.slug, stage)
     capped = time_at_cap(run, cpus)
     probes = [*filter(None, [quiet]), *([run] if capped < CAPPED else [])]
@@ -67,14 +68,17 @@ def loaded(run: RunData, system: simulation.System, hour: Hour) -> simulation.Sy
     """The system with an observed load: arrivals that write as often as the run's transactions did,
     syncs among it, with as many reads as there were. hour: reads, writes and bytes per second.
     UsageError if reads and writes are not known apart, or either of hour and run has no writes."""
-    (_, _, writes), (syncs, _) = system.stages[-1], _of_log(run.record)
-    wrote, asked_reads = hour["writes_per_s"], hour["reads_per_s"]
+    _, _, writes = system.stages[-1]
+    syncs, _ = _of_log(run.record)
+    wrote = hour["writes_per_s"]
+    asked_reads = hour["reads_per_s"]
     if math.isnan(asked_reads) or not wrote * (writes + syncs):
         raise _no_mix(run.record.run.slug)
     rate = wrote / (writes + syncs)
-    read_bytes = (
-        hour["read_bytes_per_s"] / asked_reads if asked_reads else system.read_bytes
-    )
+    if asked_reads:
+        read_bytes = hour["read_bytes_per_s"] / asked_reads
+    else:
+        read_bytes = system.read_bytes
     stages = ((math.inf, asked_reads / rate, writes),)
     return replace(system, rate_per_s=rate, stages=stages, read_bytes=read_bytes)
 
@@ -90,7 +94,10 @@ def _left_s(
     for _ in range(_ROUNDS):
         simulated = simulation.simulate(system, disk)
         longer_s = (took_s - float(simulated.latencies_s.mean())) / (1 + system.waiting)
-        delay_s = 0.0 if busy else max(0.0, system.delay_s + longer_s)
+        if busy:
+            delay_s = 0.0
+        else:
+            delay_s = max(0.0, system.delay_s + longer_s)
         sync_s = max(0.0, system.sync_s + synced_s - simulated.sync_s)
         system = replace(system, delay_s=delay_s, sync_s=sync_s)
     return system.delay_s, system.sync_s
@@ -98,11 +105,13 @@ def _left_s(
 
 def time_at_cap(run: RunData, cpus: float | None) -> float:
     """The share of the window in which a cap of one of its disks held I/Os back."""
-    shares, tier = [0.0], run.record.profile.tier
+    shares = [0.0]
+    tier = run.record.profile.tier
     for values in resources.gather(run, cpus).values():
         for cap in ("iops", "bandwidth"):
             share = values.get(f"time_at_{cap}_cap_pct", 0.0) / 100
-            shares += [share] if share and disk_demand.binds(cap, values, tier) else []
+            if share and disk_demand.binds(cap, values, tier):
+                shares += [share]
     return max(shares)
 
 
@@ -110,11 +119,10 @@ def _system(
     run: RunData, disk: simulation.SimulatedDisk, cpus: float | None
 ) -> simulation.System:
     """Cluster and load of a run, with the demands of its transactions."""
-    record, growth = run.record, run.telemetry.growth
-    rate, limits = (
-        value_of(record, "throughput_per_s"),
-        machines.cpu_limits(record.nodes, cpus),
-    )
+    record = run.record
+    growth = run.telemetry.growth
+    rate = value_of(record, "throughput_per_s")
+    limits = machines.cpu_limits(record.nodes, cpus)
     by_role = units.gathered((node.role, node.name) for node in record.nodes)
     database = [node for node in record.nodes if node.role == "database"]
     used_s = {
@@ -139,7 +147,9 @@ def _system(
     _, iops, _, _ = next(disk.rates())
     sync_s = results.database(record).counter(facts.WAL_SYNC_AVG_S) or 0.0
     write_s = max(0.0, waited_s - syncs * done * sync_s) / writes
-    ahead = iops * (write_s - mean_s(disk.write)) if iops < math.inf else 0.0
+    ahead = 0.0
+    if iops < math.inf:
+        ahead = iops * (write_s - mean_s(disk.write))
     seen = resources.gather(run, cpus).get(database[0].name, {})
     in_io, locked = (
         seen.get(f"seen_{n}_pct", 0.0) / 100 for n in ("reading", "locked")
@@ -149,7 +159,8 @@ def _system(
         own, OWN
     )
     hosts = [node.cpus for node in record.nodes if node.role == "host"]
-    warmup, measure = record.phase("warm-up"), record.phase("measure")
+    warmup = record.phase("warm-up")
+    measure = record.phase("measure")
     return simulation.System(
         sessions=record.workload.threads,
         rate_per_s=rate
@@ -184,7 +195,8 @@ def _system(
 
 def _of_log(record: Record) -> tuple[float, ...]:
     """Syncs and bytes of the log for each commit, from before the warm-up on."""
-    before, after = results.database_before(record), results.database(record)
+    before = results.database_before(record)
+    after = results.database(record)
     commits, *of_log = (
         max(0.0, (after.counter(name) or 0.0) - (before.counter(name) or 0.0))
         for name in ("xact_commit", facts.WAL_SYNCS, "wal_bytes")
@@ -216,7 +228,10 @@ def _stages(grown: np.ndarray, syncs: float) -> Iterator[simulation.Stage]:
     rows = np.vstack([rows[: len(rows) * 3 // 4 + 1], rows[-1:]])
     for number in range(1, len(rows)):
         done, reads, writes, *_ = rows[number] - rows[number - 1]
-        until = math.inf if number == len(rows) - 1 else float(rows[number][0])
+        if number == len(rows) - 1:
+            until = math.inf
+        else:
+            until = float(rows[number][0])
         yield until, reads / max(done, 1.0), max(0.0, writes / max(done, 1.0) - syncs)
 
 
@@ -226,14 +241,16 @@ def disk_of(tier: Tier, gate: Gate | None = None) -> simulation.SimulatedDisk:
     measured = {
         str(check.quantity): check.measured for check in (gate.checks if gate else ())
     }
-    if drawn := tier.latency.model:
+    drawn = tier.latency.model
+    if drawn:
         return simulation.SimulatedDisk(tier.limits, drawn.read, drawn.write)
     tables = []
     for way, declared_s in (
         ("read", tier.latency.read_s),
         ("write", tier.latency.write_s),
     ):
-        if not (median_s := measured.get(f"latency_{way}") or declared_s):
+        median_s = measured.get(f"latency_{way}") or declared_s
+        if not median_s:
             what = f"nothing says how long a {way} of {tier.title or tier.name} takes"
             raise UsageError(
                 what, advice=f"give its {way}_latency, or measure it with a gate"

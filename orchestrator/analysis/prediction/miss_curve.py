@@ -25,7 +25,8 @@ from orchestrator.units import format_bytes
 
 # What nine errors of reads in ten stay below, as a logarithm, down to that share of the memory
 # (docs/PREDICTION.md, on real parts).
-READ_ERROR, LEAST = 0.13, 0.5
+READ_ERROR = 0.13
+LEAST = 0.5
 BAND = 0.15  # of a size, on both sides: reads are taken over so much, as a second may fill a tenth
 COLD = (
     0.3  # of the cache may be filled when the load begins: the server needs some of it
@@ -46,8 +47,10 @@ def with_memory(
     """The system of a run with so much memory of each node (0: what it had) and so many times the
     data, and the error that nine in ten of its reads stay below, as a logarithm. All else stays,
     writes among it. UsageError where the run does not tell it."""
-    slug, (*_, before, (_, now, writes)) = run.record.run.slug, system.stages
-    load, data = run.record.workload, times != 1
+    slug = run.record.run.slug
+    *_, before, (_, now, writes) = system.stages
+    load = run.record.workload
+    data = times != 1
     if data and (load.writes or load.script not in _RELATIVE):
         raise _other_data(slug, load.writes, load.script)
     total = demands.counted(run, [READ_BYTES, READS, "memory_cache_bytes"])

@@ -48,7 +48,8 @@ FIGURES: tuple[Key, ...] = tuple(
 )
 # What nine errors of the model in ten stay below, as logarithms, downwards and upwards: of rates
 # and averages, and of percentiles (docs/PREDICTION.md, on real parts).
-RATE_ERRORS, TAIL_ERRORS = (0.2, 0.3), (1.1, 1.4)
+RATE_ERRORS = (0.2, 0.3)
+TAIL_ERRORS = (1.1, 1.4)
 
 
 class Predictor:
@@ -69,21 +70,37 @@ class Predictor:
         of_cell = finished(campaign, run.record.profile.name, run.record.workload.name)
         self._runs = sorted(of_cell or [run], key=lambda r: whole([r], FIGURES[0]))
         self.measured = self._runs[len(self._runs) // 2]
-        cpus, quiet = machine_cpus(campaign), quiet_run(campaign, run)
+        cpus = machine_cpus(campaign)
+        quiet = quiet_run(campaign, run)
         self._system, own = model(self.measured, quiet, cpus)
-        self._wider = 1.0 if quiet else 1 + time_at_cap(self.measured, cpus) / CAPPED
+        if quiet:
+            self._wider = 1.0
+        else:
+            self._wider = 1 + time_at_cap(self.measured, cpus) / CAPPED
         self._here = [simulate(self._system, own, seed) for seed in SEEDS]
-        self._asked = (
-            loaded(self.measured, self._system, hour) if hour else self._system
-        )
-        self._spread, self.disk_bytes, self._memory_bytes = 0.0, 0, memory_bytes
-        told = [f"{format_bytes(memory_bytes)} of memory"] if memory_bytes else []
+        if hour:
+            self._asked = loaded(self.measured, self._system, hour)
+        else:
+            self._asked = self._system
+        self._spread = 0.0
+        self.disk_bytes = 0
+        self._memory_bytes = memory_bytes
+        if memory_bytes:
+            told = [f"{format_bytes(memory_bytes)} of memory"]
+        else:
+            told = []
         if memory_bytes or data:
-            times = self._of_data(data) if data else 1.0
-            told += [factors.in_words(data)] if data else []
+            times = 1.0
+            if data:
+                times = self._of_data(data)
+            if data:
+                told += [factors.in_words(data)]
             changed = with_memory(self.measured, memory_bytes, self._system, times)
             self._asked, self._spread = changed
-        self._told = f" with {' and '.join(told)}" if told else ""
+        if told:
+            self._told = f" with {' and '.join(told)}"
+        else:
+            self._told = ""
 
     def _of_data(self, data: Varied) -> float:
         """How many times the run's data these are, for which the disks are then sized."""
@@ -93,8 +110,13 @@ class Predictor:
             durations.data_bytes(each) or 0 for each in (record.workload, load)
         )
         (roomy,) = sizes.with_room([record.profile], asked)
-        self.disk_bytes = roomy.cluster.node.disk_bytes if roomy.cluster.node else 0
-        return asked / own if own and asked else math.inf
+        if roomy.cluster.node:
+            self.disk_bytes = roomy.cluster.node.disk_bytes
+        else:
+            self.disk_bytes = 0
+        if own and asked:
+            return asked / own
+        return math.inf
 
     def predict(
         self,
@@ -113,7 +135,8 @@ class Predictor:
         figures = {name: estimate for name, estimate in every.items() if estimate}
         of_clauses = zip(every.values(), slo, strict=False)
         chances = [of.chance(clause) if of else 0.0 for of, clause in of_clauses]
-        own, price = self.measured.record.profile, tier.price
+        own = self.measured.record.profile
+        price = tier.price
         on = replace(cluster or own.cluster, nodes=self._system.nodes)
         # A machine with other memory is another one, whose price nobody said.
         priced = bool(price and on.vm_price and on.vm_price.currency == price.currency)
@@ -151,31 +174,38 @@ class Predictor:
         is not simulated, it is the measured one, times what the simulation of the tier is to that
         of the measured one. Interval: noise of runs, error of the model, larger by the time at a
         cap, and what it misses of the run itself."""
-        measured, (metric, _) = whole(self._runs, key), key
-        of_all, here = whole(self._runs, (metric, "all")), _figure(self._here, metric)
+        measured = whole(self._runs, key)
+        metric, _ = key
+        of_all = whole(self._runs, (metric, "all"))
+        here = _figure(self._here, metric)
         if not (measured and of_all) or not math.isfinite(
             told := _figure(there, metric) / here
         ):
             return None
-        errors, missed = RATE_ERRORS, math.log(here / fmean(of_all))
+        errors = RATE_ERRORS
+        missed = math.log(here / fmean(of_all))
         value = fmean(measured) * told * math.exp(missed)
         if metric in PERCENTILES:
-            errors, missed = TAIL_ERRORS, 0.0
+            errors = TAIL_ERRORS
+            missed = 0.0
             longer_s = fmean(measured) - here
             alike = all(m.scope == "all" for m in self.measured.record.measurements)
-            value = (
-                here * told + longer_s
-                if alike and longer_s > 0
-                else fmean(measured) * told
-            )
-        noise = stdev(map(math.log, measured)) if len(measured) > 1 else NOISE
+            if alike and longer_s > 0:
+                value = here * told + longer_s
+            else:
+                value = fmean(measured) * told
+        noise = NOISE
+        if len(measured) > 1:
+            noise = stdev(map(math.log, measured))
         error = math.hypot(self._wider * errors[upwards], self._spread) / T90
         sd = math.hypot(noise * math.sqrt(1 + 1 / len(measured)), error, missed)
         return Estimate(value, value * math.exp(-T90 * sd), value * math.exp(T90 * sd))
 
 
 def named(metric: str, scope: str) -> str:
-    return metric if scope == "all" else f"{scope} {metric}"
+    if scope == "all":
+        return metric
+    return f"{scope} {metric}"
 
 
 def _figure(simulated: Sequence[Simulated], metric: str) -> float:
@@ -186,15 +216,16 @@ def _figure(simulated: Sequence[Simulated], metric: str) -> float:
     if metric not in PERCENTILES:
         return float(latencies_s.mean())
     enough = latencies_s.size >= percentile_min_count(PERCENTILES[metric])
-    return (
-        float(np.percentile(latencies_s, PERCENTILES[metric])) if enough else math.nan
-    )
+    if enough:
+        return float(np.percentile(latencies_s, PERCENTILES[metric]))
+    return math.nan
 
 
 def quiet_run(campaign: Results, run: RunData) -> RunData | None:
     """The quietest run of the same tier, script and data with fewer sessions, not held at a cap: a
     probe, or one of a sweep."""
-    own, cpus = run.record.workload, machine_cpus(campaign)
+    own = run.record.workload
+    cpus = machine_cpus(campaign)
     every = [
         other for other in campaign.done if other.record.profile == run.record.profile
     ]
@@ -209,4 +240,6 @@ def quiet_run(campaign: Results, run: RunData) -> RunData | None:
         if load.threads < own.threads
         and (load.script, load.dataset) == (own.script, own.dataset)
     ]
-    return min(quiet)[-1] if quiet else None
+    if quiet:
+        return min(quiet)[-1]
+    return None

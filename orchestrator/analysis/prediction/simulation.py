@@ -85,16 +85,17 @@ class SimulatedDisk:
 
     def rates(self) -> Iterator[tuple[BottleneckCause, float, float, float]]:
         """Of IOPS and of bytes: the cap, base and peak, and for how long base fills the credit."""
-        limits, burst = self.limits, self.limits.burst
+        limits = self.limits
+        burst = self.limits.burst
         rates: tuple[tuple[BottleneckCause, float | None, float | None], ...] = (
             ("iops_cap", limits.total_iops, burst.iops if burst else None),
             ("bandwidth_cap", limits.bytes_per_s, burst.bytes_per_s if burst else None),
         )
         for cap, limit, peak in rates:
-            base, lasts_s = (
-                limit or math.inf,
-                burst.duration_s * burst.start_pct if burst else 0.0,
-            )
+            base = limit or math.inf
+            lasts_s = 0.0
+            if burst:
+                lasts_s = burst.duration_s * burst.start_pct
             credit_s = max(0.0, ((peak or 0.0) / base - 1) * lasts_s / 100)
             yield cap, base, (peak if credit_s else None) or base, credit_s
 
@@ -121,13 +122,12 @@ class _Bucket:
         depth_s: float = 0.0,
         saved_s: float = 0.0,
     ) -> None:
-        self.cause, self.rate, self._depth_s, self.saved_s = (
-            cause,
-            rate,
-            depth_s,
-            saved_s,
-        )
-        self._due_s, self.used = -saved_s, 0.0
+        self.cause = cause
+        self.rate = rate
+        self._depth_s = depth_s
+        self.saved_s = saved_s
+        self._due_s = -saved_s
+        self.used = 0.0
 
     def admit(self, now: float, units: float) -> float:
         """When units asked for now get through (generic cell rate algorithm)."""
@@ -143,9 +143,13 @@ class _Device:
     def __init__(
         self, disk: SimulatedDisk, rng: np.random.Generator, lapse: float
     ) -> None:
-        self._unit_bytes, self.buckets = disk.limits.io_unit_bytes, list[_Bucket]()
+        self._unit_bytes = disk.limits.io_unit_bytes
+        self.buckets = list[_Bucket]()
         for cap, base, peak, credit_s in disk.rates():
-            saved_s, cause = credit_s / lapse, "burst_exhausted" if credit_s else cap
+            saved_s = credit_s / lapse
+            cause = cap
+            if credit_s:
+                cause = "burst_exhausted"
             within = _Bucket(cause, base, saved_s + SLACK_S, saved_s)
             self.buckets += [_Bucket(cap, peak, SLACK_S), within]
         self.reads, self.writes = (
@@ -195,10 +199,13 @@ class _Simulation:
     def __init__(
         self, system: System, disk: SimulatedDisk, rng: np.random.Generator
     ) -> None:
-        self._system, self._end_s = system, EVENTS / _events_per_s(system, disk)
+        self._system = system
+        self._end_s = EVENTS / _events_per_s(system, disk)
         self._lapse = (system.warmup_s + system.measure_s) / self._end_s
         self._disks = [_Device(disk, rng, self._lapse) for _ in range(system.disks)]
-        quota_s = QUOTA_S if system.machine_cpus < math.inf else 0.0
+        quota_s = 0.0
+        if system.machine_cpus < math.inf:
+            quota_s = QUOTA_S
         self._nodes = [
             _Bucket("cpu_bound", system.node_cpus, quota_s) for _ in range(system.nodes)
         ]
@@ -206,24 +213,28 @@ class _Simulation:
         self._machine = _Bucket("machine_bound", system.machine_cpus)
         self._pieces = _forever(rng.exponential(1 / SLICES, _DRAWS))
         self._pauses = _forever(rng.exponential(1, _DRAWS))
-        self._order, self._places = (
-            itertools.count(),
-            itertools.cycle(range(system.nodes)),
-        )
+        self._order = itertools.count()
+        self._places = itertools.cycle(range(system.nodes))
         self._ahead: list[tuple[float, int, _Process]] = []
         self._waiting = defaultdict[int, list[_Process]](
             list
         )  # by node, for its log's next sync
         self._syncing = set[int]()
-        self._to_read, self._due_s = next(self._pauses), 0.0
+        self._to_read = next(self._pauses)
+        self._due_s = 0.0
         self._dirty = [0.0] * system.nodes
-        self._begun, self._stages = 0, list(reversed(system.stages))
-        self._ended, self._synced_s, self._now = list[float](), list[float](), 0.0
+        self._begun = 0
+        self._stages = list(reversed(system.stages))
+        self._ended = list[float]()
+        self._synced_s = list[float]()
+        self._now = 0.0
 
     def result(self) -> Simulated:
         """Runs it to its end; what ends while it warms up does not count."""
-        system, end_s = self._system, self._end_s
-        begin_s, self._running = system.warmup_s / self._lapse, self._session()
+        system = self._system
+        end_s = self._end_s
+        begin_s = system.warmup_s / self._lapse
+        self._running = self._session()
         for process in (
             self._running,
             *(self._session() for _ in range(system.sessions - 1)),
@@ -233,7 +244,8 @@ class _Simulation:
             self._wake(self._writer(node))
         while self._ahead[0][0] < end_s:
             self._now, _, self._running = heappop(self._ahead)
-            if (until_s := next(self._running)) is not None:
+            until_s = next(self._running)
+            if until_s is not None:
                 heappush(self._ahead, (until_s, next(self._order), self._running))
             if self._now < begin_s:
                 self._ended.clear()
@@ -245,7 +257,10 @@ class _Simulation:
         used = {b.cause: b.used / b.rate / (end_s + b.saved_s) for b in buckets}
         used["load_bound"] = per_s / (system.rate_per_s or math.inf)
         limit = max(used, key=lambda cause: used[cause])
-        limit = limit if used[limit] >= FULL else "latency_bound"
+        if used[limit] >= FULL:
+            limit = limit
+        else:
+            limit = "latency_bound"
         return Simulated(
             per_s, np.array(self._ended), limit, fmean(self._synced_s or [0.0])
         )
@@ -265,11 +280,14 @@ class _Simulation:
             self._ended.append(self._now - began_s)
 
     def _transaction(self) -> _Process:
-        system, begin_s, node = self._system, self._now, next(self._places)
+        system = self._system
+        begin_s = self._now
+        node = next(self._places)
         self._begun += 1
         while self._begun * self._lapse > self._stages[-1][0]:
             self._stages.pop()
-        (_, reads, writes), disk = self._stages[-1], self._disks[node % system.disks]
+        _, reads, writes = self._stages[-1]
+        disk = self._disks[node % system.disks]
         self._machine.admit(self._now, system.other_s)
         for _ in range(SLICES):
             for cpu, each_s in (
@@ -283,9 +301,11 @@ class _Simulation:
                 yield starts_s + need_s
             if system.delay_s:
                 yield self._now + system.delay_s * next(self._pieces)
-            self._to_read, own = self._to_read - reads / SLICES, 0
+            self._to_read = self._to_read - reads / SLICES
+            own = 0
             while self._to_read < 0:  # a Poisson process
-                self._to_read, own = self._to_read + next(self._pauses), own + 1
+                self._to_read = self._to_read + next(self._pauses)
+                own = own + 1
             for _ in range(own):
                 yield disk.admit(self._now, system.read_bytes) + next(disk.reads)
         self._dirty[node] += writes
@@ -310,12 +330,14 @@ class _Simulation:
 
     def _writer(self, node: int) -> _Process:
         """Writes a node's pages, in rounds, and each batch when the disk has the one before."""
-        system, disk = self._system, self._disks[node % self._system.disks]
+        system = self._system
+        disk = self._disks[node % self._system.disks]
         while True:
             pages = min(self._dirty[node], system.round_pages)
             while pages >= 1:
                 batch = int(min(pages, system.batch))
-                pages, self._dirty[node] = pages - batch, self._dirty[node] - batch
+                pages = pages - batch
+                self._dirty[node] = self._dirty[node] - batch
                 starts_s = max(
                     disk.admit(self._now, system.write_bytes) for _ in range(batch)
                 )
@@ -324,7 +346,8 @@ class _Simulation:
 
     def _sync(self, node: int) -> _Process:
         """Syncs the log of a node, and its copies on the next ones, while commits wait for it."""
-        system, copies = self._system, range(node, node + self._system.copies)
+        system = self._system
+        copies = range(node, node + self._system.copies)
         on = [self._disks[copy % system.nodes % system.disks] for copy in copies]
         self._syncing.add(node)
         while together := self._waiting.pop(node, []):

@@ -40,8 +40,10 @@ def ratio(
     more is steadier. The wider of both intervals holds."""
     if not before or not after:
         raise ValueError("a ratio needs a value on each side")
-    left, right = stats.logs_for_ratio(before), stats.logs_for_ratio(after)
-    change, count = float(right.mean() - left.mean()), min(left.size, right.size)
+    left = stats.logs_for_ratio(before)
+    right = stats.logs_for_ratio(after)
+    change = float(right.mean() - left.mean())
+    count = min(left.size, right.size)
     if count < 2:
         return stats.Ratio(math.exp(change), None, None, None)
     errors = [

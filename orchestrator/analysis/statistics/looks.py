@@ -19,7 +19,8 @@ _POWER = 2.0
 # Shares are worked out for this chance. At higher ones they are larger, so tests at the usual 5 %
 # have a reserve, which t-tests of few values use up (tests/bench/bench_until.py).
 _CHANCE = 0.01
-_STEPS_PER_DEVIATION, _DEVIATIONS = 100, 8
+_STEPS_PER_DEVIATION = 100
+_DEVIATIONS = 8
 
 
 def shares(first: int, most: int) -> dict[int, float]:

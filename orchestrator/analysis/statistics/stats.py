@@ -42,7 +42,8 @@ def summarise(values: Sequence[float], confidence: float = CONFIDENCE) -> Summar
         raise ValueError(
             f"expected at least one value, all finite, got {list(values)!r}"
         )
-    mean, median = float(data.mean()), float(np.median(data))
+    mean = float(data.mean())
+    median = float(np.median(data))
     if data.size < 2:
         return Summary(1, mean, median, None, None)
     spread = float(data.std(ddof=1)) / math.sqrt(data.size)
@@ -167,7 +168,8 @@ def share_below(
     bound of normal logarithms (Hahn and Meeker 1991); 0 below two values, all above zero."""
     if len(values) < 2:
         return 0.0
-    logs, root = np.log(np.asarray(values)), math.sqrt(len(values))
+    logs = np.log(np.asarray(values))
+    root = math.sqrt(len(values))
     room = root * (math.log(limit) - float(logs.mean())) / spread_of_logs(logs)
     return float(
         special.ndtr(special.nctdtrinc(logs.size - 1, confidence, room) / root)
@@ -281,7 +283,8 @@ def steadiness(times_s: Sequence[float], values: Sequence[float]) -> Steadiness 
     if len(pairs) < 2 * BATCHES:
         return None
     value = np.asarray([v for _, v in sorted(pairs)], dtype=float)
-    mean, half = float(value.mean()), value.size // 2
+    mean = float(value.mean())
+    half = value.size // 2
     if mean <= 0:
         return None
     batches = (

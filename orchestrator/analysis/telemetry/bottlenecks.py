@@ -34,7 +34,8 @@ def bottleneck(
     """What limited one cell: judged on its busiest node, by medians over repetitions."""
     if not runs:
         return None
-    run, tier = runs[0].record.run, runs[0].record.profile.tier
+    run = runs[0].record.run
+    tier = runs[0].record.profile.tier
     of_nodes = gathered(
         pair for data in runs for pair in resources.gather(data, cpus).items()
     )
@@ -43,7 +44,8 @@ def bottleneck(
     cause = causes.judge(by_node.get(node, {}), tier, node)
     slow, why = slow_node(by_node)
     if slow and cause.name not in causes.HARNESS_CAUSES:
-        node, cause = slow, causes.Cause("slow_node", why)
+        node = slow
+        cause = causes.Cause("slow_node", why)
     values = by_node.get(node, {})
     if cause.name == "unattributed" and causes.host_disk_bound(values):
         cause = causes.told("machine_bound (disk)", values, node)
@@ -69,7 +71,9 @@ def _statement_text(
     counts = statements.pooled(run.record for run in runs)[0][count]
     pct = 100 * counts.max() / max(counts.sum(), 1)
     named = title and pct >= MOST_PCT
-    return f" {pct:.0f} % of the {title} is of `{counts.idxmax()}`." if named else ""
+    if named:
+        return f" {pct:.0f} % of the {title} is of `{counts.idxmax()}`."
+    return ""
 
 
 def held_pct(cause: facts.BottleneckCause, values: resources.Values) -> float | None:
@@ -100,11 +104,10 @@ def slow_node(by_node: Mapping[str, resources.Values]) -> tuple[str, str]:
         ]
         if not awaits or "disk_await_s" not in own:
             continue
-        await_s, usual_s = own["disk_await_s"], median(awaits)
-        iops, usual = (
-            own.get("disk_iops", 0.0),
-            median(v.get("disk_iops", 0.0) for v in peers),
-        )
+        await_s = own["disk_await_s"]
+        usual_s = median(awaits)
+        iops = own.get("disk_iops", 0.0)
+        usual = median(v.get("disk_iops", 0.0) for v in peers)
         slower = await_s >= max(
             SLOWER * usual_s, OVER_IDLE * own.get("idle_disk_latency_s", 0.0)
         )

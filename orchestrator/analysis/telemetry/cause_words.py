@@ -11,8 +11,10 @@ from orchestrator.units import Words, format_seconds
 
 MEMORY_PRESSURE_PCT = 5.0
 # Of a statement's time, and at least: on idle servers 0.07 and 0.11 ms were seen, to wake a thread.
-QUEUED_PCT, QUEUED_S = 10.0, 0.001
-REFUSED, REFUSED_PER_S = ("requests_refused_per_s", "write_rejections_per_s"), 1.0
+QUEUED_PCT = 10.0
+QUEUED_S = 0.001
+REFUSED = ("requests_refused_per_s", "write_rejections_per_s")
+REFUSED_PER_S = 1.0
 UNLOADED = 1.5  # times the idle disk's latency: I/Os do not queue
 ALONE_FROM = 0.8  # cores used where there is one session
 NO_FASTER_DISK = "A faster disk would not."
@@ -36,7 +38,9 @@ class _CauseWords(Words):
     ) -> Any:
         if key in kwargs:
             return kwargs[str(key)]
-        return 0.0 if key in VALUES else _PARTS[str(key)](kwargs)
+        if key in VALUES:
+            return 0.0
+        return _PARTS[str(key)](kwargs)
 
 
 def table(name: str) -> Mapping[str, Any]:
@@ -46,7 +50,9 @@ def table(name: str) -> Mapping[str, Any]:
 
 def cap_text(values: Values) -> str:
     known = shares_of(values, "of caps")
-    return f" with the disk's {' and '.join(known)} of their caps" if known else ""
+    if known:
+        return f" with the disk's {' and '.join(known)} of their caps"
+    return ""
 
 
 def shares_of(values: Values, of: str) -> list[str]:
@@ -76,13 +82,16 @@ def machine_text(values: Values) -> str:
 def memory_too(values: Values) -> str:
     """A remark beside a cause at the disk: reads may come from too little memory."""
     short = values.get("memory_pressure_pct", 0.0) >= MEMORY_PRESSURE_PCT
-    return f" {said('more memory', values)}" if short else ""
+    if short:
+        return f" {said('more memory', values)}"
+    return ""
 
 
 def requests_too(values: Values, node: str) -> str:
     """A remark on requests that wait in the queue of a YugabyteDB's tablet server for much of a
     statement's time, or are refused there; or empty."""
-    known, queued_s = "", values.get("request_queued_avg_s", 0.0)
+    known = ""
+    queued_s = values.get("request_queued_avg_s", 0.0)
     long = 100 * queued_s >= QUEUED_PCT * values.get("statement_avg_s", math.inf)
     if queued_s >= QUEUED_S and long:
         known += f" {said('requests queued', values, node=node)}"
@@ -100,17 +109,17 @@ def alone(values: Values) -> bool:
 
 def own_text(values: Values) -> str:
     """How much of the time of an I/O is the disk's own, where it queues at all."""
-    await_s, idle_s = values.get("disk_await_s", 0.0), values.get("idle_disk_latency_s")
+    await_s = values.get("disk_await_s", 0.0)
+    idle_s = values.get("idle_disk_latency_s")
     if not idle_s or await_s <= UNLOADED * idle_s:
         return ""
     share = idle_s / await_s  # of what stands there; reads alone may wait less
-    most = (
-        "most"
-        if share >= 1 / disk_demand.QUEUEING
-        else "part"
-        if share >= 0.2
-        else "little"
-    )
+    if share >= 1 / disk_demand.QUEUEING:
+        most = "most"
+    else:
+        most = "little"
+        if share >= 0.2:
+            most = "part"
     return f", {most} of it the disk's own {format_seconds(idle_s)}"
 
 

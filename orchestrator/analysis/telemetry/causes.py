@@ -74,18 +74,27 @@ def judge(values: Values, tier: Tier, node: str) -> Cause:
         )
     outside = next(carried(_OUTSIDE_RULES, values, node), None)
     fell = "iops_after_fall" in values
-    fall = told("burst_exhausted", values, node) if fell else None
+    fall = None
+    if fell:
+        fall = told("burst_exhausted", values, node)
     caps = list(_caps(values, tier, node))
-    asked = outside if outside and outside.name == "load_bound" else None
+    asked = None
+    if outside and outside.name == "load_bound":
+        asked = outside
     if not caps:
-        first = fall if asked else None
+        first = None
+        if asked:
+            first = fall
         known = first or outside or fall or _inside(values, tier, node)
         return known or _service_cap(values, node) or _nothing(values)
     if outside and outside.name == "network_bound":
         both = "Disk and network were both at their limit and cannot be told apart."
         return Cause("unattributed", f"{both} {caps[0].text} {outside.text}")
-    if rival := _rival(values):
-        return _inside(values, tier, node) or rival if "sessions" in values else rival
+    rival = _rival(values)
+    if rival:
+        if "sessions" in values:
+            return _inside(values, tier, node) or rival
+        return rival
     if fall:
         return fall
     if len(caps) > 1:
@@ -186,19 +195,25 @@ def _caps(
     nearly reached. `at_times_pct`: of the seconds, from which on one is enough; else the median
     second decides."""
     for cap, known in words.table("caps").items():
-        other, title = known["other"], known["title"]
+        other = known["other"]
+        title = known["title"]
         time_pct = values.get(f"time_at_{cap}_cap_pct", 0.0)
         own = values.get(f"{cap}_of_cap_pct", 0.0) >= CAP_PCT
         together = values.get(f"shared_{cap}_of_cap_pct", 0.0)
         is_shared = together >= CAP_PCT and not own
-        reached = own if at_times_pct is None else time_pct >= at_times_pct
+        if at_times_pct is None:
+            reached = own
+        else:
+            reached = time_pct >= at_times_pct
         if not (reached or is_shared) or not disk_demand.binds(cap, values, tier):
             continue
         if CAP_PCT > values.get(f"{other}_of_cap_pct", 0.0) >= OTHER_CAP_PCT:
             continue
-        burst, begins = "", "of the machine"
+        burst = ""
+        begins = "of the machine"
         if values.get("burst_credit_left_pct", 0.0) > 0:
-            burst, begins = "burst's ", "of the machine's burst"
+            burst = "burst's "
+            begins = "of the machine's burst"
         of_vm = [text for text in tier.origin.vm_caps if text.startswith(known[begins])]
         helps = f"A tier with more {title} would help{known['less']}."
         if of_vm:
@@ -212,7 +227,9 @@ def _caps(
             "helps": helps,
         }
         parts |= {"together": together, "share": values.get(f"{cap}_of_cap_pct", 0.0)}
-        in_bursts = "cap (in bursts)" if time_pct < AT_TIMES_PCT else "cap"
+        in_bursts = "cap"
+        if time_pct < AT_TIMES_PCT:
+            in_bursts = "cap (in bursts)"
         text = words.said(
             "cap (shared)" if is_shared else in_bursts, values, node=node, **parts
         )
@@ -234,7 +251,8 @@ def _client_bound(values: Values) -> bool:
 
 def host_disk_bound(values: Values) -> bool:
     """Whether most of an emulated disk's time is neither its limits' nor its latency's."""
-    idle_s, await_s = values.get("idle_disk_latency_s", 0.0), values.get("disk_await_s")
+    idle_s = values.get("idle_disk_latency_s", 0.0)
+    await_s = values.get("disk_await_s")
     beyond_pct = (
         100 - values.get("held_back_pct", 100.0) - 100 * idle_s / (await_s or math.inf)
     )
@@ -244,13 +262,14 @@ def host_disk_bound(values: Values) -> bool:
 def _service_cap(values: Values, node: str) -> Cause | None:
     """Of a store that others run: what stands still where everything on this side is free, its
     threads too, is held by the other side; or each of few streams waits for its answers."""
-    alone, core = values.get("node_cores", 0.0), values.get("busiest_core_pct", 0.0)
+    alone = values.get("node_cores", 0.0)
+    core = values.get("busiest_core_pct", 0.0)
     one_core = words.ALONE_FROM <= alone <= shares.ONE_CORE[1] or core >= FREE_PCT
     free = {"cpu_pct", "host_cpu_pct"} <= set(values) and shares.room(values)
     stood = values.get("time_at_way_pct", 0.0) >= STOOD_PCT
-    return (
-        told("service_cap", values, node) if stood and free and not one_core else None
-    )
+    if stood and free and not one_core:
+        return told("service_cap", values, node)
+    return None
 
 
 def _nothing(values: Values) -> Cause:
@@ -282,7 +301,8 @@ _OUTSIDE_RULES: Rules = {
 
 def _single_core(values: Values) -> bool:
     computing = values.get("seen_running_pct", 100.0) >= WAITING_PCT
-    cores, busiest_pct = values.get("node_cores", 0.0), values.get("busiest_core_pct")
+    cores = values.get("node_cores", 0.0)
+    busiest_pct = values.get("busiest_core_pct")
     alone = words.alone(values) or (computing and shares.one_core(cores, busiest_pct))
     return (
         values.get("cpu_pct", 0.0) < kept.CPU_PCT and alone
@@ -290,10 +310,8 @@ def _single_core(values: Values) -> bool:
 
 
 def _memory_bound(values: Values) -> bool:
-    pressure, busy = (
-        values.get("memory_pressure_pct", 0.0),
-        values.get("disk_busy_pct", 100.0),
-    )
+    pressure = values.get("memory_pressure_pct", 0.0)
+    busy = values.get("disk_busy_pct", 100.0)
     return pressure >= max(words.MEMORY_PRESSURE_PCT, MEMORY_OVER_DISK * busy)
 
 
@@ -303,10 +321,14 @@ def _latency_bound(values: Values) -> bool:
         or shares.nearest_cap(values) >= CAP_PCT
     ):
         return False
-    await_s, idle_s = values.get("disk_await_s"), values.get("idle_disk_latency_s")
+    await_s = values.get("disk_await_s")
+    idle_s = values.get("idle_disk_latency_s")
     waiting = shares.waiting_pct(values)
     # What a database counted is better evidence than a disk at work: then I/Os may queue a little.
-    most = words.UNLOADED if waiting is None else disk_demand.QUEUEING
+    if waiting is None:
+        most = words.UNLOADED
+    else:
+        most = disk_demand.QUEUEING
     if await_s is None or (idle_s and await_s >= most * idle_s):
         return False
     return _disk_is_awaited(values)
@@ -315,7 +337,9 @@ def _latency_bound(values: Values) -> bool:
 def _disk_is_awaited(values: Values) -> bool:
     waiting = shares.waiting_pct(values)
     busy = values.get("disk_busy_pct", 0.0)
-    return busy >= BUSY_PCT if waiting is None else waiting >= WAITING_PCT
+    if waiting is None:
+        return busy >= BUSY_PCT
+    return waiting >= WAITING_PCT
 
 
 def _at_wal_caps(values: Values) -> bool:

@@ -17,10 +17,13 @@ _LEAST_LOG_BYTES = 2**20  # of less, what nodes say to each other besides is as 
 
 def figures(run: RunData) -> Iterator[Measurement]:
     """The metrics of conservation that can be told of a run."""
-    record, nodes = run.record, _names(run, "database")
-    if rate := results.value_of(record, "payload_bytes_per_s"):
+    record = run.record
+    nodes = _names(run, "database")
+    rate = results.value_of(record, "payload_bytes_per_s")
+    if rate:
         yield measured("node_payload_bytes_per_s", rate / len(nodes))
-        if cpu_s := _moved(run, ["measure"], nodes, counters.CPU_SECONDS):
+        cpu_s = _moved(run, ["measure"], nodes, counters.CPU_SECONDS)
+        if cpu_s:
             yield measured(
                 "cpu_s_per_gb", cpu_s / (rate * results.measured_s(record) / 1e9)
             )
@@ -34,11 +37,14 @@ def figures(run: RunData) -> Iterator[Measurement]:
         ):
             if moved and given:
                 yield measured(f"{way}_per_payload", sum(moved.values()) / given)
-    if must := of_copies(run):
+    must = of_copies(run)
+    if must:
         yield measured("written_of_copies_pct", 100 * sum(written(run).values()) / must)
-    if settling := record.phase("settle"):
+    settling = record.phase("settle")
+    if settling:
         yield measured("debt_s", settling.duration_s)
-        if owed := _of_disks(run, "settle", _WRITTEN):
+        owed = _of_disks(run, "settle", _WRITTEN)
+        if owed:
             yield measured("debt_bytes", sum(owed.values()))
     # To a node that is rebuilt more than the log is sent.
     if (
@@ -46,7 +52,8 @@ def figures(run: RunData) -> Iterator[Measurement]:
         and (sent_pct := _log_sent_pct(run)) is not None
     ):
         yield measured("log_sent_pct", sent_pct)
-    if (flying := in_flight(run)) is not None:
+    flying = in_flight(run)
+    if flying is not None:
         yield measured("in_flight_pct", 100 * flying / record.workload.threads)
 
 
@@ -55,7 +62,9 @@ def payload(run: RunData, *ways: str) -> float | None:
     indexes. None unless it knows them, and that they were `ways` ("written", "read", "sorted")."""
     rate = results.value_of(run.record, "payload_bytes_per_s")
     known = results.generator(run.record).payload in ways
-    return rate * results.measured_s(run.record) if rate and known else None
+    if rate and known:
+        return rate * results.measured_s(run.record)
+    return None
 
 
 def written(run: RunData) -> dict[str, float]:
@@ -68,7 +77,8 @@ def written(run: RunData) -> dict[str, float]:
 def of_copies(run: RunData) -> float | None:
     """Bytes that the disks must be written, by the payload and its copies, where a copy is nothing
     but its bytes and the load only writes; None where either is not so, or not all was sampled."""
-    each, given = results.database(run.record).bytes_of_copy, payload(run, "written")
+    each = results.database(run.record).bytes_of_copy
+    given = payload(run, "written")
     if each is None or given is None or not written(run):
         return None
     return each * given * run.record.profile.cluster.replication_factor
@@ -77,10 +87,8 @@ def of_copies(run: RunData) -> float | None:
 def of_node(run: RunData) -> dict[str, float]:
     """Node → bytes that its disk must be written, by what the node says it was given, where
     `of_copies` holds."""
-    now, each = (
-        results.database(run.record).given_bytes,
-        results.database(run.record).bytes_of_copy,
-    )
+    now = results.database(run.record).given_bytes
+    each = results.database(run.record).bytes_of_copy
     before = results.database_before(run.record).given_bytes or {}
     if not (now and each and of_copies(run)) or set(now) != set(before):
         return {}
@@ -115,7 +123,9 @@ def _of_disks(run: RunData, phase: str, names: tuple[str, str]) -> dict[str, flo
     known = {
         node.name: count for node in firsts if (count := counted(node)) is not None
     }
-    return known if len(known) == len(firsts) else {}
+    if len(known) == len(firsts):
+        return known
+    return {}
 
 
 def _moved(
@@ -128,7 +138,9 @@ def _moved(
         moved.get((node, name)) for moved in sampled for node in nodes for name in names
     ]
     known = [value for value in values if value is not None]
-    return sum(known) if known and len(known) == len(values) else None
+    if known and len(known) == len(values):
+        return sum(known)
+    return None
 
 
 def _log_sent_pct(run: RunData) -> float | None:

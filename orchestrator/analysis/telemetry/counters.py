@@ -14,18 +14,21 @@ from pandas.api.types import union_categoricals
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.metrics import SAMPLE_COLUMNS
 
-READS, WRITES = "disk_reads_total", "disk_writes_total"
-READ_BYTES, WRITTEN_BYTES = "disk_read_bytes_total", "disk_written_bytes_total"
-READ_SECONDS, WRITE_SECONDS = "disk_read_seconds_total", "disk_write_seconds_total"
+READS = "disk_reads_total"
+WRITES = "disk_writes_total"
+READ_BYTES = "disk_read_bytes_total"
+WRITTEN_BYTES = "disk_written_bytes_total"
+READ_SECONDS = "disk_read_seconds_total"
+WRITE_SECONDS = "disk_write_seconds_total"
 BUSY_SECONDS = "disk_busy_seconds_total"
-WAL_READ_BYTES, WAL_WRITTEN_BYTES = (
-    "wal_disk_read_bytes_total",
-    "wal_disk_written_bytes_total",
-)
+WAL_READ_BYTES = "wal_disk_read_bytes_total"
+WAL_WRITTEN_BYTES = "wal_disk_written_bytes_total"
 CPU_SECONDS = "cpu_seconds_total"
-PERIODS, THROTTLED_PERIODS = "cpu_periods_total", "cpu_throttled_periods_total"
+PERIODS = "cpu_periods_total"
+THROTTLED_PERIODS = "cpu_throttled_periods_total"
 HOST_CPU_SECONDS = "cpu_busy_seconds_total"
-RECEIVED_BYTES, SENT_BYTES = "network_received_bytes_total", "network_sent_bytes_total"
+RECEIVED_BYTES = "network_received_bytes_total"
+SENT_BYTES = "network_sent_bytes_total"
 
 GROWTH = shipped(__package__, "growth.yaml")
 
@@ -43,7 +46,8 @@ def rates(samples: pd.DataFrame) -> pd.DataFrame:
     ordered = counters.sort_values(["node", "metric", "time_s"], ignore_index=True)
     series = ordered.groupby(["node", "metric"], sort=False, observed=True)
     steps = series[["time_s", "value"]].diff()
-    step_s, growth = steps["time_s"], steps["value"]
+    step_s = steps["time_s"]
+    growth = steps["value"]
     kept = (step_s > 0) & (growth >= 0)
     table = ordered.loc[kept, ["time_s", "node", "metric", "phase"]].assign(
         step_s=step_s[kept], value=growth[kept] / step_s[kept]
@@ -84,12 +88,14 @@ class Growth:
     of rates, which uneven sampling would bend. Those sampled for less than half are left out."""
 
     def __init__(self, start_s: float, end_s: float) -> None:
-        self._start_s, self._end_s = start_s, end_s
+        self._start_s = start_s
+        self._end_s = end_s
         self._per_s: dict[tuple[str, str], float] = {}
 
     def add(self, rates: pd.DataFrame) -> None:
         """Takes in all `rates` of some nodes."""
-        start_s, end_s = self._start_s, self._end_s
+        start_s = self._start_s
+        end_s = self._end_s
         begin_s = rates["time_s"] - rates["step_s"]
         table = rates[(begin_s >= start_s) & (rates["time_s"] <= end_s)]
         sums = (
@@ -106,7 +112,9 @@ class Growth:
         """The sum of these counters per second; None if any was not sampled."""
         values = [self._per_s.get((node, metric)) for metric in metrics]
         known = [value for value in values if value is not None]
-        return sum(known) if len(known) == len(values) else None
+        if len(known) == len(values):
+            return sum(known)
+        return None
 
     def of(self, node: str, counters: Mapping[str, Sequence[str]]) -> dict[str, float]:
         """Name → its counters together per second, without those of which any was not sampled."""
@@ -149,12 +157,16 @@ class Samples:
     def by_nodes(self) -> Iterator[pd.DataFrame]:
         """All of them, in tables that have all of some nodes each; none if there are none. They are
         read once, unless they are more than `at_once`."""
-        rows, held = Counter[str](), list[pd.DataFrame]()
+        rows = Counter[str]()
+        held = list[pd.DataFrame]()
         for part in self.parts():
             rows.update(
                 {str(node): int(n) for node, n in part["node"].value_counts().items()}
             )
-            held = [*held, part] if rows.total() <= self.at_once else []
+            if rows.total() <= self.at_once:
+                held = [*held, part]
+            else:
+                held = []
         if held or not rows:
             yield from [joined(held)] if rows else []
             return

@@ -70,15 +70,14 @@ def demand(
         f"{which}{name}" for name in counted
     ]
     wide = counters.wide(rates, node, metrics)
-    count, bytes_per_s = (
-        wide[reads] + wide[writes],
-        wide[read_bytes] + wide[written_bytes],
-    )
+    count = wide[reads] + wide[writes]
+    bytes_per_s = wide[read_bytes] + wide[written_bytes]
     iops = np.maximum(count, bytes_per_s / tier.limits.io_unit_bytes)
     columns = {"time_s": wide["time_s"], "iops": iops, "bytes_per_s": bytes_per_s}
     disk = pd.DataFrame(columns, dtype=float)
     since = int(np.searchsorted(disk["time_s"], begin.get("time_s", 0.0), side="right"))
-    step_s, credits = wide["step_s"].to_numpy(dtype=float), []
+    step_s = wide["step_s"].to_numpy(dtype=float)
+    credits = []
     for _, rate, column, left in _CAPS:
         cap, credit = _cap(
             tier, rate, disk[rate].to_numpy(), step_s, (since, begin.get(left))
@@ -107,7 +106,8 @@ def _cap(
     by the disk's own server. No provider tells how full a real disk's bucket is: above its base it
     has credit, of some size."""
     burst = tier.limits.burst
-    base, top = getattr(tier.limits, of), getattr(burst, of, None)
+    base = getattr(tier.limits, of)
+    top = getattr(burst, of, None)
     if base is None:
         return None, None
     if burst is not None and top is not None and tier.disk.is_real:
@@ -118,7 +118,8 @@ def _cap(
         return np.full(rate.size, float(base)), None
     full = (top - base) * burst.duration_s
     credit = full * burst.start_pct / 100
-    caps, left = np.empty(rate.size), np.empty(rate.size)
+    caps = np.empty(rate.size)
+    left = np.empty(rate.size)
     since, known_pct = known
     for index, (used, seconds) in enumerate(zip(rate, step_s, strict=True)):
         if index == since and known_pct is not None:
@@ -210,7 +211,8 @@ def _above_base(tier: Tier, disk: pd.DataFrame) -> Array:
     """In which seconds a disk drew on burst credit: above a base rate that can be exceeded."""
     above = np.zeros(len(disk), dtype=bool)
     for _, rate, *_ in _CAPS:
-        if (base := getattr(tier.limits, rate)) is not None:
+        base = getattr(tier.limits, rate)
+        if base is not None:
             above |= disk[rate].to_numpy() > (1 + WOBBLE) * base
     return above
 
@@ -226,9 +228,12 @@ def fall_to(rate: Array, base: float) -> tuple[float, float] | None:
     before = sums[count - 1] / count
     after = (sums[-1] - sums[count - 1]) / (n - count)
     best = int(np.argmax(count * (n - count) * (before - after) ** 2))
-    high, low = float(before[best]), float(after[best])
+    high = float(before[best])
+    low = float(after[best])
     fell = low <= (1 - MIN_FALL) * high and abs(low / base - 1) <= BASE_TOLERANCE
-    return (high, low) if fell else None
+    if fell:
+        return (high, low)
+    return None
 
 
 def binds(cap: str, values: Mapping[str, float], tier: Tier) -> bool:
@@ -238,7 +243,8 @@ def binds(cap: str, values: Mapping[str, float], tier: Tier) -> bool:
         return True
     if values.get("held_back_pct", 100.0) < HELD_BACK_PCT:
         return False
-    await_s, idle_s = values.get("disk_await_s"), values.get("idle_disk_latency_s")
+    await_s = values.get("disk_await_s")
+    idle_s = values.get("idle_disk_latency_s")
     in_flight = values.get("disk_queue_depth", 0.0)
     if await_s is None or not idle_s:
         return in_flight >= QUEUE_DEPTH
@@ -246,9 +252,9 @@ def binds(cap: str, values: Mapping[str, float], tier: Tier) -> bool:
         return True
     iops = values.get("disk_iops", 0.0)
     # In units of the cap, since I/Os are alike with it and without.
-    times = (
-        in_flight / idle_s / iops * values[f"{cap}_of_cap_pct"] / 100 if iops else 0.0
-    )
+    times = 0.0
+    if iops:
+        times = in_flight / idle_s / iops * values[f"{cap}_of_cap_pct"] / 100
     return times >= BINDING
 
 
@@ -278,13 +284,12 @@ def overheads(record: Record, disk: str) -> dict[str, Overhead]:
     at_start = group(record.facts, "tier", "overhead_us", disk)
     of_way = {}
     for way in ("read", "write"):
-        if not (window := group(counted, way)):
+        window = group(counted, way)
+        if not window:
             continue
-        overhead_us, taken_off_us, off_pct = (
-            float(window["overhead_us"]),
-            at_start.get(way),
-            None,
-        )
+        overhead_us = float(window["overhead_us"])
+        taken_off_us = at_start.get(way)
+        off_pct = None
         if taken_off_us is not None:
             beyond_us = overhead_us - taken_off_us
             off_pct = 100 * beyond_us / max(1.0, float(window["device_us"]) - beyond_us)

@@ -19,10 +19,9 @@ _BY_SECOND: Mapping[str, list[str]] = counters.GROWTH["by_second"]
 CPU_PCT = 85.0  # of what a node may use
 # Of a link's rate: of full frames 4 % are headers that the kernel does not count.
 LINK_PCT = 90.0
-_FLAT_PCT, _FLAT_FROM = (
-    10.0,
-    10,
-)  # around the median second of so many or more: throughput stood
+# around the median second of so many or more: throughput stood
+_FLAT_PCT = 10.0
+_FLAT_FROM = 10
 SESSIONS = (
     "sessions_"  # begins the names of the gauges that count them, by what they wait for
 )
@@ -56,7 +55,9 @@ def read(
     record: Record, samples: Samples, window: tuple[float, float] | None
 ) -> Telemetry:
     """Reads all samples of a run; `window` is the measured one, if the run came that far."""
-    growth = Growth(*window) if window else None
+    growth = None
+    if window:
+        growth = Growth(*window)
     of_disks: dict[str, dict[str, float]] = {}
     of_seconds: dict[str, dict[str, float]] = {}
     database = {node.name: node for node in record.nodes if node.role == "database"}
@@ -84,8 +85,10 @@ def read(
                 of_disks[name] = dict(
                     disk_demand.against_caps(record, own, database[name], window)
                 )
-    if empty := not tables:
-        growth, tables = None, [_by_second(counters.rates(counters.joined([])), {})]
+    empty = not tables
+    if empty:
+        growth = None
+        tables = [_by_second(counters.rates(counters.joined([])), {})]
     by_second = counters.joined(tables)
     return Telemetry(growth, of_disks, by_second, of_seconds, moved, empty)
 
@@ -130,7 +133,10 @@ def _of_seconds(
     ]
     by_node: dict[str, dict[str, float]] = {}
     for (node, metric), values in gauges:
-        typical = values.median() if metric == _CORE else values.mean()
+        if metric == _CORE:
+            typical = values.median()
+        else:
+            typical = values.mean()
         by_node.setdefault(str(node), {})[str(metric)] = float(typical)
     used = _in(rates, [counters.CPU_SECONDS], window).groupby("node", observed=True)[
         "value"
@@ -150,14 +156,16 @@ def _of_seconds(
         return by_node
     ways = _in(rates, _WAYS, window).groupby(["node", "time_s"], observed=True)["value"]
     for node, busier in ways.max().groupby("node", observed=True):
-        own, typical = by_node.setdefault(str(node), {}), float(busier.median())
+        own = by_node.setdefault(str(node), {})
+        typical = float(busier.median())
         if of_store and len(busier) >= _FLAT_FROM:
             near = (busier - typical).abs() <= typical * _FLAT_PCT / 100
             own |= {
                 "way_bytes_per_s": typical,
                 "time_at_way_pct": 100 * float(near.mean()),
             }
-        if rate := declared or speeds.get(str(node)):
+        rate = declared or speeds.get(str(node))
+        if rate:
             own |= {} if declared else {"network_cards_bytes_per_s": rate}
             own["network_of_rate_pct"] = 100 * typical / rate
             own["time_at_network_rate_pct"] = 100 * float(
@@ -176,7 +184,10 @@ def _at_limits(record: Record, rates: pd.DataFrame, node: Node) -> dict[float, s
     reached = [(own["time_s"][100 * own["value"] >= CPU_PCT * cpus], "node CPU")]
     disk = disk_demand.of_node(record, rates, node)
     for name, share in disk_demand.of_caps(disk):
-        title = "IOPS cap" if name == "iops" else f"{name} cap"
+        if name == "iops":
+            title = "IOPS cap"
+        else:
+            title = f"{name} cap"
         reached.append((disk["time_s"][share >= disk_demand.AT_CAP], title))
     return {time_s: name for times_s, name in reached for time_s in times_s}
 

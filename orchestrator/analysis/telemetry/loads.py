@@ -29,12 +29,15 @@ def of_load(record: Record, of_seconds: OfNodes) -> dict[str, float]:
 
 
 def _asked(record: Record) -> Iterator[tuple[str, float]]:
-    if (share_pct := of_ceiling_pct(record)) is not None:
+    share_pct = of_ceiling_pct(record)
+    if share_pct is not None:
         yield "nopm_of_ceiling_pct", share_pct
     offered, served = (
         results.value_of(record, of) for of in ("offered_per_s", "served_per_s")
     )
-    share = served / offered if served is not None and offered else None
+    share = None
+    if served is not None and offered:
+        share = served / offered
     if share is None:  # BenchBase keeps that of the whole run
         share = results.generator(record).served_of_asked
     if share is not None:
@@ -52,7 +55,8 @@ def _sampled(record: Record, of_seconds: OfNodes) -> Iterator[tuple[str, float]]
     seen = {name: number for name, number in every if name.startswith(SESSIONS)}
     if has_pace(record.workload):
         seen.pop(f"{SESSIONS}idle", None)
-    if total := sum(seen.values()):
+    total = sum(seen.values())
+    if total:
         yield "sessions", total
         for name, number in seen.items():
             yield f"seen_{name.removeprefix(SESSIONS)}_pct", 100 * number / total
@@ -60,11 +64,13 @@ def _sampled(record: Record, of_seconds: OfNodes) -> Iterator[tuple[str, float]]
 
 def _waited(record: Record) -> Iterator[tuple[str, float]]:
     """By the database's own counters, from the beginning of the warm-up on."""
-    begin, measure = record.phase("warm-up"), record.phase("measure")
+    begin = record.phase("warm-up")
+    measure = record.phase("measure")
     if begin is None or measure is None or measure.end_s <= begin.start_s:
         return
     elapsed_s = measure.end_s - begin.start_s
-    before, after = results.database_before(record), results.database(record)
+    before = results.database_before(record)
+    after = results.database(record)
     reading_s, syncing_s = (
         _grown(before, after, name) for name in (READ_S, WAL_SYNC_S)
     )
@@ -79,14 +85,18 @@ def _waited(record: Record) -> Iterator[tuple[str, float]]:
         nodes = after.counter(WAL_NODES) or 1.0
         share = min(100.0, 100 * syncing_s / elapsed_s / nodes)
         own_disk = any(node.wal_device for node in record.nodes)
-        waited = "wal_disk_syncing_pct" if own_disk else "log_syncing_pct"
+        waited = "log_syncing_pct"
+        if own_disk:
+            waited = "wal_disk_syncing_pct"
         yield "background_log_syncing_pct" if behind else waited, share
 
 
 def _grown(before: DatabaseFacts, after: DatabaseFacts, name: str) -> float | None:
     """A counter's growth from just before the warm-up, if recorded there, to the end."""
     last = after.counter(name)
-    return None if last is None else max(0.0, last - (before.counter(name) or 0.0))
+    if last is None:
+        return None
+    return max(0.0, last - (before.counter(name) or 0.0))
 
 
 def has_pace(workload: Workload) -> bool:
@@ -116,5 +126,8 @@ def ceiling_nopm(record: Record) -> float | None:
 
 def of_ceiling_pct(record: Record) -> float | None:
     """A run's NOPM in % of that ceiling, if it has both."""
-    ceiling, nopm = ceiling_nopm(record), results.value_of(record, "nopm")
-    return 100 * nopm / ceiling if ceiling and nopm is not None else None
+    ceiling = ceiling_nopm(record)
+    nopm = results.value_of(record, "nopm")
+    if ceiling and nopm is not None:
+        return 100 * nopm / ceiling
+    return None

@@ -31,7 +31,8 @@ class Machines:
             _name(host): host for host in (_host_of(self.nodes, c) for c in clients)
         }
         values = self._of(own)
-        if (core_pct := self._core_pct(own, [node])) is not None:
+        core_pct = self._core_pct(own, [node])
+        if core_pct is not None:
             values["busiest_core_pct"] = core_pct
         apart = [self._of(host) for name, host in others.items() if name != _name(own)]
         for name, of_client in (
@@ -45,7 +46,8 @@ class Machines:
             if known:
                 values[name] = max(*known, values.get(name, 0.0))
         cores = [self._core_pct(host, clients) for host in others.values()]
-        if known := [core for core in cores if core is not None]:
+        known = [core for core in cores if core is not None]
+        if known:
             values["client_core_pct"] = max(known)
         return values
 
@@ -70,7 +72,8 @@ class Machines:
 
     def _of(self, host: Node | None) -> dict[str, float]:
         """CPU use by role, in % of a machine, and its memory. `host` None: it was not sampled."""
-        growth, hosts = self.growth, _hosts(self.nodes)
+        growth = self.growth
+        hosts = _hosts(self.nodes)
         machine = (host.cpus if host else None) or (
             self.cpus if len(hosts) < 2 else None
         )
@@ -134,4 +137,6 @@ def _host_of(nodes: Sequence[Node], node: Node) -> Node | None:
 
 
 def _name(host: Node | None) -> str:
-    return host.name if host else ""
+    if host:
+        return host.name
+    return ""

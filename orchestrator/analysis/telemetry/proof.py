@@ -20,7 +20,8 @@ from orchestrator.analysis.results import RunData
 from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.telemetry import cause_words, loads
 
-CONFIRMED, REJECTED = 0.5, 0.1
+CONFIRMED = 0.5
+REJECTED = 0.1
 CONFIDENCE = 0.90
 _LATENCY = "disk latency"  # less of it is better: its elasticity is that to its inverse
 _SESSIONS = "sessions"
@@ -38,8 +39,11 @@ def proven(bottleneck: Bottleneck, runs: Sequence[RunData]) -> Bottleneck:
     tried = elasticities(runs)
     if not tried:
         return bottleneck
-    cause, text = bottleneck.cause, bottleneck.text
-    limited = "iops_cap" if cause == "burst_exhausted" else cause
+    cause = bottleneck.cause
+    text = bottleneck.text
+    limited = cause
+    if cause == "burst_exhausted":
+        limited = "iops_cap"
     suspects = [e for e in tried if _CAUSES[e.limit] == limited]
     suspected = max(suspects, key=lambda e: e.value, default=None)
     # More sessions help wherever a wait is no queue, as that for a disk's own latency.
@@ -50,50 +54,46 @@ def proven(bottleneck: Bottleneck, runs: Sequence[RunData]) -> Bottleneck:
     name = cause.replace("_", " ")
     if suspected is None or (suspected.value < REJECTED and suspected.high < CONFIRMED):
         if suspected is not None:
-            text, cause = (
-                f"Counters say {name}, but trying it out rejects that.",
-                "unattributed",
-            )
+            text = f"Counters say {name}, but trying it out rejects that."
+            cause = "unattributed"
         if (
             cause in _UNKNOWN
             and is_limit
             and (cause, best.limit) != ("in_cache", _SESSIONS)
         ):
-            told = (
-                "Its counters alone did not tell, but by"
-                if suspected is None
-                else f"{text} By"
-            )
-            cause, text = (
-                _CAUSES[best.limit],
-                f"{told} trial the limit is {best.limit}.",
-            )
+            if suspected is None:
+                told = "Its counters alone did not tell, but by"
+            else:
+                told = f"{text} By"
+            cause = _CAUSES[best.limit]
+            text = f"{told} trial the limit is {best.limit}."
     elif (
         suspected.low < REJECTED
         and is_limit
         and best.limit not in (suspected.limit, _SESSIONS)
     ):
         text = f"Counters say {name}, which trying it out does not prove."
-        cause, text = _CAUSES[best.limit], f"{text} By trial the limit is {best.limit}."
+        cause = _CAUSES[best.limit]
+        text = f"{text} By trial the limit is {best.limit}."
     elif suspected.low < REJECTED:
         text = f"{text} Trying it out was too noisy to prove it."
     else:
-        part = "" if suspected.value >= CONFIRMED else " in part"
+        part = " in part"
+        if suspected.value >= CONFIRMED:
+            part = ""
         text = f"{text} Trying it out confirms this{part}."
-    what = (
-        "speed of transactions"
-        if loads.has_pace(runs[0].record.workload)
-        else "throughput"
-    )
+    what = "throughput"
+    if loads.has_pace(runs[0].record.workload):
+        what = "speed of transactions"
     text = f"{text} {units.listed([_sentence(e, what) for e in tried])}."
     return replace(bottleneck, verdict=cause, text=text, elasticities=tried)
 
 
 def _sentence(elasticity: Elasticity, what: str) -> str:
-    less, sign = (
-        elasticity.limit in (_LATENCY, *_LESS),
-        -1 if elasticity.limit == _LATENCY else 1,
-    )
+    less = elasticity.limit in (_LATENCY, *_LESS)
+    sign = 1
+    if elasticity.limit == _LATENCY:
+        sign = -1
     change, grown = (
         ("−25 %", sign * math.log(0.75)) if less else ("+25 %", math.log(1.25))
     )
@@ -110,13 +110,15 @@ def elasticities(runs: Sequence[RunData]) -> tuple[Elasticity, ...]:
     slopes: dict[
         str, list[tuple[float, float]]
     ] = {}  # of each run, with its variance at noise 1
-    squares, freedom = 0.0, 0
+    squares = 0.0
+    freedom = 0
     for limit, table in (
         pair for run in runs for pair in _changes(run).groupby("limit")
     ):
         size, speed = (np.log(table[name]) for name in ("times", "speed"))
         from_mean = size - size.mean()
-        if not (spread := float((from_mean**2).sum())):
+        spread = float((from_mean**2).sum())
+        if not spread:
             continue
         slope = float((from_mean * speed).sum()) / spread
         squares += float(((speed - speed.mean() - slope * from_mean) ** 2).sum())
@@ -143,7 +145,8 @@ def _changes(run: RunData) -> pd.DataFrame:
     changes = pd.DataFrame(run.record.facts.get("confirm", ()))
     if changes.empty:
         return pd.DataFrame(columns=["limit", "times", "speed"])
-    count, spent_s = np.zeros(len(changes)), np.zeros(len(changes))
+    count = np.zeros(len(changes))
+    spent_s = np.zeros(len(changes))
     edges_s = changes[["start_s", "end_s"]].to_numpy()
     for table in run.transactions():
         good = table[table["outcome"] != FAILED]
@@ -151,9 +154,8 @@ def _changes(run: RunData) -> pd.DataFrame:
             inside = ended(good, *span_s)
             count[number] += len(inside)
             spent_s[number] += inside["latency_s"].sum()
-    lasted_s = (
-        spent_s
-        if loads.has_pace(run.record.workload)
-        else edges_s[:, 1] - edges_s[:, 0]
-    )
+    if loads.has_pace(run.record.workload):
+        lasted_s = spent_s
+    else:
+        lasted_s = edges_s[:, 1] - edges_s[:, 0]
     return changes.assign(speed=count / np.maximum(lasted_s, 1e-9))[count > 0]

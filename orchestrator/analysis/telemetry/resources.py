@@ -23,24 +23,21 @@ VALUES = shipped("orchestrator.analysis.telemetry", "values.yaml")
 def gather(run: results.RunData, cpus: float | None) -> dict[str, dict[str, float]]:
     """Database node → its values and its machine's, named as in `VALUES`; without samples as the
     record states them, if it does. `cpus`: of the machine, for nodes that do not say theirs."""
-    growth, of_disks, nodes = (
-        run.telemetry.growth,
-        run.telemetry.against_caps,
-        run.record.nodes,
-    )
+    growth = run.telemetry.growth
+    of_disks = run.telemetry.against_caps
+    nodes = run.record.nodes
     if growth is None:
         return _stated(run.record)
-    tier, gate, of_seconds = (
-        run.record.profile.tier,
-        run.record.gate,
-        run.telemetry.of_seconds,
-    )
+    tier = run.record.profile.tier
+    gate = run.record.gate
+    of_seconds = run.telemetry.of_seconds
     shared = loads.of_load(run.record, of_seconds)
     on_machines = machines.Machines(nodes, growth, cpus, of_seconds)
     gathered: dict[str, dict[str, float]] = {}
     for node in (node for node in nodes if node.role == "database"):
         own = _node(node, growth, machines.cores(nodes, node, cpus))
-        reads, writes = own.get("disk_read_iops", 0.0), own.get("disk_write_iops", 0.0)
+        reads = own.get("disk_read_iops", 0.0)
+        writes = own.get("disk_write_iops", 0.0)
         if "disk_iops" in own and (
             idle_s := idle_latency_s(tier, gate, reads, writes, node.name)
         ):
@@ -56,7 +53,8 @@ def gather(run: results.RunData, cpus: float | None) -> dict[str, dict[str, floa
 def _of_shared(tier: Tier, of_nodes: Sequence[Values]) -> Iterator[tuple[str, float]]:
     """What all disks did together, of the limits that they share: means, as no second is needed
     where nothing may be above them."""
-    shared, together = tier.shared or Limits(), counters.summed(of_nodes)
+    shared = tier.shared or Limits()
+    together = counters.summed(of_nodes)
     for name, share in _mean_of_caps(replace(tier, limits=shared), together):
         yield f"shared_{name}", share
 
@@ -74,7 +72,8 @@ def _stated(record: Record) -> dict[str, dict[str, float]]:
     for m in figures:
         if m.scope != "all":
             nodes.setdefault(m.scope, {})[m.metric] = m.value
-    tier, waits = record.profile.tier, loads.of_load(record, {})
+    tier = record.profile.tier
+    waits = loads.of_load(record, {})
     return {
         name: {**shared, **own, **dict(_mean_of_caps(tier, own)), **waits}
         for name, own in nodes.items()
@@ -107,10 +106,8 @@ def _node(
     busy = growth.per_s(node.name, counters.BUSY_SECONDS)
     if busy is not None:
         values["disk_busy_pct"] = 100 * busy
-    used, limit = (
-        growth.per_s(node.name, counters.CPU_SECONDS),
-        node.cpus or machine_cpus,
-    )
+    used = growth.per_s(node.name, counters.CPU_SECONDS)
+    limit = node.cpus or machine_cpus
     if used is not None and limit:
         values |= {"cpu_pct": 100 * used / limit, "node_cores": used}
     return values
@@ -165,7 +162,10 @@ def _all_disks(
     shared = counters.summed(list(values.values()))
     firsts = [on_it[0].name for on_it in results.by_disk(database).values()]
     each_once = counters.summed([values[first] for first in firsts])
-    cpu = {"cpu_pct": shared["cpu_pct"] / len(values)} if "cpu_pct" in shared else {}
+    if "cpu_pct" in shared:
+        cpu = {"cpu_pct": shared["cpu_pct"] / len(values)}
+    else:
+        cpu = {}
     return {**cpu, **with_quotients({n: each_once[n] for n in _OF_DISK if n in shared})}
 
 
@@ -195,17 +195,16 @@ def telemetry_of(
     run: results.RunData, cpus: float | None = None
 ) -> tuple[Measurement, ...]:
     """`telemetry` over the run's measured window."""
-    return (
-        telemetry(run.record.nodes, run.telemetry.growth, cpus)
-        if run.telemetry.growth
-        else ()
-    )
+    if run.telemetry.growth:
+        return telemetry(run.record.nodes, run.telemetry.growth, cpus)
+    return ()
 
 
 def total(run: results.RunData, cpus: float | None) -> dict[str, float]:
     """The values of all database nodes together and of the busiest machine, over the window.
     Without samples those that the record itself states."""
-    nodes, growth = run.record.nodes, run.telemetry.growth
+    nodes = run.record.nodes
+    growth = run.telemetry.growth
     if growth is None:
         every = (m for m in run.record.measurements if m.scope == "all")
         return {m.metric: m.value for m in every if m.metric in VALUES}
@@ -218,7 +217,10 @@ def idle_latency_s(
 ) -> float | None:
     """Time of an I/O of this mix on the idle disk: declared, else as the gate measured it, on the
     disk of `node` if each has its own. What is only assumed of a real disk comes last."""
-    assumed = tier.latency.assumed if tier.disk.is_real else ()
+    if tier.disk.is_real:
+        assumed = tier.latency.assumed
+    else:
+        assumed = ()
     read_s, write_s = (
         declared_s if declared_s and way not in assumed else measured_s or declared_s
         for way, declared_s, measured_s in (
@@ -242,7 +244,10 @@ def idle_latency_s(
 def _gate_latency_s(
     gate: Gate | None, quantity: GateQuantity, node: str
 ) -> float | None:
-    every = gate.checks if gate else ()
+    if gate:
+        every = gate.checks
+    else:
+        every = ()
     checks = [
         check for check in every if check.quantity == quantity and check.measured > 0
     ]

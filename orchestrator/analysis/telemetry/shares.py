@@ -37,10 +37,12 @@ def at_a_cap_pct(values: resources.Values) -> float:
 def waiting_pct(values: resources.Values) -> float | None:
     """Share of its time that a session waits for the disk, by the database's count: in reads, and
     of the rest while a log sync is under way. None if it counts neither."""
-    reading, syncing = values.get("sessions_reading_pct"), values.get("log_syncing_pct")
+    reading = values.get("sessions_reading_pct")
+    syncing = values.get("log_syncing_pct")
     if reading is None and syncing is None:
         return None
-    reading, syncing = min(reading or 0.0, 100.0), min(syncing or 0.0, 100.0)
+    reading = min(reading or 0.0, 100.0)
+    syncing = min(syncing or 0.0, 100.0)
     return reading + (100 - reading) * syncing / 100
 
 
@@ -82,12 +84,15 @@ def own_share(values: resources.Values) -> float:
     # Reads are the sessions' own; writes are the database's too, many at a time.
     await_s = values.get("disk_read_await_s") or values.get("disk_await_s")
     idle_s = values.get("idle_disk_latency_s")
-    return min(1.0, idle_s / await_s) if idle_s and await_s else 1.0
+    if idle_s and await_s:
+        return min(1.0, idle_s / await_s)
+    return 1.0
 
 
 def follows(values: resources.Values) -> Shares:
     """Cause → share in %, of 100 together. Empty where sessions were not seen."""
-    if not (sessions := values.get("sessions")):
+    sessions = values.get("sessions")
+    if not sessions:
         return {}
     states = ("idle", "running", "reading", "syncing", "locked")
     seen = {state: values.get(f"seen_{state}_pct", 0.0) for state in states}
@@ -95,7 +100,8 @@ def follows(values: resources.Values) -> Shares:
     its_cores = values.get("client_cores", 0.0)
     client = min(seen["idle"], 100 * its_cores / sessions)
     waited = min(seen["idle"] - client, _queued(client, its_cores, client_use(values)))
-    cores, use = values.get("node_cores", 0.0), values.get("cpu_pct", 0.0) / 100
+    cores = values.get("node_cores", 0.0)
+    use = values.get("cpu_pct", 0.0) / 100
     cpu = min(seen["running"], 100 * cores / sessions)
     # A session that waits for CPU still calls itself idle if it has been sent its next statement,
     # and reading if its read has come back: then more of them read than the disk has I/Os.
@@ -106,10 +112,8 @@ def follows(values: resources.Values) -> Shares:
     read = min(unseen, max(0.0, read))
     unseen = min(unseen, read + seen["idle"] - client - waited)
     own_disk = "wal_disk_syncing_pct" in values
-    disk, own = (
-        seen["reading"] - read + (0.0 if own_disk else seen["syncing"]),
-        own_share(values),
-    )
+    disk = seen["reading"] - read + (0.0 if own_disk else seen["syncing"])
+    own = own_share(values)
     iops, bandwidth = (
         (
             values.get(f"time_at_{cap}_cap_pct", 0.0),
@@ -146,7 +150,8 @@ def _use_by_sessions(
 ) -> float:
     """Of the nearest cap what sessions use: what is written back while they read does not grow with
     their number, unless the cap is full, where it has to wait as they do."""
-    use, every = nearest_cap(values) / 100, values.get(f"disk_{moved}", 0.0)
+    use = nearest_cap(values) / 100
+    every = values.get(f"disk_{moved}", 0.0)
     waiting = seen["reading"] + seen["syncing"]
     if use >= disk_demand.AT_CAP or not every or not waiting:
         return use
@@ -157,18 +162,18 @@ def _use_by_sessions(
 def client_use(values: resources.Values) -> float:
     """Of the CPU that the load generator can use: of its machine's, or of the cores that are full
     while it uses one or more."""
-    core_pct = (
-        values.get("client_core_pct", 0.0)
-        if values.get("client_cores", 0.0) >= 0.9
-        else 0.0
-    )
+    core_pct = 0.0
+    if values.get("client_cores", 0.0) >= 0.9:
+        core_pct = values.get("client_core_pct", 0.0)
     return max(values.get("client_cpu_pct", 0.0), core_pct) / 100
 
 
 def _queued(served: float, cores: float, use: float) -> float:
     """What waits for CPU beside what is `served`, by the use of all its cores."""
     use = min(use, _FULL)
-    places = max(1.0, cores / use) if use else 1.0
+    places = 1.0
+    if use:
+        places = max(1.0, cores / use)
     return float(served * use**places / (1 - use) / places)
 
 

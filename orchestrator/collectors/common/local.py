@@ -60,7 +60,10 @@ def each(
                 yield Sample(time_s, subject.name, metric, unit, value)
         except (OSError, *errors.UNREADABLE) as error:
             # Messages of our own stand alone; others need the kind of error, such as KeyError.
-            kind = "" if type(error) is OSError else f"{type(error).__name__}: "
+            if type(error) is OSError:
+                kind = ""
+            else:
+                kind = f"{type(error).__name__}: "
             failures.append(f"{subject.name}: {kind}{error}")
     if failures:
         raise OSError("; ".join(failures))
@@ -84,9 +87,9 @@ class OnItsMachine:
         def readings(node: Node) -> Iterator[tuple[float, Reading]]:
             machine = self._where(node)
             for reading in self.readings(machine, node):
-                read_s = (
-                    machine.read_at() if isinstance(machine, AgentMachine) else None
-                )
+                read_s = None
+                if isinstance(machine, AgentMachine):
+                    read_s = machine.read_at()
                 yield (now_s if read_s is None else read_s), reading
 
         return each(filter(self.watched, nodes), readings)

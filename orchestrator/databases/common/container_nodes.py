@@ -26,7 +26,8 @@ from orchestrator.system import at_once, clock, redaction
 USER = DATABASE = "bench"
 # What docs/SCALE.md has figures for; an engine's network holds as many and 140 clients besides.
 MAX_NODES = 100
-_LOOK_S, _EMPTY_S = 20.0, 900.0
+_LOOK_S = 20.0
+_EMPTY_S = 900.0
 _MOUNTS = ("cat", "/proc/self/mountinfo")
 
 Log = Callable[[str, World], str]
@@ -44,11 +45,9 @@ def shape_mistakes(
 ) -> Iterator[Mistake]:
     """Mistakes in the numbers of nodes and copies, and in a node's memory: `needed_for` names what
     `least_bytes` of it are for."""
-    nodes, copies, memory_bytes = (
-        spec.nodes,
-        spec.replication_factor,
-        spec.size.memory_bytes,
-    )
+    nodes = spec.nodes
+    copies = spec.replication_factor
+    memory_bytes = spec.size.memory_bytes
     if not 1 <= nodes <= MAX_NODES:
         yield Mistake(
             "cluster.nodes", f"{nodes} nodes: set up here with 1 to {MAX_NODES}"
@@ -126,7 +125,9 @@ def _device(plan: ContainerSpec, volume: Volume, world: World) -> str | None:
         for mount in mounts.parsed(container.exec(_MOUNTS, timeout_s=_LOOK_S).out):
             if [mount.path] == targets:
                 name = mount.source.removeprefix("/dev/")
-                return name if name != mount.source and "/" not in name else None
+                if name != mount.source and "/" not in name:
+                    return name
+                return None
     return None
 
 
@@ -175,17 +176,16 @@ def raise_if_dead(names: Sequence[str], world: World, log: Log = last_lines) -> 
     states = at_once.each(lambda name: world.platform.container(name).state(), names)
     for name, state in zip(names, states, strict=True):
         if state != "running":
-            why = (
-                (
+            if "137" in state:
+                why = (
                     "137 is a kill: the kernel's for want of memory, or YugabyteDB's "
                     "own after any failure of its start; its last log lines say which"
                 )
-                if "137" in state
-                else (
+            else:
+                why = (
                     "its last log lines say why; out of memory means: give nodes more "
                     "of it"
                 )
-            )
             what = f"the database node {name} is {state}"
             raise NodeError(what, advice=why, evidence=log(name, world))
 
@@ -257,7 +257,8 @@ def started_anew(
 
 def empty(plan: ContainerSpec, argv: tuple[str, ...], world: World) -> None:
     """Empties a node's disks by this command. RunError if something stays."""
-    if (done := on_its_disks(plan, "empty", argv, _EMPTY_S, world)).exit_code != 0:
+    done = on_its_disks(plan, "empty", argv, _EMPTY_S, world)
+    if done.exit_code != 0:
         raise RunError(
             f"the disk of {plan.name} could not be emptied", evidence=done.tail()
         )
@@ -305,15 +306,14 @@ def await_ready(
         try:
             return missing()
         except (RunError, OSError, KeyError, ValueError) as error:
-            return (
-                error.what
-                if isinstance(error, RunError)
-                else str(error) or "nothing answers"
-            )
+            if isinstance(error, RunError):
+                return error.what
+            return str(error) or "nothing answers"
 
-    if state := clock.wait_while(
+    state = clock.wait_while(
         lacking, deadline_s=deadline_s, clock=world.clock, every_s=0.2
-    ):
+    )
+    if state:
         what = f"{failed} within {deadline_s:g} s: {state}"
         advice = "look at the log below; on a slow disk or with little memory it takes longer"
         raise NodeError(

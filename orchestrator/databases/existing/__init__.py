@@ -68,7 +68,8 @@ class ExistingCluster:
     def __init__(
         self, connect: Connect = sql.session, confirm: Confirm | None = None
     ) -> None:
-        self._connect, self._confirm = connect, confirm or Terminal()
+        self._connect = connect
+        self._confirm = confirm or Terminal()
 
     def image(self, spec: ClusterSpec, world: World) -> str:
         """No image is run and no data are kept, so this only names the cluster."""
@@ -104,7 +105,10 @@ class ExistingCluster:
         try:
             return probe.look(declared, self._connect)
         except (RunError, OSError) as error:
-            reason = error.what if isinstance(error, RunError) else str(error)
+            if isinstance(error, RunError):
+                reason = error.what
+            else:
+                reason = str(error)
             what = f"the existing cluster does not answer: {reason}"
             raise UnavailableError(what, _advice_on_silence(reason)) from error
 
@@ -135,7 +139,8 @@ class ExistingCluster:
         nodes = probe.nodes(declared, observed)
         own.make()
         try:
-            flavour, version = observed.flavour, observed.version
+            flavour = observed.flavour
+            version = observed.version
             analyze = flavour == "yugabytedb" and versions.analyzed(version)
             for snapshot in volumes:
                 self._prepare(handle, Path(snapshot.name), snapshot.restored, world)
@@ -198,17 +203,22 @@ class ExistingCluster:
             facts = probe.facts(
                 handle.declared, handle.observed, cluster.nodes, self._connect
             )
-            since = servers.since if handle.is_postgresql else counters.since
-            counted = since(handle.begun, _counted(cluster))
+            ended = _counted(cluster)
+            if handle.is_postgresql:
+                counted = servers.since(handle.begun, ended)
+            else:
+                counted = counters.since(handle.begun, ended)
         except (OSError, KeyError, ValueError) as error:
             raise RunError(
                 f"the existing cluster could not be read: {error}",
                 advice="check that its servers' pages still answer this machine",
             ) from error
-        restored = (
-            {} if handle.restored_s is None else {"restore_took_s": handle.restored_s}
-        )
-        asked, more = handle.version_asked, {**facts.more, **restored}
+        if handle.restored_s is None:
+            restored = {}
+        else:
+            restored = {"restore_took_s": handle.restored_s}
+        asked = handle.version_asked
+        more = {**facts.more, **restored}
         return replace(facts, version_asked=asked, since_reset=counted, more=more)
 
 
@@ -227,7 +237,9 @@ def _not_from_client(declared: declaration.Existing, world: World) -> Iterator[M
     for place, server in servers.items():
         failures = [line.partition(place)[2] for line in lines if f"{place}:" in line]
         if server.is_loopback or failures:
-            why = "is this computer" if server.is_loopback else "answers here"
+            why = "answers here"
+            if server.is_loopback:
+                why = "is this computer"
             text = (
                 f"{server} {why}, but the load client runs on {machines}, where it is "
                 f"another or none{''.join(failures[:1])}: write "
@@ -267,7 +279,8 @@ def clean(
     """Goes through all databases that this cache remembers; one line each. One that cannot be
     dropped now, because its cluster or its password is not at hand, stays remembered."""
     for left in owned_database.leftovers(world.cache):
-        declared, campaign = left.declared, left.owner.campaign
+        declared = left.declared
+        campaign = left.owner.campaign
         what = (
             f"database {declared.database} at {declared.where}, of campaign {campaign}"
         )
@@ -294,7 +307,9 @@ def _dropped(left: owned_database.Leftover, world: World, connect: Connect) -> s
         own = OwnDatabase(
             left.declared, connect, world, lambda _question, _may_ask: False
         )
-        return "" if own.drop() else ": was gone"
+        if own.drop():
+            return ""
+        return ": was gone"
     except UsageError as error:
         return f": left alone, because {error.what}"
 

@@ -104,7 +104,10 @@ def _taken_from_hosts(values: dict[str, Any]) -> Iterator[Mistake]:
                 "hosts", f"`{option}` in a URI has no effect here: leave it out"
             )
         else:
-            value = "off" if (key, value) == ("tls", "disable") else value
+            if (key, value) == ("tls", "disable"):
+                value = "off"
+            else:
+                value = value
             if values.setdefault(key, value) != value:
                 yield _mistake(key, f"`hosts` says {value}: keep one of them")
 
@@ -226,7 +229,8 @@ def password(declared: Existing, server: Server) -> str:
         return value
     if declared.password_file:
         return _password_in(declared.password_file)
-    if given := declared.hosts.options.get("password"):
+    given = declared.hosts.options.get("password")
+    if given:
         return given
     port = server.port or declared.port
     return sql.password_of_libpq(server.host, port, declared.user, declared.database)
@@ -251,7 +255,8 @@ def _password_in(path: str) -> str:
     """A file's password. UnavailableError if it cannot be read, or others may (libpq's rule)."""
     file = Path(path).expanduser()
     try:
-        mode, text = stat.S_IMODE(file.stat().st_mode), file.read_text()
+        mode = stat.S_IMODE(file.stat().st_mode)
+        text = file.read_text()
     except OSError as error:
         raise UnavailableError(
             f"the password file {path} cannot be read: {error.strerror}",

@@ -12,7 +12,9 @@ from orchestrator.units import listed
 from orchestrator.yugabyte import pages
 
 # Bits of an interface's flags (netdevice(7)), and its types that are cards: Ethernet, InfiniBand.
-_BUNDLE, _IN_BUNDLE, _CARDS = 0x400, 0x800, (1.0, 32.0)
+_BUNDLE = 0x400
+_IN_BUNDLE = 0x800
+_CARDS = (1.0, 32.0)
 _PARTITION = re.compile(r"(?:(.*\d)p|(.*\D))\d+")  # nvme0n1p1, sda1
 
 
@@ -25,7 +27,9 @@ def memory_bytes(body: str) -> int | None:
     sizes = [
         int(sample.value) for sample in _samples(body, "node_memory_MemTotal_bytes")
     ]
-    return sizes[0] if sizes and sizes[0] > 0 else None
+    if sizes and sizes[0] > 0:
+        return sizes[0]
+    return None
 
 
 def has_pressure(body: str) -> bool:
@@ -36,12 +40,14 @@ def cards(body: str) -> dict[str, float]:
     """Network cards with a link → bytes/s of each, 0 if it does not say: of the collector netclass,
     as the kernel's sysfs-class-net has it. What is made of others (a VLAN, a bridge, an end of a
     pair) is none, or each byte would count again; a bundle is one, and what is in it is not."""
-    of_device, known = dict[str, dict[str, float]](), dict[str, float]()
+    of_device = dict[str, dict[str, float]]()
+    known = dict[str, float]()
     for sample in _samples(body, "node_network_"):
         of = of_device.setdefault(sample.labels["device"], {})
         of[sample.name.removeprefix("node_network_")] = sample.value
     for device, of in of_device.items():
-        flags, has_link = int(of.get("flags", 0)), of.get("carrier") == 1
+        flags = int(of.get("flags", 0))
+        has_link = of.get("carrier") == 1
         apart = of.get("iface_id") == of.get("iface_link") and not flags & _IN_BUNDLE
         own = (
             flags & _BUNDLE or of.get("address_assign_type") == 0
@@ -137,7 +143,9 @@ def of_host(
         for p in (where.data, where.wal)
     )
     own = declaration.device(declared, number)
-    counted = (own,) if own else tuple(data)
+    counted = tuple(data)
+    if own:
+        counted = (own,)
     if not counted:
         return HostDisks()
     wal = [name for name in logs if name not in (*data, *counted)]

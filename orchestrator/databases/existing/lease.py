@@ -27,8 +27,10 @@ from orchestrator.system import host, sql
 
 _COMMENT = "tierbench: which campaign is on this cluster"
 _SILENT_S = 180.0
-_STATEMENT_S, _DDL_S = 20.0, 600.0
-_TRIES, _AGAIN_S = 4, 2.0
+_STATEMENT_S = 20.0
+_DDL_S = 600.0
+_TRIES = 4
+_AGAIN_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,8 @@ class Lease(owned_database.Place):
         if self._known() == self._mine:
             yield
             return
-        world, remembered = self.world, self._remembered
+        world = self.world
+        remembered = self._remembered
         left = owned_database.owner_here(
             world.cache, self._mine.campaign, round(world.clock.now())
         )
@@ -117,7 +120,8 @@ class Lease(owned_database.Place):
 
     def clear(self) -> str:
         """Removes what a dead campaign has left; says what was found otherwise."""
-        mark, outcome = self.look(), ""
+        mark = self.look()
+        outcome = ""
         if mark is None:
             outcome = ": was gone"
         elif not self._is_ours(mark):
@@ -174,10 +178,13 @@ class Lease(owned_database.Place):
 
     def _is_ours(self, mark: str) -> bool:
         """Also if it is empty without a comment: its tester was killed in between."""
-        return mark == _COMMENT if mark else self.is_empty()
+        if mark:
+            return mark == _COMMENT
+        return self.is_empty()
 
     def _beat(self) -> None:
-        if (other := self.take()) is not None:
+        other = self.take()
+        if other is not None:
             raise self._taken_by(other)
 
     def _taken_by(self, other: Holder) -> GuardLostError:

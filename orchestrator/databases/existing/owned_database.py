@@ -37,7 +37,8 @@ class Terminal:
     """Asks a person, each question once: in the middle of a campaign nobody may be there."""
 
     def __init__(self, stdin: TextIO | None = None) -> None:
-        self._stdin, self._answers = stdin or sys.stdin, dict[str, bool]()
+        self._stdin = stdin or sys.stdin
+        self._answers = dict[str, bool]()
 
     def __call__(self, question: str, may_ask: bool) -> bool:
         """The answer, or the one given before; False also if there is none, or no terminal."""
@@ -83,7 +84,9 @@ class Place:
     def mark(self, session: sql.Session) -> str | None:
         """The comment on it, "" without one; None if it is not there."""
         rows = session.rows(sql.query(__package__, "mark", database=self.name))
-        return str(rows[0]["mark"] or "") if rows else None
+        if rows:
+            return str(rows[0]["mark"] or "")
+        return None
 
     def look(self) -> str | None:
         """`mark`, in a session of its own."""
@@ -123,14 +126,16 @@ class OwnDatabase(Place):
     def require_replaceable(self, may_ask: bool) -> None:
         """UsageError if there is a database of our name that is not ours, and its owner does not
         agree to drop it, or has not agreed before and may not be asked now."""
-        if (mark := self.look()) is not None:
+        mark = self.look()
+        if mark is not None:
             self._is_given_up(mark, may_ask)
 
     def _is_given_up(self, mark: str, may_ask: bool = False) -> bool:
         owner = owner_of(mark)
         if self.declared.may_drop == self.name or self._is_ours(owner):
             return True
-        maker, age = "tierbench did not make", ""
+        maker = "tierbench did not make"
+        age = ""
         if owner is not None:
             maker = f"campaign {owner.campaign} of tierbench on {owner.host} made"
             age = f" {units.format_seconds(max(0.0, self.world.clock.now() - owner.started_s))} ago"
@@ -168,7 +173,9 @@ class OwnDatabase(Place):
         ]
         if not any(each.is_from(self.world.cache) for each in remembered):
             return False
-        return self.is_empty() if owner is None else owner in remembered
+        if owner is None:
+            return self.is_empty()
+        return owner in remembered
 
     def make(self) -> None:
         """Makes the database, empty. UsageError as `require_replaceable`; RunError if it cannot be
@@ -200,25 +207,26 @@ class OwnDatabase(Place):
     def _is_still_ours(self, mark: str) -> bool:
         owner = owner_of(mark)
         if not self._is_ours(owner):
-            who = (
-                f"campaign {owner.campaign} on {owner.host}"
-                if owner
-                else "somebody else"
-            )
+            who = "somebody else"
+            if owner:
+                who = f"campaign {owner.campaign} on {owner.host}"
             forget(self.world.cache, self.declared)
             raise UsageError(f"{who} has made one of that name since")
         return True
 
     def _drop(self, ours: Callable[[str], bool]) -> bool:
         """Waits a little until nobody is connected to it. `ours` raises if it must stay."""
-        how = " WITH (FORCE)" if self.force else ""
+        how = ""
+        if self.force:
+            how = " WITH (FORCE)"
         return self.drop_if(ours, lambda error: _IN_USE in str(error), how)
 
     def run(self, verb: Literal["save", "restore"], snapshot: Path) -> None:
         """Has the owner's command keep the database that was just loaded, of which `snapshot` tells
         afterwards, or fill our new, empty one. It is told in libpq's variables where that is, and
         the snapshot's name. RunError if it fails."""
-        at, declared = address(self.declared, self.name), self.declared
+        at = address(self.declared, self.name)
+        declared = self.declared
         words = {
             **sql.keywords(at),
             **({"password": at.password} if at.password else {}),
@@ -228,7 +236,8 @@ class OwnDatabase(Place):
             "PGDATABASE": env.pop("PGDBNAME"),
             "TIERBENCH_SNAPSHOT": snapshot.parent.name,
         }
-        to, docs = f"the database {self.name}", "docs/YUGABYTEDB.md"
+        to = f"the database {self.name}"
+        docs = "docs/YUGABYTEDB.md"
         command = (declared.save if verb == "save" else declared.restore) or ""
         shell.run_of_profile(verb, command, to, env, docs, self.world)
         if verb == "save":
@@ -280,7 +289,8 @@ class Leftover:
     @property
     def command(self) -> str:
         """What a person can type to drop it."""
-        declared, (server, *_) = self.declared, self.declared.servers
+        declared = self.declared
+        server, *_ = self.declared.servers
         place = (server.host, server.port or declared.port, declared.user, "")
         at = sql.Address(*place, declared.maintenance_database, tls(declared))
         conninfo = " ".join(

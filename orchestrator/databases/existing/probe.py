@@ -77,10 +77,16 @@ def look(declared: Existing, connect: Connect) -> Observation:
     hosts = tuple(
         _ask(declared, number, connect) for number in range(len(declared.servers))
     )
-    banner, masters = hosts[0].banner, declared.masters
+    banner = hosts[0].banner
+    masters = declared.masters
     parts = versions.banner_number(banner)
     match = _POSTGRESQL_VERSION.search(banner)
-    number = versions.dotted(parts) if parts else match[1] if match else banner
+    if parts:
+        number = versions.dotted(parts)
+    else:
+        number = banner
+        if match:
+            number = match[1]
     flavour = servers.banner_of(banner) or declared.flavour or ""
     other = next((host.other for host in hosts if host.other), None)
     if other or not flavour:  # no page of it is known
@@ -101,7 +107,8 @@ def _ask(declared: Existing, number: int, connect: Connect) -> Host:
     at = address(declared, declared.maintenance_database, declared.servers[number])
     with connect(at, 30.0) as session:
         banner = queries.banner(session)
-        other, flavour = servers.refused(banner, session), servers.banner_of(banner)
+        other = servers.refused(banner, session)
+        flavour = servers.banner_of(banner)
         host = Host(banner, other, servers.pooler_between(session))
         if other or not (flavour or declared.flavour):
             return host
@@ -167,7 +174,8 @@ def mistakes(spec: ClusterSpec, observed: Observation) -> Iterator[Mistake]:
         )
         yield Mistake("cluster.existing.hosts", text)
         return
-    if len(banners := {host.banner for host in observed.hosts}) > 1:
+    banners = {host.banner for host in observed.hosts}
+    if len(banners) > 1:
         yield Mistake(
             "cluster.existing.hosts", f"they run different servers: {banners}"
         )
@@ -195,7 +203,8 @@ def notes(
     spec: ClusterSpec, declared: Existing, observed: Observation
 ) -> Iterator[str]:
     """Warnings: differences from the profile that are no mistakes, and missing figures."""
-    asked, running = spec.version or "", observed.version
+    asked = spec.version or ""
+    running = observed.version
     if "-b" in asked and "-b" in running and asked != running:
         yield f"it runs {running}; the profile says {asked}"
     if observed.flavour == YUGABYTEDB and observed.copies is None:
@@ -208,7 +217,9 @@ def notes(
         yield "CPU and disk of the nodes are not seen: declare `existing.node_exporters`"
     elif not all(host.disks.data for host in observed.hosts):
         granted = f", or let {declared.user} see `data_directory` (GRANT pg_read_all_settings)"
-        grant = granted if observed.flavour == POSTGRESQL else ""
+        grant = ""
+        if observed.flavour == POSTGRESQL:
+            grant = granted
         yield f"the disks of the nodes are not seen: declare `existing.devices`{grant}"
     if any(host.disks.on_root for host in observed.hosts):
         yield (

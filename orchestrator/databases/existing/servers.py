@@ -35,7 +35,9 @@ def banner_of(banner: str) -> str | None:
     """The database that a banner names; None if it is not known."""
     if versions.banner_number(banner) is not None:
         return YUGABYTEDB
-    return POSTGRESQL if _POSTGRESQL.match(banner) else None
+    if _POSTGRESQL.match(banner):
+        return POSTGRESQL
+    return None
 
 
 def refused(banner: str, session: Session) -> str | None:
@@ -59,12 +61,12 @@ def refused(banner: str, session: Session) -> str | None:
 def pooler_between(session: Session) -> str | None:
     """How a pooler shows itself: it gives its clients another process number for cancelling than
     that of the process which answers (PgBouncer 1.18: a random one). None if it does not."""
-    given = session.given_process_id() if isinstance(session, Identified) else None
-    answers = (
-        session.rows("SELECT pg_backend_pid() AS id")[0]["id"]
-        if given is not None
-        else None
-    )
+    given = None
+    if isinstance(session, Identified):
+        given = session.given_process_id()
+    answers = None
+    if given is not None:
+        answers = session.rows("SELECT pg_backend_pid() AS id")[0]["id"]
     if given == answers:
         return None
     return f"the session was given process {given}, and process {answers} answers"
@@ -84,9 +86,13 @@ def counters(session: Session, number: str) -> dict[str, float]:
     major = number.split(".")[0]
     if not major.isdigit() or int(major) < 10:
         return {}  # one that only is like a PostgreSQL, or too old
-    timed, requested, view = "checkpoints_timed", "checkpoints_req", "pg_stat_bgwriter"
+    timed = "checkpoints_timed"
+    requested = "checkpoints_req"
+    view = "pg_stat_bgwriter"
     if int(major) >= 17:
-        timed, requested, view = "num_timed", "num_requested", "pg_stat_checkpointer"
+        timed = "num_timed"
+        requested = "num_requested"
+        view = "pg_stat_checkpointer"
     syncs_too = 14 <= int(major) < 18  # 18 has them elsewhere
     text = query(
         __package__,
@@ -113,7 +119,8 @@ def since(begun: Counters, now: Counters) -> dict[str, float | None]:
 def places(session: Session) -> tuple[str, str]:
     """Where a new database's tables are, and its log; empty where the user may not see it."""
     row = session.rows(query(__package__, "places"))[0]
-    directory, tables = row["directory"] or "", str(row["tables"] or "")
+    directory = row["directory"] or ""
+    tables = str(row["tables"] or "")
     return tables if tables.startswith(
         "/"
     ) else directory, directory and f"{directory}/pg_wal"

@@ -89,10 +89,8 @@ class PostgreSQL(Database):
         after an error."""
         if spec.port is not None:
             _raise_if_taken(spec.port)
-        password, standby_password = (
-            container_nodes.new_password(),
-            container_nodes.new_password(),
-        )
+        password = container_nodes.new_password()
+        standby_password = container_nodes.new_password()
         image = self.image(spec, world)
         plans = container_specs(spec, volumes, network, image, standby_password)
         names = [plan.name for plan in plans]
@@ -128,18 +126,18 @@ class PostgreSQL(Database):
     ) -> str:
         """Waits until the primary answers and every standby has what that had flushed a look
         before, as under load none has all; returns its version."""
-        version, standbys, upto = "", len(names) - 1, queries.NOW
+        version = ""
+        standbys = len(names) - 1
+        upto = queries.NOW
 
         def missing() -> str:
             nonlocal version, upto
             with self._connect(sql.local(endpoint), _QUERY_S) as session:
                 version = str(session.rows("SHOW server_version")[0]["server_version"])
                 ready, upto = queries.caught_up(session, upto)
-            return (
-                ""
-                if ready == standbys
-                else f"{ready} of {standbys} standbys have caught up"
-            )
+            if ready == standbys:
+                return ""
+            return f"{ready} of {standbys} standbys have caught up"
 
         failure = "PostgreSQL was not ready"
         container_nodes.await_ready(
@@ -201,11 +199,9 @@ class PostgreSQL(Database):
         log = world.platform.container(cluster.nodes[0].container or "").logs()
         facts = replace(facts, checkpoints_s=checkpoints_s(log))
         on_disks = container_nodes.wal_devices(cluster.nodes, PG_WAL, world)
-        return (
-            replace(facts, more={**facts.more, "wal_devices": on_disks})
-            if on_disks
-            else facts
-        )
+        if on_disks:
+            return replace(facts, more={**facts.more, "wal_devices": on_disks})
+        return facts
 
     def _checkpoint(self, cluster: Cluster, world: World) -> None:
         """Writes a checkpoint on the primary, then on the standbys when they have replayed it, so
@@ -292,7 +288,8 @@ def _set_passwords(
     """Sets the passwords of client and standbys once the primary can. NodeError if it dies."""
     env = {"BENCH_PASSWORD": password, "STANDBY_PASSWORD": standby_password}
     try:
-        first, argv = world.platform.container(primary), ("node", "passwords")
+        first = world.platform.container(primary)
+        argv = ("node", "passwords")
         done = first.exec(argv, timeout_s=_START_DEADLINE_S, env=env, watch=(first,))
     except RunError:
         container_nodes.raise_if_dead((primary,), world)

@@ -56,7 +56,8 @@ _PIECE_BLOCKS = 64 * 2**20 // BLOCK_BYTES
 _READ_BLOCKS = 16  # io_combine_limit: what PostgreSQL reads at once
 # Shared buffers also hold the catalog; the rest of the memory also holds sessions and the
 # second copies of what went through the page cache into shared buffers.
-_SHARED_SHARE, _FILE_SHARE = 0.95, 0.9
+_SHARED_SHARE = 0.95
+_FILE_SHARE = 0.9
 
 
 @dataclass(frozen=True)
@@ -106,9 +107,11 @@ def fill(
         total = sum(relation["blocks"] for relation in group)
         shared = min(total, shared_blocks)
         paged = min(total - shared, file_blocks)
-        shared_blocks, file_blocks = shared_blocks - shared, file_blocks - paged
+        shared_blocks = shared_blocks - shared
+        file_blocks = file_blocks - paged
         for relation in group:
-            oid, blocks = relation["oid"], relation["blocks"]
+            oid = relation["oid"]
+            blocks = relation["blocks"]
             split = blocks * shared // total
             end = min(blocks, split + -(-blocks * paged // total))
             in_shared += _pieces(oid, 0, split)

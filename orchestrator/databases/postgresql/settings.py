@@ -17,7 +17,9 @@ MAJOR_VERSION = "17"
 ACCEPT_DATA_LOSS = "accept_data_loss"
 PORT = 5432
 
-_KIB, _MIB, _GIB = 2**10, 2**20, 2**30
+_KIB = 2**10
+_MIB = 2**20
+_GIB = 2**30
 _MANY_CONNECTIONS_FROM_DISK_BYTES = 64 * _GIB
 _NAME = re.compile(r"(pg_stat_statements\.)?[a-z][a-z0-9_]*")
 
@@ -79,14 +81,17 @@ def checkpoint_interval_s(spec: ClusterSpec) -> float:
     try:
         if text.endswith(("m", "w")):
             raise ValueError("PostgreSQL knows no such unit")
-        return float(text) if text.isdigit() else units.parse_seconds(text)
+        if text.isdigit():
+            return float(text)
+        return units.parse_seconds(text)
     except ValueError as error:
         what = f"checkpoint_timeout is {setting!r}: {error}"
         raise errors.UsageError(what, advice="write 30s or 5min") from error
 
 
 def _derived(spec: ClusterSpec) -> dict[str, str]:
-    memory, disk = spec.size.memory_bytes, spec.size.disk_bytes
+    memory = spec.size.memory_bytes
+    disk = spec.size.disk_bytes
     workers = max(1, math.ceil(spec.size.cpus))
     most_wal = min(max(disk // 4, 128 * _MIB), 64 * _GIB)
     words = {

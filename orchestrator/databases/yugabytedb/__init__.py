@@ -54,7 +54,8 @@ class YugabyteDB:
     def __init__(
         self, connect: sql.Connect = sql.session, *, refuse_other_release: bool = True
     ) -> None:
-        self._connect, self._refuse_other_release = connect, refuse_other_release
+        self._connect = connect
+        self._refuse_other_release = refuse_other_release
 
     def image(self, spec: ClusterSpec, world: World) -> str:
         return image.chosen(settings.read(spec)[0], world.platform)
@@ -71,11 +72,9 @@ class YugabyteDB:
                 "tables had 1 tablet: set `tablets` in the workload's `dataset`"
             )
         image.need(chosen, world.platform)
-        at = (
-            world.platform.open_to()
-            if isinstance(world.platform, machines.IsOpen)
-            else ""
-        )
+        at = ""
+        if isinstance(world.platform, machines.IsOpen):
+            at = world.platform.open_to()
         if at and not chosen.tls:
             lifecycle.require_asked_for(
                 "no-password",
@@ -106,14 +105,19 @@ class YugabyteDB:
             try:
                 start = partial(_start, handle, volumes, network, up, world)
                 restored = any(volume.restored for volume in volumes)
-                started = start() if restored else _new(start, handle, up, world)
+                if restored:
+                    started = start()
+                else:
+                    started = _new(start, handle, up, world)
                 yield self._await_cluster(handle, started, network.name, world)
             except RunError as error:
                 nodes.explain(error, handle.plans, world)
                 raise
             finally:
                 # It has no cleaner stop: servers are killed and recover from their logs.
-                most_s = 60 if any(volume.kept for volume in volumes) else 0
+                most_s = 0
+                if any(volume.kept for volume in volumes):
+                    most_s = 60
                 container_nodes.stop(
                     [plan.name for plan in handle.plans], most_s, world
                 )
@@ -201,7 +205,8 @@ class YugabyteDB:
             return self._facts(cluster, cluster.handle, world)
 
     def _facts(self, cluster: Cluster, handle: _Running, world: World) -> DatabaseFacts:
-        unread, ups = handle.unread, cluster.nodes
+        unread = handle.unread
+        ups = cluster.nodes
         servers = check_flags(
             ups, handle.settings, unread, handle.spec.replication_factor
         )

@@ -56,10 +56,8 @@ def _settled(probe: Probe) -> tuple[bool, str]:
 
 START = described(lambda _: (True, "all are up"), "start")
 SETTLE = described(_settled, "settle")
-COLD_COPY, SECOND_COPY = (
-    described(copied, "cold-copy"),
-    described(copied, "second-copy"),
-)
+COLD_COPY = described(copied, "cold-copy")
+SECOND_COPY = described(copied, "second-copy")
 TLS = described(lambda probe: (probe.value("SELECT 1 AS one") == 1, "answered"), "tls")
 
 
@@ -98,11 +96,9 @@ def first_run(
     start again from them: where volumes are rented, those of the default class do."""
     database = database or YugabyteDB(connect, refuse_other_release=False)
     platform = world.platform
-    classes = (
-        platform.claims.storage_classes()
-        if isinstance(platform, RentsVolumes)
-        else None
-    )
+    classes = None
+    if isinstance(platform, RentsVolumes):
+        classes = platform.claims.storage_classes()
     if classes is not None and not any(known.is_default for known in classes):
         raise errors.UnavailableError(
             f"{platform.name} has no default storage class: a node's disk would "
@@ -178,7 +174,10 @@ def passed(spec: ClusterSpec, platform: Platform, cache: Path) -> str:
     """A sentence with the day on which the checklist passed here; empty if it did not."""
     try:
         tag, file = _file(spec, platform, cache)
-        content = json.loads(file.read_text()) if file is not None else {}
+        if file is not None:
+            content = json.loads(file.read_text())
+        else:
+            content = {}
     except (OSError, ValueError, errors.TierbenchError):
         return ""
     if not _complete(content.get("confirmed", ())):
@@ -228,12 +227,15 @@ def summary(findings: Sequence[CheckedFact]) -> str:
     """`17 of 19 confirmed, these differ: memory, leaders`."""
     differing = [finding.name for finding in findings if finding.state != "confirmed"]
     text = f"{len(findings) - len(differing)} of {len(findings)} confirmed"
-    return f"{text}, these differ: {', '.join(differing)}" if differing else text
+    if differing:
+        return f"{text}, these differ: {', '.join(differing)}"
+    return text
 
 
 def _text(findings: Sequence[CheckedFact], tag: str, world: World) -> str:
     """All lines with what was seen, and on what they were seen."""
-    machine, platform = told(world.machine), world.platform
+    machine = told(world.machine)
+    platform = world.platform
     day = datetime.datetime.fromtimestamp(world.clock.now(), datetime.UTC).date()
     size = f"{machine.cpus} CPUs, {machine.memory_bytes} bytes"
     lines = [
@@ -243,7 +245,9 @@ def _text(findings: Sequence[CheckedFact], tag: str, world: World) -> str:
         summary(findings),
     ]
     for finding in findings:
-        before = " (inferred)" if finding.inferred else ""
+        before = ""
+        if finding.inferred:
+            before = " (inferred)"
         lines += ["", f"{finding.state} {finding.name}{before}: {finding.claim}"]
         lines += [f"    {line}" for line in finding.seen.splitlines()]
     return redaction.hidden("\n".join(lines)) + "\n"
@@ -260,7 +264,8 @@ def _file(
     """The image's tag, and the file for this image on this machine; None if the image is not here
     or the engine has no identity."""
     tag = image.chosen(settings.read(spec)[0], platform)
-    identity, machine = platform.images.id(tag), platform.facts().get("ID")
+    identity = platform.images.id(tag)
+    machine = platform.facts().get("ID")
     if not identity or not machine:
         return tag, None
     key = hashlib.sha256(f"{machine}\n{identity}".encode()).hexdigest()[:16]

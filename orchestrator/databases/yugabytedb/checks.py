@@ -17,7 +17,8 @@ from orchestrator.yugabyte import counters, pages, queries, versions
 
 ROWS = 1000
 _SPREAD_S = 120.0
-_BATCHES, _SESSIONS = 20, 2
+_BATCHES = 20
+_SESSIONS = 2
 METRICS = (
     "wal_bytes_total", "wal_syncs_total", "wal_sync_seconds_total", "flush_written_bytes_total",
     "compaction_written_bytes_total", "block_cache_hits_total", "block_cache_misses_total",
@@ -163,7 +164,8 @@ def _followers(probe: Probe) -> tuple[bool, str]:
 
 
 def _commands(probe: Probe) -> tuple[bool, str]:
-    first, idle = probe.nodes[0], ("get_is_load_balancer_idle",)
+    first = probe.nodes[0]
+    idle = ("get_is_load_balancer_idle",)
     hosts = [endpoint.host for endpoint in probe.cluster.endpoints]
     answer = nodes.admin(
         first, flags.master_addresses(hosts), False, idle, 60, probe.world
@@ -199,7 +201,9 @@ def _leaders(probe: Probe) -> tuple[bool, str]:
 def _isolation(probe: Probe) -> tuple[bool, str]:
     """READ COMMITTED takes effect since 2025.2; before, it runs as REPEATABLE READ."""
     since = versions.parse(probe.release).has("read_committed")
-    expected = "read committed" if since else "repeatable read"
+    expected = "repeatable read"
+    if since:
+        expected = "read committed"
     with probe.connect(probe.addresses()[0], 60.0) as session:
         level = queries.effective_isolation(session)
     return level == expected, f"{level}; expected of {probe.release}: {expected}"
@@ -252,7 +256,8 @@ def _batches(probe: Probe) -> tuple[bool, str]:
     batch = ("BEGIN", f"{change}1", f"{change}2", "COMMIT")
 
     def send(number: int) -> tuple[int, str]:
-        done, refusal = 0, ""
+        done = 0
+        refusal = ""
         for _ in range(_BATCHES):
             try:
                 probe.batch(probe.addresses()[number], batch)

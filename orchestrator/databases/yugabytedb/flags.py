@@ -21,9 +21,13 @@ WAL_DISK_DIR = (
 )
 CONF = f"{BASE_DIR}/conf/yugabyted.conf"
 CERTS_SOURCE = "/tierbench-certs"
-YSQL, MASTER_WEB, TSERVER_WEB, YSQL_WEB = 5433, 7000, 9000, 13000
+YSQL = 5433
+MASTER_WEB = 7000
+TSERVER_WEB = 9000
+YSQL_WEB = 13000
 WEB = {pages.MASTER: MASTER_WEB, pages.TSERVER: TSERVER_WEB, pages.YSQL: YSQL_WEB}
-MASTER_RPC, TSERVER_RPC = 7100, 9100
+MASTER_RPC = 7100
+TSERVER_RPC = 9100
 
 _MIB = 2**20
 # Shares of a node's memory. Up to 4 GiB YugabyteDB's own (server_main_util.cc: 45 and 20 %); above,
@@ -51,8 +55,11 @@ def memory(node_bytes: int) -> dict[str, int]:
 
 def _set(part: str, spec: ClusterSpec, settings: Settings) -> dict[str, str]:
     """The flags of this part of flags.yaml, with values that follow from cluster and settings."""
-    since, durable = settings.version.has, settings.durability == "durable"
-    own_directory = WAL_DIR if settings.own_wal_directory else None
+    since = settings.version.has
+    durable = settings.durability == "durable"
+    own_directory = None
+    if settings.own_wal_directory:
+        own_directory = WAL_DIR
     values = {
         **memory(spec.size.memory_bytes),
         "history_s": HISTORY_S,
@@ -69,14 +76,16 @@ def _set(part: str, spec: ClusterSpec, settings: Settings) -> dict[str, str]:
 
 def master_flags(spec: ClusterSpec, settings: Settings) -> dict[str, str]:
     """The master's flags, the profile's own last. Masters always make their log durable."""
-    own, both = _set("master", spec, settings), _set("both", spec, settings)
+    own = _set("master", spec, settings)
+    both = _set("both", spec, settings)
     both.pop("durable_wal_write")
     return {**own, **both, **settings.master_flags}
 
 
 def tserver_flags(spec: ClusterSpec, settings: Settings) -> dict[str, str]:
     """The tablet server's flags, the profile's own last."""
-    own, both = _set("tserver", spec, settings), _set("both", spec, settings)
+    own = _set("tserver", spec, settings)
+    both = _set("both", spec, settings)
     return {
         **own,
         **both,
@@ -103,7 +112,8 @@ def start_command(
     """The command of node `number` (from 1) of those at `addresses`, after a shell's steps that
     prepare the container for it. A restored one remembers its cluster: `--join` would need a
     running master, and there is none yet."""
-    own_address, steps = addresses[number - 1], []
+    own_address = addresses[number - 1]
+    steps = []
     argv = [
         *shipped(__package__, "flags.yaml")["start"],
         f"--base_dir={BASE_DIR}",
@@ -141,6 +151,8 @@ def place_data(spec: ClusterSpec) -> tuple[str, ...] | None:
     yugabyted starts with one copy and goes to three by itself when the third node joins."""
     if spec.replication_factor == 3 or spec.nodes < 3:
         return None
-    zones = ("--fault_tolerance=zone",) if spec.replication_factor > 1 else ()
+    zones: tuple[str, ...] = ()
+    if spec.replication_factor > 1:
+        zones = ("--fault_tolerance=zone",)
     placed = (*zones, f"--rf={spec.replication_factor}", f"--base_dir={BASE_DIR}")
     return ("bin/yugabyted", "configure", "data_placement", *placed)

@@ -16,7 +16,8 @@ from orchestrator.keys import strict_yaml
 _GIB = 2**30
 # Of a pod's memory: what the chart gives a server as its limit unless a flag says otherwise.
 _HARD_SHARE = 0.85
-_MASTER_CPU_SHARE, _LEAST_MASTER_CPUS = 0.1, 0.5
+_MASTER_CPU_SHARE = 0.1
+_LEAST_MASTER_CPUS = 0.5
 
 
 def values(
@@ -37,17 +38,16 @@ def values(
     repository, _, tag = image.tags(settings)[0].rpartition(":")
     # What `yugabyted` gives servers, which the chart starts without it.
     since = settings.version.has
-    both = (
-        {"yb_enable_read_committed_isolation": "true"}
-        if since("read_committed")
-        else {}
-    )
-    cbo = (
-        {"ysql_pg_conf_csv": "yb_enable_cbo=on"}
-        if since("cost_based_optimizer")
-        else {}
-    )
-    memory_gib, placing = memory(spec), placing or model.Placing()
+    if since("read_committed"):
+        both = {"yb_enable_read_committed_isolation": "true"}
+    else:
+        both = {}
+    if since("cost_based_optimizer"):
+        cbo = {"ysql_pg_conf_csv": "yb_enable_cbo=on"}
+    else:
+        cbo = {}
+    memory_gib = memory(spec)
+    placing = placing or model.Placing()
     master_cpus = max(_LEAST_MASTER_CPUS, round(spec.size.cpus * _MASTER_CPU_SHARE, 1))
     cpus = {"master": master_cpus, "tserver": max(0.5, spec.size.cpus - master_cpus)}
     resources = {

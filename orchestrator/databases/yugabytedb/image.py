@@ -16,7 +16,8 @@ from orchestrator.platforms import own_images
 from orchestrator.powers import Platform
 from orchestrator.yugabyte.versions import Version, dotted, parse
 
-OFFICIAL, PACKED = "yugabytedb/yugabyte", "tierbench/yugabytedb"
+OFFICIAL = "yugabytedb/yugabyte"
+PACKED = "tierbench/yugabytedb"
 _TARBALL = re.compile(
     r"yugabyte-(\d+(?:\.\d+)+-b\d+)-(?:linux|el8|centos)-(x86_64|aarch64)\.tar"
 )
@@ -63,7 +64,9 @@ def advice(settings: Settings, platform: Platform) -> str:
 def obtain(spec: ClusterSpec, platform: Platform) -> str | None:
     """The tag, pulled if it was not here, if it can be; a wrong version reads as the default."""
     tag = chosen(read(spec)[0], platform)
-    return tag if platform.images.present(tag) or platform.images.pull(tag) else None
+    if platform.images.present(tag) or platform.images.pull(tag):
+        return tag
+    return None
 
 
 def distribution(tarball: Path) -> Version:

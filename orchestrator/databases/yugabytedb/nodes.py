@@ -20,8 +20,10 @@ from orchestrator.system import at_once, redaction, shell
 _HOME = "/home/yugabyte"
 # What YugabyteDB's documents ask of each node (deploy/manual-deployment/system-config). Processes
 # and their threads are counted by user, over all containers of the machine.
-OPEN_FILES, _PROCESSES = 1_048_576, 12_000
-_LOGS, _LOGS_S = ("yugabyted.log", "master.err", "tserver.err"), 120.0
+OPEN_FILES = 1_048_576
+_PROCESSES = 12_000
+_LOGS = ("yugabyted.log", "master.err", "tserver.err")
+_LOGS_S = 120.0
 # In the text of a failure.
 PASSWORD = re.compile(r"Could not update (?:Postgress|Cassandra) user password")
 _LITTLE_MEMORY = re.compile(r"soft memory limit|namespace creation", re.IGNORECASE)
@@ -112,7 +114,9 @@ def _servers_logs(plan: ContainerSpec, world: World) -> str:
     except TierbenchError as error:
         said = error.what
     said = redaction.hidden(said.strip())
-    return f"{plan.name}, its servers' logs:\n{said}" if said else ""
+    if said:
+        return f"{plan.name}, its servers' logs:\n{said}"
+    return ""
 
 
 def empty(plan: ContainerSpec, world: World) -> None:
@@ -128,7 +132,10 @@ def empty(plan: ContainerSpec, world: World) -> None:
 
 def run(node: Node, argv: Sequence[str], timeout_s: float, world: World) -> Completed:
     """Runs a command, `bin/…` in the image's home. RunError if it fails or its node dies."""
-    program = f"{_HOME}/{argv[0]}" if argv[0].startswith("bin/") else argv[0]
+    if argv[0].startswith("bin/"):
+        program = f"{_HOME}/{argv[0]}"
+    else:
+        program = argv[0]
     return container_nodes.run(node, (program, *argv[1:]), timeout_s, world, (node,))
 
 
@@ -161,7 +168,9 @@ def flush_tablets(
 
 def _options(tls: bool, timeout_s: float) -> tuple[str, ...]:
     """The options that yb-admin and yb-ts-cli have in common."""
-    certificates = (f"--certs_dir_name={flags.CERTS_DIR}",) if tls else ()
+    certificates: tuple[str, ...] = ()
+    if tls:
+        certificates = (f"--certs_dir_name={flags.CERTS_DIR}",)
     return (f"--timeout_ms={round(timeout_s * 1000)}", *certificates)
 
 
@@ -184,7 +193,9 @@ def remembered(node: Node, world: World) -> dict[str, object]:
         content = json.loads(text)
     except ValueError:  # the file is being written at this moment
         return {}
-    return content if isinstance(content, dict) else {}
+    if isinstance(content, dict):
+        return content
+    return {}
 
 
 # ------------------------------------------------------------------ what may fail
@@ -237,7 +248,10 @@ class Unread:
                 text = missing()
             except OSError as error:
                 now_s = self._world.clock.monotonic()
-                since_s = now_s if since_s is None else since_s
+                if since_s is None:
+                    since_s = now_s
+                else:
+                    since_s = since_s
                 if now_s - since_s < PATIENCE_S:
                     return str(error)
                 self.note(what, str(error))

@@ -25,7 +25,8 @@ from orchestrator.yugabyte import pages, queries, server_facts
 NODE_DEADLINE_S = 300.0  # yugabyted's own waits are 180 s
 # A restored node reads its log again, flushed or not (tablet_bootstrap.cc): for the deadline, at
 # half of its tier's rate, as it reads more than that; of an unknown one at the catalog's slowest.
-_REPLAY_SHARE, REPLAY_BYTES_PER_S = 0.5, 25e6
+_REPLAY_SHARE = 0.5
+REPLAY_BYTES_PER_S = 25e6
 BALANCE_DEADLINE_S = 300.0
 _BALANCED_POLLS = 3
 _IDLE = ("get_is_load_balancer_idle",)
@@ -50,8 +51,11 @@ class Readiness:
         unread: Unread,
         world: World,
     ) -> None:
-        self._factor, self._tls = spec.replication_factor, settings.tls
-        self._connect, self._unread, self._world = connect, unread, world
+        self._factor = spec.replication_factor
+        self._tls = settings.tls
+        self._connect = connect
+        self._unread = unread
+        self._world = world
         self._replay_s = 0.0
 
     def after_replay(self, log_bytes: int, disk_bytes_per_s: int | None) -> Self:
@@ -79,11 +83,9 @@ class Readiness:
         def uncounted() -> str:
             servers = pages.tablet_servers(list(sources(up, pages.MASTER).values()))
             alive = sum(server.alive for server in servers)
-            return (
-                ""
-                if alive >= len(up)
-                else f"{alive} of {len(up)} tablet servers are alive"
-            )
+            if alive >= len(up):
+                return ""
+            return f"{alive} of {len(up)} tablet servers are alive"
 
         counted = self._unread.patiently(
             "the masters' list of tablet servers", uncounted
@@ -105,20 +107,21 @@ class Readiness:
             if factor != self._factor:
                 return f"it keeps {factor} copies, expected {self._factor}"
             health = pages.health(masters)
-            return "" if health.well else str(health)
+            if health.well:
+                return ""
+            return str(health)
 
         copied = self._unread.patiently("the number and state of copies", uncopied)
 
         def missing() -> str:
-            if text := copied():
+            text = copied()
+            if text:
                 return text
             with self.administering(up[0], endpoint) as session:
                 known = len(queries.servers(session))
-            return (
-                ""
-                if known == len(up)
-                else f"yb_servers() knows {known} of {len(up)} nodes"
-            )
+            if known == len(up):
+                return ""
+            return f"yb_servers() knows {known} of {len(up)} nodes"
 
         self._wait("the cluster was not whole", missing, up)
 
@@ -127,7 +130,10 @@ class Readiness:
     ) -> AbstractContextManager[sql.Session]:
         """The administrator's session. With TLS, yugabyted makes a password up and keeps it in the
         first node's file."""
-        remembered = nodes.remembered(first, self._world) if self._tls else {}
+        if self._tls:
+            remembered = nodes.remembered(first, self._world)
+        else:
+            remembered = {}
         own = str(remembered.get("database_password") or queries.ADMIN)
         at = replace(sql.local(endpoint), user=queries.ADMIN, password=own)
         return self._connect(replace(at, database=queries.ADMIN_DATABASE), timeout_s)
@@ -148,16 +154,18 @@ class Readiness:
             return ""
 
         clock = self._world.clock
-        if state := wait_while(
+        state = wait_while(
             forgotten, deadline_s=NODE_DEADLINE_S, clock=clock, every_s=0.5
-        ):
+        )
+        if state:
             self._unread.note("the masters that each node remembers", state)
 
     def await_balance(self, up: Sequence[Node], masters: str) -> Leaders:
         """Waits until the leaders of each table are spread and nothing moves any more; only warns
         past the deadline. Returns what was found."""
         urls = list(sources(up, pages.MASTER).values())
-        idle_polls, leaders = 0, Leaders()
+        idle_polls = 0
+        leaders = Leaders()
 
         def unspread() -> str:
             nonlocal leaders
@@ -178,7 +186,10 @@ class Readiness:
                 "" if "Idle = 1" in answer else "the balancer is not idle"
             )
             leaders = replace(leaders, uneven=why)
-            idle_polls = 0 if why else idle_polls + 1
+            if why:
+                idle_polls = 0
+            else:
+                idle_polls = idle_polls + 1
             return idle_polls >= _BALANCED_POLLS
 
         deadline_s = BALANCE_DEADLINE_S
@@ -233,7 +244,9 @@ def check_flags(
         _check_masters(
             _flags(up[:masters], pages.MASTER, unread), settings.master_flags, unread
         )
-    expected = "true" if settings.durability == "durable" else "false"
+    expected = "false"
+    if settings.durability == "durable":
+        expected = "true"
     for name, named in servers.items():
         value = named.get("durable_wal_write")
         if value is None:

@@ -55,7 +55,9 @@ class Settings:
     @property
     def fault_tolerance(self) -> str:
         """The loss that the placement must survive: of a zone, if there are several."""
-        return "zone" if len(set(self.zones)) > 1 else "none"
+        if len(set(self.zones)) > 1:
+            return "zone"
+        return "none"
 
     def on(self, volume: Volume) -> Self:
         """The settings on the disks of a node."""
@@ -66,7 +68,8 @@ def read(spec: ClusterSpec) -> tuple[Settings, tuple[Mistake, ...]]:
     """The settings, a mistaken one as its default, and all mistakes in them and in the shape."""
     needed_for = "a master, a tablet server"
     mistakes = list(shape_mistakes(spec, MIN_MEMORY_BYTES, needed_for))
-    if (copies := spec.replication_factor) not in REPLICATION_FACTORS:
+    copies = spec.replication_factor
+    if copies not in REPLICATION_FACTORS:
         text = f"{copies} copies: a majority needs an odd number; 1, 3 or 5 are set up here"
         mistakes.append(Mistake("cluster.replication_factor", text))
     texts = dict(spec.settings)
@@ -81,17 +84,13 @@ def read(spec: ClusterSpec) -> tuple[Settings, tuple[Mistake, ...]]:
             )
         return value == words[1]
 
-    durable, tls = (
-        second("durability", "default", "durable"),
-        second("tls", "off", "on"),
-    )
+    durable = second("durability", "default", "durable")
+    tls = second("tls", "off", "on")
     if spec.without == "commit" and not durable:
         mistakes.append(of_setting("durability", _NO_SYNC))
     durable = durable and spec.without != "commit"
-    own_wal, load = (
-        second("wal_directory", "shared", "own"),
-        second("restore", "copy", "load"),
-    )
+    own_wal = second("wal_directory", "shared", "own")
+    load = second("restore", "copy", "load")
     image = texts.pop("image", None)
     zones = _zones(
         texts.pop("zones", None), spec.nodes, spec.replication_factor, mistakes

@@ -30,17 +30,23 @@ def read(place: Path) -> pd.DataFrame:
     try:
         if not place.is_dir():
             text = place.read_text(encoding="utf-8")
-            return _json(json.loads(text)) if text.lstrip()[:1] == "{" else _csv(text)
+            if text.lstrip()[:1] == "{":
+                return _json(json.loads(text))
+            return _csv(text)
         if (place / DEMAND).exists():
             return pd.concat(parquet.parts(place / DEMAND))
-        if parts := live(place):
+        parts = live(place)
+        if parts:
             return _live(parts)
-        if not (every := sorted(place.iterdir())):
+        every = sorted(place.iterdir())
+        if not every:
             raise ValueError("it is a folder without files")
         return pd.concat(map(read, every))
     except (OSError, *UNREADABLE) as error:
         said = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
-        said = f"it lacks {error}" if isinstance(error, KeyError) else said
+        said = said
+        if isinstance(error, KeyError):
+            said = f"it lacks {error}"
         raise _no_history(place, said) from error
 
 
@@ -119,7 +125,9 @@ def _csv(text: str) -> pd.DataFrame:
     table = pd.read_csv(io.StringIO(text), dtype={"node": str, "device": str})
     for name in {"time", "begin", "end"} & set(table):
         table[f"{name}_s"] = _unix_s(table[name])
-    return table[list(INTERVALS)].dropna() if "begin" in table else grown(table)
+    if "begin" in table:
+        return table[list(INTERVALS)].dropna()
+    return grown(table)
 
 
 def _unix_s(times: "pd.Series[Any]") -> "pd.Series[float]":

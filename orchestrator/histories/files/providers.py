@@ -58,7 +58,8 @@ def _place(disk: str, metric: str, dimensions: Any) -> tuple[str, str]:
 def aws(content: Any) -> pd.DataFrame:
     """Labels are a node, its device, if it is not called the same, and a metric. ValueError if a
     part of the answer is missing, or a label is a metric alone."""
-    points, results = Points(), content["MetricDataResults"]
+    points = Points()
+    results = content["MetricDataResults"]
     last = {result["Label"]: result["StatusCode"] for result in results}
     if "NextToken" in content or {*last.values()} - {"Complete"}:
         raise ValueError(
@@ -69,9 +70,8 @@ def aws(content: Any) -> pd.DataFrame:
         if name in _NAMES and not of:
             raise ValueError(f"{name} is of no volume: ask with the Label {LABEL}")
         for at, value in zip(result["Timestamps"], result["Values"], strict=True):
-            points += (
-                [(of[0], of[-1], at, _NAMES[name], value)] if name in _NAMES else []
-            )
+            if name in _NAMES:
+                points += [(of[0], of[-1], at, _NAMES[name], value)]
     return _intervals(points)
 
 

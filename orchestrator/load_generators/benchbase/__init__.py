@@ -43,7 +43,9 @@ _XML = "BENCHBASE_XML"
 _ROOT = "0"  # the official image has a user of its own, who may not write to /out
 _java = partial(shell.script, __package__, "java", results.ATTEMPTS)
 _PRINT_PROGRESS = ("-im", "1000", "-mt", "throughput")
-_BEGUN, _MEASURING, _ENDED = "PHASE START", "Warmup complete", "TERMINATE"
+_BEGUN = "PHASE START"
+_MEASURING = "Warmup complete"
+_ENDED = "TERMINATE"
 _ENDING = "waiting until BenchBase's terminals have ended"
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3})Z ")
 _THROUGHPUT = re.compile(r"Throughput: ([\d.]+) txn/sec")
@@ -60,7 +62,8 @@ class BenchBase(Splits, InClient):
     def __init__(
         self, home: Path | None = None, connect: sql.Connect = sql.session
     ) -> None:
-        self._home, self._connect = home, connect
+        self._home = home
+        self._connect = connect
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
         largest = next(several.shares(workload, spec.clients))
@@ -74,7 +77,9 @@ class BenchBase(Splits, InClient):
             )
         provide(self._home, world)
         if settings.warehouses_reached < settings.warehouses:
-            each = " in a client" if spec.clients > 1 else ""
+            each = ""
+            if spec.clients > 1:
+                each = " in a client"
             world.progress.warn(
                 f"each of BenchBase's {settings.terminals} terminals{each} stays at "
                 f"one warehouse: only {settings.warehouses_reached} of "
@@ -118,15 +123,16 @@ class BenchBase(Splits, InClient):
 
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
         """All are started at once; each begins when its Java has."""
-        workload, cluster, out, world = (
-            load.workload,
-            load.cluster,
-            load.out,
-            load.world,
-        )
+        workload = load.workload
+        cluster = load.cluster
+        out = load.out
+        world = load.world
         if load.share:
             load.share.begin()
-        part = (load.share.number, load.share.of) if load.share else (1, 1)
+        if load.share:
+            part = (load.share.number, load.share.of)
+        else:
+            part = (1, 1)
         settings, env = self._rendered(workload, cluster, world, *part)
         files.keep(out / _CONFIG, env[_XML])
         times_s: dict[str, float] = {}
@@ -137,8 +143,10 @@ class BenchBase(Splits, InClient):
                     times_s[mark] = _stamp(line) or world.clock.now()
                     if mark == _MEASURING:
                         world.window_begins(times_s[mark] + settings.lead_in_s)
-            if rate := _THROUGHPUT.search(line):
-                elapsed_s = (now_s := world.clock.now()) - times_s.get(_BEGUN, now_s)
+            rate = _THROUGHPUT.search(line)
+            if rate:
+                now_s = world.clock.now()
+                elapsed_s = now_s - times_s.get(_BEGUN, now_s)
                 text = progress(
                     elapsed_s, workload.warmup_s, workload.measure_s, float(rate[1])
                 )
@@ -147,7 +155,8 @@ class BenchBase(Splits, InClient):
         timeout_s = (
             workload.warmup_s + settings.lead_in_s + workload.measure_s + _STOP_GRACE_S
         )
-        timeout_s += _LONGEST_PAUSE_S if workload.thinks else 0.0
+        if workload.thinks:
+            timeout_s += _LONGEST_PAUSE_S
         histograms = f"/out/{results.HISTOGRAMS}"
         argv = _java(
             "--execute=true", "-d", "/out", "-jh", histograms, *_PRINT_PROGRESS
@@ -166,10 +175,8 @@ class BenchBase(Splits, InClient):
         if done.exit_code != 0 or state not in (None, "EXIT") or len(times_s) < 3:
             why = f", state {state or 'unknown'}: {_complaint(done)}"
             raise ended_badly("BenchBase", done.exit_code, why, _tail(done))
-        middle_s, end_s = (
-            times_s[_MEASURING] + settings.lead_in_s,
-            times_s[_ENDED] + _STAMP_S,
-        )
+        middle_s = times_s[_MEASURING] + settings.lead_in_s
+        end_s = times_s[_ENDED] + _STAMP_S
         return Phase("warm-up", times_s[_BEGUN], middle_s), Phase(
             "measure", middle_s, end_s
         )
@@ -255,11 +262,9 @@ def _facts(
 def _stamp(line: str) -> float | None:
     """Unix seconds of a line's time stamp, which is in UTC; None if it has none."""
     match = _STAMP.match(line)
-    return (
-        datetime.fromisoformat(match[1]).replace(tzinfo=UTC).timestamp()
-        if match
-        else None
-    )
+    if match:
+        return datetime.fromisoformat(match[1]).replace(tzinfo=UTC).timestamp()
+    return None
 
 
 def _complaint(done: Completed) -> str:

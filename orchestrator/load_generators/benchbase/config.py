@@ -73,17 +73,18 @@ class BenchBaseSettings:
     @property
     def rate(self) -> str:
         """The XML's rate: BenchBase's sample, 10000, is a closed loop that drops transactions."""
-        return f"{self.arrival_rate:g}" if self.arrival_rate else "unlimited"
+        if self.arrival_rate:
+            return f"{self.arrival_rate:g}"
+        return "unlimited"
 
     @property
     def lead_in_s(self) -> int:
         """The time from BenchBase's start of measuring to our window: the longest keying time.
         BenchBase leaves out transactions that were being keyed in when it began to measure."""
-        return (
-            max(kind["keying_ms"] for kind in TYPES) // 1000
-            if self.workload.thinks
-            else 0
-        )
+        if not self.workload.thinks:
+            return 0
+        longest_ms: int = max(kind["keying_ms"] for kind in TYPES)
+        return longest_ms // 1000
 
     @property
     def warehouses_reached(self) -> int:

@@ -45,12 +45,11 @@ def find(home: Path | None, database: str, world: powers.World) -> BenchBaseBuil
             raise _unavailable(f"the image {OFFICIAL_IMAGE} is not here", world)
         # The image has PostgreSQL's driver only, which works with YugabyteDB as well. It is not
         # known to have a tag of a release, so its id says which one was used.
-        folder, identity = (
-            "/benchbase/profiles/postgres",
-            f"{OFFICIAL_IMAGE}@{image_id}",
-        )
+        folder = "/benchbase/profiles/postgres"
+        identity = f"{OFFICIAL_IMAGE}@{image_id}"
         return BenchBaseBuild(OFFICIAL_IMAGE, folder, {}, identity, POSTGRESQL)
-    if missing := _missing(home):
+    missing = _missing(home)
+    if missing:
         raise _unavailable(f"{HOME_VARIABLE}={home} does not hold {missing}", world)
     # YugabyteDB's own driver finds all nodes from one.
     has_own = database == "yugabytedb" and any(
@@ -82,11 +81,9 @@ def whereabouts(home: Path | None, platform: powers.Platform) -> str:
     """Says where BenchBase is taken from, or that it is not here and what would be."""
     if home is not None:
         missing = _missing(home)
-        return (
-            f"{HOME_VARIABLE}={home} does not hold {missing}"
-            if missing
-            else f"in {home}"
-        )
+        if missing:
+            return f"{HOME_VARIABLE}={home} does not hold {missing}"
+        return f"in {home}"
     image_id = platform.images.id(OFFICIAL_IMAGE)
     if image_id is not None:
         return f"image {OFFICIAL_IMAGE}, {image_id}"

@@ -29,11 +29,13 @@ from orchestrator.keys import strict_yaml
 from orchestrator.load_generators.benchbase.config import TYPES
 from orchestrator.system import files
 
-ATTEMPTS, HISTOGRAMS = "attempts.tsv", "histograms.json"
+ATTEMPTS = "attempts.tsv"
+HISTOGRAMS = "histograms.json"
 
 # How far the clocks of raw.csv and attempts.tsv may be apart. Both are cut to whole milliseconds:
 # attempts one by one, raw.csv by one offset, which can be computed from its last attempts.
-_CLOCKS_APART_S, _STAMPS_APART_S = 0.005, 0.001
+_CLOCKS_APART_S = 0.005
+_STAMPS_APART_S = 0.001
 # If more attempts than this have no row, a clock was set during the run.
 _MAX_UNPLACED_SHARE = 0.01
 _LOST = {"aborted": "rolled back", "rejected": "refused", "unexpected": "error"}
@@ -84,7 +86,10 @@ def _with_outcomes(
         "attempts_outside_window": int(outside.sum()) - unplaced,
         "attempts_unplaced": unplaced,
     }
-    certain = placed[~outside] if facts["outcomes_known"] else placed[:0]
+    if facts["outcomes_known"]:
+        certain = placed[~outside]
+    else:
+        certain = placed[:0]
     return _settle(rows, certain), facts
 
 
@@ -105,11 +110,9 @@ def _only(out: Path, ending: str) -> Path:
 
 def summary(out: Path) -> dict[str, Any]:
     """What BenchBase says of a run as a whole; empty if it wrote none."""
-    return (
-        files.content(_only(out, "summary.json"))
-        if any(out.glob("*.summary.json"))
-        else {}
-    )
+    if any(out.glob("*.summary.json")):
+        return files.content(_only(out, "summary.json"))
+    return {}
 
 
 def _read_raw(file: Path) -> pd.DataFrame:
@@ -153,7 +156,10 @@ def _read_attempts(file: Path) -> pd.DataFrame:
     """Attempts that did not commit: time_s, terminal, type, kind, number, last, sqlstate. `number`:
     of a refused attempt, counted from 0 in its transaction; −1 for others, for which it is unknown.
     `last`: no further attempt was made. LoadError if a connection was lost."""
-    lines = file.read_text().splitlines() if file.is_file() else []
+    if file.is_file():
+        lines = file.read_text().splitlines()
+    else:
+        lines = []
     columns = ["time", "terminal", "type", "kind", "number", "last", "sqlstate"]
     table = pd.DataFrame(list(_attempts(lines)), columns=columns, dtype=object)
     times = pd.to_datetime(table.pop("time"), format="%Y-%m-%dT%H:%M:%S.%f")
@@ -183,10 +189,14 @@ def _attempts(lines: list[str]) -> Iterator[tuple[str, int, str, str, int, bool,
                 advice="look at the database's log among the raw files of the run",
                 evidence=line,
             )
-        number = int(attempt) if kind == "refused" and attempt and most else -1
+        if kind == "refused" and attempt and most:
+            number = int(attempt)
+        else:
+            number = -1
         last = number < 0 or number + 1 >= int(most or 0)
         name = match["name"].rpartition(".")[2]
-        name, terminal = _OURS.get(name, name), int(match["terminal"])
+        name = _OURS.get(name, name)
+        terminal = int(match["terminal"])
         yield match["time"], terminal, name, kind, number, last, str(sqlstate)
 
 
@@ -211,10 +221,8 @@ def _place(rows: pd.DataFrame, attempts: pd.DataFrame) -> np.ndarray:
 def _place_within(
     tolerance_s: float, rows: pd.DataFrame, attempts: pd.DataFrame
 ) -> np.ndarray:
-    row_terminals, terminals = (
-        rows["terminal"].to_numpy(),
-        attempts["terminal"].to_numpy(),
-    )
+    row_terminals = rows["terminal"].to_numpy()
+    terminals = attempts["terminal"].to_numpy()
     placed = np.full(len(attempts), -1)
     for terminal in np.intersect1d(terminals, row_terminals):
         own_rows = np.flatnonzero(row_terminals == terminal)
@@ -235,29 +243,37 @@ def _place_in_order(
     end_s = start_s + rows["latency_s"].to_numpy()
     kinds = rows["type"].astype(str).to_numpy()
     placed: list[int] = []
-    latest, repeats = -1, ""
+    latest = -1
+    repeats = ""
     columns = (attempts[name] for name in ("time_s", "type", "number", "last"))
     for time_s, kind, number, last in zip(*columns, strict=True):
         covered = (
             bool(placed) and placed[-1] >= 0 and time_s <= end_s[latest] + tolerance_s
         )
         if number > 0 or (number < 0 and kind == repeats and covered):
-            row = placed[-1] if placed else -1
+            if placed:
+                row = placed[-1]
+            else:
+                row = -1
         else:
             first = max(latest + 1, int(np.searchsorted(end_s, time_s - tolerance_s)))
             begun = int(np.searchsorted(start_s, time_s + tolerance_s, side="right"))
             row = next((at for at in range(first, begun) if kinds[at] == kind), -1)
             latest = max(latest, row)
         placed.append(row)
-        repeats = "" if last else kind
+        repeats = kind
+        if last:
+            repeats = ""
     return np.array(placed)
 
 
 def _settle(rows: pd.DataFrame, attempts: pd.DataFrame) -> pd.DataFrame:
     """Adds outcome, retries and the last error's SQLSTATE to `rows`."""
     outcome = np.full(len(rows), COMMITTED, dtype=np.uint8)
-    row, kind = attempts["row"].to_numpy(), attempts["kind"].to_numpy()
-    refused, final = kind == "refused", attempts["last"].to_numpy()
+    row = attempts["row"].to_numpy()
+    kind = attempts["kind"].to_numpy()
+    refused = kind == "refused"
+    final = attempts["last"].to_numpy()
     outcome[row[kind == "rolled back"]] = ROLLED_BACK
     outcome[row[final & (kind != "rolled back")]] = FAILED
     retries = np.bincount(row[refused & ~final], minlength=len(rows))
@@ -276,7 +292,8 @@ def _during(attempts: pd.DataFrame, rows: pd.DataFrame) -> pd.Series:
     ended_s = rows["start_s"] + rows["latency_s"]
     begin_s = rows.groupby("terminal")["start_s"].min() + _CLOCKS_APART_S
     end_s = ended_s.groupby(rows["terminal"]).max() - _CLOCKS_APART_S
-    time_s, terminal = attempts["time_s"], attempts["terminal"]
+    time_s = attempts["time_s"]
+    terminal = attempts["terminal"]
     return (time_s > terminal.map(begin_s)) & (time_s < terminal.map(end_s))
 
 

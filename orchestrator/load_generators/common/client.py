@@ -30,12 +30,12 @@ PUT_WITHIN_S = 30.0
 LEASE_VARIABLE = "TIERBENCH_LEASE_S"  # how long a client outlives this program
 LEASE_S = 60  # a busy disk may hold up the heartbeat for many seconds
 _HEARTBEAT = "/tmp/heartbeat"  # in the client
-_WORKLOADS, OUT, _TLS = "/workloads", "/out", "/tls"
-_ROOT, _CERTIFICATE, _KEY = (
-    f"{_TLS}/root.crt",
-    f"{_TLS}/client.crt",
-    f"{_TLS}/client.key",
-)
+_WORKLOADS = "/workloads"
+OUT = "/out"
+_TLS = "/tls"
+_ROOT = f"{_TLS}/root.crt"
+_CERTIFICATE = f"{_TLS}/client.crt"
+_KEY = f"{_TLS}/client.key"
 
 
 class InClient(parts.LoadGenerator, Protocol):
@@ -55,7 +55,9 @@ class InClient(parts.LoadGenerator, Protocol):
         are at `/workloads`, the files of `tls` in `/tls`; raw output goes to `/out`. In the network
         of a node it is on the machine of the first."""
         image, files = self.client_image(world)
-        own_place = f"{CLIENT}-1" if name == CLIENT else name
+        own_place = name
+        if name == CLIENT:
+            own_place = f"{CLIENT}-1"
         spec = ContainerSpec(
             name=f"{world.scope}-{name}",
             image=image,
@@ -199,14 +201,14 @@ _ANSWERS_WITHIN_S = 10.0
 
 def compare_clocks(client: Node, world: World) -> machines.ClockOffset | None:
     """None if the client does not say its time, or not to the millisecond."""
-    container, tell = (
-        world.platform.container(client.container or ""),
-        script(__package__, "tell"),
-    )
-    offsets, clock = list[machines.ClockOffset](), world.clock
+    container = world.platform.container(client.container or "")
+    tell = script(__package__, "tell")
+    offsets = list[machines.ClockOffset]()
+    clock = world.clock
     with suppress(errors.TierbenchError), container.conversation(tell) as talk:
         for _ in range(QUESTIONS):
-            asked_s, begin_s = clock.now(), clock.monotonic()
+            asked_s = clock.now()
+            begin_s = clock.monotonic()
             talk.send("")
             answer = talk.receive(_ANSWERS_WITHIN_S).strip()
             half_s = (clock.monotonic() - begin_s) / 2
@@ -223,8 +225,10 @@ class ShiftedClock:
     """This computer's clock as a client reads it."""
 
     def __init__(self, clock: Clock, shift_s: float) -> None:
-        self._clock, self._shift_s = clock, shift_s
-        self.monotonic, self.sleep = clock.monotonic, clock.sleep
+        self._clock = clock
+        self._shift_s = shift_s
+        self.monotonic = clock.monotonic
+        self.sleep = clock.sleep
 
     def now(self) -> float:
         return self._clock.now() + self._shift_s

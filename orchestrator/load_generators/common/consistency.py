@@ -100,7 +100,8 @@ def restricted(
     """The statement for some warehouses: CTEs, named like the tables, hide the other rows. In a
     WITH that is not recursive, the name inside means the table. Only columns that the statement
     uses are taken, since PostgreSQL 11, and so YugabyteDB, keeps a CTE's rows."""
-    numbers, ctes = ", ".join(map(str, warehouses)), []
+    numbers = ", ".join(map(str, warehouses))
+    ctes = []
     for table, condition in rows.items():
         if re.search(rf"\b{table}\b", statement):
             prefix = condition.split("_")[0]
@@ -120,7 +121,8 @@ def check(
 ) -> ConsistencyOutcome:
     """Evaluates the conditions, a few at once; `fresh`: also those of a data set just loaded.
     RunError if the warehouses cannot be read."""
-    tables, at = rows_of(text), sql.local(endpoint)
+    tables = rows_of(text)
+    at = sql.local(endpoint)
     table, key = next(
         (name, condition.split()[0]) for name, condition in tables.items()
     )
@@ -157,7 +159,9 @@ def verify(
 ) -> dict[str, Any]:
     """Checks the data after a run, or, `fresh`, as they were loaded, and returns facts. LoadError
     naming every broken condition."""
-    which = "what was loaded is" if fresh else "the data are still"
+    which = "the data are still"
+    if fresh:
+        which = "what was loaded is"
     world.progress.step(f"checking that {which} consistent")
     try:
         outcome = check(

@@ -41,20 +41,26 @@ def set_elsewhere(workload: Workload, package: str) -> Iterator[tuple[str, str]]
         of_cluster = (
             option.startswith(("pgsql_", "mysql_", "db_")) and option != PREPARED
         )
-        otherwise = "the cluster and its database set it" if of_cluster else ""
-        if what := set_here.get(option, otherwise):
+        otherwise = ""
+        if of_cluster:
+            otherwise = "the cluster and its database set it"
+        what = set_here.get(option, otherwise)
+        if what:
             yield f"options.{option}", what
 
 
 def version(console: str) -> str | None:
     """sysbench's version, from the first line that it prints."""
     banner = _BANNER.search(console)
-    return banner[1] if banner else None
+    if banner:
+        return banner[1]
+    return None
 
 
 def connection(endpoints: Sequence[Endpoint]) -> list[str]:
     """sysbench's options for a session with each of these in turn."""
-    first, several = endpoints[0], len({endpoint.port for endpoint in endpoints}) > 1
+    first = endpoints[0]
+    several = len({endpoint.port for endpoint in endpoints}) > 1
     hosts = [
         str(Server(each.host, each.port)) if several else each.host
         for each in endpoints
@@ -89,8 +95,11 @@ def flags(parameters: Mapping[str, Any]) -> list[str]:
 
 def reported(line: str) -> tuple[int, float] | None:
     """The second that a line of sysbench's report is of, and transactions a second in it."""
-    second, tps = re.match(r"\[ (\d+)s \]", line), re.search(r"tps: ([\d.]+)", line)
-    return (int(second[1]), float(tps[1]) if tps else 0.0) if second else None
+    second = re.match(r"\[ (\d+)s \]", line)
+    tps = re.search(r"tps: ([\d.]+)", line)
+    if second:
+        return (int(second[1]), float(tps[1]) if tps else 0.0)
+    return None
 
 
 def progress(elapsed_s: float, warmup_s: float, measure_s: float, per_s: float) -> str:
@@ -113,7 +122,10 @@ def mistakes(
     """What of the workload's file would have no effect, or does not fit, as (key, what). `keys`:
     what its script takes under `options` and `dataset`; what it takes of a group that is not there
     is unknown. `package`: of a generator on sysbench, see `set_elsewhere`."""
-    elsewhere = dict(set_elsewhere(workload, package)) if package else {}
+    if package:
+        elsewhere = dict(set_elsewhere(workload, package))
+    else:
+        elsewhere = {}
     yield from elsewhere.items()
     every = {"options": workload.options, "dataset": workload.dataset.parameters}
     for group, known in keys.items():
@@ -141,7 +153,9 @@ def misfit(key: str, value: Any) -> str:
             word.strip().isdecimal() for word in words
         )
         kind = f"{TRANSACTION_TYPES} whole numbers, separated by commas, not all 0"
-        return "" if fits and any(map(int, words)) else f"is {kind}, not {short(value)}"
+        if fits and any(map(int, words)):
+            return ""
+        return f"is {kind}, not {short(value)}"
     kinds = shipped(__package__, "options.yaml")
     if key in kinds["words"]:
         named = ", ".join(kinds["words"][key])
@@ -149,11 +163,17 @@ def misfit(key: str, value: Any) -> str:
             *kinds["words"][key],
             *((0, 1, "true", "false") if "off" in named else ()),
         ]
-        given = str(value).lower() if key == "isolation" else value  # True is 1
-        return "" if given in words else f"is one of {named}, not {short(value)}"
+        # True is 1
+        given = value
+        if key == "isolation":
+            given = str(value).lower()
+        if given in words:
+            return ""
+        return f"is one of {named}, not {short(value)}"
     if key in kinds["by_generator"]:
         return ""
-    least, number = int(key in kinds["above_0"]), key in kinds["numbers"]
+    least = int(key in kinds["above_0"])
+    number = key in kinds["numbers"]
     if type(value) in ((int, float) if number else (int,)) and least <= value < float(
         "inf"
     ):

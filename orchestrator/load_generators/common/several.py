@@ -81,7 +81,10 @@ def shares(workload: Workload, count: int) -> Iterator[Workload]:
     for number in range(count):
         threads = workload.threads // count + (number < workload.threads % count)
         rate = float(workload.options.get(RATE, 0))
-        own = {RATE: rate * threads / workload.threads} if rate else {}
+        if rate:
+            own = {RATE: rate * threads / workload.threads}
+        else:
+            own = {}
         yield replace(workload, threads=threads, options={**workload.options, **own})
 
 
@@ -121,13 +124,15 @@ def read(
     one. LoadError if one is unreadable."""
 
     def whole(result: Result) -> Result:
-        times, window_s = files.content(out / rebuilt.FILE), (start_s, end_s)
-        return (
-            rebuilt.added(result, times, window_s, workload.thinks) if times else result
-        )
+        times = files.content(out / rebuilt.FILE)
+        window_s = (start_s, end_s)
+        if times:
+            return rebuilt.added(result, times, window_s, workload.thinks)
+        return result
 
     with merging.reading(generator.name):
-        if not (notes := files.content(out / _NOTES)):  # the only one was here
+        notes = files.content(out / _NOTES)
+        if not notes:  # the only one was here
             return whole(generator.read(workload, out, start_s, end_s))
         if not isinstance(generator, Splits):
             (name,) = notes
@@ -152,7 +157,10 @@ def _by_its_clock(
     Returns what is noted of it."""
     world = load.world
     before = compare_clocks(load.client, world)
-    shift_s = before.shift_s if before and shifts else 0.0
+    if before and shifts:
+        shift_s = before.shift_s
+    else:
+        shift_s = 0.0
     own = replace(
         world,
         clock=ShiftedClock(world.clock, shift_s),
@@ -179,7 +187,9 @@ class _Together:
     def __init__(
         self, generator: LoadGenerator, loads: Sequence[ClientLoad], world: World
     ) -> None:
-        self._generator, self._loads, self._world = generator, loads, world
+        self._generator = generator
+        self._loads = loads
+        self._world = world
         self._lock = threading.Lock()
         self._failure: tuple[Node, BaseException] | None = None
         self._windows_s: list[float] = []
@@ -220,7 +230,8 @@ class _Together:
             raise
 
     def _carry(self, at: int) -> Notes:
-        load, several = self._loads[at], len(self._loads)
+        load = self._loads[at]
+        several = len(self._loads)
         progress = _Prefixed(self._world.progress, load.client.name, several, at == 0)
         world = replace(
             self._world, progress=progress, window_begins=self._window_begins
@@ -254,7 +265,9 @@ class _Together:
             self._would_begin[at] = would
             if self._agreed_s is None and all(self._would_begin):
                 self._agreed_s = self._world.clock.now() + AGREED_AHEAD_S
-            return None if self._agreed_s is None else self._agreed_s + shift_s
+            if self._agreed_s is None:
+                return None
+            return self._agreed_s + shift_s
 
     def _window_begins(self, time_s: float) -> None:
         """The window of all begins when that of the last does."""
@@ -295,12 +308,10 @@ class _Prefixed:
     def __init__(
         self, progress: Progress, client: str, count: int, shown: bool
     ) -> None:
-        self._progress, self._client, self._count, self._shown = (
-            progress,
-            client,
-            count,
-            shown,
-        )
+        self._progress = progress
+        self._client = client
+        self._count = count
+        self._shown = shown
         self.run = progress.run
 
     def step(self, text: str, expected_s: float | None = None) -> None:

@@ -69,14 +69,19 @@ class Sysbench(Splits, InClient):
         if done.exit_code != 0:
             what = f"loading {family} failed: {options.complaint(done.err or done.out)}"
             raise UnfinishedError(what, evidence=done.tail())
-        if conditions := _conditions(workload, world):
+        conditions = _conditions(workload, world)
+        if conditions:
             seed = options.seed_of(workload)
             consistency.verify(conditions, cluster, seed, world, fresh=True)
 
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
-        workload, client, out, world = load.workload, load.client, load.out, load.world
+        workload = load.workload
+        client = load.client
+        out = load.out
+        world = load.world
         timeout_s = warm_up.longest_s(workload) + options.STOP_GRACE_S
-        timeout_s += command_lines.TOGETHER_S if load.share else 0.0
+        if load.share:
+            timeout_s += command_lines.TOGETHER_S
         warming = warm_up.WarmUp(
             load, lambda file, line: put(client, file, line, world)
         )
@@ -109,7 +114,8 @@ class Sysbench(Splits, InClient):
         self, workload: Workload, cluster: Cluster, world: World
     ) -> Mapping[str, Any]:
         """Checks the conditions beside the script, if any; a broken one voids the run."""
-        if conditions := _conditions(workload, world):
+        conditions = _conditions(workload, world)
+        if conditions:
             return consistency.verify(
                 conditions, cluster, options.seed_of(workload), world
             )
@@ -125,8 +131,12 @@ class Sysbench(Splits, InClient):
         self, workload: Workload, left: Recorded, start_s: float, end_s: float
     ) -> Result:
         records, facts = left
-        statements, pooled = workload.statements_per_transaction, workload.thinks
-        warmup_s = workload.warmup_s if facts.warmup_s is None else facts.warmup_s
+        statements = workload.statements_per_transaction
+        pooled = workload.thinks
+        if facts.warmup_s is None:
+            warmup_s = workload.warmup_s
+        else:
+            warmup_s = facts.warmup_s
         phases = {"warm-up": (start_s - warmup_s, start_s), "measure": (start_s, end_s)}
         at_a_rate = bool(facts.arrival_rate_per_s) and not pooled
         window = transactions.Window(start_s, end_s, pooled, at_a_rate)
@@ -149,7 +159,9 @@ class Sysbench(Splits, InClient):
 def _conditions(workload: Workload, world: World) -> str:
     """Returns the text of the conditions beside the script; "" if there are none."""
     file = (world.root / "workloads" / workload.script).with_name("consistency.sql")
-    return file.read_text() if file.is_file() else ""
+    if file.is_file():
+        return file.read_text()
+    return ""
 
 
 def _mode(out: Path) -> dict[str, Any]:
@@ -171,7 +183,8 @@ def _with_work(phases: tuple[Phase, Phase], out: Path) -> tuple[Phase, Phase]:
 def _facts(records: Records, out: Path) -> GeneratorFacts:
     """Cross-checks and counted errors of the whole run, warm-up included."""
     console = (out / "sysbench.out").read_text()
-    totals, left = _TOTAL.findall(console), threads(out)
+    totals = _TOTAL.findall(console)
+    left = threads(out)
     errors = [
         {"kind": kind, **entry}
         for thread in left
@@ -180,8 +193,12 @@ def _facts(records: Records, out: Path) -> GeneratorFacts:
     ]
     mode = _mode(out)
     warming = warm_up.steady_facts(out)
-    warmup_s, steady = warming.pop("warmup_s", None), warming.pop("steady", None)
-    drift = {"warmup_drift": warming} if warming else {}
+    warmup_s = warming.pop("warmup_s", None)
+    steady = warming.pop("steady", None)
+    if warming:
+        drift = {"warmup_drift": warming}
+    else:
+        drift = {}
     return GeneratorFacts(
         version=options.version(console),
         recorded_transactions=records.count,
@@ -208,11 +225,9 @@ def _show_loading(family: str, world: World, line: str) -> None:
             f"loading {family}: tried again after {state.get('message')}"
         )
         return
-    rate = (
-        f", {format_number(state['rows_per_s'])} rows/s"
-        if state.get("rows_per_s")
-        else ""
-    )
+    rate = ""
+    if state.get("rows_per_s"):
+        rate = f", {format_number(state['rows_per_s'])} rows/s"
     world.progress.step(
         f"loading {family}: {state.get('phase')}{rate}", state.get("eta_s") or None
     )
@@ -224,8 +239,10 @@ _REQUIRE = re.compile(r"""require\s*\(?\s*["']([\w.]+)["']""")
 def content_hash(workloads: Path, script: str) -> str:
     """Returns twelve hexadecimal digits over the script, the `load.lua` beside it, and all that
     they require, from their folder or from `lib/`. Modules of LuaJIT itself are in the image."""
-    first, required = workloads / script, set[Path]()
-    folder, open_ends = first.parent, [first, first.with_name("load.lua")]
+    first = workloads / script
+    required = set[Path]()
+    folder = first.parent
+    open_ends = [first, first.with_name("load.lua")]
     while open_ends:
         file = open_ends.pop()
         if file in required or not file.is_file():

@@ -44,7 +44,8 @@ def run_options(workload: Workload) -> dict[str, Any]:
 
 def mistakes_in(workload: Workload) -> Iterator[tuple[str, str]]:
     """Everything in the file that would have no effect."""
-    script, known = workload.script, keys(workload.script)
+    script = workload.script
+    known = keys(workload.script)
     yield from options.mistakes(workload, known, __package__)
     what = options.misfit("rand_type", run_options(workload)["rand_type"])
     if what and "options" not in known:
@@ -63,10 +64,14 @@ TOGETHER_S = 120.0  # how long its threads wait for those of other clients at mo
 
 
 def load_command(workload: Workload, cluster: Cluster) -> list[str]:
-    analyze = {} if cluster.analyze else {"analyze": "off"}
-    dialect = (
-        [] if cluster.database == "postgresql" else [f"--dialect={cluster.database}"]
-    )
+    if cluster.analyze:
+        analyze = {}
+    else:
+        analyze = {"analyze": "off"}
+    if cluster.database == "postgresql":
+        dialect = []
+    else:
+        dialect = [f"--dialect={cluster.database}"]
     return [
         "luajit",
         f"/workloads/{Path(workload.script).parent}/load.lua",
@@ -81,11 +86,10 @@ def load_command(workload: Workload, cluster: Cluster) -> list[str]:
 def run_command(
     workload: Workload, cluster: Cluster, share: Share | None = None
 ) -> list[str]:
-    statements, parameters = (
-        workload.statements_per_transaction,
-        workload.dataset.parameters,
-    )
-    most_s, part = longest_s(workload), []
+    statements = workload.statements_per_transaction
+    parameters = workload.dataset.parameters
+    most_s = longest_s(workload)
+    part = []
     if share:
         most_s += TOGETHER_S
         part = [

@@ -38,7 +38,8 @@ class _File:
 
     def of(self, start_ns: int, end_ns: int) -> np.ndarray:
         """The records that started in [start_ns, end_ns), in the file's order, by our clock."""
-        start_ns, end_ns = start_ns + self.shift_ns, end_ns + self.shift_ns
+        start_ns = start_ns + self.shift_ns
+        end_ns = end_ns + self.shift_ns
         blocks = np.flatnonzero((self.first_ns < end_ns) & (self.last_ns >= start_ns))
         if not len(blocks):
             return np.empty(0, RECORD)
@@ -115,7 +116,8 @@ class Records:
     def _known(self, path: Path) -> _File:
         """Reads a file once, for what all parts need to know of it."""
         count = path.stat().st_size // RECORD.itemsize
-        firsts, lasts = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        firsts = [np.empty(0, np.int64)]
+        lasts = [np.empty(0, np.int64)]
         for offset in range(0, count, self.read):
             rows = _read(path, offset, min(self.read, count - offset))
             begins = np.arange(0, len(rows), self.block)
@@ -142,11 +144,15 @@ class Records:
     def _spans(self) -> Iterator[tuple[int, int]]:
         """Whole seconds in order, as many at a time as a part may have records."""
         seconds = sorted(self._seconds)
-        begin, count = (seconds[0] if seconds else 0), 0
+        begin = 0
+        if seconds:
+            begin = seconds[0]
+        count = 0
         for second in seconds:
             if count and count + self._seconds[second] > self.part:
                 yield begin * _SECOND_NS, second * _SECOND_NS
-                begin, count = second, 0
+                begin = second
+                count = 0
             count += self._seconds[second]
         yield begin * _SECOND_NS, (seconds[-1] + 1 if seconds else 0) * _SECOND_NS
 
@@ -156,10 +162,8 @@ class Records:
         states = [
             np.base_repr(code, 36).zfill(5) if code else "" for code in codes.tolist()
         ]
-        types, places = (
-            rows["type"].astype(np.int16),
-            np.searchsorted(codes, rows["sqlstate"]),
-        )
+        types = rows["type"].astype(np.int16)
+        places = np.searchsorted(codes, rows["sqlstate"])
         return pd.DataFrame(
             {
                 "start_s": rows["start_ns"] * 1e-9,
@@ -182,8 +186,12 @@ def threads(out: Path) -> list[dict[str, Any]]:
 
 def began_s(out: Path) -> float | None:
     """When the last thread began, by the client's clock (Unix seconds); None if none noted it."""
-    begun_ms = [thread["begun_ms"] for thread in threads(out) if "begun_ms" in thread]
-    return max(begun_ms) / 1e3 if begun_ms else None
+    begun_ms: list[float] = [
+        thread["begun_ms"] for thread in threads(out) if "begun_ms" in thread
+    ]
+    if begun_ms:
+        return max(begun_ms) / 1e3
+    return None
 
 
 def _read(path: Path, offset: int, count: int) -> Any:

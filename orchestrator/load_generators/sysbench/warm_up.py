@@ -18,7 +18,8 @@ SHORTEST_S = 2 * stats.BATCHES  # fewer seconds cannot be judged
 IN_A_ROW = 10
 LATE_S = 5.0
 # In the client: when threads begin, and when the window ends, in Unix seconds.
-BEGINS_FILE, ENDS_FILE = "/tmp/tierbench-begins", "/out/window-ends"
+BEGINS_FILE = "/tmp/tierbench-begins"
+ENDS_FILE = "/out/window-ends"
 _FACTS_FILE = "warm-up.json"
 
 
@@ -38,7 +39,10 @@ class SteadyRule:
         last = self._rates[-max(SHORTEST_S, len(self._rates) // 2) :]
         self.drift = stats.steadiness(range(len(last)), last)
         steady = self.drift is not None and self.drift.within_limits
-        self._in_a_row = self._in_a_row + 1 if steady else 0
+        if steady:
+            self._in_a_row = self._in_a_row + 1
+        else:
+            self._in_a_row = 0
         return self._in_a_row >= IN_A_ROW
 
 
@@ -50,8 +54,11 @@ class WarmUp:
     file says when the window ends. `put` puts a file, of a name and a line, into the client."""
 
     def __init__(self, load: parts.ClientLoad, put: Callable[[str, str], None]) -> None:
-        self._workload, self._out, self._world = load.workload, load.out, load.world
-        self._share, self._put = load.share, put
+        self._workload = load.workload
+        self._out = load.out
+        self._world = load.world
+        self._share = load.share
+        self._put = put
         self._rule = SteadyRule()
         self._start_s: float | None = None
         self._middle_s: float | None = None
@@ -69,25 +76,38 @@ class WarmUp:
     def _begin_load(self) -> float:
         if self._share is None:
             return self._world.clock.now()
-        begin_s, load = self._share.begin(), self._workload
-        end = "" if load.warmup_most_s else f" {begin_s + longest_s(load):.6f}"
+        begin_s = self._share.begin()
+        load = self._workload
+        if load.warmup_most_s:
+            end = ""
+        else:
+            end = f" {begin_s + longest_s(load):.6f}"
         self._put(BEGINS_FILE, f"{begin_s:.6f}{end}")
         return begin_s
 
     def _judge(self, rate: float, start_s: float, now_s: float) -> None:
         """Begins the window, if throughput is steady or the longest warm-up is over."""
-        load, elapsed_s = self._workload, now_s - start_s
+        load = self._workload
+        elapsed_s = now_s - start_s
         if elapsed_s < 0.5:
             return  # of a second in which the threads waited for those of other clients
         steady = self._rule.add(rate)
         # A report may come a moment before its second is over.
         over = elapsed_s >= (load.warmup_most_s or 0.0) - 0.5
         could = over or (elapsed_s >= load.warmup_s and steady)
-        middle_s = self._share.agree(could) if self._share else now_s if could else None
+        if self._share:
+            middle_s = self._share.agree(could)
+        else:
+            middle_s = None
+            if could:
+                middle_s = now_s
         if middle_s is None:
             return
         ends_s = self._begin(middle_s)
-        seen = {} if self._rule.drift is None else vars(self._rule.drift)
+        if self._rule.drift is None:
+            seen = {}
+        else:
+            seen = vars(self._rule.drift)
         facts = {"warmup_s": middle_s - start_s, **seen, "steady": steady}
         files.write_json(self._out / _FACTS_FILE, facts)
         self._put(ENDS_FILE, f"{ends_s:.6f}")
@@ -123,7 +143,8 @@ class WarmUp:
             and self._share is None
         ):
             late_s = max(0.0, self._start_s - began_s)
-        start_s, middle_s = self._start_s - late_s, self._middle_s - late_s
+        start_s = self._start_s - late_s
+        middle_s = self._middle_s - late_s
         measure = model.Phase("measure", middle_s, middle_s + self._workload.measure_s)
         return model.Phase("warm-up", start_s, middle_s), measure
 

@@ -35,7 +35,8 @@ NAME = "sysbench-stock"
 BULK_INSERT = "bulk_insert"
 _TABLES = ("tables", "table_size", "create_secondary", "secondary")
 KNOWN = options.read_by_scripts(__package__)  # those of sysbench 1.0.20, while they run
-_WARMUP, _MEASURE = "warm-up", "measure"
+_WARMUP = "warm-up"
+_MEASURE = "measure"
 _FATAL = "FATAL: "
 _COMPLAINTS = (_FATAL, "invalid option")
 _OWN = "/tmp/own.lua"  # a user's script from elsewhere, in the client
@@ -50,7 +51,8 @@ class SysbenchStock(InClient):
     def __init__(
         self, image: str | None = None, connect: sql.Connect = sql.session
     ) -> None:
-        self._image, self._connect = image, connect
+        self._image = image
+        self._connect = connect
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
         options.refuse(workload, mistakes_in(workload, upstream=self._image is None))
@@ -64,13 +66,17 @@ class SysbenchStock(InClient):
     def loader_version(self, workload: Workload, world: World) -> str:
         """Returns the identity of sysbench, and of the user's script that makes the tables."""
         client = own_images.content_hash(own_images.folder(world.root, "client"))
-        image = world.platform.images.id(self._image) if self._image else None
+        image = None
+        if self._image:
+            image = world.platform.images.id(self._image)
         return f"{image or client}-{self.scripts(workload, world)}".rstrip("-")
 
     def scripts(self, workload: Workload, world: World) -> str:
         """Returns a hash of the user's script; sysbench's own are in the image."""
         file = _own_script(workload, world)
-        return hashlib.sha256(file.read_bytes()).hexdigest()[:12] if file else ""
+        if file:
+            return hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+        return ""
 
     def client_image(self, world: World) -> tuple[str, Mapping[str, Path]]:
         if self._image is None:
@@ -90,7 +96,10 @@ class SysbenchStock(InClient):
         make several tables at a time, now and then (yugabyte-db issues 3350, 30229), and `prepare`
         ends at that: there one thread makes them all."""
         family = workload.dataset.family
-        threads = 1 if cluster.database == "yugabytedb" else workload.loader_threads
+        if cluster.database == "yugabytedb":
+            threads = 1
+        else:
+            threads = workload.loader_threads
         prepare = [
             *_sysbench(workload, cluster.endpoints[0], world),
             f"--threads={threads}",
@@ -126,7 +135,8 @@ class SysbenchStock(InClient):
                     raise LoadError(what, evidence=done.tail())
 
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
-        starts_s, workload = dict[str, float](), load.workload
+        starts_s = dict[str, float]()
+        workload = load.workload
         for phase, seconds in (
             (_WARMUP, workload.warmup_s),
             (_MEASURE, workload.measure_s),
@@ -212,7 +222,10 @@ def _sysbench(workload: Workload, endpoint: Endpoint, world: World) -> list[str]
         shipped = (world.root / "workloads" / script).is_file() and not Path(
             script
         ).is_absolute()
-        script = f"/workloads/{script}" if shipped else _OWN
+        if shipped:
+            script = f"/workloads/{script}"
+        else:
+            script = _OWN
     return ["sysbench", script, "--db-driver=pgsql", *options.connection((endpoint,))]
 
 
@@ -221,7 +234,10 @@ def commands(
 ) -> list[list[str]]:
     """One command for each node that takes SQL, but no more than threads; bulk_insert's processes
     would write the same rows, so it has one."""
-    most = 1 if workload.script == BULK_INSERT else workload.threads
+    if workload.script == BULK_INSERT:
+        most = 1
+    else:
+        most = workload.threads
     endpoints = cluster.endpoints[:most]
     share, rest = divmod(workload.threads, len(endpoints))
     return [
@@ -251,7 +267,9 @@ def _rand_seed(workload: Workload, part: int, process: int) -> int:
 
 def _run_phase(phase: str, seconds: float, load: ClientLoad) -> float:
     """Runs the processes of one phase to their end; returns when the first had begun."""
-    workload, out, world = load.workload, load.out, load.world
+    workload = load.workload
+    out = load.out
+    world = load.world
     argvs = commands(phase, seconds, workload, load.cluster, world)
     files.keep(
         out / "command.txt",
@@ -266,7 +284,9 @@ def _run_phase(phase: str, seconds: float, load: ClientLoad) -> float:
     wait = "code=0; for job in $(jobs -p); do wait $job || code=$?; done; exit $code"
     script = "\n".join([_WRITE_OWN, "set -o pipefail", *started, wait])
     starts_s: list[float] = []
-    before_s = workload.warmup_s if phase == _MEASURE else 0.0
+    before_s = 0.0
+    if phase == _MEASURE:
+        before_s = workload.warmup_s
 
     def on_line(line: str) -> None:
         line = line.partition(" ")[2]
@@ -278,7 +298,8 @@ def _run_phase(phase: str, seconds: float, load: ClientLoad) -> float:
             times_s = before_s + seen[0], workload.warmup_s, workload.measure_s
             world.progress.step(options.progress(*times_s, seen[1]))
 
-    argv, env = ["bash", "-c", script], _script(workload, world)
+    argv = ["bash", "-c", script]
+    env = _script(workload, world)
     timeout_s = seconds + options.STOP_GRACE_S
     done = run_in_client(
         load.client,
@@ -312,11 +333,11 @@ def keys(script: str) -> Mapping[str, tuple[str, ...]]:
     """What a script takes under `options` and `dataset`; of a user's own that is unknown."""
     if script not in KNOWN:
         return {}
-    parameters = ("threads",) if script == BULK_INSERT else _TABLES
-    if script not in (
-        "oltp_insert",
-        BULK_INSERT,
-    ):  # without it, oltp_insert begins empty
+    parameters: tuple[str, ...] = _TABLES
+    if script == BULK_INSERT:
+        parameters = ("threads",)
+    # Without it, oltp_insert begins empty.
+    if script not in ("oltp_insert", BULK_INSERT):
         parameters = (*parameters, "auto_inc")
     return {"options": KNOWN[script], "dataset": parameters}
 
@@ -326,7 +347,10 @@ def mistakes_in(
 ) -> Iterator[tuple[str, str]]:
     """What has no effect or cannot work. `upstream`: it is sysbench 1.0.20, as in our image;
     another sysbench has other scripts and options, and refuses unknown ones itself."""
-    upstream = not os.environ.get(IMAGE_VARIABLE) if upstream is None else upstream
+    if upstream is None:
+        upstream = not os.environ.get(IMAGE_VARIABLE)
+    else:
+        upstream = upstream
     script = workload.script
     yield from options.mistakes(workload, keys(script) if upstream else {}, __package__)
     if upstream and not is_path(script) and script not in KNOWN:

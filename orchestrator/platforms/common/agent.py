@@ -88,7 +88,10 @@ class AgentMachine:
         clock: Clock,
         told: MachineFacts | None = None,
     ) -> None:
-        self.name, self._converse, self._clock, self.told = name, converse, clock, told
+        self.name = name
+        self._converse = converse
+        self._clock = clock
+        self.told = told
         self._facts: MachineFacts | None = None
         self._asking = threading.Lock()
         self._asker: int | None = None  # the thread that holds it
@@ -118,7 +121,9 @@ class AgentMachine:
                 texts = {
                     path: text for path, text in read.items() if isinstance(text, str)
                 }
-                kind = self.told.instance_type if self.told else ""
+                kind = ""
+                if self.told:
+                    kind = self.told.instance_type
                 self._facts = facts_in(texts, self.name, kind)
             except OSError:
                 if self.told is None:
@@ -212,17 +217,21 @@ class AgentMachine:
             self._talking = self._up.enter_context(self._converse())
         sent_s = self._clock.now()
         self._talking.send(json.dumps(words))
-        answer, self._failed = json.loads(self._talking.receive(ANSWER_S)), None
+        answer = json.loads(self._talking.receive(ANSWER_S))
+        self._failed = None
         received_s = self._clock.now()
-        middle_s, half_s = (sent_s + received_s) / 2, (received_s - sent_s) / 2
+        middle_s = (sent_s + received_s) / 2
+        half_s = (received_s - sent_s) / 2
         if self.clock_offset is None or half_s <= self.clock_offset.within_s:
             self.clock_offset = ClockOffset(float(answer["time_s"]) - middle_s, half_s)
         return answer, middle_s
 
     def _hang_up(self) -> None:
-        self._talking, up, self._up = None, self._up, ExitStack()
+        connection = self._up
+        self._talking = None
+        self._up = ExitStack()
         with suppress(TierbenchError, OSError):
-            up.close()
+            connection.close()
 
     def _silent(self, why: str) -> OSError:
         text = f"the machine {self.name} does not answer: {why}"
@@ -231,6 +240,7 @@ class AgentMachine:
 
     def _raise_if_silent(self) -> None:
         """Nor is it waited for while its agent, which may take a minute, ends and starts anew."""
-        others, failed = self._asker not in (None, threading.get_ident()), self._failed
+        others = self._asker not in (None, threading.get_ident())
+        failed = self._failed
         if failed and (others or self._clock.monotonic() < failed[0]):
             raise OSError(failed[1])

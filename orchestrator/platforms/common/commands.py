@@ -17,7 +17,8 @@ _KEPT = 20  # pieces of output, as evidence of an end: a conversation lasts as l
 
 Chunk = tuple[bytes | None, bytes | None]
 """What came at once: of standard output, of standard error."""
-_LOOK_EVERY_S, _POLL_S = 1.0, 0.1
+_LOOK_EVERY_S = 1.0
+_POLL_S = 0.1
 QUIET_S = 8.0  # after which a command that says nothing may have lost its engine
 SEND_S = 60.0
 _UNNOTICED_S = 0.5  # after which the platform has noticed a death
@@ -85,7 +86,8 @@ class Output:
             first, *others = text.split("\n")
             self._begun.append(first)
             for other in others:
-                line, self._begun = "".join(self._begun), [other]
+                line = "".join(self._begun)
+                self._begun = [other]
                 on_line(line)
         return True
 
@@ -97,10 +99,13 @@ class LineConversation:
     """The `Conversation` protocol on the streams of a command, which ends when it is closed."""
 
     def __init__(self, streams: Streams, doing: str, clock: Clock) -> None:
-        self._streams, self._doing, self._clock = streams, doing, clock
+        self._streams = streams
+        self._doing = doing
+        self._clock = clock
         self._output = Output(streams, _KEPT)
         self._lines: deque[str] = deque()
-        self._open, self.send_s = True, SEND_S
+        self._open = True
+        self.send_s = SEND_S
         self.close = streams.end_input  # and with its input the command
 
     def send(self, line: str) -> None:
@@ -186,9 +191,11 @@ def follow(
                 looking.result()
                 looking = None
             if looking is None and now >= looked_s + _LOOK_EVERY_S:
-                looking, looked_s = at_once.begun(look_at_all), now
+                looking = at_once.begun(look_at_all)
+                looked_s = now
             if output.came != came:
-                came, quiet_s = output.came, now
+                came = output.came
+                quiet_s = now
             elif now >= quiet_s + QUIET_S:
                 ask()
                 quiet_s = clock.monotonic()

@@ -16,7 +16,8 @@ from orchestrator.system import at_once, host
 PATIENCE_S = 60.0
 _ASKED_FOR = "TIERBENCH_UNPROTECTED"
 _SILENT_S = 50.0  # less than any limit after which an engine counts as silent
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 8.0
+_FIRST_PAUSE_S = 0.25
+_LONGEST_PAUSE_S = 8.0
 
 Answer = TypeVar("Answer")
 DEAD_S = 300.0  # a campaign that was silent for so long is dead
@@ -30,7 +31,8 @@ def patiently(
     """Calls at least twice, and until a minute has passed, while what is raised `may_pass`; then
     raises the last error as it is. A call in which nothing came for as long is not made again."""
     end = clock.monotonic() + PATIENCE_S
-    pause_s, again = _FIRST_PAUSE_S, False
+    pause_s = _FIRST_PAUSE_S
+    again = False
     while True:
         begun_s = clock.monotonic()
         try:
@@ -41,7 +43,8 @@ def patiently(
             if over or not may_pass(error):
                 raise
         clock.sleep(pause_s)
-        pause_s, again = min(2 * pause_s, _LONGEST_PAUSE_S), True
+        pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+        again = True
 
 
 @dataclass
@@ -50,7 +53,9 @@ class Answering:
     question that is answered at once, goes before each and beside those that last. When it has no
     answer, nothing more is asked, and every call is an UnavailableError."""
 
-    look_every_s, probe_s, _is_gone = 1.0, 5.0, False
+    look_every_s = 1.0
+    probe_s = 5.0
+    _is_gone = False
 
     who: str
     beats: Callable[[], guards.GuardBeats]
@@ -114,7 +119,9 @@ def require_asked_for(what: str, refusal: UsageError) -> None:
 def lives(process_mark: str, is_young: Callable[[], bool]) -> bool:
     """Whether the holder lives; `is_young` is asked if its process cannot be seen from here."""
     alive = host.process_lives(process_mark)
-    return is_young() if alive is None else alive
+    if alive is None:
+        return is_young()
+    return alive
 
 
 def refused_beat(by: str, error: Exception) -> errors.GuardLostError:

@@ -49,7 +49,9 @@ class ClockOffset:
     @property
     def shift_s(self) -> float:
         """What to take off the machine's times: nothing where the clocks may well be equal."""
-        return self.offset_s if abs(self.offset_s) > self.within_s else 0.0
+        if abs(self.offset_s) > self.within_s:
+            return self.offset_s
+        return 0.0
 
 
 @runtime_checkable
@@ -61,7 +63,9 @@ class ToldOf(Protocol):
 
 def told(machine: Machine) -> MachineFacts:
     """Returns the facts that the platform says, without starting anything there, if it does."""
-    facts = machine.told if isinstance(machine, ToldOf) else None
+    facts = None
+    if isinstance(machine, ToldOf):
+        facts = machine.told
     return facts or machine.facts()
 
 
@@ -217,7 +221,9 @@ class LocalMachine:
 @lru_cache(maxsize=4096)  # the same files each second
 def _below(root: Path, path: str) -> Path:
     inside = path.lstrip("/")
-    return root / inside if inside.split("/")[0] in _FOLDERS_BELOW_ROOT else Path(path)
+    if inside.split("/")[0] in _FOLDERS_BELOW_ROOT:
+        return root / inside
+    return Path(path)
 
 
 def kernels(machines: Sequence[Machine]) -> int:

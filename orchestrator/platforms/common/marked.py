@@ -48,7 +48,9 @@ def make(folder: str, whose: str) -> str:
     if not os.listdir(folder):
         _sign(folder, whose)
     state = remove(folder, whose, only_list=True)
-    return str(state["foreign"]) if state else ""
+    if state:
+        return str(state["foreign"])
+    return ""
 
 
 def _sign(folder: str, whose: str) -> None:
@@ -108,11 +110,9 @@ def _foreign(top: int, whose: str) -> str:
         return UNMARKED
     except (OSError, ValueError, KeyError, TypeError):
         return UNSAID
-    return (
-        ""
-        if its_owner == owner
-        else f"belongs to the cache {its_owner[1]} of {its_owner[0]}"
-    )
+    if its_owner == owner:
+        return ""
+    return f"belongs to the cache {its_owner[1]} of {its_owner[0]}"
 
 
 def _emptied(
@@ -144,7 +144,8 @@ def _emptied(
 def _inner_removed(
     folder: int, name: str, mount: str, place: str, kept: list[str], only_list: bool
 ) -> int:
-    inner, before = os.open(name, _OPEN, dir_fd=folder), len(kept)
+    inner = os.open(name, _OPEN, dir_fd=folder)
+    before = len(kept)
     try:
         if _mount(inner) != mount:
             kept.append(f"{place}: something is mounted there, and no mount is entered")
@@ -182,7 +183,8 @@ def main(verb: str, whose: str, *folders: str) -> int:
         why = left["foreign"] and f"{place} {left['foreign']}"
         print(why or "; ".join(left["kept"]))
         return 1
-    if why := make(place, whose):
+    why = make(place, whose)
+    if why:
         print(f"{place} {why}")
         return 1
     for name in names:

@@ -28,7 +28,8 @@ from orchestrator.system import host, shell
 from orchestrator.system.clock import wait_until, wait_while
 
 NAME = "tierbench-campaign"
-_HOST, _PROCESS = "tierbench.host", "tierbench.process"
+_HOST = "tierbench.host"
+_PROCESS = "tierbench.process"
 _TAKING_OVER_S = 1.0
 _REMOVAL_S = 20.0
 RENTED = ("database", "disk")  # roles: a client ends itself, much sooner
@@ -42,7 +43,9 @@ class VolumeGuard:
 
     def __init__(self, engine: Engine, beside: Callable[[], None]) -> None:
         """`beside`: is called with each beat of a guard that is ours."""
-        self._engine, self._client, self._beside = engine, engine.client, beside
+        self._engine = engine
+        self._client = engine.client
+        self._beside = beside
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -56,7 +59,8 @@ class VolumeGuard:
             # The next campaign takes over what stays: this process is dead by then.
             with suppress(DockerException, OSError, UnavailableError):
                 self._drop(_beat_name(self._engine.campaign))
-                if (holder := self._volume(NAME)) and self._is_own(holder):
+                holder = self._volume(NAME)
+                if holder and self._is_own(holder):
                     self._drop(NAME)
 
     def other(self) -> str | None:
@@ -83,7 +87,8 @@ class VolumeGuard:
             self._drop(NAME)
             self._drop(_beat_name(_of(holder, CAMPAIGN)))
         since = f"since {holder.attrs.get('CreatedAt')}"
-        at, drop = _of(holder, _HOST), f"docker volume rm {NAME}"
+        at = _of(holder, _HOST)
+        drop = f"docker volume rm {NAME}"
         raise lifecycle.refusal("Docker engine", _of(holder, _PROCESS), at, since, drop)
 
     def _lives(self, holder: Any) -> bool:
@@ -93,7 +98,8 @@ class VolumeGuard:
 
     def _is_young(self, holder: Any) -> bool:
         """Whether the holder's last beat is recent by the engine's clock; True if unknown."""
-        name, clock = _beat_name(_of(holder, CAMPAIGN)), self._engine.clock
+        name = _beat_name(_of(holder, CAMPAIGN))
+        clock = self._engine.clock
         # It is missing while it is renewed; else the guard itself says when it was made.
         beat = wait_until(
             lambda: self._volume(name), deadline_s=2.0, clock=clock, every_s=1.0
@@ -147,12 +153,15 @@ def _of(holder: Any, label: str) -> str:
 
 class Leftovers:
     def __init__(self, engine: Engine, guard: VolumeGuard) -> None:
-        self._engine, self._client, self._guard = engine, engine.client, guard
+        self._engine = engine
+        self._client = engine.client
+        self._guard = guard
 
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         """As `Platform.sweep`. What is only listed is not of this campaign: that goes with it."""
         spared = (self._guard.other(), self._engine.campaign if only_list else None)
-        swept, patiently = lifecycle.Swept(), self._engine.patiently
+        swept = lifecycle.Swept()
+        patiently = self._engine.patiently
 
         def ours(things: Iterable[Any]) -> list[Any]:
             labelled = [(thing, labels_of(thing)) for thing in things]
@@ -236,9 +245,10 @@ class Leftovers:
 
         with self._engine.errors(f"removing {thing}"):
             clock = self._engine.clock
-            if reason := wait_while(
+            reason = wait_while(
                 refusal, deadline_s=_REMOVAL_S, clock=clock, every_s=0.2
-            ):
+            )
+            if reason:
                 within_s = _REMOVAL_S
                 raise RunError(
                     f"{thing} could not be removed within {within_s:g} s: {reason}",
@@ -251,7 +261,8 @@ class SignsOfLife:
     watch that the first one starts there (scripts/sign.sh): what the image runs is as it was."""
 
     def __init__(self, engine: Engine, seconds: int) -> None:
-        self._engine, self._step_s = engine, max(1, seconds // _STEPS)
+        self._engine = engine
+        self._step_s = max(1, seconds // _STEPS)
         self._containers = set[str]()
         self._signed_s = 0.0
 
@@ -267,16 +278,16 @@ class SignsOfLife:
 
     def sign(self) -> None:
         """Tells all, not more often than each second step; who cannot be told is not waited for."""
-        if (
-            now_s := self._engine.clock.monotonic()
-        ) - self._signed_s >= 2 * self._step_s:
+        now_s = self._engine.clock.monotonic()
+        if now_s - self._signed_s >= 2 * self._step_s:
             self._signed_s = now_s
             for container in tuple(self._containers):
                 self._reach(container)
 
     def _reach(self, container: str) -> None:
         api: Any = self._engine.client.api
-        place, step_s = "/tmp/tierbench-rent", str(self._step_s)
+        place = "/tmp/tierbench-rent"
+        step_s = str(self._step_s)
         argv = list(shell.script(__package__, "sign", place, step_s, str(_STEPS)))
         with suppress(DockerException, OSError):
             command = api.exec_create(container, argv, stdout=False, stderr=False)

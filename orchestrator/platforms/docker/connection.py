@@ -86,11 +86,10 @@ def connect(
         environment["DOCKER_HOST"] = f"unix://{through.socket}"
         for name in _CERTIFICATES:
             environment.pop(name, None)
-    advice = (
-        {"advice": f"does it run, and is it reached from here? {_TRY}"}
-        if engine
-        else {}
-    )
+    if engine:
+        advice = {"advice": f"does it run, and is it reached from here? {_TRY}"}
+    else:
+        advice = {}
     with engine_errors(f"connecting to {engine or host}", **advice):
         _require_listening(environment.get("DOCKER_HOST") or host, silence_s)
         # With a version it asks for none, as it would before it is told the following.
@@ -102,7 +101,10 @@ def connect(
             pool.connection_pool_kw["socket_options"] = _KEEPALIVE
         # Else REQUESTS_CA_BUNDLE is believed, not the authority that has signed the certificate.
         api.trust_env = not api.base_url.startswith("https://")
-        reached = _of(through.host) if through else reach(api.base_url)
+        if through:
+            reached = _of(through.host)
+        else:
+            reached = reach(api.base_url)
         if api.base_url.startswith("http://") and not reached.is_local:  # without TLS
             lifecycle.require_asked_for(
                 "plain-tcp",
@@ -195,13 +197,17 @@ class Engine:
     def __init__(
         self, clock: Clock, address: str | None, campaign: str, known_as: str
     ) -> None:
-        self.clock, self.campaign, self.known_as = clock, campaign, known_as
-        self.beats, self.host = GuardBeats(), ""
+        self.clock = clock
+        self.campaign = campaign
+        self.known_as = known_as
+        self.beats = GuardBeats()
+        self.host = ""
         with self._named():
             self.client, self.reach, self.host = connect(
                 address, self.client_of, self.silence_s
             )
-        who, ping = f"the Docker engine {known_as}".strip(), self.client.ping
+        who = f"the Docker engine {known_as}".strip()
+        ping = self.client.ping
         self.answering = lifecycle.Answering(who, lambda: self.beats, ping)
 
     @contextmanager

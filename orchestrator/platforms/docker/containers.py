@@ -33,10 +33,8 @@ class DockerStreams:
     head of the answer, cannot be written to, and leaves its socket open."""
 
     def __init__(self, socket: Any) -> None:
-        self._response, self._socket = (
-            socket._response,
-            getattr(socket, "_sock", socket),
-        )
+        self._response = socket._response
+        self._socket = getattr(socket, "_sock", socket)
 
     def __iter__(self) -> Iterator[Chunk]:
         """Yields the output as it comes; closes the connection at the end."""
@@ -46,7 +44,10 @@ class DockerStreams:
             while len(head := reader.read(_HEAD.size)) == _HEAD.size:
                 stream, length = _HEAD.unpack(head)
                 data = reader.read(length)
-                yield (None, data) if stream == _ERRORS else (data, None)
+                if stream == _ERRORS:
+                    yield (None, data)
+                else:
+                    yield (data, None)
         except (DockerException, OSError, ValueError) as error:
             raise TierbenchError(f"the output stream broke: {error}") from error
         finally:
@@ -79,19 +80,17 @@ class DockerContainer:
     def exec(
         self, argv: Sequence[str], *, timeout_s: float, **how: Unpack[How]
     ) -> Completed:
-        doing, clock = f"running {argv[0]} in {self.name}", self.engine.clock
-        started, watch, user = (
-            clock.monotonic(),
-            how.get("watch", ()),
-            how.get("user", ""),
-        )
-        env, on_line = dict(how.get("env") or {}), how.get("on_line")
+        doing = f"running {argv[0]} in {self.name}"
+        clock = self.engine.clock
+        started = clock.monotonic()
+        watch = how.get("watch", ())
+        user = how.get("user", "")
+        env = dict(how.get("env") or {})
+        on_line = how.get("on_line")
         execution, streams = self._begun(doing, argv, environment=env, user=user)
-        output, deadline, held = (
-            Output(streams),
-            started + timeout_s,
-            self.engine.beats.require,
-        )
+        output = Output(streams)
+        deadline = started + timeout_s
+        held = self.engine.beats.require
 
         def inspected() -> Any:
             return self.engine.asked(
@@ -104,10 +103,14 @@ class DockerContainer:
             what = f"{doing}: did not end within {timeout_s:g} s"
             raise RunError(what, evidence=output.tail())
         code = inspected()["ExitCode"]
-        exit_code = -1 if code is None else int(code)
+        if code is None:
+            exit_code = -1
+        else:
+            exit_code = int(code)
         if exit_code != 0:
             commands.after_failure(watch, output, clock)
-        out, err = "".join(output.out), "".join(output.err)
+        out = "".join(output.out)
+        err = "".join(output.err)
         return Completed(tuple(argv), exit_code, out, err, clock.monotonic() - started)
 
     def _begun(
@@ -151,7 +154,8 @@ class DockerContainer:
             archives.unpack(content, target)
 
     def stop(self, timeout_s: float) -> None:
-        doing, limit_s = f"stopping {self.name}", round(timeout_s)
+        doing = f"stopping {self.name}"
+        limit_s = round(timeout_s)
         self.engine.find(doing, lambda: self._get().stop(timeout=limit_s))
 
     def remove(self, timeout_s: float) -> None:
@@ -172,20 +176,21 @@ class DockerContainer:
         )
 
     def limit_cpus(self, cpus: float | None) -> None:
-        quota = -1 if cpus is None else round(cpus * _PERIOD_US)
-        doing, limits = (
-            f"limiting the processors of {self.name}",
-            {"cpu_period": _PERIOD_US},
-        )
+        if cpus is None:
+            quota = -1
+        else:
+            quota = round(cpus * _PERIOD_US)
+        doing = f"limiting the processors of {self.name}"
+        limits = {"cpu_period": _PERIOD_US}
         self.engine.find(doing, lambda: self._get().update(cpu_quota=quota, **limits))
 
     def find_cpus(self) -> float | None:
         limits = self._attributes().get("HostConfig", {})
-        quota, period_us = (
-            limits.get("CpuQuota") or 0,
-            limits.get("CpuPeriod") or _PERIOD_US,
-        )
-        return quota / period_us if quota > 0 else None
+        quota = limits.get("CpuQuota") or 0
+        period_us = limits.get("CpuPeriod") or _PERIOD_US
+        if quota > 0:
+            return quota / period_us
+        return None
 
     def state(self) -> str:
         attributes = self._attributes()
@@ -197,8 +202,12 @@ class DockerContainer:
             networks = attributes.get("NetworkSettings", {}).get("Networks")
             # Somebody took its last network from it: one without any has that named `none`.
             is_cut_off = networks == {} and mode not in ("none", "host")
-            return "cut off from its network" if is_cut_off else "running"
-        reason = ", out of memory" if state.get("OOMKilled") else ""
+            if is_cut_off:
+                return "cut off from its network"
+            return "running"
+        reason = ""
+        if state.get("OOMKilled"):
+            reason = ", out of memory"
         return (
             f"{state.get('Status', 'unknown')} (exit {state.get('ExitCode')}{reason})"
         )
@@ -207,13 +216,16 @@ class DockerContainer:
         state = self.engine.asked(
             f"running {self.name}", lambda: self._get().attrs["State"]
         )
-        return None if state.get("Running") else int(state["ExitCode"])
+        if state.get("Running"):
+            return None
+        return int(state["ExitCode"])
 
     def find_image(self) -> str:
         return str(self._attributes().get("Image") or "")
 
     def logs(self, tail: int | None = None) -> str:
-        doing, lines = f"reading the log of {self.name}", tail or "all"
+        doing = f"reading the log of {self.name}"
+        lines = tail or "all"
         raw = self.engine.find(doing, lambda: bytes(self._get().logs(tail=lines)))
         return (raw or b"").decode(errors="replace")
 

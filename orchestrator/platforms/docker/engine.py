@@ -44,17 +44,20 @@ class DockerPlatform:
         engine: type[Engine] = Engine,
     ) -> None:
         self.known_as = known_as
-        self._clock, self._rights = clock, limits.Rights()
+        self._clock = clock
+        self._rights = limits.Rights()
         campaign = campaign or secrets.token_hex(3)
         self._engine = engine(clock, address, campaign, known_as)
-        self._client, self.reach = self._engine.client, self._engine.reach
+        self._client = self._engine.client
+        self.reach = self._engine.reach
         self.answers = self._engine.answering.answers
         self._signs = campaigns.SignsOfLife(self._engine, rent_s())
         self.guard = VolumeGuard(self._engine, self._signs.sign)
         self.images = images.DockerImages(self._engine)
         self._leftovers = Leftovers(self._engine, self.guard)
         networks = Networks(self._engine, self.guard, self._leftovers)
-        self.network, self.volume = networks.network, networks.volume
+        self.network = networks.network
+        self.volume = networks.volume
         self._machine = self._machine_of(self._info())
 
     def facts(self) -> dict[str, Any]:
@@ -111,16 +114,23 @@ class DockerPlatform:
             return agent.conversation(self, f"tierbench-agent-{self.campaign}")
 
         # Machines made of one image may all have the same host name.
-        name = facts.hostname if self.known_as in ("", THIS_COMPUTER) else self.known_as
+        if self.known_as in ("", THIS_COMPUTER):
+            name = facts.hostname
+        else:
+            name = self.known_as
         machine = agent.AgentMachine(name, talking, self._clock, facts)
         atexit.register(machine.close)  # a command that is no campaign does not sweep
         return machine
 
     def open_to(self) -> str:
-        return "" if self.reach.is_local else self.reach.address
+        if self.reach.is_local:
+            return ""
+        return self.reach.address
 
     def folder(self, cache: Path) -> Path:
-        return cache if isinstance(self._machine, LocalMachine) else _FOLDER
+        if isinstance(self._machine, LocalMachine):
+            return cache
+        return _FOLDER
 
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         if isinstance(self._machine, agent.AgentMachine) and not only_list:
@@ -195,7 +205,8 @@ class DockerPlatform:
         return self._started(less, self._create(less))
 
     def once(self, spec: powers.ContainerSpec, timeout_s: float) -> powers.Completed:
-        started_s, container = self._clock.monotonic(), self.container(spec.name)
+        started_s = self._clock.monotonic()
+        container = self.container(spec.name)
         created = self._new(spec)
         with taken_down(lambda: self._leftovers.remove_container(spec.name, spec.name)):
             with self._engine.errors(f"running {spec.name}"):
@@ -240,7 +251,10 @@ class DockerPlatform:
             )
             networks: Any = {spec.network: endpoint}
             networking = api.create_networking_config(networks)
-        note = {STANDING: spec.note} if spec.note else {}
+        if spec.note:
+            note = {STANDING: spec.note}
+        else:
+            note = {}
         created = api.create_container(
             image=spec.image,
             command=list(spec.command) or None,
@@ -266,7 +280,8 @@ class DockerPlatform:
         )
 
     def _describe(self, spec: powers.ContainerSpec, container: Any) -> DockerContainer:
-        state, handle = container.attrs["State"], self.container(spec.name)
+        state = container.attrs["State"]
+        handle = self.container(spec.name)
         if not state.get("Running"):
             what = f"{spec.name} stopped as soon as it was started (exit {state.get('ExitCode')})"
             raise errors.NodeError(what, evidence=handle.logs(tail=30))

@@ -20,7 +20,8 @@ class DockerImages(Images):
     """The `Images` protocol on an engine."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine, self._client = engine, engine.client
+        self._engine = engine
+        self._client = engine.client
 
     def id(self, tag: str) -> str | None:
         images = self._client.images
@@ -103,7 +104,8 @@ class DockerImages(Images):
         def entries() -> Iterator[Any]:
             yield from begin()
 
-        every_s, ask = min(commands.QUIET_S, self._engine.silence_s), self._client.ping
+        every_s = min(commands.QUIET_S, self._engine.silence_s)
+        ask = self._client.ping
         try:
             for entry in at_once.pieces(entries(), _WORK_SILENCE_S, ask, every_s):
                 said.append(str(entry))

@@ -42,7 +42,10 @@ class Rights:
     def add_to(self, host: dict[str, Any]) -> None:
         """Adds them to `host`, keywords of docker-py's `create_host_config`."""
         rights = shipped(__package__, "rights.yaml")["block_devices"]
-        optional = [_OPTIONAL] if self._with_optional else []
+        if self._with_optional:
+            optional = [_OPTIONAL]
+        else:
+            optional = []
         host.update({**rights, "cap_add": [*rights["cap_add"], *optional]})
         host["binds"].append(_DEVICES)
 
@@ -67,7 +70,10 @@ def named(spec: ContainerSpec) -> dict[str, Any]:
     if spec.capabilities is None:
         return {}
     rights = {"cap_drop": ["ALL"], "cap_add": list(spec.capabilities)}
-    network = {} if spec.network else {"network_mode": "none"}
+    if spec.network:
+        network = {}
+    else:
+        network = {"network_mode": "none"}
     return {**rights, **network, "security_opt": ["no-new-privileges"]}
 
 
@@ -162,7 +168,9 @@ def ulimits_in_force(
     limits: Mapping[str, Any], pid: int, machine: Machine
 ) -> dict[str, str]:
     """Returns the soft limits of these names; none if they cannot be read from here."""
-    text = text_of(machine, f"/proc/{pid}/limits") if limits else ""
+    text = ""
+    if limits:
+        text = text_of(machine, f"/proc/{pid}/limits")
     return {
         name: said.split()[0]
         for name, begin in _ULIMIT_LINES.items()

@@ -23,14 +23,16 @@ from orchestrator.platforms.docker.containers import DockerContainer
 from orchestrator.platforms.docker.engine import THIS_COMPUTER, DockerPlatform
 from orchestrator.system import at_once
 
-_NODE, _CLIENT = "node", "client"
+_NODE = "node"
+_CLIENT = "client"
 
 
 class DockerMachines:
     """The `Platform` protocol on the engines of `placing`, whose containers know their own.
     UnavailableError if one does not answer, UsageError if others cannot reach it."""
 
-    name, brings = "docker", passed_on("guard", "brings")
+    name = "docker"
+    brings = passed_on("guard", "brings")
 
     def __init__(
         self,
@@ -38,7 +40,8 @@ class DockerMachines:
         placing: model.Placing,
         connect: Callable[..., DockerPlatform] = DockerPlatform,
     ) -> None:
-        self._clock, self._connect = clock, connect
+        self._clock = clock
+        self._connect = connect
         self.campaign = secrets.token_hex(3)
         self._nodes = at_once.each(self._connected, placing.machines)
         _check_addresses(self._nodes)
@@ -52,7 +55,10 @@ class DockerMachines:
         self.guard = _GuardOfAll(self._engines, lambda: connect(clock))
 
     def _connected(self, address: str | None) -> DockerPlatform:
-        known_as = machines.known_as(address) if address else THIS_COMPUTER
+        if address:
+            known_as = machines.known_as(address)
+        else:
+            known_as = THIS_COMPUTER
         return self._connect(self._clock, address, self.campaign, known_as)
 
     def _client_of(self, placing: model.Placing) -> DockerPlatform:
@@ -94,7 +100,9 @@ class DockerMachines:
             key: dict.fromkeys(of_one[key] for of_one in facts) for key in facts[0]
         }
         together = {key: _listed(different) for key, different in values.items()}
-        identity = None if None in values["ID"] else together["ID"]
+        identity = None
+        if None not in values["ID"]:
+            identity = together["ID"]
         return {**together, "ID": identity, "Machines": len(self._engines)}
 
     def examine(self) -> tuple[Finding, ...]:
@@ -193,7 +201,9 @@ class _ImagesOfAll(powers.Images):
     def id(self, tag: str) -> str | None:
         """The id, or the several that engines have given it."""
         ids = at_once.each(lambda engine: engine.images.id(tag), self._engines)
-        return None if None in ids else " ".join(dict.fromkeys(map(str, ids)))
+        if None in ids:
+            return None
+        return " ".join(dict.fromkeys(map(str, ids)))
 
     def pull(self, tag: str) -> bool:
         images = [engine.images for engine in self._engines]
@@ -218,7 +228,8 @@ class _GuardOfAll:
     def __init__(
         self, engines: Sequence[DockerPlatform], here: Callable[[], DockerPlatform]
     ) -> None:
-        self._engines, self._here = engines, here
+        self._engines = engines
+        self._here = here
         self.beats = engines[0].guard.beats
         for engine in engines[1:]:
             engine.guard.beats = self.beats
@@ -255,7 +266,9 @@ class _GuardOfAll:
         """The engine of the environment, if it answers and has an image."""
         with suppress(TierbenchError):
             here = self._here()
-            return here if here.images.present(tag) else None
+            if here.images.present(tag):
+                return here
+            return None
         return None
 
 
@@ -284,7 +297,9 @@ def _check_addresses(engines: Sequence[DockerPlatform]) -> None:
 
 def _listed(different: Iterable[Any]) -> str | None:
     told = ["unknown" if value is None else str(value) for value in different]
-    return None if told == ["unknown"] else ", ".join(told)
+    if told == ["unknown"]:
+        return None
+    return ", ".join(told)
 
 
 def _on_machine(spec: powers.ContainerSpec) -> powers.ContainerSpec:

@@ -24,8 +24,10 @@ class Networks:
     def __init__(
         self, engine: Engine, guard: VolumeGuard, leftovers: Leftovers
     ) -> None:
-        self._engine, self._client = engine, engine.client
-        self._guard, self._leftovers = guard, leftovers
+        self._engine = engine
+        self._client = engine.client
+        self._guard = guard
+        self._leftovers = leftovers
 
     @contextmanager
     def network(
@@ -91,9 +93,10 @@ class Networks:
         self, name: str, device: str, fstype: str, placement: str = ""
     ) -> Iterator[str]:
         # nouuid: disks are copies of each other, with the same XFS identity.
-        options = (
-            {"type": fstype, "device": device, "o": "noatime,nouuid"} if device else {}
-        )
+        if device:
+            options = {"type": fstype, "device": device, "o": "noatime,nouuid"}
+        else:
+            options = {}
         with self._engine.errors(f"making volume {name}"):
             self._leftovers.make_room("volume", name, self._client.volumes.get)
             volume = self._client.volumes.create(

@@ -34,7 +34,8 @@ class Tunnel:
     it. UsageError for another address, UnavailableError if ssh cannot connect."""
 
     start_beside: Callable[[Sequence[str]], shell.Beside] = staticmethod(shell.Beside)
-    again_s, open_s = 1.0, 60.0
+    again_s = 1.0
+    open_s = 60.0
 
     def __init__(self, url: str) -> None:
         match = _ADDRESS.fullmatch(url)
@@ -44,7 +45,8 @@ class Tunnel:
                 advice="write ssh://[user@]host[:port], and a path if its socket is "
                 "elsewhere",
             )
-        self._url, self._at = url, match.groupdict(default="")
+        self._url = url
+        self._at = match.groupdict(default="")
         self.trouble = ""  # why it could not be made again, at the last attempt
         self._folder = Path(tempfile.mkdtemp(prefix="tierbench-ssh-"))
         self.socket = self._folder / "docker.sock"
@@ -73,8 +75,14 @@ class Tunnel:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _command(self, *options: str) -> list[str]:
-        port = ["-p", self._at["port"]] if self._at["port"] else []
-        user = ["-l", self._at["user"]] if self._at["user"] else []
+        if self._at["port"]:
+            port = ["-p", self._at["port"]]
+        else:
+            port = []
+        if self._at["user"]:
+            user = ["-l", self._at["user"]]
+        else:
+            user = []
         return ["ssh", *options, *port, *user, "--", self._at["host"]]
 
     def _opened(self) -> shell.Beside:

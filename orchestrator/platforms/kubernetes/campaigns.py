@@ -6,6 +6,7 @@ that is given to campaigns that is so within it, too, and it stays."""
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
+from typing import Any
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.platforms.common.lifecycle import Swept
@@ -37,7 +38,9 @@ class ClusterLeftovers:
     each container that goes."""
 
     def __init__(self, space: Space) -> None:
-        self._space, self._api, self._clock = space, space.api, space.clock
+        self._space = space
+        self._api = space.api
+        self._clock = space.clock
 
     def remove(self, campaign: str) -> list[str]:
         """Removes all of a campaign, of a given namespace only what it made there. Returns one line
@@ -46,7 +49,10 @@ class ClusterLeftovers:
         namespace = given or space.namespace_of(campaign)
         kinds = (*(_WITHIN if given else ()), *space.OUTSIDE)
         with cluster_errors(f"removing what campaign {campaign} has made"):
-            removed = [] if given else list(self._remove_namespace(namespace))
+            if given:
+                removed = []
+            else:
+                removed = list(self._remove_namespace(namespace))
             selector = f"{self._space.mark},{space.CAMPAIGN}={campaign}"
             for kind, thing in self._listed(kinds, selector):
                 name = name_of(thing)
@@ -99,9 +105,8 @@ class ClusterLeftovers:
         those of `kept` (addresses) and of classes that keep them. RunError if some stay."""
 
         rented = partial(self.rented, namespace, kept)
-        if names := wait_while(
-            rented, deadline_s=_GONE_S, clock=self._clock, every_s=0.5
-        ):
+        names = wait_while(rented, deadline_s=_GONE_S, clock=self._clock, every_s=0.5)
+        if names:
             said = ", ".join(names)
             raise RunError(
                 f"what {namespace} rented is not gone after {_GONE_S:g} s: {said}",
@@ -117,7 +122,8 @@ class ClusterLeftovers:
             contents = self._api.listed(space.address("snapshot content"))
         except Refused:  # who may not see them can have made none
             contents = []
-        volumes, names = self._space.listed("volume"), []
+        volumes = self._space.listed("volume")
+        names = []
         for things, owner_key, kind, policy in (
             (volumes, "claimRef", "claim", "persistentVolumeReclaimPolicy"),
             (contents, "volumeSnapshotRef", "snapshot", "deletionPolicy"),
@@ -171,7 +177,9 @@ class ClusterLeftovers:
     ) -> Iterator[tuple[str, str, Callable[[], list[str] | None]]]:
         """What is ours, in the order of its removal. `own`: of this program, too."""
         living = {other, self._space.campaign}
-        spared = {other} if own else living
+        spared = living
+        if own:
+            spared = {other}
 
         def ours(kinds: Iterable[str]) -> Iterator[tuple[str, str, Callable[[], None]]]:
             for kind, thing in self._listed(kinds, self._space.mark):
@@ -190,9 +198,9 @@ class ClusterLeftovers:
                 yield kind, space.name_here(thing), removal
 
         yield from ours(_WITHIN if own or self._space.given else ())
-        namespaces = (
-            [] if self._space.given else self._listed(["namespace"], space.MARK)
-        )
+        namespaces: Iterable[tuple[str, dict[str, Any]]] = ()
+        if not self._space.given:
+            namespaces = self._listed(["namespace"], space.MARK)
         owners = {
             label_of(thing, space.CAMPAIGN): name_of(thing) for _, thing in namespaces
         }
@@ -202,4 +210,6 @@ class ClusterLeftovers:
 
 
 def _grace_s(kind: str) -> float | None:
-    return _POLITE_S if kind == "container" else None
+    if kind == "container":
+        return _POLITE_S
+    return None

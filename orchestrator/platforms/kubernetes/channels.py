@@ -27,7 +27,11 @@ from orchestrator.platforms.kubernetes.connection import Api, Refused, Unanswere
 from orchestrator.platforms.kubernetes.trouble import MAIN
 from orchestrator.system.shell import script
 
-_INPUT, _OUTPUT, _ERRORS, _STATUS, _END = 0, 1, 2, 3, 255
+_INPUT = 0
+_OUTPUT = 1
+_ERRORS = 2
+_STATUS = 3
+_END = 255
 _FORWARDED = (
     0  # what comes from a port; on its channels the first frame is the port's number
 )
@@ -66,7 +70,8 @@ class Frames:
     sent."""
 
     def __init__(self, socket: Any, silence_s: float | None = None) -> None:
-        self._socket, self._silence_s = socket, silence_s
+        self._socket = socket
+        self._silence_s = silence_s
         self._socket.settimeout(silence_s or _SEND_S)
         self._turn = threading.Lock()
         self._status: dict[str, Any] = {}
@@ -85,11 +90,15 @@ class Frames:
                 data = bytes(frame.data)
                 if not data:
                     continue
-                channel, data = data[0], data[1:]
+                channel = data[0]
+                data = data[1:]
                 if channel == _STATUS:
                     self._status = json.loads(data)
                 elif channel in (_OUTPUT, _ERRORS) and data:
-                    yield (data, None) if channel == _OUTPUT else (None, data)
+                    if channel == _OUTPUT:
+                        yield (data, None)
+                    else:
+                        yield (None, data)
         except (websocket.WebSocketException, OSError, ValueError) as error:
             if not self._status:
                 raise TierbenchError(f"the output stream broke: {error}") from error
@@ -149,7 +158,9 @@ class Frames:
     @property
     def message(self) -> str:
         """What the cluster said about a command that it could not run; else ""."""
-        return str(self._status.get("message") or "") if self.exit_code == -1 else ""
+        if self.exit_code == -1:
+            return str(self._status.get("message") or "")
+        return ""
 
 
 class PortForward:
@@ -164,7 +175,8 @@ class PortForward:
         local_port: int | None,
         address: str = "",
     ) -> None:
-        path, query = f"{pod_path}/portforward", [("ports", str(port))]
+        path = f"{pod_path}/portforward"
+        query = [("ports", str(port))]
         # The channel of what comes → what opens the way, those into the pod in turn.
         self._ways: dict[int, Callable[[], Any]] = {
             _FORWARDED: lambda: api.channel(path, query)
@@ -248,9 +260,12 @@ def _carry(
                 if channel == _FORWARDED and data[0] not in begun:
                     begun.add(data[0])
                 elif data[0] == channel:
-                    to_here, unanswered = data[1:], None
+                    to_here = data[1:]
+                    unanswered = None
                 else:
-                    return None if unanswered is None else unanswered + to_there
+                    if unanswered is None:
+                        return None
+                    return unanswered + to_there
         if (here, READ) in ready:
             to_there = here.recv(_PORT_PIECE)
             if not to_there:
@@ -259,5 +274,8 @@ def _carry(
             to_here = to_here[here.send(to_here) :]
         if (there.sock, WRITE) in ready:
             there.send_binary(bytes([_INPUT]) + to_there)
-            unanswered = None if unanswered is None else unanswered + to_there
+            if unanswered is None:
+                unanswered = None
+            else:
+                unanswered = unanswered + to_there
             to_there = b""

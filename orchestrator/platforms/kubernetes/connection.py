@@ -56,7 +56,9 @@ class Refused(Exception):
     """An answer of the API server that is no success. `status`: the HTTP status."""
 
     def __init__(self, status: int, body: str) -> None:
-        self.status, self.reason, self.message = status, "", body.strip()
+        self.status = status
+        self.reason = ""
+        self.message = body.strip()
         with suppress(ValueError, AttributeError):
             answer = json.loads(body)
             self.reason = str(answer.get("reason") or "")
@@ -148,7 +150,8 @@ class Api:
         tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
         pool["ssl_context"] = tls
         self._ahead_s = 0.0  # of the server's clock
-        self.beats, probe = guards.GuardBeats(), partial(self._asked, "GET", "/version")
+        self.beats = guards.GuardBeats()
+        probe = partial(self._asked, "GET", "/version")
         self.answering = lifecycle.Answering("the cluster", lambda: self.beats, probe)
 
     def now(self) -> float:
@@ -215,11 +218,10 @@ class Api:
             return self.answering.heard(opening, self.read_s)
         except websocket.WebSocketBadStatusException as error:
             body = error.resp_body
-            text = (
-                body.decode(errors="replace")
-                if isinstance(body, bytes)
-                else str(body or error)
-            )
+            if isinstance(body, bytes):
+                text = body.decode(errors="replace")
+            else:
+                text = str(body or error)
             raise Refused(int(error.status_code), text) from error
         except (websocket.WebSocketException, OSError) as error:
             raise Unanswered(str(error)) from error

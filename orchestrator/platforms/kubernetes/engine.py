@@ -57,7 +57,8 @@ class KubernetesPlatform:
     def __init__(
         self, clock: Clock, placing: Placing | None = None, api: type[Api] = Api
     ) -> None:
-        self._clock, placing = clock, placing or Placing()
+        self._clock = clock
+        placing = placing or Placing()
         self._agents: dict[str, AgentMachine] = {}
         self._api = api(clock, placing.context)
         with cluster_errors(f"connecting to {self._api.host}"):
@@ -76,9 +77,12 @@ class KubernetesPlatform:
             self.space, self.placement, self._leftovers, claims, unmounted
         )
         self.answers = self._api.answering.answers
-        self.container, self.find_containers = self.pods.pod, self.pods.find
-        self.running, self.once = self.pods.running, self.pods.once
-        self.network, self.volume = self.claims.network, self.claims.volume
+        self.container = self.pods.pod
+        self.find_containers = self.pods.find
+        self.running = self.pods.running
+        self.once = self.pods.once
+        self.network = self.claims.network
+        self.volume = self.claims.volume
 
     @contextmanager
     def _within(self) -> Iterator[None]:
@@ -117,7 +121,10 @@ class KubernetesPlatform:
         """Which cluster it is: context, address, identity. Versions of it, and of its first
         machine: they are of one node pool."""
         nodes = self.placement.known
-        info = nodes[0]["status"]["nodeInfo"] if nodes else {}
+        if nodes:
+            info = nodes[0]["status"]["nodeInfo"]
+        else:
+            info = {}
         identity: str | None = None
         with cluster_errors("reading the cluster's identity"), suppress(Refused):
             identity = str(
@@ -199,7 +206,8 @@ class KubernetesPlatform:
 
 
 def _facts(node: Thing) -> MachineFacts:
-    info, capacity = node["status"]["nodeInfo"], node["status"]["capacity"]
+    info = node["status"]["nodeInfo"]
+    capacity = node["status"]["capacity"]
     return MachineFacts(
         hostname=name_of(node),
         kernel=str(info.get("kernelVersion", "")),

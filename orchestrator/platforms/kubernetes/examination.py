@@ -41,7 +41,9 @@ def examine(
     """Yields what was found of the cluster; `machines`: those that pods of ours may use;
     `namespace`: the given one, "" if each campaign makes its own."""
     with cluster_errors("examining the cluster"):
-        named = f"context {api.context}, " if api.context else ""
+        named = ""
+        if api.context:
+            named = f"context {api.context}, "
         yield Finding(
             "Kubernetes cluster", True, f"{named}{api.host}, version {version}"
         )
@@ -61,12 +63,12 @@ def _machines(machines: list[Thing]) -> Iterator[Finding]:
         yield Finding("machines", False, text)
         return
     zones = {label_of(machine, placing.ZONE) for machine in machines} - {""}
-    named = f" in {len(zones)} zones" if len(zones) > 1 else ""
-    few = (
-        ""
-        if len(machines) >= 3
-        else "; three nodes then share machines, which is a rehearsal"
-    )
+    named = ""
+    if len(zones) > 1:
+        named = f" in {len(zones)} zones"
+    few = "; three nodes then share machines, which is a rehearsal"
+    if len(machines) >= 3:
+        few = ""
     yield Finding("machines", True, f"{len(machines)}{named}{few}")
     for machine in machines:
         room = machine["status"].get("allocatable") or {}
@@ -84,7 +86,9 @@ def _right(
 ) -> Finding:
     """A right in the given namespace, or in all. `ok`: what the finding is without it."""
     verbs, what_for = right
-    place = "" if resource.startswith(tuple(_words("outside"))) else namespace
+    place = namespace
+    if resource.startswith(tuple(_words("outside"))):
+        place = ""
     refused = [
         verb for verb in verbs.split() if not _allowed(api, resource, verb, place)
     ]
@@ -107,7 +111,8 @@ def _allowed(api: Api, resource: str, verb: str, namespace: str) -> bool:
 
 
 def _storage(api: Api) -> Iterator[Finding]:
-    classes, drivers = _seen(api, address("storage class")), _words("drivers")
+    classes = _seen(api, address("storage class"))
+    drivers = _words("drivers")
     attached = {
         str(driver["name"]): (driver.get("allocatable") or {}).get("count")
         for node in _seen(api, _ATTACHMENTS)
@@ -120,17 +125,15 @@ def _storage(api: Api) -> Iterator[Finding]:
     for storage_class in classes:
         driver = str(storage_class.get("provisioner"))
         late = storage_class.get("volumeBindingMode") == "WaitForFirstConsumer"
-        zone = (
-            "made where its node runs"
-            if late
-            else "made before its node, maybe in another zone"
-        )
-        most = (
-            f"; at most {attached[driver]} disks a machine"
-            if attached.get(driver)
-            else ""
-        )
-        hint = f"; {drivers[driver]}" if driver in drivers else ""
+        zone = "made before its node, maybe in another zone"
+        if late:
+            zone = "made where its node runs"
+        most = ""
+        if attached.get(driver):
+            most = f"; at most {attached[driver]} disks a machine"
+        hint = ""
+        if driver in drivers:
+            hint = f"; {drivers[driver]}"
         subject = f"storage class {name_of(storage_class)}"
         yield Finding(subject, True, f"{driver}, {zone}{most}{hint}")
     snapshots = _seen(api, address("snapshot class"))
@@ -170,7 +173,8 @@ def free_cpus(nodes: int, machines: Sequence[Thing], pods: Iterable[Thing]) -> f
 
 
 def _asked(spec: Thing) -> Decimal:
-    containers, before = spec.get("containers") or [], spec.get("initContainers") or []
+    containers = spec.get("containers") or []
+    before = spec.get("initContainers") or []
     beside = [
         container for container in before if container.get("restartPolicy") == "Always"
     ]

@@ -38,8 +38,12 @@ class LeaseGuard:
         within: Callable[[], AbstractContextManager[None]],
         rent_s: int,
     ) -> None:
-        self._space, self._api, self._clock = space, space.api, space.clock
-        self._within, self._rent, self.beats = within, Rent(space, rent_s), space.beats
+        self._space = space
+        self._api = space.api
+        self._clock = space.clock
+        self._within = within
+        self._rent = Rent(space, rent_s)
+        self.beats = space.beats
         self._leftovers = campaigns.ClusterLeftovers(space)
         self._at = space.given or "default"
         self._leases = f"/apis/coordination.k8s.io/v1/namespaces/{self._at}/leases"
@@ -69,7 +73,8 @@ class LeaseGuard:
                 if self._space.given:
                     self._rent.end()
                 with suppress(connection.Refused, connection.Unanswered):
-                    if (lease := self._api.find(self._path)) and self._is_own(lease):
+                    lease = self._api.find(self._path)
+                    if lease and self._is_own(lease):
                         self._api.remove(
                             self._path, version=lease["metadata"]["resourceVersion"]
                         )
@@ -102,10 +107,8 @@ class LeaseGuard:
             if lease is not None and self._lives(lease):
                 more = f"campaign {label_of(lease, space.CAMPAIGN)}"
                 drop = f"kubectl -n {self._at} delete lease {_LEASE_NAME}"
-                mark, at = (
-                    annotation_of(lease, space.PROCESS),
-                    annotation_of(lease, space.HOST),
-                )
+                mark = annotation_of(lease, space.PROCESS)
+                at = annotation_of(lease, space.HOST)
                 raise lifecycle.refusal("cluster", mark, at, more, drop)
             try:
                 if lease is None:
@@ -181,7 +184,9 @@ class Rent:
     """The job that owns what is made."""
 
     def __init__(self, space: Space, rent_s: int) -> None:
-        self._space, self._api, self._rent_s = space, space.api, rent_s
+        self._space = space
+        self._api = space.api
+        self._rent_s = rent_s
         self._since_s = 0.0
 
     def hire(self) -> None:
@@ -212,7 +217,8 @@ class Rent:
     def end(self) -> None:
         """Ends the job by its deadline, where it would not go with its namespace."""
         with suppress(connection.Refused, connection.Unanswered):
-            if name := self._space.owner.get("name"):
+            name = self._space.owner.get("name")
+            if name:
                 path = self._space.path("job", name)
                 self._api.change(path, {"spec": {"activeDeadlineSeconds": 1}})
 

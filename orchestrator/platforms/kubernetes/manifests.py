@@ -25,7 +25,8 @@ from orchestrator.powers import HOST_NETWORK, NETWORK_OF, ContainerSpec, Mount
 SERVICE = "nodes"  # the headless service of a cluster's network
 # A pod's own end: longer than any stop that is asked for, which says its own time.
 LONGEST_STOP_S = 300
-_GATE_CPU, _GATE_MEMORY = "100m", "64Mi"
+_GATE_CPU = "100m"
+_GATE_MEMORY = "64Mi"
 # The kernel shares out a busy machine by requests. On two busy cores, answers of a disk whose
 # server had asked for nothing were late by 0.5 to 0.6 ms in the mean, at 250m by 0.4, at 400m and
 # more by 0.15, and on Docker, where all containers count alike, by 0.05.
@@ -46,14 +47,17 @@ def pod(
             f"{spec.name}: a pod cannot have limits of its disk in its control group",
             advice="on Kubernetes use `enforcement: emulated` or a storage class",
         )
-    image, (volumes, mounts) = (
-        own_images.name_in_registry(spec.image),
-        _volumes(spec, claims),
-    )
+    image = own_images.name_in_registry(spec.image)
+    volumes, mounts = _volumes(spec, claims)
     # No pod joins another's network: it is on that machine, by its placement.
-    network = "" if (spec.network or "").startswith(NETWORK_OF) else spec.network
+    network = spec.network or ""
+    if network.startswith(NETWORK_OF):
+        network = ""
     hostname, _, subdomain = (spec.address or "").partition(".")
-    of_network = {space.NETWORK: object_name(network)} if network else {}
+    if network:
+        of_network = {space.NETWORK: object_name(network)}
+    else:
+        of_network = {}
     on_host = spec.network == HOST_NETWORK
     return manifest(
         "Pod",
@@ -95,10 +99,12 @@ def guest(spec: ContainerSpec, name: str) -> dict[str, Any]:
 
 
 def _gate(spec: ContainerSpec, image: str) -> dict[str, Any]:
-    cpu, memory = (
-        _GATE_CPU if spec.cpus else None,
-        _GATE_MEMORY if spec.memory_bytes else None,
-    )
+    cpu = None
+    if spec.cpus:
+        cpu = _GATE_CPU
+    memory = None
+    if spec.memory_bytes:
+        memory = _GATE_MEMORY
     return manifest("gate", image=image, address=spec.address, cpu=cpu, memory=memory)
 
 
@@ -153,7 +159,10 @@ def _key(number: int, name: str) -> str:
 
 def _resources(spec: ContainerSpec) -> dict[str, Any]:
     """Requests equal limits, which are set aside. What is beside nodes only asks for a share."""
-    share = {"cpu": SHARES[spec.role]} if spec.role in SHARES else {}
+    if spec.role in SHARES:
+        share = {"cpu": SHARES[spec.role]}
+    else:
+        share = {}
     limits = {
         **({"cpu": f"{round(spec.cpus * 1000)}m"} if spec.cpus else {}),
         **({"memory": str(spec.memory_bytes)} if spec.memory_bytes else {}),
@@ -196,14 +205,18 @@ def _volumes(
 def _volume(mount: Mount, claims: Mapping[str, str]) -> dict[str, Any]:
     if mount.source.startswith("/"):
         return {"hostPath": {"path": mount.source, "type": "DirectoryOrCreate"}}
-    if claim := claims.get(mount.source):
+    claim = claims.get(mount.source)
+    if claim:
         return {"persistentVolumeClaim": {"claimName": claim}}
     return {"emptyDir": {}}
 
 
 def _mount(name: str, path: str, read_only: bool = False) -> dict[str, Any]:
     """Read-only with all that is mounted below, where the cluster can (1.31 and newer)."""
-    way = {"readOnly": True, "recursiveReadOnly": "IfPossible"} if read_only else {}
+    if read_only:
+        way = {"readOnly": True, "recursiveReadOnly": "IfPossible"}
+    else:
+        way = {}
     return {"name": name, "mountPath": path, **way}
 
 
@@ -296,7 +309,8 @@ def _source(source: VolumeSource) -> dict[str, str]:
 
 
 def snapshot(name: str, claim: str, its_class: str) -> dict[str, Any]:
-    name, claim = object_name(name), object_name(claim)
+    name = object_name(name)
+    claim = object_name(claim)
     return manifest("VolumeSnapshot", name=name, claim=claim, snapshot_class=its_class)
 
 
@@ -316,7 +330,8 @@ def described_class(thing: Mapping[str, Any]) -> StorageClass:
 def described_volume(thing: Mapping[str, Any]) -> RentedVolume:
     """What a PersistentVolume says of itself, of whatever kind it is."""
     spec = thing["spec"]
-    csi, local = spec.get("csi") or {}, spec.get("local") or {}
+    csi = spec.get("csi") or {}
+    local = spec.get("local") or {}
     maker = (thing["metadata"].get("annotations") or {}).get(
         "pv.kubernetes.io/provisioned-by", ""
     )

@@ -22,7 +22,8 @@ from orchestrator.platforms.kubernetes.space import (
 
 MACHINE = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
-_NODE, _CLIENT = "node", "client"
+_NODE = "node"
+_CLIENT = "client"
 ANY = (_NODE, _CLIENT)
 _KEEPS_AWAY = ("NoSchedule", "NoExecute")
 
@@ -33,7 +34,9 @@ def kind_of(placement: str) -> str:
 
 
 def placement_labels(placement: str) -> dict[str, str]:
-    return {PLACEMENT: placement, KIND: kind_of(placement)} if placement else {}
+    if placement:
+        return {PLACEMENT: placement, KIND: kind_of(placement)}
+    return {}
 
 
 def rules(
@@ -42,9 +45,14 @@ def rules(
     """The parts of a pod's spec that choose its machine. `machine`: where its placement runs
     already, "" if nowhere; `taken`: the machines that other nodes of the database have, also while
     none of their pods runs, if there is one without."""
-    kind, is_free = kind_of(placement), not machine
-    demands = [_demand(ZONE, chosen.zones)] if chosen.zones else []
-    demands += [_demand(MACHINE, (machine,))] if machine else []
+    kind = kind_of(placement)
+    is_free = not machine
+    if chosen.zones:
+        demands = [_demand(ZONE, chosen.zones)]
+    else:
+        demands = []
+    if machine:
+        demands += [_demand(MACHINE, (machine,))]
     if kind == _NODE and is_free and taken:
         demands.append(_demand(MACHINE, taken, "NotIn"))
     wishes = [manifest("away_from_nodes", placement=placement)]
@@ -94,7 +102,8 @@ def usable(
 def _tolerated(taint: Mapping[str, str], chosen: Placing) -> bool:
     """As the scheduler decides it (pod-spec `tolerations`)."""
     for toleration in chosen.tolerations:
-        key, effect = toleration.get("key"), toleration.get("effect")
+        key = toleration.get("key")
+        effect = toleration.get("effect")
         exists = toleration.get("operator") == "Exists" and key in (
             None,
             "",
@@ -113,7 +122,8 @@ class Placement:
     could run pods of ours when the cluster was last asked."""
 
     def __init__(self, space: Space, placing: Placing) -> None:
-        self._space, self.placing = space, placing
+        self._space = space
+        self.placing = placing
         self.machine_names: dict[str, str] = {}
         self.known: list[connection.Thing] = []
         self._scheduling = threading.Lock()
@@ -128,7 +138,10 @@ class Placement:
             return
         with self._scheduling:
             machine = self.machine_names.get(placement, "")
-            taken = self._taken(placement) if self._free_machines() else ()
+            if self._free_machines():
+                taken = self._taken(placement)
+            else:
+                taken = ()
             yield rules(placement, self.placing, machine, taken)
 
     def _taken(self, placement: str = "") -> tuple[str, ...]:

@@ -42,12 +42,15 @@ class Pod:
         self, name: str, space: Space, machine_named: Callable[[str], Machine | None]
     ) -> None:
         self.name = name
-        self.id, self.host = "", "127.0.0.1"
+        self.id = ""
+        self.host = "127.0.0.1"
         self.process_id: int | None = None
         self.address: str | None = None
         self.ports: Mapping[int, int] = {}
         self.ulimits: Mapping[str, str] = {}
-        self._space, self._api, self._clock = space, space.api, space.clock
+        self._space = space
+        self._api = space.api
+        self._clock = space.clock
         self._machine_named = machine_named
         self._machine: Machine | None = None
         self._is_lost = False  # its machine was not ready when it was looked at last
@@ -62,16 +65,20 @@ class Pod:
     def exec(
         self, argv: Sequence[str], *, timeout_s: float, **how: Unpack[How]
     ) -> Completed:
-        doing, clock = f"running {argv[0]} in {self.name}", self._clock
-        started, watch = clock.monotonic(), how.get("watch", ())
+        doing = f"running {argv[0]} in {self.name}"
+        clock = self._clock
+        started = clock.monotonic()
+        watch = how.get("watch", ())
         limited = script(__package__, "run", str(math.ceil(timeout_s)), *argv)
         frames = self._begin(doing, limited)
         frames.send(_environment(how.get("env") or {}))
-        output, on_line = Output(frames), how.get("on_line")
+        output = Output(frames)
+        on_line = how.get("on_line")
         deadline = started + timeout_s + _GRACE_S
 
         def raise_if_lost() -> None:
-            if (state := self.state()).startswith(trouble.LOST):
+            state = self.state()
+            if state.startswith(trouble.LOST):
                 raise NodeError(f"{doing}: {self.name} is {state}")
 
         def look() -> None:
@@ -97,7 +104,8 @@ class Pod:
             commands.after_failure(watch, output, clock)
         if frames.exit_code == -1:
             raise self._cut_off(doing, frames, output)
-        out, err = "".join(output.out), "".join(output.err)
+        out = "".join(output.out)
+        err = "".join(output.err)
         return Completed(tuple(argv), frames.exit_code, out, err, took_s)
 
     def conversation(
@@ -115,7 +123,8 @@ class Pod:
     ) -> None:
         """Runs a command with input and output. RunError if it fails, or stalls."""
         doing = f"{doing} {self.name}"
-        frames, errors = self._begin(doing, argv, _SILENCE_S), b""
+        frames = self._begin(doing, argv, _SILENCE_S)
+        errors = b""
         try:
             frames.send(data)
             for piece, error_piece in frames:
@@ -252,14 +261,15 @@ class Pod:
 
     def state(self) -> str:
         pod = self._look()
-        lost = (
-            self._space.machine_trouble(pod) if pod and trouble.may_be_lost(pod) else ""
-        )
+        lost = ""
+        if pod and trouble.may_be_lost(pod):
+            lost = self._space.machine_trouble(pod)
         self._is_lost = bool(lost)
         return lost or trouble.in_words(pod)
 
     def exit_code(self) -> int | None:
-        if (state := self.state()) == "running":
+        state = self.state()
+        if state == "running":
             return None
         end = trouble.main_state(self._look() or {}).get("terminated")
         if end is None:
@@ -268,20 +278,27 @@ class Pod:
 
     def find_image(self) -> str:
         pod = self._look()
-        return str(trouble.status_of(pod).get("imageID") or "") if pod else ""
+        if pod:
+            return str(trouble.status_of(pod).get("imageID") or "")
+        return ""
 
     def find_machine(self) -> Machine:
         """A pod never moves, so the cluster is asked once."""
         if self._machine is None:
             name = str((self._look() or {}).get("spec", {}).get("nodeName") or "")
-            self._machine = self._machine_named(name) if name else None
+            if name:
+                self._machine = self._machine_named(name)
+            else:
+                self._machine = None
         if self._machine is None:
             raise RunError(f"{self.name}: no machine is known that runs it")
         return self._machine
 
     def logs(self, tail: int | None = None) -> str:
         # Of one that is lost its machine would be waited for.
-        return "" if self._is_lost else _log(self._api, self.path, trouble.MAIN, tail)
+        if self._is_lost:
+            return ""
+        return _log(self._api, self.path, trouble.MAIN, tail)
 
 
 @dataclass
@@ -299,7 +316,8 @@ class Guest:
             pod = self.api.get(self.path)
         statuses = pod["status"].get("ephemeralContainerStatuses") or []
         states = (of.get("state") or {} for of in statuses if of["name"] == self.name)
-        if ended := next(states, {}).get("terminated"):
+        ended = next(states, {}).get("terminated")
+        if ended:
             return int(ended["exitCode"])
         if "running" not in trouble.main_state(pod):
             raise NodeError(

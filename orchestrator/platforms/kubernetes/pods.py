@@ -67,7 +67,8 @@ class Pods:
             self.known.pop(name, None)
 
     def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
-        clock, pod = self.space.clock, self.pod(spec.name)
+        clock = self.space.clock
+        pod = self.pod(spec.name)
         started_s = clock.monotonic()
         if (spec.network or "").startswith(NETWORK_OF):
             guest = self.pod(str(spec.network).removeprefix(NETWORK_OF)).add(spec)
@@ -83,7 +84,8 @@ class Pods:
         with self.placement.choosing(spec.placement) as rules:
             manifest = manifests.pod(spec, self.claims, self.placement.placing, rules)
             with cluster_errors(f"starting {spec.name}"):
-                if secret := manifests.secret(spec):
+                secret = manifests.secret(spec)
+                if secret:
                     self.space.make("secret", secret)
                 self.space.make("container", manifest)
             if spec.placement:
@@ -99,8 +101,10 @@ class Pods:
 
     def _awaited(self, spec: ContainerSpec, done: Callable[[Thing], bool]) -> Thing:
         """Returns the pod when it is `done`. UnavailableError when that is hopeless."""
-        path, now = self.pod(spec.name).path, self.space.clock.monotonic()
-        next_look, patience = now + self.look_every_s, trouble.Patience(now)
+        path = self.pod(spec.name).path
+        now = self.space.clock.monotonic()
+        next_look = now + self.look_every_s
+        patience = trouble.Patience(now)
         while True:
             with cluster_errors(f"starting {spec.name}"):
                 pod = self.space.api.get(path)
@@ -128,7 +132,10 @@ class Pods:
             for event in self.space.events(thing)
         ]
         problem = trouble.of_pod(pod, events)
-        limit_s = GROWN_S if trouble.grows(events) else self.start_s
+        if trouble.grows(events):
+            limit_s = GROWN_S
+        else:
+            limit_s = self.start_s
         if not patience.ends(self.space.clock.monotonic(), problem, limit_s):
             return
         problem = problem or trouble.Trouble(
@@ -142,7 +149,10 @@ class Pods:
         )
 
     def find(self, role: str = "") -> tuple[ContainerEntry, ...]:
-        selector = f"{space.MARK},{space.ROLE}={role}" if role else space.MARK
+        if role:
+            selector = f"{space.MARK},{space.ROLE}={role}"
+        else:
+            selector = space.MARK
         pods = self.space.listed("container", selector)
         entries = [
             ContainerEntry(space.name_here(pod), "", trouble.in_words(pod))
@@ -153,13 +163,17 @@ class Pods:
     def await_unmounted(self, device: str, placement: str) -> None:
         """Waits in a disk's server on the machine of a placement, if one runs there: the kubelet
         unmounts after the last pod is gone, and the disk's server must outlast that."""
-        place = f",{space.PLACEMENT}={placement}" if placement else f",!{space.KIND}"
+        if placement:
+            place = f",{space.PLACEMENT}={placement}"
+        else:
+            place = f",!{space.KIND}"
         servers = self.space.listed(
             "container", f"{space.MARK},{space.ROLE}=disk{place}"
         )
         for pod in servers[:1]:
             if trouble.in_words(pod) == "running":
-                name, looks = PurePosixPath(device).name, f"{_UNMOUNTED_S * 10:g}"
+                name = PurePosixPath(device).name
+                looks = f"{_UNMOUNTED_S * 10:g}"
                 waiting = script(__package__, "unmounted", name, looks)
                 self.pod(annotation_of(pod, space.NAME)).pipe("waiting", waiting)
 
@@ -172,7 +186,8 @@ class ClusterImages:
     )
 
     def __init__(self, placement: placing.Placement, clock: Clock) -> None:
-        self._placement, self._clock = placement, clock
+        self._placement = placement
+        self._clock = clock
 
     def present(self, tag: str) -> bool:
         """On all machines; of one that does not tell all its images it is not known, and the first
@@ -241,4 +256,6 @@ def full_name(tag: str) -> str:
     elif "." not in first and ":" not in first and first != "localhost":
         tag = f"docker.io/{tag}"
     last = tag.rpartition("/")[2]
-    return tag if ":" in last or "@" in last else f"{tag}:latest"
+    if ":" in last or "@" in last:
+        return tag
+    return f"{tag}:latest"

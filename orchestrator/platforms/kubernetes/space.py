@@ -24,7 +24,9 @@ NETWORK = "tierbench.network"
 WITHIN = "tierbench.namespace"  # on what is made from within a namespace that others have made
 PLACEMENT = "tierbench.placement"
 KIND = "tierbench.kind"  # of a placement: "node", "client", …
-HOST, PROCESS = "tierbench.host", "tierbench.process"  # annotations
+# annotations
+HOST = "tierbench.host"
+PROCESS = "tierbench.process"
 MARK = f"{LABEL}=1"
 _LONGEST = 63  # of a DNS label, which names of pods become
 REMOVAL_S = 120.0
@@ -74,7 +76,9 @@ def address(kind: str, name: str = "", namespace: str = "") -> str:
     folder = str(shipped(__package__, "manifests.yaml")["places"][kind]).format(
         namespace
     )
-    return f"{folder}/{name}" if name else folder
+    if name:
+        return f"{folder}/{name}"
+    return folder
 
 
 def namespace_of(campaign: str) -> str:
@@ -88,7 +92,10 @@ class Space:
     `claimed`: addresses of all claims and snapshots of the given one that are or were ours."""
 
     def __init__(self, api: Api, clock: Clock, campaign: str, given: str = "") -> None:
-        self.api, self.clock, self.campaign, self.given = api, clock, campaign, given
+        self.api = api
+        self.clock = clock
+        self.campaign = campaign
+        self.given = given
         self.claimed: set[str] = set()
         self.kept: set[str] = set()
         self.owner: dict[str, str] = {}
@@ -106,11 +113,16 @@ class Space:
     def mark(self) -> str:
         """The selector of all that campaigns made from here: nothing of those that have another
         namespace for themselves, which this one knows nothing of."""
-        return f"{MARK},{WITHIN}={self.given}" if self.given else f"{MARK},!{WITHIN}"
+        if self.given:
+            return f"{MARK},{WITHIN}={self.given}"
+        return f"{MARK},!{WITHIN}"
 
     def path(self, kind: str, name: str = "") -> str:
         """The address of a kind of thing in the campaign's namespace, or of one of them."""
-        plain = name if kind in OUTSIDE or not name else object_name(name)
+        if kind in OUTSIDE or not name:
+            plain = name
+        else:
+            plain = object_name(name)
         return address(kind, plain, self.namespace)
 
     def listed(self, kind: str, selector: str = "", fields: str = "") -> list[Thing]:
@@ -127,7 +139,10 @@ class Space:
         """Makes a thing, which if it is in the namespace ends with the owner. `is_swept`: it has
         the campaign's labels, by which sweeps remove it."""
         self.claimed.add(self.path(kind, name_of(manifest)))
-        owners = [self.owner] if self.owner and kind not in OUTSIDE else []
+        if self.owner and kind not in OUTSIDE:
+            owners = [self.owner]
+        else:
+            owners = []
         metadata = {**manifest["metadata"], "ownerReferences": owners}
         if is_swept:
             metadata["labels"] = (metadata.get("labels") or {}) | self.labels
@@ -183,9 +198,8 @@ class Space:
                 self.api.remove(self.path(kind, name), 0.0)
             return thing
 
-        if thing := wait_while(
-            there, deadline_s=deadline_s, clock=self.clock, every_s=0.1
-        ):
+        thing = wait_while(there, deadline_s=deadline_s, clock=self.clock, every_s=0.1)
+        if thing:
             conditions = thing.get("status", {}).get("conditions") or []
             reasons: list[str] = []
             for condition in conditions:

@@ -37,9 +37,18 @@ class Patience:
         self._troubled: float | None = None  # since when trouble is seen that may last
 
     def ends(self, now: float, trouble: Trouble | None, limit_s: float) -> bool:
-        lasting_s = trouble.lasting_s if trouble else math.inf
-        since = now if self._troubled is None else self._troubled
-        self._troubled = since if lasting_s < math.inf else None
+        if trouble:
+            lasting_s = trouble.lasting_s
+        else:
+            lasting_s = math.inf
+        if self._troubled is None:
+            since = now
+        else:
+            since = self._troubled
+        if lasting_s < math.inf:
+            self._troubled = since
+        else:
+            self._troubled = None
         return now - since >= lasting_s or now - self._began >= limit_s
 
 
@@ -54,10 +63,8 @@ def of_pod(
         container for kind in kinds for container in status.get(kind) or []
     ):
         waiting = (container.get("state") or {}).get("waiting") or {}
-        reason, text = (
-            str(waiting.get("reason") or ""),
-            str(waiting.get("message") or ""),
-        )
+        reason = str(waiting.get("reason") or "")
+        text = str(waiting.get("message") or "")
         if reason in _IMAGE:
             # Why is only in the first event that it failed; the status says that it waits.
             why = _last(events[::-1], ("Failed",)) or text
@@ -90,11 +97,13 @@ def of_pod(
             "`kubectl describe nodes` shows what is taken"
         )
         return Trouble(what, advice)
-    if text := _last(events, ("FailedMount", "FailedAttachVolume", "FailedMapVolume")):
+    text = _last(events, ("FailedMount", "FailedAttachVolume", "FailedMapVolume"))
+    if text:
         return Trouble(
             f"its volume cannot be mounted: {text}", "look at the storage driver's log"
         )
-    if text := _last(events, ("FailedCreatePodSandBox",)):
+    text = _last(events, ("FailedCreatePodSandBox",))
+    if text:
         return Trouble(
             f"its machine cannot start it: {text}", "look at that machine's kubelet"
         )
@@ -121,7 +130,9 @@ def _condition(thing: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
 
 def _last(events: list[Mapping[str, Any]], reasons: tuple[str, ...]) -> str:
     matching = [event for event in events if event.get("reason") in reasons]
-    return str(matching[-1].get("message") or "") if matching else ""
+    if matching:
+        return str(matching[-1].get("message") or "")
+    return ""
 
 
 def main_state(pod: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -142,8 +153,11 @@ def in_words(pod: Mapping[str, Any] | None) -> str:
     state = main_state(pod)
     if "running" in state:
         return "running"
-    if ended := state.get("terminated"):
-        reason = ", out of memory" if ended.get("reason") == "OOMKilled" else ""
+    ended = state.get("terminated")
+    if ended:
+        reason = ""
+        if ended.get("reason") == "OOMKilled":
+            reason = ", out of memory"
         return f"exited (exit {ended.get('exitCode')}{reason})"
     status = pod.get("status", {})
     if (
@@ -176,5 +190,6 @@ def of_machine(name: str, node: Mapping[str, Any] | None) -> str:
     said = _condition(node, "Ready")
     if said.get("status", "True") == "True":
         return ""
-    since, why = said.get("lastTransitionTime"), said.get("message")
+    since = said.get("lastTransitionTime")
+    why = said.get("message")
     return f"{LOST} (its machine {name} is not ready since {since}: {why})"

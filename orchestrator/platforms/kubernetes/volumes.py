@@ -75,7 +75,8 @@ class Volumes:
     def _local_volume(
         self, name: str, device: str, fstype: str, placement: str
     ) -> Iterator[None]:
-        claim, machine = object_name(name), self.placement.machine_for(placement)
+        claim = object_name(name)
+        machine = self.placement.machine_for(placement)
         namespace = self.space.namespace
         volume = object_name(f"{namespace}-{name.removeprefix(f'{namespace}-')}")
 
@@ -146,10 +147,8 @@ class Volumes:
             or volume["spec"].get("persistentVolumeReclaimPolicy") != "Delete"
         ):
             return
-        there, limit_s = (
-            partial(self.space.find, "volume", name_of(volume)),
-            space.REMOVAL_S,
-        )
+        there = partial(self.space.find, "volume", name_of(volume))
+        limit_s = space.REMOVAL_S
         if wait_while(there, deadline_s=limit_s, clock=self.space.clock, every_s=0.3):
             of = name_of(volume)
             raise RunError(
@@ -160,7 +159,9 @@ class Volumes:
     def _volume_of(self, claim: str) -> Thing | None:
         thing = self.space.find("claim", claim) or {}
         bound = thing.get("spec", {}).get("volumeName")
-        return self.space.find("volume", bound) if bound else None
+        if bound:
+            return self.space.find("volume", bound)
+        return None
 
     def rented(self, claim: str, timeout_s: float) -> rent.RentedVolume:
         bound = partial(self._volume_of, claim)
@@ -208,7 +209,9 @@ class Volumes:
                 for known in self.storage_classes()
                 if known.name == of
             ]
-            by = self.snapshot_class(drivers[0]) if drivers else None
+            by = None
+            if drivers:
+                by = self.snapshot_class(drivers[0])
             self.space.listed(
                 "snapshot content"
             )  # by which it is seen whether it is gone
@@ -221,17 +224,20 @@ class Volumes:
             said = (status.get("error") or {}).get(
                 "message"
             ) or "its driver says nothing"
-            return "" if status.get("readyToUse") else str(said)
+            if status.get("readyToUse"):
+                return ""
+            return str(said)
 
         manifest = manifests.snapshot(name, claim, by.name if by else "")
         with self.space.holding("snapshot", manifest, stays):
             with cluster_errors(f"waiting for the snapshot {name}"):
-                if said := wait_while(
+                said = wait_while(
                     trouble_of_driver,
                     deadline_s=timeout_s,
                     clock=self.space.clock,
                     every_s=0.3,
-                ):
+                )
+                if said:
                     why = f"is not ready after {timeout_s:g} s: {said}"
                     raise RunError(f"the snapshot {name} {why}")
             yield name

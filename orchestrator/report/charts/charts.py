@@ -92,7 +92,9 @@ def _with_layers(
     """Above the layers of the drawing, or of each panel."""
     if "spec" in spec:
         return {**spec, "spec": _with_layers(spec["spec"], more)}
-    return {**spec, "layer": [*spec["layer"], *more]} if more else spec
+    if more:
+        return {**spec, "layer": [*spec["layer"], *more]}
+    return spec
 
 
 def readings(
@@ -111,7 +113,10 @@ def readings(
     shown_place: expression for the place in words. more: selections of the chart. panel: the field
     by which the chart is cut into panels, if it is. Each place has an unseen strip that reaches
     half way to its neighbours: a point or a line would be too thin to be hit."""
-    panels = [panel] if panel else []
+    if panel:
+        panels = [panel]
+    else:
+        panels = []
     shown = drawing(
         "readings",
         data=None if panel else {"name": data},  # a panel has its part of the table

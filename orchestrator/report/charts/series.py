@@ -13,13 +13,15 @@ from orchestrator.analysis import results
 from orchestrator.analysis.telemetry import machines
 from orchestrator.report.report_index import ReportIndex
 
-POINTS_PER_LINE, LEAST_PER_LINE = 150, 50
+POINTS_PER_LINE = 150
+LEAST_PER_LINE = 50
 POINTS = 6000  # of all lines of a chart, as long as each has the least
 _COLUMNS = ["seconds", "value", "tier", "run"]
 _COUNTED = ("warm-up", "measure")
 _SECONDS = ["time_s", "node", "phase", "cpus", "disk_iops", "disk_bytes_per_s", "limit"]
 _RATES = ["line", "tier", "run", "seconds", "node", "phase"]
-MEAN, BUSIEST = "mean of nodes", "busiest node"
+MEAN = "mean of nodes"
+BUSIEST = "busiest node"
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,8 @@ class Runs:
     @cached_property
     def _by_second(self) -> pd.DataFrame:
         """CPU in % of each node's limit, where that is known."""
-        tables, of_machine = [], results.machine_cpus(self.index.campaign)
+        tables = []
+        of_machine = results.machine_cpus(self.index.campaign)
         for _, data, _ in self._runs:
             table = data.telemetry.by_second[_SECONDS]
             limits = machines.cpu_limits(data.record.nodes, of_machine)
@@ -155,7 +158,9 @@ class Runs:
         empty = pd.DataFrame(
             columns=["time_s", "phase", "node", "line", "tier", "run", "seconds"]
         )
-        return pd.concat(told, ignore_index=True) if told else empty
+        if told:
+            return pd.concat(told, ignore_index=True)
+        return empty
 
     def _rates(self, metric: str) -> pd.DataFrame:
         """line, tier, run, seconds (begin of a step), node, phase and value of database nodes."""

@@ -64,11 +64,9 @@ def text(campaign: results.Results, verdict: conclusions.Verdict) -> str:
 
 def _time(of_runs: list[results.RunData]) -> str | None:
     span_s = results.span_s(of_runs)
-    return (
-        f"{datetime.fromtimestamp(span_s[0], UTC):%Y-%m-%dT%H:%M:%S}"
-        if span_s
-        else None
-    )
+    if span_s:
+        return f"{datetime.fromtimestamp(span_s[0], UTC):%Y-%m-%dT%H:%M:%S}"
+    return None
 
 
 def _run(index: report_index.ReportIndex, run: RunFigures) -> _Case:
@@ -81,7 +79,10 @@ def _run(index: report_index.ReportIndex, run: RunFigures) -> _Case:
         return _Case(
             "runs", name, "passed", "", f"{len(run.figures)} figures", end_s - begin_s
         )
-    outcome = "skipped" if run.outcome == MISSING else "error"
+    if run.outcome == MISSING:
+        outcome = "skipped"
+    else:
+        outcome = "error"
     return _Case("runs", name, outcome, run.outcome, loss, end_s - begin_s)
 
 
@@ -89,7 +90,10 @@ _OF_WORD = words("junit.outcomes")
 
 
 def _comparison(delta: conclusions.Delta) -> _Case:
-    scope = "" if delta.scope == "all" else f"{delta.scope}: "
+    if delta.scope == "all":
+        scope = ""
+    else:
+        scope = f"{delta.scope}: "
     span = wording.interval(delta) or "no interval"
     change = f"{units.format_change(delta.change_pct)} ({span})"
     if delta.overloaded:

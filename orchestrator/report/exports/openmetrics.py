@@ -17,7 +17,8 @@ from orchestrator.analysis.conclusions import Verdict, VerdictWord
 from orchestrator.report.exports.run_figures import MISSING, RunFigures, runs
 from orchestrator.report.prose import words
 
-_UNITS, _OWN = words("openmetrics.units"), words("openmetrics.families")
+_UNITS = words("openmetrics.units")
+_OWN = words("openmetrics.families")
 # Our name → what it says, in the order in which they are written.
 _FAMILIES = {
     **{metric.name: metric.title for metric in metrics.METRICS.values()},
@@ -36,7 +37,9 @@ _Sample = tuple[str, dict[str, str], Any, float | None]
 def text(campaign: results.Results, verdict: Verdict) -> str:
     """The whole text, ending in its end mark; figures are in the order of METRICS."""
     span_s = results.span_s(campaign.runs)
-    last_s = span_s[1] if span_s else None
+    last_s = None
+    if span_s:
+        last_s = span_s[1]
     samples = (*_of_runs(runs(campaign), last_s), *_of_verdict(verdict, last_s))
     known = units.gathered((sample[0], sample) for sample in samples)
     every = [
@@ -50,9 +53,17 @@ def text(campaign: results.Results, verdict: Verdict) -> str:
 
 
 def _family(name: str, samples: Sequence[_Sample], campaign: str) -> Metric:
-    kind = "stateset" if name in _STATES else "info" if name in _INFOS else "gauge"
+    if name in _STATES:
+        kind = "stateset"
+    else:
+        kind = "gauge"
+        if name in _INFOS:
+            kind = "info"
     ending, unit = next((of for of in _UNITS.items() if name.endswith(of[0])), ("", ""))
-    divisor = 100 if unit == "ratio" else 1  # of what is in %
+    # of what is in %
+    divisor = 1
+    if unit == "ratio":
+        divisor = 100
     full = "_".join(filter(None, ("tierbench", name.removesuffix(ending), unit)))
     family = Metric(full, _FAMILIES[name], kind, unit)
     for _, labels, value, time_s in samples:
@@ -68,7 +79,8 @@ def _family(name: str, samples: Sequence[_Sample], campaign: str) -> Metric:
 
 def _of_runs(every: Iterator[RunFigures], last_s: float | None) -> Iterator[_Sample]:
     for of_run in every:
-        run, ended_s = of_run.run, of_run.span_s and of_run.span_s[1]
+        run = of_run.run
+        ended_s = of_run.span_s and of_run.span_s[1]
         labels = {
             "profile": run.profile,
             "workload": run.workload,
@@ -85,7 +97,9 @@ def _of_verdict(verdict: Verdict, last_s: float | None) -> Iterator[_Sample]:
     for delta in verdict.deltas:
         labels = {name: getattr(delta, name) for name in _OF_DELTA}
         labels["profile"] = delta.contender
-        change_pct = None if delta.overloaded else delta.change_pct
+        change_pct = None
+        if not delta.overloaded:
+            change_pct = delta.change_pct
         values = {"": change_pct, "_low": delta.ci_low_pct, "_high": delta.ci_high_pct}
         for which, value in values.items():
             if value is not None:

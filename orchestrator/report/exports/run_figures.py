@@ -34,7 +34,9 @@ def runs(campaign: results.Results) -> Iterator[RunFigures]:
     }
     for run in campaign.plan.runs:
         data = campaign.by_number.get(run.number)
-        outcome = data.record.outcome if data else MISSING
+        outcome: str = MISSING
+        if data:
+            outcome = data.record.outcome
         figures: dict[tuple[str, str], Measurement] = {}
         if data and outcome == "done":
             for figure in (
@@ -61,7 +63,11 @@ def as_csv(campaign: results.Results, _: conclusions.Verdict) -> str:
     writer = csv.writer(page, lineterminator="\n")
     writer.writerow(COLUMNS)
     for of_run in runs(campaign):
-        run, excluded = of_run.run, "yes" if of_run.excluded else "no"
+        run = of_run.run
+        if of_run.excluded:
+            excluded = "yes"
+        else:
+            excluded = "no"
         what = (
             run.number,
             run.profile,

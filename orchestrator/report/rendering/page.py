@@ -59,7 +59,9 @@ def scripts_of(document: blocks.Document, cache: Path | None = None) -> dict[str
     drawn = {
         chart.name: chart.live for chart in blocks.charts_of(document) if chart.live
     }
-    drawing = (_vega(cache), text_of("page.js")) if drawn else ()
+    drawing: tuple[str, ...] = ()
+    if drawn:
+        drawing = (_vega(cache), text_of("page.js"))
     code = [_closed(text) for text in (*drawing, text_of("copy.js"))]
     digests = (hashlib.sha256(text.encode()).digest() for text in code)
     sums = " ".join(
@@ -75,7 +77,9 @@ def scripts_of(document: blocks.Document, cache: Path | None = None) -> dict[str
 
 def _vega(cache: Path | None) -> str:
     """Vega's code, made once for each of its versions."""
-    kept = cache / f"vega-{metadata.version('vl-convert-python')}.js" if cache else None
+    kept = None
+    if cache:
+        kept = cache / f"vega-{metadata.version('vl-convert-python')}.js"
     if kept is not None and kept.is_file():
         return kept.read_text(encoding="utf-8")
     bundle = _bundle()

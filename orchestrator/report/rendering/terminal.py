@@ -17,7 +17,8 @@ from orchestrator.analysis.answers.record import SurenessWord
 from orchestrator.report.blocks import Cell, Footnote, ShownAnswer, Stamp, Table
 from orchestrator.report.prose import words
 
-_STATUS_STYLE, _WORD_STYLE = words("status.styles"), words("verdict.styles")
+_STATUS_STYLE = words("status.styles")
+_WORD_STYLE = words("verdict.styles")
 GAP = 2
 NARROWEST = 14  # "not declared", "inconclusive"
 
@@ -60,7 +61,10 @@ class TableView:
     ) -> RenderResult:
         block = self.block
         heads = [Text(column.title, style="dim") for column in block.columns]
-        below = " " if console.soft_wrap else "\n"  # there a row is one line
+        # there a row is one line
+        below = "\n"
+        if console.soft_wrap:
+            below = " "
         drawn = [[_cell(cell, below) for cell in row] for row in block.rows]
         rows = [heads, *(row for row in drawn if len(row) > 1)]
         lines = [

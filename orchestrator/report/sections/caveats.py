@@ -21,13 +21,15 @@ from orchestrator.units import gathered, listed
 STUDY_NODES = 3
 
 _NODES: tuple[NoteKind, ...] = ("fewer nodes", "nodes as asked")
-_NOTE_LABELS, _LABELS = words("stamps.notes"), words("stamps.doubts")
+_NOTE_LABELS = words("stamps.notes")
+_LABELS = words("stamps.doubts")
 _FIRST = {_NOTE_LABELS["unfinished"], _NOTE_LABELS["left behind"]}
 _STAND_IN = Stamp("Stand-in, not a real cluster", said("stamps.stand_in"), "")
 
 
 def stamps(index: ReportIndex) -> tuple[Stamp, ...]:
-    notes, scale = tuple(_notes(index)), index.campaign.small_scale
+    notes = tuple(_notes(index))
+    scale = index.campaign.small_scale
     stand_in = any(results.database(run.record).stand_in for run in index.campaign.runs)
     return (
         *(stamp for stamp in notes if stamp.label in _FIRST),
@@ -57,7 +59,8 @@ def _notes(index: ReportIndex) -> Iterator[Stamp]:
     """Notes of the plan, unless a doubt says the same."""
     doubted = {doubt.kind for doubt in index.verdict.doubts}
     notes = index.campaign.plan.notes
-    if readings := [sentence(note.text) for note in notes if note.kind == "reading"]:
+    readings = [sentence(note.text) for note in notes if note.kind == "reading"]
+    if readings:
         yield Stamp("As read here", " ".join(readings), "")
     for note in notes:
         if note.kind in (
@@ -95,15 +98,17 @@ def _nodes(index: ReportIndex) -> Iterator[Stamp]:
     most = max(profile.cluster.nodes for profile in index.profiles)
     doubted = any(doubt.kind == "fewer nodes" for doubt in index.verdict.doubts)
     if most < STUDY_NODES and not doubted:
-        nodes = "One database node" if most == 1 else f"{most} database nodes"
+        if most == 1:
+            nodes = "One database node"
+        else:
+            nodes = f"{most} database nodes"
         alone = " Nothing is replicated, so no write waits for another node." * (
             most == 1
         )
         if any(profile.cluster.database == "existing" for profile in index.profiles):
-            nodes, alone = (
-                f"{nodes}, as declared",
-                "",
-            )  # what else is behind it was not seen
+            # what else is behind it was not seen
+            nodes = f"{nodes}, as declared"
+            alone = ""
         yield Stamp(nodes, f"The published study has {STUDY_NODES}.{alone}", "")
 
 
@@ -125,7 +130,10 @@ def existing_clusters(index: ReportIndex) -> Iterator[Stamp]:
         if not done:
             continue
         of_files = profile.cluster.member == STORE
-        known = said("stamps.store") if of_files else _known(profile, done[-1])
+        if of_files:
+            known = said("stamps.store")
+        else:
+            known = _known(profile, done[-1])
         yield Stamp(f"{profile.name}: others run it", known, "")
         mode = results.database(done[-1]).more.get("tls")
         if isinstance(mode, str) and mode not in _VERIFIED:
@@ -137,8 +145,11 @@ def existing_clusters(index: ReportIndex) -> Iterator[Stamp]:
 
 
 def _known(profile: Profile, record: Record) -> str:
-    read, declared, unknown = "read", "only declared", "not known"
-    facts, limits = results.database(record), profile.tier.limits
+    read = "read"
+    declared = "only declared"
+    unknown = "not known"
+    facts = results.database(record)
+    limits = profile.tier.limits
     nodes = [node for node in record.nodes if node.role == "database"]
     sources = {name for node in nodes for name in node.sources}
     speeds = [min(node.cards.values(), default=0.0) for node in nodes]

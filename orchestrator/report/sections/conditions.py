@@ -60,12 +60,13 @@ def _cache_cells(
     sizes = (
         lost if of is None else Cell(units.format_bytes(of)) for of in (data, cached)
     )
-    ratio, follows = (
-        "",
-        Cell("not recorded" if facts else "missing: no finished run", missing=True),
+    ratio = ""
+    follows = Cell(
+        "not recorded" if facts else "missing: no finished run", missing=True
     )
     if data is not None and cached:
-        ratio, fits = f"{data / cached:.1f}", data <= cached
+        ratio = f"{data / cached:.1f}"
+        fits = data <= cached
         follows = Cell(
             "fits in the cache: reads need no disk" if fits else "exceeds the cache"
         )
@@ -86,9 +87,9 @@ def environment(index: report_index.ReportIndex) -> Section:
     clusters = list(map(_cluster_row, index.profiles))
     titles = [title for title in clusters[0] if shown.get(title, True)]
     given = ", ".join(index.campaign.plan.overrides)
-    overrides = (
-        (Paragraph(prose.said("environment.overrides", given=given)),) if given else ()
-    )
+    overrides: tuple[Paragraph, ...] = ()
+    if given:
+        overrides = (Paragraph(prose.said("environment.overrides", given=given)),)
     parts = (
         Part("Machine", (_facts(machine) if machine else Paragraph("Not recorded."),)),
         Part("Clusters", (table_of(clusters, words, titles=titles),)),
@@ -115,20 +116,25 @@ def _pairs(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, st
 
 def _value(name: str, value: Any) -> str:
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        if value:
+            return "yes"
+        return "no"
     if isinstance(value, (int, float)):
         if name.endswith("bytes_per_s"):
             return units.format_bytes_per_s(value)
         if name.endswith("bytes"):
             return units.format_bytes(value)
-        return f"{value:.6g}" if isinstance(value, float) else str(value)
+        if isinstance(value, float):
+            return f"{value:.6g}"
+        return str(value)
     if isinstance(value, (list, tuple)):
         return ", ".join(str(item) for item in value)
     return str(value)
 
 
 def _cluster_row(profile: Profile) -> dict[str, Cell | str]:
-    cluster, size = profile.cluster, profile.cluster.node
+    cluster = profile.cluster
+    size = profile.cluster.node
     given = (*cluster.settings.items(), *cluster.existing.items())
     settings = ", ".join(f"{key} = {value}" for key, value in given)
     rate = cluster.network_bytes_per_s
@@ -185,7 +191,9 @@ def _read_back(index: report_index.ReportIndex) -> tuple[Table | Paragraph, ...]
     """Facts in which all finished runs of a tier agree; given once if all tiers do."""
     known = {tier: facts for tier in index.tiers if (facts := _constant(index, tier))}
     if not known:
-        why = "others ran it" if index.campaign.published else "no run was finished"
+        why = "no run was finished"
+        if index.campaign.published:
+            why = "others ran it"
         return (Paragraph(f"Nothing: {why}."),)
     names = dict.fromkeys(name for facts in known.values() for name in facts)
     rows = {}

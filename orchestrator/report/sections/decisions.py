@@ -143,9 +143,9 @@ def _margin_in_words(margin_pct: float | None) -> str:
     """Above 100 %, where a latency may be twice as long, no digit says anything more."""
     if margin_pct is None:
         return ""
-    return (
-        units.format_quantity(margin_pct, "%") if margin_pct <= 100 else "above 100 %"
-    )
+    if margin_pct <= 100:
+        return units.format_quantity(margin_pct, "%")
+    return "above 100 %"
 
 
 def _slo_cell(result: ObjectiveResult) -> Cell:

@@ -13,6 +13,7 @@ from orchestrator.report.blocks import (
     Paragraph,
     Part,
     Section,
+    Table,
     table_of,
 )
 from orchestrator.report.charts import charts
@@ -25,13 +26,14 @@ def section(index: report_index.ReportIndex) -> Section:
     if not index.contenders and not index.twin:
         nothing = Paragraph(prose.said("deltas.alone", baseline=baseline))
         return Section("deltas", "Against another tier", (Part("", (nothing,)),))
-    p99 = {"latency_p99_s": "p99"} if index.has("latency_p99_s") else {}
+    if index.has("latency_p99_s"):
+        p99 = {"latency_p99_s": "p99"}
+    else:
+        p99 = {}
     latency = _table(index, {"latency_avg_s": "average", **p99})
-    lost = (
-        (_table(index, prose.words("deltas.rebuild")),)
-        if index.has("rebuild_s")
-        else ()
-    )
+    lost: tuple[Table, ...] = ()
+    if index.has("rebuild_s"):
+        lost = (_table(index, prose.words("deltas.rebuild")),)
     tables = (
         Part("Latency (negative is better)", (latency,)),
         Part("Throughput (positive is better)", (_table(index, {"": ""}),)),
@@ -72,10 +74,14 @@ def _open_questions(index: report_index.ReportIndex) -> tuple[Part, ...]:
         named = "; ".join(
             f"{of} ({', '.join(dict.fromkeys(cells[of]))})" for of in cells
         )
-        which = "all" if cells.keys() == {*titles.values()} else named
+        which = named
+        if cells.keys() == {*titles.values()}:
+            which = "all"
         rows.append({"Comparison": which, "Reason": wording.sentence(reason)})
     table = table_of(rows, ("Comparison", "Reason"))
-    return (Part("Why inconclusive", (table,)),) if rows else ()
+    if rows:
+        return (Part("Why inconclusive", (table,)),)
+    return ()
 
 
 def charts_of_changes(index: report_index.ReportIndex) -> tuple[Charts, ...]:
@@ -144,6 +150,7 @@ def _domain(rows: Sequence[Mapping[str, Any]], margin_pct: float) -> list[float]
     reach = max(margin_pct, *(abs(row["change"]) for row in rows)) * 2
     low = max(min(row["low"] for row in rows), -reach, -100.0)
     high = min(max(row["high"] for row in rows), reach)
-    low, high = min(low, -margin_pct), max(high, margin_pct)
+    low = min(low, -margin_pct)
+    high = max(high, margin_pct)
     room = (high - low) * 0.05
     return [low - room, high + room]

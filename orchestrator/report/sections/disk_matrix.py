@@ -67,7 +67,8 @@ def _section(index: ReportIndex, workload: Workload, cells: Matrix) -> Section:
         ]
     shown = {**known, **begun}
     for tier, rows in shown.items():
-        above, title = list[blocks.Block](), f"Every cell of {tier}"
+        above = list[blocks.Block]()
+        title = f"Every cell of {tier}"
         if tier in begun:
             title = f"Cells of {tier} so far"
             text = f"No run of {tier} was measured to its end: {len(rows)} of {count} so far."
@@ -114,7 +115,8 @@ _CEILINGS = prose.words("matrix.columns").values()
 
 
 def _ceiling_row(profile: Profile, rows: pd.DataFrame) -> dict[str, Cell]:
-    limits, row = profile.tier.limits, {"Tier": Cell(profile.name, tier=profile.name)}
+    limits = profile.tier.limits
+    row = {"Tier": Cell(profile.name, tier=profile.name)}
     if rows.empty:
         return row | dict.fromkeys(_CEILINGS, Cell("missing", missing=True))
     iops, rate = (
@@ -146,9 +148,10 @@ def _ceiling(
     text = units.format_quantity(ceiling.value, unit)
     if not ceiling.reached:
         return Cell(_NOT_REACHED, detail=f"highest {text}")
-    off = (
-        [units.format_change((ceiling.value / declared - 1) * 100)] if declared else []
-    )
+    if declared:
+        off = [units.format_change((ceiling.value / declared - 1) * 100)]
+    else:
+        off = []
     return Cell(text, detail=", ".join((*off, units.counted(ceiling.cells, "cell"))))
 
 
@@ -174,7 +177,10 @@ def _depth(
         ("Tier", "Asked for"),
         (prose.said("matrix.depth"),),
     )
-    yield table if laws else nothing
+    if laws:
+        yield table
+    else:
+        yield nothing
     chart = _depth_chart(measured, index.tiers, workload.name)
     yield Charts((chart,), tuple(measured), prose.said("matrix.deeper"))
 
@@ -247,7 +253,9 @@ def _row(row: pd.Series) -> dict[str, str]:
 
 
 def _seconds(value_s: float) -> str:
-    return "" if math.isnan(value_s) else units.format_seconds(float(value_s))
+    if math.isnan(value_s):
+        return ""
+    return units.format_seconds(float(value_s))
 
 
 def _in_words(pattern: str, read_pct: float) -> str:
@@ -261,7 +269,8 @@ def _heat_map(
 ) -> Chart:
     """A panel for each pattern and read share. Colours mean the same for all tiers."""
     values = pd.concat(measured.values())[heat.metric] * heat.factor
-    low, high = float(values.min()), float(values.max())
+    low = float(values.min())
+    high = float(values.max())
     cells = [_heat_cell(row, heat) for _, row in measured[tier].iterrows()]
     ends = [low, max(high, low * _EVEN)]
     spec = charts.drawing(
@@ -299,4 +308,6 @@ def _short(value: float) -> str:
     """Few enough characters for a square: two digits or whole numbers, from ten thousand as k."""
     if value >= 9_999.5:
         return f"{value / 1000:.0f}k"
-    return f"{value:.0f}" if value >= 9.95 else f"{value:.2g}"
+    if value >= 9.95:
+        return f"{value:.0f}"
+    return f"{value:.2g}"

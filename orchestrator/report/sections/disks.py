@@ -49,7 +49,8 @@ def _declared(index: ReportIndex) -> Table:
 
 
 def _declared_row(name: str, tier: Tier) -> dict[str, Cell | str]:
-    kind, mechanism = tier.disk.kind, tier.disk.enforcement
+    kind = tier.disk.kind
+    mechanism = tier.disk.enforcement
     unmodelled = isinstance(tier.disk, OthersDisks) and not tier.limits.burst
     return {
         "Tier": Cell(name, detail=tier.title, tier=name),
@@ -111,13 +112,16 @@ def gate_table(gate: Gate) -> Table:
 
 def _gate_rows(name: str, gate: Gate, age_s: float = 0.0) -> Iterator[Row]:
     """`age_s`: of the gate, when the first run of its profile began."""
-    word = "passed" if gate.passed else "FAILED"
+    word = "FAILED"
+    if gate.passed:
+        word = "passed"
     widest = max((check.tolerance_pct or 0.0 for check in gate.checks), default=0.0)
     if gate.passed and widest > _PROVES_LITTLE_PCT:
         word = prose.said("disks.proves_little")
     if gate.reused:
         word += f", {units.format_seconds(age_s)} before; nothing it depends on changed since"
-    if latency := gate.device.get("latency"):
+    latency = gate.device.get("latency")
+    if latency:
         word += f"; latency: {latency}"
     yield f"{name}: {word}"
     for disk, checks in groupby(gate.checks, key=lambda check: check.disk):
@@ -127,8 +131,14 @@ def _gate_rows(name: str, gate: Gate, age_s: float = 0.0) -> Iterator[Row]:
 
 
 def _check_row(check: GateCheck) -> Row:
-    unit, allowed_pct = "" if check.unit == "1/s" else check.unit, check.tolerance_pct
-    off_pct = (check.measured / check.declared - 1) * 100 if check.declared else None
+    if check.unit == "1/s":
+        unit = ""
+    else:
+        unit = check.unit
+    allowed_pct = check.tolerance_pct
+    off_pct = None
+    if check.declared:
+        off_pct = (check.measured / check.declared - 1) * 100
     return {
         "Limit": check.limit,
         "Declared": wording.declared(check.declared, unit),
@@ -145,9 +155,13 @@ def _sources(index: ReportIndex) -> Items:
     """Where each tier's limits and price were read, with the notes on them."""
     rows = []
     for profile in index.profiles:
-        tier, origin = profile.tier, profile.tier.origin
+        tier = profile.tier
+        origin = profile.tier.origin
         dated = origin.source and origin.as_of
-        source = f"{origin.source}, as of {origin.as_of}" if dated else origin.source
+        if dated:
+            source = f"{origin.source}, as of {origin.as_of}"
+        else:
+            source = origin.source
         texts = (
             f"limits: {source or 'source not stated'}",
             f"latency: {latency}" if (latency := described(tier)) else "",
@@ -203,7 +217,9 @@ def _overhead_rows(index: ReportIndex, profile: str) -> Iterator[dict[str, Cell 
 
 
 def _range(values: Sequence[float]) -> str:
-    ends = (min(values), max(values)) if values else ()
+    ends: tuple[float, ...] = ()
+    if values:
+        ends = (min(values), max(values))
     return " to ".join(
         dict.fromkeys(units.format_number(round(end, 1)) for end in ends)
     )
@@ -262,7 +278,9 @@ def _fact(facts: Mapping[str, Any], name: str, detail: str = "") -> Cell:
 
 
 def _bytes(value: object) -> str:
-    return units.format_bytes(value) if isinstance(value, int) else ""
+    if isinstance(value, int):
+        return units.format_bytes(value)
+    return ""
 
 
 def _told(devices: object) -> Cell:
@@ -273,5 +291,7 @@ def _told(devices: object) -> Cell:
     caching = dict.fromkeys(
         str(told["caching"]) for told in devices.values() if "caching" in told
     )
-    detail = f"host caching {', '.join(caching)}" if caching else ""
+    detail = ""
+    if caching:
+        detail = f"host caching {', '.join(caching)}"
     return Cell(", ".join(types), detail=detail)

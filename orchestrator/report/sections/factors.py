@@ -25,8 +25,10 @@ def answers(index: ReportIndex) -> Iterator[blocks.ShownAnswer]:
     laws where one tier alone was measured. What one tier took of a sweep is an answer already."""
     verdict = index.verdict
     for of in (*(verdict.sweeps if index.contenders else ()), *verdict.varied):
-        if lines := of.horizons or tuple(_sentences(of, index)):
-            name, text = f"{of.workload}, {_name(of)}", index.opening("; ".join(lines))
+        lines = of.horizons or tuple(_sentences(of, index))
+        if lines:
+            name = f"{of.workload}, {_name(of)}"
+            text = index.opening("; ".join(lines))
             yield blocks.ShownAnswer(name, "", text, "")
 
 
@@ -34,19 +36,26 @@ def sections(index: ReportIndex) -> Iterator[Section]:
     """One for each workload that was swept or varied: what was concluded, charts, then each tier's
     figures value by value."""
     for of in (*index.verdict.sweeps, *index.verdict.varied):
-        kind, where = "factor", f"at several values of {_name(of)}"
-        about, caption = [said("factors.laws")], said("factors.charts")
+        kind = "factor"
+        where = f"at several values of {_name(of)}"
+        about = [said("factors.laws")]
+        caption = said("factors.charts")
         if of in index.verdict.sweeps:
-            kind, where, caption = "sweep", "under several loads", said("sweeps.charts")
+            kind = "sweep"
+            where = "under several loads"
+            caption = said("sweeps.charts")
             about = [
                 said("sweeps.knee"),
                 *([said("sweeps.capacity")] if of.slo else []),
             ]
         elif of.factor == factors.WITHOUT:
-            where, about = "without a stage", [said("factors.stages")]
+            where = "without a stage"
+            about = [said("factors.stages")]
         texts = map(index.opening, (*of.horizons, *_sentences(of, index)))
         drawn = charts_of(index, of)
-        shown = (Charts(drawn, index.tiers, caption),) if drawn else ()
+        shown: tuple[Charts, ...] = ()
+        if drawn:
+            shown = (Charts(drawn, index.tiers, caption),)
         lines = blocks.Items(tuple(map(Paragraph, texts)))
         parts = [Part("", (lines, Paragraph(" ".join(about)), *shown))]
         parts += [Part(tier.tier, (table(index, of, tier),)) for tier in of.tiers]
@@ -89,9 +98,13 @@ def _stages(of: VariedWorkload, tier: TierValues, index: ReportIndex) -> Iterato
     so. Where the average latency alone is better, as at a rate that is served anyway, the stage
     took that time."""
     full, *others = of.workloads
-    rate, scope = index.throughput_metric(full), index.latency_scope(full)
+    rate = index.throughput_metric(full)
+    scope = index.latency_scope(full)
     cause = tier.causes.get(full, "unattributed").replace("_", " ")
-    named = "" if cause == "unattributed" else f"; with all stages {cause} was named"
+    if cause == "unattributed":
+        named = ""
+    else:
+        named = f"; with all stages {cause} was named"
     for load in others:
         keys = (rate, "all"), ("latency_avg_s", scope)
         own = {
@@ -116,11 +129,10 @@ def _stages(of: VariedWorkload, tier: TierValues, index: ReportIndex) -> Iterato
         text = f"{less} instead of {every} {wording.METRICS[step.metric]}"
         change = units.format_change(step.change_pct), wording.interval(step)
         shown = ", ".join(filter(None, change))
-        word = (
-            "shorter"
-            if step.metric != rate and step.verdict == "better"
-            else step.verdict
-        )
+        if step.metric != rate and step.verdict == "better":
+            word = "shorter"
+        else:
+            word = step.verdict
         judged = words("factors.stage_judged")[word].format(stage=stage)
         yield f"{tier.tier}: with the {stage} out of the path {text} ({shown}): {judged}{named}"
 
@@ -133,15 +145,17 @@ def _law(of: VariedWorkload, law: Law) -> str:
     if law.low >= -_SLIGHT and law.high <= _SLIGHT:
         power = f"hardly depends on {_name(of)}: as {power}"
     else:
-        verb = (
-            "grows"
-            if law.low > 0
-            else "falls"
-            if law.high < 0
-            else "is not proven to change:"
-        )
+        if law.low > 0:
+            verb = "grows"
+        else:
+            verb = "is not proven to change:"
+            if law.high < 0:
+                verb = "falls"
         power = f"{verb} as {power}"
-        names = {1: "linear", -1: "inverse"} if law.high - law.low < 4 * _SLIGHT else {}
+        if law.high - law.low < 4 * _SLIGHT:
+            names = {1: "linear", -1: "inverse"}
+        else:
+            names = {}
         power += "".join(
             f": {name}" for n, name in names.items() if law.low <= n <= law.high
         )
@@ -157,21 +171,25 @@ def table(index: ReportIndex, of: VariedWorkload, tier: TierValues) -> blocks.Ta
         read(of.workloads[0]) for read in (index.throughput_metric, index.latency_scope)
     )
     columns = words("measured.columns")
-    rates = (
-        ("offered_per_s", "served_per_s") if of.factor == factors.RATE_OPTION else ()
-    )
+    rates: tuple[str, ...] = ()
+    if of.factor == factors.RATE_OPTION:
+        rates = ("offered_per_s", "served_per_s")
     titles = {metric: columns[metric] for metric in (*rates, rate)}
     titles |= {"throughput_per_s": "Transactions/s"} if rate == "nopm" else {}
-    average = "Average latency" if scope == "all" else "New-Order average latency"
+    average = "New-Order average latency"
+    if scope == "all":
+        average = "Average latency"
     titles |= {"latency_avg_s": average, "latency_p99_s": "p99"}
     steps = {
         (d.contender, d.metric): d for d in tier.steps if d.scope in ("all", scope)
     }
-    rows, first = [], tier.per_node.get(of.workloads[0])
+    rows = []
+    first = tier.per_node.get(of.workloads[0])
     for value, load in zip(of.values, of.workloads, strict=True):
         cells = index.metric_cells(tier.tier, load, titles)
         for metric, title in titles.items():
-            if step := steps.get((load, metric)):
+            step = steps.get((load, metric))
+            if step:
                 change = (
                     f"{units.format_change(step.change_pct)} ({wording.interval(step)})"
                 )
@@ -182,7 +200,9 @@ def table(index: ReportIndex, of: VariedWorkload, tier: TierValues) -> blocks.Ta
             shown = units.format_quantity(own, "" if unit.startswith("1/") else unit)
             each = Cell(shown, f"{100 * own / first:.0f} % of the first")
         cause = Cell(tier.causes.get(load, "").replace("_", " "))
-        behind = "overloaded" if index.overloaded(tier.tier, load) else ""
+        behind = ""
+        if index.overloaded(tier.tier, load):
+            behind = "overloaded"
         head = Cell(value, detail=behind, notes=index.notes(load, tier.tier))
         rows.append({"Value": head, **cells, "Each node": each, "Limited by": cause})
     open_steps = (step for step in steps.values() if step.verdict == "inconclusive")
@@ -241,7 +261,10 @@ def _chart(
     whose = "New-Order, " * (of_new_order and shown.metric.startswith("latency"))
     what = f"{shown.title} of {whose}{of.workload}"
     of_loads = of in index.verdict.sweeps
-    load = "transactions/s asked for" if of.factor == factors.RATE_OPTION else _name(of)
+    if of.factor == factors.RATE_OPTION:
+        load = "transactions/s asked for"
+    else:
+        load = _name(of)
     if not of_loads:  # nothing reaches zero there: such an interval is cut
         points = [
             {**point, "low": point["low"] or point["value"] / 10} for point in points

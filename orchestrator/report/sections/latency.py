@@ -49,7 +49,9 @@ def section(index: ReportIndex) -> tuple[Section, ...]:
             )
     about = Part("", (Paragraph(said("latency.about")),))
     title = "Latency of every transaction"
-    return (Section("latency", title, (about, *parts)),) if parts else ()
+    if parts:
+        return (Section("latency", title, (about, *parts)),)
+    return ()
 
 
 def of_workload(index: ReportIndex, workload: str) -> Iterator[Chart]:
@@ -67,7 +69,9 @@ def of_workload(index: ReportIndex, workload: str) -> Iterator[Chart]:
             if scope in of_tier
         }
         if curves:
-            suffix = "" if scope == "all" else "-new-order"
+            suffix = "-new-order"
+            if scope == "all":
+                suffix = ""
             yield _chart(
                 f"{workload}-latency-distribution{suffix}", what, curves, index.tiers
             )
@@ -118,7 +122,8 @@ def of_runs(runs: Iterable[RunData], scopes: Iterable[str]) -> dict[str, Distrib
     too little was kept: a curve needs two points, hence 20 transactions."""
     windows: list[Window] = []
     for run in runs:
-        if (window := measured_window(run.record)) is not None:
+        window = measured_window(run.record)
+        if window is not None:
             at_a_rate = value_of(run.record, "offered_per_s") is not None
             windows.append(Window(*window, run.record.workload.thinks, at_a_rate))
             for table in run.transactions():

@@ -47,14 +47,13 @@ def _several_nodes(index: ReportIndex) -> bool:
 
 
 def _workload_part(index: ReportIndex, workload: Workload) -> Part:
-    name, statements = workload.name, workload.statements_per_transaction
+    name = workload.name
+    statements = workload.statements_per_transaction
     columns = _columns(index, name)
     rows = [_tier_row(index, tier, name, columns) for tier in index.tiers]
-    size = (
-        (f"A transaction is {statements} statements.",)
-        if statements and statements > 1
-        else ()
-    )
+    size: tuple[str, ...] = ()
+    if statements and statements > 1:
+        size = (f"A transaction is {statements} statements.",)
     losses = index.losses(
         run for run in index.campaign.plan.runs if run.workload == name
     )
@@ -85,23 +84,29 @@ def _columns(index: ReportIndex, workload: str) -> _Columns:
 
 def _disk_columns(index: ReportIndex) -> _Columns:
     """Of all disks together, and of the busiest; published ones may be of a single disk alone."""
-    iops, rate = "disk_iops", "disk_bytes_per_s"
-    every, bandwidth = {"Disk IOPS": (iops, False)}, {"Disk bandwidth": (rate, False)}
+    iops = "disk_iops"
+    rate = "disk_bytes_per_s"
+    every = {"Disk IOPS": (iops, False)}
+    bandwidth = {"Disk bandwidth": (rate, False)}
     if index.campaign.published:
         busiest = {"IOPS of a disk": (iops, True), "Bandwidth of a disk": (rate, True)}
         return {**busiest, **every, **bandwidth}
-    several = {"Busiest disk IOPS": (iops, True)} if _several_nodes(index) else {}
+    if _several_nodes(index):
+        several = {"Busiest disk IOPS": (iops, True)}
+    else:
+        several = {}
     return {**every, **several, **bandwidth}
 
 
 def _tier_row(
     index: ReportIndex, tier: str, workload: str, columns: _Columns
 ) -> dict[str, Cell]:
-    done, planned = (
-        len(index.finished(tier, workload)),
-        len(index.planned(tier, workload)),
-    )
-    n = f"n = {done}" if done == planned else f"n = {done} of {planned}"
+    done = len(index.finished(tier, workload))
+    planned = len(index.planned(tier, workload))
+    if done == planned:
+        n = f"n = {done}"
+    else:
+        n = f"n = {done} of {planned}"
     values = {
         title: index.value_cell(
             tier,
@@ -193,9 +198,9 @@ def failures(index: ReportIndex) -> tuple[Section, ...]:
 
 
 def _asked(load: Workload) -> str:
-    default = (
-        _DEFAULT_LEVEL if load.generator in _ASK_FOR_LEVEL else "the server's default"
-    )
+    default = "the server's default"
+    if load.generator in _ASK_FOR_LEVEL:
+        default = _DEFAULT_LEVEL
     return str(load.options.get("isolation", default))
 
 
@@ -218,7 +223,9 @@ def _in_effect(index: ReportIndex, tier: str, load: Workload) -> Cell:
         return Cell("missing", missing=True)
     plain = index.campaign.plan.profile(tier).cluster.database == "postgresql"
     told = plain and _asked(load) in _LEVELS
-    return Cell("as asked") if told else Cell("not read back", missing=True)
+    if told:
+        return Cell("as asked")
+    return Cell("not read back", missing=True)
 
 
 def _errors(index: ReportIndex) -> Table | Paragraph:

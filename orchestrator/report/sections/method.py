@@ -22,8 +22,12 @@ from orchestrator.report.prose import said, words
 
 
 def section(index: report_index.ReportIndex) -> Section:
-    published, plan = index.campaign.published, index.campaign.plan
-    method = said("method.published") if published else _method(plan)
+    published = index.campaign.published
+    plan = index.campaign.plan
+    if published:
+        method = said("method.published")
+    else:
+        method = _method(plan)
     parts = [Part("Method", (Paragraph(method),))]
     if any(index.is_tpcc_derived(workload.name) for workload in index.workloads):
         parts.append(
@@ -39,17 +43,26 @@ def section(index: report_index.ReportIndex) -> Section:
 def _method(plan: Plan) -> str:
     margins = wording.margins(plan.margin_pct, plan.p99_margin_pct)
     most = max(profile.cluster.clients for profile in plan.profiles)
-    clients = f"{said('method.clients', clients=most)} " if most > 1 else ""
+    if most > 1:
+        clients = f"{said('method.clients', clients=most)} "
+    else:
+        clients = ""
     shares = [share(plan, load.name) for load in plan.workloads]
     levels = wording.confidence(100 * confidence(CONFIDENCE, part) for part in shares)
-    levels = said("method.levels", levels=levels) if plan.looks else levels
+    if plan.looks:
+        levels = said("method.levels", levels=levels)
+    else:
+        levels = levels
     beside = {"times": _times(plan), "clients": clients, "margins": margins}
     return said("method.measured", levels=levels, **beside)
 
 
 def _times(plan: Plan) -> str:
     if not plan.looks:
-        times = "once" if plan.repetitions == 1 else f"{plan.repetitions} times"
+        if plan.repetitions == 1:
+            times = "once"
+        else:
+            times = f"{plan.repetitions} times"
         return f"every workload {times}"
     names = [load.name for load in plan.workloads]
     times = units.listed([f"{name} {repetitions(plan, name)} times" for name in names])
@@ -60,7 +73,10 @@ def _times(plan: Plan) -> str:
 
 def _again(campaign: results.Results) -> tuple[Paragraph | Code, ...]:
     code = comparability.revision(campaign)
-    given, measured = command(campaign), f"tierbench {code} measured. " if code else ""
+    given = command(campaign)
+    measured = ""
+    if code:
+        measured = f"tierbench {code} measured. "
     begin = "Which command was given was not kept. "
     if given:
         begin = f"Given in {campaign.fingerprint['directory']}, where its relative paths begin. "
@@ -76,9 +92,10 @@ def _again(campaign: results.Results) -> tuple[Paragraph | Code, ...]:
 def command(campaign: results.Results) -> str:
     """The command that was given, as a shell takes it; empty if it was not kept."""
     facts = campaign.fingerprint
-    return (
-        str(facts["command"]) if "directory" in facts else ""
-    )  # else its quotes are lost
+    # else its quotes are lost
+    if "directory" in facts:
+        return str(facts["command"])
+    return ""
 
 
 def analyze(campaign: results.Results) -> str:
@@ -89,7 +106,9 @@ def analyze(campaign: results.Results) -> str:
 
 def _run_row(index: report_index.ReportIndex, run: Run) -> dict[str, Cell | str]:
     data = index.campaign.by_number.get(run.number)
-    window = data.record.phase("measure") if data is not None else None
+    window = None
+    if data is not None:
+        window = data.record.phase("measure")
     unknown = Cell(
         "not published" if index.campaign.published else "never measured", missing=True
     )

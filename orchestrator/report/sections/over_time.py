@@ -22,13 +22,16 @@ from orchestrator.report.prose import measures, said
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.tier import Tier
 
-_INTERVALS, _DISKS = measures("over_time.measures"), measures("over_time.disks")
+_INTERVALS = measures("over_time.measures")
+_DISKS = measures("over_time.disks")
 (_CPU,) = measures("over_time.cpu")
 _BY_NODE = "Node by node: CPU, IOPS and bandwidth"
 
 _CAP_IN_VIEW = 2.0
 _FEW_POINTS = 60  # of a whole chart: below that, dots show each second
-_HEIGHT, _BAND = 150, 6  # pixels of lines, and of each tier's band below them
+# pixels of lines, and of each tier's band below them
+_HEIGHT = 150
+_BAND = 6
 _LIMITS = {
     "IOPS cap": "#882255",
     "bandwidth cap": "#DDCC77",
@@ -41,13 +44,15 @@ _Caps = Mapping[float, str]  # declared limit → its label
 
 def section(index: ReportIndex) -> Section:
     alone = [load for load in index.workloads if not factors.asks(load, "load")]
-    why = "" if alone else "The loads of a sweep are drawn against each other, above."
+    why = "The loads of a sweep are drawn against each other, above."
+    if alone:
+        why = ""
     if all(run.intervals.empty and run.telemetry.empty for run in index.campaign.runs):
         why = "No charts: no run left figures over time."
-    nothing = (Part("", (Paragraph(why),)),)
-    parts = (
-        nothing if why else tuple(_workload_part(index, load.name) for load in alone)
-    )
+    if why:
+        nothing = Part("", (Paragraph(why),))
+        return Section("over-time", "Over time", (nothing,))
+    parts = tuple(_workload_part(index, load.name) for load in alone)
     return Section("over-time", "Over time", parts)
 
 
@@ -59,7 +64,10 @@ def _workload_part(index: ReportIndex, workload: str) -> Part:
     if not drawn:
         nothing = "No charts: no run of this workload left figures over time."
         return Part(workload, (Paragraph(nothing),))
-    points = "second by second" if bin_s == 1 else f"means over {bin_s} s"
+    if bin_s == 1:
+        points = "second by second"
+    else:
+        points = f"means over {bin_s} s"
     remark = max(
         (chart.remark for chart in drawn), key=len
     )  # that of the caps holds the other
@@ -85,8 +93,11 @@ def _drawn(
         if means.table.empty:
             continue
         limits = _limits(index, measure, means)
-        remark = said("over_time.busiest") if measure in _DISKS else ""
-        remark += f" {said('over_time.caps')}" if limits else ""
+        remark = ""
+        if measure in _DISKS:
+            remark = said("over_time.busiest")
+        if limits:
+            remark += f" {said('over_time.caps')}"
         yield over_time(
             runs.workload, measure, means, index.tiers, limits, remark, strip
         )
@@ -94,7 +105,8 @@ def _drawn(
 
 def _node_charts(index: ReportIndex, runs: series.Runs) -> Iterator[Block]:
     """Folded, and only where a cluster has more than one node: else all is drawn already."""
-    drawn, bin_s = [], 1
+    drawn = []
+    bin_s = 1
     for measure in (_CPU, *_DISKS) if runs.nodes.max() > 1 else ():
         rates = runs.of_nodes(measure.metric)
         if len(rates.table) and rates.table["node"].nunique() > 1:
@@ -102,7 +114,10 @@ def _node_charts(index: ReportIndex, runs: series.Runs) -> Iterator[Block]:
             drawn.append(by_node(runs.workload, measure, rates, index.tiers, limits))
             bin_s = rates.bin_s
     if drawn:
-        points = "second by second" if bin_s == 1 else f"over {bin_s} s"
+        if bin_s == 1:
+            points = "second by second"
+        else:
+            points = f"over {bin_s} s"
         caption = said("over_time.nodes", points=points)
         yield Charts(tuple(drawn), index.tiers_with_figures, caption, folded=_BY_NODE)
 
@@ -110,7 +125,9 @@ def _node_charts(index: ReportIndex, runs: series.Runs) -> Iterator[Block]:
 def _limits(index: ReportIndex, measure: Measure, drawn: Series) -> _Caps:
     """Of disks alone: a cap of IOPS is none of CPU."""
     tiers = {profile.name: profile.tier for profile in index.profiles}
-    return caps(tiers, measure.metric, drawn.highest) if measure in _DISKS else {}
+    if measure in _DISKS:
+        return caps(tiers, measure.metric, drawn.highest)
+    return {}
 
 
 def caps(
@@ -151,10 +168,16 @@ def over_time(
     strip: what was at its limit (`Runs.of_limits`), which stands below, a line for each tier."""
     both = "of" in series.table and BUSIEST in set(series.table["of"])
     few = len(series.table) < _FEW_POINTS
-    told = {"subtitle": f"{MEAN}; dotted: {BUSIEST}"} if both else {}
+    if both:
+        told = {"subtitle": f"{MEAN}; dotted: {BUSIEST}"}
+    else:
+        told = {}
     drawn = [tier for tier in tiers if tier in set(series.table["tier"])]
     bands = _bands(strip)
-    banded = drawn if bands else []
+    if bands:
+        banded = drawn
+    else:
+        banded = []
     spec = charts.drawing(
         "over_time",
         tiers,
@@ -172,7 +195,8 @@ def over_time(
         of_tier = strip[strip["tier"] == tier].drop(columns="tier")
         spec["layer"].append(_band(place, charts.colours(tiers)[tier], of_tier, bands))
     title = f"{measure.title} under {workload}, {measure.unit}"
-    lines, line = drawn, "datum.tier"
+    lines = drawn
+    line = "datum.tier"
     if both:
         lines = [
             f"{tier}, {of}"

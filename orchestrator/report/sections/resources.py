@@ -38,8 +38,11 @@ def _limit_row(
 ) -> Row:
     if limit is None:
         done = index.finished(tier, workload)
-        why = "could not be told" if done else "missing: no finished run"
-        head, cause = Cell(tier, tier=tier), Cell(why, missing=True)
+        why = "missing: no finished run"
+        if done:
+            why = "could not be told"
+        head = Cell(tier, tier=tier)
+        cause = Cell(why, missing=True)
     else:
         head = Cell(tier, detail=limit.node or "no node", tier=tier)
         words = limit.cause.replace("_", " ")  # `IOPS cap`
@@ -56,13 +59,18 @@ def _evidence(bottleneck: Bottleneck | None, key: str) -> Cell:
     value = bottleneck.evidence.get(key)
     if value is None:
         return Cell("not measured", missing=True)
-    idle_s = (
-        bottleneck.evidence.get("idle_disk_latency_s")
-        if key == "disk_await_s"
-        else None
-    )
-    idle = f"idle {units.format_seconds(idle_s)}" if idle_s else ""
-    unit = "%" if key.endswith("_pct") else "s" if key.endswith("_s") else ""
+    idle_s = None
+    if key == "disk_await_s":
+        idle_s = bottleneck.evidence.get("idle_disk_latency_s")
+    idle = ""
+    if idle_s:
+        idle = f"idle {units.format_seconds(idle_s)}"
+    if key.endswith("_pct"):
+        unit = "%"
+    else:
+        unit = ""
+        if key.endswith("_s"):
+            unit = "s"
     return Cell(units.format_quantity(value, unit), detail=idle)
 
 
@@ -79,7 +87,9 @@ def nodes(index: ReportIndex) -> tuple[Section, ...]:
             parts.append(
                 Part(workload.name, (_node_table(index, workload.name, by_tier),))
             )
-    return (Section("nodes", "Each node", tuple(parts)),) if parts else ()
+    if parts:
+        return (Section("nodes", "Each node", tuple(parts)),)
+    return ()
 
 
 def _nodes(index: ReportIndex, tier: str, workload: str) -> dict[str, _Node]:
@@ -97,11 +107,10 @@ def _node_table(
 ) -> Table:
     rows: list[Row] = []
     for tier, of_tier in by_tier.items():
-        lacks = (
-            Cell("")
-            if index.finished(tier, workload)
-            else Cell("missing", missing=True)
-        )
+        if index.finished(tier, workload):
+            lacks = Cell("")
+        else:
+            lacks = Cell("missing", missing=True)
         head = Cell(tier, tier=tier, strong=True)
         rows.append(
             head
@@ -144,7 +153,9 @@ def conservation(index: ReportIndex) -> tuple[Section, ...]:
     section = Section(
         "conservation", "Whether the counts add up", (Part("", (table,)),)
     )
-    return (section,) if rows else ()
+    if rows:
+        return (section,)
+    return ()
 
 
 def storage_engine(index: ReportIndex) -> tuple[Section, ...]:
@@ -152,7 +163,9 @@ def storage_engine(index: ReportIndex) -> tuple[Section, ...]:
     rows = _counted(index, words("storage_engine.columns"), "wal_sync_avg_s")
     table = table_of(rows, ("Tier",), (said("storage_engine.about"),))
     section = Section("storage-engine", "Log and data files", (Part("", (table,)),))
-    return (section,) if rows else ()
+    if rows:
+        return (section,)
+    return ()
 
 
 def _counted(
@@ -164,21 +177,27 @@ def _counted(
         cells = index.metric_cells(tier, workload, columns)
         node = index.busiest(tier, workload, slowest)
         if node is not None and index.cell(tier, workload, slowest) is not None:
-            own, where = columns[slowest], f"{node.scope} {wording.value(node)}"
+            own = columns[slowest]
+            where = f"{node.scope} {wording.value(node)}"
             cells[own] = replace(cells[own], detail=where)
         return {"Tier": Cell(tier, tier=tier), **cells}
 
-    return list(index.rows(row)) if any(map(index.has, columns)) else []
+    if any(map(index.has, columns)):
+        return list(index.rows(row))
+    return []
 
 
 _OF_STATEMENT = words("statements.columns")
-_MOST, _LONGEST = 10, 160  # statements, and characters of each
+# statements, and characters of each
+_MOST = 10
+_LONGEST = 160
 
 
 def statements(index: ReportIndex) -> tuple[Section, ...]:
     """What the servers counted of each, and why others did not; empty where none was asked. A count
     that is 0 throughout is no column."""
-    rows, reasons = list[Row](), dict[str, None]()
+    rows = list[Row]()
+    reasons = dict[str, None]()
     for load, tier in (
         (load.name, tier) for load in index.workloads for tier in index.tiers
     ):
@@ -191,7 +210,8 @@ def statements(index: ReportIndex) -> tuple[Section, ...]:
             why.partition(": ")[2]: None for why in whys if why
         }  # without the address
         table, window_s = pooled(records)
-        rows += [Cell(f"{load}, {tier}", strong=True)] if len(table) else []
+        if len(table):
+            rows += [Cell(f"{load}, {tier}", strong=True)]
         rates = {
             "calls": table["calls"] / window_s,
             "share": 100 * table["ms"] / table["ms"].sum(),
@@ -202,11 +222,14 @@ def statements(index: ReportIndex) -> tuple[Section, ...]:
                 str(of): units.format_number(n) if n else "" for of, n in row.items()
             }
             rows.append({"Statement": units.shortened(str(query), _LONGEST), **cells})
-    counted = (
-        [table_of(rows, ("Statement",), (said("statements.about"),))] if rows else []
-    )
+    if rows:
+        counted = [table_of(rows, ("Statement",), (said("statements.about"),))]
+    else:
+        counted = []
     absent = [
         Paragraph(said("statements.absent", why=why), "Not counted") for why in reasons
     ]
     part = Part("", (*counted, *absent))
-    return (Section("statements", "Statements", (part,)),) if part.blocks else ()
+    if part.blocks:
+        return (Section("statements", "Statements", (part,)),)
+    return ()

@@ -23,7 +23,8 @@ from orchestrator.tiers.common.real import removal
 GATE_BYTES = 2 * 2**30
 INSIDE = Path("/images")  # the machine's folder, in a container
 _MEMORY = Path("/tmp")  # in a container that makes a block device
-_DATASETS, _DISKS = "datasets", "disks"
+_DATASETS = "datasets"
+_DISKS = "disks"
 _ASK_S = 120.0
 _REMOVE_S = 600.0
 _EXIST = 'for file; do [ -f "$file" ] || exit 1; done'
@@ -106,7 +107,9 @@ def mounted(world: World) -> Mount:
 
 def served(file: DiskFile, world: World) -> str:
     """The path of the file in the container that serves it."""
-    return str(_MEMORY / file.path.name) if file.in_memory else inside(file.path, world)
+    if file.in_memory:
+        return str(_MEMORY / file.path.name)
+    return inside(file.path, world)
 
 
 def shared(world: World) -> str:
@@ -152,10 +155,8 @@ def forget(world: World, only_list: bool = False) -> Iterator[removal.MarkedFold
         own_images.tag(world.root, "disk")
     ):
         return  # nothing can have been put there
-    folder, program = (
-        str(_folder(world)),
-        removal.program("list" if only_list else "remove", world),
-    )
+    folder = str(_folder(world))
+    program = removal.program("list" if only_list else "remove", world)
     machines = of_nodes(world.platform)
     for node, machine in zip(node_names(len(machines)), machines, strict=True):
         done = _there(node, "forget", _RUN_ON_ALL, program, _REMOVE_S, world)
@@ -206,7 +207,8 @@ def _folder(world: World) -> Path:
 
 def _disks(world: World) -> Path:
     """The folder of the files that go after each run."""
-    name = (
-        _DISKS if is_here(world) else removal.named(_DISKS, world, socket.gethostname())
-    )
+    if is_here(world):
+        name = _DISKS
+    else:
+        name = removal.named(_DISKS, world, socket.gethostname())
     return _folder(world) / name

@@ -13,7 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import GateError, RunError, UnavailableError, UsageError
+from orchestrator.errors import (
+    GateError,
+    RunError,
+    TierbenchError,
+    UnavailableError,
+    UsageError,
+)
 from orchestrator.model import Node, Volume
 from orchestrator.parts import Disks, MadeOnMachines, NodesData
 from orchestrator.platforms import own_images
@@ -164,7 +170,8 @@ def _served(
 ) -> Iterator[tuple[Volume, dict[str, Any]]]:
     """The volume on the device that a container serves `file` as, and what that reported."""
     disk = file.path.stem
-    name, volume = f"{world.scope}-disk-{disk}", f"{world.scope}-{disk}"
+    name = f"{world.scope}-disk-{disk}"
+    volume = f"{world.scope}-{disk}"
     command = (
         verb,
         "--image",
@@ -181,7 +188,9 @@ def _served(
             _await(_IMAGE_IS_THERE, container, _COPY_S, late, world.clock)
         node, facts = _ready(container, f"disk-{disk}", limits, latency, world)
         device = str(facts["device"])
-        restored, kept, at = file.size_bytes is None, not file.temporary, file.placement
+        restored = file.size_bytes is None
+        kept = not file.temporary
+        at = file.placement
         with world.platform.volume(volume, device, "xfs", at):
             yield Volume(volume, device, restored, node, kept=kept, placement=at), facts
 
@@ -237,7 +246,10 @@ def _limited(
     options = [
         part for key in given for part in (f"--{key.replace('_', '-')}", given[key])
     ]
-    folders = {_TABLES: tables} if tables else {}
+    if tables:
+        folders = {_TABLES: tables}
+    else:
+        folders = {}
     return limits, replace(spec, command=(*spec.command, *options), folders=folders)
 
 
@@ -291,7 +303,10 @@ def _ready(
         _await("{", container, _READY_S, late, world.clock)
     )
     read_back(container.name, limits, ready.get("limits") or {})
-    points = [len(latency.read), len(latency.write)] if latency else [0, 0]
+    if latency:
+        points = [len(latency.read), len(latency.write)]
+    else:
+        points = [0, 0]
     reported = ready.get("latency_table_points") or [0, 0]
     if [int(count or 0) for count in reported] != points:
         raise GateError(
@@ -323,7 +338,9 @@ def ask(container: str, question: Sequence[str], world: World) -> dict[str, Any]
         answer = None
     if reply.exit_code != 0 or not isinstance(answer, dict) or "error" in answer:
         why = _message(reply.err) or _message(reply.out) or f"exit {reply.exit_code}"
-        kind = UsageError if reply.exit_code == _BAD_ARGUMENTS else RunError
+        kind: type[TierbenchError] = RunError
+        if reply.exit_code == _BAD_ARGUMENTS:
+            kind = UsageError
         raise kind(f"the disk {container} refused `{' '.join(question)}`: {why}")
     return answer
 
@@ -384,9 +401,9 @@ def _spec(
 
 def plain(value: int | float) -> str:
     """A number as the device reads it: no exponent, no trailing zeros."""
-    return (
-        str(value) if isinstance(value, int) else f"{value:.6f}".rstrip("0").rstrip(".")
-    )
+    if isinstance(value, int):
+        return str(value)
+    return f"{value:.6f}".rstrip("0").rstrip(".")
 
 
 def read_back(container: str, limits: Limits, running: Mapping[str, Any]) -> None:

@@ -56,7 +56,9 @@ def _machine(volume: model.Volume, world: powers.World) -> powers.Machine | None
         if volume.server is not None and volume.server.container:
             return world.platform.container(volume.server.container).find_machine()
     machines = world.platform.machines()
-    return machines[0] if len(machines) == 1 else None
+    if len(machines) == 1:
+        return machines[0]
+    return None
 
 
 def _diskstats(
@@ -67,7 +69,9 @@ def _diskstats(
         machine.refresh()
         containers.groups(machine, server)  # OSError if it is not the server's machine
         counters = block_devices.counters_by_device(machine).get(device)
-        return [counters] if counters else []
+        if counters:
+            return [counters]
+        return []
     return []
 
 
@@ -113,7 +117,8 @@ def counted_apart(before: Reading, after: Reading) -> dict[str, dict[str, float]
         first, second, third, fourth = (
             side[f"disk_{way}s_total"] for side in (*before.kernel, *after.kernel)
         )
-        most, least = fourth - first + in_flight, third - second - in_flight
+        most = fourth - first + in_flight
+        least = third - second - in_flight
         own = float(after.disk[way]["ops"] - before.disk[way]["ops"])
         off_pct = round(100 * max(0.0, least - own, own - most) / max(own, 1.0), 2)
         counts[way] = {
@@ -132,8 +137,10 @@ def overheads(before: Reading, after: Reading) -> dict[str, Any]:
     the server included. Empty if server or kernel was not read."""
     if not (before.kernel and after.kernel and before.disk and after.disk):
         return {}
-    first, last = before.kernel[-1], after.kernel[-1]
-    spent_s, of_way = 0.0, dict[str, Any]()
+    first = before.kernel[-1]
+    last = after.kernel[-1]
+    spent_s = 0.0
+    of_way = dict[str, Any]()
     for way in _WAYS:
         ios = last[f"disk_{way}s_total"] - first[f"disk_{way}s_total"]
         device_s = (
@@ -145,7 +152,8 @@ def overheads(before: Reading, after: Reading) -> dict[str, Any]:
             for key in ("answered", "took_s")
         )
         if min(ios, answered) >= _LEAST_IOS:
-            device_us, served_us = 1e6 * device_s / ios, 1e6 * took_s / answered
+            device_us = 1e6 * device_s / ios
+            served_us = 1e6 * took_s / answered
             of_way[way] = {
                 "ios": int(ios),
                 "device_us": round(device_us, 1),
@@ -153,7 +161,9 @@ def overheads(before: Reading, after: Reading) -> dict[str, Any]:
                 "overhead_us": round(device_us - served_us, 1),
             }
     time_s = float(after.disk["time_s"] - before.disk["time_s"])
-    return {"queue_depth": round(spent_s / time_s, 2), **of_way} if of_way else {}
+    if of_way:
+        return {"queue_depth": round(spent_s / time_s, 2), **of_way}
+    return {}
 
 
 def _growth(before: Mapping[str, Any], after: Mapping[str, Any], key: str) -> float:

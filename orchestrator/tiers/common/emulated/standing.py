@@ -61,13 +61,18 @@ class KnownDisk:
     def state(self) -> str:
         if not self.runs:
             return "not running"
-        return "up" if self.mount else "not mounted"
+        if self.mount:
+            return "up"
+        return "not mounted"
 
 
 def standing_disks(world: World) -> tuple[KnownDisk, ...]:
     """All standing disks of this machine, by name."""
     disks = _noted(world.platform)
-    mounted = _mounted(world) if disks else {}
+    if disks:
+        mounted = _mounted(world)
+    else:
+        mounted = {}
     return tuple(
         KnownDisk(disk, runs, _own_mount(disk, mounted, world)) for disk, runs in disks
     )
@@ -80,11 +85,15 @@ def _own_mount(
     cut to "/" when that has died. What others have mounted there since is left alone."""
     mount = mounted.get(disk.at)
     with suppress(OSError):
-        device = Path(mount.source).name if mount else ""
+        device = ""
+        if mount:
+            device = Path(mount.source).name
         behind = world.machine.read(
             f"/sys/class/block/{device}/loop/backing_file"
         ).strip()
-        return mount if behind == "/" or f"/{disk.container}/" in behind else None
+        if behind == "/" or f"/{disk.container}/" in behind:
+            return mount
+        return None
     return None
 
 
@@ -110,11 +119,12 @@ def _noted(platform: Platform) -> list[tuple[StandingDisk, bool]]:
 def named(name: str, world: World) -> KnownDisk:
     """The disk of this name, or at this path. UsageError if there is none."""
     disks = {known.disk.name: known for known in standing_disks(world)}
-    if known := {**disks, **{known.disk.at: known for known in disks.values()}}.get(
-        name
-    ):
+    known = {**disks, **{known.disk.at: known for known in disks.values()}}.get(name)
+    if known:
         return known
-    names = f"there are {', '.join(disks)}" if disks else "there is none"
+    names = "there is none"
+    if disks:
+        names = f"there are {', '.join(disks)}"
     raise UsageError(
         f"no disk named {name!r}; {names}",
         advice="tierbench disk list",
@@ -169,10 +179,18 @@ def prepared(
     if not at.is_absolute():
         raise UsageError(f"--at is {at}: give it in full, from /")
     at = Path(world.machine.real_path(str(at)))
-    there = left.disk if left and left.disk.at == str(at) else None
-    is_new = False if there and left and left.mount else _check_place(at, world)
+    there = None
+    if left and left.disk.at == str(at):
+        there = left.disk
+    if there and left and left.mount:
+        is_new = False
+    else:
+        is_new = _check_place(at, world)
     own_folder = is_new or bool(there and there.own_folder)
-    own_image = left.disk.own_image if left else data is None
+    if left:
+        own_image = left.disk.own_image
+    else:
+        own_image = data is None
     if left:
         _clear(left, world)
     return StandingDisk(
@@ -339,7 +357,9 @@ def _users_of_path(at: str, world: World) -> str:
     except UnavailableError:
         return " (`fuser`, if it were installed, would say who uses it)"
     users = _named_processes(asked.out.split(), world)
-    return f"; used by {users}" if users else ""
+    if users:
+        return f"; used by {users}"
+    return ""
 
 
 def _users_of_device(device: str, world: World) -> str:
@@ -357,7 +377,9 @@ def _named_processes(processes: Sequence[str], world: World) -> str:
     for process in processes[:_FEW]:
         name = text_of(world.machine, f"/proc/{process}/comm").strip() or "process"
         names.append(f"{name} ({process})")
-    more = f" and {len(processes) - _FEW} more" if len(processes) > _FEW else ""
+    more = ""
+    if len(processes) > _FEW:
+        more = f" and {len(processes) - _FEW} more"
     return ", ".join(names) + more
 
 

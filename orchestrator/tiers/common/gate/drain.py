@@ -33,7 +33,8 @@ class Credit:
     disk was at its base; `fell`: it was."""
 
     def __init__(self, tier: Tier, world: powers.World) -> None:
-        self._tier, self._world = tier, world
+        self._tier = tier
+        self._world = world
         self._peak = expected.at_peak(tier)
         self.drained: list[dict[str, Any]] = []
         self.base = tier.without_burst()
@@ -67,13 +68,12 @@ class Credit:
     def _until_base(
         self, block_bytes: int, base_per_s: float, measure: Measure
     ) -> dict[str, Any]:
-        duration_s = (
-            self._tier.limits.burst.duration_s if self._tier.limits.burst else 0.0
-        )
-        clock, text = (
-            self._world.clock,
-            f"using up the burst credit of {self._tier.title}",
-        )
+        if self._tier.limits.burst:
+            duration_s = self._tier.limits.burst.duration_s
+        else:
+            duration_s = 0.0
+        clock = self._world.clock
+        text = f"using up the burst credit of {self._tier.title}"
         started_s = clock.monotonic()
         while True:
             left_s = duration_s - (clock.monotonic() - started_s)
@@ -89,11 +89,10 @@ class Credit:
         """A failed check for the block size at which the disk never came down to its base."""
         for drained in self.drained:
             if not drained["fell"]:
-                took, size = (
-                    format_seconds(drained["took_s"]),
-                    drained["block_bytes"] // 1024,
-                )
-                base_per_s, per_s = drained["base_per_s"], drained["per_s"]
+                took = format_seconds(drained["took_s"])
+                size = drained["block_bytes"] // 1024
+                base_per_s = drained["base_per_s"]
+                per_s = drained["per_s"]
                 limit = f"rate after {took} of load that should have used up the burst credit"
                 limit += f", {size} KiB random read"
                 word: facts.GateWord = "faster than declared (cache or burst)"
@@ -105,7 +104,8 @@ class Credit:
 
 def at_both_peaks_bytes(tier: Tier) -> tuple[int, ...]:
     """The block that empties both buckets together; none if there is only one bucket."""
-    burst, (smallest, largest) = tier.limits.burst, _BLOCKS_BYTES
+    burst = tier.limits.burst
+    smallest, largest = _BLOCKS_BYTES
     if burst is None or not burst.iops or not burst.bytes_per_s:
         return ()
     return (
@@ -119,13 +119,15 @@ def at_both_peaks_bytes(tier: Tier) -> tuple[int, ...]:
 def announcement(tier: Tier) -> str:
     """What is said before: how long it takes at most."""
     burst = tier.limits.burst
-    longest = format_seconds(burst.duration_s) if burst else "no time"
-    peaks = [format_quantity(burst.iops, "1/s")] if burst and burst.iops else []
-    peaks += (
-        [format_quantity(burst.bytes_per_s, "bytes/s")]
-        if burst and burst.bytes_per_s
-        else []
-    )
+    longest = "no time"
+    if burst:
+        longest = format_seconds(burst.duration_s)
+    if burst and burst.iops:
+        peaks = [format_quantity(burst.iops, "1/s")]
+    else:
+        peaks = []
+    if burst and burst.bytes_per_s:
+        peaks += [format_quantity(burst.bytes_per_s, "bytes/s")]
     most = " and ".join(peaks)
     return (
         f"the burst credit of {tier.title} is used up first: each disk is "

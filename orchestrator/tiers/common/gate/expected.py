@@ -27,27 +27,39 @@ def latency_s(tier: Tier, way: Way) -> float | None:
     """The latency to judge by; None for a real disk whose provider promises none."""
     if tier.disk.is_real and way in tier.latency.assumed:
         return None
-    return tier.latency.read_s if way == "read" else tier.latency.write_s
+    if way == "read":
+        return tier.latency.read_s
+    return tier.latency.write_s
 
 
 def quantiles(tier: Tier, way: Way) -> Quantiles | None:
     """What the latency of each request is drawn from; None if it is constant."""
     model = tier.latency.model
-    return None if model is None else (model.read if way == "read" else model.write)
+    if model is None:
+        return None
+    if way == "read":
+        return model.read
+    return model.write
 
 
 def _average_s(tier: Tier, way: Way) -> float | None:
     """The mean latency: what Little's law is about. Of a constant one it is the same."""
     table = quantiles(tier, way)
-    return latency_s(tier, way) if table is None else mean_s(table)
+    if table is None:
+        return latency_s(tier, way)
+    return mean_s(table)
 
 
 def cap_per_s(tier: Tier, block_bytes: int) -> float | None:
     """Requests of this size a second that the caps let through; None without a cap. An I/O beyond
     the tier's unit counts as several."""
     per_io = -(-block_bytes // tier.limits.io_unit_bytes)
-    caps = [tier.limits.iops / per_io] if tier.limits.iops else []
-    caps += [tier.limits.bytes_per_s / block_bytes] if tier.limits.bytes_per_s else []
+    if tier.limits.iops:
+        caps = [tier.limits.iops / per_io]
+    else:
+        caps = []
+    if tier.limits.bytes_per_s:
+        caps += [tier.limits.bytes_per_s / block_bytes]
     return min(caps, default=None)
 
 
@@ -60,15 +72,19 @@ def reach_per_s(tier: Tier, depth: int, read_share: float) -> float | None:
     if any(latency is None for _, latency in latencies_s):
         return None
     mean_s = sum(share * (latency or 0.0) for share, latency in latencies_s)
-    return depth / mean_s if mean_s else None
+    if mean_s:
+        return depth / mean_s
+    return None
 
 
 def at_peak(tier: Tier) -> Tier:
     """The tier while it has burst credit, if it bursts."""
-    limits, burst = tier.limits, tier.limits.burst
+    limits = tier.limits
+    burst = tier.limits.burst
     if burst is None:
         return tier
-    iops, rate = burst.iops or limits.iops, burst.bytes_per_s or limits.bytes_per_s
+    iops = burst.iops or limits.iops
+    rate = burst.bytes_per_s or limits.bytes_per_s
     return replace(tier, limits=replace(limits, iops=iops, bytes_per_s=rate))
 
 
@@ -86,7 +102,9 @@ def pause_s(tier: Tier) -> float:
         return 0.0
     needed_s = 1 / (_UNHURRIED * cap)
     alone_s = min(latency_s(tier, "read") or 0.0, latency_s(tier, "write") or 0.0)
-    return 0.0 if alone_s >= needed_s else needed_s
+    if alone_s >= needed_s:
+        return 0.0
+    return needed_s
 
 
 def bound_by_depth(tier: Tier, depth: int, read_share: float) -> str:
@@ -103,7 +121,9 @@ def bound_by_bytes(tier: Tier, block_bytes: int) -> str:
         and rate
         and rate / block_bytes < (1 - _ALIKE) * tier.limits.iops
     )
-    return f"{format_bytes_per_s(rate)} bind" if rate and binds else ""
+    if rate and binds:
+        return f"{format_bytes_per_s(rate)} bind"
+    return ""
 
 
 def judged(
@@ -121,7 +141,9 @@ def judged(
     verdict: GateWord = "ok"
     if abs(off_pct) > tolerance_pct:
         faster = (off_pct > 0) == (unit != "s")
-        verdict = "faster than declared (cache or burst)" if faster else "slow"
+        verdict = "slow"
+        if faster:
+            verdict = "faster than declared (cache or burst)"
     return GateCheck(limit, unit, declared, measured, tolerance_pct, verdict, quantity)
 
 
@@ -130,7 +152,8 @@ FEWEST_TIMED = 10_000  # requests of each direction: a hundred lie beyond the p9
 _RESERVE = 1.2
 _MOST_S = 300.0
 # A real disk's is shown where so many requests of both directions can be timed in so long.
-_FEWEST_SHOWN, _MOST_SHOWN_S = 2200, 7.0
+_FEWEST_SHOWN = 2200
+_MOST_SHOWN_S = 7.0
 _ASSUMED_S = 1e-3
 
 _QUANTITIES: Mapping[Way, GateQuantity] = {
@@ -144,7 +167,9 @@ def tail_window_s(tier: Tier, thorough: bool) -> float:
     last; 0 if that is too long, or latencies are constant."""
     if tier.disk.is_real:
         needed_s = _FEWEST_SHOWN * (pause_s(tier) + _ASSUMED_S)
-        return needed_s if needed_s <= _MOST_SHOWN_S else 0.0
+        if needed_s <= _MOST_SHOWN_S:
+            return needed_s
+        return 0.0
     model = tier.latency.model
     if model is None or not thorough:
         return 0.0
@@ -161,7 +186,8 @@ def tail_checks(tier: Tier, job: Mapping[str, Any]) -> Iterator[GateCheck]:
         table = quantiles(tier, way)
         if table is None:
             continue
-        timed, declared_s = job[way]["lat_ns"], quantile_s(table, 0.99)
+        timed = job[way]["lat_ns"]
+        declared_s = quantile_s(table, 0.99)
         measured_s = float(timed["percentile"]["99.000000"]) * 1e-9
         check = judged(quantity, limit, "s", declared_s, measured_s, P99_TOLERANCE_PCT)
         if timed["N"] < FEWEST_TIMED:

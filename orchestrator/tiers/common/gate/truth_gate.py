@@ -20,7 +20,8 @@ from orchestrator.units import parse_seconds
 RATE_TOLERANCE_PCT = 5.0
 LATENCY_TOLERANCE_PCT = 15.0
 IOPS_BLOCK_BYTES = 4096
-_LARGE_BYTES, _LARGE_DEPTH = 262_144, 16
+_LARGE_BYTES = 262_144
+_LARGE_DEPTH = 16
 _FEWEST_IOS = 60  # of a rate: one more or less is then within its tolerance
 _FEWEST_TIMED_IOS = 24
 _MIB = 2**20
@@ -65,15 +66,23 @@ def take(
     how busy the machine was become the gate's `device`."""
     (volume,) = disks.volumes
     before = host_load.read(volume, world)
-    credit = drain.Credit(tier, world) if drained else None
+    credit = None
+    if drained:
+        credit = drain.Credit(tier, world)
     with start(volume, world) as fio:
-        effort = THOROUGH if thorough else quick
-        checks, checked_s = [], {}
+        effort = quick
+        if thorough:
+            effort = THOROUGH
+        checks = []
+        checked_s = {}
         for check in _checks(tier, fio, effort, world, credit):
             checks.append(check)
             checked_s[check.quantity] = world.clock.now()
     load = host_load.since(before, host_load.read(volume, world))
-    apart = {"total_cap": False} if isinstance(tier.disk, Cgroup) else {}
+    if isinstance(tier.disk, Cgroup):
+        apart = {"total_cap": False}
+    else:
+        apart = {}
     more = {**apart, **load, "checked_s": checked_s}
     if credit:
         more["drained"] = credit.drained
@@ -113,7 +122,10 @@ def _checks(
         "RAMP": fio_jobs.in_ms(ramp_s),
         "RUNTIME": effort.runtime,
     }
-    bursting, tier = tier, credit.base if credit else tier
+    bursting = tier
+    tier = tier
+    if credit:
+        tier = credit.base
 
     def job(name: str, least_s: float = 0.0, **more: str) -> Jobs:
         world.progress.step(f"truth gate of {tier.name}: {name}")
@@ -131,7 +143,8 @@ def _checks(
             credit.use_up(blocks_bytes, rate)
 
     job("prepare")
-    deep, large = expected.depth(tier), expected.depth(tier, _LARGE_BYTES, _LARGE_DEPTH)
+    deep = expected.depth(tier)
+    large = expected.depth(tier, _LARGE_BYTES, _LARGE_DEPTH)
     empty(*drain.at_both_peaks_bytes(bursting), IOPS_BLOCK_BYTES)
     yield from _rates(tier, job("iops", _window_s(tier), IODEPTH=str(deep)), deep)
     empty(_LARGE_BYTES)
@@ -178,7 +191,9 @@ def _checks(
 def _window_s(tier: Tier, block_bytes: int = IOPS_BLOCK_BYTES) -> float:
     """The shortest window in which a low rate can be told from one of 5 % more."""
     cap = expected.cap_per_s(tier, block_bytes)
-    return _FEWEST_IOS / cap if cap else 0.0
+    if cap:
+        return _FEWEST_IOS / cap
+    return 0.0
 
 
 def _verify_settings(tier: Tier, effort: Effort) -> dict[str, str]:
@@ -188,10 +203,8 @@ def _verify_settings(tier: Tier, effort: Effort) -> dict[str, str]:
         (tier.limits.iops or _UNTHROTTLED_BYTES_PER_S) * _VERIFY_BLOCK_BYTES,
         _UNTHROTTLED_BYTES_PER_S,
     )
-    size, passes = (
-        effort.verify_bytes,
-        round(effort.verify_s * rate / (2 * effort.verify_bytes)),
-    )
+    size = effort.verify_bytes
+    passes = round(effort.verify_s * rate / (2 * effort.verify_bytes))
     return {
         "VERIFY_SIZE": str(size),
         "VERIFY_JOBS": "1",
@@ -214,7 +227,8 @@ _OF_JOB: Mapping[str, _What] = {
 
 def _rates(tier: Tier, jobs: Jobs, depth: int) -> Iterator[GateCheck]:
     for job in jobs:
-        what, rate = _OF_JOB[job["jobname"]], fio_jobs.bytes_per_s(job)
+        what = _OF_JOB[job["jobname"]]
+        rate = fio_jobs.bytes_per_s(job)
         quantity, limit, _ = what
         if quantity.startswith("bandwidth"):
             yield _rate(tier, what, rate, _LARGE_BYTES, depth)
@@ -235,11 +249,12 @@ def _latency(tier: Tier, jobs: Jobs) -> Iterator[GateCheck]:
     }
     for way, quantity in ways.items():
         limit = f"median latency at queue depth 1, {way}"
-        measured_s, judged_s = (
-            fio_jobs.median_s(jobs[0], way),
-            expected.latency_s(tier, way),
-        )
-        assumed_s = tier.latency.read_s if way == "read" else tier.latency.write_s
+        measured_s = fio_jobs.median_s(jobs[0], way)
+        judged_s = expected.latency_s(tier, way)
+        if way == "read":
+            assumed_s = tier.latency.read_s
+        else:
+            assumed_s = tier.latency.write_s
         most_pct = LATENCY_TOLERANCE_PCT
         check = expected.judged(quantity, limit, "s", judged_s, measured_s, most_pct)
         if judged_s is None and assumed_s is not None:
@@ -267,7 +282,9 @@ def _ladder(tier: Tier, steps: Sequence[tuple[int, Jobs]]) -> Iterator[GateCheck
         yield _rate(tier, what, rates[deepest], IOPS_BLOCK_BYTES, deepest)
         return
     latency_s = expected.latency_s(tier, "read")
-    by_law = f" (cap × latency: {cap * latency_s:.1f})" if latency_s else ""
+    by_law = ""
+    if latency_s:
+        by_law = f" (cap × latency: {cap * latency_s:.1f})"
     limit = f"queue depth at which reads reach the cap{by_law}"
     yield GateCheck(limit, "", None, float(knee), None, "not declared", "depth_at_cap")
 
@@ -283,7 +300,8 @@ def _rate(
     reach = expected.reach_per_s(tier, depth, read_share)
     if cap is not None and reach is not None and reach < _REACHED * cap:
         limit = f"{limit} ({expected.bound_by_depth(tier, depth, read_share)})"
-        most, off_pct = reach * each, LATENCY_TOLERANCE_PCT
+        most = reach * each
+        off_pct = LATENCY_TOLERANCE_PCT
         check = expected.judged(quantity, limit, unit, most, measured, off_pct)
         if check.verdict != "ok":
             return check
@@ -292,7 +310,9 @@ def _rate(
         )
     if not in_bytes and (why := expected.bound_by_bytes(tier, block_bytes)):
         limit = f"{limit} ({why})"
-    declared = None if cap is None else cap * each
+    declared = None
+    if cap is not None:
+        declared = cap * each
     check = expected.judged(
         quantity, limit, unit, declared, measured, RATE_TOLERANCE_PCT
     )
@@ -300,4 +320,6 @@ def _rate(
     most_per_s = expected.cap_per_s(expected.at_peak(tier), block_bytes) or 0.0
     most = most_per_s * each * (1 + RATE_TOLERANCE_PCT / 100)
     bursting = bursts and check.verdict.startswith("faster") and measured <= most
-    return replace(check, verdict="bursting") if bursting else check
+    if bursting:
+        return replace(check, verdict="bursting")
+    return check

@@ -102,7 +102,10 @@ def about(
     tier: Tier, disks_at: Found, machine: Machine, asking: Ask = ask
 ) -> MetadataAnswer:
     """What the cloud that the tier names says of its disks; nothing if it names none."""
-    cloud = tier.disk.cloud if isinstance(tier.disk, RealDisks) else None
+    if isinstance(tier.disk, RealDisks):
+        cloud = tier.disk.cloud
+    else:
+        cloud = None
     if cloud is None:
         return MetadataAnswer()
     try:
@@ -117,7 +120,9 @@ def about(
         devices = sorted(block_devices.physical(disk.device, machine))
         told = {device: _told(cloud, device, told_of, machine) for device in devices}
         disks[place.key] = {device: facts for device, facts in told.items() if facts}
-        meant = tier.wal if place.only_wal else tier
+        meant: Tier | None = tier
+        if place.only_wal:
+            meant = tier.wal
         if meant is None:
             continue
         for device, facts in disks[place.key].items():
@@ -140,14 +145,18 @@ def _told(
         return told_of.get(device, {})
     facts = block_devices.facts(device, machine)
     kind = of_clouds("aws_models").get(str(facts.get("model")))
-    return {"type": kind, "volume": facts.get("serial", "")} if kind else {}
+    if kind:
+        return {"type": kind, "volume": facts.get("serial", "")}
+    return {}
 
 
 def _of_another_type(tier: Tier, told: Told) -> Iterator[str]:
-    kind, meant = str(told.get("type", "")), tier.origin.catalog_type
+    kind = str(told.get("type", ""))
+    meant = tier.origin.catalog_type
     if not meant or not kind:
         return
-    named, never = of_clouds("types").get(kind), of_clouds("never").get(kind)
+    named = of_clouds("types").get(kind)
+    never = of_clouds("never").get(kind)
     if named not in (None, meant) or never == meant:
         yield f"which the cloud calls {kind}; the profile says {meant}"
 
@@ -172,19 +181,22 @@ def _read(
 ) -> tuple[str, dict[str, Told]]:
     """The size of the machine and what is told of each device that udev's links name."""
     headers = how["headers"]
-    if token := how.get("token"):
+    token = how.get("token")
+    if token:
         headers = {token["header"]: asking("PUT", token["url"], token["headers"])}
     answer = asking("GET", how["url"], headers)
     if "disks" not in how:
         return answer.strip(), {}
-    content, told_of = json.loads(answer), dict[str, Told]()
+    content = json.loads(answer)
+    told_of = dict[str, Told]()
     for disk in _at(content, how["disks"]):
         told = {name: _at(disk, path) for name, path in how["facts"].items()}
         told |= {
             name: int(told[name] or 0) * unit for name, unit in how["numbers"].items()
         }
         links = [link.format_map(disk) for link in how["links"]]
-        if link := next(filter(machine.exists, links), None):
+        link = next(filter(machine.exists, links), None)
+        if link:
             device = Path(machine.real_path(link)).name
             told_of[device] = {
                 name: value for name, value in told.items() if value is not None

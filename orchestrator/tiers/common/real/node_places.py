@@ -24,10 +24,14 @@ class Use:
 
     @property
     def folder(self) -> str:
-        return f"{self.node}-wal" if self.wal else self.node
+        if self.wal:
+            return f"{self.node}-wal"
+        return self.node
 
     def __str__(self) -> str:
-        return f"{self.node}'s WAL" if self.wal else self.node
+        if self.wal:
+            return f"{self.node}'s WAL"
+        return self.node
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,9 @@ class DiskPath:
     @property
     def key(self) -> str:
         """By which records know it."""
-        return f"{self.machine}:{self.path}" if self.machine else self.path
+        if self.machine:
+            return f"{self.machine}:{self.path}"
+        return self.path
 
     @property
     def title(self) -> str:
@@ -71,7 +77,9 @@ def mounted(tier: Tier) -> RealDisks:
 def chosen(tier: Tier, nodes: Sequence[str]) -> tuple[DiskPath, ...]:
     """The paths that the tier names for these nodes, each once. UsageError if it names none."""
     real = mounted(tier)
-    return places_of(tier, nodes) if real.disks else (DiskPath(real.path or ""),)
+    if real.disks:
+        return places_of(tier, nodes)
+    return (DiskPath(real.path or ""),)
 
 
 def places_of(tier: Tier, nodes: Sequence[str]) -> tuple[DiskPath, ...]:
@@ -151,7 +159,9 @@ class MachineShare:
         try:
             yield
         except errors.TierbenchError as error:
-            name = f"{self.machine}: " if self.machine else ""
+            name = ""
+            if self.machine:
+                name = f"{self.machine}: "
             if error not in but and not error.what.startswith(name):
                 error.what = f"{name}{error.what}"
                 error.args = (error.what,)

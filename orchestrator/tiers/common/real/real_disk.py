@@ -83,13 +83,12 @@ def attached(
         for place, disk in disks.items():
             up.enter_context(watched(disk, world.machine))
             names = [use.folder for use in place.uses]
-            kept_in = (
-                _filled(disk.path, names, world.machine)
-                if filled
-                else up.enter_context(
+            if filled:
+                kept_in = _filled(disk.path, names, world.machine)
+            else:
+                kept_in = up.enter_context(
                     folders(disk.path, names, world, disk if stays else None)
                 )
-            )
             kept |= {
                 use: (folder, disk)
                 for use, folder in zip(place.uses, kept_in, strict=True)
@@ -121,7 +120,10 @@ def facts(place: DiskPath, disk: mounts.RealDisk, machine: Machine) -> dict[str,
     if place.machine:
         used["machine"] = place.machine
     parts = block_devices.made_of(disk.facts)
-    composed = {"made_of": parts} if parts else {}
+    if parts:
+        composed = {"made_of": parts}
+    else:
+        composed = {}
     return {
         **used,
         **disk.facts,
@@ -141,7 +143,10 @@ def watched(disk: mounts.RealDisk, machine: Machine) -> Iterator[None]:
             raise
         cause = error
     if cause or not mounts.is_there(disk, machine):
-        what = cause.what if cause else ""
+        if cause:
+            what = cause.what
+        else:
+            what = ""
         raise VoidError(
             f"the disk {disk.node} vanished from {disk.mount.path} in mid-run",
             advice="see the kernel's log (`dmesg`); what was measured on it is void",
@@ -156,7 +161,8 @@ def believable(
     file system, or another way of being mounted, than the tier says; UnavailableError if it cannot
     be written or lacks space."""
     path = Path(at)
-    disk, expected = mounts.find(path, machine), mounted(tier)
+    disk = mounts.find(path, machine)
+    expected = mounted(tier)
     if not expected.allow_root_disk:
         if disk.mount.path != machine.real_path(str(path)):
             raise UsageError(
@@ -171,7 +177,8 @@ def believable(
                 advice="take another disk, or say `allow_root_disk: true`: the system's "
                 "own writes are then part of what is measured",
             )
-    kind, options = disk.mount.kind, disk.mount.options.split(",")
+    kind = disk.mount.kind
+    options = disk.mount.options.split(",")
     if expected.file_system not in (None, kind):
         raise UsageError(
             f"{disk.path} has {kind}, and the profile expects {expected.file_system}",
@@ -201,8 +208,12 @@ def believable(
 
 def free_bytes(path: Path, machine: Machine) -> int:
     """Free at `path`, with what restored directories take: those are filled again, or removed."""
-    data, free = path / FOLDER, machine.free_bytes(str(path))
-    names = machine.listing(str(data)) if machine.exists(str(data)) else ()
+    data = path / FOLDER
+    free = machine.free_bytes(str(path))
+    if machine.exists(str(data)):
+        names = machine.listing(str(data))
+    else:
+        names = ()
     return free + sum(snapshots.held_bytes(data / name, machine) for name in names)
 
 
@@ -213,7 +224,8 @@ def folders(
     """An empty directory for each name below `path`/tierbench-data; removed afterwards, and before
     (a killed run may have left it). They `stay` on that disk if it is still there and the block did
     not raise; if just these were restored and stayed before, they are not empty."""
-    data, machine = path / FOLDER, world.machine
+    data = path / FOLDER
+    machine = world.machine
     content = snapshots.content_of_ours(data, machine)
     directories = tuple(data / name for name in names)
     restored = {

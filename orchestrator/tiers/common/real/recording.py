@@ -30,7 +30,8 @@ from orchestrator.tiers.common.gate.fio_jobs import (
 )
 from orchestrator.tiers.common.real import node_places, real_disk
 
-_DEPTH, _LARGE_DEPTH = 128, 32
+_DEPTH = 128
+_LARGE_DEPTH = 32
 _RAMP = "500ms"
 _PROBE_S = 1.0
 _UNHURRIED = 0.5  # of the disk's rate, as in the truth gate: a lone request never waits for a cap
@@ -92,7 +93,8 @@ def record(
         burst = _burst(fio, effort, world)  # first, while there is credit
         limits = _limits(fio, effort, world)
         read, write, counts = _latencies(fio, effort, limits, world)
-    day, what = stamp(began_s), str(facts.get("model") or facts["device"])
+    day = stamp(began_s)
+    what = str(facts.get("model") or facts["device"])
     return RecordedDisk(
         schema_version=1,
         source=f"`tierbench disk record` of {what} at {path}",
@@ -156,7 +158,10 @@ def _latencies(
     unhurried_per_s = _UNHURRIED * min(
         limits.iops_read, limits.iops_write, limits.iops_mixed
     )
-    pause_s = 0.0 if alone_per_s <= unhurried_per_s else 1 / unhurried_per_s
+    if alone_per_s <= unhurried_per_s:
+        pause_s = 0.0
+    else:
+        pause_s = 1 / unhurried_per_s
     job = timed(effort.latency_s, pause_s)[0]
     tables: list[Quantiles] = []
     for way in ("read", "write"):
@@ -183,7 +188,8 @@ def _burst(
 ) -> RecordedBurst | None:
     """What a load that lasts `hold_s` shows of a burst; None if its rate did not fall."""
     settings = {**random_reads(_DEPTH), "RAMP": "0", "SIZE": str(effort.file_bytes)}
-    begin_s, rates = world.clock.monotonic(), list[tuple[float, float]]()
+    begin_s = world.clock.monotonic()
+    rates = list[tuple[float, float]]()
     while (at_s := world.clock.monotonic() - begin_s) < effort.hold_s:
         world.progress.step(
             "does its rate fall under a lasting load", effort.hold_s - at_s

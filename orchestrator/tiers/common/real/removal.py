@@ -39,7 +39,10 @@ class MarkedFolder:
     machine: str = ""
 
     def __str__(self) -> str:
-        place = f"{self.place} of {self.machine}" if self.machine else self.place
+        if self.machine:
+            place = f"{self.place} of {self.machine}"
+        else:
+            place = self.place
         if self.foreign in (marked.UNMARKED, marked.UNSAID):
             return (
                 f"{place} {self.foreign}, so it is left alone; if an earlier release made it and "
@@ -47,7 +50,9 @@ class MarkedFolder:
             )
         if self.foreign:
             return f"{place} {self.foreign}: it is left alone"
-        left = f"; these stay: {'; '.join(self.kept)}" if self.kept else ""
+        left = ""
+        if self.kept:
+            left = f"; these stay: {'; '.join(self.kept)}"
         return f"{place} ({format_bytes(self.size_bytes)}){left}"
 
 
@@ -98,7 +103,8 @@ def here(
 ) -> Iterator[MarkedFolder]:
     """Removes folders of this computer, or only lists what would go."""
     for folder in folders:
-        if said := marked.remove(str(folder), owner(world), only_list):
+        said = marked.remove(str(folder), owner(world), only_list)
+        if said:
             yield MarkedFolder(
                 said["place"], said["bytes"], said["foreign"], tuple(said["kept"])
             )
@@ -110,10 +116,10 @@ def there(
     """The same for folders of the machine with the disks, by a container. RunError if it fails."""
     if not folders:
         return ()
-    verb, places = (
-        "list" if only_list else "remove",
-        [f"{HOST}{folder}" for folder in folders],
-    )
+    verb = "remove"
+    if only_list:
+        verb = "list"
+    places = [f"{HOST}{folder}" for folder in folders]
     failure = f"{folders[0]} could not be removed"
     done = in_container(
         program(verb, world, places), map(root_of, folders), world, failure
@@ -152,7 +158,10 @@ def forget(
     folders = [root / node_places.FOLDER for root in sorted(roots)]
     for shelf in (root / SNAPSHOTS for root in sorted(roots)):
         with suppress(OSError):
-            names = machine.listing(str(shelf)) if machine.is_folder(str(shelf)) else ()
+            if machine.is_folder(str(shelf)):
+                names = machine.listing(str(shelf))
+            else:
+                names = ()
             folders += [shelf / name for name in names if name != marked.MARK]
     existing = [folder for folder in folders if machine.is_folder(str(folder))]
     return there(existing, world, only_list)
@@ -174,7 +183,9 @@ def anew(folder: Path, names: Sequence[str], world: World) -> None:
 
 def root_of(folder: Path) -> Path:
     """The path of a person in which our folder is: data sets are in a folder of ours again."""
-    return folder.parent.parent if folder.parent.name == SNAPSHOTS else folder.parent
+    if folder.parent.name == SNAPSHOTS:
+        return folder.parent.parent
+    return folder.parent
 
 
 def read(
@@ -212,7 +223,8 @@ def in_container(
         Mount(world.machine.real_path(str(root)), f"{HOST}{root}")
         for root in dict.fromkeys(roots)
     )
-    name, own = f"{world.scope}-folders", {"mounts": seen, "capabilities": CAPABILITIES}
+    name = f"{world.scope}-folders"
+    own = {"mounts": seen, "capabilities": CAPABILITIES}
     spec = own_images.container("disk", name, program, world, **own)
     done = world.platform.once(spec, timeout_s=_COPY_S)
     if failure and done.exit_code != 0:

@@ -30,18 +30,23 @@ def snapshots_of(
     loads: as the profile says, else where there is no room for a copy beside the data. On machines
     of their own its name has theirs, since what is known of a data set is in the one cache here."""
     names = node_names(len(sizes_bytes))
-    if machines := " ".join(
+    machines = " ".join(
         filter(
             None,
             (tier.disk.of_nodes[node].machine for node in names if tier.disk.of_nodes),
         )
-    ):
+    )
+    if machines:
         name = f"{name}-{hashlib.sha256(machines.encode()).hexdigest()[:8]}"
     taken = snapshots.paths(tier, node_places.directories(tier, names), name, world)
     if tier.disk.snapshots is not None:
-        return () if tier.disk.snapshots.way == "none" else taken
+        if tier.disk.snapshots.way == "none":
+            return ()
+        return taken
     each = _each(tier, NodesData(sizes_bytes, taken), world)
-    return taken if all(_has_room(tier, share, own) for share, own in each) else ()
+    if all(_has_room(tier, share, own) for share, own in each):
+        return taken
+    return ()
 
 
 def are_there(taken: Sequence[Path], world: World) -> bool:
@@ -119,7 +124,8 @@ def _slowest(restored: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     for key in ("took_s", "quiet_wait_s"):
         if all(key in own for own in each):
             slowest[key] = max(own[key] for own in each)
-    if rests := [own["quiet"] for own in each if "quiet" in own]:
+    rests = [own["quiet"] for own in each if "quiet" in own]
+    if rests:
         slowest["quiet"] = False if False in rests else None if None in rests else True
     return {**slowest, "machines": dict(restored)}
 
@@ -151,10 +157,12 @@ def _attached(
 ) -> Iterator[Disks]:
     """`kept`: the directories become snapshots afterwards. Else restored ones stay for the next
     run, until something else needs their place: a load, or a gate."""
-    taken, world = data.snapshots, share.world
+    taken = data.snapshots
+    world = share.world
     by_command = bool(taken) and snapshots.chosen(tier).way == "command"
     stays = bool(taken) and not kept and not by_command
-    where, began_s = node_places.directories(tier, share.nodes), world.clock.monotonic()
+    where = node_places.directories(tier, share.nodes)
+    began_s = world.clock.monotonic()
     sizes_bytes = dict(zip(share.nodes, data.sizes_bytes, strict=True))
     restored: dict[str, Any] = {"way": "none"}
     with ExitStack() as up:
@@ -210,11 +218,15 @@ def _by_command(
 def _loading(
     tier: Tier, share: MachineShare, data: NodesData
 ) -> Iterator[tuple[Volume, ...]]:
-    taken, world = data.snapshots, share.world
+    taken = data.snapshots
+    world = share.world
     if not data.resumed:
         snapshots.discard(taken, world)
     where = node_places.directories(tier, share.nodes)
-    before = data if data.resumed else replace(data, snapshots=())
+    if data.resumed:
+        before = data
+    else:
+        before = replace(data, snapshots=())
     with _attached(tier, share, before, kept=True) as disks:
         yield disks.volumes
         if snapshots.chosen(tier).way != "command":
@@ -246,13 +258,15 @@ def after_copying(
     and `quiet_wait_s`. RunError if no cache could be dropped."""
     world.progress.step("dropping caches, then waiting until the disk is quiet")
     dropped = _drop(folders, world)
-    began_s, quiet = world.clock.monotonic(), None
+    began_s = world.clock.monotonic()
+    quiet = None
     now = _counted(devices, world.machine)
     if now is not None:
 
         def rests() -> bool:  # nothing is under way, and hardly anything was
             nonlocal now
-            before, now = now, _counted(devices, world.machine)
+            before = now
+            now = _counted(devices, world.machine)
             if before is None or now is None:
                 return False
             ios, moved_bytes, _ = (
@@ -276,10 +290,9 @@ def _drop(
     directories: Sequence[Path], world: World
 ) -> Literal["of the machine", "of the files"]:
     """Only root may drop all caches of the machine; else those of the files that were copied."""
-    drop, here = (
-        script(__package__, "drop"),
-        is_here(world),
-    )  # else the shell is another machine's
+    # else the shell is another machine's
+    drop = script(__package__, "drop")
+    here = is_here(world)
     if here and world.shell.run(drop, timeout_s=_DROP_S).exit_code == 0:
         return "of the machine"
     arguments = [f"{removal.HOST}{directory}" for directory in directories]

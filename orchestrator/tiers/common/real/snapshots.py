@@ -54,7 +54,8 @@ def places(
     tier: Tier, directories: Mapping[Path, int], machine: Machine
 ) -> dict[Path, int]:
     """Folder → how many directories of nodes it holds at most, with snapshots not yet there."""
-    way, counts = chosen(tier), dict(directories)
+    way = chosen(tier)
+    counts = dict(directories)
     if tier.disk.snapshots is None or way.way not in COPIES:
         return counts
     for path, count in directories.items():
@@ -66,12 +67,16 @@ def places(
 
 def check(tier: Tier, disks: Sequence[mounts.RealDisk], world: World) -> None:
     """UsageError or UnavailableError if snapshots cannot be kept in the way that is asked for."""
-    way, machine = chosen(tier), world.machine
+    way = chosen(tier)
+    machine = world.machine
     if way.save or way.restore:
         node_places.require_here(
             f"{tier.name}: `snapshots` runs the profile's commands", world
         )
-    roots = [Path(way.path)] if way.path else [disk.path for disk in disks]
+    if way.path:
+        roots = [Path(way.path)]
+    else:
+        roots = [disk.path for disk in disks]
     for root in roots if way.way in COPIES else ():
         if not machine.is_folder(str(root)):
             raise UsageError(
@@ -93,7 +98,10 @@ def check(tier: Tier, disks: Sequence[mounts.RealDisk], world: World) -> None:
 
 def content_of_ours(folder: Path, machine: Machine) -> Sequence[str]:
     """The names in a folder that has our mark; none if it is not there. UsageError without it."""
-    content = machine.listing(str(folder)) if machine.exists(str(folder)) else ()
+    if machine.exists(str(folder)):
+        content = machine.listing(str(folder))
+    else:
+        content = ()
     if content and MARK not in content:
         raise UsageError(
             f"{folder} exists and was not made by tierbench, so it is neither "
@@ -109,7 +117,9 @@ Pairs = Sequence[tuple[Path, Path]]  # directory of a node, its snapshot
 def save(tier: Tier, pairs: Pairs, world: World) -> None:
     """Keeps what is in the nodes' directories, whose servers were stopped cleanly. On the same disk
     the directories themselves become the snapshot. RunError if that fails."""
-    how = "copy" if chosen(tier).way == "elsewhere" else "move"
+    how = "move"
+    if chosen(tier).way == "elsewhere":
+        how = "copy"
     for folder in dict.fromkeys(snapshot.parent for _, snapshot in pairs):
         removal.anew(folder, (), world)
     world.progress.step("keeping the data set")
@@ -166,7 +176,10 @@ def by_command(
 ) -> dict[str, Any]:
     """Runs `save` or `restore` of the profile for one disk: what it said. RunError if it fails."""
     given = chosen(tier)
-    command = given.save if verb == "save" else given.restore
+    if verb == "save":
+        command = given.save
+    else:
+        command = given.restore
     env = {
         "TIERBENCH_PATH": str(at),
         "TIERBENCH_DATA": str(at / node_places.FOLDER),
