@@ -20,7 +20,7 @@ def statement_counts(
         at = replace(sql.local(endpoint), database=database, connect_s=5, grace_s=1.0)
         server = f"{endpoint.host}:{endpoint.port}"
         with connect(at, 10.0) as session:
-            if not session.rows(sql.query(__package__, "counts statements"))[0][
+            if not session.rows(sql.query(__package__, "counts_statements"))[0][
                 "counts"
             ]:
                 raise RunError(
