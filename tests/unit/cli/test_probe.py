@@ -211,4 +211,7 @@ def test_a_campaign_with_one_is_gone_on_with(tmp_path: Path) -> None:
     folder = stored(probed, tmp_path)
     assert not dict(resuming.Resumption(folder)._plan_differences())
     store.save_plan(folder, replace(probed.plan, probes=()))
-    assert "tpcc-probe" in dict(resuming.Resumption(folder)._plan_differences())["workload"]
+    assert (
+        "tpcc-probe"
+        in dict(resuming.Resumption(folder)._plan_differences())["workload"]
+    )

@@ -14,7 +14,6 @@ import shlex
 import subprocess
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,6 +21,7 @@ import typer
 import yaml
 
 import orchestrator
+from orchestrator.analysis import verdicts
 from orchestrator.cli import main
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.options import Request
@@ -218,7 +218,8 @@ class Given(CampaignApp):
         return self.given
 
     def show(self, folder: Path, slo: str | None = None) -> Any:
-        return store.load(folder), SimpleNamespace(deltas=(), decisions=())
+        loaded = store.load(folder)
+        return loaded, verdicts.judge(loaded)
 
 
 def program_of(

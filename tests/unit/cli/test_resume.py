@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from orchestrator.analysis import verdicts
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.console import LastingConsole
 from orchestrator.cli.options import Request
@@ -55,7 +55,8 @@ class Given(CampaignApp):
     def show(self, folder: Path, slo: str | None = None) -> Any:
         if self.reports:
             return super().show(folder, slo)
-        return store.load(folder), SimpleNamespace(deltas=(), decisions=())
+        loaded = store.load(folder)
+        return loaded, verdicts.judge(loaded)
 
 
 def program(
