@@ -173,7 +173,8 @@ class DatabaseFacts(_Group):
     start. `execution`: what decides how statements run (isolation, planner, background work), as
     read back. `stand_in`: a program for tests plays the database. `not_read`: what could not be
     read, and why. `leaders_moved`: whose copies answer was uneven when measuring began, or changed
-    since. `pooler`: how it shows that a connection pooler answers. `since_reset`: counters since
+    since. `few_tablets`: table → its tablets, of tables that have fewer than the cluster has nodes.
+    `pooler`: how it shows that a connection pooler answers. `since_reset`: counters since
     measuring began, by the names above.
     `checkpoints_s`: when each checkpoint was complete (Unix seconds), if it says so. Where a copy
     is nothing but its bytes: `given_bytes`, of payload, that each node has been given since it was
@@ -189,6 +190,7 @@ class DatabaseFacts(_Group):
     execution: Mapping[str, Any] | None = None
     not_read: str | None = None
     leaders_moved: str | None = None
+    few_tablets: Mapping[str, Any] | None = None
     pooler: str | None = None
     data_bytes: float | None = None
     cache_bytes: float | None = None

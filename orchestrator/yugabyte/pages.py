@@ -8,6 +8,7 @@ A build is read from these pages alone: `version()` of every released build prin
 2447 and 12323 of yugabyte/yugabyte-db)."""
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,11 @@ from orchestrator.yugabyte import versions
 MASTER = "yb-master"
 TSERVER = "yb-tserver"
 YSQL = "yb-ysql"
+
+# Where tablet servers talk to each other, and hang up on anything else. node_exporter has the same
+# port by default, and cannot have it beside a tablet server: YugabyteDB's own examples use 9300.
+TSERVER_RPC_PORT = 9100
+NODE_EXPORTER_PORT = 9300
 
 
 def ask_leader(masters: Sequence[str], path: str) -> Any:
@@ -111,12 +117,35 @@ def tablet_leaders(masters: Sequence[str], database: str) -> dict[str, tuple[str
     return tablets
 
 
-@understood("/api/v1/cluster-config")
+def few_tablets(masters: Sequence[str], database: str) -> dict[str, int]:
+    """Table or index of a database → its tablets, of those that have fewer than there are nodes.
+
+    A node that leads none of a table's tablets does no work for it. A table's tablets are set when
+    it is made: by `SPLIT INTO`, else by the flags `ysql_num_tablets` and
+    `ysql_num_shards_per_tserver`.
+    """
+    tables = [table for table, _ in tablet_leaders(masters, database).values()]
+    nodes = len(tablet_servers(masters))
+    counts = Counter(tables)
+    return {table: count for table, count in counts.items() if count < nodes}
+
+
+@understood("/api/v1/cluster-config, /api/v1/varz")
 def replication_factor(masters: Sequence[str]) -> int:
-    """The copies of all data; 1, with which yugabyted starts, if none was ever set."""
+    """How many copies the cluster keeps of all data.
+
+    A cluster has a placement, with a number of copies, only if somebody set one, as yugabyted
+    does. The chart and a manual start set none. Then the masters keep as many copies as their flag
+    `replication_factor` says: `GetNumReplicasFromPlacementInfo` in `catalog_manager.cc`.
+    """
     content = ask_leader(masters, "/api/v1/cluster-config")
     live = content.get("replication_info", {}).get("live_replicas", {})
-    return _count(live.get("num_replicas", 1))
+    placed = _count(live.get("num_replicas", 0))
+    if placed > 0:
+        return placed
+    listed = ask_leader(masters, "/api/v1/varz")["flags"]
+    values = {str(flag["name"]): flag["value"] for flag in listed}
+    return _count(values["replication_factor"])
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ RETURNS text LANGUAGE sql STABLE SECURITY DEFINER AS $$
 
 CREATE FUNCTION pg_catalog.yb_table_properties(
   oid, OUT num_tablets bigint, OUT num_hash_key_columns bigint, OUT is_colocated boolean)
-LANGUAGE sql STABLE AS $$
-  SELECT count(*), 1::bigint, false FROM pg_catalog.yb_servers() $$;
+LANGUAGE sql STABLE SECURITY DEFINER AS $$
+  SELECT trim(pg_read_file('/run/standin/tablets'))::bigint, 1::bigint, false $$;
 
 -- Of a key of one or two integers, as the tables of the workloads have; the real one takes any.
 -- Which hash a key gets is not the real one's; that it is 0 to 65535, always the same, is. Bounds

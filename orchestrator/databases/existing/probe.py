@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from orchestrator.databases.existing import disks, servers
 from orchestrator.databases.existing.declaration import (
@@ -131,7 +132,7 @@ def _machine(declared: Existing, number: int, where: Places) -> dict[str, Any]:
     if not declared.node_exporters:
         return {}
     url = f"{declared.node_exporters[number]}/metrics"
-    with http_client.understood(url):
+    with http_client.understood(url), _rpc_port_told(url):
         body = http_client.get(f"{url}?collect[]=cpu&collect[]=meminfo")
         size = {
             "cpus": disks.processors(body),
@@ -148,6 +149,21 @@ def _machine(declared: Existing, number: int, where: Places) -> dict[str, Any]:
         ):  # refused if it lacks this collector
             more[name] = read(http_client.get(f"{url}?collect[]={name}"))
     return {**size, **more, "disks": own}
+
+
+@contextmanager
+def _rpc_port_told(url: str) -> Iterator[None]:
+    """An OSError of a page at the port of tablet servers says whose port it is."""
+    try:
+        yield
+    except OSError as error:
+        if urlsplit(url).port != pages.TSERVER_RPC_PORT:
+            raise
+        raise OSError(
+            f"{error}. Port {pages.TSERVER_RPC_PORT} is the RPC port of a YugabyteDB tablet "
+            f"server: beside one, node_exporter listens at another, {pages.NODE_EXPORTER_PORT} "
+            "in YugabyteDB's examples"
+        ) from error
 
 
 # ------------------------------------------------------------------ against the profile
@@ -323,7 +339,11 @@ def facts(
         more["flags"] = server_facts.picked(flags, server_facts.names_of("explanatory"))
     if declared.masters:
         placement = server_facts.placement(watched)
-        known = replace(known, data_bytes=placement.pop("data_bytes"))
+        known = replace(
+            known,
+            data_bytes=placement.pop("data_bytes"),
+            few_tablets=pages.few_tablets(declared.masters, declared.database) or None,
+        )
         more |= placement
     return replace(known, more=more)
 

@@ -66,11 +66,6 @@ class YugabyteDB:
     def check(self, spec: ClusterSpec, world: World) -> None:
         chosen, mistakes = settings.read(spec)
         container_nodes.require_none(mistakes, "YugabyteDB")
-        if spec.replication_factor == 1 and spec.nodes > 2:
-            world.progress.warn(
-                "1 copy on more than 2 nodes was seen on 2025.2 alone, where "
-                "tables had 1 tablet: set `tablets` in the workload's `dataset`"
-            )
         image.need(chosen, world.platform)
         at = ""
         if isinstance(world.platform, machines.IsOpen):
@@ -220,6 +215,14 @@ class YugabyteDB:
             {},
             ups,
         )
+        few_tablets: dict[str, int] = unread.attempt(
+            "the tablets of each table",
+            lambda: pages.few_tablets(
+                list(sources(ups, pages.MASTER).values()), container_nodes.DATABASE
+            ),
+            {},
+            ups,
+        )
         ended = _counters(cluster)
         durability = server_facts.picked(servers, server_facts.names_of("durability"))
         known = "durable_wal_write" in durability
@@ -239,6 +242,7 @@ class YugabyteDB:
                 if handle.leaders
                 else None
             ),
+            few_tablets=few_tablets or None,
             not_read=unread.text(),
             more={
                 "banner": banner,

@@ -26,6 +26,7 @@ BOOLEAN = ("background", "callhome", "daemon", "ui", "ysql_enable_auth")
 # Release that brought the flag or this value → flag → its value as yugabyted starts the servers.
 COMMON: dict[tuple[int, ...], dict[str, str]] = {
     (): {
+        "ysql_num_tablets": "-1",
         "ysql_num_shards_per_tserver": "1", "yb_num_shards_per_tserver": "1",
         "enable_automatic_tablet_splitting": "true", "durable_wal_write": "false",
         "require_durable_wal_write": "false", "interval_durable_wal_write_ms": "1000",
@@ -42,6 +43,7 @@ COMMON: dict[tuple[int, ...], dict[str, str]] = {
     (2, 20): {"ysql_enable_packed_row": "true"},
     (2024, 1): {"enable_wait_queues": "true", "use_memory_defaults_optimized_for_ysql": "false"},
     (2025, 1): {"use_memory_defaults_optimized_for_ysql": "true"},
+    (2025, 2): {"ysql_num_tablets": "1"},
 }  # fmt: skip
 MASTER: dict[tuple[int, ...], dict[str, str]] = {
     (): {"master_enable_metrics_snapshotter": "true", "replication_factor": "1",

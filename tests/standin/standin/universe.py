@@ -7,14 +7,17 @@ of life twice a second.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import threading
 import time
 import uuid
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from standin import options
 from standin.metrics import Activity
 from standin.pages import Page, Query
 from standin.texts import series
@@ -41,7 +44,7 @@ class Member:
 
 class Universe:
     """Guarded: pages and beats come from many threads. `keep` is where it survives a restart.
-    `delay_s`: how long the balancer rests after the start."""
+    `delay_s`: how long the balancer rests after the start. `flags`: of tablet servers."""
 
     def __init__(
         self,
@@ -50,7 +53,9 @@ class Universe:
         version: str,
         delay_s: float = 120.0,
         servers: Path = _SERVERS,
+        flags: Mapping[str, str] | None = None,
     ) -> None:
+        self._flags = flags or options.defaults("tserver", version)
         self._delay_s, self.since, self._again = (
             delay_s,
             time.monotonic(),
@@ -58,6 +63,10 @@ class Universe:
         )
         self._lock = threading.RLock()
         self._keep, self._activity, self._servers = keep, activity, servers
+        self.copies = 1
+        self._sets_placement = os.environ.get("STANDIN_PLACEMENT") != "none"
+        if not self._sets_placement:
+            self.copies = VOTING
         # Servers are listed by placement, which yugabyted names from 2.19 on.
         self._placement = str(uuid.UUID(int=0)) if series(version) >= (2, 19) else ""
         self._placement_says_one = series(version) >= (
@@ -65,7 +74,6 @@ class Universe:
             1,
         )  # yugabyted sets it itself
         self.members: dict[str, Member] = {}
-        self.copies = 1
         self._seen: tuple[float, int, int] = (0.0, 0, 0)
         if keep.is_file():
             kept = json.loads(keep.read_text())
@@ -101,17 +109,30 @@ class Universe:
         at_s = time.monotonic() - self.since - self._delay_s
         return not (self._again and 0 <= at_s < MOVE_S)
 
+    def tablets(self) -> int:
+        """How many tablets a table gets."""
+        given = int(self._flags["ysql_num_tablets"])
+        if given > 0:
+            return given
+        return int(self._flags["ysql_num_shards_per_tserver"]) * len(self.members)
+
+    def _leader(self, table: int, tables: int, tablet: int) -> int:
+        """The number of the member that leads a tablet: after a new start as elections left them,
+        until the balancer has moved them."""
+        number = (table + tablet) % len(self.members)
+        is_at_rest = time.monotonic() - self.since >= self._delay_s + MOVE_S
+        if not self._again or is_at_rest or table < tables // 2:
+            return number
+        return 0
+
     def _leads(self, tables: int, number: int) -> int:
-        """How many tablets the member leads, of as many of each table as there are members: after
-        a new start as elections left them, until the balancer has moved them."""
-        if not self._again or time.monotonic() - self.since >= self._delay_s + MOVE_S:
-            return tables
-        all_led = tables * len(self.members)
-        return (
-            all_led - (len(self.members) - 1) * (tables // 2)
-            if number == 0
-            else tables // 2
-        )
+        """How many tablets the member leads."""
+        led = [
+            self._leader(table, tables, tablet)
+            for table in range(tables)
+            for tablet in range(self.tablets())
+        ]
+        return led.count(number)
 
     def _alive(self, member: Member) -> bool:
         return time.monotonic() - member.heard_at < DEAD_AFTER_S
@@ -123,6 +144,7 @@ class Universe:
         fresh = self._servers.with_suffix(".new")
         fresh.write_text(json.dumps(rows))
         fresh.replace(self._servers)
+        self._servers.with_name("tablets").write_text(str(self.tablets()))
 
     # -------------------------------------------------------------- pages of the leader
 
@@ -160,7 +182,7 @@ class Universe:
                     "total_sst_file_size_bytes": size,
                     "uncompressed_sst_file_size_bytes": 2 * size,
                     "path_metrics": [{"path": "/home/yugabyte/yb_data/data"}],
-                    "user_tablets_total": tables * len(self.members) if alive else 0,
+                    "user_tablets_total": tables * self.tablets() if alive else 0,
                     "user_tablets_leaders": self._leads(tables, number) if alive else 0,
                     "cloud": cloud,
                     "region": region,
@@ -180,6 +202,8 @@ class Universe:
         return 200, answer
 
     def _config(self, _: Query) -> tuple[int, Any]:
+        if not self._sets_placement:
+            return 200, {"version": 0, "cluster_uuid": "stand-in"}
         content: dict[str, Any] = {"version": 1, "cluster_uuid": "stand-in"}
         if self.copies > 1 or self._placement_says_one:
             live = {"num_replicas": self.copies, "placement_blocks": []}
@@ -187,11 +211,16 @@ class Universe:
         return 200, content
 
     def _entities(self, _: Query) -> tuple[int, Any]:
-        """Each table has a tablet for each member; who leads it adds up to `_leads`."""
+        """Who leads the tablets of each table adds up to `_leads`."""
         count, _size = self._look()
         with self._lock:
             members = list(self.members.values())
-            led = [self._leads(count, number) for number in range(len(members))]
+            each = range(self.tablets())
+            led = {
+                (table, tablet): members[self._leader(table, count, tablet)].uuid
+                for table in range(count)
+                for tablet in each
+            }
             copies = [
                 {"type": "VOTER", "server_uuid": m.uuid, "addr": f"{m.host}:9100"}
                 for m in members
@@ -201,10 +230,10 @@ class Universe:
             {
                 "table_id": name, "tablet_id": f"{name}-{number}", "state": "RUNNING",
                 "replicas": copies,
-                "leader": members[number if table < led[number] else 0].uuid,
+                "leader": led[table, number],
             }
             for table, name in enumerate(names)
-            for number in range(len(members))
+            for number in each
         ]  # fmt: skip
         return 200, {
             "keyspaces": [

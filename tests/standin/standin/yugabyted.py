@@ -198,6 +198,8 @@ class Node:
             (self.base / f"logs/{server}.err").write_text(f"{unknown}\n")
             say(str(unknown))
             fail_killed(line("not_started", VERSION, server=server))
+        if server == "master" and os.environ.get("STANDIN_PLACEMENT") == "none":
+            flags["replication_factor"] = "3"
         flags["fs_data_dirs"] = str(self.data)
         flags.setdefault("fs_wal_dirs", flags["fs_data_dirs"])
         if self.conf["secure"]:
@@ -238,7 +240,9 @@ class Node:
         if leads:
             keep = self.data / "yb-data/master/universe.json"
             delay_s = float(master["load_balancer_initial_delay_secs"])
-            self.universe = Universe(keep, self.activity, VERSION, delay_s)
+            self.universe = Universe(
+                keep, self.activity, VERSION, delay_s, flags=tserver
+            )
             self._start_postgres()
         try:
             self._serve_pages(address, first, master, tserver, leads)

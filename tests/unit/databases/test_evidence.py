@@ -453,3 +453,44 @@ def test_a_start_up_packet_says_who_asks() -> None:
         "database": "tpcc",
     }
     assert front.who(b"user\0bench\0\0") == {"user": "bench", "database": "bench"}
+
+
+def test_without_a_placement_the_masters_flag_says_how_many_copies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert of("no_placement")
+    monkeypatch.setenv("STANDIN_PLACEMENT", "none")
+    unplaced = Universe(tmp_path / "master/universe.json")
+    for host in ("10.0.0.1", "10.0.0.2", "10.0.0.3"):
+        unplaced.hear(host, "cloud.region.zone1", 1)
+    page = unplaced.pages()["/api/v1/cluster-config"]({})[1]
+    seen = next(e for e in of("no_placement") if isinstance(e["fact"], dict))
+    assert fits(page, seen["fact"]) and "replication_info" not in page
+    assert unplaced.copies == 3
+
+
+@pytest.mark.parametrize(
+    ("release", "given", "tablets"),
+    [
+        ("2.18.1.0-b84", {}, 3),
+        ("2024.2.2.2-b2", {}, 3),
+        ("2025.2.1.0-b141", {}, 1),
+        ("2025.2.1.0-b141", {"ysql_num_tablets": "-1"}, 3),
+        ("2.18.1.0-b84", {"ysql_num_tablets": "2"}, 2),
+    ],
+)
+def test_a_table_has_as_many_tablets_as_the_flags_say(
+    release: str, given: Mapping[str, str], tablets: int, tmp_path: Path
+) -> None:
+    """From 2025.2 on one, because `ysql_num_tablets` is read first and has the default 1."""
+    assert of("tablets")
+    flags = {**options.defaults("tserver", release), **given}
+    leader = Universe(tmp_path / "universe.json", release, tables=6, flags=flags)
+    for number in (1, 2, 3):
+        leader.hear(f"10.0.0.{number}", f"cloud.region.zone{number}", 1)
+    listed = leader.pages()["/dump-entities"]({})[1]["tablets"]
+    assert set(Counter(row["table_id"] for row in listed).values()) == {tablets}
+    ((servers),) = leader.pages()["/api/v1/tablet-servers"]({})[1].values()
+    led = [row["user_tablets_leaders"] for row in servers.values()]
+    assert sum(led) == 6 * tablets and max(led) - min(led) <= 1
+    assert (tmp_path / "tablets").read_text() == str(tablets)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
+import threading
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,7 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Machine
 from orchestrator.system import host, sql
+from orchestrator.yugabyte import pages
 from tests import ROOT
 from tests.fake_existing import (
     HOSTS,
@@ -156,7 +160,7 @@ def test_a_major_version_stands_for_its_minor_ones() -> None:
 
 
 def test_copies_and_health_are_the_masters_word() -> None:
-    pages = {
+    answers = {
         "/api/v1/cluster-config": {
             "replication_info": {"live_replicas": {"num_replicas": 3}}
         },
@@ -165,13 +169,50 @@ def test_copies_and_health_are_the_masters_word() -> None:
             "under_replicated_tablets": ["1", "2"],
         },
     }
-    with serving({path: json.dumps(page) for path, page in pages.items()}) as url:
+    with serving({path: json.dumps(page) for path, page in answers.items()}) as url:
         found = mistakes_of(Server(), spec(copies=1, masters=url))
     assert found == {
         "cluster.replication_factor": "the cluster keeps 3 copies, not 1",
         "cluster.existing.masters": "1 dead node(s), 2 tablet(s) short of copies: repair the "
         "cluster before measuring",
     }
+
+
+def test_a_chart_that_sets_no_placement_keeps_as_many_copies_as_its_masters_flag() -> (
+    None
+):
+    """As a real cluster of three masters and three tablet servers of the chart answers."""
+    flags = {"flags": [{"name": "replication_factor", "value": "3"}]}
+    answers = {
+        "/api/v1/cluster-config": {"version": 0, "cluster_uuid": "84af5e1c"},
+        "/api/v1/health-check": {"dead_nodes": [], "under_replicated_tablets": []},
+        "/api/v1/varz": flags,
+    }
+    with serving({path: json.dumps(page) for path, page in answers.items()}) as url:
+        database(Server()).check(spec(copies=3, masters=url), world())
+
+
+def test_the_rpc_port_of_a_tablet_server_is_told_as_such(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It hangs up on whoever speaks HTTP, and node_exporter has the same port by default."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        threading.Thread(target=_hang_up, args=[server], daemon=True).start()
+        port = server.getsockname()[1]
+        monkeypatch.setattr(pages, "TSERVER_RPC_PORT", port)
+        declared, _ = declaration.read(
+            spec(node_exporters=" ".join([f"http://127.0.0.1:{port}"] * 3))
+        )
+        with pytest.raises(OSError, match="RPC port of a YugabyteDB tablet server"):
+            probe.look(declared, Server().connect)
+
+
+def _hang_up(server: socket.socket) -> None:
+    with suppress(OSError):
+        while True:
+            connection, _ = server.accept()
+            connection.recv(64)
+            connection.close()
 
 
 @pytest.mark.parametrize(

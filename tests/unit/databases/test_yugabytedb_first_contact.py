@@ -221,7 +221,10 @@ def lead(master: Server, leaders: dict[str, tuple[str, str]]) -> None:
     copies = [{"server_uuid": host, "addr": f"{host}:9100"} for host in HOSTS]
     content = {
         "keyspaces": [{"keyspace_id": "1", "keyspace_name": container_nodes.DATABASE}],
-        "tables": [{"table_id": t, "keyspace_id": "1", "table_name": t} for t in "ab"],
+        "tables": [
+            {"table_id": t, "keyspace_id": "1", "table_name": t}
+            for t in sorted({table for table, _ in leaders.values()})
+        ],
         "tablets": [
             {"table_id": table, "tablet_id": tablet, "replicas": copies, "leader": host}
             for tablet, (table, host) in leaders.items()
@@ -260,6 +263,15 @@ def test_leaders_that_move_in_the_window_are_told(
     told = balanced(master, lambda: EVEN, fake_world())
     lead(master, afterwards)
     assert told() == said
+
+
+def test_tables_with_fewer_tablets_than_nodes_are_told(master: Server) -> None:
+    """As 2025.2 makes them by default: one tablet each, which one node leads alone."""
+    one_tablet = {"o1": ("order_line", HOSTS[0]), "s1": ("stock", HOSTS[1])}
+    lead(master, {**one_tablet, **EVEN})
+    assert len(pages.tablet_servers([master.url])) == 3
+    few = pages.few_tablets([master.url], container_nodes.DATABASE)
+    assert few == {"order_line": 1, "stock": 1}
 
 
 def test_nothing_is_measured_before_the_leaders_of_each_table_are_spread(

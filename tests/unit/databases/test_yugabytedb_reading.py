@@ -207,16 +207,22 @@ def test_a_server_that_is_gone_is_an_os_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "copies"),
+    ("config", "flag", "copies"),
     [
-        ('{"version": 1, "cluster_uuid": "x"}', 1),
-        ('{"replication_info": {"live_replicas": {"num_replicas": 3}}}', 3),
+        # As yugabyted leaves its first node before 2024.1.
+        ('{"version": 0, "cluster_uuid": "x"}', "1", 1),
+        # As the chart and a manual start leave three masters.
+        ('{"version": 0, "cluster_uuid": "x"}', "3", 3),
+        ('{"replication_info": {"live_replicas": {"num_replicas": 0}}}', "3", 3),
+        ('{"replication_info": {"live_replicas": {"num_replicas": 3}}}', "1", 3),
     ],
 )
-def test_a_cluster_that_was_never_told_keeps_one_copy(
-    server: Server, config: str, copies: int
+def test_a_cluster_without_a_placement_keeps_as_many_copies_as_the_masters_flag_says(
+    server: Server, config: str, flag: str, copies: int
 ) -> None:
+    flags = {"flags": [{"name": "replication_factor", "value": flag}]}
     server.pages["/api/v1/cluster-config"] = (200, config)
+    server.pages["/api/v1/varz"] = (200, json.dumps(flags))
     assert pages.replication_factor([server.url]) == copies
 
 
