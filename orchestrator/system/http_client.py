@@ -64,6 +64,11 @@ def get(
         return at_once.within(read, timeout_s + _GRACE_S).decode(errors="replace")
 
 
+def port_of(url: str) -> int | None:
+    """The port that a URL names; None if it names none."""
+    return urllib.parse.urlsplit(url).port
+
+
 def public_lines(url: str) -> Iterator[str]:
     """The lines of a public service's large file. OSError as of `get`, or if it ends early."""
     with (

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import urlsplit
 
 from orchestrator.databases.existing import disks, servers
 from orchestrator.databases.existing.declaration import (
@@ -157,7 +156,7 @@ def _rpc_port_told(url: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if urlsplit(url).port != pages.TSERVER_RPC_PORT:
+        if http_client.port_of(url) != pages.TSERVER_RPC_PORT:
             raise
         raise OSError(
             f"{error}. Port {pages.TSERVER_RPC_PORT} is the RPC port of a YugabyteDB tablet "

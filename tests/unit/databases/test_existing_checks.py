@@ -192,16 +192,13 @@ def test_a_chart_that_sets_no_placement_keeps_as_many_copies_as_its_masters_flag
         database(Server()).check(spec(copies=3, masters=url), world())
 
 
-def test_the_rpc_port_of_a_tablet_server_is_told_as_such(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_rpc_port_of_a_tablet_server_is_told_as_such() -> None:
     """It hangs up on whoever speaks HTTP, and node_exporter has the same port by default."""
-    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+    address = ("127.0.91.1", pages.TSERVER_RPC_PORT)  # that nobody else here has
+    with closing(socket.create_server(address)) as server:
         threading.Thread(target=_hang_up, args=[server], daemon=True).start()
-        port = server.getsockname()[1]
-        monkeypatch.setattr(pages, "TSERVER_RPC_PORT", port)
         declared, _ = declaration.read(
-            spec(node_exporters=" ".join([f"http://127.0.0.1:{port}"] * 3))
+            spec(node_exporters=" ".join([f"http://{address[0]}:{address[1]}"] * 3))
         )
         with pytest.raises(OSError, match="RPC port of a YugabyteDB tablet server"):
             probe.look(declared, Server().connect)
