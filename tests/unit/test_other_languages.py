@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,8 @@ def header_of(file: Path) -> str | None:
     return SHELL if re.match(r"#!.*sh\b", first) else None
 
 
+# Function of the package → where the file lies whose name it is given.
+FILES = {"script": "scripts/{}.sh", "query": "sql/{}.sql"}
 OTHERS = [file for file in tracked_files() if header_of(file)]
 
 
@@ -38,3 +42,23 @@ def test_other_languages_keep_the_same_law(file: Path) -> None:
         assert len(line) <= MAX_COLUMNS, (
             f"{file}:{number} has {len(line)} columns: wrap it"
         )
+
+
+def scripts_and_queries() -> Iterator[tuple[Path, str]]:
+    """Each file that a module names, with the folder of the module's package."""
+    for file in sorted((ROOT / "orchestrator").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if not isinstance(node, ast.Call) or len(node.args) < 2:
+                continue
+            kind = ast.unparse(node.func).rpartition(".")[2]
+            if kind not in FILES or ast.unparse(node.args[0]) != "__package__":
+                continue
+            if isinstance(node.args[1], ast.Constant):
+                yield file.parent / FILES[kind].format(node.args[1].value), file.name
+
+
+def test_scripts_and_queries_that_are_named_are_there() -> None:
+    """A file that is read by name is found out only where it is needed, in a container."""
+    named = list(scripts_and_queries())
+    assert len(named) > 25
+    assert [str(path) for path, _ in named if not path.is_file()] == []
