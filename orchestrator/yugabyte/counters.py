@@ -33,7 +33,9 @@ _VALUES: Mapping[str, tuple[str, str]] = _PLAIN | {
     for name, ours in _TICKERS.items()
 }
 _SHARED = ("wal_bytes_total", "block_cache_hits_total", "block_cache_misses_total")
-_OWN = "system"  # begins the names of the cluster's own databases: all transactions are noted there
+# Begins the names of the cluster's own databases, where all transactions are noted. `yb_system` has
+# been there since 2025.2.3, for LISTEN and NOTIFY.
+_SYSTEM = ("system", "yb_system")
 _ENTITIES = (
     "tablet",
     "table",
@@ -62,8 +64,8 @@ def storage(body: str, ours: Collection[str] = ()) -> dict[str, float]:
     for entity in _entities(body):
         if entity.get("type") not in _ENTITIES:
             continue
-        database = str((entity.get("attributes") or {}).get("namespace_name", _OWN))
-        is_others = ours and database not in ours and not database.startswith(_OWN)
+        database = str((entity.get("attributes") or {}).get("namespace_name", "system"))
+        is_others = ours and database not in ours and not database.startswith(_SYSTEM)
         is_server = entity.get("type") == "server"
         for metric in entity.get("metrics", ()):
             if is_server != str(metric.get("name", "")).startswith(_NAMES["of_server"]):

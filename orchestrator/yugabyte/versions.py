@@ -1,18 +1,32 @@
 """YugabyteDB's versions: which are pinned, and the differences between them. Pure.
 
 Every difference that matters here is a row of versions.yaml; nothing else compares versions.
-Series sort by time: 2.18 < 2.20 < 2024.1 < 2025.2."""
+Series sort by time: 2.18 < 2.20 < 2.21 < 2024.1 < 2.25 < 2025.1. Since 2.20 stable series have the
+year as their number, and previews between them go on with odd ones."""
 
 import re
 from typing import NamedTuple
 
 from orchestrator.keys.strict_yaml import shipped
+from orchestrator.yugabyte import releases
 
 STUDY = "2.18.1.0-b84"  # what the published study measured
 RECENT = "2025.2.1.0-b141"  # a long-term-support release of 2026
 PINNED = (STUDY, RECENT)
 DEFAULT = STUDY
 
+# Images for ARM end so, beside those of the same release for x86-64.
+ARM = "-aarch64"
+# A preview → the stable series after which it came, by the dates of their releases
+# (docs.yugabyte.com/stable/releases/ybdb-releases). It is taken to have what that series brought,
+# and nothing that the next one brings.
+_PREVIEWS = {
+    (2, 21): (2, 20),
+    (2, 23): (2024, 1),
+    (2, 25): (2024, 2),
+    (2, 27): (2025, 1),
+    (2, 29): (2025, 2),
+}
 _FORM = re.compile(r"(\d+(?:\.\d+){2,4})-b(\d+)")
 _BANNER = re.compile(r"-YB-(\d+(?:\.\d+)+)-b\d+")
 
@@ -29,16 +43,43 @@ class Version(NamedTuple):
     def has(self, difference: str) -> bool:
         """Whether it is true of this version. KeyError if that is not a row there."""
         since: list[int] = shipped(__package__, "versions.yaml")["since"][difference]
-        return list(self.number) >= since
+        return list(self.place_in_time) >= since
+
+    @property
+    def place_in_time(self) -> tuple[int, ...]:
+        """By which releases are compared: the number, of a preview behind the series before it."""
+        before = _PREVIEWS.get(self.number[:2])
+        if before is None:
+            return self.number
+        return (*before, _AFTER_ALL, *self.number)
+
+
+# Behind every patch release of a series.
+_AFTER_ALL = 1_000_000
 
 
 def parse(text: str) -> Version:
-    """`2.18.1.0-b84`, as image tags are written. ValueError if the text has another form."""
-    match = _FORM.fullmatch(text.strip())
+    """`2.18.1.0-b84` or `2025.2.5.2-b5-aarch64`, as image tags are written; also a release
+    without its build, if that is known. ValueError if the text has another form."""
+    tag = text.strip().removesuffix(ARM)
+    match = _FORM.fullmatch(releases.tag_of(tag) or tag)
     if match is None:
-        advice = f"write the tag of the image, such as {STUDY} or {RECENT}"
-        raise ValueError(f"{text!r} is not a release with its build: {advice}")
-    return Version(tuple(map(int, match[1].split("."))), int(match[2]))
+        raise ValueError(_no_release(tag))
+    number = tuple(int(part) for part in match[1].split("."))
+    return Version(number, int(match[2]))
+
+
+def _no_release(text: str) -> str:
+    newest = releases.newest_long_term().newest
+    if text == "latest":
+        return (
+            "`latest` is another release every few weeks: write the tag that it stands for, or "
+            f"{newest}, the newest known one with long-term support"
+        )
+    return (
+        f"{text!r} is not a release with its build: write the tag of the image, "
+        f"such as {STUDY} or {newest}"
+    )
 
 
 def dotted(number: tuple[int, ...]) -> str:

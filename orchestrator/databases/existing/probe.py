@@ -67,7 +67,12 @@ class Observation:
 
     @property
     def drops_by_force(self) -> bool:
-        """Whether DROP DATABASE has FORCE: PostgreSQL since 13."""
+        """Whether DROP DATABASE has FORCE: PostgreSQL since 13, and YugabyteDB since 2025.1, which
+        derives from PostgreSQL 15. Without it sessions of a connection pooler keep the database
+        for minutes: `ysql_conn_mgr_idle_time` is 180 s."""
+        if self.flavour == YUGABYTEDB:
+            number = versions.banner_number(self.hosts[0].banner)
+            return number is not None and number[:2] >= (2025, 1)
         major = self.number.split(".")[0]
         return self.flavour == POSTGRESQL and major.isdigit() and int(major) >= 13
 

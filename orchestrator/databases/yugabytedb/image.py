@@ -14,9 +14,10 @@ from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.model import ClusterSpec
 from orchestrator.platforms import own_images
 from orchestrator.powers import Platform
+from orchestrator.yugabyte import releases
 from orchestrator.yugabyte.versions import Version, dotted, parse
 
-OFFICIAL = "yugabytedb/yugabyte"
+OFFICIAL = releases.REPOSITORY
 PACKED = "tierbench/yugabytedb"
 _TARBALL = re.compile(
     r"yugabyte-(\d+(?:\.\d+)+-b\d+)-(?:linux|el8|centos)-(x86_64|aarch64)\.tar"

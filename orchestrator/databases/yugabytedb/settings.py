@@ -13,7 +13,7 @@ from orchestrator.databases.common.container_nodes import of_setting, shape_mist
 from orchestrator.errors import Mistake
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import ClusterSpec, Volume
-from orchestrator.yugabyte import server_facts, versions
+from orchestrator.yugabyte import releases, server_facts, versions
 
 MIN_MEMORY_BYTES = 3 * 2**29
 REPLICATION_FACTORS = (1, 3, 5)
@@ -100,6 +100,8 @@ def read(spec: ClusterSpec) -> tuple[Settings, tuple[Mistake, ...]]:
     except ValueError as error:
         mistakes.append(Mistake("cluster.version", str(error)))
         version = versions.parse(versions.DEFAULT)
+    if image is None and (spec.version or "").endswith(versions.ARM):
+        image = f"{releases.REPOSITORY}:{spec.version}"
     flags = _flags(texts, version, mistakes)
     settings = Settings(
         version=version,

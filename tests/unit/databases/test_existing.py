@@ -268,6 +268,24 @@ def test_postgresql_ends_their_sessions_where_it_can() -> None:
     assert 'DROP DATABASE "tierbench" WITH (FORCE)' in server.statements
 
 
+@pytest.mark.parametrize(
+    ("banner", "forced"),
+    [
+        ("PostgreSQL 11.2-YB-2.18.1.0-b0 on x86_64-pc-linux-gnu", False),
+        ("PostgreSQL 11.2-YB-2024.2.2.2-b0 on x86_64-pc-linux-gnu", False),
+        ("PostgreSQL 15.12-YB-2025.1.0.1-b0 on x86_64-pc-linux-gnu", True),
+    ],
+)
+def test_yugabytedb_ends_the_sessions_of_its_pooler_where_it_can(
+    banner: str, forced: bool
+) -> None:
+    """From 2025.1 on it has FORCE, as PostgreSQL 15, from which it derives."""
+    server = Server(banner=banner)
+    with running(server, spec()):
+        pass
+    assert ('DROP DATABASE "tierbench" WITH (FORCE)' in server.statements) is forced
+
+
 # ------------------------------------------------------------------ what a killed campaign left
 
 

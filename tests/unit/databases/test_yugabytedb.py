@@ -26,7 +26,7 @@ from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import ClusterSpec, NodeSize, Volume
 from orchestrator.powers import Network
 from orchestrator.system.shell import SystemShell
-from orchestrator.yugabyte import counters, versions
+from orchestrator.yugabyte import counters, releases, versions
 from tests import ROOT, golden
 from tests.fakes import FakePlatform, fake_world
 
@@ -122,6 +122,60 @@ def test_releases_sort_by_time_and_read_back() -> None:
     assert read == sorted(read)
     assert [str(version) for version in read] == names
     assert versions.DEFAULT == "2.18.1.0-b84"
+
+
+@pytest.mark.parametrize(
+    ("preview", "has", "lacks"),
+    [
+        ("2.21.1.0-b271", None, "memory_defaults_for_ysql"),
+        ("2.23.1.0-b220", "memory_defaults_for_ysql", "braced_flags"),
+        ("2.25.2.0-b359", "braced_flags", "auto_analyze"),
+        ("2.29.0.0-b1", "auto_analyze", None),
+    ],
+)
+def test_a_preview_has_what_the_series_before_it_brought(
+    preview: str, has: str | None, lacks: str | None
+) -> None:
+    version = versions.parse(preview)
+    assert str(version) == preview
+    assert has is None or version.has(has)
+    assert lacks is None or not version.has(lacks)
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("2025.2.5.2-b5-aarch64", "2025.2.5.2-b5"),
+        ("2025.2.6.0", "2025.2.6.0-b111"),
+        ("2024.2.11.0", "2024.2.11.0-b36"),
+    ],
+)
+def test_a_tag_for_arm_and_a_release_without_its_build_are_understood(
+    text: str, version: str
+) -> None:
+    assert str(versions.parse(text)) == version
+
+
+@pytest.mark.parametrize("text", ["latest", "2025.2.99.0", "newest"])
+def test_what_names_no_known_build_is_refused_with_one_that_does(text: str) -> None:
+    with pytest.raises(ValueError, match=r"2025\.2\.6\.0-b111"):
+        versions.parse(text)
+
+
+def test_an_image_for_arm_is_the_one_that_is_started() -> None:
+    chosen, mistakes = settings.read(replace(THREE, version="2025.2.5.2-b5-aarch64"))
+    assert not mistakes
+    assert image.tags(chosen) == ("yugabytedb/yugabyte:2025.2.5.2-b5-aarch64",)
+
+
+def test_series_are_listed_by_age_with_an_image_of_each() -> None:
+    listed = releases.series()
+    assert [row.released for row in listed] == sorted(row.released for row in listed)
+    for row in listed:
+        assert row.released < row.end_of_life
+        assert row.newest.startswith(f"{row.name}.")
+        assert str(versions.parse(row.newest)) == row.newest
+    assert releases.newest_long_term().name == "2025.2"
 
 
 # As pasted by users of released builds: 2.0.0.0-b16 and 2.13.1.0-b112 print -b0, as all others do

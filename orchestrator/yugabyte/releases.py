@@ -1,0 +1,58 @@
+"""Series of YugabyteDB that users run: until when each is supported, and its newest known image."""
+
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+
+from orchestrator.keys.strict_yaml import shipped
+
+# Where YugabyteDB publishes its images.
+REPOSITORY = "yugabytedb/yugabyte"
+LONG_TERM = "long-term"
+
+
+@dataclass(frozen=True)
+class Series:
+    """One series, such as 2025.2. `newest`: the tag of its newest image that was seen."""
+
+    name: str
+    support: str
+    released: date
+    end_of_life: date
+    newest: str
+
+
+@cache
+def series() -> tuple[Series, ...]:
+    """All series of releases.yaml, the oldest first."""
+    rows = shipped(__package__, "releases.yaml")["series"]
+    listed: list[Series] = []
+    for name, row in rows.items():
+        listed.append(
+            Series(
+                name,
+                row["support"],
+                _date(row["released"]),
+                _date(row["end_of_life"]),
+                row["newest"],
+            )
+        )
+    return tuple(listed)
+
+
+def _date(value: object) -> date:
+    return date.fromisoformat(str(value))
+
+
+def newest_long_term() -> Series:
+    """The series that a new cluster is best started with."""
+    supported = [row for row in series() if row.support == LONG_TERM]
+    return supported[-1]
+
+
+def tag_of(release: str) -> str | None:
+    """The known tag of a release that is named without its build: `2025.2.6.0`."""
+    for row in series():
+        if row.newest.partition("-")[0] == release:
+            return row.newest
+    return None
