@@ -1,4 +1,4 @@
-"""Series of YugabyteDB that users run: until when each is supported, and its newest known image."""
+"""ReleaseSeries of YugabyteDB that users run: until when each is supported, and its newest known image."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -12,7 +12,7 @@ LONG_TERM = "long-term"
 
 
 @dataclass(frozen=True)
-class Series:
+class ReleaseSeries:
     """One series, such as 2025.2. `newest`: the tag of its newest image that was seen."""
 
     name: str
@@ -23,13 +23,13 @@ class Series:
 
 
 @cache
-def series() -> tuple[Series, ...]:
+def series() -> tuple[ReleaseSeries, ...]:
     """All series of releases.yaml, the oldest first."""
     rows = shipped(__package__, "releases.yaml")["series"]
-    listed: list[Series] = []
+    listed: list[ReleaseSeries] = []
     for name, row in rows.items():
         listed.append(
-            Series(
+            ReleaseSeries(
                 name,
                 row["support"],
                 _date(row["released"]),
@@ -44,7 +44,7 @@ def _date(value: object) -> date:
     return date.fromisoformat(str(value))
 
 
-def newest_long_term() -> Series:
+def newest_long_term() -> ReleaseSeries:
     """The series that a new cluster is best started with."""
     supported = [row for row in series() if row.support == LONG_TERM]
     return supported[-1]

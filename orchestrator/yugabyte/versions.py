@@ -20,7 +20,7 @@ ARM = "-aarch64"
 # A preview → the stable series after which it came, by the dates of their releases
 # (docs.yugabyte.com/stable/releases/ybdb-releases). It is taken to have what that series brought,
 # and nothing that the next one brings.
-_PREVIEWS = {
+_PREVIEWS: dict[tuple[int, ...], tuple[int, int]] = {
     (2, 21): (2, 20),
     (2, 23): (2024, 1),
     (2, 25): (2024, 2),
