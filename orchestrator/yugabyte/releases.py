@@ -1,4 +1,4 @@
-"""ReleaseSeries of YugabyteDB that users run: until when each is supported, and its newest known image."""
+"""Series of YugabyteDB that users run: until when they are supported, and their newest images."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -13,7 +13,7 @@ LONG_TERM = "long-term"
 
 @dataclass(frozen=True)
 class ReleaseSeries:
-    """One series, such as 2025.2. `newest`: the tag of its newest image that was seen."""
+    """One series of releases, such as 2025.2. `newest`: the tag of its newest image that was seen."""
 
     name: str
     support: str
