@@ -1,78 +1,116 @@
 """Stamps that belong to every figure: doubts about the campaign, notes of the plan, and others."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
 
 from orchestrator.analysis import results
-from orchestrator.facts import NoteKind
+from orchestrator.analysis.answers.untested import (
+    ABOUT_SMALL_SCALE,
+    ABOUT_STAND_IN,
+    is_stand_in,
+)
+from orchestrator.facts import DatabaseFacts, DoubtKind, NoteKind
 from orchestrator.model import (
     DISK_DEVICE,
     NODE_EXPORTER,
     PRESSURE,
     STORE,
+    Doubt,
+    Node,
+    Note,
     Profile,
     Record,
 )
 from orchestrator.report.blocks import Stamp
-from orchestrator.report.prose import said, words
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.wording import closed, sentence, some
-from orchestrator.units import gathered, listed
+from orchestrator.units import listed
 
 STUDY_NODES = 3
 
-_NODES: tuple[NoteKind, ...] = ("fewer nodes", "nodes as asked")
-_NOTE_LABELS = words("stamps.notes")
-_LABELS = words("stamps.doubts")
-_FIRST = {_NOTE_LABELS["unfinished"], _NOTE_LABELS["left behind"]}
-_STAND_IN = Stamp("Stand-in, not a real cluster", said("stamps.stand_in"), "")
+_LABELS_OF_DOUBTS: Mapping[DoubtKind, str] = {
+    "emulated tier": "Emulated disks",
+    "cgroup tier": "Limited by control group",
+    "none tier": "No disk limits",
+    "rehearsal": "Rehearsal: nothing was measured",
+    "published figures": "Published by others, not measured here",
+}
+_LABELS_OF_NOTES: Mapping[NoteKind, str] = {
+    "fallback database": "Another database",
+    "preferred database": "Another database",
+    "longer windows": "Longer windows",
+    "campaign cost": "Cost of the campaign itself",
+    "left behind": "Rented, and maybe left behind",
+    "interrupted": "Interrupted and gone on with",
+    "unfinished": "Unfinished",
+    "data as asked": "Data as asked for",
+    "planned in time": "Planned by time",
+    "probes": "Probes",
+}
+_LABEL_OF_OTHER_NOTES = "Not as asked"
+# Somebody may have to act on these, be the figures good or bad.
+_FIRST = (_LABELS_OF_NOTES["unfinished"], _LABELS_OF_NOTES["left behind"])
+_ABOUT_NODES: tuple[NoteKind, ...] = ("fewer nodes", "nodes as asked")
 
 
 def stamps(index: ReportIndex) -> tuple[Stamp, ...]:
-    notes = tuple(_notes(index))
+    """All of a campaign, in the order in which a reader needs them."""
+    of_notes = tuple(_notes(index))
+    shown: list[Stamp] = []
+    shown.extend(stamp for stamp in of_notes if stamp.label in _FIRST)
+    if is_stand_in(index.campaign):
+        shown.append(Stamp("Stand-in, not a real cluster", ABOUT_STAND_IN, ""))
+    shown.extend(existing_clusters(index))
+    shown.extend(_doubts(index))
+    shown.extend(stamp for stamp in of_notes if stamp.label not in _FIRST)
+    shown.extend(_nodes(index))
     scale = index.campaign.small_scale
-    stand_in = any(results.database(run.record).stand_in for run in index.campaign.runs)
-    return (
-        *(stamp for stamp in notes if stamp.label in _FIRST),
-        *([_STAND_IN] if stand_in else ()),
-        *existing_clusters(index),
-        *_doubts(index),
-        *(stamp for stamp in notes if stamp.label not in _FIRST),
-        *_nodes(index),
-        *([Stamp(f"Scale “{scale}”", said("stamps.small_scale"), "")] if scale else ()),
-    )
+    if scale:
+        shown.append(Stamp(f"Scale “{scale}”", ABOUT_SMALL_SCALE, ""))
+    return tuple(shown)
+
+
+# ------------------------------------------------------------------ doubts and notes
 
 
 def _doubts(index: ReportIndex) -> Iterator[Stamp]:
     """Doubts about no run in particular, one stamp for each kind."""
-    kinds = gathered(
-        (doubt.kind, doubt) for doubt in index.verdict.doubts if doubt.run is None
-    )
-    for kind, doubts in kinds.items():
-        texts = _shared(index, [doubt.text for doubt in doubts])
+    by_kind: dict[DoubtKind, list[Doubt]] = {}
+    for doubt in index.verdict.doubts:
+        if doubt.run is None:
+            by_kind.setdefault(doubt.kind, []).append(doubt)
+    for kind, doubts in by_kind.items():
+        text = _shared(index, [doubt.text for doubt in doubts])
+        # Doubts of a kind may share their advice, which is given once.
         advice = dict.fromkeys(sentence(doubt.advice.strip()) for doubt in doubts)
-        yield Stamp(
-            _LABELS.get(kind, kind[:1].upper() + kind[1:]), texts, " ".join(advice)
-        )
+        yield Stamp(_label_of_doubts(kind), text, " ".join(advice))
+
+
+def _label_of_doubts(kind: DoubtKind) -> str:
+    return _LABELS_OF_DOUBTS.get(kind, kind[:1].upper() + kind[1:])
 
 
 def _notes(index: ReportIndex) -> Iterator[Stamp]:
     """Notes of the plan, unless a doubt says the same."""
-    doubted = {doubt.kind for doubt in index.verdict.doubts}
     notes = index.campaign.plan.notes
     readings = [sentence(note.text) for note in notes if note.kind == "reading"]
     if readings:
         yield Stamp("As read here", " ".join(readings), "")
+    doubted = {doubt.kind for doubt in index.verdict.doubts}
     for note in notes:
-        if note.kind in (
-            "reading",
-            "prices",
-        ):  # what prices did to an answer stands in it
-            continue
-        if note.kind in doubted or (note.kind in _NODES and "fewer nodes" in doubted):
-            continue
-        yield Stamp(
-            _NOTE_LABELS.get(note.kind, "Not as asked"), _shared(index, [str(note)]), ""
-        )
+        if not _is_said_elsewhere(note, doubted):
+            label = _LABELS_OF_NOTES.get(note.kind, _LABEL_OF_OTHER_NOTES)
+            yield Stamp(label, _shared(index, [str(note)]), "")
+
+
+def _is_said_elsewhere(note: Note, doubted: set[DoubtKind]) -> bool:
+    # Readings have a stamp together; what prices did to an answer stands in the answer.
+    if note.kind in ("reading", "prices"):
+        return True
+    if note.kind in _ABOUT_NODES and "fewer nodes" in doubted:
+        return True
+    return note.kind in doubted
 
 
 def _shared(index: ReportIndex, texts: Iterable[str]) -> str:
@@ -80,111 +118,174 @@ def _shared(index: ReportIndex, texts: Iterable[str]) -> str:
     tiers_of: dict[str, list[str]] = {}
     for text in texts:
         name, colon, rest = text.partition(": ")
-        known = bool(colon) and name in index.tiers
-        tiers_of.setdefault(rest if known else text, []).extend([name] * known)
-    named = {
-        text: f"{listed(tiers)}: {text}" for text, tiers in tiers_of.items() if tiers
-    }
-    texts = (
-        closed(named[text]) if text in named else index.opening(text)
-        for text in tiers_of
-    )
-    return some(list(texts))
+        if colon and name in index.tiers:
+            tiers_of.setdefault(rest, []).append(name)
+        else:
+            tiers_of.setdefault(text, [])
+    sentences: list[str] = []
+    for text, tiers in tiers_of.items():
+        if tiers:
+            sentences.append(closed(f"{listed(tiers)}: {text}"))
+        else:
+            sentences.append(index.opening(text))
+    return some(sentences)
+
+
+# ------------------------------------------------------------------ nodes
 
 
 def _nodes(index: ReportIndex) -> Iterator[Stamp]:
-    if all(profile.cluster.member in ("none", STORE) for profile in index.profiles):
+    """Fewer database nodes than the study has, of which no doubt speaks."""
+    clusters = [profile.cluster for profile in index.profiles]
+    if all(cluster.member in ("none", STORE) for cluster in clusters):
         return
-    most = max(profile.cluster.nodes for profile in index.profiles)
-    doubted = any(doubt.kind == "fewer nodes" for doubt in index.verdict.doubts)
-    if most < STUDY_NODES and not doubted:
-        if most == 1:
-            nodes = "One database node"
-        else:
-            nodes = f"{most} database nodes"
-        alone = " Nothing is replicated, so no write waits for another node." * (
-            most == 1
-        )
-        if any(profile.cluster.database == "existing" for profile in index.profiles):
-            # what else is behind it was not seen
-            nodes = f"{nodes}, as declared"
-            alone = ""
-        yield Stamp(nodes, f"The published study has {STUDY_NODES}.{alone}", "")
+    nodes = max(cluster.nodes for cluster in clusters)
+    is_doubted = any(doubt.kind == "fewer nodes" for doubt in index.verdict.doubts)
+    if nodes >= STUDY_NODES or is_doubted:
+        return
+    text = f"The published study has {STUDY_NODES}."
+    if any(cluster.database == "existing" for cluster in clusters):
+        # What else is behind it was not seen, so nothing is said of its copies.
+        yield Stamp(f"{_nodes_in_words(nodes)}, as declared", text, "")
+        return
+    if nodes == 1:
+        text = f"{text} Nothing is replicated, so no write waits for another node."
+    yield Stamp(_nodes_in_words(nodes), text, "")
 
 
+def _nodes_in_words(nodes: int) -> str:
+    if nodes == 1:
+        return "One database node"
+    return f"{nodes} database nodes"
+
+
+# ------------------------------------------------------------------ clusters of others
+
+# The modes of libpq in which a client checks the server's certificate:
+# https://www.postgresql.org/docs/current/libpq-ssl.html
 _VERIFIED = ("verify-full", "verify-ca")
-_OF_MACHINES = {
+_ABOUT_STORES = (
+    "Nothing was read of the store: its release, copies, limits and what else uses it are not "
+    "known. CPU and network are those of the containers here that ran the jobs, which the tables "
+    "call nodes."
+)
+# What serves counters of the nodes → what is known by it.
+_BY_SOURCE = {
     NODE_EXPORTER: "CPU, memory and network of the nodes",
     DISK_DEVICE: "load of the disks",
     PRESSURE: "time for which the nodes' tasks waited",
 }
 
+_How = Literal["read", "only declared", "not known"]
+_READ: _How = "read"
+_DECLARED: _How = "only declared"
+_UNKNOWN: _How = "not known"
+
+
+@dataclass(frozen=True)
+class _Property:
+    """A property of a cluster that others run, and how it came to be known."""
+
+    what: str
+    how: _How
+
 
 def existing_clusters(index: ReportIndex) -> Iterator[Stamp]:
     """One for each such cluster, and one more if nobody checked who it is."""
     for profile in index.profiles:
-        if profile.cluster.database != "existing":
-            continue
-        records = (data.record for data in index.campaign.done)
-        done = [record for record in records if record.run.profile == profile.name]
-        if not done:
-            continue
-        of_files = profile.cluster.member == STORE
-        if of_files:
-            known = said("stamps.store")
-        else:
-            known = _known(profile, done[-1])
-        yield Stamp(f"{profile.name}: others run it", known, "")
-        mode = results.database(done[-1]).more.get("tls")
-        if isinstance(mode, str) and mode not in _VERIFIED:
-            open_to_all = " and passwords and data went in the clear" * (mode == "off")
-            text = f"With `tls: {mode}` nothing proves that it was this cluster which answered"
-            yield Stamp(
-                f"{profile.name}: not verified", closed(f"{text}{open_to_all}"), ""
-            )
+        if profile.cluster.database == "existing":
+            last = _last_finished(index, profile.name)
+            if last is not None:
+                yield _of_others(profile, last)
+                yield from _not_verified(profile, last)
 
 
-def _known(profile: Profile, record: Record) -> str:
-    read = "read"
-    declared = "only declared"
-    unknown = "not known"
-    facts = results.database(record)
-    limits = profile.tier.limits
+def _last_finished(index: ReportIndex, profile: str) -> Record | None:
+    last: Record | None = None
+    for run in index.campaign.done:
+        if run.record.run.profile == profile:
+            last = run.record
+    return last
+
+
+def _of_others(profile: Profile, record: Record) -> Stamp:
+    label = f"{profile.name}: others run it"
+    if profile.cluster.member == STORE:
+        return Stamp(label, _ABOUT_STORES, "")
+    return Stamp(label, _knowledge_in_words(profile, record), "")
+
+
+def _not_verified(profile: Profile, record: Record) -> Iterator[Stamp]:
+    mode = results.database(record).more.get("tls")
+    if not isinstance(mode, str) or mode in _VERIFIED:
+        return
+    text = f"With `tls: {mode}` nothing proves that it was this cluster which answered"
+    if mode == "off":
+        text = f"{text} and passwords and data went in the clear"
+    yield Stamp(f"{profile.name}: not verified", closed(text), "")
+
+
+def _knowledge_in_words(profile: Profile, record: Record) -> str:
+    """`Read: … Only declared: … Not known: …`"""
+    knowledge = tuple(_knowledge(profile, record))
+    sentences: list[str] = []
+    for how in (_READ, _DECLARED, _UNKNOWN):
+        properties = [item.what for item in knowledge if item.how == how]
+        if properties:
+            sentences.append(sentence(f"{how}: {listed(properties)}"))
+    return " ".join(sentences)
+
+
+def _knowledge(profile: Profile, record: Record) -> Iterator[_Property]:
+    """What the database told, then what was declared or seen of nodes and disks."""
     nodes = [node for node in record.nodes if node.role == "database"]
-    sources = {name for node in nodes for name in node.sources}
+    yield from _told_by_database(results.database(record))
+    yield _size_known(profile, nodes)
+    limits = profile.tier.limits
+    if limits.iops or limits.bytes_per_s:
+        yield _Property("limits of the disks", _DECLARED)
+    else:
+        yield _Property("limits of the disks", _UNKNOWN)
+    # A speed of 0 is not known, and the slowest card is the one that may limit.
     speeds = [min(node.cards.values(), default=0.0) for node in nodes]
-    size = "size of the nodes", declared if profile.cluster.node else unknown
+    yield _Property("speed of the network cards", _read_if(all(speeds)))
+    yield from _counted(nodes)
+
+
+def _told_by_database(facts: DatabaseFacts) -> Iterator[_Property]:
+    """Settings that were not read are passed over."""
+    yield _Property("release", _READ)
+    if facts.durability:
+        yield _Property("settings of durability", _READ)
+    if facts.settings:
+        yield _Property("other settings", _READ)
+    if "replication_factor" in facts.more:
+        yield _Property("number of copies", _READ)
+    else:
+        yield _Property("number of copies", _DECLARED)
+
+
+def _size_known(profile: Profile, nodes: Iterable[Node]) -> _Property:
     if any(node.cpus for node in nodes):
-        size = "processors and memory of the nodes", read
-    sides = gathered(
-        (side, what)
-        for what, side in (
-            ("release", read),
-            ("settings of durability", read if facts.durability else ""),
-            ("other settings", read if facts.settings else ""),
-            (
-                "number of copies",
-                read if "replication_factor" in facts.more else declared,
-            ),
-            size,
-            (
-                "limits of the disks",
-                declared if limits.iops or limits.bytes_per_s else unknown,
-            ),
-            ("speed of the network cards", read if all(speeds) else unknown),
-            *(
-                (what, read if name in sources else unknown)
-                for name, what in _OF_MACHINES.items()
-            ),
-            (
-                "counters of the storage engine",
-                read if sources - {*_OF_MACHINES} else unknown,
-            ),
-        )
-    )
-    told = [
-        f"{side}: {listed(sides[side])}"
-        for side in (read, declared, unknown)
-        if side in sides
-    ]
-    return " ".join(closed(sentence(text)) for text in told)
+        return _Property("processors and memory of the nodes", _READ)
+    if profile.cluster.node:
+        return _Property("size of the nodes", _DECLARED)
+    return _Property("size of the nodes", _UNKNOWN)
+
+
+def _counted(nodes: Iterable[Node]) -> Iterator[_Property]:
+    """What counters showed while the loads ran."""
+    sources: set[str] = set()
+    for node in nodes:
+        sources.update(node.sources)
+    for source, what in _BY_SOURCE.items():
+        yield _Property(what, _read_if(source in sources))
+    # Any other source is the database's own.
+    has_own = bool(sources - _BY_SOURCE.keys())
+    yield _Property("counters of the storage engine", _read_if(has_own))
+
+
+def _read_if(is_read: bool) -> _How:
+    if is_read:
+        return _READ
+    return _UNKNOWN

@@ -5,102 +5,120 @@ from typing import Any
 
 from orchestrator import units
 from orchestrator.analysis.results import database
-from orchestrator.model import Profile, Workload
-from orchestrator.report import prose, report_index
+from orchestrator.model import ClusterSpec, NodeSize, Profile, Workload
 from orchestrator.report.blocks import (
     Block,
     Cell,
     Paragraph,
     Part,
+    Row,
     Section,
     Table,
     table_of,
 )
+from orchestrator.report.report_index import ReportIndex
+
+# ------------------------------------------------------------------ data set against cache
 
 
-def cache(index: report_index.ReportIndex) -> Section:
+def cache(index: ReportIndex) -> Section:
     """Whether each data set fits in the database's cache: if so, its reads need no disk."""
+    part = Part("", tuple(_cache_blocks(index)))
+    return Section("cache", "Data set against cache", (part,))
+
+
+def _cache_blocks(index: ReportIndex) -> Iterator[Block]:
+    # A workload that names its own database measures the disk alone.
     loads = [workload.name for workload in index.workloads if workload.database is None]
-    blocks: tuple[Block, ...]
     if not loads:
-        blocks = (Paragraph("No database was measured, and so no cache of one."),)
-    elif index.campaign.published:
-        blocks = (
-            Paragraph(
-                "Neither the size of the data nor that of a cache was published."
-            ),
+        yield Paragraph("No database was measured, and so no cache of one.")
+        return
+    if index.campaign.published:
+        yield Paragraph(
+            "Neither the size of the data nor that of a cache was published."
         )
-    else:
-        rows = [row for workload in loads for row in _cache_rows(index, workload)]
-        table = table_of(rows, ("Workload", "Tier", "What follows"))
-        blocks = (Paragraph(prose.said("cache.about")), table)
-    return Section("cache", "Data set against cache", (Part("", blocks),))
+        return
+    yield Paragraph(
+        "Data and cache of one database node, as read back from the running server. A data set "
+        "that fits in the cache is read from memory, whatever the disk."
+    )
+    rows: list[Row] = []
+    for workload in loads:
+        rows.extend(_cache_rows(index, workload))
+    yield table_of(rows, ("Workload", "Tier", "What follows"))
 
 
-def _cache_rows(
-    index: report_index.ReportIndex, workload: str
-) -> Iterator[dict[str, Cell]]:
+def _cache_rows(index: ReportIndex, workload: str) -> Iterator[dict[str, Cell]]:
     """One row if all tiers agree, else one each."""
-    rows = {tier: _cache_cells(index, tier, workload) for tier in index.tiers}
-    first, *others = rows.values()
-    if others and all(other == first for other in others):
+    by_tier = {tier: _cache_cells(index, tier, workload) for tier in index.tiers}
+    first, *others = by_tier.values()
+    if others and all(cells == first for cells in others):
         yield {"Workload": Cell(workload), "Tier": Cell("all tiers"), **first}
         return
-    for tier, cells in rows.items():
+    for tier, cells in by_tier.items():
         yield {"Workload": Cell(workload), "Tier": Cell(tier, tier=tier), **cells}
 
 
-def _cache_cells(
-    index: report_index.ReportIndex, tier: str, workload: str
-) -> dict[str, Cell]:
+def _cache_cells(index: ReportIndex, tier: str, workload: str) -> dict[str, Cell]:
     facts = [database(run.record) for run in index.finished(tier, workload)]
-    data = next((f.data_bytes for f in facts if f.data_bytes is not None), None)
-    cached = next((f.cache_bytes for f in facts if f.cache_bytes is not None), None)
-    lost = Cell("missing", missing=True)
-    sizes = (
-        lost if of is None else Cell(units.format_bytes(of)) for of in (data, cached)
-    )
-    ratio = ""
-    follows = Cell(
-        "not recorded" if facts else "missing: no finished run", missing=True
-    )
-    if data is not None and cached:
-        ratio = f"{data / cached:.1f}"
-        fits = data <= cached
-        follows = Cell(
-            "fits in the cache: reads need no disk" if fits else "exceeds the cache"
-        )
-    columns = "Data set", "Cache", "Data : cache", "What follows"
-    return dict(zip(columns, (*sizes, Cell(ratio), follows), strict=True))
+    data_bytes = _first_read(fact.data_bytes for fact in facts)
+    cache_bytes = _first_read(fact.cache_bytes for fact in facts)
+    sizes = {"Data set": _size(data_bytes), "Cache": _size(cache_bytes)}
+    if data_bytes is not None and cache_bytes:
+        ratio = data_bytes / cache_bytes
+        follows = Cell(_what_follows(data_bytes, cache_bytes))
+        return {**sizes, "Data : cache": Cell(f"{ratio:.1f}"), "What follows": follows}
+    absence = "missing: no finished run"
+    if facts:
+        absence = "not recorded"
+    follows = Cell(absence, missing=True)
+    return {**sizes, "Data : cache": Cell(""), "What follows": follows}
 
 
-def environment(index: report_index.ReportIndex) -> Section:
+def _first_read(sizes_bytes: Iterable[float | None]) -> float | None:
+    """Of the first run that has it: data and cache are the same in all."""
+    for size_bytes in sizes_bytes:
+        if size_bytes is not None:
+            return size_bytes
+    return None
+
+
+def _size(size_bytes: float | None) -> Cell:
+    if size_bytes is None:
+        return Cell("missing", missing=True)
+    return Cell(units.format_bytes(size_bytes))
+
+
+def _what_follows(data_bytes: float, cache_bytes: float) -> str:
+    if data_bytes <= cache_bytes:
+        return "fits in the cache: reads need no disk"
+    return "exceeds the cache"
+
+
+# ------------------------------------------------------------------ environment
+
+
+def environment(index: ReportIndex) -> Section:
     """The machine, the software, and every setting that was given or read back."""
-    machine = list(_pairs(index.campaign.fingerprint))
-    specs = [profile.cluster for profile in index.profiles]
-    shown = {  # whether the column says anything that is not the same without it
-        "Load clients": any(spec.clients > 1 for spec in specs),
-        "Client": any(spec.client != "outside" for spec in specs),
-        "Network": any(spec.network_bytes_per_s for spec in specs),
-    }
-    words = ("Tier", "Database", "Settings", "Client", "Network")
-    clusters = list(map(_cluster_row, index.profiles))
-    titles = [title for title in clusters[0] if shown.get(title, True)]
-    given = ", ".join(index.campaign.plan.overrides)
-    overrides: tuple[Paragraph, ...] = ()
-    if given:
-        overrides = (Paragraph(prose.said("environment.overrides", given=given)),)
     parts = (
-        Part("Machine", (_facts(machine) if machine else Paragraph("Not recorded."),)),
-        Part("Clusters", (table_of(clusters, words, titles=titles),)),
-        Part("Workloads", (*overrides, _workloads(index))),
-        Part("Read back from the running database", _read_back(index)),
+        Part("Machine", (_machine(index),)),
+        Part("Clusters", (_clusters(index),)),
+        Part("Workloads", (*_overrides(index), _workloads(index))),
+        Part("Read back from the running database", (_read_back(index),)),
     )
     return Section("environment", "Environment and settings", parts)
 
 
+def _machine(index: ReportIndex) -> Block:
+    machine = list(_pairs(index.campaign.fingerprint))
+    if not machine:
+        return Paragraph("Not recorded.")
+    return _facts(machine)
+
+
 def _facts(facts: Iterable[tuple[str, str]]) -> Table:
-    rows = ({"Fact": name, "Value": value} for name, value in facts)
+    """A row for each name and value."""
+    rows = [{"Fact": name, "Value": value} for name, value in facts]
     return table_of(rows, ("Fact", "Value"))
 
 
@@ -111,67 +129,147 @@ def _pairs(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, st
         if isinstance(value, Mapping):
             yield from _pairs(value, f"{name}.")
         elif value is not None and value != "" and value != []:
+            # The value has its unit, so the name need not.
             yield name.removesuffix("_bytes"), _value(name, value)
 
 
 def _value(name: str, value: Any) -> str:
     if isinstance(value, bool):
-        if value:
-            return "yes"
-        return "no"
+        return _yes_or_no(value)
     if isinstance(value, (int, float)):
-        if name.endswith("bytes_per_s"):
-            return units.format_bytes_per_s(value)
-        if name.endswith("bytes"):
-            return units.format_bytes(value)
-        if isinstance(value, float):
-            return f"{value:.6g}"
-        return str(value)
+        return _number(name, value)
     if isinstance(value, (list, tuple)):
         return ", ".join(str(item) for item in value)
     return str(value)
 
 
+def _yes_or_no(value: bool) -> str:
+    if value:
+        return "yes"
+    return "no"
+
+
+def _number(name: str, value: float) -> str:
+    """The end of a fact's name is its unit."""
+    if name.endswith("bytes_per_s"):
+        return units.format_bytes_per_s(value)
+    if name.endswith("bytes"):
+        return units.format_bytes(value)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value)
+
+
+# ------------------------------------------------------------------ clusters and workloads
+
+
+def _clusters(index: ReportIndex) -> Table:
+    """A row for each tier."""
+    rows = [_cluster_row(profile) for profile in index.profiles]
+    unsaid = tuple(_usual_columns(index))
+    titles = [title for title in rows[0] if title not in unsaid]
+    words = ("Tier", "Database", "Settings", "Client", "Network")
+    return table_of(rows, words, titles=titles)
+
+
+def _usual_columns(index: ReportIndex) -> Iterator[str]:
+    """Those that say of all clusters what a reader takes for granted."""
+    clusters = [profile.cluster for profile in index.profiles]
+    if all(cluster.clients <= 1 for cluster in clusters):
+        yield "Load clients"
+    if all(cluster.client == "outside" for cluster in clusters):
+        yield "Client"
+    if not any(cluster.network_bytes_per_s for cluster in clusters):
+        yield "Network"
+
+
 def _cluster_row(profile: Profile) -> dict[str, Cell | str]:
     cluster = profile.cluster
-    size = profile.cluster.node
-    given = (*cluster.settings.items(), *cluster.existing.items())
-    settings = ", ".join(f"{key} = {value}" for key, value in given)
-    rate = cluster.network_bytes_per_s
-    undeclared = Cell("not declared", missing=True)
     return {
         "Tier": Cell(profile.name, tier=profile.name),
         "Database": f"{cluster.database} {cluster.version or ''}".strip(),
         "Nodes": str(cluster.nodes),
         "Copies": str(cluster.replication_factor),
-        "CPUs per node": f"{size.cpus:g}" if size else undeclared,
-        "Memory per node": units.format_bytes(size.memory_bytes)
-        if size
-        else undeclared,
-        "Disk per node": units.format_bytes(size.disk_bytes) if size else undeclared,
-        "Settings": settings or "the defaults of this tool",
+        **_size_of_node(cluster.node),
+        "Settings": _settings(cluster),
         "Load clients": str(cluster.clients),
-        "Client": "beside the first node" if cluster.client == "beside" else "outside",
-        "Network": units.format_link_rate(rate) if rate else "not limited",
+        "Client": _place_of_client(cluster),
+        "Network": _network(cluster),
     }
 
 
-def _workloads(index: report_index.ReportIndex) -> Table:
-    rows: list[dict[str, Cell | str]] = [
-        {
-            "Workload": load.name,
-            "Generator": Cell(load.generator, detail=load.script),
-            "Data set": units.named(load.dataset.parameters),
-            "Threads": str(load.threads),
-            "Loaders": str(load.loader_threads),
-            "Warm-up": _warm_up(load),
-            "Measured": units.format_seconds(load.measure_s),
-            "Options": units.named(load.options) or "none",
+def _size_of_node(size: NodeSize | None) -> dict[str, Cell]:
+    """None: others run it, and did not declare it."""
+    if size is None:
+        undeclared = Cell("not declared", missing=True)
+        return {
+            "CPUs per node": undeclared,
+            "Memory per node": undeclared,
+            "Disk per node": undeclared,
         }
-        for load in index.workloads
-    ]
+    return {
+        "CPUs per node": Cell(f"{size.cpus:g}"),
+        "Memory per node": Cell(units.format_bytes(size.memory_bytes)),
+        "Disk per node": Cell(units.format_bytes(size.disk_bytes)),
+    }
+
+
+def _settings(cluster: ClusterSpec) -> str:
+    """Those given to the database, and what was declared of one that others run."""
+    settings = [f"{key} = {value}" for key, value in cluster.settings.items()]
+    settings += [f"{key} = {value}" for key, value in cluster.existing.items()]
+    if not settings:
+        return "the defaults of this tool"
+    return ", ".join(settings)
+
+
+def _place_of_client(cluster: ClusterSpec) -> str:
+    if cluster.client == "beside":
+        return "beside the first node"
+    return "outside"
+
+
+def _network(cluster: ClusterSpec) -> str:
+    if not cluster.network_bytes_per_s:
+        return "not limited"
+    return units.format_link_rate(cluster.network_bytes_per_s)
+
+
+def _overrides(index: ReportIndex) -> Iterator[Paragraph]:
+    given = ", ".join(index.campaign.plan.overrides)
+    if given:
+        yield Paragraph(
+            f"Not as in the workloads' files, but as set on the command line: {given}."
+        )
+
+
+def _workloads(index: ReportIndex) -> Table:
+    rows = [_workload_row(workload) for workload in index.workloads]
     return table_of(rows, ("Workload", "Generator", "Data set", "Options"))
 
+
+def _workload_row(workload: Workload) -> dict[str, Cell | str]:
+    return {
+        "Workload": workload.name,
+        "Generator": Cell(workload.generator, detail=workload.script),
+        "Data set": units.named(workload.dataset.parameters),
+        "Threads": str(workload.threads),
+        "Loaders": str(workload.loader_threads),
+        "Warm-up": _warm_up(workload),
+        "Measured": units.format_seconds(workload.measure_s),
+        "Options": units.named(workload.options) or "none",
+    }
+
+
+def _warm_up(workload: Workload) -> str:
+    least = units.format_seconds(workload.warmup_s)
+    if workload.warmup_most_s is None:
+        return least
+    most = units.format_seconds(workload.warmup_most_s)
+    return f"{least} to {most}, until steady"
+
+
+# ------------------------------------------------------------------ read back
 
 # Data, cache and disks have their own sections; the others are what a run did, not how it was set.
 _NOT_SETTINGS = frozenset(
@@ -187,39 +285,50 @@ _NOT_SETTINGS = frozenset(
 )
 
 
-def _read_back(index: report_index.ReportIndex) -> tuple[Table | Paragraph, ...]:
+def _read_back(index: ReportIndex) -> Block:
     """Facts in which all finished runs of a tier agree; given once if all tiers do."""
-    known = {tier: facts for tier in index.tiers if (facts := _constant(index, tier))}
-    if not known:
-        why = "no run was finished"
-        if index.campaign.published:
-            why = "others ran it"
-        return (Paragraph(f"Nothing: {why}."),)
-    names = dict.fromkeys(name for facts in known.values() for name in facts)
-    rows = {}
-    for name in names:
-        values = {
-            tier: facts.get(name, "not recorded") for tier, facts in known.items()
-        }
-        each = "; ".join(f"{tier}: {value}" for tier, value in values.items())
-        rows[name] = values.popitem()[1] if len({*values.values()}) == 1 else each
-    return (_facts(rows.items()),)
+    by_tier: dict[str, dict[str, str]] = {}
+    for tier in index.tiers:
+        facts = _constant(index, tier)
+        if facts:
+            by_tier[tier] = facts
+    if not by_tier:
+        return Paragraph(f"Nothing: {_why_nothing_was_read(index)}.")
+    names: dict[str, None] = {}
+    for facts in by_tier.values():
+        names |= dict.fromkeys(facts)
+    return _facts((name, _of_all_tiers(by_tier, name)) for name in names)
 
 
-def _warm_up(workload: Workload) -> str:
-    least = units.format_seconds(workload.warmup_s)
-    if workload.warmup_most_s is None:
-        return least
-    return f"{least} to {units.format_seconds(workload.warmup_most_s)}, until steady"
+def _why_nothing_was_read(index: ReportIndex) -> str:
+    if index.campaign.published:
+        return "others ran it"
+    return "no run was finished"
 
 
-def _constant(index: report_index.ReportIndex, tier: str) -> dict[str, str]:
+def _of_all_tiers(by_tier: Mapping[str, Mapping[str, str]], name: str) -> str:
+    """Its value, or that of each tier if they differ."""
+    values: dict[str, str] = {}
+    for tier, facts in by_tier.items():
+        values[tier] = facts.get(name, "not recorded")
+    different = set(values.values())
+    if len(different) == 1:
+        return different.pop()
+    return "; ".join(f"{tier}: {value}" for tier, value in values.items())
+
+
+def _constant(index: ReportIndex, tier: str) -> dict[str, str]:
     """Facts that changed from run to run are left out: they stand in the runs' records."""
-    done = (data.record for data in index.campaign.done)
-    runs = [dict(_pairs(record.facts)) for record in done if record.run.profile == tier]
-    return {
-        name: value
-        for name, value in (runs[0].items() if runs else ())
-        if not _NOT_SETTINGS & set(name.split("."))
-        and all(run.get(name, value) == value for run in runs)
-    }
+    runs: list[dict[str, str]] = []
+    for run in index.campaign.done:
+        if run.record.run.profile == tier:
+            runs.append(dict(_pairs(run.record.facts)))
+    constant: dict[str, str] = {}
+    if not runs:
+        return constant
+    for name, value in runs[0].items():
+        # A run that could not read it does not contradict the others.
+        is_constant = all(run.get(name, value) == value for run in runs)
+        if is_constant and _NOT_SETTINGS.isdisjoint(name.split(".")):
+            constant[name] = value
+    return constant

@@ -1,144 +1,231 @@
 """Changes against the baseline: latency, then throughput, as tables and as dots with intervals."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from orchestrator import units
 from orchestrator.analysis.conclusions import Delta
-from orchestrator.report import blocks, prose, report_index, wording
+from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Cell,
     Chart,
     Charts,
     Paragraph,
     Part,
+    Row,
     Section,
     Table,
     table_of,
 )
 from orchestrator.report.charts import charts
+from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections.summary import change_cell, levels
 
 
-def section(index: report_index.ReportIndex) -> Section:
+@dataclass(frozen=True)
+class _Compared:
+    """A figure that tiers are compared by. `metric` "": the throughput of the workload."""
+
+    metric: str
+    word: str
+
+
+_THROUGHPUT = _Compared("", "")
+_AVERAGE = _Compared("latency_avg_s", "average")
+_P99 = _Compared("latency_p99_s", "p99")
+# A scope stands before its metric: figures while the node was rebuilt.
+_REBUILD = (
+    _Compared("rebuild_s", "time to rebuild"),
+    _Compared("rebuild latency_p99_s", "p99 meanwhile"),
+    _Compared("rebuild throughput_per_s", "transactions/s meanwhile"),
+)
+
+
+def section(index: ReportIndex) -> Section:
     """Tables, and why some comparisons are open."""
     baseline = index.verdict.baseline
-    if not index.contenders and not index.twin:
-        nothing = Paragraph(prose.said("deltas.alone", baseline=baseline))
+    if not _compared_tiers(index):
+        nothing = Paragraph(
+            f"Only {baseline} was measured, so there are no differences to show. Compare it with "
+            "another profile to get them."
+        )
         return Section("deltas", "Against another tier", (Part("", (nothing,)),))
+    latencies = [_AVERAGE]
     if index.has("latency_p99_s"):
-        p99 = {"latency_p99_s": "p99"}
-    else:
-        p99 = {}
-    latency = _table(index, {"latency_avg_s": "average", **p99})
-    lost: tuple[Table, ...] = ()
-    if index.has("rebuild_s"):
-        lost = (_table(index, prose.words("deltas.rebuild")),)
-    tables = (
-        Part("Latency (negative is better)", (latency,)),
-        Part("Throughput (positive is better)", (_table(index, {"": ""}),)),
-        *(Part("A lost node (less time is better)", (table,)) for table in lost),
-    )
-    return Section("deltas", f"Against {baseline}", (*tables, *_open_questions(index)))
-
-
-def _table(index: report_index.ReportIndex, metrics: Mapping[str, str]) -> blocks.Table:
-    """Tiers down, workloads across. `metrics`: metric → its word; "": the rate of the workload."""
-    loads = [workload.name for workload in index.workloads]
-    rows = [
-        {"Tier": Cell(contender, detail=word, tier=contender)}
-        | {
-            load: change_cell(
-                index, contender, load, metric or index.throughput_metric(load)
-            )
-            for load in loads
-        }
-        for contender in (*index.contenders, *([index.twin] if index.twin else []))
-        for metric, word in metrics.items()
+        latencies.append(_P99)
+    parts = [
+        Part("Latency (negative is better)", (_table(index, latencies),)),
+        Part("Throughput (positive is better)", (_table(index, [_THROUGHPUT]),)),
     ]
+    if index.has("rebuild_s"):
+        rebuilt = _table(index, _REBUILD)
+        parts.append(Part("A lost node (less time is better)", (rebuilt,)))
+    parts.extend(_open_questions(index))
+    return Section("deltas", f"Against {baseline}", tuple(parts))
+
+
+def _compared_tiers(index: ReportIndex) -> tuple[str, ...]:
+    """All that is held against the baseline: other tiers, then its second name."""
+    if index.twin:
+        return (*index.contenders, index.twin)
+    return index.contenders
+
+
+# ------------------------------------------------------------------ tables
+
+
+def _table(index: ReportIndex, figures: Sequence[_Compared]) -> Table:
+    """Tiers down, workloads across."""
+    rows: list[Row] = []
+    for contender in _compared_tiers(index):
+        for figure in figures:
+            rows.append(_changes_row(index, contender, figure))
     return table_of(rows, ("Tier",))
 
 
-def _open_questions(index: report_index.ReportIndex) -> tuple[Part, ...]:
+def _changes_row(
+    index: ReportIndex, contender: str, figure: _Compared
+) -> dict[str, Cell]:
+    row = {"Tier": Cell(contender, detail=figure.word, tier=contender)}
+    for workload in index.workloads:
+        metric = _metric_of(index, figure, workload.name)
+        row[workload.name] = change_cell(index, contender, workload.name, metric)
+    return row
+
+
+def _metric_of(index: ReportIndex, figure: _Compared, workload: str) -> str:
+    return figure.metric or index.throughput_metric(workload)
+
+
+def _open_questions(index: ReportIndex) -> tuple[Part, ...]:
     """Each reason for `inconclusive` once, with the comparisons it holds for."""
-    deltas = index.verdict.deltas
-    titles = {id(delta): f"{delta.contender}, {delta.workload}" for delta in deltas}
-    reasons = units.gathered(
-        (of.reason, of) for of in deltas if of.verdict == "inconclusive"
-    )
-    rows = []
-    for reason, every in reasons.items():
-        cells = units.gathered(
-            (titles[id(of)], wording.METRICS.get(of.metric, of.metric)) for of in every
-        )
-        named = "; ".join(
-            f"{of} ({', '.join(dict.fromkeys(cells[of]))})" for of in cells
-        )
-        which = named
-        if cells.keys() == {*titles.values()}:
-            which = "all"
-        rows.append({"Comparison": which, "Reason": wording.sentence(reason)})
+    by_reason: dict[str, list[Delta]] = {}
+    for delta in index.verdict.deltas:
+        if delta.verdict == "inconclusive":
+            by_reason.setdefault(delta.reason, []).append(delta)
+    if not by_reason:
+        return ()
+    rows: list[Row] = []
+    for reason, deltas in by_reason.items():
+        comparisons = _comparisons_in_words(index, deltas)
+        rows.append({"Comparison": comparisons, "Reason": wording.sentence(reason)})
     table = table_of(rows, ("Comparison", "Reason"))
-    if rows:
-        return (Part("Why inconclusive", (table,)),)
-    return ()
+    return (Part("Why inconclusive", (table,)),)
 
 
-def charts_of_changes(index: report_index.ReportIndex) -> tuple[Charts, ...]:
+def _comparisons_in_words(index: ReportIndex, deltas: Sequence[Delta]) -> str:
+    """`ultra, insert (throughput, p99 latency)`, and so on; `all` if no comparison lacks."""
+    metrics_of: dict[str, list[str]] = {}
+    for delta in deltas:
+        word = wording.METRICS.get(delta.metric, delta.metric)
+        metrics_of.setdefault(_comparison(delta), []).append(word)
+    if metrics_of.keys() == {_comparison(delta) for delta in index.verdict.deltas}:
+        return "all"
+    texts: list[str] = []
+    for comparison, words in metrics_of.items():
+        # Scopes of one metric have one word.
+        texts.append(f"{comparison} ({', '.join(dict.fromkeys(words))})")
+    return "; ".join(texts)
+
+
+def _comparison(delta: Delta) -> str:
+    return f"{delta.contender}, {delta.workload}"
+
+
+# ------------------------------------------------------------------ charts
+
+
+def charts_of_changes(index: ReportIndex) -> tuple[Charts, ...]:
     """Each change as a dot with its interval; none if there is nothing to compare."""
     drawn = tuple(_drawn(index))
     if not drawn:
         return ()
+    return (Charts(drawn, index.contenders, _caption(index)),)
+
+
+def _caption(index: ReportIndex) -> str:
     plan = index.campaign.plan
-    margin = f"Shaded: {wording.margins(plan.margin_pct, plan.p99_margin_pct)}"
-    at = levels(index)
-    caption = prose.said(
-        "deltas.dots" if at else "deltas.dots_alone", levels=at, margin=margin
+    margins = wording.margins(plan.margin_pct, plan.p99_margin_pct)
+    at_level = levels(index)
+    if not at_level:
+        return (
+            "Dots: change, without an interval since nothing was repeated. "
+            f"Shaded: {margins}."
+        )
+    return (
+        f"Dots: change of the mean; bars: {at_level} interval, cut off if it is far wider than "
+        f"the changes. Shaded: {margins}, within which a change does not matter."
     )
-    return (Charts(drawn, index.contenders, caption),)
 
 
-def _drawn(index: report_index.ReportIndex) -> Iterator[Chart]:
-    for metric, name, title, better in (
-        ("", "throughput", "Throughput", "right is better"),
-        ("latency_avg_s", "latency", "Average latency", "left is better"),
-    ):
-        deltas = [
-            delta
-            for load in (workload.name for workload in index.workloads)
-            for contender in index.contenders
-            if (
-                delta := index.delta(
-                    contender, load, metric or index.throughput_metric(load)
-                )
-            )
-            and not delta.overloaded
-        ]
-        if deltas:
-            rows = [_change_row(delta) for delta in deltas]
-            told = f"Change of {title.lower()} by tier"
-            margin_pct = index.campaign.plan.margin_pct
-            spec = charts.drawing(
-                "changes",
-                index.tiers,
-                title=title,
-                better=better,
-                what=title.lower(),
-                workloads=list(dict.fromkeys(row["workload"] for row in rows)),
-                below=-margin_pct,
-                above=margin_pct,
-                across={"domain": _domain(rows, margin_pct), "nice": False},
-            )
-            yield charts.figure(f"changes-{name}", told, spec, {"changes": rows})
+@dataclass(frozen=True)
+class _ChangesDrawn:
+    """A chart of changes. `name`: the end of its file's; `better`: to which side."""
+
+    figure: _Compared
+    name: str
+    title: str
+    better: str
+
+
+_DRAWN = (
+    _ChangesDrawn(_THROUGHPUT, "throughput", "Throughput", "right is better"),
+    _ChangesDrawn(_AVERAGE, "latency", "Average latency", "left is better"),
+)
+
+
+def _drawn(index: ReportIndex) -> Iterator[Chart]:
+    for drawn in _DRAWN:
+        rows = [_change_row(delta) for delta in _deltas_drawn(index, drawn.figure)]
+        if rows:
+            yield _chart(index, drawn, rows)
+
+
+def _deltas_drawn(index: ReportIndex, figure: _Compared) -> Iterator[Delta]:
+    """Without those of overload, which rest on no change."""
+    for workload in index.workloads:
+        metric = _metric_of(index, figure, workload.name)
+        for contender in index.contenders:
+            delta = index.delta(contender, workload.name, metric)
+            if delta is not None and not delta.overloaded:
+                yield delta
+
+
+def _chart(
+    index: ReportIndex, drawn: _ChangesDrawn, rows: Sequence[Mapping[str, Any]]
+) -> Chart:
+    what = drawn.title.lower()
+    margin_pct = index.campaign.plan.margin_pct
+    workloads = dict.fromkeys(row["workload"] for row in rows)
+    spec = charts.drawing(
+        "changes",
+        index.tiers,
+        title=drawn.title,
+        better=drawn.better,
+        what=what,
+        workloads=list(workloads),
+        below=-margin_pct,
+        above=margin_pct,
+        across={"domain": _domain(rows, margin_pct), "nice": False},
+    )
+    title = f"Change of {what} by tier"
+    return charts.figure(f"changes-{drawn.name}", title, spec, {"changes": rows})
 
 
 def _change_row(delta: Delta) -> dict[str, Any]:
+    low_pct = delta.ci_low_pct
+    if low_pct is None:
+        low_pct = delta.change_pct
+    high_pct = delta.ci_high_pct
+    if high_pct is None:
+        high_pct = delta.change_pct
     return {
         "tier": delta.contender,
         "workload": delta.workload,
         "change": delta.change_pct,
-        "low": delta.change_pct if delta.ci_low_pct is None else delta.ci_low_pct,
-        "high": delta.change_pct if delta.ci_high_pct is None else delta.ci_high_pct,
+        "low": low_pct,
+        "high": high_pct,
         "told": units.format_change(delta.change_pct),
         "interval": wording.interval(delta) or "none",
         "verdict": delta.verdict,
@@ -147,10 +234,11 @@ def _change_row(delta: Delta) -> dict[str, Any]:
 
 def _domain(rows: Sequence[Mapping[str, Any]], margin_pct: float) -> list[float]:
     """All dots and the margin; intervals too, but cut if they are much wider than both."""
-    reach = max(margin_pct, *(abs(row["change"]) for row in rows)) * 2
+    reach = 2 * max(margin_pct, *(abs(row["change"]) for row in rows))
+    # Nothing falls by more than 100 %.
     low = max(min(row["low"] for row in rows), -reach, -100.0)
-    high = min(max(row["high"] for row in rows), reach)
     low = min(low, -margin_pct)
+    high = min(max(row["high"] for row in rows), reach)
     high = max(high, margin_pct)
     room = (high - low) * 0.05
     return [low - room, high + room]

@@ -7,190 +7,255 @@ from typing import Any
 import pandas as pd
 
 from orchestrator import units
-from orchestrator.model import Profile, Workload
+from orchestrator.model import Measurement, Profile, Workload
 from orchestrator.planning import disk_matrix
-from orchestrator.report import blocks, prose, wording
+from orchestrator.report import wording
 from orchestrator.report.blocks import (
+    Block,
     Cell,
     Chart,
     Charts,
+    Measure,
     Paragraph,
     Part,
+    Row,
     Section,
+    Table,
     table_of,
 )
 from orchestrator.report.charts import charts
 from orchestrator.report.report_index import ReportIndex
 
-Matrix = Sequence[disk_matrix.MatrixCell]
-ByTier = Mapping[str, pd.DataFrame]  # tier → what was measured of its cells
-
-_NOT_REACHED = "not reached"
-_PALE = "#eaf3f9"  # of the lowest value
-_EVEN = 1.01  # the narrowest range of colours: all cells may be alike
-_HEATS = prose.measures("matrix.measures")
+_Cells = Sequence[disk_matrix.MatrixCell]
+_ByTier = Mapping[str, pd.DataFrame]  # tier → what was measured of its cells
 
 
 def sections(index: ReportIndex) -> tuple[Section, ...]:
     """One for each workload that is a matrix."""
-    return tuple(
-        _section(index, workload, cells)
-        for workload in index.workloads
-        if (cells := disk_matrix.planned(workload.options))
+    shown: list[Section] = []
+    for workload in index.workloads:
+        cells = disk_matrix.planned(workload.options)
+        if cells:
+            shown.append(_section(index, workload, cells))
+    return tuple(shown)
+
+
+def _section(index: ReportIndex, workload: Workload, cells: _Cells) -> Section:
+    title = f"{workload.name}: {workload.title}"
+    parts = tuple(_parts(index, workload, cells))
+    return Section(f"matrix-{workload.name}", title, parts)
+
+
+def _parts(index: ReportIndex, workload: Workload, cells: _Cells) -> Iterator[Part]:
+    """What the cells of each tier say together, then every cell."""
+    measured = _measured_by_tier(index, workload.name, cells)
+    begun = _begun_by_tier(index, workload.name, cells, measured)
+    if not measured and not begun:
+        yield Part("", (Paragraph("No run of this workload left figures."),))
+        return
+    yield Part("", (Paragraph(_about(workload, cells)),))
+    if measured:
+        yield Part("Ceilings found", (_ceilings(index, measured),))
+        yield Part("Latency against depth", tuple(_depth(index, workload, measured)))
+        yield Part("What a larger block costs", (_steps(measured),))
+    shown = {**measured, **begun}
+    for tier in measured:
+        every_cell = tuple(_every_cell(shown, tier, workload.name))
+        yield Part(f"Every cell of {tier}", every_cell)
+    for tier, rows in begun.items():
+        so_far = f"{len(rows)} of {units.counted(len(cells), 'cell')} so far"
+        text = f"No run of {tier} was measured to its end: {so_far}."
+        every_cell = tuple(_every_cell(shown, tier, workload.name))
+        yield Part(f"Cells of {tier} so far", (Paragraph(text), *every_cell))
+
+
+def _about(workload: Workload, cells: _Cells) -> str:
+    count = units.counted(len(cells), "cell")
+    measured = units.format_seconds(workload.measure_s)
+    warm_up = units.format_seconds(workload.warmup_s)
+    return (
+        f"{count} of pattern, read share, block, depth and threads, each by fio for {measured} "
+        f"after {warm_up} of warm-up. In the tables of all workloads, its throughput is the IOPS "
+        "ceiling and its latency that of one small random I/O alone."
     )
 
 
-def _section(index: ReportIndex, workload: Workload, cells: Matrix) -> Section:
-    measured = {
-        tier: _measured(index, tier, workload.name, cells) for tier in index.tiers
-    }
-    known = {tier: rows for tier, rows in measured.items() if not rows.empty}
-    begun = {tier: _so_far(index, tier, workload.name, cells) for tier in index.tiers}
-    begun = {
-        tier: rows
-        for tier, rows in begun.items()
-        if tier not in known and not rows.empty
-    }
-    count = units.counted(len(cells), "cell")
-    warmup, lasted = map(units.format_seconds, (workload.warmup_s, workload.measure_s))
-    about = prose.said("matrix.about", cells=count, warmup=warmup, measured=lasted)
-    parts = [Part("", (Paragraph(about),))]
-    if known:
-        highest = [
-            _ceiling_row(profile, measured[profile.name]) for profile in index.profiles
-        ]
-        ceilings = table_of(highest, ("Tier",), (prose.said("matrix.ceilings"),))
-        parts += [
-            Part("Ceilings found", (ceilings,)),
-            Part("Latency against depth", tuple(_depth(index, workload, known))),
-            Part("What a larger block costs", (_steps(known),)),
-        ]
-    shown = {**known, **begun}
-    for tier, rows in shown.items():
-        above = list[blocks.Block]()
-        title = f"Every cell of {tier}"
-        if tier in begun:
-            title = f"Cells of {tier} so far"
-            text = f"No run of {tier} was measured to its end: {len(rows)} of {count} so far."
-            above.append(Paragraph(text))
-        maps = tuple(_heat_map(shown, heat, tier, workload.name) for heat in _HEATS)
-        cell_rows = [_row(row) for _, row in rows.iterrows()]
-        table = table_of(cell_rows, ("Asked for",), (prose.said("matrix.every_cell"),))
-        parts.append(
-            Part(
-                title, (*above, Charts(maps, (tier,), prose.said("matrix.maps")), table)
-            )
-        )
-    if not shown:
-        parts = [Part("", (Paragraph("No run of this workload left figures."),))]
-    title = f"{workload.name}: {workload.title}"
-    return Section(f"matrix-{workload.name}", title, tuple(parts))
+# ------------------------------------------------------------------ what was measured
+
+
+def _measured_by_tier(index: ReportIndex, workload: str, cells: _Cells) -> _ByTier:
+    """Of the tiers of which a run was measured to its end."""
+    by_tier: dict[str, pd.DataFrame] = {}
+    for tier in index.tiers:
+        rows = _measured(index, tier, workload, cells)
+        if not rows.empty:
+            by_tier[tier] = rows
+    return by_tier
+
+
+def _begun_by_tier(
+    index: ReportIndex, workload: str, cells: _Cells, measured: _ByTier
+) -> _ByTier:
+    """Of the others, if a run has begun to measure."""
+    by_tier: dict[str, pd.DataFrame] = {}
+    for tier in index.tiers:
+        if tier not in measured:
+            rows = _so_far(index, tier, workload, cells)
+            if not rows.empty:
+                by_tier[tier] = rows
+    return by_tier
 
 
 def _measured(
-    index: ReportIndex, tier: str, workload: str, cells: Matrix
+    index: ReportIndex, tier: str, workload: str, cells: _Cells
 ) -> pd.DataFrame:
     """Means over the repetitions. Cells that one of them lacks are left out: the rest is biased."""
-    n = len(index.finished(tier, workload))
-    means = {
-        (cell.metric, cell.scope): cell.mean
-        for cell in index.verdict.cells
-        if (cell.profile, cell.workload, cell.n) == (tier, workload, n)
-    }
+    repetitions = len(index.finished(tier, workload))
+    wanted = (tier, workload, repetitions)
+    means: dict[tuple[str, str], float] = {}
+    for cell in index.verdict.cells:
+        if (cell.profile, cell.workload, cell.n) == wanted:
+            means[cell.metric, cell.scope] = cell.mean
     return disk_matrix.table(cells, means)
 
 
 def _so_far(
-    index: ReportIndex, tier: str, workload: str, cells: Matrix
+    index: ReportIndex, tier: str, workload: str, cells: _Cells
 ) -> pd.DataFrame:
     """What the newest of its runs has measured that has not finished."""
-    runs = [
-        index.campaign.so_far.get(run.number) for run in index.planned(tier, workload)
-    ]
-    newest = next(filter(None, reversed(runs)), ())
-    return disk_matrix.table(cells, {(m.metric, m.scope): m.value for m in newest})
+    figures: dict[tuple[str, str], float] = {}
+    for measurement in _newest_so_far(index, tier, workload):
+        figures[measurement.metric, measurement.scope] = measurement.value
+    return disk_matrix.table(cells, figures)
 
 
-_CEILINGS = prose.words("matrix.columns").values()
+def _newest_so_far(
+    index: ReportIndex, tier: str, workload: str
+) -> tuple[Measurement, ...]:
+    for run in reversed(index.planned(tier, workload)):
+        measurements = index.campaign.so_far.get(run.number)
+        if measurements:
+            return measurements
+    return ()
 
 
-def _ceiling_row(profile: Profile, rows: pd.DataFrame) -> dict[str, Cell]:
+# ------------------------------------------------------------------ ceilings
+
+_ABOUT_CEILINGS = (
+    "A ceiling is the median of the cells on the highest plateau; it was reached where half as "
+    "much again in flight gave no more, and the other limit was not what held it back. The native "
+    "I/O size is the block at which the two ceilings meet: a smaller one costs the disk as much, a "
+    "larger one in proportion."
+)
+_CEILING_TITLES = (
+    "IOPS",
+    "IOPS declared",
+    "Reading",
+    "Writing",
+    "Bandwidth declared",
+    "Native I/O size",
+    "One I/O alone",
+)
+_NOT_REACHED = "not reached"
+
+
+def _ceilings(index: ReportIndex, measured: _ByTier) -> Table:
+    """A row for each tier, also for those without figures."""
+    rows: list[Row] = []
+    for profile in index.profiles:
+        row = {"Tier": Cell(profile.name, tier=profile.name)}
+        if profile.name in measured:
+            row |= _ceiling_cells(profile, measured[profile.name])
+        else:
+            row |= dict.fromkeys(_CEILING_TITLES, Cell("missing", missing=True))
+        rows.append(row)
+    return table_of(rows, ("Tier",), (_ABOUT_CEILINGS,))
+
+
+def _ceiling_cells(profile: Profile, rows: pd.DataFrame) -> dict[str, Cell]:
     limits = profile.tier.limits
-    row = {"Tier": Cell(profile.name, tier=profile.name)}
-    if rows.empty:
-        return row | dict.fromkeys(_CEILINGS, Cell("missing", missing=True))
-    iops, rate = (
-        disk_matrix.ceilings(rows, metric) for metric in ("iops", "bytes_per_s")
-    )
-    native = disk_matrix.native_io_bytes(rows)
-    alone = disk_matrix.lightest(rows)
-    load = _load(*alone[disk_matrix.SERIES])
-    cells = (
-        _ceiling(iops.get("all"), limits.iops, ""),
-        Cell(wording.declared(limits.iops, "")),
-        _ceiling(rate.get("read"), limits.bytes_per_s, "bytes/s"),
-        _ceiling(rate.get("write"), limits.bytes_per_s, "bytes/s"),
-        Cell(wording.declared(limits.bytes_per_s, "bytes/s")),
-        Cell(units.format_bytes(native) if native else _NOT_REACHED),
-        Cell(
-            _seconds(alone["latency_avg_s"]),
-            detail=f"{load}, {int(alone.in_flight)} in flight",
-        ),
-    )
-    return row | dict(zip(_CEILINGS, cells, strict=True))
+    iops = disk_matrix.ceilings(rows, "iops")
+    rates = disk_matrix.ceilings(rows, "bytes_per_s")
+    declared_rate = wording.declared(limits.bytes_per_s, "bytes/s")
+    return {
+        "IOPS": _ceiling(iops.get("all"), limits.iops, ""),
+        "IOPS declared": Cell(wording.declared(limits.iops, "")),
+        "Reading": _ceiling(rates.get("read"), limits.bytes_per_s, "bytes/s"),
+        "Writing": _ceiling(rates.get("write"), limits.bytes_per_s, "bytes/s"),
+        "Bandwidth declared": Cell(declared_rate),
+        "Native I/O size": _native_size(rows),
+        "One I/O alone": _alone(rows),
+    }
 
 
 def _ceiling(
     ceiling: disk_matrix.Ceiling | None, declared: float | None, unit: str
 ) -> Cell:
+    """With how far it is off what the tier declares, and the cells that it rests on."""
     if ceiling is None:
         return Cell("not asked for")
     text = units.format_quantity(ceiling.value, unit)
     if not ceiling.reached:
         return Cell(_NOT_REACHED, detail=f"highest {text}")
-    if declared:
-        off = [units.format_change((ceiling.value / declared - 1) * 100)]
-    else:
-        off = []
-    return Cell(text, detail=", ".join((*off, units.counted(ceiling.cells, "cell"))))
+    cells = units.counted(ceiling.cells, "cell")
+    if not declared:
+        return Cell(text, detail=cells)
+    off_pct = (ceiling.value / declared - 1) * 100
+    return Cell(text, detail=f"{units.format_change(off_pct)}, {cells}")
 
 
-def _load(pattern: str, read_pct: float, block_bytes: float) -> str:
-    """`random reads of 4 KiB`."""
-    return (
-        f"{_in_words(pattern, read_pct)} of {disk_matrix.block_name(int(block_bytes))}"
+def _native_size(rows: pd.DataFrame) -> Cell:
+    native_bytes = disk_matrix.native_io_bytes(rows)
+    if not native_bytes:
+        return Cell(_NOT_REACHED)
+    return Cell(units.format_bytes(native_bytes))
+
+
+def _alone(rows: pd.DataFrame) -> Cell:
+    lightest = disk_matrix.lightest(rows)
+    load = _load_in_words(lightest)
+    in_flight = int(lightest["in_flight"])
+    return Cell(
+        _seconds(lightest["latency_avg_s"]), detail=f"{load}, {in_flight} in flight"
     )
+
+
+# ------------------------------------------------------------------ latency against depth
+
+
+_ABOUT_LAWS = (
+    "Where the disk is saturated, median latency is fitted by a straight line against what is in "
+    "flight; by Little's law its slope is 1 / IOPS."
+)
+_ABOUT_DEPTH = "A saturated disk gives no more: each further I/O in flight only waits."
 
 
 def _depth(
-    index: ReportIndex, workload: Workload, measured: ByTier
-) -> Iterator[blocks.Block]:
-    laws = [
-        (tier, law)
-        for tier, rows in measured.items()
-        for law in disk_matrix.depth_laws(rows)
-    ]
-    least = disk_matrix.MIN_LAW_POINTS
-    nothing = Paragraph(f"No disk was saturated at {least} depths: nothing to fit.")
-    table = table_of(
-        [_law_row(*law) for law in laws],
-        ("Tier", "Asked for"),
-        (prose.said("matrix.depth"),),
-    )
-    if laws:
-        yield table
+    index: ReportIndex, workload: Workload, measured: _ByTier
+) -> Iterator[Block]:
+    rows: list[Row] = []
+    for tier, table in measured.items():
+        for law in disk_matrix.depth_laws(table):
+            rows.append(_law_row(tier, law))
+    if rows:
+        yield table_of(rows, ("Tier", "Asked for"), (_ABOUT_LAWS,))
     else:
-        yield nothing
+        depths = disk_matrix.MIN_LAW_POINTS
+        yield Paragraph(f"No disk was saturated at {depths} depths: nothing to fit.")
     chart = _depth_chart(measured, index.tiers, workload.name)
-    yield Charts((chart,), tuple(measured), prose.said("matrix.deeper"))
+    yield Charts((chart,), tuple(measured), _ABOUT_DEPTH)
 
 
 def _law_row(tier: str, law: disk_matrix.DepthLaw) -> dict[str, Cell | str]:
+    alone = ""
+    if law.alone_s is not None:
+        alone = units.format_seconds(law.alone_s)
     off = units.format_quantity(round(law.off_pct, 2), "%")
+    mix = _mix_in_words(law.pattern, law.read_pct)
     return {
         "Tier": Cell(tier, tier=tier),
-        "Asked for": _load(law.pattern, law.read_pct, law.block_bytes),
-        "Alone": "" if law.alone_s is None else units.format_seconds(law.alone_s),
+        "Asked for": f"{mix} of {disk_matrix.block_name(law.block_bytes)}",
+        "Alone": alone,
         "Saturated from": f"{law.saturated_from} in flight",
         "Added by each in flight": units.format_seconds(law.slope_s),
         "1 / IOPS": units.format_seconds(1 / law.iops),
@@ -198,107 +263,162 @@ def _law_row(tier: str, law: disk_matrix.DepthLaw) -> dict[str, Cell | str]:
     }
 
 
-def _depth_chart(measured: ByTier, tiers: Sequence[str], workload: str) -> Chart:
+def _depth_chart(measured: _ByTier, tiers: Sequence[str], workload: str) -> Chart:
     """The first series among those with the most depths, with a line for each tier."""
-    every = pd.concat(measured, names=["tier"]).reset_index("tier")
-    depths = every.groupby(disk_matrix.SERIES)["in_flight"].transform("nunique")
-    longest = every[depths == depths.max()].iloc[0]
-    own = every[(every[disk_matrix.SERIES] == longest[disk_matrix.SERIES]).all(axis=1)]
-    points = own.assign(ms=own["typical_s"] * 1e3)[["tier", "in_flight", "ms"]].to_dict(
-        "records"
-    )
-    load = _load(*longest[disk_matrix.SERIES])
+    of_all_tiers = pd.concat(measured, names=["tier"]).reset_index("tier")
+    series = of_all_tiers.groupby(disk_matrix.SERIES)
+    depths = series["in_flight"].transform("nunique")
+    longest = of_all_tiers[depths == depths.max()].iloc[0]
+    is_of_longest = (
+        of_all_tiers[disk_matrix.SERIES] == longest[disk_matrix.SERIES]
+    ).all(axis=1)
+    drawn = of_all_tiers[is_of_longest]
+    drawn = drawn.assign(ms=drawn["typical_s"] * 1e3)
+    points = drawn[["tier", "in_flight", "ms"]].to_dict("records")
+    load = _load_in_words(longest)
     spec = charts.drawing("depth", tiers, title=f"Latency of {load}")
     title = f"Median latency of {load} against what is in flight, ms"
     return charts.figure(f"{workload}-depth", title, spec, {"points": points})
 
 
-def _steps(measured: ByTier) -> blocks.Table | Paragraph:
-    rows: list[dict[str, Cell | str]] = [
-        {
-            "Tier": Cell(tier, tier=tier),
-            "From": disk_matrix.block_name(step.small_bytes),
-            "To": disk_matrix.block_name(step.large_bytes),
-            "Bytes": f"× {units.format_number(step.large_bytes / step.small_bytes)}",
-            "Latency": Cell(
-                f"× {units.format_number(step.latency_ratio)}",
-                detail=units.counted(step.cells, "load"),
-            ),
-        }
-        for tier, table in measured.items()
-        for step in disk_matrix.block_steps(table)
-    ]
+# ------------------------------------------------------------------ what a larger block costs
+
+_ABOUT_STEPS = "Median latencies, and their median over the loads that saturate the disk with both."
+
+
+def _steps(measured: _ByTier) -> Table | Paragraph:
+    rows: list[Row] = []
+    for tier, table in measured.items():
+        for step in disk_matrix.block_steps(table):
+            rows.append(_step_row(tier, step))
     if not rows:
         return Paragraph(
             "No disk was saturated with two sizes of block under the same load."
         )
-    return table_of(rows, ("Tier",), (prose.said("matrix.steps"),))
+    return table_of(rows, ("Tier",), (_ABOUT_STEPS,))
 
 
-_LATENCIES = {
-    "latency_avg_s": "Mean",
-    **{f"latency_{p}_s": p for p in ("p50", "p95", "p99")},
-}
-
-
-def _row(row: pd.Series) -> dict[str, str]:
+def _step_row(tier: str, step: disk_matrix.BlockStep) -> dict[str, Cell | str]:
+    size_ratio = units.format_number(step.large_bytes / step.small_bytes)
+    latency_ratio = units.format_number(step.latency_ratio)
+    loads = units.counted(step.cells, "load")
     return {
-        "Asked for": _in_words(row["pattern"], row["read_pct"]),
-        "Block": disk_matrix.block_name(int(row["block_bytes"])),
-        "Depth × threads": f"{int(row['depth'])} × {int(row['threads'])}",
-        "IOPS": units.format_number(float(row["iops"])),
-        "Bandwidth": units.format_bytes_per_s(float(row["bytes_per_s"])),
-        **{title: _seconds(row[metric]) for metric, title in _LATENCIES.items()},
+        "Tier": Cell(tier, tier=tier),
+        "From": disk_matrix.block_name(step.small_bytes),
+        "To": disk_matrix.block_name(step.large_bytes),
+        "Bytes": f"× {size_ratio}",
+        "Latency": Cell(f"× {latency_ratio}", detail=loads),
+    }
+
+
+# ------------------------------------------------------------------ every cell
+
+_HEATS = (
+    Measure("iops", "iops", "IOPS", "I/Os per second"),
+    Measure("bytes_per_s", "bandwidth", "Bandwidth", "MB/s", 1e-6),
+    Measure("latency_avg_s", "latency", "Mean latency", "ms", 1e3),
+)
+_ABOUT_MAPS = (
+    "Down: block; across: I/Os in flight (depth × threads). A blank was not measured."
+)
+_ABOUT_CELLS = (
+    "Latency. A percentile stands where ten I/Os lie beyond it besides those in flight at the end, "
+    "which fio collects all at once; they lengthen the mean by latency / (2 × measured time)."
+)
+
+
+def _every_cell(shown: _ByTier, tier: str, workload: str) -> Iterator[Block]:
+    """Of one tier, as maps and as a table."""
+    maps = [_heat_map(shown, heat, tier, workload) for heat in _HEATS]
+    yield Charts(tuple(maps), (tier,), _ABOUT_MAPS)
+    rows = [_cell_row(cell) for _, cell in shown[tier].iterrows()]
+    yield table_of(rows, ("Asked for",), (_ABOUT_CELLS,))
+
+
+def _cell_row(cell: pd.Series) -> dict[str, str]:
+    return {
+        "Asked for": _mix_in_words(cell["pattern"], cell["read_pct"]),
+        "Block": disk_matrix.block_name(int(cell["block_bytes"])),
+        "Depth × threads": f"{int(cell['depth'])} × {int(cell['threads'])}",
+        "IOPS": units.format_number(float(cell["iops"])),
+        "Bandwidth": units.format_bytes_per_s(float(cell["bytes_per_s"])),
+        "Mean": _seconds(cell["latency_avg_s"]),
+        "p50": _seconds(cell["latency_p50_s"]),
+        "p95": _seconds(cell["latency_p95_s"]),
+        "p99": _seconds(cell["latency_p99_s"]),
     }
 
 
 def _seconds(value_s: float) -> str:
+    """Empty if it was not measured."""
     if math.isnan(value_s):
         return ""
     return units.format_seconds(float(value_s))
 
 
-def _in_words(pattern: str, read_pct: float) -> str:
+def _load_in_words(cell: pd.Series) -> str:
+    """`random reads of 4 KiB`."""
+    mix = _mix_in_words(cell["pattern"], cell["read_pct"])
+    return f"{mix} of {disk_matrix.block_name(int(cell['block_bytes']))}"
+
+
+def _mix_in_words(pattern: str, read_pct: float) -> str:
     """What a cell does: `random reads`, `sequential I/O, 30 % reads`."""
-    mix = {100: "reads", 0: "writes"}.get(int(read_pct), f"I/O, {read_pct:.0f} % reads")
-    return f"{pattern} {mix}"
+    if int(read_pct) == 100:
+        return f"{pattern} reads"
+    if int(read_pct) == 0:
+        return f"{pattern} writes"
+    return f"{pattern} I/O, {read_pct:.0f} % reads"
 
 
-def _heat_map(
-    measured: ByTier, heat: blocks.Measure, tier: str, workload: str
-) -> Chart:
+# ------------------------------------------------------------------ maps of colours
+
+_PALE = "#eaf3f9"  # of the lowest value
+# The narrowest range of colours: all cells may be alike.
+_EVEN = 1.01
+
+
+def _heat_map(shown: _ByTier, heat: Measure, tier: str, workload: str) -> Chart:
     """A panel for each pattern and read share. Colours mean the same for all tiers."""
-    values = pd.concat(measured.values())[heat.metric] * heat.factor
+    values = pd.concat(shown.values())[heat.metric] * heat.factor
     low = float(values.min())
     high = float(values.max())
-    cells = [_heat_cell(row, heat) for _, row in measured[tier].iterrows()]
-    ends = [low, max(high, low * _EVEN)]
+    cells = [_heat_cell(cell, heat) for _, cell in shown[tier].iterrows()]
+    shades = {
+        "type": "log",
+        "domain": [low, max(high, low * _EVEN)],
+        "range": [_PALE, charts.PALETTE[0]],
+    }
+    panels = dict.fromkeys(cell["panel"] for cell in cells)
+    middle = math.sqrt(low * high)  # of a logarithmic range; above, letters are white
     spec = charts.drawing(
         "cells",
         [tier],
         title=f"{heat.title} of {tier}",
         unit=heat.unit,
-        panels=list(dict.fromkeys(cell["panel"] for cell in cells)),
-        shades={"type": "log", "domain": ends, "range": [_PALE, charts.PALETTE[0]]},
-        is_deep=f"datum.value > {math.sqrt(low * high)}",
+        panels=list(panels),
+        shades=shades,
+        is_deep=f"datum.value > {middle}",
     )
     title = f"{heat.title} of {tier} in every cell of {workload}, {heat.unit}"
-    return charts.figure(
-        f"{workload}-{tier}-{heat.file}", title, spec, {"cells": cells}
-    )
+    name = f"{workload}-{tier}-{heat.file}"
+    return charts.figure(name, title, spec, {"cells": cells})
 
 
-def _heat_cell(row: pd.Series, heat: blocks.Measure) -> dict[str, Any]:
-    value = float(row[heat.metric]) * heat.factor
-    depth, threads, block = (
-        int(row[key]) for key in ("depth", "threads", "block_bytes")
-    )
+def _heat_cell(cell: pd.Series, heat: Measure) -> dict[str, Any]:
+    value = float(cell[heat.metric]) * heat.factor
+    depth = int(cell["depth"])
+    threads = int(cell["threads"])
+    block_bytes = int(cell["block_bytes"])
+    flight = str(depth)
+    if threads != 1:
+        flight = f"{depth}×{threads}"
     return {
-        "panel": _in_words(row["pattern"], row["read_pct"]),
-        "flight": str(depth) if threads == 1 else f"{depth}×{threads}",
+        "panel": _mix_in_words(cell["pattern"], cell["read_pct"]),
+        "flight": flight,
         "flight_rank": depth * threads,
-        "block": disk_matrix.block_name(block),
-        "block_bytes": block,
+        "block": disk_matrix.block_name(block_bytes),
+        "block_bytes": block_bytes,
         "value": value,
         "text": _short(value),
     }

@@ -1,16 +1,17 @@
 """The tiers as declared, as found, as fio measured them before use, and what they cost."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any
+from operator import attrgetter
 
 from orchestrator import units
 from orchestrator.analysis.results import RunData, span_s
-from orchestrator.analysis.telemetry.disk_demand import overheads
+from orchestrator.analysis.telemetry.disk_demand import Overhead, overheads
 from orchestrator.facts import group
+from orchestrator.model import Profile
 from orchestrator.planning.latency_quantiles import described
-from orchestrator.report import prose, wording
+from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Cell,
     Items,
@@ -22,87 +23,114 @@ from orchestrator.report.blocks import (
     table_of,
 )
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections.found_disks import as_found
 from orchestrator.report.wording import sentence
-from orchestrator.tier import Burst, Gate, GateCheck, OthersDisks, Tier
-
-_HELD_BY = prose.words("disks.held_by")
+from orchestrator.tier import (
+    Burst,
+    DiskKind,
+    Gate,
+    GateCheck,
+    Origin,
+    OthersDisks,
+    Tier,
+)
 
 
 def section(index: ReportIndex) -> Section:
-    declared = Part("Declared, per disk", (_declared(index),))
-    sources = Part("Sources and prices", (_sources(index),))
-    measured = (*_as_found(index), _gates(index), *_overhead_parts(index))
-    return Section("disks", "The disk tiers", (declared, *measured, sources))
+    """All that is known of the disks, from what was declared to where that was read."""
+    parts = (
+        Part("Declared, per disk", (_declared(index),)),
+        *as_found(index),
+        Part(
+            "Truth gate: fio on each tier's disk before it was used", (_gates(index),)
+        ),
+        *_overhead_parts(index),
+        Part("Sources and prices", (_sources(index),)),
+    )
+    return Section("disks", "The disk tiers", parts)
+
+
+def _runs(index: ReportIndex, profile: str) -> list[RunData]:
+    return [run for run in index.campaign.runs if run.record.run.profile == profile]
+
+
+# ------------------------------------------------------------------ declared
+
+HELD_BY: Mapping[DiskKind, str] = {
+    "emulated": "emulated block device",
+    "cgroup": "control-group limits",
+    "mounted": "real disk, not throttled",
+    "storage-class": "volume of a StorageClass, not throttled",
+    "existing": "not held to it: another's disk",
+    "none": "not limited",
+    "dry": "nothing: a rehearsal, there was no disk",
+}
 
 
 def _declared(index: ReportIndex) -> Table:
+    """A row for each disk of a tier: that of its data, all together, that of its WAL."""
     rows: list[Row] = []
-    for name, tier in ((profile.name, profile.tier) for profile in index.profiles):
-        rows.append(_declared_row(name, tier))
+    for profile in index.profiles:
+        tier = profile.tier
+        rows.append(_declared_row(profile.name, tier, _held_by(tier)))
         if tier.shared:
-            held = {"Held to it by": "emulated limit of all disks together"}
-            rows.append(_declared_row(name, replace(tier, limits=tier.shared)) | held)
+            together = replace(tier, limits=tier.shared)
+            held_by = "emulated limit of all disks together"
+            rows.append(_declared_row(profile.name, together, held_by))
         if tier.wal:
-            held = {"Held to it by": "real disk for WAL, not throttled"}
-            rows.append(_declared_row(name, tier.wal) | held)
+            held_by = "real disk for WAL, not throttled"
+            rows.append(_declared_row(profile.name, tier.wal, held_by))
     return table_of(rows, ("Tier", "Burst", "Held to it by"))
 
 
-def _declared_row(name: str, tier: Tier) -> dict[str, Cell | str]:
-    kind = tier.disk.kind
-    mechanism = tier.disk.enforcement
-    unmodelled = isinstance(tier.disk, OthersDisks) and not tier.limits.burst
+def _declared_row(name: str, tier: Tier, held_by: str) -> dict[str, Cell | str]:
     return {
         "Tier": Cell(name, detail=tier.title, tier=name),
         "IOPS": wording.declared(tier.limits.iops, ""),
         "Bandwidth": wording.declared(tier.limits.bytes_per_s, "bytes/s"),
         "Read latency": wording.declared(tier.latency.read_s, "s"),
         "Write latency": wording.declared(tier.latency.write_s, "s"),
-        "Burst": "not modelled" if unmodelled else _burst(tier.limits.burst),
-        "Held to it by": _HELD_BY[kind]
-        + (f" ({mechanism})" if mechanism != kind else ""),
+        "Burst": _burst(tier),
+        "Held to it by": held_by,
     }
 
 
-def _burst(burst: Burst | None) -> str:
-    if burst is None:
-        return "none"
-    rates = ((burst.iops, "IOPS"), (burst.bytes_per_s, "bytes/s"))
-    most = units.listed(
-        [units.format_quantity(of, unit) for of, unit in rates if of is not None]
-    )
-    start = units.format_quantity(burst.start_pct, "%")
-    return f"up to {most} for {units.format_seconds(burst.duration_s)}, credit {start} at the start"
+def _held_by(tier: Tier) -> str:
+    """`emulated block device`; with the mechanism, if that is not the kind's own."""
+    disk = tier.disk
+    if disk.enforcement == disk.kind:
+        return HELD_BY[disk.kind]
+    return f"{HELD_BY[disk.kind]} ({disk.enforcement})"
 
 
-def _runs(index: ReportIndex, profile: str) -> Iterator[RunData]:
-    return (run for run in index.campaign.runs if run.record.run.profile == profile)
+def _burst(tier: Tier) -> str:
+    burst = tier.limits.burst
+    if burst is not None:
+        return _burst_in_words(burst)
+    # Whether disks of others burst is theirs to know.
+    if isinstance(tier.disk, OthersDisks):
+        return "not modelled"
+    return "none"
 
 
+def _burst_in_words(burst: Burst) -> str:
+    rates: list[str] = []
+    if burst.iops is not None:
+        rates.append(units.format_quantity(burst.iops, "IOPS"))
+    if burst.bytes_per_s is not None:
+        rates.append(units.format_quantity(burst.bytes_per_s, "bytes/s"))
+    most = units.listed(rates)
+    lasts = units.format_seconds(burst.duration_s)
+    credit = units.format_quantity(burst.start_pct, "%")
+    return f"up to {most} for {lasts}, credit {credit} at the start"
+
+
+# ------------------------------------------------------------------ truth gates
+
+# A gate that allows more than this passes disks that are far off what they declare.
 _PROVES_LITTLE_PCT = 30.0
 _GATE_COLUMNS = ("Limit", "Declared", "Measured", "Off by", "Allowed", "Verdict")
 _GATE_WORDS = ("Limit", "Verdict")
-
-
-def _gates(index: ReportIndex) -> Part:
-    title = "Truth gate: fio on each tier's disk before it was used"
-    rows: list[Row] = []
-    for profile in index.profiles:
-        runs = list(_runs(index, profile.name))
-        gates = [gate for run in runs if (gate := run.record.gate) is not None]
-        # The last, but one that failed before any that passed.
-        gate = max(
-            gates, key=lambda gate: (not gate.passed, gate.taken_s), default=None
-        )
-        if gate and gate.checks:
-            began_s, _ = span_s(runs) or (gate.taken_s, 0.0)
-            rows.extend(
-                _gate_rows(profile.name, gate, max(0.0, began_s - gate.taken_s))
-            )
-            continue
-        untested = prose.said("disks.not_measured" if gate else "disks.no_gate")
-        rows.append(f"{profile.name}: {untested}")
-    return Part(title, (table_of(rows, _GATE_WORDS, titles=_GATE_COLUMNS),))
 
 
 def gate_table(gate: Gate) -> Table:
@@ -110,188 +138,204 @@ def gate_table(gate: Gate) -> Table:
     return table_of(_gate_rows(gate.tier, gate), _GATE_WORDS, titles=_GATE_COLUMNS)
 
 
+def _gates(index: ReportIndex) -> Table:
+    """That of each tier, or why there is none."""
+    rows: list[Row] = []
+    for profile in index.profiles:
+        runs = _runs(index, profile.name)
+        gate = _telling_gate(runs)
+        if gate is None:
+            rows.append(
+                f"{profile.name}: no gate was recorded: nothing shows that the disk is what its "
+                "tier declares"
+            )
+        elif not gate.checks:
+            rows.append(f"{profile.name}: not measured; its limits are only declared")
+        else:
+            age_s = _age_s(gate, runs)
+            rows.extend(_gate_rows(profile.name, gate, age_s))
+    return table_of(rows, _GATE_WORDS, titles=_GATE_COLUMNS)
+
+
+def _telling_gate(runs: Iterable[RunData]) -> Gate | None:
+    """The last, but one that failed before any that passed."""
+    gates: list[Gate] = []
+    for run in runs:
+        if run.record.gate is not None:
+            gates.append(run.record.gate)
+    return max(gates, key=_how_telling, default=None)
+
+
+def _how_telling(gate: Gate) -> tuple[bool, float]:
+    return not gate.passed, gate.taken_s
+
+
+def _age_s(gate: Gate, runs: Sequence[RunData]) -> float:
+    """How old it was when the first of these runs began; 0 if it was taken later."""
+    span = span_s(runs)
+    if span is None:
+        return 0.0
+    began_s, _ = span
+    return max(0.0, began_s - gate.taken_s)
+
+
 def _gate_rows(name: str, gate: Gate, age_s: float = 0.0) -> Iterator[Row]:
     """`age_s`: of the gate, when the first run of its profile began."""
-    word = "FAILED"
-    if gate.passed:
-        word = "passed"
-    widest = max((check.tolerance_pct or 0.0 for check in gate.checks), default=0.0)
-    if gate.passed and widest > _PROVES_LITTLE_PCT:
-        word = prose.said("disks.proves_little")
-    if gate.reused:
-        word += f", {units.format_seconds(age_s)} before; nothing it depends on changed since"
-    latency = gate.device.get("latency")
-    if latency:
-        word += f"; latency: {latency}"
-    yield f"{name}: {word}"
-    for disk, checks in groupby(gate.checks, key=lambda check: check.disk):
+    yield f"{name}: {_outcome(gate, age_s)}"
+    for disk, checks in groupby(gate.checks, key=attrgetter("disk")):
         if disk:
             yield disk
-        yield from map(_check_row, checks)
+        for check in checks:
+            yield _check_row(check)
+
+
+def _outcome(gate: Gate, age_s: float) -> str:
+    outcome = _outcome_word(gate)
+    if gate.reused:
+        age = units.format_seconds(age_s)
+        outcome = f"{outcome}, {age} before; nothing it depends on changed since"
+    latency = gate.device.get("latency")
+    if latency:
+        outcome = f"{outcome}; latency: {latency}"
+    return outcome
+
+
+def _outcome_word(gate: Gate) -> str:
+    if not gate.passed:
+        return "FAILED"
+    widest_pct = max((check.tolerance_pct or 0.0 for check in gate.checks), default=0.0)
+    if widest_pct > _PROVES_LITTLE_PCT:
+        return "passed, but with a tolerance so wide that it proves little"
+    return "passed"
 
 
 def _check_row(check: GateCheck) -> Row:
-    if check.unit == "1/s":
+    unit = check.unit
+    # Rates are given bare: the name of the limit says of what.
+    if unit == "1/s":
         unit = ""
-    else:
-        unit = check.unit
-    allowed_pct = check.tolerance_pct
-    off_pct = None
-    if check.declared:
-        off_pct = (check.measured / check.declared - 1) * 100
     return {
         "Limit": check.limit,
         "Declared": wording.declared(check.declared, unit),
         "Measured": units.format_quantity(check.measured, unit),
-        "Off by": "" if off_pct is None else units.format_change(off_pct),
-        "Allowed": ""
-        if allowed_pct is None
-        else f"±{units.format_quantity(allowed_pct, '%')}",
+        "Off by": _off_by(check),
+        "Allowed": _allowed(check),
         "Verdict": Cell(check.verdict, strong=not check.passed),
     }
 
 
+def _off_by(check: GateCheck) -> str:
+    if not check.declared:
+        return ""
+    return units.format_change((check.measured / check.declared - 1) * 100)
+
+
+def _allowed(check: GateCheck) -> str:
+    if check.tolerance_pct is None:
+        return ""
+    return f"±{units.format_quantity(check.tolerance_pct, '%')}"
+
+
+# ------------------------------------------------------------------ overhead of emulation
+
+
+def _overhead_parts(index: ReportIndex) -> Iterator[Part]:
+    """One row of each tier for its reads, and one for its writes; nothing without counters."""
+    rows: list[Row] = []
+    for profile in index.profiles:
+        rows.extend(_overhead_rows(index, profile.name))
+    if rows:
+        about = Paragraph(
+            "The latency of an emulated disk is shortened by what loop device and FUSE cost, "
+            "measured when the device starts. In the windows: how much longer requests took for "
+            "the kernel than for the disk, on average; with many in flight, much of it is waiting "
+            "in the loop device's queue."
+        )
+        table = table_of(rows, ("Tier", "Requests"))
+        yield Part("Overhead of emulation", (about, table))
+
+
+def _overhead_rows(index: ReportIndex, profile: str) -> Iterator[Row]:
+    reads: list[Overhead] = []
+    writes: list[Overhead] = []
+    for run in _runs(index, profile):
+        for disk in group(run.record.facts, "disks"):
+            counted = overheads(run.record, disk)
+            if "read" in counted:
+                reads.append(counted["read"])
+            if "write" in counted:
+                writes.append(counted["write"])
+    if reads:
+        yield _overhead_row(profile, "reads", reads)
+    if writes:
+        yield _overhead_row(profile, "writes", writes)
+
+
+def _overhead_row(
+    profile: str, requests: str, windows: Sequence[Overhead]
+) -> dict[str, Cell | str]:
+    """Of all windows of all its disks, from the least to the most."""
+    return {
+        "Tier": Cell(profile, tier=profile),
+        "Requests": requests,
+        "Taken off, µs": _range(window.taken_off_us for window in windows),
+        "In the windows, µs": _range(window.overhead_us for window in windows),
+        "Change in a request's time, at most": _widest_change(windows),
+        "In flight": _range(window.queue_depth for window in windows),
+    }
+
+
+def _widest_change(windows: Iterable[Overhead]) -> str:
+    changes_pct: list[float] = []
+    for window in windows:
+        if window.off_pct is not None:
+            changes_pct.append(window.off_pct)
+    if not changes_pct:
+        return ""
+    return units.format_change(max(changes_pct, key=abs))
+
+
+def _range(values: Iterable[float | None]) -> str:
+    """`1.5 to 3`, without those that are not known; `1.5` if all are alike."""
+    present = [value for value in values if value is not None]
+    if not present:
+        return ""
+    low = units.format_number(round(min(present), 1))
+    high = units.format_number(round(max(present), 1))
+    if low == high:
+        return low
+    return f"{low} to {high}"
+
+
+# ------------------------------------------------------------------ sources and prices
+
+
 def _sources(index: ReportIndex) -> Items:
     """Where each tier's limits and price were read, with the notes on them."""
-    rows = []
+    rows: list[Paragraph] = []
     for profile in index.profiles:
-        tier = profile.tier
-        origin = profile.tier.origin
-        dated = origin.source and origin.as_of
-        if dated:
-            source = f"{origin.source}, as of {origin.as_of}"
-        else:
-            source = origin.source
-        texts = (
-            f"limits: {source or 'source not stated'}",
-            f"latency: {latency}" if (latency := described(tier)) else "",
-            origin.notes.strip(),
-            *origin.vm_caps,
-            f"price of a disk: {wording.price(tier.price)}",
-            f"price of a disk for WAL: {wording.price(tier.wal.price)}"
-            if tier.wal
-            else "",
-        )
-        rows.append(
-            Paragraph(" ".join(map(sentence, filter(None, texts))), lead=profile.name)
-        )
+        texts = [sentence(text) for text in _about_origin(profile) if text]
+        rows.append(Paragraph(" ".join(texts), lead=profile.name))
     return Items(tuple(rows))
 
 
-def _overhead_parts(index: ReportIndex) -> tuple[Part, ...]:
-    """One row of each tier for its reads, and one for its writes; nothing without counters."""
-    rows = [
-        row for profile in index.profiles for row in _overhead_rows(index, profile.name)
-    ]
-    if not rows:
-        return ()
-    table = table_of(rows, ("Tier", "Requests"))
-    return (
-        Part("Overhead of emulation", (Paragraph(prose.said("disks.overhead")), table)),
-    )
+def _about_origin(profile: Profile) -> Iterator[str]:
+    """May hold empty texts."""
+    tier = profile.tier
+    yield f"limits: {_source(tier.origin)}"
+    latency = described(tier)
+    if latency:
+        yield f"latency: {latency}"
+    yield tier.origin.notes.strip()
+    yield from tier.origin.vm_caps
+    yield f"price of a disk: {wording.price(tier.price)}"
+    if tier.wal:
+        yield f"price of a disk for WAL: {wording.price(tier.wal.price)}"
 
 
-def _overhead_rows(index: ReportIndex, profile: str) -> Iterator[dict[str, Cell | str]]:
-    windows = units.gathered(
-        pair
-        for run in _runs(index, profile)
-        for disk in group(run.record.facts, "disks")
-        for pair in overheads(run.record, disk).items()
-    )
-    for way, costs in sorted(windows.items()):  # reads, then writes
-        off = max(
-            (c.off_pct for c in costs if c.off_pct is not None), key=abs, default=None
-        )
-        yield {
-            "Tier": Cell(profile, tier=profile),
-            "Requests": f"{way}s",
-            "Taken off, µs": _range(
-                [c.taken_off_us for c in costs if c.taken_off_us is not None]
-            ),
-            "In the windows, µs": _range([cost.overhead_us for cost in costs]),
-            "Change in a request's time, at most": ""
-            if off is None
-            else units.format_change(off),
-            "In flight": _range([cost.queue_depth for cost in costs]),
-        }
-
-
-def _range(values: Sequence[float]) -> str:
-    ends: tuple[float, ...] = ()
-    if values:
-        ends = (min(values), max(values))
-    return " to ".join(
-        dict.fromkeys(units.format_number(round(end, 1)) for end in ends)
-    )
-
-
-def _as_found(index: ReportIndex) -> tuple[Part, ...]:
-    """Device, queue, file system and identity of all real disks; nothing if there are none."""
-    rows = [
-        row for profile in index.profiles for row in _found_rows(index, profile.name)
-    ]
-    if not rows:
-        return ()
-    failures = [
-        Paragraph(str(failure), lead=profile.name)
-        for profile in index.profiles
-        if (failure := _recorded(index, profile.name, "cloud").get("failure"))
-    ]
-    numeric = ("Size", "Read-ahead")
-    table = table_of(rows, [title for title in rows[0] if title not in numeric])
-    return (Part("As found", (table, *failures)),)
-
-
-def _recorded(index: ReportIndex, profile: str, name: str) -> Mapping[str, Any]:
-    """A group of the facts about the tier, as the first of its runs recorded them."""
-    facts = (run.record.facts.get("tier") for run in _runs(index, profile))
-    return next((group(tier, name) for tier in facts if isinstance(tier, Mapping)), {})
-
-
-def _found_rows(index: ReportIndex, profile: str) -> Iterator[dict[str, Cell | str]]:
-    told = group(_recorded(index, profile, "cloud"), "disks")
-    gates = (run.record.gate for run in _runs(index, profile))
-    measured = next((group(gate.device, "disks") for gate in gates if gate), {})
-    for path, facts in _recorded(index, profile, "disks").items():
-        rotational = facts.get("rotational")
-        identity = [
-            str(facts[name]) for name in ("serial", "firmware") if facts.get(name)
-        ]
-        yield {
-            "Tier": Cell(profile, tier=profile),
-            "Used by": Cell(", ".join(facts.get("used_by", ())), detail=path),
-            "Device": _fact(facts, "device", "made_of"),
-            "Size": _bytes(facts.get("size_bytes")),
-            "File system": _fact(facts, "file_system", "mount_options"),
-            "Scheduler": _fact(facts, "scheduler"),
-            "Read-ahead": _bytes(facts.get("read_ahead_bytes")),
-            "Write cache": _fact(facts, "write_cache"),
-            "Rotational": "" if rotational is None else "yes" if rotational else "no",
-            "Model": Cell(str(facts.get("model", "")), detail=", ".join(identity)),
-            "Host cache": _fact(group(measured, path), "host_cache"),
-            "The cloud says": _told(told.get(path)),
-        }
-
-
-def _fact(facts: Mapping[str, Any], name: str, detail: str = "") -> Cell:
-    return Cell(str(facts.get(name, "")), detail=str(facts.get(detail, "")))
-
-
-def _bytes(value: object) -> str:
-    if isinstance(value, int):
-        return units.format_bytes(value)
-    return ""
-
-
-def _told(devices: object) -> Cell:
-    """What the metadata service said of the devices under a path."""
-    if not isinstance(devices, Mapping):
-        return Cell("")
-    types = dict.fromkeys(str(told.get("type", "")) for told in devices.values())
-    caching = dict.fromkeys(
-        str(told["caching"]) for told in devices.values() if "caching" in told
-    )
-    detail = ""
-    if caching:
-        detail = f"host caching {', '.join(caching)}"
-    return Cell(", ".join(types), detail=detail)
+def _source(origin: Origin) -> str:
+    if not origin.source:
+        return "source not stated"
+    if not origin.as_of:
+        return origin.source
+    return f"{origin.source}, as of {origin.as_of}"

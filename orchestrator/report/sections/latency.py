@@ -4,6 +4,7 @@ chart can show. Each point is an exact nearest-rank percentile: a latency that o
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,6 @@ from orchestrator.analysis.results import RunData, measured_window, value_of
 from orchestrator.analysis.statistics.stats import MIN_BEYOND
 from orchestrator.report.blocks import Chart, Charts, Paragraph, Part, Section
 from orchestrator.report.charts import charts
-from orchestrator.report.prose import said
 from orchestrator.report.report_index import NEW_ORDER, ReportIndex
 from orchestrator.report.wording import sentence
 
@@ -23,6 +23,8 @@ _STEPS_PER_NINE = 50
 _NAMED_PCT = (50.0, 95.0)  # stand between steps; 90, 99, 99.9, … are steps themselves
 _P50 = -math.log10(0.5)
 _LEAST_MS = 1e-3  # what generators write down
+# What a whole number may lose to rounding, so that it is not taken for the one below it.
+_LAST_DIGIT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -39,77 +41,92 @@ class Distribution:
 
 def section(index: ReportIndex) -> tuple[Section, ...]:
     """Empty if no run kept its transactions."""
-    parts = []
+    parts: list[Part] = []
     for workload in index.workloads:
         drawn = tuple(of_workload(index, workload.name))
         if drawn:
-            counted = " ".join(chart.remark for chart in drawn)
-            parts.append(
-                Part(workload.name, (Charts(drawn, index.tiers_with_figures, counted),))
-            )
-    about = Part("", (Paragraph(said("latency.about")),))
+            counts = " ".join(chart.remark for chart in drawn)
+            shown = Charts(drawn, index.tiers_with_figures, counts)
+            parts.append(Part(workload.name, (shown,)))
+    if not parts:
+        return ()
+    about = Paragraph(
+        "Each curve is made of every transaction of a tier's measured windows, all runs together, "
+        "and ends where ten transactions are slower; tables and verdicts take the mean of each "
+        "run's own percentile instead. Percentiles stand further apart the closer they come to "
+        "100 %."
+    )
     title = "Latency of every transaction"
-    if parts:
-        return (Section("latency", title, (about, *parts)),)
-    return ()
+    return (Section("latency", title, (Part("", (about,)), *parts)),)
+
+
+# ------------------------------------------------------------------ charts
 
 
 def of_workload(index: ReportIndex, workload: str) -> Iterator[Chart]:
     """A chart of all transactions, and before it one of New-Orders where they are counted apart."""
-    scopes = {"all": "transactions"}
+    titles = {"all": "transactions"}
     if index.latency_scope(workload) == NEW_ORDER:
-        scopes = {NEW_ORDER: "New-Orders", "all": "all transactions but Delivery"}
-    by_tier = {
-        tier: of_runs(index.finished(tier, workload), scopes) for tier in index.tiers
-    }
-    for scope, what in scopes.items():
-        curves = {
-            tier: of_tier[scope]
-            for tier, of_tier in by_tier.items()
-            if scope in of_tier
-        }
+        titles = {NEW_ORDER: "New-Orders", "all": "all transactions but Delivery"}
+    by_tier: dict[str, dict[str, Distribution]] = {}
+    for tier in index.tiers:
+        by_tier[tier] = of_runs(index.finished(tier, workload), titles)
+    for scope, what in titles.items():
+        curves: dict[str, Distribution] = {}
+        for tier, distributions in by_tier.items():
+            if scope in distributions:
+                curves[tier] = distributions[scope]
         if curves:
-            suffix = "-new-order"
-            if scope == "all":
-                suffix = ""
-            yield _chart(
-                f"{workload}-latency-distribution{suffix}", what, curves, index.tiers
-            )
+            yield _chart(_name(workload, scope), what, curves, index.tiers)
+
+
+def _name(workload: str, scope: str) -> str:
+    if scope == "all":
+        return f"{workload}-latency-distribution"
+    return f"{workload}-latency-distribution-new-order"
 
 
 def _chart(
     name: str, what: str, curves: Mapping[str, Distribution], tiers: Sequence[str]
 ) -> Chart:
-    last = max(float(curve.nines[-1]) for curve in curves.values())
     spec = charts.drawing(
         "latency",
         tiers,
         what=what,
-        marks=[0.0, _P50, *range(1, math.floor(last + 1e-9) + 1)],
+        marks=_marks(curves.values()),
         percent=_percent("datum.value"),
     )
-    shown = f"({_percent('datum.nines')}) + ' %'"
+    shown_place = f"({_percent('datum.nines')}) + ' %'"
     zoom = [charts.drawing("zoom")]
-    reading = charts.readings("curves", "nines", list(curves), "ms", shown, more=zoom)
-    tables = {
-        "curves": [
-            {
-                "tier": tier,
-                "nines": float(nines),
-                "value": max(float(slow_s) * 1e3, _LEAST_MS),
-            }
-            for tier, curve in curves.items()
-            for nines, slow_s in zip(curve.nines, curve.latency_s, strict=True)
-        ]
-    }
-    told = f"Latency of {what} by percentile, ms on a log scale"
-    counted = "; ".join(
-        f"{tier} {curve.transactions:,} in {units.counted(curve.runs, 'run')}"
-        for tier, curve in curves.items()
+    reading = charts.readings(
+        "curves", "nines", list(curves), "ms", shown_place, more=zoom
     )
-    return charts.figure(
-        name, told, spec, tables, sentence(f"{what}: {counted}"), [reading]
-    )
+    tables = {"curves": list(_points(curves))}
+    title = f"Latency of {what} by percentile, ms on a log scale"
+    counts = "; ".join(_counts(curves))
+    remark = sentence(f"{what}: {counts}")
+    return charts.figure(name, title, spec, tables, remark, [reading])
+
+
+def _marks(curves: Iterable[Distribution]) -> list[float]:
+    """Where the axis is marked: at the least, at p50, then at each further nine."""
+    last = max(float(curve.nines[-1]) for curve in curves)
+    whole_nines = math.floor(last + _LAST_DIGIT)
+    return [0.0, _P50, *range(1, whole_nines + 1)]
+
+
+def _points(curves: Mapping[str, Distribution]) -> Iterator[dict[str, Any]]:
+    for tier, curve in curves.items():
+        for nines, latency_s in zip(curve.nines, curve.latency_s, strict=True):
+            # The axis is logarithmic, on which zero has no place.
+            latency_ms = max(float(latency_s) * 1e3, _LEAST_MS)
+            yield {"tier": tier, "nines": float(nines), "value": latency_ms}
+
+
+def _counts(curves: Mapping[str, Distribution]) -> Iterator[str]:
+    """`ultra 1,200,000 in 3 runs`."""
+    for tier, curve in curves.items():
+        yield f"{tier} {curve.transactions:,} in {units.counted(curve.runs, 'run')}"
 
 
 def _percent(nines: str) -> str:
@@ -117,42 +134,54 @@ def _percent(nines: str) -> str:
     return f"format(100 - 100 * pow(10, -{nines}), '.' + max(0, ceil({nines} - 1.001)) + '~f')"
 
 
+# ------------------------------------------------------------------ percentiles
+
+
 def of_runs(runs: Iterable[RunData], scopes: Iterable[str]) -> dict[str, Distribution]:
     """Scope → the distribution of the measured windows of all runs together, without those of which
     too little was kept: a curve needs two points, hence 20 transactions."""
-    windows: list[Window] = []
+    windows = list(_windows(runs))
+    by_scope: dict[str, Distribution] = {}
+    for scope in scopes:
+        distribution = _distribution([window.ranked(scope) for window in windows])
+        if distribution is not None:
+            by_scope[scope] = distribution
+    return by_scope
+
+
+def _windows(runs: Iterable[RunData]) -> Iterator[Window]:
+    """Those that were measured, with the latencies that were kept of each."""
     for run in runs:
-        window = measured_window(run.record)
-        if window is not None:
-            at_a_rate = value_of(run.record, "offered_per_s") is not None
-            windows.append(Window(*window, run.record.workload.thinks, at_a_rate))
+        span_s = measured_window(run.record)
+        if span_s is not None:
+            is_at_a_rate = value_of(run.record, "offered_per_s") is not None
+            window = Window(*span_s, run.record.workload.thinks, is_at_a_rate)
             for table in run.transactions():
-                windows[-1].add_latencies(table)
-    drawn = {
-        scope: _distribution([window.ranked(scope) for window in windows])
-        for scope in scopes
-    }
-    return {scope: curve for scope, curve in drawn.items() if curve is not None}
+                window.add_latencies(table)
+            yield window
 
 
-def _distribution(pieces: Sequence[Counted]) -> Distribution | None:
-    pieces = [piece for piece in pieces if piece.total]
-    every = together(pieces)
-    count = every.total
+def _distribution(latencies_of_runs: Sequence[Counted]) -> Distribution | None:
+    kept = [latencies for latencies in latencies_of_runs if latencies.total]
+    latencies = together(kept)
+    count = latencies.total
     if count < 2 * MIN_BEYOND:
         return None
     nines = _places(math.log10(count / MIN_BEYOND))
     share = -np.expm1(-nines * math.log(10.0))  # 1 − 10^−nines without losing digits
     # A whole p·n must not be rounded up because of its last digit.
-    rank = np.maximum(np.ceil(share * count - 1e-6).astype(int), 1)
-    return Distribution(len(pieces), count, nines, every.at_ranks(rank))
+    ranks = np.ceil(share * count - 1e-6).astype(int)
+    ranks = np.maximum(ranks, 1)
+    return Distribution(len(kept), count, nines, latencies.at_ranks(ranks))
 
 
 def _places(last: float) -> np.ndarray:
     """The same places for every tier, so that values can be read across; up to `last`."""
-    steps = min(
-        math.floor(last * _STEPS_PER_NINE + 1e-9), MAX_POINTS - 1 - len(_NAMED_PCT)
-    )
-    named = [-math.log10(1 - percent / 100) for percent in _NAMED_PCT]
-    places = [step / _STEPS_PER_NINE for step in range(steps + 1)]
-    return np.array(sorted({*places, *(nines for nines in named if nines <= last)}))
+    most_steps = MAX_POINTS - 1 - len(_NAMED_PCT)
+    steps = min(math.floor(last * _STEPS_PER_NINE + _LAST_DIGIT), most_steps)
+    places = {step / _STEPS_PER_NINE for step in range(steps + 1)}
+    for percent in _NAMED_PCT:
+        nines = -math.log10(1 - percent / 100)
+        if nines <= last:
+            places.add(nines)
+    return np.array(sorted(places))

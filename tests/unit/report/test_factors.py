@@ -17,7 +17,12 @@ from orchestrator.report.blocks import Charts
 from orchestrator.report.exports import junit, openmetrics
 from orchestrator.report.rendering.terminal import TableView
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import factors, summary, ticket
+from orchestrator.report.sections import (
+    factor_charts,
+    factors,
+    summary,
+    ticket,
+)
 from tests import loads
 
 TABLES = "data=10,20,30,40 tables"
@@ -96,14 +101,14 @@ def tpcc(loads_of: tuple[Workload, ...]) -> ReportIndex:
 def test_the_chart_of_a_tpcc_factor_has_the_nopm_that_its_law_is_of() -> None:
     index = tpcc(loads.varied("nodes=1,2,4"))
     (answer,) = factors.answers(index)
-    chart, _ = factors.charts_of(index, *index.verdict.varied)
+    chart, _ = factor_charts.charts_of(index, *index.verdict.varied)
     assert "NOPM grows as nodes" in answer.text and "NOPM of point-select" in chart.svg
 
 
 def test_the_chart_of_a_tpcc_sweep_has_all_transactions_as_its_capacity_has() -> None:
     index = tpcc(loads.swept("threads=1,4,16"))
     (of,) = index.verdict.sweeps
-    chart, _ = factors.charts_of(index, of)
+    chart, _ = factor_charts.charts_of(index, of)
     assert "at most 1,600/s" in sweeps.load_taken(of, *of.tiers)
     assert "Throughput of point-select" in chart.svg
 
@@ -278,7 +283,7 @@ def test_a_sweep_is_answered_once_and_drawn_against_load(swept: str) -> None:
 
 def test_a_chart_has_every_tier_at_every_load() -> None:
     index = ReportIndex(SWEPT, judge(SWEPT))
-    for chart in factors.charts_of(index, index.verdict.sweeps[0]):
+    for chart in factor_charts.charts_of(index, index.verdict.sweeps[0]):
         assert chart.svg.count('aria-roledescription="point"') == 8
 
 
@@ -296,7 +301,7 @@ def test_where_a_tier_has_no_p99_the_average_is_drawn_of_all() -> None:
 
     campaign = loads.build(loads.swept("threads=1,4,16,64"), some)
     index = ReportIndex(campaign, judge(campaign))
-    _, latency = factors.charts_of(index, index.verdict.sweeps[0])
+    _, latency = factor_charts.charts_of(index, index.verdict.sweeps[0])
     assert (
         "point-select-load-average" in latency.path and "Average latency" in latency.svg
     )
@@ -313,7 +318,7 @@ def test_the_latency_of_an_overloaded_tier_is_neither_drawn_nor_compared(
 
     campaign = loads.build(loads.swept("rate=500,1000,2000"), figures)
     index = ReportIndex(campaign, judge(campaign))
-    throughput, p99 = factors.charts_of(index, index.verdict.sweeps[0])
+    throughput, p99 = factor_charts.charts_of(index, index.verdict.sweeps[0])
     assert throughput.svg.count('aria-roledescription="point"') == 6
     assert p99.svg.count('aria-roledescription="point"') == 5
     told = written(campaign, tmp_path)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 from orchestrator import report
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.tier import Gate, GateCheck, Limits
+from orchestrator.report.sections.disks import HELD_BY
+from orchestrator.tier import DiskKind, Gate, GateCheck, Limits
 from tests.campaigns import build_campaign
 
 DISKS = {
@@ -37,6 +39,11 @@ def shown(campaign: Results, folder: Path) -> str:
         encoding="utf-8"
     )
     return text.replace("\N{NO-BREAK SPACE}", " ").replace("\\_", "_")
+
+
+def test_each_kind_of_disk_has_its_words() -> None:
+    """A kind without them would be met when a report is made."""
+    assert HELD_BY.keys() == set(get_args(DiskKind))
 
 
 def test_disks_as_found_and_the_gate_of_each(tmp_path: Path) -> None:

@@ -7,10 +7,8 @@ from typing import get_args
 
 from orchestrator.analysis.answers.record import SurenessWord
 from orchestrator.analysis.conclusions import VerdictWord
-from orchestrator.facts import DoubtKind, NoteKind
 from orchestrator.keys.strict_yaml import parse
 from orchestrator.report.prose import said, words
-from orchestrator.tier import DiskKind
 from tests.sources import MODULES, PACKAGE, nodes
 
 PROSE = PACKAGE / "report" / "prose.yaml"
@@ -44,9 +42,6 @@ def test_values_are_filled_in() -> None:
 
 def test_words_are_of_kinds_that_there_are() -> None:
     """A misspelt kind would go without its label, and nobody would see it."""
-    assert words("stamps.notes").keys() <= set(get_args(NoteKind))
-    assert words("stamps.doubts").keys() <= set(get_args(DoubtKind))
     assert words("status.styles").keys() == set(get_args(SurenessWord))
     assert words("junit.outcomes").keys() == set(get_args(VerdictWord))
     assert words("verdict.styles").keys() == set(get_args(VerdictWord))
-    assert words("disks.held_by").keys() == set(get_args(DiskKind))

@@ -1,0 +1,193 @@
+"""What is concluded of what was varied, in sentences."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from orchestrator import units
+from orchestrator.analysis.answers import sweeps
+from orchestrator.analysis.conclusions import Delta, Law, TierValues, VariedWorkload
+from orchestrator.planning import factors
+from orchestrator.report import wording
+from orchestrator.report.report_index import ReportIndex
+
+# Exponents nearer to zero change a figure by 12 % where the value is ten times.
+_SLIGHT = 0.05
+# An interval of exponents wider than this holds too much to be called by one whole number.
+_WIDEST_NAMED = 4 * _SLIGHT
+
+
+def factor_in_words(varied: VariedWorkload) -> str:
+    """`replication factor`."""
+    return varied.factor.replace("_", " ")
+
+
+def sentences(varied: VariedWorkload, index: ReportIndex) -> Iterator[str]:
+    """For each tier of a sweep the load that it takes; of a factor each figure that follows it, or
+    each change where none can be said to; then each change of what limits it. For each stage that
+    was taken away whether it was the limit."""
+    for tier in varied.tiers:
+        if varied.factor == factors.WITHOUT:
+            yield from _about_stages(varied, tier, index)
+        else:
+            yield from _about_values(varied, tier, index)
+
+
+# ------------------------------------------------------------------ values of a factor
+
+
+def _about_values(
+    varied: VariedWorkload, tier: TierValues, index: ReportIndex
+) -> Iterator[str]:
+    is_sweep = varied in index.verdict.sweeps
+    if is_sweep:
+        yield sweeps.load_taken(varied, tier)
+    for law in tier.laws:
+        figure = wording.METRICS[law.metric]
+        if law.per_node:
+            figure = f"{figure} per node"
+        yield f"{tier.tier}: {figure} {_law_in_words(varied, law)}"
+    if not tier.laws and not is_sweep:
+        yield from _about_changes(varied, tier)
+    yield from _about_causes(varied, tier)
+
+
+def _about_changes(varied: VariedWorkload, tier: TierValues) -> Iterator[str]:
+    for step in tier.steps:
+        value = varied.values[varied.workloads.index(step.contender)]
+        metric = wording.METRICS[step.metric]
+        change = units.format_change(step.change_pct)
+        yield f"{tier.tier}: {metric} at {value} {change}, {step.verdict}"
+
+
+def _about_causes(varied: VariedWorkload, tier: TierValues) -> Iterator[str]:
+    """Where the cause differs from that of the value before; not where either is unknown."""
+    for place, (value, next_value) in enumerate(pairwise(varied.values)):
+        cause = _cause_in_words(tier, varied.workloads[place])
+        next_cause = _cause_in_words(tier, varied.workloads[place + 1])
+        if cause and next_cause and cause != next_cause:
+            yield (
+                f"{tier.tier}: what limits it changes from {cause} at {value} to "
+                f"{next_cause} at {next_value}"
+            )
+
+
+def _cause_in_words(tier: TierValues, workload: str) -> str:
+    return tier.causes.get(workload, "").replace("_", " ")
+
+
+def _law_in_words(varied: VariedWorkload, law: Law) -> str:
+    factor = factor_in_words(varied)
+    if law.knee is not None:
+        before = varied.values[law.knee]
+        behind = varied.values[law.knee + 1]
+        return (
+            f"follows no one power of {factor}: it bends between {before} and {behind}"
+        )
+    power = f"{factor}^{law.exponent:.2f} ({law.low:.2f} to {law.high:.2f})"
+    text = f"{_how_it_follows(law, factor)} as {power}{_name_of_law(law)}"
+    if law.values == 2:
+        return f"{text}; two values prove no law"
+    return text
+
+
+def _how_it_follows(law: Law, factor: str) -> str:
+    if law.low >= -_SLIGHT and law.high <= _SLIGHT:
+        return f"hardly depends on {factor}:"
+    if law.low > 0:
+        return "grows"
+    if law.high < 0:
+        return "falls"
+    return "is not proven to change:"
+
+
+def _name_of_law(law: Law) -> str:
+    """If its interval is narrow and holds the exponent of a law that has a name."""
+    if law.high - law.low >= _WIDEST_NAMED:
+        return ""
+    if law.low <= 1 <= law.high:
+        return ": linear"
+    if law.low <= -1 <= law.high:
+        return ": inverse"
+    return ""
+
+
+# ------------------------------------------------------------------ stages taken away
+
+_STAGES = {"disk": "disk", "network": "network", "commit": "sync of commits"}
+
+
+def _about_stages(
+    varied: VariedWorkload, tier: TierValues, index: ReportIndex
+) -> Iterator[str]:
+    """Whether each stage that was taken away was the limit: only a proven change of the rate says
+    so. Where the average latency alone is better, as at a rate that is served anyway, the stage
+    took that time."""
+    full, *without_a_stage = varied.workloads
+    for workload in without_a_stage:
+        step = _telling_step(tier, workload, full, index)
+        if step is not None:
+            stage = _STAGES[factors.lacks(index.campaign.plan.workload(workload))]
+            is_rate = step.metric == index.throughput_metric(full)
+            yield (
+                f"{tier.tier}: with the {stage} out of the path "
+                f"{_change_in_words(tier, step, full, index)}: "
+                f"{_judgement(step, stage, is_rate)}{_cause_with_all(tier, full)}"
+            )
+
+
+def _telling_step(
+    tier: TierValues, workload: str, full: str, index: ReportIndex
+) -> Delta | None:
+    """The change of the rate, or that of the latency if it alone is better; None without both."""
+    rate = _step(tier, workload, index.throughput_metric(full), "all")
+    latency = _step(tier, workload, "latency_avg_s", index.latency_scope(full))
+    steps = [step for step in (rate, latency) if step is not None]
+    for step in steps:
+        if step.verdict == "better":
+            return step
+    if steps:
+        return steps[0]
+    return None
+
+
+def _step(tier: TierValues, workload: str, metric: str, scope: str) -> Delta | None:
+    wanted = (workload, metric, scope)
+    for step in tier.steps:
+        if (step.contender, step.metric, step.scope) == wanted:
+            return step
+    return None
+
+
+def _change_in_words(
+    tier: TierValues, step: Delta, full: str, index: ReportIndex
+) -> str:
+    """`8,000 instead of 4,000 transactions/s (+100 %, +90 to +110 %)`."""
+    without = _figure(tier, step.contender, step.metric, index)
+    with_all = _figure(tier, full, step.metric, index)
+    change = units.format_change(step.change_pct)
+    interval = wording.interval(step)
+    if interval:
+        change = f"{change}, {interval}"
+    return f"{without} instead of {with_all} {wording.METRICS[step.metric]} ({change})"
+
+
+def _figure(tier: TierValues, workload: str, metric: str, index: ReportIndex) -> str:
+    return index.metric_cells(tier.tier, workload, {metric: ""})[""].text
+
+
+def _judgement(step: Delta, stage: str, is_rate: bool) -> str:
+    if step.verdict == "inconclusive":
+        return f"no difference is proven, so whether the {stage} was the limit is open"
+    if step.verdict != "better":
+        return f"the {stage} was not the limit"
+    if is_rate:
+        return f"the {stage} was the limit"
+    return f"the {stage} took that time"
+
+
+def _cause_with_all(tier: TierValues, full: str) -> str:
+    """What was named where no stage was taken away."""
+    cause = _cause_in_words(tier, full)
+    if not cause or cause == "unattributed":
+        return ""
+    return f"; with all stages {cause} was named"

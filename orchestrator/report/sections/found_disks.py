@@ -1,0 +1,109 @@
+"""Real disks as they were found: what the machine, the truth gate and the cloud told of each."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from orchestrator import units
+from orchestrator.facts import group
+from orchestrator.report.blocks import Cell, Paragraph, Part, table_of
+from orchestrator.report.report_index import ReportIndex
+
+_NUMERIC = ("Size", "Read-ahead")
+
+
+def as_found(index: ReportIndex) -> Iterator[Part]:
+    """Device, queue, file system and identity of all real disks; nothing if there are none."""
+    rows: list[dict[str, Cell | str]] = []
+    for profile in index.profiles:
+        rows.extend(_disk_rows(index, profile.name))
+    if rows:
+        words = [title for title in rows[0] if title not in _NUMERIC]
+        yield Part("As found", (table_of(rows, words), *_cloud_failures(index)))
+
+
+def _cloud_failures(index: ReportIndex) -> Iterator[Paragraph]:
+    """Why the cloud told nothing, where it did not."""
+    for profile in index.profiles:
+        failure = _recorded(index, profile.name, "cloud").get("failure")
+        if failure:
+            yield Paragraph(str(failure), lead=profile.name)
+
+
+def _recorded(index: ReportIndex, profile: str, name: str) -> Mapping[str, Any]:
+    """A group of the facts about the tier, as the first of its runs recorded them."""
+    for run in index.campaign.runs:
+        tier = run.record.facts.get("tier")
+        if run.record.run.profile == profile and isinstance(tier, Mapping):
+            return group(tier, name)
+    return {}
+
+
+def _gated_disks(index: ReportIndex, profile: str) -> Mapping[str, Any]:
+    """Path → what the truth gate noted of the disk there, beside its figures."""
+    for run in index.campaign.runs:
+        gate = run.record.gate
+        if run.record.run.profile == profile and gate is not None:
+            return group(gate.device, "disks")
+    return {}
+
+
+def _disk_rows(index: ReportIndex, profile: str) -> Iterator[dict[str, Cell | str]]:
+    by_cloud = group(_recorded(index, profile, "cloud"), "disks")
+    by_gate = _gated_disks(index, profile)
+    for path, facts in _recorded(index, profile, "disks").items():
+        yield {
+            "Tier": Cell(profile, tier=profile),
+            "Used by": Cell(", ".join(facts.get("used_by", ())), detail=path),
+            "Device": _fact(facts, "device", "made_of"),
+            "Size": _bytes(facts.get("size_bytes")),
+            "File system": _fact(facts, "file_system", "mount_options"),
+            "Scheduler": _fact(facts, "scheduler"),
+            "Read-ahead": _bytes(facts.get("read_ahead_bytes")),
+            "Write cache": _fact(facts, "write_cache"),
+            "Rotational": _yes_or_no(facts.get("rotational")),
+            "Model": _model(facts),
+            "Host cache": _fact(group(by_gate, path), "host_cache"),
+            "The cloud says": _told_by_cloud(by_cloud.get(path)),
+        }
+
+
+def _fact(facts: Mapping[str, Any], name: str, detail: str = "") -> Cell:
+    return Cell(str(facts.get(name, "")), detail=str(facts.get(detail, "")))
+
+
+def _bytes(value: object) -> str:
+    if isinstance(value, int):
+        return units.format_bytes(value)
+    return ""
+
+
+def _yes_or_no(value: object) -> str:
+    if value is None:
+        return ""
+    if value:
+        return "yes"
+    return "no"
+
+
+def _model(facts: Mapping[str, Any]) -> Cell:
+    identity: list[str] = []
+    for name in ("serial", "firmware"):
+        if facts.get(name):
+            identity.append(str(facts[name]))
+    return Cell(str(facts.get("model", "")), detail=", ".join(identity))
+
+
+def _told_by_cloud(devices: object) -> Cell:
+    """What the metadata service said of the devices under a path; those of one path may differ."""
+    if not isinstance(devices, Mapping):
+        return Cell("")
+    types: dict[str, None] = {}
+    caching: dict[str, None] = {}
+    for device in devices.values():
+        types[str(device.get("type", ""))] = None
+        if "caching" in device:
+            caching[str(device["caching"])] = None
+    detail = ""
+    if caching:
+        detail = f"host caching {', '.join(caching)}"
+    return Cell(", ".join(types), detail=detail)
