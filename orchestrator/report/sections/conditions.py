@@ -63,16 +63,17 @@ def _cache_cells(index: ReportIndex, tier: str, workload: str) -> dict[str, Cell
     facts = [database(run.record) for run in index.finished(tier, workload)]
     data_bytes = _first_read(fact.data_bytes for fact in facts)
     cache_bytes = _first_read(fact.cache_bytes for fact in facts)
-    sizes = {"Data set": _size(data_bytes), "Cache": _size(cache_bytes)}
+    cells = {"Data set": _size(data_bytes), "Cache": _size(cache_bytes)}
     if data_bytes is not None and cache_bytes:
-        ratio = data_bytes / cache_bytes
-        follows = Cell(_what_follows(data_bytes, cache_bytes))
-        return {**sizes, "Data : cache": Cell(f"{ratio:.1f}"), "What follows": follows}
+        cells["Data : cache"] = Cell(f"{data_bytes / cache_bytes:.1f}")
+        cells["What follows"] = Cell(_what_follows(data_bytes, cache_bytes))
+        return cells
+    cells["Data : cache"] = Cell("")
     absence = "missing: no finished run"
     if facts:
         absence = "not recorded"
-    follows = Cell(absence, missing=True)
-    return {**sizes, "Data : cache": Cell(""), "What follows": follows}
+    cells["What follows"] = Cell(absence, missing=True)
+    return cells
 
 
 def _first_read(sizes_bytes: Iterable[float | None]) -> float | None:
@@ -100,13 +101,15 @@ def _what_follows(data_bytes: float, cache_bytes: float) -> str:
 
 def environment(index: ReportIndex) -> Section:
     """The machine, the software, and every setting that was given or read back."""
-    parts = (
-        Part("Machine", (_machine(index),)),
-        Part("Clusters", (_clusters(index),)),
-        Part("Workloads", (*_overrides(index), _workloads(index))),
-        Part("Read back from the running database", (_read_back(index),)),
-    )
+    parts = tuple(_parts(index))
     return Section("environment", "Environment and settings", parts)
+
+
+def _parts(index: ReportIndex) -> Iterator[Part]:
+    yield Part("Machine", (_machine(index),))
+    yield Part("Clusters", (_clusters(index),))
+    yield Part("Workloads", (*_overrides(index), _workloads(index)))
+    yield Part("Read back from the running database", (_read_back(index),))
 
 
 def _machine(index: ReportIndex) -> Block:
@@ -216,8 +219,10 @@ def _size_of_node(size: NodeSize | None) -> dict[str, Cell]:
 
 def _settings(cluster: ClusterSpec) -> str:
     """Those given to the database, and what was declared of one that others run."""
-    settings = [f"{key} = {value}" for key, value in cluster.settings.items()]
-    settings += [f"{key} = {value}" for key, value in cluster.existing.items()]
+    settings: list[str] = []
+    for given in (cluster.settings, cluster.existing):
+        for key, value in given.items():
+            settings.append(f"{key} = {value}")
     if not settings:
         return "the defaults of this tool"
     return ", ".join(settings)

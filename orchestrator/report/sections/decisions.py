@@ -1,40 +1,30 @@
-"""What each tier costs and gives, per workload: the table that a decision was taken from, and
-throughput and tail latency against cost per month."""
+"""What each tier costs and gives, per workload: the table that a decision was taken from, and the
+charts of what it gives for its price."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from orchestrator import metrics, units
+from orchestrator import units
 from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.answers.to_buy import price_scope
 from orchestrator.analysis.answers.untested import why_costs_only_rank
 from orchestrator.analysis.conclusions import (
-    CellSummary,
     Change,
     Decision,
     ObjectiveResult,
     Offer,
 )
-from orchestrator.model import Objective
 from orchestrator.planning import factors
-from orchestrator.planning.slo import format_objective
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
-    Block,
     Cell,
-    Chart,
-    Charts,
-    Measure,
     Part,
     Row,
     Section,
     Table,
     table_of,
 )
-from orchestrator.report.charts import charts
-from orchestrator.report.charts.rates import drawn_rate
-from orchestrator.report.report_index import NEW_ORDER, ReportIndex
+from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections.price_charts import price_charts
 from orchestrator.tier import Price
 
 _UNKNOWN = "–"
@@ -46,9 +36,9 @@ def section(index: ReportIndex) -> tuple[Section, ...]:
     parts: list[Part] = []
     for decision in index.verdict.decisions:
         if decision.offers:
-            blocks: list[Block] = [table(index, decision)]
-            blocks += price_charts(index, decision)
-            parts.append(Part(decision.workload, tuple(blocks)))
+            shown = table(index, decision)
+            drawn = price_charts(index, decision)
+            parts.append(Part(decision.workload, (shown, *drawn)))
     if not parts:
         return ()
     return (Section("decision", "What each tier costs and gives", tuple(parts)),)
@@ -60,11 +50,13 @@ def section(index: ReportIndex) -> tuple[Section, ...]:
 def table(index: ReportIndex, decision: Decision) -> Table:
     """Of a decision that compared tiers: a column for each, from cheap to dear."""
     offers = decision.offers
-    rows: list[Row] = [
-        _row("enough", offers, [_standing(offer, decision) for offer in offers]),
-        _row("a month", offers, [_monthly_cost(offer, decision) for offer in offers]),
-        _row(f"for {offers[0].unit}", offers, [_unit_cost(offer) for offer in offers]),
-    ]
+    standings = [_standing(offer, decision) for offer in offers]
+    monthly_costs = [_monthly_cost(offer, decision) for offer in offers]
+    unit_costs = [_unit_cost(offer) for offer in offers]
+    rows: list[Row] = []
+    rows.append(_row("enough", offers, standings))
+    rows.append(_row("a month", offers, monthly_costs))
+    rows.append(_row(f"for {offers[0].unit}", offers, unit_costs))
     if any(offer.least_margin_pct is not None for offer in offers):
         margins = [_least_margin(offer) for offer in offers]
         rows.append(_row("enough if this may be lost", offers, margins))
@@ -212,12 +204,11 @@ def _sources_of_prices(index: ReportIndex, decision: Decision) -> Iterator[str]:
         names_by_list.setdefault(wording.place(price), []).append(name)
     if not names_by_list:
         return
-    sources = [
-        f"{units.listed(names)} {place}" for place, names in names_by_list.items()
-    ]
-    yield (
-        f"List prices of the {price_scope(decision)} of all nodes: {'; '.join(sources)}."
-    )
+    sources: list[str] = []
+    for place, names in names_by_list.items():
+        sources.append(f"{units.listed(names)} {place}")
+    scope = price_scope(decision)
+    yield f"List prices of the {scope} of all nodes: {'; '.join(sources)}."
 
 
 def _prices(index: ReportIndex, decision: Decision) -> Iterator[tuple[str, Price]]:
@@ -231,141 +222,3 @@ def _prices(index: ReportIndex, decision: Decision) -> Iterator[tuple[str, Price
     for profile in profiles:
         if profile.cluster.vm_price:
             yield profile.cluster.vm or "machines", profile.cluster.vm_price
-
-
-# ------------------------------------------------------------------ what it gives for its price
-
-
-@dataclass(frozen=True)
-class _Drawn:
-    """What a chart draws, of one type of transactions; "": of what stands for the workload."""
-
-    measure: Measure
-    transaction_type: str = ""
-
-
-_LATENCY = Measure("latency_avg_s", "latency", "average latency", "ms", 1e3)
-_P99 = Measure("latency_p99_s", "p99", "p99 latency", "ms", 1e3)
-_NEW_ORDER_LATENCY = Measure("latency_avg_s", "latency", "New-Order average", "ms", 1e3)
-_NEW_ORDER_P99 = Measure("latency_p99_s", "p99", "New-Order p99", "ms", 1e3)
-
-
-def price_charts(index: ReportIndex, decision: Decision) -> tuple[Charts, ...]:
-    """Empty unless two tiers or more have prices of one list, and for a sweep's decision, whose
-    figures are those of two loads."""
-    if decision.workload not in [workload.name for workload in index.workloads]:
-        return ()
-    offers = [offer for offer in decision.offers if offer.monthly_cost is not None]
-    if len(offers) < 2:
-        return ()
-    drawn = tuple(_price_charts(index, decision.workload, offers))
-    if not drawn:
-        return ()
-    priced = [offer.tier for offer in offers]
-    legend = tuple(tier for tier in index.tiers if tier in priced)
-    caption = (
-        "Cost of all nodes at list price, as in the table; dots are means, bars their 95 % "
-        "interval where runs were repeated. Filled: on the Pareto front, as each tier as cheap is "
-        "proven worse in a criterion of the decision. Hollow: another is proven to beat it, or it "
-        "is open."
-    )
-    if decision.slo:
-        caption += " Dashed: the SLO."
-    return (Charts(drawn, legend, caption),)
-
-
-def _price_charts(
-    index: ReportIndex, workload: str, offers: Sequence[Offer]
-) -> Iterator[Chart]:
-    """Throughput, and latency: each if two tiers or more have it."""
-    rate = drawn_rate(index.throughput_metric(workload))
-    for drawn in (_Drawn(rate), _drawn_latency(index, workload, offers)):
-        rows: list[dict[str, Any]] = []
-        for offer in offers:
-            cell = index.cell(
-                offer.tier, workload, drawn.measure.metric, drawn.transaction_type
-            )
-            if cell is not None:
-                rows.append(_price_row(offer, cell, drawn.measure.factor))
-        if len(rows) > 1:
-            yield _price_chart(index, workload, drawn, rows, offers[0].currency)
-
-
-def _drawn_latency(
-    index: ReportIndex, workload: str, offers: Sequence[Offer]
-) -> _Drawn:
-    """That which the SLO is about, else the farthest out that all tiers have."""
-    for clause in index.campaign.plan.workload(workload).slo:
-        if metrics.METRICS[clause.metric].unit == "s":
-            title, _, _ = format_objective(clause).partition(" <")
-            measure = Measure(clause.metric, "latency", title, "ms", 1e3)
-            return _Drawn(measure, clause.scope)
-    p99 = _P99
-    average = _LATENCY
-    if index.latency_scope(workload) == NEW_ORDER:
-        p99 = _NEW_ORDER_P99
-        average = _NEW_ORDER_LATENCY
-    if index.has_p99((offer.tier, workload) for offer in offers):
-        return _Drawn(p99)
-    return _Drawn(average)
-
-
-def _price_chart(
-    index: ReportIndex,
-    workload: str,
-    drawn: _Drawn,
-    rows: Sequence[Mapping[str, Any]],
-    currency: str,
-) -> Chart:
-    measure = drawn.measure
-    axis = measure.unit
-    if measure.unit != measure.title:
-        axis = f"{measure.title}, {measure.unit}"
-    limits = _limits(index.campaign.plan.workload(workload).slo, drawn)
-    lines: dict[str, Any] | None = None
-    if limits:
-        lines = charts.drawing("price.slo", value=axis)
-    heading = f"{measure.title} against price"
-    spec = charts.drawing(
-        "price",
-        index.tiers,
-        heading=heading,
-        what=measure.title,
-        value=axis,
-        cost=f"cost of all nodes, {currency} a month",
-        costs=[0, max(row["cost"] for row in rows) * 1.2],
-        slo=lines,
-    )
-    title = f"{heading}: {axis} against cost a month, {currency}"
-    tables = {"offers": rows, "slo": limits}
-    return charts.figure(f"{workload}-price-{measure.file}", title, spec, tables)
-
-
-def _limits(slo: Sequence[Objective], drawn: _Drawn) -> list[dict[str, Any]]:
-    """Lines of the SLO across the chart."""
-    lines: list[dict[str, Any]] = []
-    for clause in slo:
-        is_drawn_type = drawn.transaction_type in ("", clause.scope)
-        if clause.metric == drawn.measure.metric and is_drawn_type:
-            value = clause.limit * drawn.measure.factor
-            lines.append({"value": value, "slo": format_objective(clause)})
-    return lines
-
-
-def _price_row(offer: Offer, cell: CellSummary, factor: float) -> dict[str, Any]:
-    low, high = wording.ends(cell)
-    interval = "none: not repeated"
-    if cell.ci_low is not None:
-        interval = f"{wording.value(cell, low)} to {wording.value(cell, high)}"
-    return {
-        "tier": offer.tier,
-        "cost": offer.monthly_cost,
-        "value": cell.mean * factor,
-        "low": low * factor,
-        "high": high * factor,
-        "filled": float(offer.on_front is True),
-        "front": wording.FRONT[offer.on_front],
-        "told": wording.value_with_unit(cell),
-        "interval": interval,
-        "price": wording.money(offer.monthly_cost or 0.0, offer.currency),
-    }

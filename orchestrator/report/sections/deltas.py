@@ -51,18 +51,19 @@ def section(index: ReportIndex) -> Section:
             "another profile to get them."
         )
         return Section("deltas", "Against another tier", (Part("", (nothing,)),))
+    return Section("deltas", f"Against {baseline}", tuple(_parts(index)))
+
+
+def _parts(index: ReportIndex) -> Iterator[Part]:
     latencies = [_AVERAGE]
     if index.has("latency_p99_s"):
         latencies.append(_P99)
-    parts = [
-        Part("Latency (negative is better)", (_table(index, latencies),)),
-        Part("Throughput (positive is better)", (_table(index, [_THROUGHPUT]),)),
-    ]
+    yield Part("Latency (negative is better)", (_table(index, latencies),))
+    yield Part("Throughput (positive is better)", (_table(index, [_THROUGHPUT]),))
     if index.has("rebuild_s"):
         rebuilt = _table(index, _REBUILD)
-        parts.append(Part("A lost node (less time is better)", (rebuilt,)))
-    parts.extend(_open_questions(index))
-    return Section("deltas", f"Against {baseline}", tuple(parts))
+        yield Part("A lost node (less time is better)", (rebuilt,))
+    yield from _open_questions(index)
 
 
 def _compared_tiers(index: ReportIndex) -> tuple[str, ...]:
@@ -98,20 +99,19 @@ def _metric_of(index: ReportIndex, figure: _Compared, workload: str) -> str:
     return figure.metric or index.throughput_metric(workload)
 
 
-def _open_questions(index: ReportIndex) -> tuple[Part, ...]:
+def _open_questions(index: ReportIndex) -> Iterator[Part]:
     """Each reason for `inconclusive` once, with the comparisons it holds for."""
     by_reason: dict[str, list[Delta]] = {}
     for delta in index.verdict.deltas:
         if delta.verdict == "inconclusive":
             by_reason.setdefault(delta.reason, []).append(delta)
-    if not by_reason:
-        return ()
     rows: list[Row] = []
     for reason, deltas in by_reason.items():
         comparisons = _comparisons_in_words(index, deltas)
         rows.append({"Comparison": comparisons, "Reason": wording.sentence(reason)})
-    table = table_of(rows, ("Comparison", "Reason"))
-    return (Part("Why inconclusive", (table,)),)
+    if rows:
+        table = table_of(rows, ("Comparison", "Reason"))
+        yield Part("Why inconclusive", (table,))
 
 
 def _comparisons_in_words(index: ReportIndex, deltas: Sequence[Delta]) -> str:
@@ -125,7 +125,8 @@ def _comparisons_in_words(index: ReportIndex, deltas: Sequence[Delta]) -> str:
     texts: list[str] = []
     for comparison, words in metrics_of.items():
         # Scopes of one metric have one word.
-        texts.append(f"{comparison} ({', '.join(dict.fromkeys(words))})")
+        figures = ", ".join(dict.fromkeys(words))
+        texts.append(f"{comparison} ({figures})")
     return "; ".join(texts)
 
 

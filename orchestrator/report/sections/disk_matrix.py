@@ -59,14 +59,18 @@ def _parts(index: ReportIndex, workload: Workload, cells: _Cells) -> Iterator[Pa
         yield Part("Latency against depth", tuple(_depth(index, workload, measured)))
         yield Part("What a larger block costs", (_steps(measured),))
     shown = {**measured, **begun}
-    for tier in measured:
+    for tier, rows in shown.items():
         every_cell = tuple(_every_cell(shown, tier, workload.name))
-        yield Part(f"Every cell of {tier}", every_cell)
-    for tier, rows in begun.items():
-        so_far = f"{len(rows)} of {units.counted(len(cells), 'cell')} so far"
-        text = f"No run of {tier} was measured to its end: {so_far}."
-        every_cell = tuple(_every_cell(shown, tier, workload.name))
-        yield Part(f"Cells of {tier} so far", (Paragraph(text), *every_cell))
+        if tier in measured:
+            yield Part(f"Every cell of {tier}", every_cell)
+        else:
+            progress = Paragraph(_progress(tier, len(rows), len(cells)))
+            yield Part(f"Cells of {tier} so far", (progress, *every_cell))
+
+
+def _progress(tier: str, measured: int, planned: int) -> str:
+    cells = units.counted(planned, "cell")
+    return f"No run of {tier} was measured to its end: {measured} of {cells} so far."
 
 
 def _about(workload: Workload, cells: _Cells) -> str:
@@ -265,20 +269,23 @@ def _law_row(tier: str, law: disk_matrix.DepthLaw) -> dict[str, Cell | str]:
 
 def _depth_chart(measured: _ByTier, tiers: Sequence[str], workload: str) -> Chart:
     """The first series among those with the most depths, with a line for each tier."""
-    of_all_tiers = pd.concat(measured, names=["tier"]).reset_index("tier")
-    series = of_all_tiers.groupby(disk_matrix.SERIES)
-    depths = series["in_flight"].transform("nunique")
-    longest = of_all_tiers[depths == depths.max()].iloc[0]
-    is_of_longest = (
-        of_all_tiers[disk_matrix.SERIES] == longest[disk_matrix.SERIES]
-    ).all(axis=1)
-    drawn = of_all_tiers[is_of_longest]
-    drawn = drawn.assign(ms=drawn["typical_s"] * 1e3)
+    longest = _longest_series(measured)
+    drawn = longest.assign(ms=longest["typical_s"] * 1e3)
     points = drawn[["tier", "in_flight", "ms"]].to_dict("records")
-    load = _load_in_words(longest)
+    load = _load_in_words(longest.iloc[0])
     spec = charts.drawing("depth", tiers, title=f"Latency of {load}")
     title = f"Median latency of {load} against what is in flight, ms"
     return charts.figure(f"{workload}-depth", title, spec, {"points": points})
+
+
+def _longest_series(measured: _ByTier) -> pd.DataFrame:
+    """The cells of all tiers, of that pattern, read share and block."""
+    cells: pd.DataFrame = pd.concat(measured, names=["tier"]).reset_index("tier")
+    depths = cells.groupby(disk_matrix.SERIES)["in_flight"].transform("nunique")
+    first = cells[depths == depths.max()].iloc[0]
+    is_alike = cells[disk_matrix.SERIES] == first[disk_matrix.SERIES]
+    longest: pd.DataFrame = cells[is_alike.all(axis=1)]
+    return longest
 
 
 # ------------------------------------------------------------------ what a larger block costs
@@ -383,26 +390,30 @@ def _heat_map(shown: _ByTier, heat: Measure, tier: str, workload: str) -> Chart:
     values = pd.concat(shown.values())[heat.metric] * heat.factor
     low = float(values.min())
     high = float(values.max())
+    # Of a logarithmic range; on the darker half letters are white.
+    middle = math.sqrt(low * high)
     cells = [_heat_cell(cell, heat) for _, cell in shown[tier].iterrows()]
-    shades = {
-        "type": "log",
-        "domain": [low, max(high, low * _EVEN)],
-        "range": [_PALE, charts.PALETTE[0]],
-    }
     panels = dict.fromkeys(cell["panel"] for cell in cells)
-    middle = math.sqrt(low * high)  # of a logarithmic range; above, letters are white
     spec = charts.drawing(
         "cells",
         [tier],
         title=f"{heat.title} of {tier}",
         unit=heat.unit,
         panels=list(panels),
-        shades=shades,
+        shades=_shades(low, high),
         is_deep=f"datum.value > {middle}",
     )
     title = f"{heat.title} of {tier} in every cell of {workload}, {heat.unit}"
     name = f"{workload}-{tier}-{heat.file}"
     return charts.figure(name, title, spec, {"cells": cells})
+
+
+def _shades(low: float, high: float) -> dict[str, Any]:
+    return {
+        "type": "log",
+        "domain": [low, max(high, low * _EVEN)],
+        "range": [_PALE, charts.PALETTE[0]],
+    }
 
 
 def _heat_cell(cell: pd.Series, heat: Measure) -> dict[str, Any]:

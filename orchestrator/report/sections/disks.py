@@ -38,16 +38,16 @@ from orchestrator.tier import (
 
 def section(index: ReportIndex) -> Section:
     """All that is known of the disks, from what was declared to where that was read."""
-    parts = (
-        Part("Declared, per disk", (_declared(index),)),
-        *as_found(index),
-        Part(
-            "Truth gate: fio on each tier's disk before it was used", (_gates(index),)
-        ),
-        *_overhead_parts(index),
-        Part("Sources and prices", (_sources(index),)),
-    )
-    return Section("disks", "The disk tiers", parts)
+    return Section("disks", "The disk tiers", tuple(_parts(index)))
+
+
+def _parts(index: ReportIndex) -> Iterator[Part]:
+    yield Part("Declared, per disk", (_declared(index),))
+    yield from as_found(index)
+    title = "Truth gate: fio on each tier's disk before it was used"
+    yield Part(title, (_gates(index),))
+    yield from _overhead_parts(index)
+    yield Part("Sources and prices", (_sources(index),))
 
 
 def _runs(index: ReportIndex, profile: str) -> list[RunData]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.analysis.conclusions import VariedWorkload
+from orchestrator.analysis.conclusions import CellSummary, VariedWorkload
 from orchestrator.planning.factors import RATE_OPTION
 from orchestrator.report import wording
 from orchestrator.report.blocks import Chart, Measure
@@ -78,14 +78,14 @@ def _points(
             cell = index.cell(tier, workload, measure.metric)
             is_left_out = _is_latency(measure) and index.overloaded(tier, workload)
             if cell is not None and not is_left_out:
-                low, high = wording.ends(cell)
-                yield _Point(
-                    tier,
-                    number,
-                    mean=cell.mean * measure.factor,
-                    low=low * measure.factor,
-                    high=high * measure.factor,
-                )
+                yield _point(tier, number, cell, measure.factor)
+
+
+def _point(tier: str, number: float, cell: CellSummary, factor: float) -> _Point:
+    low, high = wording.ends(cell)
+    return _Point(
+        tier, number, mean=cell.mean * factor, low=low * factor, high=high * factor
+    )
 
 
 def _is_latency(measure: Measure) -> bool:

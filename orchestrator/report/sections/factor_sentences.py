@@ -83,7 +83,8 @@ def _law_in_words(varied: VariedWorkload, law: Law) -> str:
         return (
             f"follows no one power of {factor}: it bends between {before} and {behind}"
         )
-    power = f"{factor}^{law.exponent:.2f} ({law.low:.2f} to {law.high:.2f})"
+    interval = f"{law.low:.2f} to {law.high:.2f}"
+    power = f"{factor}^{law.exponent:.2f} ({interval})"
     text = f"{_how_it_follows(law, factor)} as {power}{_name_of_law(law)}"
     if law.values == 2:
         return f"{text}; two values prove no law"
@@ -127,12 +128,10 @@ def _about_stages(
         step = _telling_step(tier, workload, full, index)
         if step is not None:
             stage = _STAGES[factors.lacks(index.campaign.plan.workload(workload))]
+            change = _change_in_words(tier, step, full, index)
             is_rate = step.metric == index.throughput_metric(full)
-            yield (
-                f"{tier.tier}: with the {stage} out of the path "
-                f"{_change_in_words(tier, step, full, index)}: "
-                f"{_judgement(step, stage, is_rate)}{_cause_with_all(tier, full)}"
-            )
+            judgement = _judgement(step, stage, is_rate) + _cause_with_all(tier, full)
+            yield f"{tier.tier}: with the {stage} out of the path {change}: {judgement}"
 
 
 def _telling_step(

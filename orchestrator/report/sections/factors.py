@@ -128,16 +128,19 @@ def table(index: ReportIndex, varied: VariedWorkload, tier: TierValues) -> Table
     changes = _changes(index, varied, tier)
     rows: list[Row] = []
     for value, workload in zip(varied.values, varied.workloads, strict=True):
-        behind = ""
-        if index.overloaded(tier.tier, workload):
-            behind = "overloaded"
-        notes = index.notes(workload, tier.tier)
-        row = {"Value": Cell(value, detail=behind, notes=notes)}
+        row = {"Value": _value(index, tier, value, workload)}
         row |= _figures(index, tier, workload, titles, changes)
         row["Each node"] = _of_each_node(index, varied, tier, workload)
         row["Limited by"] = Cell(tier.causes.get(workload, "").replace("_", " "))
         rows.append(row)
     return table_of(rows, ("Value", "Limited by"), tuple(_open_changes(changes)))
+
+
+def _value(index: ReportIndex, tier: TierValues, value: str, workload: str) -> Cell:
+    behind = ""
+    if index.overloaded(tier.tier, workload):
+        behind = "overloaded"
+    return Cell(value, detail=behind, notes=index.notes(workload, tier.tier))
 
 
 def _titles(index: ReportIndex, varied: VariedWorkload) -> dict[str, str]:

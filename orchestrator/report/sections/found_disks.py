@@ -68,7 +68,8 @@ def _disk_rows(index: ReportIndex, profile: str) -> Iterator[dict[str, Cell | st
 
 
 def _fact(facts: Mapping[str, Any], name: str, detail: str = "") -> Cell:
-    return Cell(str(facts.get(name, "")), detail=str(facts.get(detail, "")))
+    text = str(facts.get(name, ""))
+    return Cell(text, detail=str(facts.get(detail, "")))
 
 
 def _bytes(value: object) -> str:

@@ -27,6 +27,13 @@ _LEAST_MS = 1e-3  # what generators write down
 _LAST_DIGIT = 1e-9
 
 
+_ABOUT = (
+    "Each curve is made of every transaction of a tier's measured windows, all runs together, and "
+    "ends where ten transactions are slower; tables and verdicts take the mean of each run's own "
+    "percentile instead. Percentiles stand further apart the closer they come to 100 %."
+)
+
+
 @dataclass(frozen=True)
 class Distribution:
     """Latency by percentile of `transactions` from `runs` runs together. nines: −log10(1 − p/100),
@@ -50,14 +57,8 @@ def section(index: ReportIndex) -> tuple[Section, ...]:
             parts.append(Part(workload.name, (shown,)))
     if not parts:
         return ()
-    about = Paragraph(
-        "Each curve is made of every transaction of a tier's measured windows, all runs together, "
-        "and ends where ten transactions are slower; tables and verdicts take the mean of each "
-        "run's own percentile instead. Percentiles stand further apart the closer they come to "
-        "100 %."
-    )
-    title = "Latency of every transaction"
-    return (Section("latency", title, (Part("", (about,)), *parts)),)
+    about = Part("", (Paragraph(_ABOUT),))
+    return (Section("latency", "Latency of every transaction", (about, *parts)),)
 
 
 # ------------------------------------------------------------------ charts

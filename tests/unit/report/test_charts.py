@@ -16,7 +16,7 @@ from orchestrator.model import Objective, Record
 from orchestrator.report.blocks import Chart, Charts, Measure
 from orchestrator.report.charts import charts, series
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import decisions, latency, over_time
+from orchestrator.report.sections import latency, over_time, price_charts
 from orchestrator.tier import Burst
 from tests import report_verdicts
 from tests.campaign_tables import held, sampled_in
@@ -303,7 +303,7 @@ def test_a_run_that_kept_no_transactions_has_no_distribution() -> None:
 def _priced(**more: Any) -> tuple[ReportIndex, list[Chart]]:
     campaign = build_campaign(workloads=["point-select"], frames=False, **more)
     index = ReportIndex(campaign, judge(campaign))
-    blocks = decisions.price_charts(index, index.verdict.decisions[0])
+    blocks = price_charts.price_charts(index, index.verdict.decisions[0])
     return index, [chart for block in blocks for chart in block.rows]
 
 
@@ -364,7 +364,7 @@ def test_an_slo_is_a_line_in_the_charts_that_it_limits() -> None:
     (load,) = made.plan.workloads
     made = replace(made, plan=replace(made.plan, workloads=(replace(load, slo=slo),)))
     index = ReportIndex(made, judge(made))
-    (block,) = decisions.price_charts(index, index.verdict.decisions[0])
+    (block,) = price_charts.price_charts(index, index.verdict.decisions[0])
     assert block.caption.endswith(" Dashed: the SLO.")
     for chart, value, words in zip(
         block.rows,

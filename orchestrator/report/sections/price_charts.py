@@ -1,0 +1,194 @@
+"""What each tier gives for its price: throughput and latency against cost per month."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator import metrics
+from orchestrator.analysis.conclusions import CellSummary, Decision, Offer
+from orchestrator.model import Objective
+from orchestrator.planning.slo import format_objective
+from orchestrator.report import wording
+from orchestrator.report.blocks import Chart, Charts, Measure
+from orchestrator.report.charts import charts
+from orchestrator.report.charts.rates import drawn_rate
+from orchestrator.report.report_index import NEW_ORDER, ReportIndex
+
+# How far the axis of costs reaches beyond the dearest tier, whose dot has its name beside it.
+_ROOM = 1.2
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """What a chart draws, of one type of transactions; "": of what stands for the workload."""
+
+    measure: Measure
+    transaction_type: str = ""
+
+
+_LATENCY = Measure("latency_avg_s", "latency", "average latency", "ms", 1e3)
+_P99 = Measure("latency_p99_s", "p99", "p99 latency", "ms", 1e3)
+_NEW_ORDER_LATENCY = Measure("latency_avg_s", "latency", "New-Order average", "ms", 1e3)
+_NEW_ORDER_P99 = Measure("latency_p99_s", "p99", "New-Order p99", "ms", 1e3)
+
+
+def price_charts(index: ReportIndex, decision: Decision) -> tuple[Charts, ...]:
+    """Empty unless two tiers or more have prices of one list, and for a sweep's decision, whose
+    figures are those of two loads."""
+    if decision.workload not in [workload.name for workload in index.workloads]:
+        return ()
+    offers = [offer for offer in decision.offers if offer.monthly_cost is not None]
+    if len(offers) < 2:
+        return ()
+    drawn = tuple(_price_charts(index, decision.workload, offers))
+    if not drawn:
+        return ()
+    priced = [offer.tier for offer in offers]
+    legend = tuple(tier for tier in index.tiers if tier in priced)
+    return (Charts(drawn, legend, _caption(decision)),)
+
+
+def _caption(decision: Decision) -> str:
+    caption = (
+        "Cost of all nodes at list price, as in the table; dots are means, bars their 95 % "
+        "interval where runs were repeated. Filled: on the Pareto front, as each tier as cheap is "
+        "proven worse in a criterion of the decision. Hollow: another is proven to beat it, or it "
+        "is open."
+    )
+    if not decision.slo:
+        return caption
+    return f"{caption} Dashed: the SLO."
+
+
+def _price_charts(
+    index: ReportIndex, workload: str, offers: Sequence[Offer]
+) -> Iterator[Chart]:
+    """Throughput, and latency: each if two tiers or more have it."""
+    rate = _Drawn(drawn_rate(index.throughput_metric(workload)))
+    latency = _drawn_latency(index, workload, offers)
+    for drawn in (rate, latency):
+        rows = _price_rows(index, workload, offers, drawn)
+        if len(rows) > 1:
+            yield _price_chart(index, workload, drawn, rows, offers[0].currency)
+
+
+# ------------------------------------------------------------------ what is drawn
+
+
+def _drawn_latency(
+    index: ReportIndex, workload: str, offers: Sequence[Offer]
+) -> _Drawn:
+    """That which the SLO is about, else the farthest out that all tiers have."""
+    for clause in index.campaign.plan.workload(workload).slo:
+        if metrics.METRICS[clause.metric].unit == "s":
+            return _Drawn(_measure_of(clause), clause.scope)
+    have_p99 = index.has_p99((offer.tier, workload) for offer in offers)
+    is_of_new_order = index.latency_scope(workload) == NEW_ORDER
+    return _Drawn(_usual_latency(have_p99, is_of_new_order))
+
+
+def _measure_of(clause: Objective) -> Measure:
+    """Its title is the clause without its limit."""
+    title, _, _ = format_objective(clause).partition(" <")
+    return Measure(clause.metric, "latency", title, "ms", 1e3)
+
+
+def _usual_latency(have_p99: bool, is_of_new_order: bool) -> Measure:
+    if have_p99 and is_of_new_order:
+        return _NEW_ORDER_P99
+    if have_p99:
+        return _P99
+    if is_of_new_order:
+        return _NEW_ORDER_LATENCY
+    return _LATENCY
+
+
+def _price_rows(
+    index: ReportIndex, workload: str, offers: Sequence[Offer], drawn: _Drawn
+) -> list[dict[str, Any]]:
+    """Of the tiers that have the figure."""
+    measure = drawn.measure
+    rows: list[dict[str, Any]] = []
+    for offer in offers:
+        cell = index.cell(offer.tier, workload, measure.metric, drawn.transaction_type)
+        if cell is not None:
+            rows.append(_price_row(offer, cell, measure.factor))
+    return rows
+
+
+def _price_row(offer: Offer, cell: CellSummary, factor: float) -> dict[str, Any]:
+    low, high = wording.ends(cell)
+    return {
+        "tier": offer.tier,
+        "cost": offer.monthly_cost,
+        "value": cell.mean * factor,
+        "low": low * factor,
+        "high": high * factor,
+        "filled": float(offer.on_front is True),
+        "front": wording.FRONT[offer.on_front],
+        "told": wording.value_with_unit(cell),
+        "interval": _interval(cell),
+        "price": wording.money(offer.monthly_cost or 0.0, offer.currency),
+    }
+
+
+def _interval(cell: CellSummary) -> str:
+    if cell.ci_low is None:
+        return "none: not repeated"
+    low, high = wording.ends(cell)
+    return f"{wording.value(cell, low)} to {wording.value(cell, high)}"
+
+
+# ------------------------------------------------------------------ charts
+
+
+def _price_chart(
+    index: ReportIndex,
+    workload: str,
+    drawn: _Drawn,
+    rows: Sequence[Mapping[str, Any]],
+    currency: str,
+) -> Chart:
+    measure = drawn.measure
+    axis = _axis(measure)
+    heading = f"{measure.title} against price"
+    limits = _limits(index.campaign.plan.workload(workload).slo, drawn)
+    dearest = max(row["cost"] for row in rows)
+    spec = charts.drawing(
+        "price",
+        index.tiers,
+        heading=heading,
+        what=measure.title,
+        value=axis,
+        cost=f"cost of all nodes, {currency} a month",
+        costs=[0, dearest * _ROOM],
+        slo=_lines(limits, axis),
+    )
+    title = f"{heading}: {axis} against cost a month, {currency}"
+    tables = {"offers": rows, "slo": limits}
+    return charts.figure(f"{workload}-price-{measure.file}", title, spec, tables)
+
+
+def _axis(measure: Measure) -> str:
+    """NOPM are their own unit."""
+    if measure.unit == measure.title:
+        return measure.unit
+    return f"{measure.title}, {measure.unit}"
+
+
+def _lines(limits: Sequence[Mapping[str, Any]], axis: str) -> dict[str, Any] | None:
+    """The layer of the drawing; None where the SLO has no limit to draw."""
+    if not limits:
+        return None
+    return charts.drawing("price.slo", value=axis)
+
+
+def _limits(slo: Sequence[Objective], drawn: _Drawn) -> list[dict[str, Any]]:
+    """Lines of the SLO across the chart."""
+    lines: list[dict[str, Any]] = []
+    for clause in slo:
+        is_drawn_type = drawn.transaction_type in ("", clause.scope)
+        if clause.metric == drawn.measure.metric and is_drawn_type:
+            value = clause.limit * drawn.measure.factor
+            lines.append({"value": value, "slo": format_objective(clause)})
+    return lines
