@@ -7,6 +7,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -14,15 +15,26 @@ from pathlib import Path
 from orchestrator import IS_CHECKOUT as IS_CHECKOUT
 from orchestrator import PROJECT
 
-OWN = (
-    PROJECT if IS_CHECKOUT else Path.cwd()
-)  # where the user's profiles, workloads and results are
-_XDG_CACHE = (
-    Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tierbench"
-)
-CACHE = Path(
-    os.environ.get("TIERBENCH_CACHE") or (OWN / ".cache" if IS_CHECKOUT else _XDG_CACHE)
-)
+# Where the user's profiles, workloads and results are.
+OWN = Path.cwd()
+if IS_CHECKOUT:
+    OWN = PROJECT
+
+
+def _cache() -> Path:
+    """Where the environment says, else in the checkout, else where XDG says."""
+    named = os.environ.get("TIERBENCH_CACHE")
+    if named:
+        return Path(named)
+    if IS_CHECKOUT:
+        return OWN / ".cache"
+    xdg = os.environ.get("XDG_CACHE_HOME")
+    if xdg:
+        return Path(xdg) / "tierbench"
+    return Path.home() / ".cache" / "tierbench"
+
+
+CACHE = _cache()
 RESULTS = OWN / "results"
 REHEARSALS = CACHE / "rehearsals"  # apart from what was measured
 _OWN_FILES = {"profiles": (".yaml",), "workloads": (".yaml", ".lua", ".sql", ".fio")}
@@ -34,23 +46,36 @@ def root() -> Path:
     copy in the cache, named by its content: what was shipped, with the user's own files over it."""
     if IS_CHECKOUT:
         return PROJECT
-    files = {
-        file.relative_to(PROJECT): file for file in PROJECT.rglob("*") if file.is_file()
-    }
-    for folder, endings in _OWN_FILES.items():
-        own = (file for file in (OWN / folder).rglob("*") if file.suffix in endings)
-        files |= {file.relative_to(OWN): file for file in own if file.is_file()}
+    files = _shipped_and_own()
     digest = hashlib.sha256()
     for name, file in sorted(files.items()):
         digest.update(f"{name}\0".encode() + file.read_bytes() + b"\0")
     project = CACHE / "projects" / digest.hexdigest()[:12]
     if not project.is_dir():
-        project.parent.mkdir(parents=True, exist_ok=True)
-        begun = Path(tempfile.mkdtemp(dir=project.parent))
-        for name, file in files.items():
-            (begun / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(file, begun / name)
-        with suppress(OSError):  # another command has just made it
-            begun.rename(project)
-        shutil.rmtree(begun, ignore_errors=True)
+        _copy(files, project)
     return project
+
+
+def _shipped_and_own() -> dict[Path, Path]:
+    """Path in the project → file: what was shipped, and the user's own in the place of it."""
+    files: dict[Path, Path] = {}
+    for file in PROJECT.rglob("*"):
+        if file.is_file():
+            files[file.relative_to(PROJECT)] = file
+    for folder, endings in _OWN_FILES.items():
+        for file in (OWN / folder).rglob("*"):
+            if file.suffix in endings and file.is_file():
+                files[file.relative_to(OWN)] = file
+    return files
+
+
+def _copy(files: Mapping[Path, Path], project: Path) -> None:
+    """Makes the folder whole or not at all."""
+    project.parent.mkdir(parents=True, exist_ok=True)
+    begun = Path(tempfile.mkdtemp(dir=project.parent))
+    for name, file in files.items():
+        (begun / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(file, begun / name)
+    with suppress(OSError):  # another command has just made it
+        begun.rename(project)
+    shutil.rmtree(begun, ignore_errors=True)

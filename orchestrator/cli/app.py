@@ -8,10 +8,9 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -19,9 +18,10 @@ import typer
 
 from orchestrator.cli import CACHE, IS_CHECKOUT, OWN, RESULTS, root
 from orchestrator.cli.console import ConsoleProgress, EndingProgress, LastingConsole
+from orchestrator.cli.defaults import GivenDefault
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.model import ClusterSpec, Placing
-from orchestrator.parts import Parts
+from orchestrator.parts import Collector, Parts
 from orchestrator.powers import Clock, Platform, Shell, World
 from orchestrator.system import host
 from orchestrator.system.clock import SystemClock
@@ -52,12 +52,44 @@ def _all_parts(platform: Platform | None = None) -> Parts:
     from orchestrator.load_generators import load_generators
     from orchestrator.tiers import tier_mechanisms
 
+    sampled: Sequence[Collector] = ()
     if platform is not None:
         sampled = collectors(platform)
-    else:
-        sampled = ()
-    families = databases(), load_generators(), tier_mechanisms(), sampled
-    return Parts(*families, sessions.session_waits, statements.statement_counts)
+    return Parts(
+        databases(),
+        load_generators(),
+        tier_mechanisms(),
+        sampled,
+        sessions.session_waits,
+        statements.statement_counts,
+    )
+
+
+def _own_cache() -> Path:
+    """Of a cache that several machines share, the part of this one."""
+    return host.part_of(CACHE, host.name())
+
+
+def _lock() -> Path:
+    return host.lock_folder() / "tierbench.lock"
+
+
+def _standard_input() -> TextIO:
+    return sys.stdin
+
+
+def _error_console() -> LastingConsole:
+    return LastingConsole(stderr=True)
+
+
+def _progress() -> EndingProgress:
+    return ConsoleProgress(_error_console())
+
+
+def _user_files() -> Path | None:
+    if IS_CHECKOUT:
+        return None
+    return OWN
 
 
 @dataclass(frozen=True)
@@ -65,16 +97,12 @@ class App:
     """The command line of one call."""
 
     root: Path = field(default_factory=root)
-    cache: Path = field(default_factory=lambda: host.part_of(CACHE, host.name()))
+    cache: Path = field(default_factory=_own_cache)
     results: Path = RESULTS  # where campaigns stay if the command has no --results
     out: LastingConsole = field(default_factory=LastingConsole)
-    err: LastingConsole = field(default_factory=lambda: LastingConsole(stderr=True))
-    progress: EndingProgress = field(
-        default_factory=lambda: ConsoleProgress(LastingConsole(stderr=True))
-    )
-    stdin: TextIO = field(
-        default_factory=lambda: sys.stdin
-    )  # of a person, if it is a terminal
+    err: LastingConsole = field(default_factory=_error_console)
+    progress: EndingProgress = field(default_factory=_progress)
+    stdin: TextIO = field(default_factory=_standard_input)  # a person's on a terminal
     clock: Clock = field(default_factory=SystemClock)
     shell: Shell = field(default_factory=SystemShell)
     platforms: Callable[[], Platforms] = _all_platforms  # name → what connects
@@ -82,7 +110,7 @@ class App:
     parts: Callable[[Platform | None], Parts] = _all_parts
     # Held by the one campaign on this machine, since two disturb each other from wherever they are
     # started. Not in the cache, which may be private to a checkout.
-    lock: Path = field(default_factory=lambda: host.lock_folder() / "tierbench.lock")
+    lock: Path = field(default_factory=_lock)
     user: int = field(default_factory=os.geteuid)
     machine: str = field(default_factory=host.name)
     # Provider → where its prices are asked for, if elsewhere than at its own address.
@@ -90,15 +118,14 @@ class App:
     words: tuple[str, ...] = ()  # the command as given, without the program's name
     # What is called with the exit code before the program ends.
     at_end: list[Callable[[int], None]] = field(default_factory=list)
-    # Words of options that a person's defaults gave, and where each is from.
-    defaults: list[tuple[list[str], str]] = field(default_factory=list)
-    own: Path | None = (
-        None if IS_CHECKOUT else OWN
-    )  # if the user's files are not in `root`
+    # Options that a person's defaults gave.
+    defaults: list[GivenDefault] = field(default_factory=list)
+    # Where the user's files are, if not in `root`.
+    user_files: Path | None = field(default_factory=_user_files)
 
     def speak(self, quiet: bool, verbose: bool, color: str, json: bool = False) -> None:
-        """How this command says what it does (`options.Told`). UsageError if it is asked for both
-        less and more."""
+        """How this command says what it does (`options.Telling`). UsageError if it is asked for
+        both less and more."""
         if quiet and verbose:
             raise UsageError(
                 "--quiet and --verbose are opposites", advice="give one of them"
@@ -115,19 +142,19 @@ class App:
 
     def connection(self, name: str) -> Callable[[Clock, Placing], Platform]:
         """What connects to the platform `name`. UsageError if there is none of that name."""
-        known = self.platforms()
-        if name not in known:
-            raise UsageError(
-                f"no platform {name!r}", advice=f"there are {' and '.join(known)}"
-            )
-        return known[name]
+        connections = self.platforms()
+        if name not in connections:
+            names = " and ".join(connections)
+            raise UsageError(f"no platform {name!r}", advice=f"there are {names}")
+        return connections[name]
 
     def connect(
         self, name: str | None = None, placing: Placing | None = None
     ) -> Platform:
         """Where containers run, and on which of its machines. UsageError for an unknown name,
         UnavailableError if it does not answer."""
-        return self.connection(name or PLATFORM)(self.clock, placing or Placing())
+        connect = self.connection(name or PLATFORM)
+        return connect(self.clock, placing or Placing())
 
     def world(self, name: str | None = None, placing: Placing | None = None) -> World:
         """The powers for one command, on the platform `name`; raises as `connect` does."""
@@ -145,9 +172,8 @@ class App:
 
     def disk_kinds(self) -> dict[str, DiskKind]:
         """The tier mechanisms that a profile may name, each with the kind of its disks."""
-        return {
-            name: mechanism.kind for name, mechanism in self.parts(None).tiers.items()
-        }
+        mechanisms = self.parts(None).tiers
+        return {name: mechanism.kind for name, mechanism in mechanisms.items()}
 
     def unasked(self) -> tuple[Parts, World]:
         """Parts and powers of a look ahead: no engine is asked, no cluster connected to."""
@@ -158,15 +184,17 @@ class App:
             raise NotAsked("the cluster is not connected to")
 
         parts = self.parts(None)
-        answers = cast(Platform, UnaskedPlatform())
-        known = {
-            **parts.databases,
-            ExistingCluster.name: ExistingCluster(connect=nobody),
-        }
+        existing = ExistingCluster(connect=nobody)
+        databases = {**parts.databases, ExistingCluster.name: existing}
         world = World(
-            self.clock, self.shell, answers, self.progress, self.cache, self.root
+            self.clock,
+            self.shell,
+            cast(Platform, UnaskedPlatform()),
+            self.progress,
+            self.cache,
+            self.root,
         )
-        return replace(parts, databases=known), world
+        return replace(parts, databases=databases), world
 
     @contextmanager
     def alone(self, platform: Platform) -> Iterator[None]:
@@ -188,9 +216,8 @@ class App:
         host.sign(self.cache, self.machine)
         if self.cache.parent.name == host.PARTS:
             owner = host.owner_of(self.cache.parent.parent)
-            own = self.cache
             self.progress.note(
-                f"the cache belongs to {owner}: this machine has {own} of it"
+                f"the cache belongs to {owner}: this machine has {self.cache} of it"
             )
         world = self.world(name, placing)
         with sweeping(world, self.alone(world.platform), most_s):
@@ -199,7 +226,8 @@ class App:
     def confirm(self, question: str) -> None:
         """Ends the command unless the person at the terminal agrees."""
         self.out.print(f"{question} [y/N]: ", end="", markup=False)
-        if self.stdin.readline().strip().lower() not in ("y", "yes"):
+        answer = self.stdin.readline().strip().lower()
+        if answer not in ("y", "yes"):
             raise typer.Abort
 
     def first_run(self, spec: ClusterSpec, world: World) -> Iterator[CheckedFact]:
@@ -213,12 +241,15 @@ def require_writable(cache: Path) -> None:
     """UnavailableError if the cache, or a folder in it, is another user's: `sudo tierbench disk up`
     leaves folders of root."""
     for folder in (cache, *cache.glob("*/")):
-        if folder.is_dir() and not os.access(
-            folder, os.W_OK | os.X_OK, effective_ids=True
-        ):
-            what = f"{folder} cannot be written by this user (was it made by `sudo tierbench`?)"
-            advice = f"sudo chown -R {os.geteuid()} -- {shlex.quote(str(folder))}"
-            raise UnavailableError(what, advice)
+        if not folder.is_dir():
+            continue
+        if os.access(folder, os.W_OK | os.X_OK, effective_ids=True):
+            continue
+        quoted = shlex.quote(str(folder))
+        raise UnavailableError(
+            f"{folder} cannot be written by this user (was it made by `sudo tierbench`?)",
+            f"sudo chown -R {os.geteuid()} -- {quoted}",
+        )
 
 
 class TimeIsUp(KeyboardInterrupt):
@@ -240,64 +271,96 @@ def sweeping(
     than `most_s`. Ctrl-C ends the block. A second one gives up what is only carried here, such as
     logs, and no removal. When a teardown that was asked for by a signal has lasted for
     `teardown_s`, what hangs is given up step by step."""
-    # What is ignored stays ignored: `nohup` and shells without a terminal ask for that.
-    heard = [
-        number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN
-    ]
-    before = {number: signal.getsignal(number) for number in (*heard, signal.SIGALRM)}
-    is_down = False
-
-    def on(numbers: Iterable[int], do: Callable[[], object]) -> None:
-        for number in numbers:
-            signal.signal(number, lambda *_: do())
-
-    def end(said: str, error: type[KeyboardInterrupt]) -> None:
-        take_down()
-        limit()
-        world.progress.warn(f"{said}: taking everything down; what is finished is kept")
-        raise error
-
-    def take_down() -> None:
-        nonlocal is_down
-        if not is_down:
-            is_down = True
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            on(heard, hasten)
-
-    def hasten() -> None:
-        if not world.carrying_given_up.is_set():
-            world.carrying_given_up.set()
-            world.progress.warn(
-                "logs and files still there are given up; removing goes on"
-            )
-        if signal.getitimer(signal.ITIMER_REAL)[0] == 0:
-            limit()
-
-    def limit() -> None:
-        world.platform.guard.beats.ending.set()
-        on([signal.SIGALRM], give_up)
-        signal.setitimer(signal.ITIMER_REAL, teardown_s, _STEP_S)
-
-    def give_up() -> None:
-        world.progress.warn(f"removing hangs, so something may stay: {_LOOK}")
-        raise _StepGivenUp
-
-    on(heard, partial(end, "interrupted", KeyboardInterrupt))
-    on([signal.SIGALRM], partial(end, "the limit is reached", TimeIsUp))
-    signal.setitimer(signal.ITIMER_REAL, most_s or 0)
+    signals = _Signals(world, teardown_s)
+    signals.listen(most_s)
     try:
         with alone or nullcontext():
             try:
                 try:
                     yield
                 finally:
-                    take_down()
+                    signals.begin_teardown()
             finally:
                 _sweep(world)
     finally:
+        signals.restore()
+
+
+class _Signals:
+    """What signals do while something of ours is up, and while it is taken down.
+
+    The alarm clock of the process has two uses: it ends the block when its time is up, and, once
+    a teardown was asked for by a signal, each of its steps that hangs."""
+
+    def __init__(self, world: World, teardown_s: float) -> None:
+        self._world = world
+        self._teardown_s = teardown_s
+        self._is_down = False
+        # What is ignored stays ignored: `nohup` and shells without a terminal ask for that.
+        self._heard = [
+            number
+            for number in _SIGNALS
+            if signal.getsignal(number) is not signal.SIG_IGN
+        ]
+        listened = (*self._heard, signal.SIGALRM)
+        self._before = {number: signal.getsignal(number) for number in listened}
+
+    def listen(self, most_s: float | None) -> None:
+        """Ends the block at a signal, or after `most_s`."""
+        for number in self._heard:
+            signal.signal(number, self._interrupted)
+        signal.signal(signal.SIGALRM, self._time_is_up)
+        signal.setitimer(signal.ITIMER_REAL, most_s or 0)
+
+    def begin_teardown(self) -> None:
+        """From now on a signal gives up what is only carried here; nothing ends the teardown."""
+        if self._is_down:
+            return
+        self._is_down = True
         signal.setitimer(signal.ITIMER_REAL, 0)
-        for number, disposition in before.items():
+        for number in self._heard:
+            signal.signal(number, self._hasten)
+
+    def restore(self) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, disposition in self._before.items():
             signal.signal(number, disposition)
+
+    def _interrupted(self, *_: object) -> None:
+        self._end("interrupted")
+        raise KeyboardInterrupt
+
+    def _time_is_up(self, *_: object) -> None:
+        self._end("the limit is reached")
+        raise TimeIsUp
+
+    def _end(self, why: str) -> None:
+        self.begin_teardown()
+        self._limit_teardown()
+        self._world.progress.warn(
+            f"{why}: taking everything down; what is finished is kept"
+        )
+
+    def _hasten(self, *_: object) -> None:
+        given_up = self._world.carrying_given_up
+        if not given_up.is_set():
+            given_up.set()
+            self._world.progress.warn(
+                "logs and files still there are given up; removing goes on"
+            )
+        remaining_s, _interval_s = signal.getitimer(signal.ITIMER_REAL)
+        if remaining_s == 0:
+            self._limit_teardown()
+
+    def _limit_teardown(self) -> None:
+        """After `teardown_s` each step that hangs is given up, every few seconds one."""
+        self._world.platform.guard.beats.ending.set()
+        signal.signal(signal.SIGALRM, self._give_up)
+        signal.setitimer(signal.ITIMER_REAL, self._teardown_s, _STEP_S)
+
+    def _give_up(self, *_: object) -> None:
+        self._world.progress.warn(f"removing hangs, so something may stay: {_LOOK}")
+        raise _StepGivenUp
 
 
 def _sweep(world: World) -> None:
@@ -306,9 +369,11 @@ def _sweep(world: World) -> None:
     platform = world.platform
     try:
         platform.sweep()
-        if isinstance(platform, RentsVolumes) and (kept := platform.claims.retained()):
-            world.progress.warn(
-                f"rented and kept, at a cost, until removed: {', '.join(kept)}"
-            )
+        if not isinstance(platform, RentsVolumes):
+            return
+        kept = platform.claims.retained()
+        if kept:
+            names = ", ".join(kept)
+            world.progress.warn(f"rented and kept, at a cost, until removed: {names}")
     except TierbenchError as error:
         world.progress.warn(f"{error.what}; something may stay: {_LOOK}")

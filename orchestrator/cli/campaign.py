@@ -25,7 +25,6 @@ from orchestrator.errors import (
     UnavailableError,
     UsageError,
 )
-from orchestrator.keys.messages import failure
 from orchestrator.model import ClusterSpec, Note, Plan, Profile
 from orchestrator.parts import AUTO
 from orchestrator.planning import costs, machines, notes
@@ -42,9 +41,8 @@ from orchestrator.tiers.common.emulated import standing
 from orchestrator.units import format_bytes, listed, parse_bytes
 
 _ON_END_S = 600.0  # a command that hangs must not keep the program for ever
-ROOM_BYTES = (
-    512 * 2**20
-)  # a run leaves some ten MB; a table is made beside the one it replaces
+# A run leaves some ten MB; a table is made beside the one it replaces.
+ROOM_BYTES = 512 * 2**20
 # What figures come from; profiles and workloads of the campaign are in its plan.
 _CODE = ("orchestrator", own_images.FOLDER, "workloads")
 
@@ -62,7 +60,7 @@ def carry_out(app: App, plan: Plan, request: Request) -> Path:
     ):
         plan = _that_starts(app, plan, request, world)
         costs.check(plan, request.max_cost)  # of another database
-        plan = replace(plan, notes=(*plan.notes, *_told_at_start(plan, world)))
+        plan = replace(plan, notes=(*plan.notes, *_notes_at_start(plan, world)))
         return _execute(app, plan, request, world, request.results)
 
 
@@ -76,9 +74,7 @@ def _reported(
         yield
     except TimeIsUp as end:
         folder = begun()
-        ended = failure(
-            UnavailableError, "cost reached", most=asked.max_cost, folder=folder
-        )
+        ended = _cost_reached(str(asked.max_cost), folder)
         _conclude_with(Note("campaign cost", ended.what), folder, app)
         raise ended from end
     except LeftBehindError as left:
@@ -89,6 +85,16 @@ def _reported(
             store.save_left_behind(folder, left.what, left.look)
         _conclude_with(Note("left behind", f"{left.what}; {left.advice}"), folder, app)
         raise
+
+
+def _cost_reached(most: str, folder: Path | None) -> UnavailableError:
+    advice = "no run was begun"
+    if folder:
+        advice = f"the report of what finished is in {folder}"
+    return UnavailableError(
+        f"the campaign was ended because renting longer would cost more than {most}",
+        advice,
+    )
 
 
 def _conclude_with(note: Note, folder: Path | None, app: App) -> None:
@@ -109,7 +115,14 @@ def begun_since_now(results: Path) -> Callable[[], Path | None]:
         return None
 
     before = newest()
-    return lambda: folder if (folder := newest()) != before else None
+
+    def begun() -> Path | None:
+        folder = newest()
+        if folder == before:
+            return None
+        return folder
+
+    return begun
 
 
 def ending_with(
@@ -118,19 +131,21 @@ def ending_with(
     """What is to be called with the exit code when the campaign has ended: runs `command`."""
 
     def run(code: int) -> None:
-        told = {
+        environment = {
             "TIERBENCH_EXIT_CODE": str(code),
             "TIERBENCH_FOLDER": str(begun() or ""),
         }
+        argv = ["sh", "-c", command]
         try:
-            done = app.shell.run(["sh", "-c", command], timeout_s=_ON_END_S, env=told)
-            said = (done.out + done.err).strip()
-            if said:
-                app.progress.note(said)
+            done = app.shell.run(argv, timeout_s=_ON_END_S, env=environment)
+            output = (done.out + done.err).strip()
+            if output:
+                app.progress.note(output)
             if done.exit_code:
                 app.progress.warn(f"--on-end `{command}` ended with {done.exit_code}")
         except (TierbenchError, KeyboardInterrupt) as error:
-            app.progress.warn(f"--on-end: {error or 'interrupted'}")
+            why = error or "interrupted"
+            app.progress.warn(f"--on-end: {why}")
 
     return run
 
@@ -150,8 +165,7 @@ def _execute(
     following = (
         schedule.retried,
         partial(schedule.decided, app.progress),
-        # At one rate, once the capacity that it is a share of is measured.
-        lambda folder: overload.plan_at_same_rate(store.load(folder)),
+        _at_same_rate,
     )
 
     def limit_cache() -> None:
@@ -165,20 +179,30 @@ def _execute(
     return folder
 
 
+def _at_same_rate(folder: Path) -> Plan | None:
+    """All at one rate, once the capacity that it is a share of is measured."""
+    return overload.plan_at_same_rate(store.load(folder))
+
+
 def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> Path:
     """Makes the runs of a stored campaign that have no finished record; returns its folder.
     UsageError if its figures are not of runs, these would not be like those before, or they would
     cost more than they may; UnavailableError when they have."""
     begun = Resumption(folder.resolve(), tuple(despite))
     plan = begun.plan
-    if begun.before.published or any(note.kind == "rehearsal" for note in plan.notes):
-        raise failure(UsageError, "not measured here", folder=folder)
+    is_rehearsal = any(note.kind == "rehearsal" for note in plan.notes)
+    if begun.before.published or is_rehearsal:
+        raise UsageError(
+            f"{folder} holds no campaign that was measured here, so none goes on",
+            "`tierbench compare` measures",
+        )
     require_room(begun.folder, app.cache)
     finished = len(begun.finished)
-    share = 1 - finished / len(plan.runs)  # of the time, as far as it can be told
-    rest = replace(
-        plan, estimate_s=plan.estimate_s * share, most_s=costs.most_s(plan) * share
-    )
+    # Of the time, as far as it can be told.
+    share = 1 - finished / len(plan.runs)
+    estimate_s = plan.estimate_s * share
+    most_left_s = costs.most_s(plan) * share
+    rest = replace(plan, estimate_s=estimate_s, most_s=most_left_s)
     costs.check(rest, asked.max_cost)
     most_s = costs.affordable_s(plan, asked.max_cost)
     app.progress.note(
@@ -195,23 +219,33 @@ def require_room(*folders: Path) -> None:
     """UnavailableError if one of them, or the folder of temporary files, is nearly full: results
     that cannot be written end a campaign, after hours."""
     for folder in (*folders, Path(gettempdir())):
-        whole = folder.resolve()
-        there = next(parent for parent in (whole, *whole.parents) if parent.exists())
-        free_bytes = LocalMachine().free_bytes(str(there))
+        free_bytes = LocalMachine().free_bytes(str(_existing_part(folder)))
         if free_bytes < ROOM_BYTES:
-            free, needed = map(format_bytes, (free_bytes, ROOM_BYTES))
-            raise failure(
-                UnavailableError, "little room", folder=folder, free=free, needed=needed
+            free = format_bytes(free_bytes)
+            needed = format_bytes(ROOM_BYTES)
+            raise UnavailableError(
+                f"{folder} has {free} free; a campaign needs {needed} there",
+                "make room, or put it elsewhere: --results, TIERBENCH_CACHE, TMPDIR",
             )
 
 
-def _told_at_start(plan: Plan, world: World) -> Iterator[Note]:
+def _existing_part(folder: Path) -> Path:
+    """The folder, or the nearest above it that is there already."""
+    path = folder.resolve()
+    while not path.exists():
+        path = path.parent
+    return path
+
+
+def _notes_at_start(plan: Plan, world: World) -> Iterator[Note]:
     """Notes, also said, on each disk that is up beside the campaign and on memory that is short."""
-    use = "while something uses it, it takes CPU and disk from here"
-    loads = (
-        f"other load: {disk}; {use}" for disk in standing.reminders(world.platform)
-    )
-    for text in (*loads, *checks.short_memory(plan, world)):
+    texts = []
+    for disk in standing.reminders(world.platform):
+        texts.append(
+            f"other load: {disk}; while something uses it, it takes CPU and disk from here"
+        )
+    texts += checks.short_memory(plan, world)
+    for text in texts:
         world.progress.warn(text)
         yield Note("other", text)
 
@@ -220,26 +254,24 @@ def fingerprint(
     app: App, host: Mapping[str, Any], engine: object, world: World
 ) -> dict[str, Any]:
     """What ran a campaign, and where. `engine`: the platform's own facts, or why there is none."""
-    code = {
-        "tierbench": __version__,
-        **shell.git_revision(world.root, _CODE, world.shell),
-    }
-    others: dict[str, Any] = {}
+    facts: dict[str, Any] = {"tierbench": __version__}
+    facts |= shell.git_revision(world.root, _CODE, world.shell)
+    facts["host"] = host
     try:
         machines = world.platform.machines()[1:]
-        others = {"other_machines": [asdict(machine.facts()) for machine in machines]}
+        facts["other_machines"] = [asdict(machine.facts()) for machine in machines]
     except OSError as error:  # then runs are held against the first machine alone
         world.progress.warn(f"what the other machines are is not recorded: {error}")
-    return {**code, "host": host, **others, "engine": engine, **command_given(app)}
+    facts["engine"] = engine
+    return {**facts, **command_given(app)}
 
 
 def command_given(app: App) -> dict[str, str]:
     """The command, as a shell takes it, with what defaults gave it, and where it was given."""
-    given = (word for words, _ in app.defaults for word in words)
-    return {
-        "command": shlex.join(("tierbench", *app.words, *given)),
-        "directory": str(Path.cwd()),
-    }
+    words = ["tierbench", *app.words]
+    for default in app.defaults:
+        words += default.words
+    return {"command": shlex.join(words), "directory": str(Path.cwd())}
 
 
 def _that_starts(app: App, plan: Plan, request: Request, world: World) -> Plan:
@@ -253,9 +285,8 @@ def _that_starts(app: App, plan: Plan, request: Request, world: World) -> Plan:
     try:
         checks.check(plan, parts, world)
         checks.prove_start(preferred, parts, world)
-    except (
-        Exception
-    ) as error:  # whatever it is: PostgreSQL is tried before anything ends
+    except Exception as error:
+        # Whatever it is: PostgreSQL is tried before anything ends.
         without = plans.make_plan(app, request, str(error))
         for note in without.notes:
             if note.kind == "fallback database":
@@ -271,8 +302,14 @@ def calibrate(
     profile = plans.placed(app, profile_name, scale=scale)
     tier = on_nodes(profile, profile.cluster.nodes).tier
     if profile.cluster.database == EXISTING:
-        raise failure(UsageError, "disks of others", profile=profile_name)
-    tuple(notes.of_options(["drain"] if drain else [], [profile]))
+        raise UsageError(
+            f"{profile_name}: the disks of a cluster that others run cannot be measured "
+            "from here",
+            "run fio on its nodes while nothing else uses them",
+        )
+    if drain:
+        # Refuses what no disk of the profile can be asked for; a note is of a campaign.
+        list(notes.of_options(["drain"], [profile]))
     with app.at_work(profile.platform, profile.placing) as world:
         mechanisms = app.parts(world.platform).tiers
         mechanisms[tier.disk.enforcement].check(tier, world)
@@ -306,14 +343,22 @@ def _of_profile(profile: Profile, version: str | None) -> ClusterSpec:
     """The checklist's cluster, of the release that was asked for, else of the profile's."""
     cluster = plans.on_database(profile.cluster, PREFERRED)
     if profile.cluster.database == EXISTING:
-        raise failure(UsageError, "no checklist of others", profile=profile.name)
+        raise UsageError(
+            f"{profile.name} is a cluster that others run: the checklist starts nodes of "
+            "its own",
+            "leave out --profile; what a running cluster lacks, a campaign says at once",
+        )
     if profile.cluster.database not in (AUTO, PREFERRED) or version:
         cluster = replace(cluster, version=version, settings={})
-    own = {key: value for key, value in cluster.settings.items() if key == "image"}
-    spec = checklist.spec(cluster.version, own)
-    if 0 < len(engines := machines.named(profile)) < spec.nodes:
-        names = f"{profile.name} names {listed(engines)}"
-        raise failure(
-            UsageError, "few for the checklist", nodes=spec.nodes, names=names
+    image_alone = {}
+    if "image" in cluster.settings:
+        image_alone["image"] = cluster.settings["image"]
+    spec = checklist.spec(cluster.version, image_alone)
+    engines = machines.named(profile)
+    if 0 < len(engines) < spec.nodes:
+        names = listed(engines)
+        raise UsageError(
+            f"the checklist starts {spec.nodes} nodes; {profile.name} names {names}",
+            "name a machine for each; or leave out --profile, which goes through it here",
         )
     return spec

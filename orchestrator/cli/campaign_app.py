@@ -6,13 +6,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.cli.app import App
+from orchestrator.cli.app import App, Platforms
+from orchestrator.model import Placing
+from orchestrator.powers import Clock, Platform
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from orchestrator.analysis.conclusions import Verdict
     from orchestrator.analysis.results import Results
     from orchestrator.cli.options import Request
@@ -46,18 +51,20 @@ class CampaignApp(App):
         from orchestrator.system.clock import MadeUpClock
 
         platform: Any = DryPlatform()
-        known = dict.fromkeys(self.platforms(), lambda *_: platform)
-        clock = MadeUpClock(self.clock.now())
+        request = replace(request, database="postgresql")  # any: none is started
         with TemporaryDirectory() as cache:
-            dry = replace(self, cache=Path(cache), clock=clock, platforms=lambda: known)
-            request = replace(request, database="postgresql")  # any: none is started
+            dry = replace(
+                self,
+                cache=Path(cache),
+                clock=MadeUpClock(self.clock.now()),
+                platforms=partial(_platforms_alike, self.platforms(), platform),
+            )
             plan = rehearsal.rehearsed(dry.plan(request))
             self.progress.warn(rehearsal.WARNING)
             world = replace(dry.world(), scope="tierbench")
             parts = dry.parts(platform)
-            parts = replace(
-                parts, collectors=tuple(c for c in parts.collectors if c.name == DRY)
-            )
+            collectors = [part for part in parts.collectors if part.name == DRY]
+            parts = replace(parts, collectors=tuple(collectors))
             host = asdict(world.machine.facts())
             facts = campaign.fingerprint(self, host, rehearsal.WARNING, world)
             return experiment.execute(plan, parts, world, request.results, facts)
@@ -70,9 +77,21 @@ class CampaignApp(App):
         self.progress.step("judging and writing the report")
         loaded, verdict, paths = concluding.conclude(folder, slo, self.cache)
         self.progress.done()
-        files = (f"report: {path.resolve()}" for path in (paths.html, paths.markdown))
+        files = [
+            f"report: {paths.html.resolve()}",
+            f"report: {paths.markdown.resolve()}",
+        ]
         content = None
         if self.out.as_json:
             content = json.loads((folder / "verdict.json").read_text())
         self.out.show(content, *report.console(loaded, verdict), *files)
         return loaded, verdict
+
+
+def _platforms_alike(names: Iterable[str], platform: Platform) -> Platforms:
+    """Whatever platform is connected to, it is this one."""
+
+    def connect(_clock: Clock, _placing: Placing) -> Platform:
+        return platform
+
+    return dict.fromkeys(names, connect)

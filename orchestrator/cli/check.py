@@ -18,7 +18,6 @@ from orchestrator.errors import (
     UnavailableError,
     UsageError,
 )
-from orchestrator.keys.messages import failure
 from orchestrator.model import Endpoint, Tls, TlsMode
 
 
@@ -49,27 +48,33 @@ def check(
     try:
         outcome = consistency.check(conditions.read_text(), endpoint, fresh=fresh)
     except RunError as error:  # of the server or of its tables: nothing was evaluated
-        raise failure(UnavailableError, "tables not read", error=error) from error
-    lines = [
-        f"{each.name}  {_word(each.problem, each.violations)}  {each.holds}"
-        for each in outcome.conditions
-    ]
+        raise UnavailableError(
+            str(error),
+            "say with --host, --port, --user and --database where the nine tables are; "
+            "the password comes from PGPASSWORD",
+        ) from error
+    lines = []
+    for condition in outcome.conditions:
+        state = _state(condition.problem, condition.violations)
+        lines.append(f"{condition.name}  {state}  {condition.holds}")
     count = f"{outcome.warehouses_checked:,} of {outcome.warehouses:,}"
     app.out.show(outcome, *lines, f"{count} warehouses checked")
-    whole = all(checked.violations == 0 for checked in outcome.conditions)
-    raise typer.Exit(EXIT_DONE if whole else EXIT_INCONCLUSIVE)
+    if any(condition.violations != 0 for condition in outcome.conditions):
+        raise typer.Exit(EXIT_INCONCLUSIVE)
+    raise typer.Exit(EXIT_DONE)
 
 
 def _tls(environment: Mapping[str, str]) -> Tls:
     """As libpq's own variables say; else TLS is used if it is offered."""
     mode = environment.get("PGSSLMODE", "prefer").replace("disable", "off")
-    if mode not in get_args(TlsMode):
-        known = ", ".join(get_args(TlsMode)).replace("off", "disable")
-        raise failure(UsageError, "bad PGSSLMODE", mode=mode, known=known)
+    modes = get_args(TlsMode)
+    if mode not in modes:
+        names = ", ".join(modes).replace("off", "disable")
+        raise UsageError(f"PGSSLMODE is {mode!r}", f"write {names}")
     return Tls(cast(TlsMode, mode), environment.get("PGSSLROOTCERT"))
 
 
-def _word(problem: str | None, violations: int | None) -> str:
+def _state(problem: str | None, violations: int | None) -> str:
     if problem:
         return f"[yellow]could not be evaluated ({escape(problem)})[/yellow]"
     if violations:

@@ -1,6 +1,8 @@
 """`tierbench clean`: removes what campaigns have left, here or on the machines of a profile."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from rich.console import Console
 
@@ -34,51 +36,68 @@ def clean(
         raise UsageError(what, advice="see them with --dry-run, then say --yes")
     world = app.world(*plans.place(app, profile, platform))
     with app.alone(world.platform):
-        is_there = True
-        failed = list[TierbenchError]()
-        if dry_run or not yes:
-            is_there, failed = _each(world, app.out, only_list=True)
-        if is_there and not dry_run:
-            if not yes:
-                app.confirm("These will be removed. Go on?")
-            _, failed = _each(world, app.out, only_list=False)
+        outcome = _clean(app, world, yes, dry_run)
     for line in standing.reminders(world.platform):
         app.out.print(line)
-    if failed:
-        raise failed[0]
+    if outcome.failed:
+        raise outcome.failed[0]
 
 
-def _each(
-    world: World, out: Console, only_list: bool
-) -> tuple[bool, list[TierbenchError]]:
-    """Does each step, or says what it would remove, whatever became of the one before. Returns
-    whether there is anything, and the errors."""
-    from orchestrator.databases import existing
-    from orchestrator.run import datasets
-    from orchestrator.tiers.common.real.removal import MarkedFolder
+@dataclass(frozen=True)
+class _Outcome:
+    """Whether there was anything, and the errors of steps that failed."""
 
-    steps: tuple[Callable[[], Iterable[object]], ...] = (
-        lambda: world.platform.sweep(only_list),
-        lambda: existing.clean(world, only_list=only_list),
-        lambda: datasets.forget(world, only_list),
-    )
+    is_anything: bool
+    failed: Sequence[TierbenchError]
+
+
+def _clean(app: App, world: World, yes: bool, dry_run: bool) -> _Outcome:
+    """Shows what there is, unless `yes`; removes it after asking, unless it is a dry run."""
+    if yes and not dry_run:
+        return _remove(world, app.out, only_list=False)
+    shown = _remove(world, app.out, only_list=True)
+    if dry_run or not shown.is_anything:
+        return shown
+    app.confirm("These will be removed. Go on?")
+    return _remove(world, app.out, only_list=False)
+
+
+def _remove(world: World, out: Console, only_list: bool) -> _Outcome:
+    """Does each step, or says what it would remove, whatever became of the one before. What
+    cannot be told counts as something."""
     failed: list[TierbenchError] = []
     nothing = True
-    for step in steps:
+    for step in _steps(world, only_list):
         try:
             for line in step():
                 nothing = False
-                stays = isinstance(line, MarkedFolder) and line.foreign
-                if only_list:
-                    verb = "would be removed: "
-                    if stays:
-                        verb = "stays: "
-                else:
-                    verb = ""
+                verb = _verb(line, only_list)
                 out.print(f"{verb}{line}", soft_wrap=True)
         except TierbenchError as error:
             failed.append(error)
             world.progress.warn(f"{error.what}; the rest goes on")
     if nothing and not failed:
         out.print("nothing to remove")
-    return not nothing or bool(failed), failed
+    return _Outcome(not nothing or bool(failed), failed)
+
+
+def _steps(world: World, only_list: bool) -> list[Callable[[], Iterable[object]]]:
+    from orchestrator.databases import existing
+    from orchestrator.run import datasets
+
+    return [
+        partial(world.platform.sweep, only_list),
+        partial(existing.clean, world, only_list=only_list),
+        partial(datasets.forget, world, only_list),
+    ]
+
+
+def _verb(line: object, only_list: bool) -> str:
+    """What is said before something that was removed, or would be."""
+    from orchestrator.tiers.common.real.removal import MarkedFolder
+
+    if not only_list:
+        return ""
+    if isinstance(line, MarkedFolder) and line.foreign:
+        return "stays: "
+    return "would be removed: "

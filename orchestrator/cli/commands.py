@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -14,14 +14,23 @@ from typer.core import TyperCommand, TyperGroup
 from orchestrator.cli import defaults
 
 
-def _listed() -> Iterator[tuple[str, tuple[str, str, str]]]:
-    """Name → panel in `--help`, place and example; of commands.txt."""
+class Listed(NamedTuple):
+    """A command in commands.txt: its panel in `--help`, `module.name` of what it is, or `main`, and
+    an example."""
+
+    panel: str
+    place: str
+    example: str
+
+
+def _listed() -> Iterator[tuple[str, Listed]]:
+    """Name → what is listed of it."""
     panel = ""
     file = Path(__file__).with_name("commands.txt")
     for line in file.read_text(encoding="utf-8").splitlines():
         if line.startswith("  "):
             name, place, example = line.split(maxsplit=2)
-            yield name, (panel, place, example)
+            yield name, Listed(panel, place, example)
         elif not line.startswith("#"):
             panel = line
 
@@ -33,12 +42,12 @@ def _help_of(place: str) -> str:
     """What a command or a group says of itself, read where it is written: nothing is imported."""
     module, _, name = place.partition(".")
     source = (Path(__file__).parent / f"{module}.py").read_text()
-    said = re.search(
+    help_text = re.search(
         rf'^(?:def {name}\(.*?""|{name} = .*?help=)"(.+?)"', source, re.M | re.S
     )
-    if said:
-        return " ".join(said[1].split())
-    return ""
+    if help_text is None:
+        return ""
+    return " ".join(help_text[1].split())
 
 
 class LazyGroup(TyperGroup):
@@ -47,27 +56,29 @@ class LazyGroup(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.context_settings = {"help_option_names": ["-h", "--help"]}
-        for name, (_, place, _) in COMMANDS.items():
-            if place != "main":
-                self.commands[name] = TyperCommand(name, help=_help_of(place))
+        for name, listed in COMMANDS.items():
+            if listed.place != "main":
+                self.commands[name] = TyperCommand(name, help=_help_of(listed.place))
+        # In the order of the table, which `--help` shows.
         self.commands = {
             name: self._placed(name, self.commands[name]) for name in COMMANDS
         }
 
     def _placed(self, name: str, command: Any) -> Any:
-        command.rich_help_panel, _, example = COMMANDS[name]
-        command.epilog = f"Example: tierbench {example}"
+        listed = COMMANDS[name]
+        command.rich_help_panel = listed.panel
+        command.epilog = f"Example: tierbench {listed.example}"
         return command
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """`help COMMAND` is `COMMAND --help`."""
-        return super().parse_args(
-            ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args
-        )
+        if args[:1] == ["help"]:
+            return super().parse_args(ctx, [*args[1:], "--help"])
+        return super().parse_args(ctx, args)
 
     def loaded(self, name: str) -> Any:
         """The command of this name, whose module is imported now. KeyError if there is none."""
-        place = COMMANDS[name][1]
+        place = COMMANDS[name].place
         if place == "main":
             return self.commands[name]
         module, _, attribute = place.partition(".")
@@ -81,13 +92,12 @@ class LazyGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)
-        if name:
-            command = self.loaded(name)
-            # Of completion nothing is asked that reads a file of the user's.
-            if ctx.resilient_parsing:
-                settings = {}
-            else:
-                settings = defaults.settings(self)
-            for each in (command, *getattr(command, "commands", {}).values()):
-                each.context_settings = {**each.context_settings, **settings}
+        if not name:
+            return name, command, rest
+        command = self.loaded(name)
+        # Of completion nothing is asked that reads a file of the user's.
+        if not ctx.resilient_parsing:
+            settings = defaults.settings(self)
+            for member in (command, *getattr(command, "commands", {}).values()):
+                member.context_settings = {**member.context_settings, **settings}
         return name, command, rest

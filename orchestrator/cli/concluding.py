@@ -1,7 +1,7 @@
 """From a results folder to verdict and report: of a campaign that has ended, or goes on."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +32,8 @@ def conclude(
     ended = len(campaign.runs)
     plan = campaign.plan
     if ended < len(plan.runs):
-        text = f"{ended} of {counted(len(plan.runs), 'planned run')} have ended"
+        planned = counted(len(plan.runs), "planned run")
+        text = f"{ended} of {planned} have ended"
         plan = replace(plan, notes=(*plan.notes, model.Note("unfinished", text)))
         campaign = replace(campaign, plan=plan)
     store.save_verdict(folder, verdict)
@@ -59,13 +60,13 @@ def _so_far(
     generators = load_generators()
     for run in campaign.plan.runs:
         workload = campaign.plan.workload(run.workload)
-        own = folder / "runs" / run.slug
+        run_folder = folder / "runs" / run.slug
         generator = generators.get(workload.generator)
         if run.number in finished or not isinstance(generator, parts.GoesOnMeasuring):
             continue
         with suppress(errors.TierbenchError):
-            if not store.limit_changes(own):
-                yield run.number, generator.so_far(workload, own / "raw")
+            if not store.limit_changes(run_folder):
+                yield run.number, generator.so_far(workload, run_folder / "raw")
 
 
 def page_writer(app: App, world: powers.World) -> Callable[[Path], None]:
@@ -80,18 +81,25 @@ def page_writer(app: App, world: powers.World) -> Callable[[Path], None]:
         began_s = world.clock.monotonic()
         if began_s < due_s:
             return
-        argv = [sys.executable, "-m", "orchestrator", "analyze", str(folder.resolve())]
-        try:
-            done = app.shell.run(argv, timeout_s=_PAGE_S, env=environment)
-            said = done.err.strip() or f"exit code {done.exit_code}"
-            why = ""
-            if done.exit_code:
-                why = said.splitlines()[-1]
-        except errors.TierbenchError as error:
-            why = error.what
+        why = _page_failure(folder, environment, app.shell)
         if why:
             world.progress.warn(f"the report so far cannot be made: {why}")
         ended_s = world.clock.monotonic()
         due_s = ended_s + _PAGE_PART * (ended_s - began_s)
 
     return write
+
+
+def _page_failure(
+    folder: Path, environment: Mapping[str, str], shell: powers.Shell
+) -> str:
+    """Makes the report; returns why it cannot be made, or nothing."""
+    argv = [sys.executable, "-m", "orchestrator", "analyze", str(folder.resolve())]
+    try:
+        done = shell.run(argv, timeout_s=_PAGE_S, env=environment)
+    except errors.TierbenchError as error:
+        return error.what
+    if not done.exit_code:
+        return ""
+    words = done.err.strip() or f"exit code {done.exit_code}"
+    return words.splitlines()[-1]

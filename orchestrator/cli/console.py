@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, Protocol
 
 from rich.color import ColorSystem
@@ -42,9 +43,13 @@ _ANY_WIDTH = 100_000  # of what no person reads off a screen
 def plain(text: str) -> str:
     """Without passwords, and with control characters as text: those of a database's log could
     retitle a terminal, or make it answer."""
-    return _CONTROL.sub(
-        lambda match: f"\\x{ord(match[0]):02x}", hidden(text.replace("\r\n", "\n"))
-    )
+    shown = hidden(text.replace("\r\n", "\n"))
+    return _CONTROL.sub(_as_text, shown)
+
+
+def _as_text(control: re.Match[str]) -> str:
+    """`\\x1b` of an escape."""
+    return f"\\x{ord(control[0]):02x}"
 
 
 class LastingConsole(Console):
@@ -63,19 +68,20 @@ class LastingConsole(Console):
     def speak(self, color: str, as_json: bool) -> None:
         """`always` and `never` hold whatever the terminal and NO_COLOR say."""
         self.as_json = as_json
-        if color != "auto":
-            self.no_color = color == "never"
-            if self.no_color:
-                self._color_system = None
-            else:
-                self._color_system = ColorSystem.STANDARD
+        if color == "auto":
+            return
+        self.no_color = color == "never"
+        self._color_system = ColorSystem.STANDARD
+        if self.no_color:
+            self._color_system = None
 
     def show(self, content: Any, *shown: RenderableType) -> None:
         """What was found: as JSON if that was asked for, else as `shown`, a line each."""
         if self.as_json:
-            plain = json.loads(json.dumps(content, default=_fields))
-            self.print_json(json.dumps(hidden_in(plain)))
-        for part in () if self.as_json else shown:
+            fields = json.loads(json.dumps(content, default=_fields))
+            self.print_json(json.dumps(hidden_in(fields)))
+            return
+        for part in shown:
             self.print(part, soft_wrap=isinstance(part, str))
 
     def render_str(self, text: str, **style: Any) -> Text:
@@ -91,12 +97,12 @@ def _fields(value: Any) -> Any:
     """Of an error what it says, of a record its fields, of a path its text."""
     if not isinstance(value, TierbenchError):
         return getattr(value, "__dict__", str(value))
-    said = {
+    return {
         "what": value.what,
         "mistakes": getattr(value, "mistakes", ()),
         "advice": value.advice,
+        "exit_code": value.exit_code,
     }
-    return {**said, "exit_code": value.exit_code}
 
 
 def table(
@@ -112,17 +118,26 @@ def table(
         box=None, pad_edge=False, title_justify="left", caption_justify="left", **more
     )
     for column in columns:
-        side: JustifyMethod = "right" if column in right else "left"
-        no_wrap = column in whole
-        width = len(column)
+        side: JustifyMethod = "left"
+        if column in right:
+            side = "right"
         drawn.add_column(
-            column, justify=side, overflow="fold", no_wrap=no_wrap, min_width=width
+            column,
+            justify=side,
+            overflow="fold",
+            no_wrap=column in whole,
+            min_width=len(column),
         )
     for row in rows:
-        drawn.add_row(
-            *(escape(cell) if isinstance(cell, str) else cell for cell in row)
-        )
+        drawn.add_row(*[_cell(content) for content in row])
     return drawn
+
+
+def _cell(content: RenderableType) -> RenderableType:
+    """Brackets of a text are no style."""
+    if isinstance(content, str):
+        return escape(content)
+    return content
 
 
 class ConsoleProgress:
@@ -130,13 +145,13 @@ class ConsoleProgress:
 
     def __init__(self, console: LastingConsole) -> None:
         self._console = console
-        self._quiet = self._verbose = False
+        self._quiet = False
+        self._verbose = False
         self._status: Status | None = None
         self._run = ""
         self._due_s: float | None = None
-        self._told_s: dict[
-            str, float
-        ] = {}  # off a terminal: step without numbers → when
+        # Off a terminal: step, without its numbers → when it was told last.
+        self._told_s: dict[str, float] = {}
 
     def speak(self, quiet: bool, verbose: bool, color: str) -> None:
         self._quiet = quiet
@@ -150,28 +165,40 @@ class ConsoleProgress:
         self._line(f"{self._run} · about {format_seconds(left_s)} left")
 
     def step(self, text: str, expected_s: float | None = None) -> None:
-        expected = ""
-        if expected_s:
-            expected = f" (about {format_seconds(expected_s)})"
         if self._quiet:
             return
-        if self._verbose or not self._console.is_terminal:
-            kind = _NUMBERS.sub("#", text)
-            now_s = time.monotonic()
-            if self._verbose or now_s - self._told_s.get(kind, -_AGAIN_S) >= _AGAIN_S:
-                self._told_s[kind] = now_s
-                self._line(f"  {text}{expected}")
-            return
+        shown = text
+        if expected_s:
+            shown += f" (about {format_seconds(expected_s)})"
+        if self._console.is_terminal and not self._verbose:
+            self._move(shown)
+        elif self._is_due(text):
+            self._line(f"  {shown}")
+
+    def _is_due(self, step: str) -> bool:
+        """Whether a step is told on a line of its own: off a terminal one that only goes on is
+        told once a minute."""
+        if self._verbose:
+            return True
+        kind = _NUMBERS.sub("#", step)
+        now_s = time.monotonic()
+        if now_s - self._told_s.get(kind, -_AGAIN_S) < _AGAIN_S:
+            return False
+        self._told_s[kind] = now_s
+        return True
+
+    def _move(self, step: str) -> None:
+        """Shows it on the line that moves, with the time left."""
         left = ""
         if self._due_s is not None:
-            left = f" · {format_seconds(max(1.0, self._due_s - time.monotonic()))} left"
-        shown = f"{escape(self._run)} {escape(plain(text + expected))}[dim]{left}[/dim]"
+            left_s = max(1.0, self._due_s - time.monotonic())
+            left = f" · {format_seconds(left_s)} left"
+        shown = f"{escape(self._run)} {escape(plain(step))}[dim]{left}[/dim]"
         if self._status is None:
             self._status = self._console.status(shown)
             _in_vain(self._status.start)
         else:
-            status = self._status
-            _in_vain(lambda: status.update(shown))
+            _in_vain(partial(self._status.update, shown))
 
     def note(self, text: str) -> None:
         self._line(text)
@@ -187,12 +214,12 @@ class ConsoleProgress:
     def _line(self, text: str, before: str = "") -> None:
         if self._quiet and not before:
             return
-        if self._console.is_terminal:
-            time_of_day = ""
-        else:
-            time_of_day = time.strftime("%Y-%m-%d %H:%M:%S ")
-        shown = f"{time_of_day}{before}{escape(text)}"
-        _in_vain(lambda: self._console.print(shown, soft_wrap=bool(time_of_day)))
+        shown = f"{before}{escape(text)}"
+        if not self._console.is_terminal:
+            time_of_day = time.strftime("%Y-%m-%d %H:%M:%S")
+            shown = f"{time_of_day} {shown}"
+        is_one_line = not self._console.is_terminal
+        _in_vain(partial(self._console.print, shown, soft_wrap=is_one_line))
 
 
 def _in_vain(write: Callable[[], None]) -> None:

@@ -3,7 +3,8 @@ variables of the environment, which go before it. What the command itself says g
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,15 @@ PREFIX = "TIERBENCH"
 _OF_SNAPSHOTS = "TIERBENCH_SNAPSHOT"
 
 
+@dataclass(frozen=True)
+class GivenDefault:
+    """An option that a person's defaults gave: the words that a command line would have, and
+    where it is from."""
+
+    words: Sequence[str]
+    source: str
+
+
 def settings(program: Any) -> dict[str, Any]:
     """What the context of each command begins with. UsageError with every mistake in the file."""
     prefix: str | None = PREFIX
@@ -23,81 +33,121 @@ def settings(program: Any) -> dict[str, Any]:
     return {"auto_envvar_prefix": prefix, "default_map": of_file(program)}
 
 
+# ------------------------------------------------------------------ the file
+
+
 def of_file(program: Any, file: Path = FILE) -> dict[str, Any]:
     """Option → what the file says, as words of the command line, which are checked where they are
-    used. UsageError with every key that is no option of any command, or has no words; and if the
+    used.
+
+    UsageError with every key that is no option of any command, or has no words; and if the
     file is another user's."""
     if not file.is_file():
         return {}
-    if file.stat().st_uid not in (0, os.geteuid(), int(os.environ.get("SUDO_UID", 0))):
-        what = f"{file} belongs to another user, who could have a command run as you (`on-end`)"
-        raise UsageError(
-            what, advice="make it yours, or give the command in another folder"
-        )
-    from orchestrator.keys.strict_yaml import (
-        parse,
-        raise_all,
-        unknown_name,
-        with_line,
-    )
+    _check_owner(file)
+    from orchestrator.keys import strict_yaml
     from orchestrator.planning.project_files import read_text
 
-    commands = [program.loaded(name) for name in program.commands]
-    members = [
-        each for c in commands for each in getattr(c, "commands", {"": c}).values()
-    ]
-    known = {
-        p.name.replace("_", "-"): p
-        for m in members
-        for p in m.params
-        if p.opts[0][0] == "-"
-    }
+    options = _options(program)
     where, text = read_text(file, Path())
-    wrong = list[Mistake]()
-    values = dict[str, Any]()
-    for key, value in parse(where, text).items():
-        words = [str(item) for item in (value if isinstance(value, list) else [value])]
-        if key not in known:
+    mistakes: list[Mistake] = []
+    values: dict[str, Any] = {}
+    for key, value in strict_yaml.parse(where, text).items():
+        place = f"{where}: {key}"
+        if key not in options:
             advice = "`tierbench COMMAND --help` shows them"
-            wrong.append(
-                unknown_name(f"{where}: {key}", "option", str(key), known, advice)
+            mistakes.append(
+                strict_yaml.unknown_name(place, "option", str(key), options, advice)
             )
         elif value is None or isinstance(value, dict):
-            wrong.append(
-                Mistake(f"{where}: {key}", "expected a value, or a list of values")
-            )
+            mistakes.append(Mistake(place, "expected a value, or a list of values"))
         else:
-            flag: bool | str = " ".join(words)
-            if isinstance(value, bool):
-                flag = value
-            values[key.replace("-", "_")] = words if known[key].multiple else flag
-    raise_all([with_line(mistake, {where: text}) for mistake in wrong])
+            values[key.replace("-", "_")] = _as_given(value, options[key].multiple)
+    texts = {where: text}
+    strict_yaml.raise_all(
+        [strict_yaml.with_line(mistake, texts) for mistake in mistakes]
+    )
     return values
 
 
-def told(context: Any) -> list[tuple[list[str], str]]:
-    """Of each option that was not given but has a default of a person's: the words that give it,
-    and where it is from."""
-    said = []
-    for option in context.command.params if context else ():
-        where = {
-            "ENVIRONMENT": f"{PREFIX}_{option.name.upper()}",
-            "DEFAULT_MAP": str(FILE),
-        }
-        source = getattr(context.get_parameter_source(option.name), "name", "")
-        value = context.params.get(
-            option.name, True
-        )  # of one that is refused there is none
-        if source in where and value is not False:
-            if isinstance(value, list | tuple):
-                values = value
-            else:
-                values = [value]
-            words = [word for each in values for word in (option.opts[0], str(each))]
-            said.append((words[:1] if value is True else words, where[source]))
-    return said
+def _check_owner(file: Path) -> None:
+    """UsageError if the file is another user's. Of root, and of who called `sudo`, it may be."""
+    caller = int(os.environ.get("SUDO_UID", 0))
+    if file.stat().st_uid not in (0, os.geteuid(), caller):
+        raise UsageError(
+            f"{file} belongs to another user, who could have a command run as you (`on-end`)",
+            "make it yours, or give the command in another folder",
+        )
 
 
-def lines(given: Sequence[tuple[Sequence[str], str]]) -> list[str]:
+def _options(program: Any) -> dict[str, Any]:
+    """The options of all commands, and of those in a group, as a file spells them."""
+    options: dict[str, Any] = {}
+    for name in program.commands:
+        command = program.loaded(name)
+        # A group of commands has no options of its own.
+        for member in getattr(command, "commands", {"": command}).values():
+            for parameter in member.params:
+                is_option = parameter.opts[0].startswith("-")
+                if is_option:
+                    options[parameter.name.replace("_", "-")] = parameter
+    return options
+
+
+def _as_given(value: Any, is_repeatable: bool) -> Any:
+    """The value of a key, as the command line would give it."""
+    if isinstance(value, list):
+        words = [str(item) for item in value]
+    else:
+        words = [str(value)]
+    if is_repeatable:
+        return words
+    if isinstance(value, bool):
+        return value
+    return " ".join(words)
+
+
+# ------------------------------------------------------------------ what is said of them
+
+
+def given(context: Any) -> Iterator[GivenDefault]:
+    """Each option that was not given but has a default of a person's. `context`: of the command;
+    None if there is none."""
+    if context is None:
+        return
+    for option in context.command.params:
+        source = _source(context, option)
+        # Of an option whose value is refused there is none.
+        value = context.params.get(option.name, True)
+        if source and value is not False:
+            yield GivenDefault(_words(option.opts[0], value), source)
+
+
+def _source(context: Any, option: Any) -> str:
+    """Where the option's default of a person's is from; empty if it has none."""
+    origin = getattr(context.get_parameter_source(option.name), "name", "")
+    if origin == "ENVIRONMENT":
+        return f"{PREFIX}_{option.name.upper()}"
+    if origin == "DEFAULT_MAP":
+        return str(FILE)
+    return ""
+
+
+def _words(option: str, value: Any) -> list[str]:
+    if value is True:
+        return [option]
+    if not isinstance(value, list | tuple):
+        return [option, str(value)]
+    words = []
+    for item in value:
+        words += [option, str(item)]
+    return words
+
+
+def lines(given: Iterable[GivenDefault]) -> list[str]:
     """For a person: `--scale smoke is from tierbench.yaml`."""
-    return [f"{shlex.join(words)} is from {where}" for words, where in given]
+    texts = []
+    for default in given:
+        words = shlex.join(default.words)
+        texts.append(f"{words} is from {default.source}")
+    return texts

@@ -1,21 +1,26 @@
 """The commands under `tierbench disk`: a tier's disk for any program, outside of a campaign."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import RenderableType
 from typer import Argument, Option
 
 from orchestrator import errors
 from orchestrator.cli import completion, options
 from orchestrator.cli.app import App
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
-from orchestrator.keys.messages import failure
 from orchestrator.system import files, host
 from orchestrator.tier import Emulated
 from orchestrator.units import format_bytes, parse_bytes
+
+if TYPE_CHECKING:
+    from orchestrator.tiers.common.emulated.standing import StandingDisk
 
 DiskArgument = Annotated[str, Argument(autocompletion=completion.disks)]
 _SIZE_BYTES = 20 * 2**30
@@ -48,13 +53,20 @@ def up(
         app.root, tier, changes or (), profiles.ANY_SCALE, app.disk_kinds()
     )
     if not isinstance(limits.disk, Emulated):
-        raise failure(UsageError, "not emulated", tier=tier, limits=limits)
+        raise UsageError(
+            f"{tier} is `enforcement: {limits.disk.enforcement}`, and only an emulated "
+            "disk can be put up",
+            "give `enforcement=emulated` after its name, or take a catalog row",
+        )
     size_bytes = None
     if size:
         size_bytes = parse_bytes(size)
     if size_bytes and bought_bytes is not None and size_bytes > bought_bytes:
         bought = format_bytes(bought_bytes)
-        raise failure(UsageError, "too large", title=limits.title, bought=bought)
+        raise UsageError(
+            f"--size: {limits.title} has {bought}",
+            "give less, or take a larger disk: its limits may be others",
+        )
     default_bytes = min(_SIZE_BYTES, bought_bytes or _SIZE_BYTES)
     _require_root("mount", app)
     world = app.world()
@@ -68,9 +80,8 @@ def up(
         app.progress.step(f"putting up {wanted.name}: {limits.title}", 5)
         measured = standing_disks.put_up(wanted, limits, gate, world)
     app.progress.done()
-    app.out.print(
-        f"{limits.title}, {format_bytes(wanted.size_bytes)}, is up at {wanted.at}"
-    )
+    shown_size = format_bytes(wanted.size_bytes)
+    app.out.print(f"{limits.title}, {shown_size}, is up at {wanted.at}")
     app.out.print(f"`tierbench disk down {wanted.name}` takes it down")
     if measured is not None:
         app.out.print(TableView(gate_table(measured)))
@@ -83,7 +94,7 @@ def up(
 def down(
     app: App,
     name: DiskArgument = "",
-    every: Annotated[bool, Option("--all")] = False,
+    are_all: Annotated[bool, Option("--all")] = False,
     keep_data: bool = False,
     yes: options.YesOption = False,
     dry_run: options.OnlyShowOption = False,
@@ -93,43 +104,53 @@ def down(
     from orchestrator.tiers.common.emulated import standing
     from orchestrator.tiers.common.real import node_places
 
-    if bool(name) == every:
+    if bool(name) == are_all:
         raise UsageError("name a disk, or say --all", advice="tierbench disk list")
     if not dry_run:
         _require_root("unmount", app)
     world = app.world()
     node_places.require_here("`disk down` unmounts a disk", world)
-    if every:
+    if are_all:
         disks = standing.standing_disks(world)
     else:
         disks = (standing.named(name, world),)
     if dry_run:
-        for known in disks:
-            line = standing_disks.would_become(known.disk, keep_data)
+        for standing_disk in disks:
+            line = standing_disks.would_become(standing_disk.disk, keep_data)
             app.out.print(line, soft_wrap=True)
         return
-    own = [standing_disks.with_size(up.disk) for up in disks if up.disk.own_image]
-    if own and not keep_data and not yes:
-        lost = ", ".join(own)
-        if not app.stdin.isatty():
-            raise failure(UsageError, "data would go", disks=lost)
-        app.confirm(
-            f"The data of {lost} will be removed (--keep-data keeps them). Go on?"
-        )
+    if not keep_data and not yes:
+        _confirm_loss([standing_disk.disk for standing_disk in disks], app)
     stayed: list[TierbenchError] = []
-    for known in disks:
+    for standing_disk in disks:
         try:
-            kept = standing.take_down(known, world, keep_data)
+            kept = standing.take_down(standing_disk, world, keep_data)
         except RunError as error:
             stayed.append(error)
             continue
-        said = "its data are removed"
+        became = "its data are removed"
         if kept:
-            said = f"its data stay in {kept}"
-        app.out.print(f"{known.disk.name} is down; {said}", soft_wrap=True)
+            became = f"its data stay in {kept}"
+        app.out.print(f"{standing_disk.disk.name} is down; {became}", soft_wrap=True)
     app.progress.done()
     if stayed:
         raise stayed[0]
+
+
+def _confirm_loss(disks: Sequence[StandingDisk], app: App) -> None:
+    """Asks before data in images of ours are removed. UsageError if nobody can be asked."""
+    from orchestrator.cli import standing_disks
+
+    images = [standing_disks.with_size(disk) for disk in disks if disk.own_image]
+    if not images:
+        return
+    lost = ", ".join(images)
+    if not app.stdin.isatty():
+        raise UsageError(
+            f"the data of {lost} would be removed, and nobody can be asked here",
+            "say --yes, or --keep-data",
+        )
+    app.confirm(f"The data of {lost} will be removed (--keep-data keeps them). Go on?")
 
 
 @disk.command()
@@ -147,15 +168,10 @@ def record(
     from orchestrator.tiers.common.real import recording
 
     file = out_file or Path("recorded-disk.json")
-    if file.exists() or not file.absolute().parent.is_dir():
-        why = "is in a folder that does not exist"
-        if file.exists():
-            why = "exists already"
-        raise failure(UsageError, "no file to record", file=file, why=why)
+    _check_new(file)
+    effort = recording.RecordingEffort()
     if quick:
         effort = recording.QUICK
-    else:
-        effort = recording.RecordingEffort()
     effort = replace(effort, hold_s=60 * burst_minutes)
     world = app.world()
     with app.alone(world.platform):
@@ -170,6 +186,17 @@ def record(
     app.out.print(written, soft_wrap=True)
 
 
+def _check_new(file: Path) -> None:
+    """UsageError if a file cannot be made there."""
+    why = ""
+    if file.exists():
+        why = "exists already"
+    elif not file.absolute().parent.is_dir():
+        why = "is in a folder that does not exist"
+    if why:
+        raise UsageError(f"{file} {why}", "name another file with --out")
+
+
 @disk.command(name="list")
 @options.takes(in_json=True)
 def show(app: App) -> None:
@@ -179,9 +206,10 @@ def show(app: App) -> None:
 
     world = app.world()
     disks = standing_disks.listed(standing.standing_disks(world), world)
-    app.out.show(
-        disks, standing_disks.table(disks) if disks else "no disk was put up here"
-    )
+    shown: RenderableType = "no disk was put up here"
+    if disks:
+        shown = standing_disks.table(disks)
+    app.out.show(disks, shown)
 
 
 @disk.command(name="set")
@@ -193,10 +221,11 @@ def change(app: App, name: DiskArgument, limits: list[str]) -> None:
 
     changes = limits_in(limits)
     world = app.world()
-    known = standing.named(name, world)
-    if not known.runs:
+    standing_disk = standing.named(name, world)
+    if not standing_disk.runs:
         raise UsageError(f"the disk {name} is not running: see `tierbench disk list`")
-    print_limits(changes, emulated.change(known.disk.container, changes, world), app)
+    enforced = emulated.change(standing_disk.disk.container, changes, world)
+    print_limits(changes, enforced, app)
 
 
 def limits_in(words: Sequence[str]) -> dict[str, float]:
@@ -210,7 +239,9 @@ def limits_in(words: Sequence[str]) -> dict[str, float]:
             wrong = "has no value"
             if equals:
                 wrong = "is not name=number"
-            raise failure(UsageError, "bad limit", text=text, wrong=wrong) from error
+            raise UsageError(
+                f"{text!r} {wrong}", "for example `iops=4000 bytes_per_s=1e8`"
+            ) from error
     return limits
 
 
@@ -219,9 +250,12 @@ def print_limits(
 ) -> None:
     """Prints what the disk enforces now of each limit that was changed."""
     for limit, value in changes.items():
-        app.out.print(f"{limit} = {enforced.get(limit, value):.15g}")
+        enforced_value = enforced.get(limit, value)
+        app.out.print(f"{limit} = {enforced_value:.15g}")
 
 
 def _require_root(verb: str, app: App) -> None:
     if app.user != 0:
-        raise failure(UnavailableError, "only root", verb=verb)
+        raise UnavailableError(
+            f"only root can {verb} a disk on this machine", "run the same with `sudo`"
+        )

@@ -1,6 +1,7 @@
 """Checks of what this machine offers and lacks, each with what to do."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -31,10 +32,10 @@ def show(app: App, platform: str | None, placing: model.Placing | None) -> int:
         None: "[yellow]open   [/]",
     }
     findings = examine(app, platform, placing)
-    lines = (
-        f"{marks[each.ok]} {escape(f'{each.subject}: {each.text}')}"
-        for each in findings
-    )
+    lines = []
+    for finding in findings:
+        text = escape(f"{finding.subject}: {finding.text}")
+        lines.append(f"{marks[finding.ok]} {text}")
     app.out.show(findings, *lines)
     missing = any(finding.ok is False for finding in findings)
     if missing:
@@ -57,10 +58,10 @@ def show_first_run(
         findings.append(finding)
         if app.out.as_json:
             continue
-        before = ""
+        name = finding.name
         if finding.inferred:
-            before = " (inferred)"
-        line = f"{finding.name}{before}: {escape(finding.claim)}"
+            name += " (inferred)"
+        line = f"{name}: {escape(finding.claim)}"
         app.out.print(f"{marks[finding.state]}{finding.state}[/] {line}")
         app.out.print(f"    {escape(finding.seen)}", style="dim")
     app.out.show(findings)
@@ -72,23 +73,25 @@ def show_first_run(
 
 def examine_platform(platform: powers.Platform, root: Path) -> tuple[Finding, ...]:
     """Looks at a platform elsewhere, and for our images there; starts and changes nothing."""
+    findings: list[Finding] = []
     if isinstance(platform, _Examines):
-        findings = list(platform.examine())
-    else:
-        findings = []
-    brought = isinstance(platform, DockerMachines)
+        findings += platform.examine()
     for name in own_images.OURS:
-        tag = own_images.tag(root, name)
-        exists = platform.images.present(tag) or (None if brought else False)
-        more = "a campaign brings it"
-        if not brought:
-            more = f"elsewhere: {platform.images.ways_to_get(tag)}"
-        if exists:
-            text = "there"
-        else:
-            text = f"`tierbench setup` builds it; {more}"
-        findings.append(Finding(f"image {tag}", exists, text))
+        findings.append(_image(own_images.tag(root, name), platform))
     return tuple(findings)
+
+
+def _image(tag: str, platform: powers.Platform) -> Finding:
+    """Whether an image of ours is there; open where a campaign brings it by itself."""
+    subject = f"image {tag}"
+    if platform.images.present(tag):
+        return Finding(subject, True, "there")
+    if isinstance(platform, DockerMachines):
+        text = "`tierbench setup` builds it; a campaign brings it"
+        return Finding(subject, None, text)
+    ways = platform.images.ways_to_get(tag)
+    text = f"`tierbench setup` builds it; elsewhere: {ways}"
+    return Finding(subject, False, text)
 
 
 def examine(
@@ -107,32 +110,41 @@ def examine(
         docker = list(examine_platform(engine, app.root))
         if not isinstance(engine.machines()[0], LocalMachine):
             return tuple(docker)
-        home = os.environ.get(distribution.HOME_VARIABLE)
-        benchbase = distribution.whereabouts(Path(home) if home else None, engine)
-        docker.append(Finding("BenchBase", True, benchbase))
+        docker.append(_benchbase(engine))
+    return (*_of_machine(app), *docker)
+
+
+def _benchbase(engine: powers.Platform) -> Finding:
+    home = os.environ.get(distribution.HOME_VARIABLE)
+    folder = None
+    if home:
+        folder = Path(home)
+    return Finding("BenchBase", True, distribution.whereabouts(folder, engine))
+
+
+def _of_machine(app: App) -> Iterator[Finding]:
+    """What this machine has, whatever runs on it."""
     machine = LocalMachine()
     facts = machine.facts()
-    free = machine.free_bytes(str(app.cache))
+    free = format_bytes(machine.free_bytes(str(app.cache)))
     pressure = "sampled"
     if not machine.exists("/proc/pressure/io"):
         pressure = "not in this kernel (psi=1 turns it on): runs do without"
-    return (
-        Finding(
-            "processors", True, f"{facts.cpus} (all nodes and the client share them)"
-        ),
-        Finding("memory", True, format_bytes(facts.memory_bytes)),
-        Finding("free space for disks", True, f"{format_bytes(free)} at {app.cache}"),
-        _device("/dev/fuse", machine, "emulated disks need FUSE: `modprobe fuse`"),
-        _device(
-            "/dev/loop-control",
-            machine,
-            "emulated disks need loop devices: `modprobe loop`",
-        ),
-        Finding("pressure stall information", True, pressure),
-        *docker,
+    yield Finding(
+        "processors", True, f"{facts.cpus} (all nodes and the client share them)"
     )
+    yield Finding("memory", True, format_bytes(facts.memory_bytes))
+    yield Finding("free space for disks", True, f"{free} at {app.cache}")
+    yield _device("/dev/fuse", machine, "emulated disks need FUSE: `modprobe fuse`")
+    yield _device(
+        "/dev/loop-control",
+        machine,
+        "emulated disks need loop devices: `modprobe loop`",
+    )
+    yield Finding("pressure stall information", True, pressure)
 
 
 def _device(path: str, machine: powers.Machine, remedy: str) -> Finding:
-    exists = machine.exists(path)
-    return Finding(path, exists, "there" if exists else remedy)
+    if machine.exists(path):
+        return Finding(path, True, "there")
+    return Finding(path, False, remedy)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import groupby
+from operator import attrgetter
 
 from rich.console import RenderableType
 from rich.markup import escape
@@ -12,9 +13,9 @@ from rich.text import Text
 from orchestrator import errors, units
 from orchestrator.cli import console
 from orchestrator.cli.app import App
-from orchestrator.model import Plan
+from orchestrator.model import ClusterSpec, Plan
 from orchestrator.planning import costs, durations
-from orchestrator.run.forecast import Forecast, look_ahead
+from orchestrator.run.forecast import Cost, Forecast, look_ahead
 from orchestrator.tier import in_layout
 
 NEVER_CHECKED = (
@@ -24,8 +25,16 @@ NEVER_CHECKED = (
 
 _TRIALS = "Trials"  # of limits, behind the window
 _NUMERIC = (
-    *("Threads", "Warm-up", "Measured", _TRIALS, "A run", "Runs", "All", "Disks"),
-    *("At least", "At most"),
+    "Threads",
+    "Warm-up",
+    "Measured",
+    _TRIALS,
+    "A run",
+    "Runs",
+    "All",
+    "Disks",
+    "At least",
+    "At most",
 )
 _table = partial(console.table, right=_NUMERIC)
 
@@ -38,12 +47,13 @@ def show(app: App, plan: Plan, max_cost: str | None = None) -> int:
         costs.check(plan, max_cost)
     except errors.UsageError as error:
         ahead = replace(ahead, problems=(*ahead.problems, error))
-    planned = {
+    facts = {
         "plan": asdict(plan, dict_factory=in_layout),
         "never_checked": NEVER_CHECKED,
+        **vars(ahead),
+        "campaign_cost": costs.total(ahead.rented),  # currency → amount
     }
-    cost = {"campaign_cost": costs.total(ahead.rented)}  # currency → amount
-    app.out.show({**planned, **vars(ahead), **cost}, *_parts(plan, ahead))
+    app.out.show(facts, *_parts(plan, ahead))
     if any(isinstance(problem, errors.UsageError) for problem in ahead.problems):
         return errors.EXIT_USAGE
     if ahead.problems:
@@ -54,129 +64,157 @@ def show(app: App, plan: Plan, max_cost: str | None = None) -> int:
 def _parts(plan: Plan, ahead: Forecast) -> Iterator[RenderableType]:
     runs = units.counted(len(plan.runs), "run")
     yield f"[bold]{escape(plan.name)}[/bold]: {runs}, {spoken(plan)}"
-    for repetition, of_round in groupby(plan.runs, key=lambda run: run.repetition):
-        loads = groupby(of_round, key=lambda run: run.workload)
-        said = "; ".join(
-            f"{load}: {', '.join(run.profile for run in of)}" for load, of in loads
-        )
-        yield escape(f"  round {repetition}: {said}")
-    columns: tuple[str, ...] = "Workload", "Data set", "Threads", "Warm-up", "Measured"
-    columns += (*([_TRIALS] if _confirms(plan) else []), "A run", "Runs", "All")
-    yield _table(columns, rows=_times(plan, ahead), title="Time")
-    steps = (
-        (step.what, *_seconds(step.total.least_s, step.total.most_s), step.source)
-        for step in ahead.steps
-        if step.total.most_s
-    )
-    columns = "What", "At least", "At most", "By"
-    yield _table(columns, rows=steps, title="All that takes time")
+    yield from _rounds(plan)
+    yield _time_table(plan, ahead)
+    yield _steps_table(ahead)
     for what, seconds in ahead.later:
         yield escape(f"  {what}: {units.format_seconds(seconds)}")
     yield from _loading(ahead)
     if ahead.needs:
-        columns = "Tier", "What", "Where", "Needed", "There"
+        columns = ("Tier", "What", "Where", "Needed", "There")
         yield _table(columns, rows=_space(ahead), title="Space, at most")
-    columns = "Tier", "Disk", "Database", "Disks", "A month at list price"
-    bought = "disks"
-    if any(cost.with_vms for cost in ahead.costs):
-        bought = "disks and machines"
-    caption = f"what buying the {bought} would cost{'' if ahead.rented else '; nothing is rented'}"
-    yield _table(columns, rows=_costs(plan, ahead), title="Tiers", caption=caption)
+    yield _tiers_table(plan, ahead)
     if ahead.rented:
-        sums = costs.total_in_words(ahead.rented) or "not known"
-        caption = f"in all {sums}; {costs.MAX_COST} refuses what is more"
-        columns = "Rented", "For at most", "At list price"
-        yield _table(
-            columns, rows=_rented(ahead), title="The campaign itself", caption=caption
-        )
+        yield _rented_table(ahead)
     yield from _checks(ahead)
     yield "Nothing was started."
 
 
 def spoken(plan: Plan) -> str:
     """How long the plan takes."""
-    least, most = _seconds(plan.estimate_s, costs.most_s(plan))
+    least = units.format_seconds(plan.estimate_s)
+    most = units.format_seconds(costs.most_s(plan))
     return f"at least {least}, at most {most}"
 
 
-def _seconds(*seconds: float) -> Iterator[str]:
-    return map(units.format_seconds, seconds)
+def _rounds(plan: Plan) -> Iterator[str]:
+    """A line a round: the profiles of each workload, in the order in which they are measured."""
+    for repetition, of_round in groupby(plan.runs, key=attrgetter("repetition")):
+        loads = []
+        for load, of_load in groupby(of_round, key=attrgetter("workload")):
+            profiles = ", ".join(run.profile for run in of_load)
+            loads.append(f"{load}: {profiles}")
+        yield escape(f"  round {repetition}: {'; '.join(loads)}")
+
+
+def _time_table(plan: Plan, ahead: Forecast) -> RenderableType:
+    columns = ["Workload", "Data set", "Threads", "Warm-up", "Measured"]
+    if _confirms(plan):
+        columns.append(_TRIALS)
+    columns += ["A run", "Runs", "All"]
+    return _table(columns, rows=_times(plan, ahead), title="Time")
 
 
 def _times(plan: Plan, ahead: Forecast) -> Iterator[Sequence[str]]:
     for cell in ahead.cells:
         load = plan.workload(cell.workload)
+        row = [cell.workload, units.named(load.dataset.parameters), str(load.threads)]
+        row += [
+            units.format_seconds(load.warmup_s),
+            units.format_seconds(load.measure_s),
+        ]
         if _confirms(plan):
-            changed_s = [load.confirm_s]
-        else:
-            changed_s = []
-        *times, total = _seconds(
-            load.warmup_s, load.measure_s, *changed_s, cell.run_s, cell.total_s
-        )
-        what = cell.workload, units.named(load.dataset.parameters), str(load.threads)
-        yield *what, *times, str(cell.runs), total
+            row.append(units.format_seconds(load.confirm_s))
+        row += [
+            units.format_seconds(cell.run_s),
+            str(cell.runs),
+            units.format_seconds(cell.total_s),
+        ]
+        yield row
 
 
 def _confirms(plan: Plan) -> bool:
     return any(load.confirm_s for load in plan.workloads)
 
 
+def _steps_table(ahead: Forecast) -> RenderableType:
+    rows = []
+    for step in ahead.steps:
+        if step.total.most_s:
+            least = units.format_seconds(step.total.least_s)
+            most = units.format_seconds(step.total.most_s)
+            rows.append((step.what, least, most, step.source))
+    columns = ("What", "At least", "At most", "By")
+    return _table(columns, rows=rows, title="All that takes time")
+
+
 def _loading(ahead: Forecast) -> Iterator[str]:
-    apart = {repr(load.dataset) for load in ahead.loads}
+    """A line a data set. Where several are alike, it says of which profile and workload each is."""
+    datasets = {repr(load.dataset) for load in ahead.loads}
     places = {(load.profile, repr(load.dataset)) for load in ahead.loads}
     for load in ahead.loads:
-        times = durations.spoken(load)
-        on = ""
-        if len(ahead.loads) > len(apart):
-            on = f" for {load.profile}"
+        whose = ""
+        if len(ahead.loads) > len(datasets):
+            whose = f" for {load.profile}"
         if len(ahead.loads) > len(places):
-            on += f", {load.workload}"
+            whose += f", {load.workload}"
+        kept = ""
         if load.kept:
             kept = " (it is kept from before)"
-        else:
-            kept = ""
         size = units.named(load.dataset.parameters)
-        yield escape(f"  {load.dataset.family} ({size}) is loaded {times}{on}{kept}")
+        times = durations.spoken(load)
+        yield escape(f"  {load.dataset.family} ({size}) is loaded {times}{whose}{kept}")
 
 
 def _space(ahead: Forecast) -> Iterator[Sequence[RenderableType]]:
     for need in ahead.needs:
-        needed, free = map(units.format_bytes, (need.needed_bytes, need.free_bytes))
-        there = Text(free, style="" if need.is_met else "red")
-        yield need.profile, need.what, need.place or "memory", needed, there
+        needed = units.format_bytes(need.needed_bytes)
+        free = Text(units.format_bytes(need.free_bytes))
+        if not need.is_met:
+            free.style = "red"
+        yield need.profile, need.what, need.place or "memory", needed, free
+
+
+def _tiers_table(plan: Plan, ahead: Forecast) -> RenderableType:
+    bought = "disks"
+    if any(cost.with_vms for cost in ahead.costs):
+        bought = "disks and machines"
+    caption = f"what buying the {bought} would cost"
+    if not ahead.rented:
+        caption += "; nothing is rented"
+    columns = ("Tier", "Disk", "Database", "Disks", "A month at list price")
+    return _table(columns, rows=_costs(plan, ahead), title="Tiers", caption=caption)
 
 
 def _costs(plan: Plan, ahead: Forecast) -> Iterator[Sequence[str]]:
     for cost in ahead.costs:
         profile = plan.profile(cost.profile)
-        price = cost.price
-        text = "not known"
-        if price is not None and cost.monthly is not None:
-            text = (
-                f"{cost.monthly:,.2f} {price.currency} ({price.region}, {price.as_of})"
-            )
-        on_vm = ""
+        disk = profile.tier.title
         if cost.with_vms:
-            on_vm = f" on {profile.cluster.vm}"
-        what = f"{profile.tier.title}{on_vm}"
-        cluster = profile.cluster
-        own = [
-            cluster.database,
-            *(["client beside"] if cluster.client == "beside" else []),
-        ]
-        rate = cluster.network_bytes_per_s
-        if rate:
-            own.append(f"network {units.format_link_rate(rate)}")
-        database = ", ".join(own)
-        yield cost.profile, what, database, str(cost.disks), text
+            disk += f" on {profile.cluster.vm}"
+        database = ", ".join(_of_cluster(profile.cluster))
+        yield cost.profile, disk, database, str(cost.disks), _price(cost)
+
+
+def _price(cost: Cost) -> str:
+    price = cost.price
+    if price is None or cost.monthly is None:
+        return "not known"
+    return f"{cost.monthly:,.2f} {price.currency} ({price.region}, {price.as_of})"
+
+
+def _of_cluster(cluster: ClusterSpec) -> Iterator[str]:
+    yield cluster.database
+    if cluster.client == "beside":
+        yield "client beside"
+    rate = cluster.network_bytes_per_s
+    if rate:
+        yield f"network {units.format_link_rate(rate)}"
+
+
+def _rented_table(ahead: Forecast) -> RenderableType:
+    sums = costs.total_in_words(ahead.rented) or "not known"
+    caption = f"in all {sums}; {costs.MAX_COST} refuses what is more"
+    columns = ("Rented", "For at most", "At list price")
+    rows = _rented(ahead)
+    return _table(columns, rows=rows, title="The campaign itself", caption=caption)
 
 
 def _rented(ahead: Forecast) -> Iterator[Sequence[str]]:
     for item in ahead.rented:
+        amount = "not known"
         if item.price:
             amount = f"{item.amount:,.2f} {item.price.currency}"
-        else:
-            amount = "not known"
         yield item.title, units.format_seconds(3600 * item.hours), amount
 
 

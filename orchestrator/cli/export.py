@@ -35,7 +35,11 @@ def report(
     from orchestrator.cli.concluding import judged
     from orchestrator.report import for_the_ticket
 
-    _write(for_the_ticket(*judged(folder), "md" if as_markdown else "txt"), None)
+    loaded, verdict = judged(folder)
+    form: Literal["md", "txt"] = "txt"
+    if as_markdown:
+        form = "md"
+    _write(for_the_ticket(loaded, verdict, form), None)
 
 
 @asked.takes()
@@ -79,7 +83,9 @@ def status(
 
     folder = app.folder(results, campaign)
     lines = [*status.described(folder, app.clock.now())]
-    app.out.show({"folder": folder.resolve(), "lines": lines}, *map(escape, lines))
+    app.out.show(
+        {"folder": folder.resolve(), "lines": lines}, *[escape(line) for line in lines]
+    )
 
 
 @asked.takes(in_json=True)
@@ -91,19 +97,19 @@ def verify(
     """Counts a campaign's figures again from its raw files; exit 1 if any differs."""
     from orchestrator.cli import verify
 
-    every = []
+    facts = []
     count = 0
     for where, checked, differences in verify.checks(app.folder(results, campaign)):
-        every.append({"where": where, "checked": checked, "differences": differences})
-        for line in (
-            f"{where}: {checked}",
-            *(f"  differs: {text}" for text in differences),
-        ):
-            if not app.out.as_json:
+        facts.append({"where": where, "checked": checked, "differences": differences})
+        lines = [f"{where}: {checked}"]
+        lines += [f"  differs: {text}" for text in differences]
+        if not app.out.as_json:
+            for line in lines:
                 app.out.print(line, markup=False, soft_wrap=True)
         count += len(differences)
-    app.out.show(
-        every, units.counted(count, "difference") if count else "no difference"
-    )
+    summary = "no difference"
+    if count:
+        summary = units.counted(count, "difference")
+    app.out.show(facts, summary)
     if count:
         raise Exit(errors.EXIT_DIFFERS)

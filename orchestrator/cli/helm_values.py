@@ -10,7 +10,6 @@ from orchestrator import errors, model
 from orchestrator.cli import completion
 from orchestrator.cli.app import App
 from orchestrator.cli.options import NodesOption, ScaleOption, takes
-from orchestrator.keys.messages import failure
 from orchestrator.tier import ClassWanted
 
 ProfileArgument = Annotated[str, Argument(autocompletion=completion.profiles)]
@@ -36,11 +35,10 @@ def values(
         factor = min(cluster.replication_factor, nodes)
         cluster = replace(cluster, nodes=nodes, replication_factor=factor)
     content = helm_values.values(cluster, wanted, read.placing)
-    says = [
-        f"{read.tier.title}, at the scale {scale}.",
-        *helm_values.remarks(cluster, wanted),
-    ]
-    app.out.out("".join(f"# {line}\n" for line in says) + written(content), end="")
+    remarks = [f"{read.tier.title}, at the scale {scale}."]
+    remarks += helm_values.remarks(cluster, wanted)
+    comments = "".join(f"# {remark}\n" for remark in remarks)
+    app.out.out(comments + written(content), end="")
 
 
 @takes()
@@ -52,8 +50,9 @@ def storage_class(
 
     read, wanted = _read(app, profile, scale, None)
     if not wanted.provisioner:
-        raise failure(
-            errors.UsageError, "class exists", profile=read.name, wanted=wanted
+        raise errors.UsageError(
+            f"{read.name} names the StorageClass {wanted.name!r}, which exists already",
+            "name a row of the catalog as `type` and no `storage_class`",
         )
     size = (wanted.size_bytes or 0) // 2**30
     manifest = storage_classes.manifest(wanted)
@@ -69,11 +68,15 @@ def _read(
 
     unused = dict.fromkeys(tier_keys.unused_by("storage-class"))
     changes: dict[str, object] = {**unused, "enforcement": "storage-class"}
-    changes |= {"storage_class": storage_class} if storage_class else {}
+    if storage_class:
+        changes["storage_class"] = storage_class
     kinds = app.disk_kinds()
     (read,), _ = project_files.read(
         app.root, [name], [], scale, kinds, tier_changes=changes
     )
     if read.cluster.database == plan.EXISTING or read.tier.disk.storage_class is None:
-        raise failure(errors.UsageError, "nothing to make", profile=name)
+        raise errors.UsageError(
+            f"{name} is a cluster that others run: there is nothing to make",
+            "name a profile whose nodes tierbench starts",
+        )
     return read, read.tier.disk.storage_class

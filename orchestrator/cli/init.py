@@ -16,7 +16,6 @@ from orchestrator.cli.app import App
 from orchestrator.cli.options import names_in, takes
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys import addresses
-from orchestrator.keys.messages import failure
 from orchestrator.units import listed
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -63,40 +62,49 @@ def init(
     workload: str | None = None,
 ) -> None:
     """Writes a first profile, or workload, with comments that explain its keys."""
-    own = app.own or app.root
-    compared = True
-    texts = dict[Path, str]()
-    for given in (name, workload):
-        if given is not None and not _NAME.fullmatch(given):
-            raise failure(UsageError, "bad name of a file", given=given)
+    for file_name in (name, workload):
+        if file_name is not None and not _NAME.fullmatch(file_name):
+            raise UsageError(
+                f"{file_name!r} cannot be the name of a file here",
+                "take letters, digits, `-`, `_` and `.`, such as my-disk",
+            )
+    folder = app.user_files or app.root
+    is_like_shipped = True
+    texts: dict[Path, str] = {}
     if name is not None:
-        text, compared = _profile(name, changes or (), options, app)
-        texts[own / "profiles" / f"{name}.yaml"] = text
+        text, is_like_shipped = _profile(name, changes or (), options, app)
+        texts[folder / "profiles" / f"{name}.yaml"] = text
     if workload is not None:
-        texts[own / "workloads" / f"{workload}.yaml"] = _filled(
-            "workload", name=workload
-        )
-    if name is None and (
-        asked := [
-            f"--{key.replace('_', '-')}" for key, of in vars(options).items() if of
-        ]
-    ):
-        raise UsageError(f"{listed(asked)} say what a profile is: give its name")
+        text = _filled("workload", name=workload)
+        texts[folder / "workloads" / f"{workload}.yaml"] = text
+    if name is None:
+        _check_nothing_asked(options)
     if not texts:
         raise UsageError(
             "name a profile, or a --workload", advice="`tierbench init --help`"
         )
-    _write(texts, own)
+    _write(texts, folder)
     for file in texts:
         shown = file
-        if own.samefile(Path.cwd()):
-            shown = file.relative_to(own)
+        if folder.samefile(Path.cwd()):
+            shown = file.relative_to(folder)
         app.out.print(f"wrote {shown}", soft_wrap=True)
     load = workload or "tpcc"
-    named = f"run --profile {name} --workload {load}"
-    if compared:
-        named = f'compare --profiles "{name or "premium"} ultra" --workloads {load}'
-    app.out.print(f"next: tierbench {named} --dry-run", soft_wrap=True)
+    command = f"run --profile {name} --workload {load}"
+    if is_like_shipped:
+        # Then it can be compared with one that is shipped.
+        command = f'compare --profiles "{name or "premium"} ultra" --workloads {load}'
+    app.out.print(f"next: tierbench {command} --dry-run", soft_wrap=True)
+
+
+def _check_nothing_asked(options: Wanted) -> None:
+    """UsageError if options say what a profile is, and there is none to be written."""
+    given = []
+    for key, value in vars(options).items():
+        if value:
+            given.append(f"--{key.replace('_', '-')}")
+    if given:
+        raise UsageError(f"{listed(given)} say what a profile is: give its name")
 
 
 def _profile(
@@ -108,35 +116,51 @@ def _profile(
     from orchestrator.planning import profiles, project_files
     from orchestrator.tier import Emulated
 
-    places = (wanted.path, wanted.storage_class, wanted.hosts)
-    if sum(map(bool, places)) > 1 or not (wanted.tier or any(places)):
-        raise failure(UsageError, "which disk")
-    if wanted.hosts and (wanted.cluster or wanted.vm):
-        raise failure(UsageError, "nodes of its own")
+    _check_one_disk(wanted)
     clusters = project_files.clusters(app.root)
     catalog = project_files.catalog(app.root)
-    provider = (wanted.vm or wanted.tier or "").partition("/")[0]
+    provider, _, _ = (wanted.vm or wanted.tier or "").partition("/")
     cluster = wanted.cluster or CLUSTERS.get(provider, CLUSTERS["azure"])
     if wanted.vm and cluster not in clusters:
         raise UsageError(
             f"there is no profiles/clusters/{cluster}.yaml", advice="`tierbench list`"
         )
+    servers: Sequence[addresses.Server] = ()
+    if wanted.hosts:
+        servers = addresses.read(wanted.hosts).servers
+    engines = names_in(wanted.machines)
     text = _filled(
         "profile",
         name=name,
         wanted=wanted,
         number=NUMBER,
-        given=dict(map(project_files.key_and_value, changes)),
-        servers=addresses.read(wanted.hosts).servers if wanted.hosts else (),
+        given=dict([project_files.key_and_value(change) for change in changes]),
+        servers=servers,
         cluster=cluster,
         of_cluster=clusters.get(cluster, ""),
-        engines=(engines := names_in(wanted.machines)),
+        engines=engines,
     )
-    kinds = app.disk_kinds()
-    read = profiles.read_profile(
-        name, text, clusters, _READ_AT, catalog, mechanisms=kinds
+    profile = profiles.read_profile(
+        name, text, clusters, _READ_AT, catalog, mechanisms=app.disk_kinds()
     )
-    return text, isinstance(read.tier.disk, Emulated) and not engines
+    is_emulated_here = isinstance(profile.tier.disk, Emulated) and not engines
+    return text, is_emulated_here
+
+
+def _check_one_disk(wanted: Wanted) -> None:
+    """UsageError if options say no disk, or several, or machines of a cluster that has its own."""
+    places = [wanted.path, wanted.storage_class, wanted.hosts]
+    given = [place for place in places if place]
+    if len(given) > 1 or not (wanted.tier or given):
+        raise UsageError(
+            "say which disk: --tier ROW, --path PATH, --storage-class NAME or "
+            "--existing HOST,…",
+            "--tier may stand beside one of the others; `tierbench tiers list` shows rows",
+        )
+    if wanted.hosts and (wanted.cluster or wanted.vm):
+        raise UsageError(
+            "--cluster and --vm are of nodes that are started, and --existing has its own"
+        )
 
 
 def _filled(kind: str, **words: object) -> str:
@@ -153,7 +177,10 @@ def _filled(kind: str, **words: object) -> str:
 def _write(texts: Mapping[Path, str], root: Path) -> None:
     for file in texts:
         if file.exists():
-            raise failure(UsageError, "file is there", file=file.relative_to(root))
+            raise UsageError(
+                f"{file.relative_to(root)} is there already, and nothing is overwritten",
+                "take another name",
+            )
     for file, text in texts.items():
         try:
             file.parent.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ unavailable · 70 our own fault · 130 interrupted."""
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal, NoReturn
@@ -30,7 +30,6 @@ from orchestrator.cli.options import (
     names_in,
     takes,
 )
-from orchestrator.keys.messages import failure
 from orchestrator.system.redaction import remember_environment
 
 program = typer.Typer(
@@ -116,7 +115,11 @@ def resume(
 
     folder = app.folder(options.results, campaign).resolve()
     if options.on_end:
-        app.at_end.append(ending_with(app, options.on_end, lambda: folder))
+
+        def resumed() -> Path:
+            return folder
+
+        app.at_end.append(ending_with(app, options.on_end, resumed))
     resume(app, folder, despite or (), options)
     _show(app, folder, fail_if_worse, accept_inconclusive)
 
@@ -153,9 +156,9 @@ def calibrate(
     app.out.show(gate, TableView(gate_table(gate)))
     if gate.passed:
         raise typer.Exit(errors.EXIT_DONE)
-    busy = host_load.reasons(gate)
+    busy = " and ".join(host_load.reasons(gate))
     if busy:
-        app.err.print(f"This machine was busy during the check: {' and '.join(busy)}.")
+        app.err.print(f"This machine was busy during the check: {busy}.")
     raise typer.Exit(errors.EXIT_INCONCLUSIVE)
 
 
@@ -173,7 +176,9 @@ def setup(
     from orchestrator.platforms import own_images
 
     platform, placing = plans.place(app, profile, platform)
-    names = (*own_images.OURS, *(["hadoop"] if db else []))
+    names = [*own_images.OURS]
+    if db:
+        names.append("hadoop")
     engine = provision.provide(app, names)
     if platform not in (None, PLATFORM):
         elsewhere = app.connect(platform, placing)
@@ -194,19 +199,17 @@ def show_doctor(
     its image does there."""
     from orchestrator.cli import doctor, plans
 
-    if db is not None:
-        if profile:
-            placed = plans.placed(app, profile, platform)
-        else:
-            placed = None
-        code = doctor.show_first_run(app, version, platform, placed)
-    elif version is not None:
+    if db is None and version is not None:
         raise errors.UsageError(
             "--version is of the checklist: say --db yugabytedb too"
         )
-    else:
-        code = doctor.show(app, *plans.place(app, profile, platform))
-    raise typer.Exit(code)
+    if db is None:
+        asked_platform, placing = plans.place(app, profile, platform)
+        raise typer.Exit(doctor.show(app, asked_platform, placing))
+    placed = None
+    if profile:
+        placed = plans.placed(app, profile, platform)
+    raise typer.Exit(doctor.show_first_run(app, version, platform, placed))
 
 
 @program.command(name="yugabyte-image")
@@ -215,10 +218,10 @@ def yugabyte_image(app: App, tarball: Path) -> None:
     """Packs a downloaded distribution of YugabyteDB into an image."""
     from orchestrator.databases.yugabytedb import image
 
-    step = app.progress.step
-    tag = image.pack(
-        tarball.resolve(), app.root, app.connect(), lambda line: step(line[:100])
-    )
+    def show_line(line: str) -> None:
+        app.progress.step(line[:100])
+
+    tag = image.pack(tarball.resolve(), app.root, app.connect(), show_line)
     app.progress.done()
     app.out.print(f"built {tag}")
 
@@ -237,9 +240,10 @@ def show_list(app: App) -> None:
         "load generators": [*parts.load_generators],
         "tier mechanisms": [*parts.tiers],
     }
-    lines = (
-        f"[bold]{title}[/bold]: {', '.join(names)}" for title, names in listed.items()
-    )
+    lines = []
+    for title, names in listed.items():
+        text = ", ".join(names)
+        lines.append(f"[bold]{title}[/bold]: {text}")
     app.out.show(listed, *lines)
 
 
@@ -278,21 +282,25 @@ def _show(
 
 
 def _complain(error: errors.TierbenchError, app: App) -> None:
+    """Prints what was wrong, and what to do about it."""
     app.progress.done()
     app.err.print(f"[red]tierbench:[/red] {escape(error.what)}")
     for mistake in getattr(error, "mistakes", ()):
+        text = mistake.what
         if mistake.where:
-            where = f"{mistake.where}: "
-        else:
-            where = ""
-        app.err.print(f"  {escape(where + mistake.what)}")
+            text = f"{mistake.where}: {mistake.what}"
+        app.err.print(f"  {escape(text)}")
     if error.evidence:
         app.err.print(escape(error.evidence.strip()), style="dim")
     if error.advice:
         app.err.print(f"  → {escape(error.advice)}")
-    for line in (
-        defaults.lines(app.defaults) if isinstance(error, errors.UsageError) else ()
-    ):
+    if isinstance(error, errors.UsageError):
+        _print_defaults(app.defaults, app)
+
+
+def _print_defaults(given: Iterable[defaults.GivenDefault], app: App) -> None:
+    """A person may not know any more that a default of theirs is what was wrong."""
+    for line in defaults.lines(given):
         app.err.print(f"  {escape(line)}")
 
 
@@ -318,37 +326,21 @@ def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
         if code == errors.EXIT_INTERRUPTED:  # what typer makes of it
             raise KeyboardInterrupt
     except KeyboardInterrupt:
-        live = "observe" in words[:1]
-        kind = errors.InterruptedByUser
-        _complain(
-            failure(kind, "interrupted observation" if live else "interrupted"), app
-        )
+        _complain(_interrupted(words), app)
         return errors.EXIT_INTERRUPTED
     except errors.TierbenchError as error:
         _complain(error, app)
         return error.exit_code
     except (typer.Exit, typer.Abort) as end:
         return int(getattr(end, "exit_code", errors.EXIT_INTERRUPTED))
-    except (
-        SystemExit
-    ) as end:  # typer's: for the shell that completes; or nobody reads any more
+    except SystemExit as end:
+        # Typer's: for the shell that completes; or nobody reads any more.
         if "_TIERBENCH_COMPLETE" in os.environ:
             return int(end.code or 0)
         return errors.EXIT_DONE
     except Exception as error:
         if type(error).__module__.startswith(("click", "typer")):
-            said = str(error).removeprefix(
-                "Value error, "
-            )  # which says what is missing once more
-            vars(error).update(
-                message="" if said.startswith("Missing parameter") else said
-            )
-            getattr(error, "show", lambda: None)()
-            for line in defaults.lines(defaults.told(getattr(error, "ctx", None))):
-                app.err.print(f"  {escape(line)}")
-            if "unexpected extra argument" in str(error):
-                hint = 'several names go in quotation marks, as "premium ultra", and a file'
-                app.err.print(f"  → {hint} or a value behind the name of its option")
+            _complain_of_words(error, app)
             return errors.EXIT_USAGE
         app.progress.done()
         app.err.print(escape(traceback.format_exc()))
@@ -357,3 +349,35 @@ def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
         )
         return errors.EXIT_INTERNAL
     return int(code or errors.EXIT_DONE)
+
+
+def _interrupted(words: Sequence[str]) -> errors.InterruptedByUser:
+    """With how to go on with the command of these words."""
+    if "observe" in words[:1]:
+        return errors.InterruptedByUser(
+            "interrupted",
+            "the same command goes on in the same folder, if it reads live, until "
+            "`--last` is over; `--file` with that folder judges what was read so far",
+        )
+    return errors.InterruptedByUser(
+        "interrupted",
+        "of a campaign, `tierbench resume latest` makes the runs that are missing; "
+        "`tierbench analyze latest` reports those that are finished",
+    )
+
+
+def _complain_of_words(error: Exception, app: App) -> None:
+    """Prints what typer refuses of a command line."""
+    text = str(error).removeprefix("Value error, ")
+    if text.startswith("Missing parameter"):
+        text = ""  # typer says what is missing once more
+    vars(error).update(message=text)
+    show = getattr(error, "show", None)
+    if show is not None:
+        show()
+    _print_defaults(defaults.given(getattr(error, "ctx", None)), app)
+    if "unexpected extra argument" in str(error):
+        app.err.print(
+            '  → several names go in quotation marks, as "premium ultra", and a file '
+            "or a value behind the name of its option"
+        )

@@ -2,9 +2,9 @@
 
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -27,8 +27,7 @@ from orchestrator.databases.existing import ExistingCluster, declaration
 from orchestrator.errors import UnavailableError, UsageError, require_none
 from orchestrator.guards import GuardBeats
 from orchestrator.histories import files, prometheus
-from orchestrator.keys.messages import failure, message
-from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
+from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node, Profile
 from orchestrator.planning import project_files
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
@@ -37,7 +36,9 @@ from orchestrator.report.rendering.terminal import TableView
 from orchestrator.report.sections.observed import document
 from orchestrator.run import observing
 from orchestrator.system import clock
-from orchestrator.tier_catalog.candidates import purchases
+from orchestrator.tier import Limits
+from orchestrator.tier_catalog.candidates import Purchase, purchases
+from orchestrator.tier_catalog.catalog import Catalog
 
 
 def pieces_in(text: str | None) -> observing.Pieces | None:
@@ -45,11 +46,14 @@ def pieces_in(text: str | None) -> observing.Pieces | None:
     if text is None:
         return None
     number, _, length = text.partition("x")
-    # some lost
     piece_s = units.parse_seconds(length)
+    # One interval more than is needed, because a reading may be lost.
     least_s = (SHORTEST + 1) * observing.COARSE_S
     if not number.isdigit() or int(number) < FEWEST_PIECES or piece_s < least_s:
-        raise ValueError(message("pieces", of=FEWEST_PIECES, least_s=least_s))
+        least = units.format_seconds(least_s)
+        raise ValueError(
+            f"expected {FEWEST_PIECES} pieces or more of {least} or more, such as 168x5m"
+        )
     return int(number), piece_s
 
 
@@ -71,150 +75,297 @@ class Read:
     region: str | None = None
     at_cap: Annotated[float, Option("--at-cap", callback=percentage)] = 1.0
 
+    @property
+    def reads_live(self) -> bool:
+        return bool(self.exporter or self.profile)
+
 
 @takes(Read, in_json=True)
 def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
     """Replays what a running cluster asked of its disks against all disks of the catalog; loads
     nothing."""
     catalog = project_files.catalog(app.root)
-    size_bytes = units.parse_size(options.size)
-    if options.source:
-        source = project_files.bought(app.root, options.source)[0]
-    else:
-        source = None
-    where = options.region, options.vm
-    purchases(
-        catalog, size_bytes, (), *where
-    )  # refuses those not after a week of readings
-    folder = results / f"{clock.stamp(app.clock.now())}-observed"
-    misses = list[str]()
-    if options.exporter or options.profile:  # the same line goes on in the same folder
-        names = ("exporter", "device", "last", "profile", "calibrate")
-        text = " ".join(
-            str(value) for name in names if (value := getattr(options, name))
-        )
-        folder = results / f"observed-{zlib.crc32(text.encode()):08x}"
-    tables = list(_read(app, options, folder, misses))
-    if not tables:
-        raise failure(UsageError, "nothing to observe")
-    every = pd.concat(tables)
-    has = sorted(set(every["device"]))
-    named = re.compile(options.device or ".*").fullmatch
-    read = every[every["device"].isin(list(filter(named, has)))]
-    of_disks = demands(read)
+    source = _source_limits(app, options)
+    # Refuses a region or a machine now, and not after a week of readings.
+    _offers(catalog, options, ())
+    folder = results / _folder_name(app, options)
+    readings = _read(app, options, folder)
+    chosen = _of_device(readings, options.device)
+    of_disks = demands(chosen)
     if not of_disks:
-        raise failure(
-            UsageError, "no such disk", device=options.device, has=units.listed(has)
-        )
-    observed = Observed.of(
-        of_disks, options.at_cap / 100, source.limits if source else None
-    )
-    offers = purchases(catalog, size_bytes, observed.needs, *where)
-    observed = observed.against(offers)
-    asked = {name: value for name, value in asdict(options).items() if value}
-    observing.write(folder, read, observed, asked)
-    page = document(
-        observed, observing.measure(folder, observed, init.CLUSTERS), misses
-    )
+        raise _no_such_disk(options.device, readings)
+    observed = Observed.of(of_disks, options.at_cap / 100, source)
+    observed = observed.against(_offers(catalog, options, observed.needs))
+    given = {name: value for name, value in asdict(options).items() if value}
+    observing.write(folder, chosen, observed, given)
+    command = observing.measure(folder, observed, init.CLUSTERS)
+    page = document(observed, command, readings.misses)
     written = report.write_document(page, folder, app.cache)
-    facts = {"folder": folder, "answers": list(map(observing.row, observed.answers))}
-    texts = [f"{each.workload}: {each.text}" for each in page.answers]
+    rows = [observing.row(answer) for answer in observed.answers]
+    texts = [f"{answer.workload}: {answer.text}" for answer in page.answers]
     app.out.show(
-        facts, page.subtitle, TableView(page.verdicts), *texts, str(written.html)
+        {"folder": folder, "answers": rows},
+        page.subtitle,
+        TableView(page.verdicts),
+        *texts,
+        str(written.html),
     )
 
 
-def _read(
-    app: App, options: Read, folder: Path, misses: list[str]
-) -> Iterator[pd.DataFrame]:
-    """All that there are readings of; into `misses` what could not be read."""
+def _source_limits(app: App, options: Read) -> Limits | None:
+    """Of the observed disk, if a row of the catalog is named that it is."""
+    if not options.source:
+        return None
+    tier, _holds_bytes = project_files.bought(app.root, options.source)
+    return tier.limits
+
+
+def _offers(
+    catalog: Catalog, options: Read, needs: Sequence[float]
+) -> Sequence[Purchase]:
+    """Disks of the size asked for that carry `needs`, as of `Observed`."""
+    size_bytes = units.parse_size(options.size)
+    return purchases(catalog, size_bytes, needs, options.region, options.vm)
+
+
+def _folder_name(app: App, options: Read) -> str:
+    """By the time; where it reads live by what was asked for, so that the same line goes on in the
+    same folder."""
+    if not options.reads_live:
+        stamp = clock.stamp(app.clock.now())
+        return f"{stamp}-observed"
+    asked = (
+        options.exporter,
+        options.device,
+        options.last,
+        options.profile,
+        options.calibrate,
+    )
+    text = " ".join([str(value) for value in asked if value])
+    return f"observed-{zlib.crc32(text.encode()):08x}"
+
+
+# ------------------------------------------------------------------ what is read
+
+
+@dataclass(frozen=True)
+class _Readings:
+    """Tables of readings, and in words what could not be read."""
+
+    tables: Sequence[pd.DataFrame]
+    misses: Sequence[str] = ()
+
+    @property
+    def devices(self) -> list[str]:
+        names: set[str] = set()
+        for table in self.tables:
+            names |= set(table["device"])
+        return sorted(names)
+
+
+def _of_device(readings: _Readings, pattern: str) -> pd.DataFrame:
+    """Those of devices that the whole pattern is of; all if it is empty."""
+    named = re.compile(pattern or ".*")
+    names = [name for name in readings.devices if named.fullmatch(name)]
+    table = pd.concat(readings.tables)
+    return table[table["device"].isin(names)]
+
+
+def _no_such_disk(device: str, readings: _Readings) -> UsageError:
+    return UsageError(
+        f"there are no readings of {device}",
+        f"there are some of {units.listed(readings.devices)}",
+    )
+
+
+def _read(app: App, options: Read, folder: Path) -> _Readings:
+    """All that there are readings of: from files, of a server, and live. UsageError if nothing is
+    named."""
     length_s = units.parse_seconds(options.last)
     end_s = app.clock.now()
     pieces = pieces_in(options.calibrate)
-    is_live = options.exporter or options.profile
-    if pieces and (not is_live or pieces[0] * pieces[1] > length_s / 4):
-        raise failure(UsageError, "no such pieces", pieces=options.calibrate)
-    yield from map(files.read, options.file or ())
+    if pieces:
+        _check_pieces(options, pieces, length_s)
+    tables = [files.read(file) for file in options.file or ()]
     if options.prometheus:
-        which = options.prometheus, options.match, options.device or ".+"
-        try:
-            yield prometheus.read(*which, end_s - length_s, end_s)
-        except OSError as error:
-            raise failure(UnavailableError, "server not read", error=error) from error
-    if is_live:
-        with ExitStack() as up:
-            nodes, machines, beats = _watched(app, options, up)
-            disks = list(observing.of_disks(nodes, options.device))
-            app.progress.note(
-                message("reading live", disks=[d.name for d in disks], folder=folder)
-            )
-            told = set[str]()
-
-            def look(failed: Mapping[str, int]) -> None:
-                beats.require()  # another campaign has removed the agents, and all would be gaps
-                for why in (
-                    {each.partition(": OSError: ")[2] for each in [*failed]}
-                    - told
-                    - {""}
-                ):
-                    app.progress.warn(message("gap", why=why))
-                    told.add(why)
-
-            how = folder, disks, length_s, app.clock, machines, pieces
-            failed = observing.observe(*how, look=look)
-        misses += [
-            f"{why} ({units.counted(count, 'time')})" for why, count in failed.items()
-        ]
+        tables.append(_of_server(options.prometheus, options, end_s - length_s, end_s))
+    misses: list[str] = []
+    if options.reads_live:
+        misses = _read_live(app, options, folder, length_s, pieces)
         if not files.live(folder):
-            raise failure(
-                UnavailableError, "nothing was read", reasons=units.listed(misses)
+            raise _nothing_read(misses)
+        tables.append(files.read(folder))
+    if not tables:
+        raise UsageError(
+            "there is nothing to observe",
+            "give --file, --prometheus, --exporter or --profile: docs/OBSERVE.md has a "
+            "recipe for each",
+        )
+    return _Readings(tables, misses)
+
+
+def _nothing_read(misses: Sequence[str]) -> UnavailableError:
+    return UnavailableError(
+        f"nothing was read: {units.listed(misses)}",
+        "check what is named and --device; the first reading of each disk must be "
+        "whole, later ones may fail",
+    )
+
+
+def _check_pieces(options: Read, pieces: observing.Pieces, length_s: float) -> None:
+    """UsageError where pieces have no effect: nothing is read live, or they take most of the
+    time."""
+    count, piece_s = pieces
+    if not options.reads_live or count * piece_s > length_s / 4:
+        raise UsageError(
+            f"--calibrate {options.calibrate} has no effect here",
+            "--calibrate goes with --exporter or --profile, and takes a quarter of --last "
+            "at most; of what was read already, pieces are another --file",
+        )
+
+
+def _of_server(url: str, options: Read, begin_s: float, end_s: float) -> pd.DataFrame:
+    device = options.device or ".+"
+    try:
+        return prometheus.read(url, options.match, device, begin_s, end_s)
+    except OSError as error:
+        raise UnavailableError(str(error), "check --prometheus and --match") from error
+
+
+def _read_live(
+    app: App,
+    options: Read,
+    folder: Path,
+    length_s: float,
+    pieces: observing.Pieces | None,
+) -> list[str]:
+    """Reads into the folder until the time is over; returns in words what failed."""
+    with ExitStack() as up:
+        watched = _watched(app, options, up)
+        disks = list(observing.of_disks(watched.nodes, options.device))
+        names = units.listed([disk.name for disk in disks])
+        app.progress.note(
+            f"reading {names} into {folder}; Ctrl-C ends it, and the same line goes on"
+        )
+        failed = observing.observe(
+            folder,
+            disks,
+            length_s,
+            app.clock,
+            watched.machines,
+            pieces,
+            look=_Gaps(app, watched.beats).look,
+        )
+    misses = []
+    for reason, count in failed.items():
+        times = units.counted(count, "time")
+        misses.append(f"{reason} ({times})")
+    return misses
+
+
+class _Gaps:
+    """Says each reason why something cannot be read, once, and lets reading go on."""
+
+    def __init__(self, app: App, beats: GuardBeats) -> None:
+        self._app = app
+        self._beats = beats
+        self._warned: set[str] = set()
+
+    def look(self, failed: Mapping[str, int]) -> None:
+        """`failed`: what could not be read so far. Raises if the guard is lost."""
+        # Then another campaign has removed the agents, and all would be gaps.
+        self._beats.require()
+        reasons = set()
+        for text in failed:
+            _node, _, reason = text.partition(": OSError: ")
+            reasons.add(reason)
+        for reason in reasons - self._warned - {""}:
+            self._app.progress.warn(
+                f"{reason}: a gap until it answers again; is it up, and the way there? "
+                "Reading goes on"
             )
-        yield files.read(folder)
+            self._warned.add(reason)
 
 
-def _watched(
-    app: App, options: Read, up: ExitStack
-) -> tuple[list[Node], Sequence[powers.Machine], GuardBeats]:
-    """The nodes, and the machines of those that no exporter shows. If that takes an agent, other
-    campaigns are kept off the machines until `up` ends, with these signs of life."""
-    nodes = [
-        Node(url, "database", sources={NODE_EXPORTER: url})
-        for url in options.exporter or ()
-    ]
+# ------------------------------------------------------------------ what is watched
+
+
+@dataclass(frozen=True)
+class _Watched:
+    """Nodes to read, and the machines of those that no exporter shows.
+
+    If those take an agent, other campaigns are kept off them with these signs of life."""
+
+    nodes: Sequence[Node]
+    machines: Sequence[powers.Machine] = ()
+    beats: GuardBeats = field(default_factory=GuardBeats)
+
+
+def _watched(app: App, options: Read, up: ExitStack) -> _Watched:
+    """`up`: until it ends, what it takes on machines stays there."""
+    nodes = []
+    for url in options.exporter or ():
+        nodes.append(Node(url, "database", sources={NODE_EXPORTER: url}))
     if options.profile is None:
-        return nodes, (), GuardBeats()
+        return _Watched(nodes)
     profile = plans.placed(app, options.profile)
-    spec = profile.cluster
-    platform = profile.platform or PLATFORM
-    declared, mistakes = declaration.read(spec)
-    database = app.parts(None).databases.get(spec.member)
+    declared, mistakes = declaration.read(profile.cluster)
+    database = app.parts(None).databases.get(profile.cluster.member)
     if isinstance(database, ExistingCluster):
         require_none(mistakes, f"{profile.name} has mistakes", "correct the profile")
         if declared.node_exporters:
-            return [*nodes, *database.find_nodes(spec)], (), GuardBeats()
-    machines = tuple[powers.Machine, ...]([LocalMachine()])
-    beats = GuardBeats()
-    if not spec.existing or platform != PLATFORM:
-        placing = profile.placing
-        if placing and placing.machines:  # nothing runs on an engine of clients
-            placing = replace(placing, client_machine=placing.machines[0])
-        world = app.world(platform, placing)
-        machines = of_nodes(world.platform)
-        guard = world.platform.guard
-        if isinstance(world.platform, HasEngines):
-            world.platform.brings = (agent.IMAGE,)
-        if not all(isinstance(machine, LocalMachine) for machine in machines):
-            up.enter_context(sweeping(world, guard.held()))
-            own_images.need(
-                app.root, agent.IMAGE, world.platform
-            )  # or how to get it is said
-            beats = guard.beats
-    elif not declared.servers or not all(
-        server.is_loopback for server in declared.servers
-    ):
-        raise failure(UsageError, "disks of nobody", profile=profile.name)
+            return _Watched([*nodes, *database.find_nodes(profile.cluster)])
+    on_machines = _machines(app, profile, declared, up)
     sources = {DISK_DEVICE: " ".join(declared.devices)}
-    nodes += [
-        Node(each.name, "host", machine=each.name, sources=sources) for each in machines
-    ]
-    return nodes, machines, beats
+    for machine in on_machines.machines:
+        name = machine.name
+        nodes.append(Node(name, "host", machine=name, sources=sources))
+    return replace(on_machines, nodes=nodes)
+
+
+def _machines(
+    app: App, profile: Profile, declared: declaration.Existing, up: ExitStack
+) -> _Watched:
+    """The machines of the nodes, which are yet to be named. UsageError if they are others'
+    and elsewhere."""
+    if profile.cluster.existing and _platform(profile) == PLATFORM:
+        if _is_here(declared):
+            return _Watched((), [LocalMachine()])
+        raise UsageError(
+            f"nothing shows the disks of the hosts of {profile.name}",
+            "declare their `node_exporters` in its `cluster.existing`",
+        )
+    world = _world(app, profile)
+    machines = of_nodes(world.platform)
+    if all(isinstance(machine, LocalMachine) for machine in machines):
+        return _Watched((), machines)
+    _bring_agent(app, world, up)
+    return _Watched((), machines, world.platform.guard.beats)
+
+
+def _platform(profile: Profile) -> str:
+    return profile.platform or PLATFORM
+
+
+def _is_here(declared: declaration.Existing) -> bool:
+    """Whether all servers of a cluster that others run are on this machine."""
+    servers = declared.servers
+    return bool(servers) and all(server.is_loopback for server in servers)
+
+
+def _world(app: App, profile: Profile) -> powers.World:
+    """The profile's platform, connected to its nodes' machines and, on engines, no other."""
+    placing = profile.placing
+    if placing and placing.machines:  # nothing runs on an engine of clients
+        placing = replace(placing, client_machine=placing.machines[0])
+    world = app.world(_platform(profile), placing)
+    if isinstance(world.platform, HasEngines):
+        world.platform.brings = (agent.IMAGE,)
+    return world
+
+
+def _bring_agent(app: App, world: powers.World, up: ExitStack) -> None:
+    """Keeps other campaigns off the machines until `up` ends. UnavailableError with how to get the
+    agent's image, if it is not there."""
+    up.enter_context(sweeping(world, world.platform.guard.held()))
+    own_images.need(app.root, agent.IMAGE, world.platform)

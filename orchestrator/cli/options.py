@@ -8,12 +8,11 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 from typer import Argument, Option
-from typer.models import OptionInfo
+from typer.models import OptionInfo, ParameterInfo
 
 from orchestrator import parts, units
 from orchestrator.cli import RESULTS, completion, defaults
@@ -27,9 +26,14 @@ def names_in(text: str) -> list[str]:
 
 def weights_in(text: str | None) -> dict[str, float]:
     """`tpcc=3,insert=1`, by workload. ValueError for what is no number above zero."""
-    pairs = [part.partition("=") for part in names_in(text or "")]
-    weights = {name: float(number or "nan") for name, _, number in pairs}
-    bad = [name for name, weight in weights.items() if not 0 < weight < math.inf]
+    weights: dict[str, float] = {}
+    bad = []
+    for part in names_in(text or ""):
+        name, _, number = part.partition("=")
+        weights[name] = float(number or "nan")
+    for name, weight in weights.items():
+        if not 0 < weight < math.inf:
+            bad.append(name)
     if bad:
         raise ValueError(f"the weight of {', '.join(bad)} must be a number above zero")
     return weights
@@ -58,9 +62,25 @@ def read_by(
     return read
 
 
-def _of(name: str) -> Callable[[str], object]:
-    """A reader of `planning`, of which the module is imported when there is something to read."""
-    return lambda text: resolve_name(f"orchestrator.planning.{name}")(text)
+# Readers of `planning`, which is imported when there is something to read: `--help` waits for none.
+
+
+def _read_cost(text: str) -> object:
+    from orchestrator.planning import costs
+
+    return costs.limit_in(text)
+
+
+def _read_node_size(text: str) -> object:
+    from orchestrator.planning import sizes
+
+    return sizes.node_size(text)
+
+
+def _read_data_size(text: str) -> object:
+    from orchestrator.planning import factors
+
+    return factors.data_size(text)
 
 
 profile_named = partial(Option, "--profile", "-p", autocompletion=completion.profiles)
@@ -98,7 +118,7 @@ CampaignArgument = Annotated[str, Argument(autocompletion=completion.campaigns)]
 
 
 @dataclass(frozen=True)
-class Told:
+class Telling:
     """What every command can be asked about how it tells what it does."""
 
     quiet: Annotated[bool, Option("--quiet", "-q")] = False
@@ -112,9 +132,7 @@ class Measuring:
     """What all commands that carry out a campaign can be asked: each field is an option of each."""
 
     results: ResultsOption = RESULTS
-    max_cost: Annotated[str | None, Option(callback=read_by(_of("costs.limit_in")))] = (
-        None
-    )
+    max_cost: Annotated[str | None, Option(callback=read_by(_read_cost))] = None
     cache_max: Annotated[str | None, Option(callback=read_by(units.parse_bytes))] = None
     on_end: Annotated[str | None, Option(metavar="COMMAND")] = None
 
@@ -139,12 +157,12 @@ class Options(Measuring):
         str | None,
         Option(
             metavar="auto|CPUS,MEMORY,DISK",
-            callback=read_by(_of("sizes.node_size"), "auto"),
+            callback=read_by(_read_node_size, "auto"),
         ),
     ] = None
     data: Annotated[
         str | None,
-        Option(metavar="Nx|BYTES", callback=read_by(_of("factors.data_size"))),
+        Option(metavar="Nx|BYTES", callback=read_by(_read_data_size)),
     ] = None
     time: Annotated[str | None, Option(callback=read_by(units.parse_seconds))] = None
     clients: Annotated[int | None, Option(min=1)] = None
@@ -202,119 +220,204 @@ class Request(Compared):
     workloads: Sequence[str] = ()
 
 
-@cache
-def _told(mark: str) -> dict[str, str]:
-    """What help.txt says: of options and arguments (`: `), and what is in each panel (` = `)."""
+# ------------------------------------------------------------------ what --help says
+
+
+def _help_lines(mark: str) -> dict[str, str]:
+    """What help.txt says behind a mark, by what stands before it."""
     text = Path(__file__).with_name("help.txt").read_text(encoding="utf-8")
-    lines = (line.partition(mark) for line in text.splitlines() if line[:1] != "#")
-    return {name: said for name, here, said in lines if here}
+    lines: dict[str, str] = {}
+    for line in text.splitlines():
+        name, is_marked, words = line.partition(mark)
+        if is_marked and not line.startswith("#"):
+            lines[name] = words
+    return lines
 
 
-def _panel(name: str) -> str | None:
-    return next(
-        (panel for panel, of in _told(" = ").items() if name in of.split()), None
-    )
+@cache
+def help_texts() -> dict[str, str]:
+    """What is said of options and arguments, by `name` or by `command.name`."""
+    return _help_lines(": ")
 
 
-def _of_typer(
-    parameter: inspect.Parameter, command: str, panel: str | None = None
-) -> inspect.Parameter:
-    """An option by the name that it has on the command line, so that the environment and
-    `tierbench.yaml` say it by the same; an argument if it has no default. A bool is a flag."""
-    hint = parameter.annotation
-    name = parameter.name
-    told = copy(next(iter(getattr(hint, "__metadata__", ())), None))
-    kind = hint
-    if told:
-        kind = hint.__origin__
-    if told is None:
-        if parameter.default is parameter.empty:
-            told = Argument()
-        else:
-            told = Option()
-    if isinstance(told, OptionInfo):
-        told.rich_help_panel = panel
-        told.show_envvar = False
-        declared = [str(word) for word in (told.default, *(told.param_decls or ()))]
-        long = [
-            word for word in declared if word.startswith("--")
-        ]  # as Annotated has them
-        if kind is bool and not long:
-            told.default = f"--{name.replace('_', '-')}"
-        name = name
-        if long:
-            name = long[0][2:].replace("-", "_")
-    spelt = name.replace("_", "-")
-    words = _told(": ")
-    told.help = told.help or words.get(f"{command}.{spelt}") or words.get(spelt)
-    hint = Annotated[kind, told]
-    return parameter.replace(
-        name=name, annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY
-    )
+@cache
+def _panels() -> dict[str, list[str]]:
+    """Panels of `--help`, in their order, with the fields that are in each."""
+    return {panel: fields.split() for panel, fields in _help_lines(" = ").items()}
 
 
-def _options(
-    kind: type[Any], given: Mapping[str, Any], command: str = ""
-) -> dict[str, inspect.Parameter]:
-    """Field → option of the command, in the order of the panels."""
-    own = inspect.signature(kind).parameters
-    hints = get_type_hints(kind, include_extras=True)
-    order = [None, *_told(" = ")].index
-    options = {}
-    for name in sorted(own, key=lambda name: order(_panel(name))):
-        default = given.get(name, own[name].default)
-        option = own[name].replace(annotation=hints[name], default=default)
-        options[name] = _of_typer(option, command, _panel(name))
-    return options
+def _panel(field: str) -> str | None:
+    for panel, fields in _panels().items():
+        if field in fields:
+            return panel
+    return None
+
+
+def _help(command: str, name: str) -> str | None:
+    """What the option means in this command, which may be something else than in all others."""
+    texts = help_texts()
+    return texts.get(f"{command}.{name}") or texts.get(name)
+
+
+# ------------------------------------------------------------------ how a command is made
 
 
 def takes(
     kind: type[Any] | None = None, in_json: bool = False, **own_defaults: Any
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Makes a function a command of typer. Its first parameter is the `App`, which the context
-    holds. Each field of the dataclass `kind` is an option, and the function's parameter `options`
+    holds.
+
+    Each field of the dataclass `kind` is an option, and the function's parameter `options`
     is then one of that kind. `in_json`: what it shows can be had as JSON. `own_defaults`: where
     this command's own differ."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = inspect.signature(command, eval_str=True)
-        name = command.__name__
-        _app, *others = own.parameters.values()
-        given = {
-            other.name: _of_typer(other, name)
-            for other in others
-            if other.name != "options"
-        }
-        if kind:
-            options = _options(kind, own_defaults, name)
-        else:
-            options = {}
-        telling = _options(Told, {}, name)
-        if not in_json:
-            del telling["json"]
+        signature = inspect.signature(command, eval_str=True)
+        taken = _taken(signature, command.__name__, kind, in_json, own_defaults)
 
-        def called(context: typer.Context, **said: Any) -> None:
-            def of(asked: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
-                return {name: said[option.name] for name, option in asked.items()}
-
-            app = context.obj
-            values = of(given)
-            app.speak(**of(telling))
-            app.defaults.extend(defaults.told(context))
-            if said["verbose"] or said.get("dry_run"):
-                for line in defaults.lines(app.defaults):
-                    app.progress.note(line)
+        def called(context: typer.Context, **values: Any) -> None:
+            _begin_telling(context, taken.telling, values)
+            arguments = _by_parameter(taken.of_function, values)
             if kind:
-                values["options"] = kind(**of(options))
-            command(app, **values)
+                arguments["options"] = kind(**_by_parameter(taken.of_kind, values))
+            command(context.obj, **arguments)
 
-        kind_of_all = inspect.Parameter.KEYWORD_ONLY
-        context = inspect.Parameter("context", kind_of_all, annotation=typer.Context)
-        parameters = [context, *given.values(), *options.values(), *telling.values()]
+        # typer reads of a function its name, its docstring, and its parameters twice.
+        parameters = taken.in_order()
         called.__name__ = command.__name__
         called.__doc__ = command.__doc__
-        called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-        called.__annotations__ = {p.name: p.annotation for p in parameters}
+        called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        called.__annotations__ = {taken.name: taken.annotation for taken in parameters}
         return called
 
     return decorate
+
+
+# Parameter of the function, or field of a record → what typer is given for it, which may have
+# another name.
+_ForTyper = dict[str, inspect.Parameter]
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """What a command takes."""
+
+    of_function: _ForTyper
+    of_kind: _ForTyper
+    telling: _ForTyper
+
+    def in_order(self) -> list[inspect.Parameter]:
+        context = inspect.Parameter(
+            "context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context
+        )
+        return [
+            context,
+            *self.of_function.values(),
+            *self.of_kind.values(),
+            *self.telling.values(),
+        ]
+
+
+def _taken(
+    signature: inspect.Signature,
+    command: str,
+    kind: type[Any] | None,
+    in_json: bool,
+    own_defaults: Mapping[str, Any],
+) -> _Taken:
+    _app, *parameters = signature.parameters.values()
+    of_function: _ForTyper = {}
+    for parameter in parameters:
+        if parameter.name != "options":
+            of_function[parameter.name] = _for_typer(parameter, command)
+    of_kind: _ForTyper = {}
+    if kind:
+        of_kind = _options(kind, own_defaults, command)
+    telling = _options(Telling, {}, command)
+    if not in_json:
+        del telling["json"]
+    return _Taken(of_function, of_kind, telling)
+
+
+def _options(
+    kind: type[Any], own_defaults: Mapping[str, Any], command: str
+) -> _ForTyper:
+    """Field → option of the command, in the order of the panels."""
+    parameters = inspect.signature(kind).parameters
+    hints = get_type_hints(kind, include_extras=True)
+    options: _ForTyper = {}
+    for panel in (None, *_panels()):
+        for name, field in parameters.items():
+            if _panel(name) == panel:
+                default = own_defaults.get(name, field.default)
+                option = field.replace(annotation=hints[name], default=default)
+                options[name] = _for_typer(option, command, panel)
+    return options
+
+
+def _for_typer(
+    parameter: inspect.Parameter, command: str, panel: str | None = None
+) -> inspect.Parameter:
+    """An option by the name that it has on the command line, so that the environment and
+    `tierbench.yaml` say it by the same; an argument if it has no default. A bool is a flag."""
+    kind, declared = _declared(parameter)
+    name = parameter.name
+    if isinstance(declared, OptionInfo):
+        declared.rich_help_panel = panel
+        declared.show_envvar = False
+        long = _long_name(declared)
+        if long is not None:
+            name = long.removeprefix("--").replace("-", "_")
+        elif kind is bool:
+            # Said so, it has no opposite `--no-…`.
+            declared.default = f"--{_spelling(name)}"
+    declared.help = declared.help or _help(command, _spelling(name))
+    return parameter.replace(
+        name=name,
+        annotation=Annotated[kind, declared],
+        kind=inspect.Parameter.KEYWORD_ONLY,
+    )
+
+
+def _declared(parameter: inspect.Parameter) -> tuple[Any, ParameterInfo]:
+    """The type of a parameter, and what `Annotated` declares of it, which the caller may change."""
+    hint = parameter.annotation
+    metadata = getattr(hint, "__metadata__", ())
+    if metadata:
+        return hint.__origin__, copy(metadata[0])
+    if parameter.default is parameter.empty:
+        return hint, Argument()
+    return hint, Option()
+
+
+def _long_name(option: OptionInfo) -> str | None:
+    """The first `--name` that is declared. Within `Annotated` typer has the first of all names
+    where a default would be."""
+    for name in (option.default, *(option.param_decls or ())):
+        if isinstance(name, str) and name.startswith("--"):
+            return name
+    return None
+
+
+def _spelling(name: str) -> str:
+    """As on the command line."""
+    return name.replace("_", "-")
+
+
+def _begin_telling(
+    context: typer.Context, telling: _ForTyper, values: Mapping[str, Any]
+) -> None:
+    """Lets the console tell as was asked, and says which options are a person's defaults where
+    that matters."""
+    app = context.obj
+    app.speak(**_by_parameter(telling, values))
+    app.defaults.extend(defaults.given(context))
+    if values["verbose"] or values.get("dry_run"):
+        for line in defaults.lines(app.defaults):
+            app.progress.note(line)
+
+
+def _by_parameter(taken: _ForTyper, values: Mapping[str, Any]) -> dict[str, Any]:
+    """typer's values by the names of parameters or fields."""
+    return {name: values[option.name] for name, option in taken.items()}

@@ -21,7 +21,6 @@ from orchestrator.errors import (
     TierbenchError,
     UsageError,
 )
-from orchestrator.keys.messages import failure
 
 if TYPE_CHECKING:
     from orchestrator.analysis.campaigns.campaign_list import Entry
@@ -56,17 +55,19 @@ def history(
             "--fail-if-worse and --across-machines are of a --trend: give it too"
         )
     since_s = _since(since, app.clock.now())
-    every = _entries(app, results)
-    entries = [
-        entry for entry in every if entry.is_of(profile, workload, database, since_s)
-    ]
-    if show_trend:
-        rates = _trend(results, entries, str(profile), str(workload), across_machines)
-        app.out.show(rates, TableView(campaign_tables.trend(rates)))
-        if fail_if_worse and (rates.worse or rates.open):
-            raise typer.Exit(EXIT_WORSE if rates.worse else EXIT_INCONCLUSIVE)
+    entries = []
+    for entry in _entries(app, results):
+        if entry.is_of(profile, workload, database, since_s):
+            entries.append(entry)
+    if not show_trend:
+        app.out.show(entries, TableView(campaign_tables.campaign_list(entries)))
         return
-    app.out.show(entries, TableView(campaign_tables.campaign_list(entries)))
+    rates = _trend(results, entries, str(profile), str(workload), across_machines)
+    app.out.show(rates, TableView(campaign_tables.trend(rates)))
+    if fail_if_worse and rates.worse:
+        raise typer.Exit(EXIT_WORSE)
+    if fail_if_worse and rates.open:
+        raise typer.Exit(EXIT_INCONCLUSIVE)
 
 
 def _entries(app: App, results: Path) -> Iterator[Entry]:
@@ -98,7 +99,10 @@ def _trend(
         allowed = frozenset(["machines"])
     rates = trend(campaigns, profile, workload, allowed)
     if rates is None:
-        raise failure(UsageError, "no trend", profile=profile, workload=workload)
+        raise UsageError(
+            f"no campaign has finished runs of {profile} × {workload} with a rate",
+            "`tierbench history` lists what was measured",
+        )
     return rates
 
 
@@ -106,12 +110,16 @@ def _since(text: str | None, now_s: float) -> float | None:
     """The begin of a day (UTC), or so many days before now. UsageError for another text."""
     if text is None:
         return None
-    if text.endswith("d") and text[:-1].isdigit():
-        return now_s - timedelta(days=int(text[:-1])).total_seconds()
+    days = text.removesuffix("d")
+    if days != text and days.isdigit():
+        return now_s - timedelta(days=int(days)).total_seconds()
     try:
-        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
+        day = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
+        return day.timestamp()
     except ValueError as error:
-        raise failure(UsageError, "no day", text=text) from error
+        raise UsageError(
+            f"--since {text!r} is no day", "write 2026-11-21, or 30d for days ago"
+        ) from error
 
 
 @asked.takes(in_json=True)
@@ -137,15 +145,20 @@ def compare_results(
 
     if app.out.as_json and as_markdown:
         raise UsageError("--json and --markdown are two forms: give one")
-    folders = (app.folder(results, name) for name in (a, b))
-    before, after = (store.load(folder, tables=False) for folder in folders)
-    across = {"machines": across_machines, "tiers": across_tiers}
-    allowed = {name for name, may_differ in across.items() if may_differ}
+    before = store.load(app.folder(results, a), tables=False)
+    after = store.load(app.folder(results, b), tables=False)
+    allowed = set()
+    if across_machines:
+        allowed.add("machines")
+    if across_tiers:
+        allowed.add("tiers")
     others = _stored(results, (before.name, after.name))
     compared = over_time.compare(before, after, margin, allowed, p99_margin, others)
     if not compared.deltas:
-        raise failure(
-            UsageError, "nothing in common", before=before.name, after=after.name
+        raise UsageError(
+            f"{before.name} and {after.name} have no tier and workload in common whose "
+            "figures are compared",
+            "`tierbench history` lists what each measured",
         )
     table = campaign_tables.comparison(compared)
     if as_markdown:
@@ -194,9 +207,9 @@ def show(app: App, results: asked.ResultsOption = RESULTS) -> None:
 
     saved = stored_campaigns.baselines(results)
     lines = [f"{name} = {folder}" for name, folder in saved.items()]
-    app.out.show(
-        saved, *lines or ["no baseline yet: `tierbench baseline set NAME FOLDER`"]
-    )
+    if not lines:
+        lines = ["no baseline yet: `tierbench baseline set NAME FOLDER`"]
+    app.out.show(saved, *lines)
 
 
 @baseline.command(name="remove")

@@ -45,9 +45,8 @@ from orchestrator.run import forecast
 from orchestrator.tier import ClassVolumes
 from orchestrator.units import counted, format_seconds, listed, parse_seconds, shortened
 
-MOST_REPETITIONS = (
-    10  # where --until may add some, and --max-repeats does not say how many
-)
+# Where --until may add some, and --max-repeats does not say how many.
+MOST_REPETITIONS = 10
 NOISE_PCT = 3.0  # standard deviation of a tier's runs (docs/ERROR-RATES.md)
 Connected = Callable[[], powers.Platform]  # UnavailableError if it does not answer
 
@@ -79,31 +78,43 @@ def _choose_databases(
     app: App, draft: reading.PlanDraft, start_failure: str
 ) -> reading.PlanDraft:
     """Profiles on the nodes and the database that they will run on, with notes on what changed."""
-    request = draft.request
-    profiles = draft.profiles
     workloads = draft.workloads
-    notes: tuple[Note, ...] = ()
     if all(workload.database for workload in workloads):
-        if request.database != workloads[0].database:
-            choose(
-                request.database, app.parts(None).databases
-            )  # UsageError for an unknown one
-        alone = plan_notes.of_disks_alone(profiles, workloads)
-        bound = tuple(plan.as_used(plan.on_nodes(p, 1), workloads[0]) for p in profiles)
+        profiles = _without_database(app, draft)
+        notes = tuple(plan_notes.of_disks_alone(draft.profiles, workloads))
     else:
-        bound, notes = _with_databases(app, draft, start_failure)
-        alone = plan_notes.of_disks_alone(bound, workloads)
-    machines.check(bound, draft.platform, draft.platform == PLATFORM)
-    options = fields(Compared)
-    asked = {
-        option.name
-        for option in options
-        if getattr(request, option.name) != option.default
-    }
+        profiles, changes = _with_databases(app, draft, start_failure)
+        notes = (*changes, *plan_notes.of_disks_alone(profiles, workloads))
+    machines.check(profiles, draft.platform, draft.platform == PLATFORM)
+    effects = plan_notes.of_options(
+        _options_given(draft.request), profiles, workloads, draft.unpriced
+    )
+    return replace(draft, profiles=profiles, notes=(*notes, *effects))
+
+
+def _without_database(app: App, draft: reading.PlanDraft) -> tuple[Profile, ...]:
+    """On one node each: workloads that say their database themselves run the disk alone.
+    UsageError for an unknown database."""
+    workload = draft.workloads[0]
+    asked = draft.request.database
+    if asked != workload.database:
+        choose(asked, app.parts(None).databases)
+    profiles = []
+    for profile in draft.profiles:
+        profiles.append(plan.as_used(plan.on_nodes(profile, 1), workload))
+    return tuple(profiles)
+
+
+def _options_given(request: Request) -> set[str]:
+    """Fields that are not as they are by themselves; `--windows many` goes by a name of its own."""
+    given = set()
+    for option in fields(Compared):
+        if getattr(request, option.name) != option.default:
+            given.add(option.name)
     if request.windows == "many":
-        asked = asked - {"windows"} | {plan_notes.MANY_WINDOWS}
-    effects = plan_notes.of_options(asked, bound, workloads, draft.unpriced)
-    return replace(draft, profiles=bound, notes=(*notes, *alone, *effects))
+        given.remove("windows")
+        given.add(plan_notes.MANY_WINDOWS)
+    return given
 
 
 def _window(draft: reading.PlanDraft) -> reading.PlanDraft:
@@ -113,9 +124,7 @@ def _window(draft: reading.PlanDraft) -> reading.PlanDraft:
     if not request.vary:
         larger = overrides.notes(draft.workloads, draft.of_files)
     workloads, repetitions, longer = _windows(draft.workloads, draft.profiles, request)
-    workloads = tuple(
-        replace(w, options={**w.options, "seed": request.seed}) for w in workloads
-    )
+    workloads = tuple(_with_seed(workload, request.seed) for workload in workloads)
     loads = factors.parse(request.sweep, "load")
     workloads, share_pct = factors.at_loads(workloads, loads, request.latency_at)
     of_scale = plan_notes.of_scale(workloads, request.scale)
@@ -130,30 +139,27 @@ def _window(draft: reading.PlanDraft) -> reading.PlanDraft:
     )
 
 
+def _with_seed(workload: Workload, seed: int) -> Workload:
+    return replace(workload, options={**workload.options, "seed": seed})
+
+
 def _order(draft: reading.PlanDraft) -> Plan:
     """The runs, in their order."""
     request = draft.request
+    notes = [*draft.notes, *plan_notes.of_tiers(draft.profiles)]
+    quiet: tuple[Workload, ...] = ()
     if request.probe:
         quiet = probes.of(draft.workloads)
-    else:
-        quiet = ()
     if quiet:
-        of_probes = [_probes_note(quiet)]
-    else:
-        of_probes = []
-    subject = "compare"
-    if len(draft.of_files) == 1:
-        subject = draft.of_files[0].name
+        notes.append(_probes_note(quiet))
     ordered = plan.make_plan(
-        shortened(
-            "-".join([subject, *(profile.name for profile in draft.profiles)]), 80
-        ),
+        _plan_name(draft),
         draft.profiles,
         draft.workloads,
         latency_at_pct=draft.latency_at_pct,
         looks=_looks(request),
         platform=draft.platform,
-        notes=(*draft.notes, *plan_notes.of_tiers(draft.profiles), *of_probes),
+        notes=tuple(notes),
         probes=quiet,
         overrides=tuple(request.overrides or ()),
         weights=_weights(request, draft.workloads),
@@ -168,11 +174,26 @@ def _order(draft: reading.PlanDraft) -> Plan:
         drain=request.drain,
         retry_failed=request.retry_failed,
     )
-    wanted = draft.repetitions
-    for done in range(request.repetitions, max(wanted.values(), default=0)):
-        ordered = plan.grown(
-            ordered, [name for name, count in wanted.items() if count > done]
-        )
+    return _with_more_repetitions(ordered, request.repetitions, draft.repetitions)
+
+
+def _plan_name(draft: reading.PlanDraft) -> str:
+    """The workload, if it is alone, and the profiles."""
+    subject = "compare"
+    if len(draft.of_files) == 1:
+        subject = draft.of_files[0].name
+    names = [profile.name for profile in draft.profiles]
+    return shortened("-".join([subject, *names]), 80)
+
+
+def _with_more_repetitions(
+    ordered: Plan, repetitions: int, wanted: Mapping[str, int]
+) -> Plan:
+    """With as many rounds more as the workloads have that want more of them."""
+    most = max(wanted.values(), default=0)
+    for count_so_far in range(repetitions, most):
+        more = [name for name, count in wanted.items() if count > count_so_far]
+        ordered = plan.grown(ordered, more)
     return ordered
 
 
@@ -217,15 +238,14 @@ def _in_time(
 def _finds(plan: Plan, time: str) -> Note:
     """What was planned, and the change that it finds four times in five: of n pairs of runs (t(97.5
     %) + t(80 %)) · √2 · noise ÷ √n, with n - 1 degrees of freedom (power of a paired t-test)."""
-    windows = listed(
-        list(dict.fromkeys(format_seconds(load.measure_s) for load in plan.workloads))
-    )
+    lengths = dict.fromkeys(format_seconds(load.measure_s) for load in plan.workloads)
+    windows = listed(list(lengths))
     n = max(plan.looks, default=plan.repetitions)
-    change_pct = (
-        sum(t_quantile(q, n - 1) for q in (0.975, 0.8)) * NOISE_PCT * math.sqrt(2 / n)
-    )
+    quantiles = t_quantile(0.975, n - 1) + t_quantile(0.8, n - 1)
+    change_pct = quantiles * NOISE_PCT * math.sqrt(2 / n)
+    repetitions = counted(n, "repetition")
     text = (
-        f"{counted(n, 'repetition')} of windows of {windows} end within {time} by the "
+        f"{repetitions} of windows of {windows} end within {time} by the "
         f"longest estimate; where runs of one tier vary by {NOISE_PCT:g} %, they find a "
         f"change of {change_pct:.0f} % four times in five"
     )
@@ -289,10 +309,13 @@ def _platform(app: App, profiles: Sequence[Profile], request: Request) -> str:
     name = asked or PLATFORM
     if name != PLATFORM:
         app.connection(name)
-    elif claimed := listed(
-        [p.name for p in profiles if isinstance(p.tier.disk, ClassVolumes)]
-    ):
-        raise _no_storage_class(claimed, name)
+        return name
+    claimed = []
+    for profile in profiles:
+        if isinstance(profile.tier.disk, ClassVolumes):
+            claimed.append(profile.name)
+    if claimed:
+        raise _no_storage_class(listed(claimed), name)
     return name
 
 
@@ -321,35 +344,50 @@ def _with_databases(
     request = draft.request
     profiles = draft.profiles
     connected = cache(partial(app.connect, draft.platform, profiles[0].placing))
-    elsewhere = draft.platform != PLATFORM or any(map(machines.named, profiles))
-    if request.nodes:
-        cores = []
-    else:
-        cores = _cores(connected, elsewhere)
+    name_machines = any(machines.named(profile) for profile in profiles)
+    cores = []
+    if not request.nodes:
+        cores = _cores(connected, draft.platform != PLATFORM or name_machines)
     fitted, notes = plan.fit_to_machines(profiles, request.nodes, cores)
-    bound = []
-    choices = []
+    choices: dict[Note, None] = {}  # each once
+    chosen = []
     for profile in fitted:
-        cluster = profile.cluster
-        if request.database == parts.AUTO:
-            database = cluster.database
-        else:
-            database = request.database
-        proven = partial(_proven, cluster, connected, app.cache)
-        name, note = choose(database, app.parts(None).databases, proven, start_failure)
-        bound.append(replace(profile, cluster=on_database(cluster, name)))
+        bound, note = _on_its_database(app, request, profile, connected, start_failure)
+        chosen.append(bound)
         if note:
-            choices += [note]
+            choices[note] = None
     if request.node_size:
-        size = _node_size(bound, connected, request.node_size)
-        bound = [sizes.with_node(profile, size) for profile in bound]
-    for profile in bound:
-        if profile.cluster.database == PREFERRED and not request.dry_run:
-            with contextlib.suppress(
-                UnavailableError
-            ):  # then `check` names all ways to get it
+        size = _node_size(chosen, connected, request.node_size)
+        chosen = [sizes.with_node(profile, size) for profile in chosen]
+    if not request.dry_run:
+        _obtain_images(chosen, connected)
+    return tuple(chosen), (*choices, *notes)
+
+
+def _on_its_database(
+    app: App,
+    request: Request,
+    profile: Profile,
+    connected: Connected,
+    start_failure: str,
+) -> tuple[Profile, Note | None]:
+    """On the database that was asked for, else on its own; and how `auto` chose it."""
+    cluster = profile.cluster
+    asked = request.database
+    if asked == parts.AUTO:
+        asked = cluster.database
+    members = app.parts(None).databases
+    proven = partial(_proven, cluster, connected, app.cache)
+    name, note = choose(asked, members, proven, start_failure)
+    return replace(profile, cluster=on_database(cluster, name)), note
+
+
+def _obtain_images(profiles: Sequence[Profile], connected: Connected) -> None:
+    """Gets what can be had; the check of the database names all ways to get the others."""
+    for profile in profiles:
+        if profile.cluster.database == PREFERRED:
+            with contextlib.suppress(UnavailableError):
                 image.obtain(profile.cluster, connected())
-    return tuple(bound), (*dict.fromkeys(choices), *notes)
 
 
 def _windows(
@@ -359,14 +397,14 @@ def _windows(
     number. UsageError where a database cannot say how far apart its checkpoints are."""
     if request.windows == "many":
         return windows.many(workloads, request.repetitions)
-    if request.windows == "scale" or not any(
-        w.writes and not w.database for w in workloads
-    ):
+    # Only a database has checkpoints, and only if it is written to.
+    have_checkpoints = any(load.writes and not load.database for load in workloads)
+    if request.windows == "scale" or not have_checkpoints:
         return workloads, {}, ()
-    known = databases()
+    members = databases()
     intervals_s = []
     for profile in profiles:
-        database = known[profile.cluster.database]
+        database = members[profile.cluster.database]
         if not isinstance(database, parts.KeepsIntervals):
             raise _no_interval(profile.name, database.name)
         intervals_s.append(database.checkpoint_interval_s(profile.cluster))
@@ -390,11 +428,17 @@ def _node_size(
         return sizes.node_size(text)
     placing = profiles[0].placing
     facts = [told(machine) for machine in of_nodes(connected())]
-    beside = placing is None or not (placing.client_machine or placing.client_selector)
-    nodes = max(profile.cluster.nodes for profile in profiles)
-    disks = [p.cluster.node.disk_bytes for p in profiles if p.cluster.node is not None]
-    has = [(machine.cpus, machine.memory_bytes) for machine in facts]
-    return sizes.of_machines(has, nodes, max(disks, default=0), beside)
+    is_client_beside = placing is None or not (
+        placing.client_machine or placing.client_selector
+    )
+    nodes = 0
+    disk_bytes = 0
+    for profile in profiles:
+        nodes = max(nodes, profile.cluster.nodes)
+        if profile.cluster.node is not None:
+            disk_bytes = max(disk_bytes, profile.cluster.node.disk_bytes)
+    offered = [(machine.cpus, machine.memory_bytes) for machine in facts]
+    return sizes.of_machines(offered, nodes, disk_bytes, is_client_beside)
 
 
 def on_database(cluster: ClusterSpec, name: str) -> ClusterSpec:

@@ -3,7 +3,6 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +17,7 @@ from orchestrator.analysis.answers.prediction import (
     prediction_answer,
     worth_measuring,
 )
+from orchestrator.analysis.answers.record import Answer
 from orchestrator.analysis.conclusions import Prediction
 from orchestrator.analysis.observed.demand import demands
 from orchestrator.analysis.prediction.demands import Hour
@@ -30,15 +30,15 @@ from orchestrator.cli.init import CLUSTERS
 from orchestrator.errors import UsageError
 from orchestrator.histories import files
 from orchestrator.keys import strict_yaml
-from orchestrator.keys.messages import failure
 from orchestrator.metrics import METRICS
-from orchestrator.model import Objective
+from orchestrator.model import ClusterSpec, Objective
 from orchestrator.planning import factors, profiles, project_files
 from orchestrator.planning.slo import format_objective, parse
 from orchestrator.report.sections import method, predicted
 from orchestrator.run import observing
 from orchestrator.system import store
 from orchestrator.tier_catalog import candidates
+from orchestrator.tier_catalog.catalog import Catalog
 from orchestrator.units import format_bytes, format_quantity, listed, parse_size
 
 RunArgument = Annotated[
@@ -48,9 +48,8 @@ TiersOption = Annotated[list[str] | None, Option("--tier")]
 MemoryOption = Annotated[str | None, Option(callback=asked.read_by(parse_size))]
 DataOption = Annotated[str | None, Option(callback=asked.read_by(factors.data_value))]
 SHOWN = 12  # of the tiers that may meet an SLO, the cheapest
-LEAST_BYTES = (
-    12 * 2**30
-)  # nodes' disks at the scale laptop, at which `init` reads what it writes
+# Nodes' disks at the scale laptop, at which `init` reads what it writes.
+LEAST_BYTES = 12 * 2**30
 # Options of the command that measured the run of which the next one has others.
 OTHERS = {
     "--profile",
@@ -76,27 +75,29 @@ def predict(
     """Predicts from a run what other tiers would do; without --tier those that were measured beside
     it, with what they did, and all of the catalog; with --memory or --data its own tier."""
     campaign, predictor = _predictor(app, run, results, memory=memory, data=data)
-    own = predictor.measured.record.profile
-    if (memory or data) and not tier:
-        _check_room(
-            predictor,
-            own.name,
-            own.cluster.node.disk_bytes if own.cluster.node else None,
-        )
-        predictions = [predictor.predict(replace(own.tier, name=own.name))]
+    if tier:
+        predictions = list(_predictions(predictor, tier, app.root))
+    elif memory or data:
+        predictions = [_of_its_own_tier(predictor)]
     else:
-        if tier:
-            measured = []
-        else:
-            measured = list(predictor.compared())
-        predictions = [*measured, *_predictions(predictor, tier or (), app.root)]
+        predictions = list(predictor.compared())
+        predictions += _predictions(predictor, (), app.root)
     hint = []
     if not (tier or memory or data):
         store.save_predictions(app.folder(results, campaign.name), predictions)
-        hint = [f"`tierbench analyze {campaign.name}` draws them into its report"]
-    app.out.show(
-        predictions, _table(predictions, [named(*key) for key in FIGURES]), *hint
-    )
+        hint.append(f"`tierbench analyze {campaign.name}` draws them into its report")
+    names = [named(metric, scope) for metric, scope in FIGURES]
+    app.out.show(predictions, _table(predictions, names), *hint)
+
+
+def _of_its_own_tier(predictor: Predictor) -> Prediction:
+    """What the run's own tier would do, with another memory or with other data."""
+    profile = predictor.measured.record.profile
+    holds = None
+    if profile.cluster.node:
+        holds = profile.cluster.node.disk_bytes
+    _check_room(predictor, profile.name, holds)
+    return predictor.predict(replace(profile.tier, name=profile.name))
 
 
 @asked.takes(in_json=True)
@@ -118,46 +119,67 @@ def advise(
     campaign, predictor = _predictor(app, run, results, hour)
     predictions = list(_predictions(predictor, tier or (), app.root, clauses))
     workload = predictor.measured.record.workload.name
-    chosen = [(p.tier, p.machine) for p in worth_measuring(predictions)]
+    chosen = worth_measuring(predictions)
     commands = list(_commands(campaign, workload, chosen, slo))
     objectives = [format_objective(clause) for clause in clauses]
     answer = prediction_answer(workload, objectives, predictions, commands)
-    (part,) = answer.parts
     possible = possible_tiers(predictions)
-    shown = _table(possible[:SHOWN], [named(c.metric, c.scope) for c in clauses])
-    facts = {
+    names = [named(clause.metric, clause.scope) for clause in clauses]
+    app.out.show(
+        _advice_as_json(answer, possible),
+        _table(possible[:SHOWN], names),
+        *(commands or [NO_TIER]),
+    )
+
+
+def _advice_as_json(
+    answer: Answer, possible: Sequence[Prediction]
+) -> dict[str, object]:
+    (part,) = answer.parts
+    return {
         "measure": [outlook.tier for outlook in part.worth_measuring],
         "tiers": possible,
         "commands": [step.command for step in answer.next_steps],
     }
-    app.out.show(facts, shown, *(commands or [NO_TIER]))
+
+
+# ------------------------------------------------------------------ what to measure next
 
 
 def _commands(
-    campaign: Results, workload: str, tiers: Sequence[tuple[str, str]], slo: str
+    campaign: Results, workload: str, tiers: Sequence[Prediction], slo: str
 ) -> Iterator[str]:
     """Those that measure these tiers, each on its machine, as the run was."""
-    for number, (tier, vm) in enumerate(tiers, start=1):
-        row, _, keys = tier.partition(":")
-        if vm:
-            on = ["--vm", vm]
-        else:
-            on = []
-        words = [
-            "init",
-            f"advised-{number}",
-            "--tier",
-            row,
-            *on,
-            *filter(None, keys.split(",")),
-        ]
-        yield shlex.join(["tierbench", *words])
-    names = ",".join(f"advised-{number}" for number in range(1, len(tiers) + 1))
+    if not tiers:
+        return
+    profiles = []
+    for number, prediction in enumerate(tiers, start=1):
+        profiles.append(f"advised-{number}")
+        yield _init_command(profiles[-1], prediction)
+    words = ["tierbench", "compare", "--profiles", ",".join(profiles)]
+    words += ["--workloads", workload, "--slo", slo, *_kept_words(campaign)]
+    yield shlex.join(words)
+
+
+def _init_command(profile: str, prediction: Prediction) -> str:
+    """The command that writes a profile of that tier: its row, its machine and its keys."""
+    row, _, keys = prediction.tier.partition(":")
+    words = ["tierbench", "init", profile, "--tier", row]
+    if prediction.machine:
+        words += ["--vm", prediction.machine]
+    words += [key for key in keys.split(",") if key]
+    return shlex.join(words)
+
+
+def _kept_words(campaign: Results) -> Iterator[str]:
+    """Words of the command that measured the run, without those that the next one has anew."""
     given = shlex.split(method.command(campaign))[1:]
-    kept = [word for before, word in pairwise(given) if not {before, word} & OTHERS]
-    asked_for = ["--profiles", names, "--workloads", workload, "--slo", slo]
-    if tiers:
-        yield shlex.join(["tierbench", "compare", *asked_for, *kept])
+    for before, word in pairwise(given):
+        if before not in OTHERS and word not in OTHERS:
+            yield word
+
+
+# ------------------------------------------------------------------ which run, which tiers
 
 
 def _predictor(
@@ -168,26 +190,42 @@ def _predictor(
     memory: str | None = None,
     data: str | None = None,
 ) -> tuple[Results, Predictor]:
-    names_no_run = (Path(run) / "plan.json").is_file()
-    campaign, _, slug = (run.rstrip("/") + "/" * names_no_run).rpartition("/")
-    loaded = store.load(app.folder(results, campaign.removesuffix("/runs") or "latest"))
-    of_name = [data for data in loaded.done if data.record.run.slug == slug]
-    if not of_name:
-        runs = (
-            listed([data.record.run.slug for data in loaded.done])
-            or "none that is finished"
-        )
-        lacks = "is a campaign: name one of its runs"
-        if slug:
-            lacks = f"has no finished run {slug!r}"
-        raise UsageError(f"{loaded.name} {lacks}", advice=f"it has {runs}")
-    asked_bytes = 0
+    """The campaign, and what predicts from that run of it. UsageError if there is none."""
+    name, slug = _campaign_and_run(run)
+    campaign = store.load(app.folder(results, name))
+    chosen = [ended for ended in campaign.done if ended.record.run.slug == slug]
+    if not chosen:
+        raise _no_such_run(campaign, slug)
+    memory_bytes = 0
     if memory:
-        asked_bytes = parse_size(memory)
+        memory_bytes = parse_size(memory)
     value = None
     if data:
         value = factors.data_value(data)
-    return loaded, Predictor(loaded, of_name[0], hour, asked_bytes, value)
+    return campaign, Predictor(campaign, chosen[0], hour, memory_bytes, value)
+
+
+def _campaign_and_run(text: str) -> tuple[str, str]:
+    """Both names in a run's folder, in `CAMPAIGN/RUN` or in `RUN`; of a folder of a campaign the
+    second is empty."""
+    path = text.rstrip("/")
+    if (Path(text) / "plan.json").is_file():
+        campaign = path
+        slug = ""
+    else:
+        campaign, _, slug = path.rpartition("/")
+    return campaign.removesuffix("/runs") or "latest", slug
+
+
+def _no_such_run(campaign: Results, slug: str) -> UsageError:
+    runs = listed([ended.record.run.slug for ended in campaign.done])
+    lacks = "is a campaign: name one of its runs"
+    if slug:
+        lacks = f"has no finished run {slug!r}"
+    return UsageError(
+        f"{campaign.name} {lacks}",
+        advice=f"it has {runs or 'none that is finished'}",
+    )
 
 
 def _predictions(
@@ -196,63 +234,106 @@ def _predictions(
     root: Path,
     clauses: Sequence[Objective] = (),
 ) -> Iterator[Prediction]:
+    """Of these tiers, UsageError if of one nothing can be said; without any of all disks of the
+    catalog of which something can."""
     cluster = predictor.measured.record.profile.cluster
     catalog = project_files.catalog(root)
-    needed = max(LEAST_BYTES, cluster.node.disk_bytes if cluster.node else 0)
     vms = _machines(cluster.vm, root)
-    for text in tiers or map(candidates.text, candidates.points(catalog, needed)):
-        vm = vms.get(text.partition("/")[0])
-        with suppress(
-            *[] if tiers else [UsageError]
-        ):  # not sold so, or of unknown latency
-            tier, holds = project_files.bought(root, text, vm)
-            _check_room(predictor, text, holds)
-            on = profiles.priced(replace(cluster, vm=vm, vm_price=None), tier, catalog)
-            yield predictor.predict(replace(tier, name=text), clauses, on)
+    rows = tiers or _catalog_rows(cluster, catalog)
+    for row in rows:
+        provider, _, _ = row.partition("/")
+        on_machine = replace(cluster, vm=vms.get(provider), vm_price=None)
+        try:
+            tier, holds = project_files.bought(root, row, on_machine.vm)
+            _check_room(predictor, row, holds)
+            priced = profiles.priced(on_machine, tier, catalog)
+            prediction = predictor.predict(replace(tier, name=row), clauses, priced)
+        except UsageError:
+            # Of the catalog: not sold so, too small, or of a latency that nobody says.
+            if tiers:
+                raise
+        else:
+            yield prediction
+
+
+def _catalog_rows(cluster: ClusterSpec, catalog: Catalog) -> Iterator[str]:
+    """All disks that hold what the run's nodes have, as --tier takes them."""
+    needed_bytes = LEAST_BYTES
+    if cluster.node:
+        needed_bytes = max(LEAST_BYTES, cluster.node.disk_bytes)
+    for keys in candidates.points(catalog, needed_bytes):
+        yield candidates.text(keys)
 
 
 def _check_room(predictor: Predictor, tier: str, holds: int | None) -> None:
     """UsageError if disks of so many bytes (None: unknown) are too small for the data asked for."""
-    if holds is not None and holds < predictor.disk_bytes:
-        held, needed = map(format_bytes, (holds, predictor.disk_bytes))
-        raise failure(
-            UsageError, "disk too small", tier=tier, holds=held, needed=needed
-        )
+    if holds is None or holds >= predictor.disk_bytes:
+        return
+    needed = format_bytes(predictor.disk_bytes)
+    raise UsageError(
+        f"so much data takes disks of {needed}, and of {tier} it is known that it holds "
+        f"{format_bytes(holds)}",
+        advice="name a disk that holds it by its row, with --tier",
+    )
 
 
-def _machines(own: str | None, root: Path) -> dict[str, str]:
-    """Provider → the machine on which its disks are: the run's own, and else that of the cluster
-    which `init` takes. Empty where the run's is nobody's."""
-    if own is None:
+def _machines(vm: str | None, root: Path) -> dict[str, str]:
+    """Provider → the machine on which its disks are: the run's own `vm`, and else that of the
+    cluster which `init` takes. Empty where the run's is nobody's."""
+    if vm is None:
         return {}
     texts = project_files.clusters(root)
-    vms = {
-        name: strict_yaml.parse(file, texts[file])["vm"]
-        for name, file in CLUSTERS.items()
-    }
-    return {**vms, own.partition("/")[0]: own}
+    machines = {}
+    for provider, file in CLUSTERS.items():
+        machines[provider] = strict_yaml.parse(file, texts[file])["vm"]
+    machines[vm.partition("/")[0]] = vm
+    return machines
+
+
+# ------------------------------------------------------------------ the table
 
 
 def _table(predictions: Sequence[Prediction], names: Sequence[str]) -> Table:
-    titles = [
-        name.replace((metric := name.split()[-1]), METRICS[metric].title)
-        for name in names
-    ]
+    """A row a tier, with the figures of these names."""
+    titles = []
+    for name in names:
+        metric = _metric(name)
+        titles.append(name.replace(metric, METRICS[metric].title))
     table = console.table(("tier", *titles, "limit", "a month", "chance"), ("tier",))
-    for p in predictions:
-        cells = [predicted.figure_in_words(p, name) or "–" for name in names]
-        for place, name in enumerate(names):
-            if name in p.measured.keys() & p.figures.keys():
-                did = format_quantity(p.measured[name], METRICS[name.split()[-1]].unit)
-                cells[place] += f", measured {did}"
-        if p.monthly_cost is None:
-            cost = "–"
-        else:
-            cost = f"{p.monthly_cost:,.2f} {p.currency}"
-        cost += f" with {p.machine.partition('/')[2]}" * bool(p.machine)
-        if p.chance is None:
-            chance = "–"
-        else:
-            chance = f"{100 * p.chance:.0f} %"
-        table.add_row(p.tier + " (upwards)" * p.upwards, *cells, p.limit, cost, chance)
+    for prediction in predictions:
+        tier = prediction.tier
+        if prediction.upwards:
+            tier += " (upwards)"
+        figures = [_figure(prediction, name) for name in names]
+        cost = _cost(prediction)
+        chance = "–"
+        if prediction.chance is not None:
+            chance = f"{100 * prediction.chance:.0f} %"
+        table.add_row(tier, *figures, prediction.limit, cost, chance)
     return table
+
+
+def _metric(name: str) -> str:
+    """Of a figure's name, which may begin with a type of transactions."""
+    return name.split()[-1]
+
+
+def _figure(prediction: Prediction, name: str) -> str:
+    """What is predicted, and what was measured if both are there."""
+    predicted_words = predicted.figure_in_words(prediction, name) or "–"
+    if name not in prediction.measured or name not in prediction.figures:
+        return predicted_words
+    unit = METRICS[_metric(name)].unit
+    measured = format_quantity(prediction.measured[name], unit)
+    return f"{predicted_words}, measured {measured}"
+
+
+def _cost(prediction: Prediction) -> str:
+    """A month of the disks, and of the machine if that is in the price."""
+    cost = "–"
+    if prediction.monthly_cost is not None:
+        cost = f"{prediction.monthly_cost:,.2f} {prediction.currency}"
+    if not prediction.machine:
+        return cost
+    _provider, _, machine = prediction.machine.partition("/")
+    return f"{cost} with {machine}"

@@ -10,17 +10,19 @@ import typer
 from orchestrator.cli.app import App
 from orchestrator.cli.options import takes
 from orchestrator.errors import UNREADABLE, UnavailableError
-from orchestrator.keys.messages import failure
 from orchestrator.system import files, http_client
+from orchestrator.tier_catalog.catalog import Catalog
 
 MAX_PAGES = 50  # of one request; a disk family has one or two
 
 prices = typer.Typer(
     help="Prices of the providers' own services.", no_args_is_help=True
 )
-prices.callback()(
-    lambda: None
-)  # without one its only command would be the group itself
+
+
+@prices.callback()
+def group() -> None:
+    """Without a callback the only command would be the group itself."""
 
 
 @prices.command()
@@ -47,28 +49,41 @@ def update(
     app.progress.step(f"asking {service.SOURCE}")
     try:
         if provider == "azure":
-            questions = azure_prices.questions(region, currency, rows)
-            items = [item for asked in questions for item in pages(asked, url)]
-            components = azure_prices.components(items, rows)
+            components = _of_azure(url, region, currency, rows)
         else:
             lines = http_client.public_lines(f"{url}/{region}/index.csv")
             components = aws_prices.components(lines, currency, rows)
     except (OSError, *UNREADABLE) as error:
-        raise failure(
-            UnavailableError, "no prices", provider=provider, error=error
+        raise UnavailableError(
+            f"the price service of {provider} did not answer as expected: {error}",
+            "try again; or give `price` in the profile, or a file with --prices",
         ) from error
     if not components:
-        told = {"region": region, "currency": currency, "provider": provider}
-        raise failure(UnavailableError, "unknown region", **told, known=service.REGION)
-    today = datetime.fromtimestamp(app.clock.now(), UTC).date().isoformat()
+        raise UnavailableError(
+            f"the price service knows no disk or machine of {region} in {currency}",
+            f"name the region as {provider} does, such as {service.REGION}",
+        )
+    now = datetime.fromtimestamp(app.clock.now(), UTC)
+    today = now.date().isoformat()
     text = prices_of.format_list(components, currency, region, today, service.SOURCE)
-    folder = (app.own or app.root) / project_files.PRICES
+    folder = (app.user_files or app.root) / project_files.PRICES
     target = file or folder / f"{provider}-{region}-{currency}.yaml"
     prices_of.with_prices(rows, {str(target): text})
     target.parent.mkdir(parents=True, exist_ok=True)
     files.write_text(target, text)
     app.progress.done()
     app.out.print(f"{len(components)} prices of {region} in {currency}: {target}")
+
+
+def _of_azure(
+    url: str, region: str, currency: str, rows: Catalog
+) -> dict[str, dict[str, Any]]:
+    from orchestrator.tier_catalog import azure_prices
+
+    items: list[Mapping[str, Any]] = []
+    for question in azure_prices.questions(region, currency, rows):
+        items += pages(question, url)
+    return azure_prices.components(items, rows)
 
 
 def pages(

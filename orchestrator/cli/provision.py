@@ -12,7 +12,6 @@ from typing import cast
 
 from orchestrator.cli.app import App
 from orchestrator.errors import UnavailableError
-from orchestrator.keys.messages import failure
 from orchestrator.platforms import own_images
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import Platform, Progress
@@ -47,10 +46,9 @@ def bring_images(
             progress.step(f"pushing {tag} to {prefix}", 20)
             engine.images.push(tag, prefix)
         if not platform.images.present(tag):
-            ways = platform.images.ways_to_get(tag)
-            name = platform.name
-            raise failure(
-                UnavailableError, "image elsewhere", tag=tag, platform=name, ways=ways
+            raise UnavailableError(
+                f"the image {tag} is not on all machines of {platform.name}",
+                platform.images.ways_to_get(tag),
             )
 
 
@@ -62,8 +60,10 @@ def provide_engine(app: App) -> DockerPlatform:
         if os.environ.get("DOCKER_HOST"):
             raise
         if platform.system() != "Linux" or app.user != 0:
-            raise failure(
-                UnavailableError, "no engine to start", error=error
+            raise UnavailableError(
+                "no Docker engine answers, and only root on Linux can start one "
+                f"({error})",
+                "start Docker (or add your user to the group docker), then run it again",
             ) from error
     if shutil.which("dockerd") is None:
         _apt_install("docker.io", "no Docker engine is installed", app)
@@ -96,9 +96,11 @@ def _start_engine(app: App) -> None:
     # The init script sets limits that some hosts refuse; the daemon itself does not need them.
     shell.run(_outliving("dockerd", _ENGINE_LOG), timeout_s=20)
     if not wait_until(answers, deadline_s=40, clock=clock, every_s=0.5):
-        said = "\n".join(_ENGINE_LOG.read_text(errors="replace").splitlines()[-15:])
-        raise failure(
-            UnavailableError, "engine is silent", log=_ENGINE_LOG, evidence=said
+        lines = _ENGINE_LOG.read_text(errors="replace").splitlines()
+        raise UnavailableError(
+            "the Docker engine was started but does not answer",
+            f"look at {_ENGINE_LOG}",
+            evidence="\n".join(lines[-15:]),
         )
     progress.note(f"started the Docker engine (its log: {_ENGINE_LOG})")
 
@@ -131,10 +133,9 @@ def provide_base(platform: DockerPlatform, app: App) -> None:
         ("mmdebstrap", "--variant=minbase", "trixie", str(tarball)), timeout_s=_APT_S
     )
     if done.exit_code != 0:
-        raise failure(
-            UnavailableError,
-            "no base image",
-            base=own_images.BASE,
+        raise UnavailableError(
+            f"{own_images.BASE} can neither be pulled nor made here",
+            f"bring it with `docker load`, tagged {own_images.BASE}",
             evidence=done.tail(),
         )
     platform.images.import_image(
@@ -158,8 +159,9 @@ def _apt_install(package: str, why: str, app: App) -> None:
         shell.run(("apt-get", "update"), timeout_s=_APT_S, env=env)
         done = shell.run(install, timeout_s=_APT_S, env=env)
     if done.exit_code != 0:
-        said = done.tail()
-        raise failure(
-            UnavailableError, "not installed", why=why, package=package, evidence=said
+        raise UnavailableError(
+            f"{why}, and installing {package} failed",
+            f"install it by hand: apt-get install {package}",
+            evidence=done.tail(),
         )
     progress.note(f"installed {package}")

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from orchestrator.cli.app import PLATFORM, App
@@ -100,10 +101,8 @@ def _check_one_way(request: Request, values: Sequence[Varied]) -> None:
     }
     if values:
         factor = values[0].factor
-    else:
-        factor = ""
-    if of_factors.get(factor) is not None:
-        given.append(f"--{factor}")
+        if of_factors.get(factor) is not None:
+            given.append(f"--{factor}")
     if len(given) > 1:
         raise _asked_twice(given[0], given[1:])
 
@@ -145,36 +144,10 @@ def _at(
     app: App, request: Request, files: FilesRead, value: Varied | None = None
 ) -> PlanDraft:
     """At one value. UsageError with every mistake."""
-    changes: dict[str, object] = {}
-    if request.enforcement:
-        changes["enforcement"] = request.enforcement
-    of_workload: Varied | None = None
-    if value is not None and value.factor == factors.STRIPED:
-        changes[value.factor] = value.count
-    elif value is not None and value.factor not in factors.READERS:
-        of_workload = value
-    given = overrides.read(
-        request.overrides or (),
-        [Path(name).stem for name in request.workloads],
-        request.scale,
-        keys,
-        of_workload,
-        f"--vary also takes {', '.join(factors.READERS)}",
-    )
-    with given.blamed():
-        profiles, as_given = project_files.read(
-            app.root,
-            request.profiles,
-            request.workloads,
-            request.scale,
-            app.disk_kinds(),
-            price_list=request.price_list,
-            given=given,
-            tier_changes=changes,
-            before=files,
-        )
-        bound = [bind(workload, request.generator) for workload in as_given]
-    unpriced, of_files = project_files.read(
+    changes = _tier_changes(request, value)
+    given = _overrides(request, value)
+    read_files = partial(
+        project_files.read,
         app.root,
         request.profiles,
         request.workloads,
@@ -183,6 +156,10 @@ def _at(
         tier_changes=changes,
         before=files,
     )
+    with given.blamed():
+        profiles, as_given = read_files(price_list=request.price_list, given=given)
+        bound = [bind(workload, request.generator) for workload in as_given]
+    unpriced, of_files = read_files()
     if request.clients is not None:
         profiles = tuple(
             _with_clients(profile, request.clients) for profile in profiles
@@ -192,6 +169,33 @@ def _at(
         warm = warmed(workload, request.warmup)
         workloads.append(confirmed(warm, request.confirm))
     return PlanDraft(request, (), profiles, tuple(workloads), unpriced, of_files)
+
+
+def _tier_changes(request: Request, value: Varied | None) -> dict[str, object]:
+    """Keys of all tiers that are not as in their files."""
+    changes: dict[str, object] = {}
+    if request.enforcement:
+        changes["enforcement"] = request.enforcement
+    if value is not None and value.factor == factors.STRIPED:
+        changes[value.factor] = value.count
+    return changes
+
+
+def _overrides(request: Request, value: Varied | None) -> overrides.Overrides:
+    """Keys of workloads that are not as in their files: those of --set, and the value of a factor
+    that is none of a tier, of nodes or of data."""
+    of_workload: Varied | None = None
+    if value is not None and value.factor not in factors.READERS:
+        of_workload = value
+    readers = ", ".join(factors.READERS)
+    return overrides.read(
+        request.overrides or (),
+        [Path(name).stem for name in request.workloads],
+        request.scale,
+        keys,
+        of_workload,
+        f"--vary also takes {readers}",
+    )
 
 
 def _with_clients(profile: Profile, clients: int) -> Profile:
@@ -222,13 +226,7 @@ def fitted(draft: PlanDraft, workloads: Sequence[Workload]) -> Fitted:
         return sized
     option = factors.option(values[0])
     _check_misfits(option, values, sized, draft.platform == PLATFORM)
-    profiles: list[Profile] = []
-    notes = list(sized.notes)
-    for profile in sized.profiles:
-        common, text = varied_profiles.with_common_copies(profile, values)
-        profiles.append(common)
-        if text:
-            notes.append(Note("other", text, profile.name))
+    profiles, notes = _with_common_copies(sized.profiles, values)
     loads = sized.workloads
     if values[0].factor == factors.DATA:
         loads = tuple(_of_size(profiles, load) for load in loads)
@@ -236,7 +234,21 @@ def fitted(draft: PlanDraft, workloads: Sequence[Workload]) -> Fitted:
     largest = _largest_bytes(loads)
     if largest > _largest_bytes(draft.of_files):
         profiles = list(sizes.with_room(profiles, largest))
-    return Fitted(tuple(profiles), loads, tuple(notes))
+    return Fitted(tuple(profiles), loads, (*sized.notes, *notes))
+
+
+def _with_common_copies(
+    profiles: Sequence[Profile], values: Sequence[Varied]
+) -> tuple[list[Profile], list[Note]]:
+    """With as many copies as all values can have, and a note where those are fewer."""
+    common_profiles = []
+    notes = []
+    for profile in profiles:
+        common, text = varied_profiles.with_common_copies(profile, values)
+        common_profiles.append(common)
+        if text:
+            notes.append(Note("other", text, profile.name))
+    return common_profiles, notes
 
 
 def _check_misfits(

@@ -1,8 +1,7 @@
 """What `tierbench disk` does with disks outside of a campaign, and how it says what they are."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,8 @@ from rich.text import Text
 from orchestrator import powers, units
 from orchestrator.cli import console
 from orchestrator.planning.latency_quantiles import quantile_s
-from orchestrator.planning.recorded_disk import RecordedDisk
-from orchestrator.tier import Gate, Tier
+from orchestrator.planning.recorded_disk import RecordedDisk, RecordedLimits
+from orchestrator.tier import Gate, Quantiles, Tier
 from orchestrator.tiers import emulated
 from orchestrator.tiers.common.emulated import disk_server, standing
 from orchestrator.tiers.common.gate import truth_gate
@@ -28,10 +27,11 @@ def put_up(
     take: Callable[..., Gate] = truth_gate.take,
 ) -> Gate | None:
     """Puts the disk up. The gate measures base limits, so burst is set only after it."""
-    base = emulated.limits_of(tier.without_burst() if gate else tier)
-    burst = {
-        key: value for key, value in emulated.limits_of(tier).items() if key not in base
-    }
+    limits = emulated.limits_of(tier)
+    base = limits
+    if gate:
+        base = emulated.limits_of(tier.without_burst())
+    burst = {key: limits[key] for key in limits if key not in base}
     with standing.put_up(disk, base, world, tier.latency.model) as disks:
         if not gate:
             return None
@@ -49,87 +49,88 @@ def put_up(
 
 def would_become(disk: standing.StandingDisk, keep_data: bool) -> str:
     """What taking it down would do."""
-    goes = disk.own_image and not keep_data
-    if goes:
+    data = f"would stay in {disk.image}"
+    if disk.own_image and not keep_data:
         data = f"would be removed: {with_size(disk)}"
-    else:
-        data = f"would stay in {disk.image}"
     return f"{disk.name} at {disk.at} would be taken down; its data {data}"
 
 
 def with_size(disk: standing.StandingDisk) -> str:
     """Its name, and the bytes of its data where that is known."""
     try:
-        return f"{disk.name} ({units.format_bytes(Path(disk.image).stat().st_blocks * 512)})"
+        blocks = Path(disk.image).stat().st_blocks
     except OSError:
         return disk.name
+    size = units.format_bytes(blocks * 512)
+    return f"{disk.name} ({size})"
 
 
 def listed(
     disks: tuple[standing.KnownDisk, ...], world: powers.World
 ) -> list[dict[str, Any]]:
     """How each was asked for, its state, and the limits in force if it runs."""
-    ask = partial(disk_server.ask, question=("limits",), world=world)
-    return [
-        {
-            **asdict(d.disk),
-            "state": d.state,
-            "limits": ask(d.disk.container) if d.runs else {},
-        }
-        for d in disks
-    ]
+    facts = []
+    for disk in disks:
+        limits: Mapping[str, float] = {}
+        if disk.runs:
+            limits = disk_server.ask(disk.disk.container, ("limits",), world)
+        facts.append({**asdict(disk.disk), "state": disk.state, "limits": limits})
+    return facts
 
 
 def table(disks: Sequence[Mapping[str, Any]]) -> RenderableType:
-    columns = "name", "at", "tier", "size", "state", "limits in force"
-    drawn = console.table(columns, whole=("name", "state"), rows=map(_cells, disks))
-    return Group(
-        drawn, *(Text(f"data of {disk['name']}: {disk['image']}") for disk in disks)
-    )
+    columns = ("name", "at", "tier", "size", "state", "limits in force")
+    rows = [_cells(disk) for disk in disks]
+    drawn = console.table(columns, whole=("name", "state"), rows=rows)
+    places = [Text(f"data of {disk['name']}: {disk['image']}") for disk in disks]
+    return Group(drawn, *places)
 
 
 def _cells(disk: Mapping[str, Any]) -> Sequence[str]:
     size = units.format_bytes(disk["size_bytes"])
     limits = _in_force(disk["limits"])
-    return disk["name"], disk["at"], disk["tier"], size, disk["state"], limits
+    return [disk["name"], disk["at"], disk["tier"], size, disk["state"], limits]
 
 
 def _in_force(now: Mapping[str, float]) -> str:
     if not now:
         return ""
-    iops = now["iops"]
-    bytes_per_s = now["bytes_per_s"]
-    read, write = (
-        format_seconds(now[f"{way}_latency_us"] * 1e-6) for way in ("read", "write")
-    )
     rate = "any IOPS"
-    if iops:
-        rate = f"{format_number(iops)} IOPS"
+    if now["iops"]:
+        rate = f"{format_number(now['iops'])} IOPS"
     throughput = "any throughput"
-    if bytes_per_s:
-        throughput = format_bytes_per_s(bytes_per_s)
+    if now["bytes_per_s"]:
+        throughput = format_bytes_per_s(now["bytes_per_s"])
+    read = format_seconds(now["read_latency_us"] * 1e-6)
+    write = format_seconds(now["write_latency_us"] * 1e-6)
     return f"{rate}, {throughput}, read {read}, write {write}"
 
 
 def recorded_in_words(disk: RecordedDisk) -> list[str]:
     """What was found, for the console."""
-    limits = disk.limits
-    lines = []
-    if limits:
-        rates = (limits.iops_read, limits.iops_write, limits.iops_mixed)
-        iops = " / ".join(format_number(round(rate)) for rate in rates)
-        lines.append(f"IOPS, 4 KiB random read / write / mixed: {iops}")
-        both = (limits.bytes_per_s_read, limits.bytes_per_s_write)
-        rate = " / ".join(format_bytes_per_s(rate) for rate in both)
-        lines.append(f"bandwidth, 256 KiB sequential read / write: {rate}")
-    tables = disk.latency.read_quantiles_s, disk.latency.write_quantiles_s
-    for way, table in zip(("read", "write"), tables, strict=True):
-        median, p99 = (
-            format_seconds(quantile_s(table, share)) for share in (0.5, 0.99)
-        )
-        lines.append(f"{way} latency at queue depth 1: median {median}, p99 {p99}")
+    lines: list[str] = []
+    if disk.limits:
+        lines += _rates(disk.limits)
+    lines.append(_latency("read", disk.latency.read_quantiles_s))
+    lines.append(_latency("write", disk.latency.write_quantiles_s))
     if disk.burst:
-        peak, base = map(format_number, (disk.burst.iops, disk.burst.base_iops))
+        peak = format_number(disk.burst.iops)
+        base = format_number(disk.burst.base_iops)
         lasts = format_seconds(disk.burst.duration_s)
         lines.append(f"burst: {peak} IOPS for {lasts}, then {base}")
     return lines
+
+
+def _rates(limits: RecordedLimits) -> Iterator[str]:
+    rates = (limits.iops_read, limits.iops_write, limits.iops_mixed)
+    iops = " / ".join([format_number(round(rate)) for rate in rates])
+    yield f"IOPS, 4 KiB random read / write / mixed: {iops}"
+    read = format_bytes_per_s(limits.bytes_per_s_read)
+    write = format_bytes_per_s(limits.bytes_per_s_write)
+    yield f"bandwidth, 256 KiB sequential read / write: {read} / {write}"
+
+
+def _latency(way: str, quantiles_s: Quantiles) -> str:
+    median = format_seconds(quantile_s(quantiles_s, 0.5))
+    p99 = format_seconds(quantile_s(quantiles_s, 0.99))
+    return f"{way} latency at queue depth 1: median {median}, p99 {p99}"

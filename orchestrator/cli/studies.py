@@ -37,15 +37,17 @@ def import_study(
         raise errors.UsageError(
             "--beside shows tables, which --json does not have: give one"
         )
-    own = None
+    measured = None
     if beside:
-        own = judge(store.load(beside))
+        measured = judge(store.load(beside))
     study, folder = carry_in(app, file or app.root / REFERENCE, results)
     _, verdict = app.show(folder)
-    if own is not None and not app.out.as_json:
-        app.out.print(TableView(campaign_tables.beside_changes(verdict, own)))
-        app.out.print(TableView(campaign_tables.beside_used(verdict, own)))
-    if study.deltas and not app.out.as_json:
+    if app.out.as_json:
+        return
+    if measured is not None:
+        app.out.print(TableView(campaign_tables.beside_changes(verdict, measured)))
+        app.out.print(TableView(campaign_tables.beside_used(verdict, measured)))
+    if study.deltas:
         for line in compared(study, verdict):
             app.out.print(line)
 
@@ -57,9 +59,8 @@ def carry_in(app: CampaignApp, file: Path, results: Path) -> tuple[Study, Path]:
     from orchestrator.system import files, store
 
     where, text = project_files.read_text(file, app.root)
-    if file.stem != "study":
-        name = file.stem
-    else:
+    name = file.stem
+    if name == "study":  # then its folder says which
         name = file.resolve().parent.name
     study = published_study.read(where, name.removeprefix("reference-"), text)
     source = {"published": study.title, "source": study.source}
@@ -76,17 +77,22 @@ def carry_in(app: CampaignApp, file: Path, results: Path) -> tuple[Study, Path]:
 def compared(study: Study, verdict: Verdict) -> list[str]:
     """How many of the changes that the study printed come out of its figures, and which do not."""
     changes = reproduced(study.deltas, verdict)
-    wrong = [
-        f"{tier}, {workload}, {metric}: printed {printed:+} %, and its figures make "
-        f"{'no such change' if change is None else f'{change:+} %'}"
-        for (workload, tier, metric, scope), printed in study.deltas.items()
-        if (change := changes[workload, tier, metric, scope]) != printed
-    ]
+    wrong = []
+    for key, printed in study.deltas.items():
+        change = changes[key]
+        if change == printed:
+            continue
+        change_in_words = "no such change"
+        if change is not None:
+            change_in_words = f"{change:+} %"
+        workload, tier, metric, _scope = key
+        wrong.append(
+            f"{tier}, {workload}, {metric}: printed {printed:+} %, and its figures make "
+            f"{change_in_words}"
+        )
     agreeing = len(changes) - len(wrong)
-    return [
-        f"{agreeing} of {len(changes)} printed changes follow from its figures",
-        *wrong,
-    ]
+    summary = f"{agreeing} of {len(changes)} printed changes follow from its figures"
+    return [summary, *wrong]
 
 
 def reproduced(
@@ -94,14 +100,15 @@ def reproduced(
 ) -> dict[DeltaKey, Decimal | None]:
     """The verdict's changes where the study has some, with as many digits, halves rounded away from
     zero; None if there is none."""
-    computed = {
-        (d.workload, d.contender, d.metric, d.scope): d.change_pct
-        for d in verdict.deltas
-    }
-    return {
-        key: Decimal(repr(computed[key])).quantize(printed, ROUND_HALF_UP)
-        + 0  # no minus zero
-        if key in computed
-        else None
-        for key, printed in deltas.items()
-    }
+    computed = {}
+    for delta in verdict.deltas:
+        key = (delta.workload, delta.contender, delta.metric, delta.scope)
+        computed[key] = delta.change_pct
+    changes: dict[DeltaKey, Decimal | None] = {}
+    for key, printed in deltas.items():
+        changes[key] = None
+        if key in computed:
+            exact = Decimal(repr(computed[key]))
+            rounded = exact.quantize(printed, ROUND_HALF_UP)
+            changes[key] = rounded + 0  # no minus zero
+    return changes

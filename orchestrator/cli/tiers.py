@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from rich.console import Group, RenderableType
@@ -17,7 +17,6 @@ from orchestrator.cli import completion, console, options
 from orchestrator.cli.app import App
 from orchestrator.cli.disks import limits_in, print_limits
 from orchestrator.errors import UsageError
-from orchestrator.keys.messages import failure
 
 if TYPE_CHECKING:
     from orchestrator.tier import Burst
@@ -37,10 +36,9 @@ class _ListingByDefault(TyperGroup):
     """`tiers` alone, or with options or words, lists; only a command's name is a command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        known = {*self.commands, "--help"}
-        return super().parse_args(
-            ctx, args if args and args[0] in known else ["list", *args]
-        )
+        if args and (args[0] in self.commands or args[0] == "--help"):
+            return super().parse_args(ctx, args)
+        return super().parse_args(ctx, ["list", *args])
 
 
 tiers = typer.Typer(
@@ -67,13 +65,14 @@ def show(
     from orchestrator.planning import project_files
 
     rows = project_files.catalog(app.root)
-    if machines and (min_throughput, max_latency, burst) != (None, None, None):
-        raise UsageError(
-            "--min-throughput, --max-latency and --burst choose disks, not --vms"
-        )
     if machines:
+        limits_of_disks = (min_throughput, max_latency, burst)
+        if any(limit is not None for limit in limits_of_disks):
+            raise UsageError(
+                "--min-throughput, --max-latency and --burst choose disks, not --vms"
+            )
         sizes = tier_catalog.vms(rows, provider, min_iops, text)
-        app.out.show(sizes, vm_table(sizes), *([] if sizes else [_NONE]))
+        app.out.show(sizes, vm_table(sizes), *_hint(sizes))
         return
     least = None
     if min_throughput:
@@ -82,9 +81,15 @@ def show(
     if max_latency:
         most = units.parse_seconds(max_latency)
     chosen = tier_catalog.tiers(rows, provider, min_iops, least, most, burst, text)
-    app.out.show(
-        list(map(_facts, chosen)), tier_table(chosen), *([] if chosen else [_NONE])
-    )
+    facts = [_facts(row) for row in chosen]
+    app.out.show(facts, tier_table(chosen), *_hint(chosen))
+
+
+def _hint(rows: Sequence[object]) -> list[str]:
+    """What to say below a table of these rows."""
+    if rows:
+        return []
+    return [_NONE]
 
 
 @tiers.command(name="set")
@@ -97,7 +102,8 @@ def change(
 ) -> None:
     """Changes limits of the emulated disks of the run that is going on, and records it."""
     changes = limits_in(limits)
-    print_limits(changes, set_limits(app, run, changes, results or app.results), app)
+    enforced = set_limits(app, run, changes, results or app.results)
+    print_limits(changes, enforced, app)
 
 
 def set_limits(
@@ -115,15 +121,23 @@ def set_limits(
     world = app.world(campaign.platform, campaign.placing)
     running = world.platform.guard.other()
     if running is None:
-        raise failure(UsageError, "not running", run=folder.name)
-    world.platform.campaign = (
-        running  # its containers are looked for, where it has its own
-    )
+        raise UsageError(
+            f"the campaign of {folder.name} is not running: no disk has limits to change",
+            "start one; `tierbench tiers set` works while a run warms up or measures",
+        )
+    # Its containers are looked for, where it has its own.
+    world.platform.campaign = running
     disks = disk_server.running_disks(world)
     if not disks:
-        raise failure(UsageError, "no emulated disk", run=folder.name)
+        raise UsageError(
+            f"{folder.name} has no emulated disk at this moment",
+            "try again when it measures; other tiers' limits cannot be changed",
+        )
     if not store.limit_changes(folder) and emulated.any_lifted(disks, world):
-        raise failure(UsageError, "limits are lifted", run=folder.name)
+        raise UsageError(
+            f"the limits of {folder.name} are lifted at this moment, as nothing is measured",
+            "try again in its warm-up or window",
+        )
 
     def keep(disk: str, verb: str, changed: Mapping[str, float]) -> None:
         change = {"time_s": world.clock.now(), "disk": disk, verb: dict(changed)}
@@ -139,14 +153,14 @@ _WHOLE = ("tier", "burst")  # of a disk; never broken over lines
 
 def _facts(row: TierRow) -> dict[str, Any]:
     """For other programs; a pair is the smallest and the largest that can be bought."""
-    rates = {"iops": row.iops, "bytes_per_s": row.bytes_per_s}
-    own = {
-        name: getattr(row, name)
-        for name in ("name", "title", "size_bytes", "burst", "price")
-    }
     return {
-        **own,
-        **rates,
+        "name": row.name,
+        "title": row.title,
+        "size_bytes": row.size_bytes,
+        "burst": row.burst,
+        "price": row.price,
+        "iops": row.iops,
+        "bytes_per_s": row.bytes_per_s,
         "latency": row.kind.latency,
         "limits_as_of": row.kind.source.as_of,
     }
@@ -155,8 +169,6 @@ def _facts(row: TierRow) -> dict[str, Any]:
 def tier_table(rows: Sequence[TierRow]) -> RenderableType:
     """One line a row; a pair is the smallest and the largest that can be bought. Below, once for
     all rows that share it: what the provider says of latency, and when figures were read."""
-    from orchestrator.tier_catalog import prices
-
     table = console.table(
         ("tier", "size", "IOPS", "throughput", "burst", "price"), _WHOLE
     )
@@ -167,85 +179,114 @@ def tier_table(rows: Sequence[TierRow]) -> RenderableType:
             _span(row.iops, units.format_number),
             _span(row.bytes_per_s, units.format_bytes_per_s),
             row.burst or _UNKNOWN,
-            prices.describe(row.price) if row.price else _UNKNOWN,
+            _price(row.price),
         )
-    latencies = _shared(
-        (
-            row.kind.latency and f"documented latency {row.kind.latency.documented}",
-            row.name,
-        )
-        for row in rows
-    )
-    return Group(
-        table, *latencies, *_dates([(row.name, row.kind, row.price) for row in rows])
-    )
+    latencies = []
+    for row in rows:
+        if row.kind.latency:
+            text = f"documented latency {row.kind.latency.documented}"
+            latencies.append(_RowText(row.name, text))
+    dated = [_Dated(row.name, row.kind, row.price) for row in rows]
+    return Group(table, *_shared(latencies), *_dates(dated))
 
 
-def _shared(texts: Iterable[tuple[object, str]]) -> Iterator[Text]:
-    """Makes a line for each text, with the rows that share it; of pairs of a text and a row."""
-    for text, names in units.gathered(
-        (str(text), name) for text, name in texts if text
-    ).items():
-        yield Text.assemble((", ".join(dict.fromkeys(names)), "dim"), f": {text}")
+class _RowText(NamedTuple):
+    """Something to be said of a row."""
+
+    row: str
+    text: str
 
 
-def _dates(
-    rows: Sequence[tuple[str, DiskType | VmSize, PriceRow | None]],
-) -> Iterator[Text]:
+class _Dated(NamedTuple):
+    """A row, and what says when its limits and its price were read."""
+
+    row: str
+    limits: DiskType | VmSize
+    price: PriceRow | None
+
+
+def _shared(texts: Iterable[_RowText]) -> Iterator[Text]:
+    """Makes a line for each text, with the rows that share it."""
+    by_text = units.gathered([(entry.text, entry.row) for entry in texts])
+    for text, rows in by_text.items():
+        names = ", ".join(dict.fromkeys(rows))
+        yield Text.assemble((names, "dim"), f": {text}")
+
+
+def _dates(rows: Sequence[_Dated]) -> Iterator[Text]:
     """When limits and prices were read."""
-    yield from _shared(
-        (f"limits as of {of.source.as_of}", name) for name, of, _ in rows
-    )
-    prices = ((name, price) for name, _, price in rows if price)
-    yield from _shared(
-        (f"price: region {p.region}, {p.date}", name) for name, p in prices
-    )
+    limits = []
+    prices = []
+    for name, disk, price in rows:
+        limits.append(_RowText(name, f"limits as of {disk.source.as_of}"))
+        if price:
+            text = f"price: region {price.region}, {price.date}"
+            prices.append(_RowText(name, text))
+    yield from _shared(limits)
+    yield from _shared(prices)
 
 
 def vm_table(rows: Sequence[VmRow]) -> RenderableType:
     """Lists the caps that a virtual machine puts on its disks, without host cache, and its price. A
     column that tells nothing of any row is left out."""
-    from orchestrator.tier_catalog import prices
-
     columns = {
         "machine": [row.name for row in rows],
         "disk type": [row.disk_type or _ANY for row in rows],
         "vCPU": [_figure(row.size.vcpus) for row in rows],
         "disks": [_figure(row.size.max_disks) for row in rows],
         "IOPS": [_figure(row.limits.total_iops) for row in rows],
-        "throughput": [
-            _figure(row.limits.bytes_per_s, units.format_bytes_per_s) for row in rows
-        ],
+        "throughput": [_rate(row.limits.bytes_per_s) for row in rows],
         "burst": [_peak(row.limits.burst) for row in rows],
-        "price": [
-            prices.describe(row.price) if row.price else _UNKNOWN for row in rows
-        ],
+        "price": [_price(row.price) for row in rows],
     }
-    told = {
-        name: cells for name, cells in columns.items() if {*cells} - {_UNKNOWN, _ANY}
-    }
-    table = console.table(
-        list(told), {*told} - {"burst"}, rows=zip(*told.values(), strict=True)
-    )
-    return Group(table, *_dates([(row.name, row.size, row.price) for row in rows]))
+    telling = {}
+    for name, cells in columns.items():
+        if set(cells) - {_UNKNOWN, _ANY}:
+            telling[name] = cells
+    whole = set(telling) - {"burst"}
+    cells_of_rows = zip(*telling.values(), strict=True)
+    table = console.table(list(telling), whole, rows=cells_of_rows)
+    dated = [_Dated(row.name, row.size, row.price) for row in rows]
+    return Group(table, *_dates(dated))
+
+
+def _price(price: PriceRow | None) -> str:
+    from orchestrator.tier_catalog import prices
+
+    if price is None:
+        return _UNKNOWN
+    return prices.describe(price)
 
 
 def _peak(burst: Burst | None) -> str:
     if burst is None:
         return _UNKNOWN
-    return f"{_figure(burst.iops)} / {_figure(burst.bytes_per_s, units.format_bytes_per_s)}"
+    return f"{_figure(burst.iops)} / {_rate(burst.bytes_per_s)}"
 
 
 def _span(span: tuple[int | None, int | None], words: Callable[[float], str]) -> str:
-    low, high = (None if end is None else words(end) for end in span)
-    if low is None and high is None:
+    """The smallest and the largest, in `words`; None: the catalog has no such end."""
+    smallest, largest = span
+    if smallest is None and largest is None:
         return _UNKNOWN
+    low = _UNKNOWN
+    if smallest is not None:
+        low = words(smallest)
+    high = "no limit"
+    if largest is not None:
+        high = words(largest)
     if low == high:
-        return str(low)
-    return f"{low or _UNKNOWN} to {high or 'no limit'}"
+        return low
+    return f"{low} to {high}"
 
 
 def _figure(
     value: int | None, words: Callable[[float], str] = units.format_number
 ) -> str:
-    return _span((value, value), words)
+    if value is None:
+        return _UNKNOWN
+    return words(value)
+
+
+def _rate(bytes_per_s: int | None) -> str:
+    return _figure(bytes_per_s, units.format_bytes_per_s)

@@ -41,7 +41,7 @@ _KEYS = {  # a file is of the kind of which it has most keys
     },
 }
 SCHEMAS = ("profile", "cluster", "workload", "price-list")
-_complete = completion.completing(lambda _: SCHEMAS)
+_complete = completion.among_words(SCHEMAS)
 
 
 @options.takes()
@@ -68,12 +68,10 @@ def validate(app: App, files: list[Path]) -> None:
     for file in files:
         kind, mistakes = read(app, file)
         answers.append({"file": file, "kind": kind, "mistakes": mistakes})
-        lines += [f"{each.where}: {each.what}" for each in mistakes]
-        if mistakes:
-            lines += []
-        else:
-            lines += [f"{file}: a {kind} without mistakes"]
-    app.out.show(answers, *map(escape, lines))
+        lines += [f"{mistake.where}: {mistake.what}" for mistake in mistakes]
+        if not mistakes:
+            lines.append(f"{file}: a {kind} without mistakes")
+    app.out.show(answers, *[escape(line) for line in lines])
     if any(answer["mistakes"] for answer in answers):
         raise typer.Exit(EXIT_USAGE)
 
@@ -83,29 +81,42 @@ def read(app: App, file: Path) -> tuple[str, list[Mistake]]:
     from orchestrator.keys import strict_yaml
     from orchestrator.planning import project_files
 
-    kind = "file"
-    texts = dict[str, str]()
-    mistakes = dict[Mistake, None]()
     try:
         where, text = project_files.read_text(file, app.root)
         content = strict_yaml.parse(where, text)
-        texts[where] = text
     except UsageError as error:
-        return kind, list(error.mistakes)
-    kind = max(_KEYS, key=lambda kind: len(content.keys() & _KEYS[kind]))
-    kind = kind
-    if file.name == defaults.FILE.name:
-        kind = "file of defaults"
+        return "file", list(error.mistakes)
+    kind = _kind(file, content)
+    mistakes: dict[Mistake, None] = {}  # each once, though several scales may have it
     for scale in _scales(content, project_files.clusters(app.root)):
         try:
             _as_commands_do(app, kind, file, where, text, scale)
         except UsageError as error:
-            if error.advice:
-                said = f"{error.what}: {error.advice}"
-            else:
-                said = error.what
-            mistakes.update(dict.fromkeys(error.mistakes or [Mistake(str(file), said)]))
+            mistakes.update(dict.fromkeys(error.mistakes or [_as_mistake(file, error)]))
+    texts = {where: text}
     return kind, [strict_yaml.with_line(mistake, texts) for mistake in mistakes]
+
+
+def _kind(file: Path, content: Mapping[str, Any]) -> str:
+    """That of which the file has most keys; of two that have as many the first."""
+    if file.name == defaults.FILE.name:
+        return "file of defaults"
+    likeliest = ""
+    most = -1
+    for kind, keys in _KEYS.items():
+        count = len(content.keys() & keys)
+        if count > most:
+            likeliest = kind
+            most = count
+    return likeliest
+
+
+def _as_mistake(file: Path, error: UsageError) -> Mistake:
+    """Of an error that lists none."""
+    text = error.what
+    if error.advice:
+        text = f"{error.what}: {error.advice}"
+    return Mistake(str(file), text)
 
 
 def _as_commands_do(
@@ -116,9 +127,8 @@ def _as_commands_do(
     from orchestrator.load_generators import bind
     from orchestrator.planning import project_files, published_study
 
-    if file.is_absolute():
-        path = str(file)
-    else:
+    path = str(file)
+    if not file.is_absolute():
         path = f"./{file}"
     kinds = app.disk_kinds()
     if kind == "profile":
@@ -150,5 +160,5 @@ def _scales(content: Mapping[str, Any], clusters: Mapping[str, str]) -> list[str
     else:
         sizes = content.get("scales")
     if isinstance(sizes, Mapping) and sizes:
-        return [*map(str, sizes)]
+        return [str(scale) for scale in sizes]
     return [""]

@@ -8,7 +8,9 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from orchestrator.analysis import results, verdicts
 from orchestrator.analysis.figures.transactions import (
@@ -22,6 +24,7 @@ from orchestrator.errors import UNREADABLE, TierbenchError
 from orchestrator.load_generators import load_generators
 from orchestrator.load_generators.common import several
 from orchestrator.metrics import PERCENTILES
+from orchestrator.model import Measurement
 from orchestrator.system import files, store
 from orchestrator.units import counted
 
@@ -29,32 +32,47 @@ _ROUNDING = 1e-9  # sums in another order
 Figures = Mapping[tuple[str, str], float]  # (metric, scope) → value
 
 
-def checks(folder: Path) -> Iterator[tuple[str, str, list[str]]]:
-    """Of each run its files, then its figures, then of the verdict: where, what was checked, and
-    the differences, in words. One bad file hides nothing of the others."""
+class Check(NamedTuple):
+    """In words: where it was looked, what was checked, and the differences."""
+
+    where: str
+    checked: str
+    differences: list[str]
+
+
+def checks(folder: Path) -> Iterator[Check]:
+    """Of each run its files, then its figures, then of the verdict. One bad file hides nothing of
+    the others."""
     for record in sorted((folder / "runs").glob("*/record.json")):
         sums = files.recorded_checksums(record)
         if sums:
-            checked = f"{counted(len(sums), 'file')} held against the checksums of record.json"
-            yield f"runs/{record.parent.name}", checked, list(files.differences(record))
+            count = counted(len(sums), "file")
+            yield Check(
+                f"runs/{record.parent.name}",
+                f"{count} held against the checksums of record.json",
+                list(files.differences(record)),
+            )
     try:
         campaign = store.load(folder)
     except files.CutError as error:
-        yield "plan.json", "nothing is counted again", [error.what]
+        yield Check("plan.json", "nothing is counted again", [error.what])
         return
     cut = list(results.left_out(campaign))
     if cut:
-        yield "files", "not all can be read", cut
+        yield Check("files", "not all can be read", cut)
     for run in campaign.runs:
         where = f"runs/{run.record.run.slug}"
         if campaign.published:
-            yield where, "published figures, which leave no raw files", []
+            yield Check(where, "published figures, which leave no raw files", [])
         elif run.record.outcome == "done":
-            yield where, *_of_run(run, folder / where / "raw")
-    yield "verdict.json", *_of_verdict(campaign, folder / "verdict.json")
+            checked, differences = _of_run(run, folder / where / "raw")
+            yield Check(where, checked, differences)
+    checked, differences = _of_verdict(campaign, folder / "verdict.json")
+    yield Check("verdict.json", checked, differences)
 
 
 def _of_run(run: results.RunData, raw: Path) -> tuple[str, list[str]]:
+    """What was checked, and how the record differs from its raw files."""
     record = run.record
     window = results.measured_window(run.record)
     try:
@@ -64,84 +82,152 @@ def _of_run(run: results.RunData, raw: Path) -> tuple[str, list[str]]:
         read = several.read(generator, record.workload, raw, *window)
     except (TierbenchError, OSError, ValueError, KeyError) as error:
         return "not counted again", [f"raw/ is missing or cut: {error}"]
-    stored = {(m.metric, m.scope): m.value for m in record.measurements}
-    again = {(m.metric, m.scope): m.value for m in read.measurements}
-    checked = [f"{counted(len(again), 'figure')} counted again from raw/"]
+    stored = _by_key(record.measurements)
+    again = _by_key(read.measurements)
+    figures = counted(len(again), "figure")
+    checked = f"{figures} counted again from raw/"
     unlike = list(_unlike("record.json", stored, "raw/", again))
-    if read.latencies is not None:
-        count = sum(len(table) for table in read.latencies)
-        checked.append(f"{counted(count, 'transaction')} of latencies.parquet")
-        try:
-            unlike += _unlike_transactions(run, stored, window, count)
-        except files.CutError as error:
-            unlike.append(error.what)
-    return ", ".join(checked), unlike
+    if read.latencies is None:
+        return checked, unlike
+    count = sum(len(table) for table in read.latencies)
+    transactions = counted(count, "transaction")
+    try:
+        unlike += _unlike_transactions(run, stored, window, count)
+    except files.CutError as error:
+        unlike.append(error.what)
+    return f"{checked}, {transactions} of latencies.parquet", unlike
+
+
+def _by_key(measurements: Iterable[Measurement]) -> Figures:
+    return {(figure.metric, figure.scope): figure.value for figure in measurements}
 
 
 def _unlike(file: str, stored: Figures, source: str, again: Figures) -> Iterator[str]:
-    for metric, scope in dict.fromkeys((*stored, *again)):
-        both = [figures.get((metric, scope), math.nan) for figures in (stored, again)]
-        if not math.isclose(*both, rel_tol=_ROUNDING):
-            told = ["none" if math.isnan(value) else f"{value:.10g}" for value in both]
-            yield f"{file}: {metric} ({scope}) is {told[0]}, from {source} {told[1]}"
+    """The figures that are not the same, but for the rounding of a sum in another order."""
+    for key in dict.fromkeys((*stored, *again)):
+        in_file = stored.get(key, math.nan)
+        anew = again.get(key, math.nan)
+        if not math.isclose(in_file, anew, rel_tol=_ROUNDING):
+            metric, scope = key
+            yield (
+                f"{file}: {metric} ({scope}) is {_in_words(in_file)}, "
+                f"from {source} {_in_words(anew)}"
+            )
+
+
+def _in_words(figure: float) -> str:
+    if math.isnan(figure):
+        return "none"
+    return f"{figure:.10g}"
+
+
+# ------------------------------------------------------------------ the table of transactions
+
+
+class _Counts:
+    """What is counted in the table of transactions, part by part.
+
+    A percentile is held to its definition (nearest rank): fewer transactions than its rank are
+    faster, and at least as many are as fast or faster."""
+
+    def __init__(self, stored: Figures, window: tuple[float, float]) -> None:
+        self._begin_s, self._end_s = window
+        self._without_waits = ("connection_wait_avg_s", "all") in stored
+        # Then latency is of what was due within the window, whenever it ended.
+        self._at_a_rate = ("offered_per_s", "all") in stored
+        self.percentiles = {
+            name: stored[name, "all"] for name in PERCENTILES if (name, "all") in stored
+        }
+        self.faster = dict.fromkeys(self.percentiles, 0)
+        self.as_fast = dict.fromkeys(self.percentiles, 0)
+        self.rows = 0
+        self.ranked = 0
+        self._served = 0
+        self._timed = 0
+        self._new_orders = 0
+        self._latencies_s = 0.0
+
+    def add(self, table: pd.DataFrame) -> None:
+        self.rows += len(table)
+        good = table[table["outcome"] != FAILED]
+        ended = self._within(good, good["start_s"] + good["latency_s"])
+        self._served += len(ended)
+        is_order = (ended["type"] == NEW_ORDER) & (ended["outcome"] == COMMITTED)
+        self._new_orders += int(is_order.sum())
+        timed = ended
+        if self._at_a_rate:
+            timed = self._within(good, good["start_s"])
+        self._timed += len(timed)
+        latency_s = timed["latency_s"] - self._waits_s(timed)
+        self._latencies_s += float(latency_s.to_numpy().sum())
+        self._rank(latency_s[self._is_ranked(table, timed)].to_numpy())
+
+    def figures(self) -> Figures:
+        """Those that counting alone gives again."""
+        per_s = 1 / (self._end_s - self._begin_s)
+        return {
+            ("throughput_per_s", "all"): self._served * per_s,
+            ("nopm", "all"): self._new_orders * per_s * 60,
+            ("latency_avg_s", "all"): self._latencies_s / max(self._timed, 1),
+        }
+
+    def _within(
+        self, table: pd.DataFrame, moment_s: "pd.Series[float]"
+    ) -> pd.DataFrame:
+        """Rows of which the moment is in the window."""
+        is_within = (moment_s >= self._begin_s) & (moment_s < self._end_s)
+        return table.loc[is_within]
+
+    def _waits_s(self, timed: pd.DataFrame) -> Any:
+        """The part of a latency that is not counted: a wait for a connection of the pool."""
+        if self._without_waits:
+            return timed["queue_s"]
+        return 0.0
+
+    def _is_ranked(self, table: pd.DataFrame, timed: pd.DataFrame) -> Any:
+        """Percentiles of a load with new orders are without its deliveries, which TPC-C defers."""
+        unranked = ""
+        if NEW_ORDER in set(table["type"]):
+            unranked = DELIVERY
+        return (timed["type"] != unranked).to_numpy()
+
+    def _rank(self, latencies_s: Any) -> None:
+        self.ranked += len(latencies_s)
+        for name, value in self.percentiles.items():
+            below = latencies_s < value * (1 - _ROUNDING)
+            not_above = latencies_s <= value * (1 + _ROUNDING)
+            self.faster[name] += int(below.sum())
+            self.as_fast[name] += int(not_above.sum())
 
 
 def _unlike_transactions(
     run: results.RunData, stored: Figures, window: tuple[float, float], count: int
 ) -> Iterator[str]:
-    """How the table of transactions differs from raw files with `count`, and from the record. A
-    percentile is held to its definition (nearest rank): fewer transactions than its rank are
-    faster, and at least as many are as fast or faster."""
-    percentiles = {
-        name: stored[name, "all"] for name in PERCENTILES if (name, "all") in stored
-    }
-    faster = dict.fromkeys(percentiles, 0)
-    as_fast = dict.fromkeys(percentiles, 0)
-    pooled = ("connection_wait_avg_s", "all") in stored
-    at_a_rate = ("offered_per_s", "all") in stored  # then latency is of what was due
-    rows = served = timed = ranked = orders = 0
-    total_s = 0.0
+    """How the table of transactions differs from raw files with `count`, and from the record."""
+    counts = _Counts(stored, window)
     for table in run.transactions():
-        rows += len(table)
-        all_good = table[table["outcome"] != FAILED]
-        start_s = all_good["start_s"]
-        ended_s = all_good["start_s"] + all_good["latency_s"]
-        good = all_good[(ended_s >= window[0]) & (ended_s < window[1])]
-        due = good
-        if at_a_rate:
-            due = all_good[(start_s >= window[0]) & (start_s < window[1])]
-        latency_s = (due["latency_s"] - (due["queue_s"] if pooled else 0.0)).to_numpy()
-        is_ranked = due["type"] != (DELIVERY if NEW_ORDER in set(table["type"]) else "")
-        ranked_s = latency_s[is_ranked.to_numpy()]
-        served = served + len(good)
-        timed = timed + len(due)
-        ranked = ranked + len(ranked_s)
-        total_s += float(latency_s.sum())
-        orders += int(
-            ((good["type"] == NEW_ORDER) & (good["outcome"] == COMMITTED)).sum()
-        )
-        for name, value in percentiles.items():
-            faster[name] += int((ranked_s < value * (1 - _ROUNDING)).sum())
-            as_fast[name] += int((ranked_s <= value * (1 + _ROUNDING)).sum())
-    if rows != count:
-        yield f"latencies.parquet: has {counted(rows, 'transaction')}, raw/ {count}"
-    per_s = 1 / (window[1] - window[0])
-    again = {
-        ("throughput_per_s", "all"): served * per_s,
-        ("nopm", "all"): orders * per_s * 60,
-        ("latency_avg_s", "all"): total_s / max(timed, 1),
-    }
-    again = {key: value for key, value in again.items() if key in stored}
-    same = {key: stored[key] for key in again}
-    yield from _unlike("record.json", same, "latencies.parquet", again)
-    for name, value in percentiles.items():
-        rank = stats.rank(max(ranked, 1), PERCENTILES[name])
-        if not faster[name] < rank <= as_fast[name]:
+        counts.add(table)
+    if counts.rows != count:
+        rows = counted(counts.rows, "transaction")
+        yield f"latencies.parquet: has {rows}, raw/ {count}"
+    again = {}
+    in_record = {}
+    for key, value in counts.figures().items():
+        if key in stored:
+            again[key] = value
+            in_record[key] = stored[key]
+    yield from _unlike("record.json", in_record, "latencies.parquet", again)
+    for name, value in counts.percentiles.items():
+        rank = stats.rank(max(counts.ranked, 1), PERCENTILES[name])
+        if not counts.faster[name] < rank <= counts.as_fast[name]:
             yield (
-                f"record.json: {name} (all) is {value:.10g}; it would be the {rank}th of {ranked} "
-                f"in latencies.parquet, where {faster[name]} are faster and {as_fast[name]} "
-                "as fast or faster"
+                f"record.json: {name} (all) is {value:.10g}; it would be the {rank}th of "
+                f"{counts.ranked} in latencies.parquet, where {counts.faster[name]} are "
+                f"faster and {counts.as_fast[name]} as fast or faster"
             )
+
+
+# ------------------------------------------------------------------ the verdict
 
 
 def _of_verdict(campaign: results.Results, file: Path) -> tuple[str, list[str]]:
@@ -149,31 +235,28 @@ def _of_verdict(campaign: results.Results, file: Path) -> tuple[str, list[str]]:
     try:
         cells = json.loads(file.read_bytes())["cells"]
     except (OSError, *UNREADABLE) as error:
-        return "cannot be read: `tierbench analyze` makes it again", [
-            f"verdict.json: {error}"
-        ]
+        differences = [f"verdict.json: {error}"]
+        return "cannot be read: `tierbench analyze` makes it again", differences
     try:
         again = verdicts.cells(campaign)
     except files.CutError as error:
         return "its cells cannot be made again", [error.what]
-    figures = _flat(cells), "the records", _flat([vars(cell) for cell in again])
-    differences = list(_unlike("verdict.json", *figures))
-    return f"{counted(len(again), 'cell')} made again from the records", differences
+    stored_figures = _flat(cells)
+    made_anew = _flat([vars(cell) for cell in again])
+    differences = list(
+        _unlike("verdict.json", stored_figures, "the records", made_anew)
+    )
+    count = counted(len(again), "cell")
+    return f"{count} made again from the records", differences
 
 
 def _flat(cells: Iterable[Mapping[str, Any]]) -> Figures:
     """The mean of each, and the value of each of its runs."""
-    return {
-        (
-            f"{cell['profile']} × {cell['workload']}, {cell['metric']}{of}",
-            cell["scope"],
-        ): value
-        for cell in cells
-        for of, value in (
-            ("", cell["mean"]),
-            *(
-                (f" of run {place}", value)
-                for place, value in enumerate(cell["values"], start=1)
-            ),
-        )
-    }
+    figures = {}
+    for cell in cells:
+        name = f"{cell['profile']} × {cell['workload']}, {cell['metric']}"
+        scope = cell["scope"]
+        figures[name, scope] = cell["mean"]
+        for place, value in enumerate(cell["values"], start=1):
+            figures[f"{name} of run {place}", scope] = value
+    return figures

@@ -173,7 +173,7 @@ def value(option: str, kind: str) -> Any:
 PROGRAM: Any = typer.main.get_command(main.program)
 WORDS = {
     field: f"--{option.name.replace('_', '-')}"
-    for field, option in _options(Compared, {}).items()
+    for field, option in _options(Compared, {}, "").items()
 }
 
 

@@ -38,7 +38,7 @@ def test_something_is_said_of_each() -> None:
 
 
 def test_each_text_is_said_of_one() -> None:
-    assert set(options._told(": ").values()) <= said()
+    assert set(options.help_texts().values()) <= said()
 
 
 def test_a_command_may_mean_something_else() -> None:

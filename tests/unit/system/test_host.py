@@ -69,7 +69,6 @@ def as_nobody(lock: Path) -> subprocess.CompletedProcess[str]:
     """Takes the lock as another user, who may not be able to read this program's files."""
     program = (
         "import fcntl, os; from pathlib import Path; from orchestrator.system import host;"
-        "from orchestrator.keys.messages import message; message('cluster grows');"
         f"os.setgroups([]); os.setgid({OTHER}); os.setuid({OTHER})\n"
         f"with host.only_one(Path({str(lock)!r})): print('taken')"
     )
