@@ -36,10 +36,9 @@ class Server:
             return self.host == "localhost" or self.host.endswith(".localhost")
 
     def __str__(self) -> str:
-        if ":" in self.host:
+        host = self.host
+        if ":" in self.host:  # an address of IPv6
             host = f"[{self.host}]"
-        else:
-            host = self.host
         if self.port is None:
             return host
         return f"{host}:{self.port}"
@@ -64,76 +63,101 @@ def read(text: str) -> Hosts:
     servers: list[Server] = []
     options: dict[str, str] = {}
     wrong: list[str] = []
-    for word in [text] if _KEYWORDS.match(text) else _words(text):
-        part = _part(word)
-        servers += part.servers
-        wrong += part.wrong
-        for key, value in part.options.items():
+    for entry in _entries(text):
+        hosts = _hosts(entry)
+        servers += hosts.servers
+        wrong += hosts.wrong
+        for key, value in hosts.options.items():
             if options.setdefault(key, value) != value:
                 wrong.append(f"they differ in `{key}`: one is used for all hosts")
     return Hosts(tuple(servers), options, tuple(wrong))
 
 
-def _words(text: str) -> Iterator[str]:
-    """Commas separate words too, except between the hosts of one URI."""
+def _entries(text: str) -> Iterator[str]:
+    """A string of keywords is one; else spaces separate them, and commas too, except between the
+    hosts of one URI."""
+    if _KEYWORDS.match(text):
+        yield text
+        return
     for word in text.split():
-        for part in re.split(r",(?=[a-z]+://)", word.strip(",")):
-            yield from [part] if "://" in part else filter(None, part.split(","))
+        for entry in re.split(r",(?=[a-z]+://)", word.strip(",")):
+            if "://" in entry:
+                yield entry
+            else:
+                yield from _host_entries(entry)
 
 
-def _part(text: str) -> Hosts:
-    """A URI, a string of keywords, or one host, which is a URI without its scheme. What libpq says
-    of another text may have a password in it, so only a name is shown."""
-    from psycopg import (
-        ProgrammingError,
-        conninfo,
-    )  # only now: most profiles name no host
+def _host_entries(text: str) -> Iterator[str]:
+    for host in text.split(","):
+        if host:
+            yield host
 
-    alone = "://" not in text and not _KEYWORDS.match(text)
-    if _KEYWORDS.match(text) and len(re.findall(r"\bhost\s*=", text)) > 1:
-        return Hosts(wrong=("gives `host` twice: write host=a,b for several hosts",))
+
+def _hosts(entry: str) -> Hosts:
+    """What a URI, a string of keywords, or one host says."""
+    if _KEYWORDS.match(entry):
+        if len(re.findall(r"\bhost\s*=", entry)) > 1:
+            return _wrong("gives `host` twice: write host=a,b for several hosts")
+        return _read_by_libpq(entry)
+    if "://" in entry:
+        return _read_by_libpq(entry)
+    # A host alone is a URI without its scheme, and has none of a URI's signs.
+    quoted = entry.replace("%", "%25")
+    hosts = _read_by_libpq(f"postgresql://{quoted}")
+    if hosts.options:
+        return _wrong(_NO_HOST)
+    return hosts
+
+
+def _read_by_libpq(text: str) -> Hosts:
+    """What libpq says of another text may have a password in it, so only a name is shown."""
+    # Imported here: most profiles name no host.
+    from psycopg import ProgrammingError, conninfo
+
     try:
-        uri = text
-        if alone:
-            uri = f"postgresql://{text.replace('%', '%25')}"
-        options = {
-            key: str(value) for key, value in conninfo.conninfo_to_dict(uri).items()
-        }
+        given = conninfo.conninfo_to_dict(text)
     except (ProgrammingError, UnicodeError) as error:
         unknown = _UNKNOWN.match(str(error))
-        what = _UNREADABLE
         if unknown:
-            what = f"has `{unknown[1]}`, which libpq does not know"
-        return Hosts(wrong=(what,))
-    hosts = options.pop("host", "")
+            return _wrong(f"has `{unknown[1]}`, which libpq does not know")
+        return _wrong(_UNREADABLE)
+    options = {key: str(value) for key, value in given.items()}
+    names = options.pop("host", "")
     ports = options.pop("port", "")
-    if alone and options:
-        return Hosts(wrong=(_NO_HOST,))
-    return _listed(hosts, ports, options)
+    return _listed(names, ports, options)
+
+
+def _wrong(what: str) -> Hosts:
+    return Hosts(wrong=(what,))
 
 
 def _listed(hosts: str, ports: str, options: Mapping[str, str]) -> Hosts:
     """Hosts separated by commas, with one port for all of them or one for each."""
+    names = []
     if hosts:
         names = hosts.split(",")
-    else:
-        names = []
-    if ports:
-        numbers = ports.split(",")
-    else:
-        numbers = [""]
-    if len(numbers) not in (1, len(names)):
-        return Hosts((), options, (f"{len(numbers)} ports for {len(names)} hosts",))
+    numbers = ports.split(",")
+    if len(numbers) == 1:
+        numbers *= len(names)
+    elif len(numbers) != len(names):
+        what = f"{len(numbers)} ports for {len(names)} hosts"
+        return Hosts((), options, (what,))
     servers: list[Server] = []
     wrong: list[str] = []
-    for name, port in zip(names, numbers * len(names), strict=False):
+    for name, number in zip(names, numbers, strict=True):
         if not _is_host(name):
             wrong.append(_NO_HOST)
-        elif port and not (port.isdigit() and 0 < int(port) < 65536):
-            wrong.append(f"{port!r} is not a port")
+        elif number and not _is_port(number):
+            wrong.append(f"{number!r} is not a port")
+        elif number:
+            servers.append(Server(name, int(number)))
         else:
-            servers.append(Server(name, int(port) if port else None))
+            servers.append(Server(name))
     return Hosts(tuple(servers), options, tuple(wrong))
+
+
+def _is_port(text: str) -> bool:
+    return text.isdigit() and 0 < int(text) < 65536
 
 
 def _is_host(name: str) -> bool:

@@ -6,7 +6,7 @@ unit with its parser; tests know the form in which it is written, and make docs/
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Final, Literal, Self, get_args
+from typing import Annotated, Any, Final, Literal, Self, TypeVar, get_args
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
@@ -23,9 +23,11 @@ def _as_texts(value: object) -> str:
             return "on"
         return "off"
     if isinstance(value, list):
-        return " ".join(map(units.as_text, value))
+        return " ".join([units.as_text(entry) for entry in value])
     return units.as_text(value)
 
+
+_Kept = TypeVar("_Kept")
 
 AsSeconds = BeforeValidator(units.parse_seconds)
 AsText = BeforeValidator(units.as_text)
@@ -40,9 +42,8 @@ Text = Annotated[str, AsText]
 Texts = Annotated[str, BeforeValidator(_as_texts)]
 
 DRY: Final = "dry"  # the do-nothing member of each family
-MIN_DISK_BYTES = (
-    512 * 2**20
-)  # XFS refuses less than 300 MiB, and a database needs its log
+# XFS refuses less than 300 MiB, and a database needs its log.
+MIN_DISK_BYTES = 512 * 2**20
 MIN_MEMORY_BYTES = 128 * 2**20
 
 
@@ -51,9 +52,14 @@ def bucket_pct(value: object, *others: str) -> object:
     it is. ValueError for anything else."""
     if isinstance(value, str) and value in others:
         return value
-    text = {"full": "100", "empty": "0"}.get(str(value), str(value).rstrip(" %"))
+    text = str(value).rstrip(" %")
+    if value == "full":
+        text = "100"
+    elif value == "empty":
+        text = "0"
     with suppress(ValueError):
-        if 0 <= (pct := float(text)) <= 100:
+        pct = float(text)
+        if 0 <= pct <= 100:
             return pct
     words = ", ".join(("full", "empty", *others))
     raise ValueError(f"use {words} or a percentage of the bucket")
@@ -85,9 +91,8 @@ def _mechanism(name: object, info: ValidationInfo) -> Mechanism:
             "`dry` is for rehearsals: `tierbench rehearse` needs no change here"
         )
     if str(name) not in kinds:
-        raise ValueError(
-            f"unknown; known: {', '.join(kind for kind in kinds if kind != DRY)}"
-        )
+        names = ", ".join([kind for kind in kinds if kind != DRY])
+        raise ValueError(f"unknown; known: {names}")
     return Mechanism(str(name), kinds[str(name)])
 
 
@@ -141,15 +146,15 @@ class AnyTierYaml(tier_keys.RealDiskYaml):
 
     def disk(self, storage_class: tier.ClassWanted | None) -> tier.AnyDisk:
         """The disk that the mechanism makes, with those of the keys that its kind has."""
-        if self.snapshots:
-            snapshots = self.snapshots.build()
-        else:
-            snapshots = None
-        given = {**dict(self), "storage_class": storage_class, "snapshots": snapshots}
+        given = dict(self)
         given["enforcement"] = self.enforcement.name
+        given["storage_class"] = storage_class
+        given["snapshots"] = None
+        if self.snapshots:
+            given["snapshots"] = self.snapshots.build()
         kind = tier.DISKS[self.enforcement.kind]
-        own = {field.name for field in fields(kind)}
-        return kind(**{name: value for name, value in given.items() if name in own})
+        names = [field.name for field in fields(kind)]
+        return kind(**{name: given[name] for name in names if name in given})
 
 
 class TierYaml(AnyTierYaml):
@@ -164,16 +169,19 @@ class TierYaml(AnyTierYaml):
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
+        self._check_kind()
+        self._check_burst()
+        return self
+
+    def _check_kind(self) -> None:
+        """ValueError if the mechanism lacks what its disks are made of."""
         kind = self.enforcement.kind
         if kind == "mounted" and not self.on_real_disks:
             raise ValueError(
                 "a mounted tier needs `disks`, or one `path`: where it is mounted"
             )
-        if (
-            kind == "emulated"
-            and not (self.iops and self.throughput)
-            and not self.on_real_disks
-        ):
+        has_rates = self.iops and self.throughput
+        if kind == "emulated" and not has_rates and not self.on_real_disks:
             raise ValueError("an emulated tier needs `iops` and `throughput`")
         if kind == "cgroup" and not (self.iops or self.throughput):
             raise ValueError(
@@ -185,33 +193,36 @@ class TierYaml(AnyTierYaml):
             )
         if kind == "emulated" and not 4096 <= self.io_unit <= 2**20:
             raise ValueError("`io_unit` of an emulated tier is 4 KiB to 1 MiB")
+
+    def _check_burst(self) -> None:
+        """ValueError if a burst is no higher than what it is above."""
         burst = self.burst
-        if burst and burst.iops and self.iops and burst.iops <= self.iops:
+        if burst is None:
+            return
+        if burst.iops and self.iops and burst.iops <= self.iops:
             raise ValueError(
                 "`burst.iops` is not above `iops`: a burst is the higher of the two"
             )
-        rate = None
-        if burst:
-            rate = burst.bytes_per_s
+        rate = burst.bytes_per_s
         if rate and self.throughput and rate <= self.throughput:
             raise ValueError(
                 "`burst.throughput` is not above `throughput`: a burst is the higher"
             )
-        return self
 
     def build(self, name: str, title: str) -> tier.Tier:
-        wanted = self.storage_class and tier.ClassWanted(
-            self.storage_class, size_bytes=self.size
+        wanted = None
+        if self.storage_class:
+            wanted = tier.ClassWanted(self.storage_class, size_bytes=self.size)
+        limits = tier.Limits(
+            self.iops, self.throughput, burst=self.burst, io_unit_bytes=self.io_unit
         )
         return tier.Tier(
             name=name,
             title=title,
             count=self.count,
             shared=self.shared_limit,
-            limits=tier.Limits(
-                self.iops, self.throughput, burst=self.burst, io_unit_bytes=self.io_unit
-            ),
-            disk=self.disk(wanted or None),
+            limits=limits,
+            disk=self.disk(wanted),
             latency=tier.Latencies(self.read_latency, self.write_latency),
             price=self.price,
             origin=tier.Origin(source=self.source, as_of=self.as_of, notes=self.notes),
@@ -248,42 +259,58 @@ class ClusterYaml(Strict):
     def _whole(self) -> Self:
         if bool(self.existing) != (self.database == "existing"):
             raise ValueError("`existing` and `database: existing` belong together")
-        own = {
-            **dict(self),
-            "network": self.network_bytes_per_s,
-            "client": self.client == "beside",
-        }
-        started = ("port", "node_of", "settings_of", "network", "client")
-        for key in filter(own.get, started if self.existing else ()):
-            raise ValueError(f"`{key}` is of nodes that are started: leave it out here")
+        if self.existing:
+            self._check_none_is_started()
         if self.existing and self.nodes and self.nodes < self.hosts:
             raise ValueError(
                 f"`nodes` is {self.nodes}, with {self.hosts} hosts: leave it out"
             )
-        if self.replication_factor > (
-            self.nodes or self.hosts or self.replication_factor
-        ):
+        nodes = self.nodes or self.hosts
+        if nodes and self.replication_factor > nodes:
             raise ValueError(
                 "`replication_factor` is above `nodes`: a replica needs its own node"
             )
         return self
+
+    def _check_none_is_started(self) -> None:
+        """ValueError with the first key that is of nodes that are started."""
+        given_of_started = {
+            "port": self.port,
+            "node_of": self.node_of,
+            "settings_of": self.settings_of,
+            "network": self.network_bytes_per_s,
+            "client": self.client == "beside",
+        }
+        for key, value in given_of_started.items():
+            if value:
+                raise ValueError(
+                    f"`{key}` is of nodes that are started: leave it out here"
+                )
 
     @property
     def hosts(self) -> int:
         return len(addresses.read(self.existing.get("hosts", "")).servers)
 
     def build(self, scale: str) -> model.ClusterSpec:
-        at_scale = {
-            "nodes": self.nodes or max(1, self.hosts),
-            "node": self.node[scale] if self.node else None,
-            "node_of": {
-                name: of[scale] for name, of in self.node_of.items() if scale in of
-            },
-            "settings_of": {
-                n: of[scale] for n, of in self.settings_of.items() if scale in of
-            },
-        }
-        return model.ClusterSpec(**{**dict(self), **at_scale})
+        at_scale = dict(self)
+        at_scale["nodes"] = self.nodes or max(1, self.hosts)
+        at_scale["node"] = None
+        if self.node:
+            at_scale["node"] = self.node[scale]
+        at_scale["node_of"] = _at_scale(self.node_of, scale)
+        at_scale["settings_of"] = _at_scale(self.settings_of, scale)
+        return model.ClusterSpec(**at_scale)
+
+
+def _at_scale(
+    by_database: Mapping[str, Mapping[str, _Kept]], scale: str
+) -> dict[str, _Kept]:
+    """Of the databases that have something at that scale."""
+    kept = {}
+    for name, by_scale in by_database.items():
+        if scale in by_scale:
+            kept[name] = by_scale[scale]
+    return kept
 
 
 class PlacingYaml(Strict):

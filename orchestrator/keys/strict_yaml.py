@@ -8,7 +8,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib import resources
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError
@@ -38,8 +38,11 @@ class ReadBy:
     def __get_pydantic_core_schema__(
         self, record: Callable[..., Any], handler: GetCoreSchemaHandler
     ) -> CoreSchema:
+        def build(read: Strict) -> Any:
+            return record(**dict(read))
+
         keys = handler.generate_schema(self.model)
-        return no_info_after_validator_function(lambda read: record(**dict(read)), keys)
+        return no_info_after_validator_function(build, keys)
 
 
 def written(content: Mapping[str, Any]) -> str:
@@ -56,11 +59,10 @@ class _Loader(yaml.SafeLoader):
         try:
             value = super().construct_object(node, deep)
         except (ValueError, TypeError, LookupError, AttributeError) as error:
-            kind = node.tag.rpartition(":")[2]
+            _, _, kind = node.tag.rpartition(":")
             raise _at(node, f"this is no {kind}: {short(node.value)}") from error
-        if (
-            isinstance(value, (int, float)) and not abs(value) < MOST
-        ):  # .nan is not below it either
+        # Written so, `.nan` is refused too, which is not below anything.
+        if isinstance(value, (int, float)) and not abs(value) < MOST:
             raise _at(node, f"nothing here has such a number: {short(node.value)}")
         return value
 
@@ -105,14 +107,19 @@ def filled(content: Any, values: Mapping[str, Any]) -> Any:
     if isinstance(content, str) and content.startswith("$"):
         return deepcopy(values.get(content[1:]))  # a value may stand twice
     if isinstance(content, Mapping):
-        pairs = ((key, part, filled(part, values)) for key, part in content.items())
-        return {
-            key: new for key, part, new in pairs if new is not None or part is None
-        } or None
+        mapping = {}
+        for key, part in content.items():
+            value = filled(part, values)
+            if value is not None or part is None:
+                mapping[key] = value
+        return mapping or None
     if isinstance(content, list):
-        return [
-            part for each in content if (part := filled(each, values)) is not None
-        ] or None
+        entries = []
+        for part in content:
+            value = filled(part, values)
+            if value is not None:
+                entries.append(value)
+        return entries or None
     return content
 
 
@@ -131,11 +138,9 @@ def _parsed(where: str, text: str) -> dict[str, Any]:
             content = loader.construct_object(node, deep=True)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or loader.get_mark()
-        is_tab = "'\\t'" in str(error.problem)
-        if is_tab:
+        problem = str(error.problem)
+        if "'\\t'" in problem:
             problem = "a tab: indent with spaces"
-        else:
-            problem = str(error.problem)
         raise refused([Mistake(_point(where, mark), problem)]) from error
     except RecursionError as error:
         raise refused(
@@ -177,16 +182,21 @@ def _mistakes(
 
 
 def _meant(
-    record: type[BaseModel], error: Mapping[str, Any], every: Sequence[Any]
+    record: type[BaseModel], error: Mapping[str, Any], errors: Sequence[Any]
 ) -> _Place:
     """The place of the key that a misspelt one seems to stand for, beside it; or an empty one."""
     if error["type"] != "extra_forbidden":
         return ()
     *above, key = error["loc"]
-    missing = [each["loc"] for each in every if each["type"] == "missing"]
-    keys = {str(place[-1]) for place in missing if [*place[:-1]] == above}
+    keys = set()
+    for other in errors:
+        if other["type"] == "missing":
+            *above_missing, missing = other["loc"]
+            if above_missing == above:
+                keys.add(str(missing))
     if not above:
-        keys |= {field.alias or name for name, field in record.model_fields.items()}
+        for name, field in record.model_fields.items():
+            keys.add(field.alias or name)
     near = difflib.get_close_matches(str(key), sorted(keys), n=1)
     if near:
         return (*above, *near)
@@ -207,7 +217,9 @@ def refused(mistakes: Iterable[Mistake], advice: str = "") -> UsageError:
 
 
 def _advice(mistakes: Sequence[Mistake]) -> str:
-    parts = ["correct them" if len(mistakes) > 1 else "correct it"]
+    parts = ["correct it"]
+    if len(mistakes) > 1:
+        parts = ["correct them"]
     if any(mistake.kind == "unknown name" for mistake in mistakes):
         parts.append("`tierbench list` and `tierbench tiers list` show names")
     hints = dict.fromkeys(mistake.hint for mistake in mistakes if mistake.hint)
@@ -235,43 +247,56 @@ def with_line(mistake: Mistake, texts: Mapping[str, str]) -> Mistake:
     file, _, path = mistake.where.partition(": ")
     if not path or file not in texts:
         return mistake
-    node = yaml.compose(texts[file], yaml.SafeLoader)
     line = None
+    node: yaml.Node | None = yaml.compose(texts[file], yaml.SafeLoader)
     for part in path.split("."):
-        if isinstance(node, yaml.SequenceNode) and part.isdigit():
-            items = [(item, item) for item in node.value[int(part) :]]
-        else:
-            if isinstance(node, yaml.MappingNode):
-                pairs = node.value
-            else:
-                pairs = ()
-            items = [(key, value) for key, value in pairs if key.value == part]
-        if not items:
+        entry = _entry(node, part)
+        if entry is None:
             break
-        key, node = items[0]
-        line = key.start_mark.line + 1
+        line = entry.begin.start_mark.line + 1
+        node = entry.value
     if line:
         return replace(mistake, where=f"{file}:{line}: {path}")
     return mistake
 
 
+class _Entry(NamedTuple):
+    """What stands in a list or a mapping. `begin`: where: its key, or itself."""
+
+    begin: yaml.Node
+    value: yaml.Node
+
+
+def _entry(node: yaml.Node | None, part: str) -> _Entry | None:
+    """The entry of that number or key, if there is one."""
+    if isinstance(node, yaml.SequenceNode) and part.isdigit():
+        for item in node.value[int(part) :]:
+            return _Entry(item, item)
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if key.value == part:
+                return _Entry(key, value)
+    return None
+
+
 def unknown_name(
-    where: str, kind: str, name: str, known: Iterable[str], where_known: str = ""
+    where: str, kind: str, name: str, names: Iterable[str], where_listed: str = ""
 ) -> Mistake:
     """The mistake of an unknown name, with the words of `unknown`."""
-    return Mistake(where, unknown(kind, name, known, where_known), "unknown name")
+    return Mistake(where, unknown(kind, name, names, where_listed), "unknown name")
 
 
-def unknown(kind: str, name: str, known: Iterable[str], where_known: str = "") -> str:
-    """Makes the message for an unknown name. `where_known`: says where all are listed."""
-    names = sorted(known)
-    alike = [each for each in names if each.lower() == name.lower()]
-    near = alike or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+def unknown(kind: str, name: str, names: Iterable[str], where_listed: str = "") -> str:
+    """Makes the message for a name that is none of `names`. `where_listed`: says where all are."""
+    options = sorted(names)
+    near = [option for option in options if option.lower() == name.lower()]
+    if not near:
+        near = difflib.get_close_matches(name, options, n=3, cutoff=0.5)
     hint = ""
     if near:
         hint = f"did you mean {' or '.join(near)}? "
-    listed = where_known or f"known: {', '.join(names) or 'none'}"
-    return f"unknown {kind} {name!r}; {hint}{listed}"
+    listed = ", ".join(options) or "none"
+    return f"unknown {kind} {name!r}; {hint}{where_listed or f'known: {listed}'}"
 
 
 def _place(where: str, location: tuple[int | str, ...]) -> str:
@@ -292,13 +317,10 @@ def _say(error: Mapping[str, Any], meant: _Place) -> str:
         return "this key is missing"
     text = _plain(error["type"], error.get("ctx", {}))
     text = text or error["msg"].removeprefix("Value error, ")
-    if isinstance(error["input"], Mapping):
-        given = ""
-    else:
-        given = f" (given: {short(error['input'])})"
-    if "got" in text:
+    # Of a mapping nobody needs to be told all that is in it; some texts say it themselves.
+    if isinstance(error["input"], Mapping) or "got" in text:
         return text
-    return f"{text}{given}"
+    return f"{text} (given: {short(error['input'])})"
 
 
 # Kinds of mistakes, as pydantic names them → in plain words.

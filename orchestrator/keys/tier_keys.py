@@ -7,7 +7,7 @@ until `planning/node_disks` knows how many nodes there are.
 A key that its kind of disk does not use is refused: who wrote `path` believes that the disk there
 was measured, and without `enforcement: mounted` it would have been an emulated one."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal, Self
 
@@ -89,10 +89,9 @@ def _data(value: object) -> object:
 
 def _by_node(value: object) -> object:
     """A pattern as the disks of PATTERN; a mapping of nodes as it is."""
-    pattern = isinstance(value, str) or (
-        isinstance(value, dict) and {"data", "wal"} & set(value)
-    )
-    if pattern:
+    if isinstance(value, str):
+        return {PATTERN: value}
+    if isinstance(value, dict) and {"data", "wal"} & set(value):
         return {PATTERN: value}
     return value
 
@@ -136,14 +135,20 @@ class SnapshotsYaml(Strict):
     def _whole(self) -> Self:
         if bool(self.save) != bool(self.restore):
             raise ValueError("`save` and `restore` belong together")
-        if sum(map(bool, (self.way, self.path, self.save))) != 1:
-            mapping = "a mapping with `path`, or with `save` and `restore`"
-            raise ValueError(f"give `copy` or `none`, or {mapping}")
+        ways = [way for way in (self.way, self.path, self.save) if way]
+        if len(ways) != 1:
+            raise ValueError(
+                "give `copy` or `none`, or a mapping with `path`, or with `save` and "
+                "`restore`"
+            )
         return self
 
     def build(self) -> Snapshots:
-        way = self.way or ("elsewhere" if self.path else "command")
-        return Snapshots(way, self.path, self.save or "", self.restore or "")
+        if self.way:
+            return Snapshots(self.way, self.path)
+        if self.path:
+            return Snapshots("elsewhere", self.path)
+        return Snapshots("command", None, self.save or "", self.restore or "")
 
 
 NodeKey = Annotated[NodeDisks, ReadBy(NodeDisksYaml), BeforeValidator(_data)]
@@ -171,34 +176,45 @@ def mistakes(
     tier: Mapping[str, Any], kind: DiskKind, mechanism: str
 ) -> Iterator[tuple[str, str]]:
     """Key of a profile's `tier` → what is wrong with it. `kind`: of the disk that is to be made."""
-    here = f"here it is `{mechanism}`"
     unused = unused_by(kind)
     for key, value in tier.items():
-        if value is None or key not in unused or (key == "size" and "type" in tier):
+        if value is None or key not in unused:
+            continue
+        if key == "size" and "type" in tier:
             continue  # the size of a row is what is bought
         advice = "leave it out"
         if key in ("path", "disks") and kind != "existing":
             advice = "write `enforcement: mounted` to measure the disk there, or leave it out"
-        *most, last = (f"{user}`" for user in _USED_BY[key])
-        users = last
-        if most:
-            users = f"{', `'.join(most)} or `{last}"
+        users = _users_in_words(_USED_BY[key])
         yield (
             key,
-            f"is of `enforcement: {users}; {here}, which does not use it: {advice}",
+            f"is of `enforcement: {users}; here it is `{mechanism}`, which does not use it: "
+            f"{advice}",
         )
+
+
+def _users_in_words(kinds: Sequence[DiskKind]) -> str:
+    """``a`, `b` or `c``, to follow a backtick."""
+    quoted = [f"{kind}`" for kind in kinds]
+    if len(quoted) == 1:
+        return quoted[0]
+    first = ", `".join(quoted[:-1])
+    return f"{first} or `{quoted[-1]}"
 
 
 def of_logs(
     wal: Mapping[str, Any] | str,
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """The keys of the tier of a log's disks, as of real ones, and key → what is wrong with it."""
+    keys: dict[str, Any] = {}
     if isinstance(wal, str):
-        keys = {"type": wal}
+        keys["type"] = wal
     else:
-        keys = dict(wal)
-    what = "is said of both disks, in the tier"
-    wrong = [(f"wal.{key}", what) for key in keys if key in _NOT_OF_LOGS]
+        keys |= wal
+    wrong = []
+    for key in keys:
+        if key in _NOT_OF_LOGS:
+            wrong.append((f"wal.{key}", "is said of both disks, in the tier"))
     return {**keys, "enforcement": "mounted", "disks": "/{node}"}, wrong
 
 
