@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from orchestrator.errors import RunError
 
@@ -35,9 +35,8 @@ def begun(call: Callable[[], Answer], name: str | None = None) -> Future[Answer]
             future.set_exception(error)
 
     try:
-        signal.pthread_sigmask(
-            signal.SIG_BLOCK, _OF_MAIN
-        )  # raises what a handler raises
+        # Raises what a handler of a signal raises.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _OF_MAIN)
         threading.Thread(target=run, name=name, daemon=True).start()
     finally:
         if threading.current_thread() is threading.main_thread():
@@ -55,10 +54,14 @@ def hearing_signals() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def _ask_nothing() -> None:
+    pass
+
+
 def within(
     call: Callable[[], Answer],
     limit_s: float,
-    ask: Callable[[], object] = lambda: None,
+    ask: Callable[[], object] = _ask_nothing,
     ask_every_s: float | None = None,
 ) -> Answer:
     """What `call` returns. TimeoutError if it takes longer: then its thread is left to itself.
@@ -67,7 +70,7 @@ def within(
     waited_s = 0.0
     step_s = ask_every_s or limit_s
     while not wait([future], step_s).done:
-        waited_s = waited_s + step_s
+        waited_s += step_s
         if waited_s >= limit_s:
             raise TimeoutError(f"no answer within {limit_s:g} s")
         ask()
@@ -88,14 +91,17 @@ def unless(given_up: threading.Event, call: Callable[[], Answer]) -> Answer:
 def pieces(
     things: Iterable[Thing],
     silence_s: float,
-    ask: Callable[[], object] = lambda: None,
+    ask: Callable[[], object] = _ask_nothing,
     ask_every_s: float | None = None,
 ) -> Iterator[Thing]:
     """Yields `things` as they come. TimeoutError if none comes for long; `ask` as of `within`."""
     rest = iter(things)
     end = object()
     following = partial(next, rest, end)
-    while (piece := within(following, silence_s, ask, ask_every_s)) is not end:
+    while True:
+        piece = within(following, silence_s, ask, ask_every_s)
+        if piece is end:
+            return
         yield cast(Thing, piece)
 
 
@@ -105,23 +111,26 @@ def each(
     """The answers in the order of `things`, of which `most` are asked at once. If some raise, all
     are done all the same; then the error of the first of them is raised, and has those of the
     others as notes."""
-    every = list(things)
-    if len(every) < 2:
-        return [do(thing) for thing in every]
+    all_things = list(things)
+    if len(all_things) < 2:
+        return [do(thing) for thing in all_things]
     turn = threading.Semaphore(most)
 
     def done(thing: Thing) -> Answer:
         with turn:
             return do(thing)
 
-    futures = [begun(partial(done, thing)) for thing in every]
+    futures = [begun(partial(done, thing)) for thing in all_things]
     try:
         wait(futures)
     finally:
-        wait(
-            futures
-        )  # also after an interrupt: what they begin must be there to be taken down
-    errors = [error for future in futures if (error := future.exception())]
+        # Also after an interrupt: what they begin must be there to be taken down.
+        wait(futures)
+    errors = []
+    for future in futures:
+        error = future.exception()
+        if error:
+            errors.append(error)
     for other in errors[1:]:
         errors[0].add_note(f"also: {type(other).__name__}: {other}")
     return [future.result() for future in futures]
@@ -136,12 +145,25 @@ def entered(
     raised."""
     stacks = [ExitStack() for _ in brackets]
     pairs = list(zip(stacks, brackets, strict=True))
+
+    def enter(pair: tuple[ExitStack, AbstractContextManager[Answer]]) -> Answer:
+        stack, bracket = pair
+        return stack.enter_context(bracket)
+
+    def leave_all(*error: Any) -> bool:
+        """Whether one of them takes the error of the block for no error."""
+
+        def leave(stack: ExitStack) -> bool:
+            return bool(stack.__exit__(*error))
+
+        return any(each(leave, stacks))
+
     with ExitStack() as up:
-        up.push(lambda *error: any(each(lambda stack: stack.__exit__(*error), stacks)))
+        up.push(leave_all)
         if in_turn:
-            yield [stack.enter_context(bracket) for stack, bracket in pairs]
+            yield [enter(pair) for pair in pairs]
         else:
-            yield each(lambda pair: pair[0].enter_context(pair[1]), pairs)
+            yield each(enter, pairs)
 
 
 @contextmanager
@@ -150,10 +172,9 @@ def kept_errors() -> Iterator[list[str]]:
     errors: list[str] = []
 
     def keep(ended: threading.ExceptHookArgs) -> None:
+        name = "thread"
         if ended.thread:
             name = ended.thread.name
-        else:
-            name = "thread"
         errors.append(f"{name}: {ended.exc_type.__name__}: {ended.exc_value}")
 
     before = threading.excepthook

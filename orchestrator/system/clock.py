@@ -45,9 +45,11 @@ def wait_until(
     every_s: float = 0.1,
 ) -> Answer:
     """Polls `ready` until its answer is true, for at most `deadline_s`; returns the last one."""
-    end = clock.monotonic() + deadline_s
-    while not (answer := ready()) and clock.monotonic() < end:
+    end_s = clock.monotonic() + deadline_s
+    answer = ready()
+    while not answer and clock.monotonic() < end_s:
         clock.sleep(every_s)
+        answer = ready()
     return answer
 
 
@@ -59,24 +61,24 @@ def wait_while(
     every_s: float = 0.1,
 ) -> Answer:
     """As `wait_until`, of an answer that says what is lacking: until there is none."""
-    end = clock.monotonic() + deadline_s
-    while (answer := lacking()) and clock.monotonic() < end:
+    end_s = clock.monotonic() + deadline_s
+    answer = lacking()
+    while answer and clock.monotonic() < end_s:
         clock.sleep(every_s)
+        answer = lacking()
     return answer
 
 
 def stamp(unix_s: float) -> str:
     """Formats as `20261121T013005Z`, which sorts by time and is a legal folder name anywhere."""
-    return datetime.fromtimestamp(unix_s, UTC).strftime(_STAMP)
+    moment = datetime.fromtimestamp(unix_s, UTC)
+    return moment.strftime(_STAMP)
 
 
 def from_stamp(text: str) -> float | None:
     """Reads what `stamp` wrote at the begin of a name; None if that is no time."""
     try:
-        return (
-            datetime.strptime(text[:_STAMP_LENGTH], _STAMP)
-            .replace(tzinfo=UTC)
-            .timestamp()
-        )
+        moment = datetime.strptime(text[:_STAMP_LENGTH], _STAMP)
     except ValueError:
         return None
+    return moment.replace(tzinfo=UTC).timestamp()

@@ -42,7 +42,10 @@ def content(file: Path) -> dict[str, Any]:
 
 def keep(file: Path, text: str, *, adds: bool = False) -> None:
     """Writes, or adds to, a text that something else said or was told, without secrets."""
-    with file.open("a" if adds else "w", encoding="utf-8") as opened:
+    mode = "w"
+    if adds:
+        mode = "a"
+    with file.open(mode, encoding="utf-8") as opened:
         opened.write(hidden(text))
 
 
@@ -58,10 +61,10 @@ def sync(path: Path) -> None:
     systems refuse that for folders: then their names are as safe as these make them."""
     number = os.open(path, os.O_RDONLY)
     try:
-        with (
-            contextlib.suppress(OSError) if path.is_dir() else contextlib.nullcontext()
-        ):
-            os.fsync(number)
+        os.fsync(number)
+    except OSError:
+        if not path.is_dir():
+            raise
     finally:
         os.close(number)
 
@@ -69,7 +72,7 @@ def sync(path: Path) -> None:
 def checksums(folder: Path, record: Path) -> dict[str, dict[str, Any]]:
     """Puts every file below a folder on the disk and returns its checksum. Those that an earlier
     `record` beside them has, and that did not change since, are taken from there."""
-    known = recorded_checksums(record)
+    earlier = recorded_checksums(record)
     since_ns = 0
     if record.is_file():
         since_ns = record.stat().st_mtime_ns
@@ -79,11 +82,11 @@ def checksums(folder: Path, record: Path) -> dict[str, dict[str, Any]]:
         if not file.is_file() or file == record or name.startswith("."):
             continue
         status = file.stat()
-        same = (
-            status.st_mtime_ns < since_ns
-            and known.get(name, {}).get("bytes") == status.st_size
-        )
-        sums[name] = dict(known[name]) if same else _checksum(file)
+        is_older = status.st_mtime_ns < since_ns
+        if is_older and earlier.get(name, {}).get("bytes") == status.st_size:
+            sums[name] = dict(earlier[name])
+        else:
+            sums[name] = _checksum(file)
     return sums
 
 
@@ -103,14 +106,15 @@ def recorded_checksums(record: Path) -> Checksums:
 
 def differences(record: Path) -> Iterator[str]:
     """Which files are not as `record` beside them says, in words."""
-    for name, said in recorded_checksums(record).items():
+    for name, recorded in recorded_checksums(record).items():
         file = record.parent / name
         try:
             present = _checksum(file)
         except OSError as error:
             yield f"{name} is missing or cannot be read: {error.strerror}"
             continue
-        if present["bytes"] < said["bytes"]:
-            yield f"{name} was cut: {present['bytes']} of {said['bytes']} bytes are there"
-        elif present["sha256"] != said["sha256"]:
+        if present["bytes"] < recorded["bytes"]:
+            left = present["bytes"]
+            yield f"{name} was cut: {left} of {recorded['bytes']} bytes are there"
+        elif present["sha256"] != recorded["sha256"]:
             yield f"{name} was changed after its run"

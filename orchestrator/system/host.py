@@ -52,8 +52,9 @@ def sign(cache: Path, machine: str) -> None:
 
 def process_mark(root: Path = Path("/")) -> str:
     """Identifies this process uniquely by boot, name space, number and start; "" without /proc."""
+    number = os.getpid()
     try:
-        return f"{_boot_and_space(root)} {os.getpid()} {_started(os.getpid(), root)}"
+        return f"{_boot_and_space(root)} {number} {_started(number, root)}"
     except (OSError, IndexError):
         return ""
 
@@ -87,12 +88,16 @@ def _hidden(number: str) -> bool | None:
 
 def _boot_and_space(root: Path) -> str:
     boot = (root / "proc/sys/kernel/random/boot_id").read_text().strip()
-    return f"{boot} {(root / 'proc/self/ns/pid').readlink()}"
+    space = (root / "proc/self/ns/pid").readlink()
+    return f"{boot} {space}"
 
 
 def _started(number: int, root: Path) -> str:
     """Its start in ticks: proc_pid_stat(5), field 22. ProcessLookupError if it has ended."""
-    fields = (root / f"proc/{number}/stat").read_text().rpartition(")")[2].split()
+    text = (root / f"proc/{number}/stat").read_text()
+    # The name of the program comes before, in brackets, and may have brackets in it.
+    _, _, behind_name = text.rpartition(")")
+    fields = behind_name.split()
     if fields[0] in "ZX":
         raise ProcessLookupError(f"process {number} has ended")
     return fields[19]

@@ -54,14 +54,17 @@ def get(
     def read() -> bytes:
         body = bytearray()
         with opener.open(request, timeout=timeout_s) as page:
-            while (piece := page.read1(_PIECE)) and _clock.monotonic() < end_s:
+            piece = page.read1(_PIECE)
+            while piece and _clock.monotonic() < end_s:
                 body += piece
+                piece = page.read1(_PIECE)
             if piece or page.length:
                 raise OSError(f"it had not ended when {len(body):,} bytes had come")
         return bytes(body)
 
     with _blamed(url):
-        return at_once.within(read, timeout_s + _GRACE_S).decode(errors="replace")
+        whole = at_once.within(read, timeout_s + _GRACE_S)
+        return whole.decode(errors="replace")
 
 
 def port_of(url: str) -> int | None:
@@ -73,11 +76,16 @@ def public_lines(url: str) -> Iterator[str]:
     """The lines of a public service's large file. OSError as of `get`, or if it ends early."""
     with (
         _blamed(url),
-        _public.open(_request(url, {}, "GET"), timeout=PUBLIC_TIMEOUT_S) as file,
+        _public_page(url) as file,
     ):
         yield from io.TextIOWrapper(file, encoding="utf-8", newline="")
         if file.length:
             raise OSError(f"it ended {file.length:,} bytes early")
+
+
+def _public_page(url: str) -> Any:
+    request = _request(url, {}, "GET")
+    return _public.open(request, timeout=PUBLIC_TIMEOUT_S)
 
 
 @contextmanager
@@ -87,9 +95,8 @@ def _blamed(url: str) -> Iterator[None]:
     try:
         yield
     except (http.client.HTTPException, ValueError) as error:
-        raise OSError(
-            f"{shown}: {type(error).__name__}: {hidden(str(error))}"
-        ) from error
+        kind = type(error).__name__
+        raise OSError(f"{shown}: {kind}: {hidden(str(error))}") from error
     except OSError as error:
         if isinstance(error, urllib.error.HTTPError):
             error.close()  # its connection is still open, to read the page that explains
@@ -105,7 +112,8 @@ def _request(
     request = urllib.request.Request(address, headers=dict(headers), method=method)
     if at:
         words = urllib.parse.unquote(user_info).encode()
-        request.add_header("Authorization", f"Basic {base64.b64encode(words).decode()}")
+        encoded = base64.b64encode(words).decode()
+        request.add_header("Authorization", f"Basic {encoded}")
     return request
 
 
@@ -116,8 +124,11 @@ def get_json(
     question: Mapping[str, object] | None = None,
 ) -> Any:
     """Returns the body, parsed. OSError also if it is not JSON, or an object with `error`."""
-    if question:  # OData's own signs stay as they are, and a space is no plus
-        url = f"{url}?{urllib.parse.urlencode(question, safe=_ODATA, quote_via=urllib.parse.quote)}"
+    if question:
+        # OData's own signs stay as they are, and a space is no plus.
+        quote = urllib.parse.quote
+        words = urllib.parse.urlencode(question, safe=_ODATA, quote_via=quote)
+        url = f"{url}?{words}"
     try:
         content = json.loads(get(url, timeout_s, opener))
     except ValueError as error:

@@ -22,9 +22,8 @@ def write(file: Path, parts: Iterable[pd.DataFrame], lasting: bool = True) -> No
             if writer is None:
                 schema = pa.Schema.from_pandas(part, preserve_index=False)
                 writer = pq.ParquetWriter(new_file, schema, write_page_checksum=True)
-            writer.write_table(
-                pa.Table.from_pandas(part, writer.schema, preserve_index=False)
-            )
+            table = pa.Table.from_pandas(part, writer.schema, preserve_index=False)
+            writer.write_table(table)
     finally:
         if writer is not None:
             writer.close()
@@ -46,10 +45,14 @@ def parts(file: Path, categories: Sequence[str] = ()) -> Iterator[pd.DataFrame]:
     one with a damaged part. `categories`: columns of texts that come so, a tenth as large."""
     if not file.is_file():
         return
-    there = [name for name in categories if name in pq.read_schema(file).names]
+    columns = pq.read_schema(file).names
+    as_categories = [name for name in categories if name in columns]
     # Reading ahead, which is usual, keeps the bytes of the whole file until the last part.
     with pq.ParquetFile(
-        file, read_dictionary=there, pre_buffer=False, page_checksum_verification=True
+        file,
+        read_dictionary=as_categories,
+        pre_buffer=False,
+        page_checksum_verification=True,
     ) as table:
         try:
             for batch in table.iter_batches(batch_size=_ROWS):

@@ -7,7 +7,7 @@ process's environment whose names say that they are secret."""
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 HIDDEN = "***"
 _SHORTEST = 8  # of a secret that is known by itself
@@ -16,21 +16,30 @@ _NAMED = (
     r"|(?:api|access|account|private|secret)[-_]?key)"
 )
 _VALUE = r"""\\["'].*?\\["']|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s&'",;}]+"""
+
+
+class _Rule(NamedTuple):
+    """What a secret looks like, and what is shown in its place."""
+
+    pattern: str
+    shown: str
+
+
 _RULES = (
-    (  # private keys, and JSON web tokens
+    _Rule(  # private keys, and JSON web tokens
         r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:(?s:.*?)-----END [A-Z ]*PRIVATE KEY-----|"
         r"(?:\s+\S{12,})*)|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*",
         HIDDEN,
     ),
     # A password may have `@` and `/`; what follows the colon is a port where only digits stand
     # before the path.
-    (r"\b(\w+://[^\s/@:]*):(?!\d+(?:/|\s|$))[^\s\"]*@", rf"\1:{HIDDEN}@"),
-    (
+    _Rule(r"\b(\w+://[^\s/@:]*):(?!\d+(?:/|\s|$))[^\s\"]*@", rf"\1:{HIDDEN}@"),
+    _Rule(
         r"(?i)(authorization\W{1,4}(?:(?:bearer|basic)\s+)?|\bbearer\s+)[\w.~+/=-]{12,}",
         rf"\1{HIDDEN}",
     ),
-    (rf"(?i)(--[\w-]*{_NAMED}\s+)(?!-)(?:{_VALUE})", rf"\1{HIDDEN}"),
-    (
+    _Rule(rf"(?i)(--[\w-]*{_NAMED}\s+)(?!-)(?:{_VALUE})", rf"\1{HIDDEN}"),
+    _Rule(
         rf"""(?i)((?:{_NAMED}|-key-data|\bsig)\\?["']?)(\s*[=:]\s*|\s+(?='))(?:{_VALUE})""",
         rf"\1\2{HIDDEN}",
     ),
@@ -43,13 +52,16 @@ def remember(*secrets: str) -> None:
     """Has these taken out from now on, wherever they are. Not short ones and single words, as
     "postgres", nor numbers: they are in other texts too."""
     for secret in secrets:
-        if len(secret) >= _SHORTEST and not secret.isalpha() and not secret.isdigit():
+        is_usual = secret.isalpha() or secret.isdigit()
+        if len(secret) >= _SHORTEST and not is_usual:
             _remembered.add(secret)
 
 
 def remember_environment(environment: Mapping[str, str]) -> None:
     """Has the values taken out whose names say that they are secret: PGPASSWORD, …_TOKEN."""
-    remember(*(value for name, value in environment.items() if _IS_SECRET.search(name)))
+    for name, value in environment.items():
+        if _IS_SECRET.search(name):
+            remember(value)
 
 
 def hidden(text: str) -> str:
@@ -57,8 +69,8 @@ def hidden(text: str) -> str:
     token, secret or key, what signs in to a server, private keys, and what is remembered."""
     for secret in sorted(_remembered, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
-    for pattern, shown in _RULES:
-        text = re.sub(pattern, shown, text)
+    for rule in _RULES:
+        text = re.sub(rule.pattern, rule.shown, text)
     return text
 
 
@@ -67,10 +79,13 @@ def hidden_in(content: Any) -> Any:
     if isinstance(content, str):
         return hidden(content)
     if isinstance(content, Mapping):
-        return {
-            key: HIDDEN if _IS_SECRET.search(str(key)) and value else hidden_in(value)
-            for key, value in content.items()
-        }
+        return {key: _hidden_value(key, value) for key, value in content.items()}
     if isinstance(content, (list, tuple)):
         return [hidden_in(value) for value in content]
     return content
+
+
+def _hidden_value(key: object, value: Any) -> Any:
+    if value and _IS_SECRET.search(str(key)):
+        return HIDDEN
+    return hidden_in(value)

@@ -28,19 +28,21 @@ class SystemShell:
         env: Mapping[str, str] | None = None,
     ) -> Completed:
         started = time.monotonic()
+        environment = {**os.environ, **(env or {})}
         try:
-            with _begun(
-                argv, stderr=subprocess.PIPE, env={**os.environ, **(env or {})}
-            ) as process:
+            with _begun(argv, stderr=subprocess.PIPE, env=environment) as process:
                 try:
                     out, err = process.communicate(timeout=timeout_s)
                 except BaseException:
                     process.kill()
                     raise
         except subprocess.TimeoutExpired as error:
-            what = f"{' '.join(argv)} did not end within {timeout_s:g} s"
-            said = b"".join((error.stdout or b"", error.stderr or b""))
-            raise RunError(what, evidence=said.decode(errors="replace")) from error
+            command = " ".join(argv)
+            output = (error.stdout or b"") + (error.stderr or b"")
+            raise RunError(
+                f"{command} did not end within {timeout_s:g} s",
+                evidence=output.decode(errors="replace"),
+            ) from error
         took_s = time.monotonic() - started
         return Completed(tuple(argv), process.returncode, out, err, took_s)
 
@@ -48,16 +50,16 @@ class SystemShell:
 def _begun(argv: Sequence[str], **more: Any) -> subprocess.Popen[str]:
     """Begins a process, which signals reach whatever thread it is of. UnavailableError if the
     command is not installed."""
-    texts: dict[str, Any] = {
+    options: dict[str, Any] = {
+        "stdin": subprocess.DEVNULL,
         "stdout": subprocess.PIPE,
         "text": True,
         "errors": "replace",
+        **more,
     }
     try:
         with at_once.hearing_signals():
-            return subprocess.Popen(
-                list(argv), **{"stdin": subprocess.DEVNULL, **texts, **more}
-            )
+            return subprocess.Popen(list(argv), **options)
     except FileNotFoundError as error:
         raise UnavailableError(f"the command {argv[0]} is not installed") from error
 
@@ -68,11 +70,12 @@ class Beside:
 
     def __init__(self, argv: Sequence[str]) -> None:
         """UnavailableError if the command is not installed."""
-        streams: dict[str, Any] = {
-            "stdin": subprocess.PIPE,
-            "stderr": subprocess.STDOUT,
-        }
-        self._process = _begun(argv, start_new_session=True, **streams)
+        self._process = _begun(
+            argv,
+            stdin=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
 
     def lines(self) -> Iterator[str]:
         """Yields lines of both its streams. When there are no more it has ended."""
@@ -99,8 +102,9 @@ def script(package: str, name: str, *arguments: str) -> tuple[str, ...]:
     from orchestrator.keys.package_files import package_file, without_header
 
     text = package_file(package, f"scripts/{name}.sh")
+    first_line, _, _ = text.partition("\n")
     shell = "sh"
-    if text.partition("\n")[0].endswith("bash"):
+    if first_line.endswith("bash"):
         shell = "bash"
     return (shell, "-c", without_header(text, "#"), *arguments)
 
@@ -130,9 +134,8 @@ def git_revision(root: Path, code: tuple[str, ...], shell: Shell) -> dict[str, A
     """`revision`, and `revision_changed`: whether files in the folders `code` differ from it. Empty
     if `root` is no checkout of its own, or git is not there to say."""
     try:
-        top, revision = _git(
-            ["rev-parse", "--show-toplevel", "HEAD"], root, shell
-        ).splitlines()
+        answer = _git(["rev-parse", "--show-toplevel", "HEAD"], root, shell)
+        top, revision = answer.splitlines()
         if Path(top).resolve() != root.resolve():
             return {}
         changed = _git(["status", "--porcelain", "--", *code], root, shell)

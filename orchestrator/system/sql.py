@@ -45,6 +45,9 @@ class Address:
 
 def local(endpoint: model.Endpoint) -> Address:
     """Returns the endpoint's address from this machine."""
+    certified_as = None
+    if endpoint.host != endpoint.local_host:
+        certified_as = endpoint.host
     return Address(
         host=endpoint.local_host,
         port=endpoint.local_port,
@@ -52,24 +55,33 @@ def local(endpoint: model.Endpoint) -> Address:
         password=endpoint.password,
         database=endpoint.database,
         tls=endpoint.tls,
-        certified_as=endpoint.host if endpoint.host != endpoint.local_host else None,
+        certified_as=certified_as,
     )
 
 
 def of_libpq(tls: model.Tls) -> dict[str, Any]:
     """As keywords of libpq; its variables are called PG and the same."""
+    options: dict[str, Any] = {"sslmode": tls.mode}
     if tls.mode == "off":
-        mode = "disable"
-    else:
-        mode = tls.mode
-    files = {"sslrootcert": tls.root, "sslcert": tls.certificate, "sslkey": tls.key}
-    return {"sslmode": mode, **{name: file for name, file in files.items() if file}}
+        options["sslmode"] = "disable"
+    if tls.root:
+        options["sslrootcert"] = tls.root
+    if tls.certificate:
+        options["sslcert"] = tls.certificate
+    if tls.key:
+        options["sslkey"] = tls.key
+    return options
 
 
 def keywords(address: Address) -> dict[str, Any]:
     """Where a session goes, and as whom, without the password; as `of_libpq`."""
-    where = {"host": address.host, "port": address.port, "user": address.user}
-    return {**where, "dbname": address.database, **of_libpq(address.tls)}
+    return {
+        "host": address.host,
+        "port": address.port,
+        "user": address.user,
+        "dbname": address.database,
+        **of_libpq(address.tls),
+    }
 
 
 def password_of_libpq(host: str, port: int, user: str, database: str) -> str:
@@ -193,8 +205,10 @@ def _given_up(
 
     def cut_off() -> None:
         cut.set()
-        with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as s:
-            s.shutdown(socket.SHUT_RDWR)
+        with suppress(OSError):
+            number = os.dup(connection.fileno())
+            with socket.socket(fileno=number) as copy:
+                copy.shutdown(socket.SHUT_RDWR)
 
     timer = threading.Timer(limit_s, cut_off)
     timer.daemon = True

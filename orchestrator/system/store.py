@@ -34,9 +34,8 @@ SCHEMA_VERSION = 1
 
 
 _Read = TypeVar("_Read")
-_form: Callable[[Any], TypeAdapter[Any]] = cache(
-    TypeAdapter
-)  # slower to make than to use
+# Slower to make than to use.
+_form: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 
 def create(
@@ -69,8 +68,10 @@ def save_left_behind(campaign: Path, what: str, look: Sequence[str]) -> None:
 def _fresh_folder(results: Path, name: str) -> Path:
     """Makes a new folder, although another program may choose the same name in that second."""
     results.mkdir(parents=True, exist_ok=True)
-    for attempt in range(1, 1000):
-        folder = results / (name if attempt == 1 else f"{name}-{attempt}")
+    names = [name]
+    names += [f"{name}-{number}" for number in range(2, 1000)]
+    for fresh_name in names:
+        folder = results / fresh_name
         with contextlib.suppress(FileExistsError):
             folder.mkdir()
             return folder
@@ -81,10 +82,8 @@ def newest(results: Path) -> Path | None:
     """Returns the folder of the newest campaign: `latest`, else the last by its time."""
     if (results / "latest" / "plan.json").is_file():
         return results / "latest"
-    folders = sorted(file.parent for file in results.glob("*/plan.json"))
-    if folders:
-        return folders[-1]
-    return None
+    folders = [file.parent for file in results.glob("*/plan.json")]
+    return max(folders, default=None)
 
 
 def run_folder(campaign: Path, run: Run) -> Path:
@@ -101,8 +100,8 @@ def put_aside(campaign: Path, run: Run) -> Path | None:
     if not folder.is_dir():
         return None
     aside.mkdir(exist_ok=True)
-    count = sum(1 for _ in aside.glob(f"{run.slug}-*"))
-    return folder.rename(aside / f"{run.slug}-{count + 1}")
+    earlier = list(aside.glob(f"{run.slug}-*"))
+    return folder.rename(aside / f"{run.slug}-{len(earlier) + 1}")
 
 
 _CHANGES = "limit-changes.jsonl"
@@ -121,11 +120,9 @@ def unfinished_run(results: Path, name: str) -> Path:
 
 def in_progress(campaign: Path) -> Path | None:
     """Returns the folder of the run without a record, if there is one."""
-    folders = sorted((campaign / "runs").glob("*/"))
+    folders = (campaign / "runs").glob("*/")
     unfinished = [folder for folder in folders if not (folder / "record.json").exists()]
-    if unfinished:
-        return unfinished[-1]
-    return None
+    return max(unfinished, default=None)
 
 
 def keep_limit_change(run: Path, change: Mapping[str, Any]) -> None:
@@ -139,15 +136,17 @@ def limit_changes(run: Path) -> list[Any]:
     which never took effect. A line that was cut counts as one: it may have taken effect."""
     file = run / "raw" / _CHANGES
     changes: list[Any] = []
-    for line in file.read_text().splitlines() if file.exists() else ():
+    if not file.exists():
+        return changes
+    for line in file.read_text().splitlines():
         try:
             change = dict(json.loads(line))
         except (ValueError, TypeError):
             change = {"cut": line}
-        if "refused" in change:
-            changes = changes[:-1]
-        else:
-            changes = [*changes, change]
+        if "refused" not in change:
+            changes.append(change)
+        elif changes:  # what was refused was noted just before
+            changes.pop()
     return changes
 
 
@@ -228,27 +227,21 @@ def load(campaign: Path, tables: bool = True) -> Results:
         )
     plan = read_json(campaign / "plan.json", Plan, Plan.schema_version)
     cut: list[str] = []  # what is passed over, and why
-    file = campaign / "fingerprint.json"
-    fingerprint = _whole(partial(_fingerprint, file), dict[str, Any](), cut)
-    read_gates = partial(read_json, campaign / _GATES, tuple[Gate, ...], part="gates")
-    gates = _whole(read_gates, tuple[Gate, ...](), cut)
-    file = campaign / _PREDICTIONS
-    known = tuple[Prediction, ...]
-    predictions = _whole(
-        partial(read_json, file, known, part="predictions"), known(), cut
+    fingerprint = _whole(
+        partial(_fingerprint, campaign / "fingerprint.json"), dict[str, Any](), cut
+    )
+    gates = _kept_tuple(campaign / _GATES, tuple[Gate, ...], "gates", cut)
+    predictions = _kept_tuple(
+        campaign / _PREDICTIONS, tuple[Prediction, ...], "predictions", cut
     )
     runs = []
     for file in sorted((campaign / "runs").glob("*/record.json")):
         record = _whole(partial(read_json, file, Record), None, cut)
         if record:
             runs.append(_run_data(record, file.parent, tables, cut))
-    notes = [Note("other", text.replace(f"{campaign}/", "")) for text in cut]
-    plan = replace(
-        plan, notes=(*plan.notes, *(note for note in notes if note not in plan.notes))
-    )
     return Results(
         campaign.resolve().name,
-        plan,
+        _with_notes(plan, campaign, cut),
         fingerprint,
         tuple(runs),
         gates,
@@ -256,11 +249,30 @@ def load(campaign: Path, tables: bool = True) -> Results:
     )
 
 
+def _kept_tuple(
+    file: Path, noun: type[tuple[_Read, ...]], part: str, cut: list[str]
+) -> tuple[_Read, ...]:
+    """The `part` of a file that a campaign may have; none if it has no such file."""
+    return _whole(partial(read_json, file, noun, part=part), (), cut)
+
+
+def _with_notes(plan: Plan, campaign: Path, cut: Sequence[str]) -> Plan:
+    """With a note of each file that was passed over, unless the plan has it already."""
+    notes = []
+    for text in cut:
+        note = Note("other", text.replace(f"{campaign}/", ""))
+        if note not in plan.notes:
+            notes.append(note)
+    return replace(plan, notes=(*plan.notes, *notes))
+
+
 def checksum(campaign: Path) -> str:
     """SHA-256 of plan, fingerprint and records, which hold the checksums of the raw files."""
-    names = ("plan.json", "fingerprint.json", "runs/*/record.json")
-    files = (file for name in names for file in sorted(campaign.glob(name)))
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    digest = hashlib.sha256()
+    for name in ("plan.json", "fingerprint.json", "runs/*/record.json"):
+        for file in sorted(campaign.glob(name)):
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
 def load_run(folder: Path) -> RunData:
@@ -285,24 +297,28 @@ def _fingerprint(file: Path) -> dict[str, Any]:
 
 
 def _run_data(record: Record, folder: Path, tables: bool, cut: list[str]) -> RunData:
-    def table(
-        name: str, columns: Sequence[str] = ()
-    ) -> Callable[[], Iterator[pd.DataFrame]]:
-        file = folder / name
-        there = _whole(lambda: _is_table(file), False, cut)
-        if there:
-            return partial(parquet.parts, file, columns)
-        return lambda: iter(())
-
-    none = pd.DataFrame(columns=list(INTERVAL_COLUMNS))
+    intervals = pd.DataFrame(columns=list(INTERVAL_COLUMNS))
+    if not tables:
+        return RunData(record, intervals, Samples(tuple), _no_parts)
     file = folder / _INTERVALS
-    intervals = tables and file.is_file()
-    return RunData(
-        record=record,
-        intervals=_whole(lambda: _intervals(file), none, cut) if intervals else none,
-        sampled=Samples(table(_SAMPLES, _TEXTS) if tables else tuple),
-        transactions=table(_TRANSACTIONS) if tables else lambda: iter(()),
-    )
+    if file.is_file():
+        intervals = _whole(partial(_intervals, file), intervals, cut)
+    samples = _parts_of(folder / _SAMPLES, cut, _TEXTS)
+    transactions = _parts_of(folder / _TRANSACTIONS, cut)
+    return RunData(record, intervals, Samples(samples), transactions)
+
+
+def _parts_of(
+    file: Path, cut: list[str], columns: Sequence[str] = ()
+) -> Callable[[], Iterator[pd.DataFrame]]:
+    """What reads the table of a file in parts; of one that is not there, or cut, none."""
+    if _whole(partial(_is_table, file), False, cut):
+        return partial(parquet.parts, file, columns)
+    return _no_parts
+
+
+def _no_parts() -> Iterator[pd.DataFrame]:
+    return iter(())
 
 
 def _is_table(file: Path) -> bool:
@@ -315,10 +331,8 @@ def _intervals(file: Path) -> pd.DataFrame:
     """Its last line ends like every other unless it was cut, and all have as many fields."""
     with _in_form(file):
         text = file.read_text()
-        if (
-            not text.endswith("\n")
-            or len({line.count(",") for line in text.splitlines()}) > 1
-        ):
+        commas = {line.count(",") for line in text.splitlines()}
+        if not text.endswith("\n") or len(commas) > 1:
             raise ValueError("a line is not whole")
         table = pd.read_csv(io.StringIO(text))
         table[list(INTERVAL_COLUMNS)].drop(columns="phase").astype(float)
@@ -326,22 +340,22 @@ def _intervals(file: Path) -> pd.DataFrame:
 
 
 def read_json(
-    file: Path, noun: type[_Read], known: int = SCHEMA_VERSION, part: str = ""
+    file: Path, noun: type[_Read], readable: int = SCHEMA_VERSION, part: str = ""
 ) -> _Read:
     """All of it, or its `part`, of which there is none without the file: older campaigns have no
-    such, nor those that ended before. UsageError for another version than the `known` one."""
+    such, nor those that ended before. UsageError for another version than the `readable` one."""
     if part and not file.is_file():
         return noun()
     with _in_form(file):
         content = json.loads(file.read_bytes())
         version = content.get("schema_version", 1)
-        if isinstance(version, int) and version != known:
-            raise _other_version(file, version, known)
+        if isinstance(version, int) and version != readable:
+            raise _other_version(file, version, readable)
         for load in (*content.get("workloads", ()), content.get("workload")):
             _with_its_load(load)
-        return cast(
-            _Read, _form(noun).validate_python(content[part] if part else content)
-        )
+        if part:
+            content = content[part]
+        return cast(_Read, _form(noun).validate_python(content))
 
 
 def _other_version(file: Path, version: int, readable: int) -> UsageError:
@@ -357,17 +371,24 @@ def _other_version(file: Path, version: int, readable: int) -> UsageError:
 
 def _with_its_load(workload: Any) -> None:
     """A load was once kept beside the value of a factor, as the `point` of a workload."""
-    if isinstance(workload, dict) and (point := workload.pop("point", None)):
-        axis = point["axis"]
-        question = point["protocol"]
-        number = point["value"]
-        workload["varied"] = {
-            "of": point["of"],
-            "factor": {"rate": RATE_OPTION}.get(axis, axis),
-            "value": f"{number:.12g}",
-            "number": number,
-            "question": {"sweep": "load"}.get(question, question),
-        }
+    if not isinstance(workload, dict):
+        return
+    point = workload.pop("point", None)
+    if not point:
+        return
+    factor = point["axis"]
+    if factor == "rate":
+        factor = RATE_OPTION
+    question = point["protocol"]
+    if question == "sweep":
+        question = "load"
+    workload["varied"] = {
+        "of": point["of"],
+        "factor": factor,
+        "value": f"{point['value']:.12g}",
+        "number": point["value"],
+        "question": question,
+    }
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from operator import attrgetter
 from pathlib import Path
 
 from orchestrator.analysis.campaigns import campaign_list
@@ -21,13 +22,13 @@ _SCHEMA_VERSION = 1
 def folders(results: Path) -> tuple[Path, ...]:
     """The folders of all campaigns, the newest first; also those that are broken: with a time in
     their name but no plan. Links such as `latest` are left out."""
-    every = (path for path in results.glob("*/") if not path.is_symlink())
-    campaigns = [
-        p
-        for p in every
-        if (p / "plan.json").is_file() or from_stamp(p.name) is not None
-    ]
-    return tuple(sorted(campaigns, key=lambda folder: folder.name, reverse=True))
+    campaigns = []
+    for path in results.glob("*/"):
+        if path.is_symlink():
+            continue
+        if (path / "plan.json").is_file() or from_stamp(path.name) is not None:
+            campaigns.append(path)
+    return tuple(sorted(campaigns, key=attrgetter("name"), reverse=True))
 
 
 def entry(folder: Path, baselines: Mapping[str, str]) -> campaign_list.Entry:
@@ -44,35 +45,21 @@ def entry(folder: Path, baselines: Mapping[str, str]) -> campaign_list.Entry:
     except TierbenchError as error:
         return campaign_list.Entry(folder.name, stamp_s, fault=error.what)
     except Exception as error:  # whatever is in a folder: the others are still listed
-        return campaign_list.Entry(
-            folder.name, stamp_s, fault=f"{type(error).__name__}: {error}"
-        )
+        fault = f"{type(error).__name__}: {error}"
+        return campaign_list.Entry(folder.name, stamp_s, fault=fault)
 
 
 def resolve(results: Path, text: str) -> Path:
     """The folder of a campaign named by path, by its folder's name, as `latest`, or by a baseline's
     name, alone or after `baseline:`. UsageError if there is none."""
     if not text.startswith(_PREFIX):
-        if text == "latest":
-            newest = store.newest(results)
-            if newest is None:
-                raise _no_campaign_yet(results)
-            return newest
-        for path in (Path(text), results / text):
-            with suppress(OSError):  # a name that is too long is that of nothing
-                if (path / "plan.json").is_file():
-                    return path
+        folder = _unnamed(results, text)
+        if folder is not None:
+            return folder
     name = text.removeprefix(_PREFIX)
     saved = baselines(results)
     if name not in saved:
-        known = ""
-        if saved:
-            known = f"; baselines: {', '.join(saved)}"
-        why = f"{text!r} is no campaign: no folder here or in {results}, and no baseline{known}"
-        with suppress(OSError):
-            if Path(text).is_dir():
-                why = f"{text} is not a results folder: it has no plan.json"
-        raise UsageError(why, advice="`tierbench history` lists the campaigns")
+        raise _no_campaign(results, text, saved)
     folder = results / saved[name]  # a full path stays as it is
     if not (folder / "plan.json").is_file():
         raise UsageError(
@@ -80,6 +67,33 @@ def resolve(results: Path, text: str) -> Path:
             advice=f"`tierbench baseline remove {name}`, or set it anew",
         )
     return folder
+
+
+def _unnamed(results: Path, text: str) -> Path | None:
+    """The folder of a campaign by `latest`, a path, or its own name; None if there is none such.
+    UsageError if there is no campaign at all, of which the latest is asked for."""
+    if text == "latest":
+        newest = store.newest(results)
+        if newest is None:
+            raise _no_campaign_yet(results)
+        return newest
+    for path in (Path(text), results / text):
+        with suppress(OSError):  # a name that is too long is that of nothing
+            if (path / "plan.json").is_file():
+                return path
+    return None
+
+
+def _no_campaign(results: Path, text: str, saved: Mapping[str, str]) -> UsageError:
+    """`saved`: the baselines, which may have been meant."""
+    names = ""
+    if saved:
+        names = f"; baselines: {', '.join(saved)}"
+    why = f"{text!r} is no campaign: no folder here or in {results}, and no baseline{names}"
+    with suppress(OSError):
+        if Path(text).is_dir():
+            why = f"{text} is not a results folder: it has no plan.json"
+    return UsageError(why, advice="`tierbench history` lists the campaigns")
 
 
 def _no_campaign_yet(results: Path) -> UsageError:
@@ -111,13 +125,15 @@ def save_baseline(results: Path, name: str, campaign: str) -> Path:
             "and no folder's name nor `latest`",
         )
     folder = resolve(results, campaign).resolve()
-    inside = folder.parent == results.resolve()
+    place = str(folder)
+    if folder.parent == results.resolve():
+        place = folder.name
     try:
         saved = baselines(results)
     except files.CutError:
         saved = {}
         (results / _BASELINES).replace(results / _ASIDE)
-    _write(results, {**saved, name: folder.name if inside else str(folder)})
+    _write(results, {**saved, name: place})
     return folder
 
 
@@ -126,7 +142,8 @@ def remove_baseline(results: Path, name: str) -> None:
     saved = baselines(results)
     if name not in saved:
         raise UsageError(f"there is no baseline {name!r} in {results}")
-    _write(results, {other: folder for other, folder in saved.items() if other != name})
+    del saved[name]
+    _write(results, saved)
 
 
 def _write(results: Path, names: Mapping[str, str]) -> None:
