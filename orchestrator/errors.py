@@ -92,8 +92,11 @@ class LeftBehindError(UnavailableError):
     """`look`: the commands that show what is left; `first`: what has to be done before they can."""
 
     def __init__(self, what: str, look: tuple[str, ...], first: str = "") -> None:
-        shown = f"look with: {'; '.join(f'`{command}`' for command in look)}"
-        super().__init__(what, f"{first}; then {shown}" if first else shown)
+        commands = "; ".join([f"`{command}`" for command in look])
+        advice = f"look with: {commands}"
+        if first:
+            advice = f"{first}; then {advice}"
+        super().__init__(what, advice)
         self.look = look
 
 

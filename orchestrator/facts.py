@@ -109,10 +109,9 @@ READ_S = "blks_read_s"
 def group(recorded: object, *path: str) -> Mapping[str, Any]:
     """The group of facts that lies at `path` within others; empty where none does."""
     for name in path:
-        if isinstance(recorded, Mapping):
-            recorded = recorded.get(name)
-        else:
-            recorded = None
+        if not isinstance(recorded, Mapping):
+            return {}
+        recorded = recorded.get(name)
     if isinstance(recorded, Mapping):
         return recorded
     return {}
@@ -120,7 +119,9 @@ def group(recorded: object, *path: str) -> Mapping[str, Any]:
 
 def _bare(hint: Any) -> type:
     """The type without `| None` and without that of a mapping's content."""
-    kind: type = get_args(hint)[0] if isinstance(hint, UnionType) else hint
+    kind: type = hint
+    if isinstance(hint, UnionType):
+        kind = get_args(hint)[0]
     return get_origin(kind) or kind
 
 
@@ -128,7 +129,9 @@ def _of_type(kind: type, value: Any) -> Any:
     """The value, or None if it is of another type. bool is not accepted as a number; int is."""
     if isinstance(value, bool) and kind is not bool:
         return None
-    if isinstance(value, (float, int) if kind is float else kind):
+    if kind is float and isinstance(value, int):
+        return value
+    if isinstance(value, kind):
         return value
     return None
 
@@ -148,20 +151,21 @@ class _Group:
     def read(cls, recorded: object) -> Self:
         """From a group of a record's facts. What is absent or of another type is left out."""
         more: dict[str, Any] = dict(group(recorded))
-        known = {
-            name: _of_type(kind, more.pop(name, None))
-            for name, kind in cls._types.items()
-        }
-        return cls(
-            **{n: value for n, value in known.items() if value is not None}, more=more
-        )
+        values = {}
+        for name, kind in cls._types.items():
+            value = _of_type(kind, more.pop(name, None))
+            if value is not None:
+                values[name] = value
+        return cls(**values, more=more)
 
     def recorded(self) -> dict[str, Any]:
         """One flat group, as a record keeps it."""
-        named = {name: getattr(self, name) for name in self._types}
-        return {n: value for n, value in named.items() if value not in (None, {})} | {
-            **self.more
-        }
+        facts = {}
+        for name in self._types:
+            value = getattr(self, name)
+            if value not in (None, {}):
+                facts[name] = value
+        return {**facts, **self.more}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,9 +34,8 @@ class GuardBeats:
                     beat()
                 except GuardLostError as error:
                     self.lost = self.lost or error
-                except (
-                    Exception
-                ) as error:  # not delivered: the next one reads the guard first
+                except Exception as error:
+                    # Not delivered: the next one reads the guard first.
                     self._undelivered = f"a sign of life was not delivered: {error}"
 
         def loop() -> None:

@@ -20,18 +20,33 @@ class Metric:
     percent: float | None = None
 
 
-_ALL = tuple(
-    Metric(name, *row) for name, row in shipped("orchestrator", "metrics.yaml").items()
-)
+def _metrics() -> dict[str, Metric]:
+    rows = shipped("orchestrator", "metrics.yaml")
+    return {name: Metric(name, *row) for name, row in rows.items()}
 
-METRICS = {metric.name: metric for metric in _ALL}
-PERCENTILES = {
-    metric.name: metric.percent for metric in _ALL if metric.percent is not None
-}
+
+def _percentiles() -> dict[str, float]:
+    percentiles = {}
+    for name, metric in METRICS.items():
+        if metric.percent is not None:
+            percentiles[name] = metric.percent
+    return percentiles
+
+
+METRICS = _metrics()
+PERCENTILES = _percentiles()
 
 # Columns of intervals.csv (a row a second) and of samples.parquet (counters as read).
-_LATENCIES = ("latency_avg_s", "latency_p50_s", "latency_p95_s", "latency_p99_s")
-INTERVAL_COLUMNS = ("time_s", "phase", "throughput_per_s", *_LATENCIES, "errors")
+INTERVAL_COLUMNS = (
+    "time_s",
+    "phase",
+    "throughput_per_s",
+    "latency_avg_s",
+    "latency_p50_s",
+    "latency_p95_s",
+    "latency_p99_s",
+    "errors",
+)
 SAMPLE_COLUMNS = ("time_s", "node", "metric", "unit", "value", "phase")
 
 

@@ -45,14 +45,12 @@ class ClusterSpec:
     settings: Mapping[str, str] = field(default_factory=dict)
     node_of: Mapping[str, NodeSize] = field(default_factory=dict)
     settings_of: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    existing: Mapping[str, str] = field(
-        default_factory=dict
-    )  # declared of others' cluster
+    # What was declared of others' cluster.
+    existing: Mapping[str, str] = field(default_factory=dict)
     clients: int = 1  # containers that carry its load together
     client: ClientPlace = "outside"  # beside: with the first node
-    network_bytes_per_s: int | None = (
-        None  # of the link of each node and client; None: its own
-    )
+    # Of the link of each node and client; None: its own.
+    network_bytes_per_s: int | None = None
     without: Stage = "nothing"  # what was taken away, to see whether it was the limit
 
     @property
@@ -100,9 +98,8 @@ class Profile:
     cluster: ClusterSpec
     platform: str | None = None
     placing: Placing | None = None
-    tier_of: Mapping[str, Tier] = field(
-        default_factory=dict
-    )  # by the value of a factor
+    # By the value of a factor.
+    tier_of: Mapping[str, Tier] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -125,13 +122,18 @@ class Objective:
 @dataclass(frozen=True)
 class Workload:
     """Load generator, script, scale, concurrency and times; read from `workloads/*.yaml`.
+
     `database`: what it runs on instead of the profile's; `none` if it measures the disk alone.
-    `slo`: what a tier must be proven to reach. `warmup_most_s`: how long a warm-up until throughput
-    is steady lasts at most, `warmup_s` at least. `writes`: whether it changes data. `varied`:
-    the value of a factor, or its load, where one was set. `confirm_s`: for how long limits
-    are changed behind the window. `warm`: whether caches are filled before; `settle`: whether it
-    goes on, behind the window, until the disks are quiet. `lost_after_s`: how long after the
-    window's begin the last node is lost, to be rebuilt; None: none is."""
+    `slo`: what a tier must be proven to reach. `varied`: the value of a factor, or its load,
+    where one was set. `writes`: whether it changes data.
+
+    Before the window: `warm`: whether caches are filled; `warmup_most_s`: how long a warm-up
+    until throughput is steady lasts at most, `warmup_s` at least.
+
+    In it: `lost_after_s`: how long after its begin the last node is lost, to be rebuilt; None:
+    none is. Behind it: `confirm_s`: for how long limits are changed; `settle`: whether it goes on
+    until the disks are quiet.
+    """
 
     name: str
     title: str
@@ -197,12 +199,20 @@ class Note:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything decided before anything starts. `gate_every`: runs after which real disks are
-    checked again; `drain`: their burst credit is used up before. `twin`: the baseline's name when
-    it is measured a second time. `overrides`: keys of workloads, over their files'. `retry_failed`:
-    how often a failed run is repeated. `latency_at_pct`: of the slowest tier's capacity, at which
-    all follow. `looks`: if it grows until decided, repetitions → the share of the usual chance of
-    error. `platform`: "" if old. `estimate_s`, `most_s`: how long it takes, least and most."""
+    """Everything decided before anything starts.
+
+    Disks: `gate_every`: runs after which real ones are checked again; `drain`: their burst credit
+    is used up before.
+
+    Runs: `twin`: the baseline's name when it is measured a second time; `retry_failed`: how often
+    a failed run is repeated; `looks`: if it grows until decided, repetitions → the share of the
+    usual chance of error; `estimate_s`, `most_s`: how long all takes, least and most.
+
+    Loads: `overrides`: keys of workloads, over their files'; `latency_at_pct`: of the slowest
+    tier's capacity, at which all follow.
+
+    `platform`: "" if old.
+    """
 
     name: str
     seed: int
@@ -225,20 +235,19 @@ class Plan:
     most_s: float | None = None
     p99_margin_pct: float = 20.0
     retry_failed: int = 0
-    weights: Mapping[str, float] = field(
-        default_factory=dict
-    )  # of workloads, for the one answer
-    probes: tuple[
-        Workload, ...
-    ] = ()  # measured once on each tier, and judged by nothing
+    # Of workloads, for the one answer.
+    weights: Mapping[str, float] = field(default_factory=dict)
+    # Measured once on each tier, and judged by nothing.
+    probes: tuple[Workload, ...] = ()
     schema_version: int = 2
 
     @property
     def placing(self) -> Placing | None:
         """Of all its profiles."""
-        return next(
-            (profile.placing for profile in self.profiles if profile.placing), None
-        )
+        for profile in self.profiles:
+            if profile.placing:
+                return profile.placing
+        return None
 
     @property
     def tiers(self) -> tuple[Profile, ...]:
@@ -268,9 +277,12 @@ PRESSURE = "node-exporter-pressure"
 @dataclass(frozen=True)
 class Node:
     """One container (or machine) that is watched, on `machine` ("": not known); a "coordinator"
-    holds none of the data. `device` as in /proc/diskstats, if it has one; `wal_device`: the one of
-    its WAL, if that is another. `sources`: what serves counters over HTTP → its base URL, and, as
-    DISK_DEVICE, the device of its data. `cards`: of its network → bytes/s, 0: not known."""
+    holds none of the data.
+
+    `device` as in /proc/diskstats, if it has one; `wal_device`: the one of its WAL, if that is
+    another. `sources`: what serves counters over HTTP → its base URL, and, as DISK_DEVICE, the
+    device of its data. `cards`: of its network → bytes/s, 0: not known.
+    """
 
     name: str
     role: Literal["database", "coordinator", "client", "disk", "host"]
@@ -293,7 +305,7 @@ def sources(nodes: Iterable[Node], name: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class DeviceCap:
-    """Limits that a control group puts on one block device; None: none."""
+    """Limits that a control group puts on one block device; None: it puts none."""
 
     device: str
     read_iops: int | None
@@ -306,10 +318,12 @@ class DeviceCap:
 class Volume:
     """One node's disk: volume or host path, block device on the host ("" if none of its own),
     the container that serves it, if any, and the limits that its node's container must carry.
+
     `kept`: the disk is kept to start from, so its database is stopped cleanly. `wal`, `wal_device`:
     host path and block device of the node's second disk, for its WAL; "" if it has none.
     `placement`: that of the containers which use it, where it is not on any machine.
-    `bytes_per_s`: what its tier declares, None if nothing."""
+    `bytes_per_s`: what its tier declares, None if nothing.
+    """
 
     name: str
     device: str
@@ -440,4 +454,7 @@ class Record:
     doubts: tuple[Doubt, ...] = ()
 
     def phase(self, name: PhaseName) -> Phase | None:
-        return next((phase for phase in self.phases if phase.name == name), None)
+        for phase in self.phases:
+            if phase.name == name:
+                return phase
+        return None

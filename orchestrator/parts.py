@@ -30,9 +30,8 @@ from orchestrator.tier import DiskKind, Gate, Tier
 
 Collectors = AbstractContextManager[Sequence["Collector"]]
 AUTO = "auto"  # asked for as the database: one is chosen
-Levers = Mapping[
-    str, Callable[[float], None]
-]  # each sets a limit to so many times the tier's
+# Each sets a limit to so many times the tier's.
+Levers = Mapping[str, Callable[[float], None]]
 
 
 @dataclass(frozen=True)
@@ -228,13 +227,18 @@ class Result:
 
 @dataclass(frozen=True)
 class Share:
-    """What one of several clients carries of a workload's load. `number`: of this client, from 1.
-    `first_thread`: how many threads the clients before it have. `begin` is called when all is ready
-    for the first transaction: it waits for the other clients, and returns the moment at which all
-    begin, a second or so ahead (Unix seconds by the client's own clock). RunError if one of the
-    others has failed. `agree` is called once a second of a warm-up without a fixed time, with
-    whether this client would begin its window: it returns the moment at which all do, if all of
-    them would at once, else None."""
+    """What one of several clients carries of a workload's load.
+
+    `number`: of this client, from 1. `first_thread`: how many threads the clients before it have.
+
+    `begin` is called when all is ready for the first transaction: it waits for the other clients,
+    and returns the moment at which all begin, a second or so ahead (Unix seconds by the client's
+    own clock). RunError if one of the others has failed.
+
+    `agree` is called once a second of a warm-up without a fixed time, with whether this client
+    would begin its window: it returns the moment at which all do, if all of them would at once,
+    else None.
+    """
 
     number: int
     of: int
@@ -355,6 +359,14 @@ class Collector(Protocol):
         """Reads all counters once. OSError if a source is gone; the sampler survives that."""
 
 
+def _no_collectors(_: Cluster) -> Collectors:
+    return nullcontext(())
+
+
+def _no_statements(_: Cluster) -> Iterable[Mapping[str, Any]]:
+    return ()
+
+
 @dataclass(frozen=True)
 class Parts:
     """The members of each family, by their names in profiles and workloads. `connected`: collectors
@@ -364,5 +376,5 @@ class Parts:
     load_generators: Mapping[str, LoadGenerator]
     tiers: Mapping[str, TierMechanism]
     collectors: Sequence[Collector]
-    connected: Callable[[Cluster], Collectors] = lambda _: nullcontext(())
-    statements: Callable[[Cluster], Iterable[Mapping[str, Any]]] = lambda _: ()
+    connected: Callable[[Cluster], Collectors] = _no_collectors
+    statements: Callable[[Cluster], Iterable[Mapping[str, Any]]] = _no_statements

@@ -327,14 +327,23 @@ class Progress(Protocol):
         """Prints a line that stays and stands out."""
 
 
+def _tell_nobody(_time_s: float) -> None:
+    pass
+
+
 @dataclass(frozen=True)
 class World:
-    """The outside powers. `cache` holds what is expensive to rebuild (loaded data sets); `root`
-    is the project folder, with `workloads/`, `profiles/` and the images' folders. Names of
-    containers, volumes and networks begin with `scope`, which names campaign and run: a leftover
-    of one run is not in the way of the next. `seed`: of what disks draw at random. A load generator
-    calls `window_begins` as soon as it knows when its measured window begins (Unix seconds, now or
-    soon). `carrying_given_up` is set when what is only brought here is no longer waited for."""
+    """The outside powers.
+
+    `cache` holds what is expensive to rebuild (loaded data sets); `root` is the project folder,
+    with `workloads/`, `profiles/` and the images' folders. Names of containers, volumes and
+    networks begin with `scope`, which names campaign and run: a leftover of one run is not in the
+    way of the next. `seed`: of what disks draw at random.
+
+    A load generator calls `window_begins` as soon as it knows when its measured window begins (Unix
+    seconds, now or soon). `carrying_given_up` is set when what is only brought here is no longer
+    waited for.
+    """
 
     clock: Clock
     shell: Shell
@@ -344,7 +353,7 @@ class World:
     root: Path
     scope: str = "tierbench"
     seed: int = 0
-    window_begins: Callable[[float], None] = lambda _time_s: None
+    window_begins: Callable[[float], None] = _tell_nobody
     carrying_given_up: threading.Event = field(default_factory=threading.Event)
 
     @property

@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime
 from typing import Any, TypeVar
 
 _Key = TypeVar("_Key")
-_One = TypeVar("_One")
+_Value = TypeVar("_Value")
 MOST = 2**63  # no disk, memory or count here reaches it
 
 _SIZE = {"": 1, "b": 1}
@@ -35,7 +35,9 @@ _short = reprlib.Repr()
 _short.maxlevel = 2
 _short.maxlist = 4
 _short.maxdict = 4
-_short.maxstring = _short.maxlong = _short.maxother = 80
+_short.maxstring = 80
+_short.maxlong = 80
+_short.maxother = 80
 
 
 def short(value: object) -> str:
@@ -51,12 +53,14 @@ def as_text(value: object) -> str:
 
 
 def _split(text: object, example: str) -> tuple[float, str]:
-    if isinstance(text, bool) or not isinstance(text, (int, float, str)):
-        raise ValueError(f"expected a quantity such as {example}, got {short(text)}")
-    match = _NUMBER.match(str(text))
+    """Number and unit; the unit is empty if there is none. ValueError for what is no quantity."""
+    match = None
+    if isinstance(text, (int, float, str)) and not isinstance(text, bool):
+        match = _NUMBER.match(str(text))
     if match is None:
         raise ValueError(f"expected a quantity such as {example}, got {short(text)}")
-    return float(match[1].replace(",", "").replace("_", "")), match[2]
+    digits = match[1].replace(",", "").replace("_", "")
+    return float(digits), match[2]
 
 
 def _possible(quantity: float, text: object) -> float:
@@ -77,9 +81,8 @@ def parse_bytes(text: object) -> int:
 
 def parse_size(text: object) -> int:
     """As `parse_bytes`. A bare number is refused: 250 would be 250 bytes."""
-    if isinstance(text, (int, float)) or (
-        isinstance(text, str) and text.strip().isdigit()
-    ):
+    is_number = isinstance(text, (int, float))
+    if is_number or (isinstance(text, str) and text.strip().isdigit()):
         raise ValueError("give the size with its unit, such as 250GiB")
     return parse_bytes(text)
 
@@ -112,16 +115,14 @@ def parse_seconds(text: object) -> float:
     return _possible(number * _TIME[unit], text)
 
 
+_BINARY = {"TiB": 2**40, "GiB": 2**30, "MiB": 2**20, "KiB": 2**10}
+
+
 def format_bytes(value: float) -> str:
     """Binary prefixes, as memory and files are counted: `1.5 GiB`."""
-    for unit, factor in (
-        ("TiB", 2**40),
-        ("GiB", 2**30),
-        ("MiB", 2**20),
-        ("KiB", 2**10),
-    ):
-        if abs(value) >= factor:
-            return f"{_three(value / factor)} {unit}"
+    for unit, unit_bytes in _BINARY.items():
+        if abs(value) >= unit_bytes:
+            return f"{_three(value / unit_bytes)} {unit}"
     return f"{value:.0f} B"
 
 
@@ -203,9 +204,8 @@ def counted(number: int, noun: str) -> str:
 def format_change(change_pct: float) -> str:
     """A signed change: `+187 %`, `−12.3 %`, `+0.05 %`, `0 %`; above a million `> +1,000,000 %`."""
     size = abs(change_pct)
-    if (
-        change_pct > 1e6
-    ):  # an end of an interval of two values: no digit of it says anything
+    # An end of an interval of two values: no digit of it says anything.
+    if change_pct > 1e6:
         return "> +1,000,000 %"
     if size < 0.005:
         return "0 %"
@@ -223,12 +223,15 @@ def format_change(change_pct: float) -> str:
 
 def listed(words: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    if len(words) < 2:
+        return "".join(words)
+    first = ", ".join(words[:-1])
+    return f"{first} and {words[-1]}"
 
 
-def gathered(pairs: Iterable[tuple[_Key, _One]]) -> dict[_Key, list[_One]]:
+def gathered(pairs: Iterable[tuple[_Key, _Value]]) -> dict[_Key, list[_Value]]:
     """Each key with all that comes with it, in the order in which they come."""
-    together: dict[_Key, list[_One]] = {}
+    together: dict[_Key, list[_Value]] = {}
     for key, value in pairs:
         together.setdefault(key, []).append(value)
     return together
@@ -236,10 +239,13 @@ def gathered(pairs: Iterable[tuple[_Key, _One]]) -> dict[_Key, list[_One]]:
 
 def named(values: Mapping[str, int | float | str]) -> str:
     """`tables 4, table_size 2,000,000`."""
-    return ", ".join(
-        f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}"
-        for name, value in values.items()
-    )
+    texts = []
+    for name, value in values.items():
+        if isinstance(value, int):
+            texts.append(f"{name} {value:,}")
+        else:
+            texts.append(f"{name} {value}")
+    return ", ".join(texts)
 
 
 _KINDS: Mapping[str, Callable[[Any], str]] = {
