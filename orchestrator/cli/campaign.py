@@ -189,30 +189,44 @@ def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> 
     UsageError if its figures are not of runs, these would not be like those before, or they would
     cost more than they may; UnavailableError when they have."""
     begun = Resumption(folder.resolve(), tuple(despite))
+    _check_measured_here(begun, folder)
+    require_room(begun.folder, app.cache)
     plan = begun.plan
-    is_rehearsal = any(note.kind == "rehearsal" for note in plan.notes)
+    finished = len(begun.finished)
+    costs.check(_rest(plan, finished), asked.max_cost)
+    most_s = costs.affordable_s(plan, asked.max_cost)
+    app.progress.note(
+        f"{begun.folder.name} goes on: {finished} of {len(plan.runs)} runs are finished"
+    )
+
+    def resumed() -> Path:
+        return begun.folder
+
+    with (
+        _reported(app, resumed, asked),
+        app.at_work(plan.platform or None, plan.placing, most_s) as world,
+    ):
+        return _execute(app, plan, asked, world, begun.folder.parent, begun)
+
+
+def _check_measured_here(begun: Resumption, folder: Path) -> None:
+    """UsageError if figures were published by others, or made up."""
+    is_rehearsal = any(note.kind == "rehearsal" for note in begun.plan.notes)
     if begun.before.published or is_rehearsal:
         raise UsageError(
             f"{folder} holds no campaign that was measured here, so none goes on",
             "`tierbench compare` measures",
         )
-    require_room(begun.folder, app.cache)
-    finished = len(begun.finished)
-    # Of the time, as far as it can be told.
+
+
+def _rest(plan: Plan, finished: int) -> Plan:
+    """The plan as long as its other runs take, as far as that can be told: each takes as long."""
     share = 1 - finished / len(plan.runs)
-    estimate_s = plan.estimate_s * share
-    most_left_s = costs.most_s(plan) * share
-    rest = replace(plan, estimate_s=estimate_s, most_s=most_left_s)
-    costs.check(rest, asked.max_cost)
-    most_s = costs.affordable_s(plan, asked.max_cost)
-    app.progress.note(
-        f"{begun.folder.name} goes on: {finished} of {len(plan.runs)} runs are finished"
+    return replace(
+        plan,
+        estimate_s=plan.estimate_s * share,
+        most_s=costs.most_s(plan) * share,
     )
-    with (
-        _reported(app, lambda: begun.folder, asked),
-        app.at_work(plan.platform or None, plan.placing, most_s) as world,
-    ):
-        return _execute(app, plan, asked, world, begun.folder.parent, begun)
 
 
 def require_room(*folders: Path) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from orchestrator.cli.app import App, Platforms
 from orchestrator.model import Placing
+from orchestrator.parts import Parts
 from orchestrator.powers import Clock, Platform
 
 if TYPE_CHECKING:
@@ -44,7 +45,6 @@ class CampaignApp(App):
         """Plans as asked, goes through all runs in made-up time, on parts that do nothing and
         without Docker; returns the campaign's folder."""
         from orchestrator.cli import campaign
-        from orchestrator.keys.schema import DRY
         from orchestrator.planning import rehearsal
         from orchestrator.platforms.dry import DryPlatform
         from orchestrator.run import experiment
@@ -62,11 +62,9 @@ class CampaignApp(App):
             plan = rehearsal.rehearsed(dry.plan(request))
             self.progress.warn(rehearsal.WARNING)
             world = replace(dry.world(), scope="tierbench")
-            parts = dry.parts(platform)
-            collectors = [part for part in parts.collectors if part.name == DRY]
-            parts = replace(parts, collectors=tuple(collectors))
             host = asdict(world.machine.facts())
             facts = campaign.fingerprint(self, host, rehearsal.WARNING, world)
+            parts = _dry_parts(dry.parts(platform))
             return experiment.execute(plan, parts, world, request.results, facts)
 
     def show(self, folder: Path, slo: str | None = None) -> tuple[Results, Verdict]:
@@ -86,6 +84,14 @@ class CampaignApp(App):
             content = json.loads((folder / "verdict.json").read_text())
         self.out.show(content, *report.console(loaded, verdict), *files)
         return loaded, verdict
+
+
+def _dry_parts(parts: Parts) -> Parts:
+    """With the collectors alone that make figures up."""
+    from orchestrator.keys.schema import DRY
+
+    collectors = [collector for collector in parts.collectors if collector.name == DRY]
+    return replace(parts, collectors=tuple(collectors))
 
 
 def _platforms_alike(names: Iterable[str], platform: Platform) -> Platforms:

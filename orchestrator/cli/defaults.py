@@ -3,7 +3,7 @@ variables of the environment, which go before it. What the command itself says g
 
 import os
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,21 +53,27 @@ def of_file(program: Any, file: Path = FILE) -> dict[str, Any]:
     mistakes: list[Mistake] = []
     values: dict[str, Any] = {}
     for key, value in strict_yaml.parse(where, text).items():
-        place = f"{where}: {key}"
-        if key not in options:
-            advice = "`tierbench COMMAND --help` shows them"
-            mistakes.append(
-                strict_yaml.unknown_name(place, "option", str(key), options, advice)
-            )
-        elif value is None or isinstance(value, dict):
-            mistakes.append(Mistake(place, "expected a value, or a list of values"))
-        else:
+        mistake = _mistake(f"{where}: {key}", key, value, options)
+        if mistake is None:
             values[key.replace("-", "_")] = _as_given(value, options[key].multiple)
-    texts = {where: text}
-    strict_yaml.raise_all(
-        [strict_yaml.with_line(mistake, texts) for mistake in mistakes]
-    )
+        else:
+            mistakes.append(strict_yaml.with_line(mistake, {where: text}))
+    strict_yaml.raise_all(mistakes)
     return values
+
+
+def _mistake(
+    place: str, key: object, value: object, options: Mapping[str, Any]
+) -> Mistake | None:
+    """What is wrong with a key of the file, if something is."""
+    from orchestrator.keys.strict_yaml import unknown_name
+
+    if key not in options:
+        advice = "`tierbench COMMAND --help` shows them"
+        return unknown_name(place, "option", str(key), options, advice)
+    if value is None or isinstance(value, dict):
+        return Mistake(place, "expected a value, or a list of values")
+    return None
 
 
 def _check_owner(file: Path) -> None:

@@ -16,7 +16,7 @@ from orchestrator.cli import completion, options
 from orchestrator.cli.app import App
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.system import files, host
-from orchestrator.tier import Emulated
+from orchestrator.tier import Emulated, Tier
 from orchestrator.units import format_bytes, parse_bytes
 
 if TYPE_CHECKING:
@@ -42,51 +42,64 @@ def up(
 ) -> None:
     """Puts up a disk of a tier, mounted at a path, until `disk down`. Needs root."""
     from orchestrator.cli import standing_disks
-    from orchestrator.planning import profiles, project_files
     from orchestrator.report.rendering.terminal import TableView
     from orchestrator.report.sections.disks import gate_table
     from orchestrator.tiers import emulated
     from orchestrator.tiers.common.emulated import standing
     from orchestrator.tiers.common.real import node_places
 
-    limits, bought_bytes = project_files.tier(
-        app.root, tier, changes or (), profiles.ANY_SCALE, app.disk_kinds()
-    )
-    if not isinstance(limits.disk, Emulated):
-        raise UsageError(
-            f"{tier} is `enforcement: {limits.disk.enforcement}`, and only an emulated "
-            "disk can be put up",
-            "give `enforcement=emulated` after its name, or take a catalog row",
-        )
+    bought, bought_bytes = _emulated(app, tier, changes or ())
     size_bytes = None
     if size:
-        size_bytes = parse_bytes(size)
-    if size_bytes and bought_bytes is not None and size_bytes > bought_bytes:
-        bought = format_bytes(bought_bytes)
-        raise UsageError(
-            f"--size: {limits.title} has {bought}",
-            "give less, or take a larger disk: its limits may be others",
-        )
+        size_bytes = _size(parse_bytes(size), bought.title, bought_bytes)
     default_bytes = min(_SIZE_BYTES, bought_bytes or _SIZE_BYTES)
     _require_root("mount", app)
     world = app.world()
     with app.alone(world.platform):  # it would disturb a campaign
         node_places.require_here("`disk up` mounts a disk", world)
-        emulated.EmulatedTier().check(limits, world)
+        emulated.EmulatedTier().check(bought, world)
         host.sign(app.cache, app.machine)
         wanted = standing.prepared(
-            name or at.name, at, limits.title, size_bytes, default_bytes, data, world
+            name or at.name, at, bought.title, size_bytes, default_bytes, data, world
         )
-        app.progress.step(f"putting up {wanted.name}: {limits.title}", 5)
-        measured = standing_disks.put_up(wanted, limits, gate, world)
+        app.progress.step(f"putting up {wanted.name}: {bought.title}", 5)
+        measured = standing_disks.put_up(wanted, bought, gate, world)
     app.progress.done()
     shown_size = format_bytes(wanted.size_bytes)
-    app.out.print(f"{limits.title}, {shown_size}, is up at {wanted.at}")
+    app.out.print(f"{bought.title}, {shown_size}, is up at {wanted.at}")
     app.out.print(f"`tierbench disk down {wanted.name}` takes it down")
     if measured is not None:
         app.out.print(TableView(gate_table(measured)))
         if not measured.passed:
             raise typer.Exit(errors.EXIT_INCONCLUSIVE)
+
+
+def _emulated(app: App, name: str, changes: Sequence[str]) -> tuple[Tier, int | None]:
+    """The tier of that name, and the bytes of its disk as it is sold. UsageError if it is no
+    emulated one."""
+    from orchestrator.planning import profiles, project_files
+
+    tier, bought_bytes = project_files.tier(
+        app.root, name, changes, profiles.ANY_SCALE, app.disk_kinds()
+    )
+    if not isinstance(tier.disk, Emulated):
+        raise UsageError(
+            f"{name} is `enforcement: {tier.disk.enforcement}`, and only an emulated "
+            "disk can be put up",
+            "give `enforcement=emulated` after its name, or take a catalog row",
+        )
+    return tier, bought_bytes
+
+
+def _size(size_bytes: int, title: str, bought_bytes: int | None) -> int:
+    """The size asked for. UsageError if the disk is sold smaller."""
+    if bought_bytes is not None and size_bytes > bought_bytes:
+        bought = format_bytes(bought_bytes)
+        raise UsageError(
+            f"--size: {title} has {bought}",
+            "give less, or take a larger disk: its limits may be others",
+        )
+    return size_bytes
 
 
 @disk.command()

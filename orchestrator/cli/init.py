@@ -119,15 +119,7 @@ def _profile(
     _check_one_disk(wanted)
     clusters = project_files.clusters(app.root)
     catalog = project_files.catalog(app.root)
-    provider, _, _ = (wanted.vm or wanted.tier or "").partition("/")
-    cluster = wanted.cluster or CLUSTERS.get(provider, CLUSTERS["azure"])
-    if wanted.vm and cluster not in clusters:
-        raise UsageError(
-            f"there is no profiles/clusters/{cluster}.yaml", advice="`tierbench list`"
-        )
-    servers: Sequence[addresses.Server] = ()
-    if wanted.hosts:
-        servers = addresses.read(wanted.hosts).servers
+    cluster = _cluster(wanted, clusters)
     engines = names_in(wanted.machines)
     text = _filled(
         "profile",
@@ -135,7 +127,7 @@ def _profile(
         wanted=wanted,
         number=NUMBER,
         given=dict([project_files.key_and_value(change) for change in changes]),
-        servers=servers,
+        servers=addresses.read(wanted.hosts).servers,
         cluster=cluster,
         of_cluster=clusters.get(cluster, ""),
         engines=engines,
@@ -145,6 +137,18 @@ def _profile(
     )
     is_emulated_here = isinstance(profile.tier.disk, Emulated) and not engines
     return text, is_emulated_here
+
+
+def _cluster(wanted: Wanted, clusters: Mapping[str, str]) -> str:
+    """The file that was named, else that of the provider. UsageError if a machine is to replace
+    that of a file which is not there."""
+    provider, _, _ = (wanted.vm or wanted.tier or "").partition("/")
+    cluster = wanted.cluster or CLUSTERS.get(provider, CLUSTERS["azure"])
+    if wanted.vm and cluster not in clusters:
+        raise UsageError(
+            f"there is no profiles/clusters/{cluster}.yaml", advice="`tierbench list`"
+        )
+    return cluster
 
 
 def _check_one_disk(wanted: Wanted) -> None:

@@ -293,22 +293,13 @@ def _looks(request: Request) -> Mapping[int, float]:
 def _platform(app: App, profiles: Sequence[Profile], request: Request) -> str:
     """Where the campaign runs. UsageError if profiles name several platforms: what differs between
     those would be taken for a difference of disks."""
-    named = {profile.name: profile.platform for profile in profiles if profile.platform}
-    if request.platform is None and len(set(named.values())) > 1:
-        raise _several_platforms(named)
-    first = profiles[0]
-    placings = {profile.name: profile.placing for profile in profiles}
-    if any(placing != first.placing for placing in placings.values()):
-        raise UsageError(
-            f"the profiles {', '.join(placings)} say different things under `kubernetes` "
-            "or `machines`",
-            advice="tiers are compared on the same machines: write the same in each",
-        )
-    asked = request.platform or next(iter(named.values()), None)
-    machines.check_asked(first, asked)
+    named = _one_platform(profiles, request)
+    _check_placings(profiles)
+    asked = request.platform or named
+    machines.check_asked(profiles[0], asked)
     name = asked or PLATFORM
     if name != PLATFORM:
-        app.connection(name)
+        app.connection(name)  # UsageError for an unknown one
         return name
     claimed = []
     for profile in profiles:
@@ -317,6 +308,27 @@ def _platform(app: App, profiles: Sequence[Profile], request: Request) -> str:
     if claimed:
         raise _no_storage_class(listed(claimed), name)
     return name
+
+
+def _one_platform(profiles: Sequence[Profile], request: Request) -> str | None:
+    """The one that profiles name, if one does."""
+    platforms = {}
+    for profile in profiles:
+        if profile.platform:
+            platforms[profile.name] = profile.platform
+    if request.platform is None and len(set(platforms.values())) > 1:
+        raise _several_platforms(platforms)
+    return next(iter(platforms.values()), None)
+
+
+def _check_placings(profiles: Sequence[Profile]) -> None:
+    placings = {profile.name: profile.placing for profile in profiles}
+    if any(placing != profiles[0].placing for placing in placings.values()):
+        names = ", ".join(placings)
+        raise UsageError(
+            f"the profiles {names} say different things under `kubernetes` or `machines`",
+            advice="tiers are compared on the same machines: write the same in each",
+        )
 
 
 def _several_platforms(platforms: Mapping[str, str]) -> UsageError:

@@ -48,11 +48,7 @@ def update(
     url = app.price_services.get(provider, service.URL)
     app.progress.step(f"asking {service.SOURCE}")
     try:
-        if provider == "azure":
-            components = _of_azure(url, region, currency, rows)
-        else:
-            lines = http_client.public_lines(f"{url}/{region}/index.csv")
-            components = aws_prices.components(lines, currency, rows)
+        components = _components(provider, url, region, currency, rows)
     except (OSError, *UNREADABLE) as error:
         raise UnavailableError(
             f"the price service of {provider} did not answer as expected: {error}",
@@ -64,8 +60,9 @@ def update(
             f"name the region as {provider} does, such as {service.REGION}",
         )
     now = datetime.fromtimestamp(app.clock.now(), UTC)
-    today = now.date().isoformat()
-    text = prices_of.format_list(components, currency, region, today, service.SOURCE)
+    text = prices_of.format_list(
+        components, currency, region, now.date().isoformat(), service.SOURCE
+    )
     folder = (app.user_files or app.root) / project_files.PRICES
     target = file or folder / f"{provider}-{region}-{currency}.yaml"
     prices_of.with_prices(rows, {str(target): text})
@@ -75,11 +72,15 @@ def update(
     app.out.print(f"{len(components)} prices of {region} in {currency}: {target}")
 
 
-def _of_azure(
-    url: str, region: str, currency: str, rows: Catalog
+def _components(
+    provider: str, url: str, region: str, currency: str, rows: Catalog
 ) -> dict[str, dict[str, Any]]:
-    from orchestrator.tier_catalog import azure_prices
+    """Prices by catalog row. Raises what reading an answer of another form raises."""
+    from orchestrator.tier_catalog import aws_prices, azure_prices
 
+    if provider == "aws":
+        lines = http_client.public_lines(f"{url}/{region}/index.csv")
+        return aws_prices.components(lines, currency, rows)
     items: list[Mapping[str, Any]] = []
     for question in azure_prices.questions(region, currency, rows):
         items += pages(question, url)

@@ -79,20 +79,23 @@ def compared(study: Study, verdict: Verdict) -> list[str]:
     changes = reproduced(study.deltas, verdict)
     wrong = []
     for key, printed in study.deltas.items():
-        change = changes[key]
-        if change == printed:
-            continue
-        change_in_words = "no such change"
-        if change is not None:
-            change_in_words = f"{change:+} %"
-        workload, tier, metric, _scope = key
-        wrong.append(
-            f"{tier}, {workload}, {metric}: printed {printed:+} %, and its figures make "
-            f"{change_in_words}"
-        )
+        if changes[key] != printed:
+            wrong.append(_not_reproduced(key, printed, changes[key]))
     agreeing = len(changes) - len(wrong)
     summary = f"{agreeing} of {len(changes)} printed changes follow from its figures"
     return [summary, *wrong]
+
+
+def _not_reproduced(key: DeltaKey, printed: Decimal, change: Decimal | None) -> str:
+    """`change`: what the figures make; None: they make none."""
+    workload, tier, metric, _scope = key
+    change_in_words = "no such change"
+    if change is not None:
+        change_in_words = f"{change:+} %"
+    return (
+        f"{tier}, {workload}, {metric}: printed {printed:+} %, and its figures make "
+        f"{change_in_words}"
+    )
 
 
 def reproduced(

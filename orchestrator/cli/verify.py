@@ -73,16 +73,16 @@ def checks(folder: Path) -> Iterator[Check]:
 
 def _of_run(run: results.RunData, raw: Path) -> tuple[str, list[str]]:
     """What was checked, and how the record differs from its raw files."""
-    record = run.record
+    workload = run.record.workload
     window = results.measured_window(run.record)
     try:
         if window is None:
             raise ValueError("record.json has no measured window")
-        generator = load_generators()[record.workload.generator]
-        read = several.read(generator, record.workload, raw, *window)
+        generator = load_generators()[workload.generator]
+        read = several.read(generator, workload, raw, *window)
     except (TierbenchError, OSError, ValueError, KeyError) as error:
         return "not counted again", [f"raw/ is missing or cut: {error}"]
-    stored = _by_key(record.measurements)
+    stored = _by_key(run.record.measurements)
     again = _by_key(read.measurements)
     figures = counted(len(again), "figure")
     checked = f"{figures} counted again from raw/"
