@@ -327,7 +327,7 @@ class Progress(Protocol):
         """Prints a line that stays and stands out."""
 
 
-def _tell_nobody(_time_s: float) -> None:
+def _heard_by_nobody(_time_s: float) -> None:
     pass
 
 
@@ -353,7 +353,7 @@ class World:
     root: Path
     scope: str = "tierbench"
     seed: int = 0
-    window_begins: Callable[[float], None] = _tell_nobody
+    window_begins: Callable[[float], None] = _heard_by_nobody
     carrying_given_up: threading.Event = field(default_factory=threading.Event)
 
     @property

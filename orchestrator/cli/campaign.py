@@ -16,6 +16,7 @@ from orchestrator import __version__
 from orchestrator.analysis import overload
 from orchestrator.cli import concluding, plans
 from orchestrator.cli.app import App, TimeIsUp
+from orchestrator.cli.database_choice import on_database
 from orchestrator.cli.options import Measuring, Request
 from orchestrator.databases import PREFERRED
 from orchestrator.databases.yugabytedb import checklist, image
@@ -355,7 +356,7 @@ def first_run(
 
 def _of_profile(profile: Profile, version: str | None) -> ClusterSpec:
     """The checklist's cluster, of the release that was asked for, else of the profile's."""
-    cluster = plans.on_database(profile.cluster, PREFERRED)
+    cluster = on_database(profile.cluster, PREFERRED)
     if profile.cluster.database == EXISTING:
         raise UsageError(
             f"{profile.name} is a cluster that others run: the checklist starts nodes of "

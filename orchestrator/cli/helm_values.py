@@ -24,13 +24,13 @@ def values(
     storage_class: str | None = None,
 ) -> None:
     """Prints the values of YugabyteDB's own Helm chart for a profile's cluster."""
-    from orchestrator.cli import plans
+    from orchestrator.cli.database_choice import on_database
     from orchestrator.databases import PREFERRED
     from orchestrator.databases.yugabytedb import helm_values
     from orchestrator.keys.strict_yaml import written
 
     read, wanted = _read(app, profile, scale, storage_class)
-    cluster = plans.on_database(read.cluster, PREFERRED)
+    cluster = on_database(read.cluster, PREFERRED)
     if nodes:
         factor = min(cluster.replication_factor, nodes)
         cluster = replace(cluster, nodes=nodes, replication_factor=factor)

@@ -18,7 +18,7 @@ _NAMED = (
 _VALUE = r"""\\["'].*?\\["']|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s&'",;}]+"""
 
 
-class _Rule(NamedTuple):
+class _SecretRule(NamedTuple):
     """What a secret looks like, and what is shown in its place."""
 
     pattern: str
@@ -26,20 +26,20 @@ class _Rule(NamedTuple):
 
 
 _RULES = (
-    _Rule(  # private keys, and JSON web tokens
+    _SecretRule(  # private keys, and JSON web tokens
         r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:(?s:.*?)-----END [A-Z ]*PRIVATE KEY-----|"
         r"(?:\s+\S{12,})*)|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*",
         HIDDEN,
     ),
     # A password may have `@` and `/`; what follows the colon is a port where only digits stand
     # before the path.
-    _Rule(r"\b(\w+://[^\s/@:]*):(?!\d+(?:/|\s|$))[^\s\"]*@", rf"\1:{HIDDEN}@"),
-    _Rule(
+    _SecretRule(r"\b(\w+://[^\s/@:]*):(?!\d+(?:/|\s|$))[^\s\"]*@", rf"\1:{HIDDEN}@"),
+    _SecretRule(
         r"(?i)(authorization\W{1,4}(?:(?:bearer|basic)\s+)?|\bbearer\s+)[\w.~+/=-]{12,}",
         rf"\1{HIDDEN}",
     ),
-    _Rule(rf"(?i)(--[\w-]*{_NAMED}\s+)(?!-)(?:{_VALUE})", rf"\1{HIDDEN}"),
-    _Rule(
+    _SecretRule(rf"(?i)(--[\w-]*{_NAMED}\s+)(?!-)(?:{_VALUE})", rf"\1{HIDDEN}"),
+    _SecretRule(
         rf"""(?i)((?:{_NAMED}|-key-data|\bsig)\\?["']?)(\s*[=:]\s*|\s+(?='))(?:{_VALUE})""",
         rf"\1\2{HIDDEN}",
     ),

@@ -1,0 +1,130 @@
+"""Profiles → profiles on the nodes and the database that they will run on. Nothing is started, but
+images that can be had are brought."""
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+
+from orchestrator import parts, powers
+from orchestrator.cli import reading
+from orchestrator.cli.app import PLATFORM, App
+from orchestrator.cli.options import Request
+from orchestrator.databases import PREFERRED, choose, databases
+from orchestrator.databases.yugabytedb import checklist, image
+from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.model import ClusterSpec, NodeSize, Note, Profile
+from orchestrator.planning import machines, plan, sizes
+from orchestrator.platforms.common.machines import LocalMachine, of_nodes, told
+from orchestrator.units import listed
+
+Connected = Callable[[], powers.Platform]  # UnavailableError if it does not answer
+
+
+def with_databases(
+    app: App, draft: reading.PlanDraft, start_failure: str
+) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
+    """Binds profiles to nodes and a database where they run, with notes on what was changed."""
+    request = draft.request
+    profiles = draft.profiles
+    connected = cache(partial(app.connect, draft.platform, profiles[0].placing))
+    name_machines = any(machines.named(profile) for profile in profiles)
+    cores = []
+    if not request.nodes:
+        cores = _cores(connected, draft.platform != PLATFORM or name_machines)
+    fitted, notes = plan.fit_to_machines(profiles, request.nodes, cores)
+    choices: dict[Note, None] = {}  # each once
+    chosen = []
+    for profile in fitted:
+        bound, note = _on_its_database(app, request, profile, connected, start_failure)
+        chosen.append(bound)
+        if note:
+            choices[note] = None
+    if request.node_size:
+        size = _node_size(chosen, connected, request.node_size)
+        chosen = [sizes.with_node(profile, size) for profile in chosen]
+    if not request.dry_run:
+        _obtain_images(chosen, connected)
+    return tuple(chosen), (*choices, *notes)
+
+
+def _on_its_database(
+    app: App,
+    request: Request,
+    profile: Profile,
+    connected: Connected,
+    start_failure: str,
+) -> tuple[Profile, Note | None]:
+    """On the database that was asked for, else on its own; and how `auto` chose it."""
+    cluster = profile.cluster
+    asked = request.database
+    if asked == parts.AUTO:
+        asked = cluster.database
+    members = app.parts(None).databases
+    proven = partial(_proven, cluster, connected, app.cache)
+    name, note = choose(asked, members, proven, start_failure)
+    return replace(profile, cluster=on_database(cluster, name)), note
+
+
+def _obtain_images(profiles: Sequence[Profile], connected: Connected) -> None:
+    """Gets what can be had; the check of the database names all ways to get the others."""
+    for profile in profiles:
+        if profile.cluster.database == PREFERRED:
+            with contextlib.suppress(UnavailableError):
+                image.obtain(profile.cluster, connected())
+
+
+def _node_size(
+    profiles: Sequence[Profile], connected: Connected, text: str
+) -> NodeSize:
+    """As given, or what the machines have for their nodes. UnavailableError if none answers."""
+    if text != "auto":
+        return sizes.node_size(text)
+    placing = profiles[0].placing
+    facts = [told(machine) for machine in of_nodes(connected())]
+    is_client_beside = placing is None or not (
+        placing.client_machine or placing.client_selector
+    )
+    nodes = 0
+    disk_bytes = 0
+    for profile in profiles:
+        nodes = max(nodes, profile.cluster.nodes)
+        if profile.cluster.node is not None:
+            disk_bytes = max(disk_bytes, profile.cluster.node.disk_bytes)
+    offered = [(machine.cpus, machine.memory_bytes) for machine in facts]
+    return sizes.of_machines(offered, nodes, disk_bytes, is_client_beside)
+
+
+def on_database(cluster: ClusterSpec, name: str) -> ClusterSpec:
+    """The cluster of that database, with the size and the settings that the profile has for it."""
+    unknown = {*cluster.node_of, *cluster.settings_of} - set(databases())
+    if unknown:
+        raise UsageError(
+            "`node_of` or `settings_of` of the cluster names "
+            f"{listed(sorted(unknown))}",
+            advice=f"write the name of a database: {listed(list(databases()))}",
+        )
+    node = cluster.node_of.get(name, cluster.node)
+    settings = {**cluster.settings, **cluster.settings_of.get(name, {})}
+    return replace(
+        cluster, database=name, node=node, node_of={}, settings=settings, settings_of={}
+    )
+
+
+def _cores(connected: Connected, elsewhere: bool) -> list[int]:
+    """Of each machine that runs nodes. Where no platform answers, of this computer if that is
+    where they run if nothing else is said; of no machine if they are elsewhere."""
+    try:
+        return [told(machine).cpus for machine in of_nodes(connected())]
+    except UnavailableError:
+        if elsewhere:
+            return []
+        return [LocalMachine().facts().cpus]
+
+
+def _proven(cluster: ClusterSpec, connected: Connected, folder: Path) -> str:
+    try:
+        return checklist.passed(cluster, connected(), folder)
+    except UnavailableError:
+        return ""
