@@ -250,15 +250,9 @@ def named(values: Mapping[str, int | float | str]) -> str:
 
 _KINDS: Mapping[str, Callable[[Any], str]] = {
     "time": format_seconds,
-    "bytes": format_bytes,
     "bytes/s": format_bytes_per_s,
     "link": format_link_rate,
     "number": format_number,
-    "change": format_change,
-    "moment": format_moment,
-    "list": listed,
-    "are": lambda names: f"{'are' if len(names) > 1 else 'is'} {listed(names)}",
-    "have": lambda names: f"{listed(names)} {'have' if len(names) > 1 else 'has'}",
 }
 
 

@@ -1,9 +1,11 @@
 """The commands under `tierbench prices`: asks providers' public price services."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -11,7 +13,9 @@ from orchestrator.cli.app import App
 from orchestrator.cli.options import takes
 from orchestrator.errors import UNREADABLE, UnavailableError
 from orchestrator.system import files, http_client
-from orchestrator.tier_catalog.catalog import Catalog
+
+if TYPE_CHECKING:
+    from orchestrator.tier_catalog.catalog import Catalog
 
 MAX_PAGES = 50  # of one request; a disk family has one or two
 
