@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,87 +21,112 @@ from orchestrator.analysis.prediction import simulation
 from orchestrator.analysis.results import RunData, value_of
 from orchestrator.analysis.telemetry import counters, disk_demand, machines, resources
 from orchestrator.errors import UsageError
-from orchestrator.model import Record
+from orchestrator.model import Node, Record
 from orchestrator.planning import factors
 from orchestrator.planning.latency_quantiles import mean_s
 from orchestrator.tier import Gate, Quantiles, Tier
 
+# In the order of the fields of `_Totals`.
 COUNTED = (
-    counters.READS, counters.WRITES, counters.READ_BYTES, counters.WRITTEN_BYTES,
-    counters.WRITE_SECONDS, counters.READ_SECONDS,
-)  # fmt: skip
+    counters.READS,
+    counters.WRITES,
+    counters.READ_BYTES,
+    counters.WRITTEN_BYTES,
+    counters.WRITE_SECONDS,
+    counters.READ_SECONDS,
+)
 CAPPED = 0.5  # of the window: from there on a cap hides what else takes time
 BUSY = 0.8  # of CPU: how long sessions queue for it is not told apart from a delay
 QUEUE = 128.0  # I/Os that a block device takes at once (its nr_requests), so no batch is larger
 ROUND_PAGES = 100.0  # of PostgreSQL's background writer (bgwriter_lru_maxpages)
 OWN = 0.5  # pages that a session writes out itself for a transaction: of fewer nothing is told
-Hour = Mapping[str, float]
 _ROUNDS = 5  # in which the delay is found
+_NONE = (
+    1e-9  # in the place of a counter that did not grow, so that it can be divided by
+)
+_MOST_LOCKED = 0.9  # of the time: nearer to all of it the wait would grow without bound
+# Of a normal distribution, whose 99th percentile is so many standard deviations above the median.
+_P99_SDS = 2.326
+_TABLE_STEPS = 200
+
+# Of an observation: reads_per_s, writes_per_s, read_bytes_per_s and more.
+Hour = Mapping[str, float]
+
+
+# ------------------------------------------------------------------ the system of a run
 
 
 def model(
     run: RunData, quiet: RunData | None, cpus: float | None
 ) -> tuple[simulation.System, simulation.SimulatedDisk]:
-    """What was measured, so that it can be simulated, and the disk on which it was. `cpus`: of the
-    machine, for nodes that do not say theirs. UsageError for what cannot be told from the run."""
+    """What was measured, so that it can be simulated, and the disk on which it was.
+
+    `quiet`: a run of the same tier and workload with fewer sessions. `cpus`: of the machine, for
+    nodes that do not say theirs. UsageError for what cannot be told from the run.
+    """
     stage = factors.lacks(run.record.workload)
     if stage:
         raise _lacks_a_stage(run.record.run.slug, stage)
+    probes = _probes(run, quiet, cpus)
+    disk = disk_of(run.record.profile.tier, run.record.gate)
+    probed = [_system(probe, disk, cpus) for probe in probes]
+    last = probed[-1]
+    delays = [
+        _delays(probe.record, _queueing_as(last, system), disk)
+        for probe, system in zip(probes, probed, strict=True)
+    ]
+    system = replace(
+        _queueing_as(last, _system(run, disk, cpus)),
+        delay_s=min(delay.transaction_s for delay in delays),
+        sync_s=min(delay.sync_s for delay in delays),
+    )
+    return system, disk
+
+
+def _queueing_as(
+    probed: simulation.System, system: simulation.System
+) -> simulation.System:
+    """The system with what stands before its writes in a probe: at a cap writes wait for other
+    I/Os too, so that a run there does not tell it."""
+    return replace(system, batch=probed.batch, ahead=probed.ahead)
+
+
+def _probes(
+    run: RunData, quiet: RunData | None, cpus: float | None
+) -> Sequence[RunData]:
+    """The runs that tell a delay, because no cap hides it; the run itself is the last of them."""
+    probes = []
+    if quiet:
+        probes.append(quiet)
     capped = time_at_cap(run, cpus)
-    probes = [*filter(None, [quiet]), *([run] if capped < CAPPED else [])]
+    if capped < CAPPED:
+        probes.append(run)
     if not probes:
         raise _at_a_cap(run.record.run.slug, 100 * capped)
-    disk = disk_of(run.record.profile.tier, run.record.gate)
-    systems = [_system(probe, disk, cpus) for probe in probes]
-    # At a cap writes wait for other I/Os too.
-    behind = {name: getattr(systems[-1], name) for name in ("batch", "ahead")}
-    left = [
-        _left_s(probe.record, replace(system, **behind), disk)
-        for probe, system in zip(probes, systems, strict=True)
-    ]
-    delay_s, sync_s = map(min, zip(*left, strict=True))
-    return replace(
-        _system(run, disk, cpus), delay_s=delay_s, sync_s=sync_s, **behind
-    ), disk
+    return probes
 
 
 def loaded(run: RunData, system: simulation.System, hour: Hour) -> simulation.System:
     """The system with an observed load: arrivals that write as often as the run's transactions did,
-    syncs among it, with as many reads as there were. hour: reads, writes and bytes per second.
-    UsageError if reads and writes are not known apart, or either of hour and run has no writes."""
-    _, _, writes = system.stages[-1]
-    syncs, _ = _of_log(run.record)
-    wrote = hour["writes_per_s"]
-    asked_reads = hour["reads_per_s"]
-    if math.isnan(asked_reads) or not wrote * (writes + syncs):
+    syncs among it, with as many reads as there were.
+
+    `hour`: reads, writes and bytes per second. UsageError if reads and writes are not known apart,
+    or either of hour and run has no writes.
+    """
+    writes = system.stages[-1].writes
+    writes_and_syncs = writes + _log_use(run.record).syncs
+    writes_per_s = hour["writes_per_s"]
+    reads_per_s = hour["reads_per_s"]
+    if math.isnan(reads_per_s) or not writes_per_s * writes_and_syncs:
         raise _no_mix(run.record.run.slug)
-    rate = wrote / (writes + syncs)
-    if asked_reads:
-        read_bytes = hour["read_bytes_per_s"] / asked_reads
-    else:
-        read_bytes = system.read_bytes
-    stages = ((math.inf, asked_reads / rate, writes),)
-    return replace(system, rate_per_s=rate, stages=stages, read_bytes=read_bytes)
-
-
-def _left_s(
-    record: Record, system: simulation.System, disk: simulation.SimulatedDisk
-) -> tuple[float, float]:
-    """What transactions and syncs took longer than simulated. No delay where the CPU was busy."""
-    names = "throughput_per_s", "latency_avg_s"
-    rate, took_s = (value_of(record, name) or 0.0 for name in names)
-    synced_s = results.database(record).counter(facts.WAL_SYNC_AVG_S) or 0.0
-    busy = rate * system.node_s >= BUSY * system.nodes * system.node_cpus
-    for _ in range(_ROUNDS):
-        simulated = simulation.simulate(system, disk)
-        longer_s = (took_s - float(simulated.latencies_s.mean())) / (1 + system.waiting)
-        if busy:
-            delay_s = 0.0
-        else:
-            delay_s = max(0.0, system.delay_s + longer_s)
-        sync_s = max(0.0, system.sync_s + synced_s - simulated.sync_s)
-        system = replace(system, delay_s=delay_s, sync_s=sync_s)
-    return system.delay_s, system.sync_s
+    rate_per_s = writes_per_s / writes_and_syncs
+    read_bytes = system.read_bytes
+    if reads_per_s:
+        read_bytes = hour["read_bytes_per_s"] / reads_per_s
+    stage = simulation.Stage(math.inf, reads_per_s / rate_per_s, writes)
+    return replace(
+        system, rate_per_s=rate_per_s, stages=(stage,), read_bytes=read_bytes
+    )
 
 
 def time_at_cap(run: RunData, cpus: float | None) -> float:
@@ -111,166 +137,374 @@ def time_at_cap(run: RunData, cpus: float | None) -> float:
         for cap in ("iops", "bandwidth"):
             share = values.get(f"time_at_{cap}_cap_pct", 0.0) / 100
             if share and disk_demand.binds(cap, values, tier):
-                shares += [share]
+                shares.append(share)
     return max(shares)
+
+
+class _Delays(NamedTuple):
+    """By which a transaction, and a sync of the log, take longer than what is simulated of them."""
+
+    transaction_s: float
+    sync_s: float
+
+
+def _delays(
+    record: Record, system: simulation.System, disk: simulation.SimulatedDisk
+) -> _Delays:
+    """What is left of measured times, found in rounds, because what a transaction waits for
+    depends on how long others take. No delay where the CPU was busy: there it queues."""
+    rate = value_of(record, "throughput_per_s") or 0.0
+    latency_s = value_of(record, "latency_avg_s") or 0.0
+    measured_sync_s = results.database(record).counter(facts.WAL_SYNC_AVG_S) or 0.0
+    is_busy = rate * system.node_s >= BUSY * system.nodes * system.node_cpus
+    for _ in range(_ROUNDS):
+        simulated = simulation.simulate(system, disk)
+        delay_s = 0.0
+        if not is_busy:
+            simulated_s = float(simulated.latencies_s.mean())
+            longer_s = (latency_s - simulated_s) / (1 + system.waiting)
+            delay_s = max(0.0, system.delay_s + longer_s)
+        sync_s = max(0.0, system.sync_s + measured_sync_s - simulated.sync_s)
+        system = replace(system, delay_s=delay_s, sync_s=sync_s)
+    return _Delays(system.delay_s, system.sync_s)
+
+
+# ------------------------------------------------------------------ what a run asked for
+
+
+class _LogUse(NamedTuple):
+    """What a commit asks of the log: syncs, of which several commits may share one, and bytes."""
+
+    syncs: float
+    size_bytes: float
+
+
+@dataclass(frozen=True)
+class _Totals:
+    """What a run did since its warm-up began: transactions, and I/O of all database nodes.
+
+    `writes` are of pages and of the log. `write_s`, `read_s`: the sums of how long each took.
+    """
+
+    transactions: float
+    reads: float
+    writes: float
+    read_bytes: float
+    written_bytes: float
+    write_s: float
+    read_s: float
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What a run's counters say of its load, all of it known.
+
+    cpu_s: CPU time of a transaction by role; cpu_limits: cores by node; counted: rows of `counted`
+    since the begin; seen: values of `resources` of the first database node.
+    """
+
+    record: Record
+    rate_per_s: float
+    database: Sequence[Node]
+    cpu_s: Mapping[str, float]
+    cpu_limits: Mapping[str, float]
+    counted: np.ndarray
+    totals: _Totals
+    log: _LogUse
+    seen: Mapping[str, float]
+
+    @property
+    def page_writes(self) -> float:
+        """All writes but the log's: a small difference of large numbers, so at least a bit."""
+        totals = self.totals
+        of_pages = totals.writes - self.log.syncs * totals.transactions
+        return max(totals.writes / 100, of_pages)
+
+    def seen_share(self, state: str) -> float:
+        """The share of sessions that were seen in this state."""
+        return self.seen.get(f"seen_{state}_pct", 0.0) / 100
+
+
+def _asked(run: RunData, cpus: float | None) -> _Asked:
+    """UsageError if something that must be known is not."""
+    record = run.record
+    rate = value_of(record, "throughput_per_s")
+    database = [node for node in record.nodes if node.role == "database"]
+    cpu_s = _cpu_s(run, rate)
+    cpu_limits = machines.cpu_limits(record.nodes, cpus)
+    rows = counted(run, COUNTED)
+    grown = rows - rows[:1]
+    has_samples = grown.shape[0] > 1
+    has_limits = all(node.name in cpu_limits for node in database)
+    if not (rate and cpu_s.get("database") and has_samples and has_limits):
+        raise _not_all_known(record.run.slug)
+    if any(node.wal_device for node in database):
+        raise _log_elsewhere(record.run.slug)
+    return _Asked(
+        record=record,
+        rate_per_s=rate,
+        database=database,
+        cpu_s=cpu_s,
+        cpu_limits=cpu_limits,
+        counted=grown,
+        totals=_Totals(*(grown[-1] + _NONE)),
+        log=_log_use(record),
+        seen=resources.gather(run, cpus).get(database[0].name, {}),
+    )
+
+
+def _cpu_s(run: RunData, rate_per_s: float | None) -> dict[str, float]:
+    """CPU time of a transaction by role, nodes of a role together; nothing where none is known."""
+    growth = run.telemetry.growth
+    if not growth or not rate_per_s:
+        return {}
+    used_s: dict[str, float] = {}
+    nodes_by_role = units.gathered((node.role, node.name) for node in run.record.nodes)
+    for role, names in nodes_by_role.items():
+        busy = [growth.per_s(name, counters.CPU_SECONDS) or 0.0 for name in names]
+        used_s[role] = sum(busy) / rate_per_s
+    return used_s
+
+
+def _log_use(record: Record) -> _LogUse:
+    """Of a commit, from before the warm-up on."""
+    commits = _grown(record, "xact_commit")
+    if not commits:
+        return _LogUse(0.0, 0.0)
+    syncs = _grown(record, facts.WAL_SYNCS)
+    size_bytes = _grown(record, "wal_bytes")
+    return _LogUse(syncs / commits, size_bytes / commits)
+
+
+def _grown(record: Record, counter: str) -> float:
+    before = results.database_before(record).counter(counter) or 0.0
+    after = results.database(record).counter(counter) or 0.0
+    return max(0.0, after - before)
+
+
+def counted(run: RunData, metrics: Sequence[str]) -> np.ndarray:
+    """Rows, one a second from the begin of the warm-up on: transactions since it began, and what
+    was sampled of all database nodes together, in the order of `metrics`. No row without intervals.
+    """
+    database = {node.name for node in run.record.nodes if node.role == "database"}
+    begins_s = run.intervals["time_s"].to_numpy()
+    times_s = np.concatenate([begins_s, begins_s[-1:] + 1])
+    done = np.concatenate([[0.0], np.cumsum(run.intervals["throughput_per_s"])])
+    rows = np.zeros((len(times_s), 1 + len(metrics)))
+    rows[:, 0] = done[: len(times_s)]
+    for samples in run.sampled.by_nodes():
+        is_wanted = samples["node"].isin(database) & samples["metric"].isin(metrics)
+        series = samples[is_wanted].groupby(["node", "metric"], observed=True)
+        for (_, metric), sampled in series:
+            column = 1 + metrics.index(str(metric))
+            rows[:, column] += np.interp(times_s, sampled["time_s"], sampled["value"])
+    return rows
+
+
+# ------------------------------------------------------------------ a run as a system
 
 
 def _system(
     run: RunData, disk: simulation.SimulatedDisk, cpus: float | None
 ) -> simulation.System:
     """Cluster and load of a run, with the demands of its transactions."""
-    record = run.record
-    growth = run.telemetry.growth
-    rate = value_of(record, "throughput_per_s")
-    limits = machines.cpu_limits(record.nodes, cpus)
-    by_role = units.gathered((node.role, node.name) for node in record.nodes)
-    database = [node for node in record.nodes if node.role == "database"]
-    used_s = {
-        role: sum(growth.per_s(name, counters.CPU_SECONDS) or 0.0 for name in names)
-        / rate
-        for role, names in by_role.items()
-        if growth and rate
-    }
-    total = counted(run, COUNTED)
-    grown = total - total[:1]
-    known = grown.shape[0] > 1 and all(node.name in limits for node in database)
-    if not (rate and used_s.get("database") and known):
-        what = f"{record.run.slug}: transactions, CPU, its limit, and I/O are not all known"
-        raise UsageError(what, advice="predict from a run whose telemetry has them")
-    if any(node.wal_device for node in database):
-        raise UsageError(
-            f"{record.run.slug}: a log on a disk of its own is not simulated"
-        )
-    syncs, log_bytes = _of_log(record)
-    done, reads, ios, read_bytes, written, waited_s, read_s = grown[-1] + 1e-9
-    writes = max(ios / 100, ios - syncs * done)  # a small difference of large numbers
-    _, iops, _, _ = next(disk.rates())
-    sync_s = results.database(record).counter(facts.WAL_SYNC_AVG_S) or 0.0
-    write_s = max(0.0, waited_s - syncs * done * sync_s) / writes
-    ahead = 0.0
-    if iops < math.inf:
-        ahead = iops * (write_s - mean_s(disk.write))
-    seen = resources.gather(run, cpus).get(database[0].name, {})
-    in_io, locked = (
-        seen.get(f"seen_{n}_pct", 0.0) / 100 for n in ("reading", "locked")
-    )
-    own = writes / done - ROUND_PAGES / simulation.ROUND_S * len(database) / rate
-    own_s = (in_io * (value_of(record, "latency_avg_s") or 0.0) - read_s / done) / max(
-        own, OWN
-    )
-    hosts = [node.cpus for node in record.nodes if node.role == "host"]
-    warmup = record.phase("warm-up")
-    measure = record.phase("measure")
+    asked = _asked(run, cpus)
+    record = asked.record
+    totals = asked.totals
+    database = asked.database
+    locked = asked.seen_share("locked")
+    log_bytes = asked.log.size_bytes * totals.transactions
+    page_bytes = max(0.0, totals.written_bytes - log_bytes)
+    is_durable = results.database(record).durable is not False
     return simulation.System(
         sessions=record.workload.threads,
-        rate_per_s=rate
-        if record.workload.thinks
-        else results.generator(record).arrival_rate_per_s,
-        node_s=used_s["database"],
-        client_s=used_s.get("client", 0.0),
-        other_s=used_s.get("disk", 0.0),
-        node_cpus=limits[database[0].name],
-        client_cpus=sum(limits.get(name, 1.0) for name in by_role.get("client", ()))
-        or 1.0,
-        machine_cpus=(hosts[0] if len(hosts) == 1 else None) or math.inf,
-        stages=tuple(_stages(grown, syncs)),
-        read_bytes=read_bytes / reads,
-        write_bytes=max(0.0, written - log_bytes * done) / writes,
-        batch=min(max(1.0, 2 * ahead), QUEUE),
-        commits=record.workload.writes
-        and results.database(record).durable is not False,
-        log_bytes=log_bytes,
-        ahead=min(max(0.0, own_s - mean_s(disk.write)) * iops, QUEUE)
-        if iops < math.inf
-        else 0.0,
-        round_pages=ROUND_PAGES if "seen_reading_pct" in seen else 0.0,
-        waiting=locked / (1 - min(locked, 0.9)),
+        rate_per_s=_arrivals_per_s(asked),
+        node_s=asked.cpu_s["database"],
+        client_s=asked.cpu_s.get("client", 0.0),
+        other_s=asked.cpu_s.get("disk", 0.0),
+        node_cpus=asked.cpu_limits[database[0].name],
+        client_cpus=_client_cpus(asked),
+        machine_cpus=_machine_cpus(record.nodes),
+        stages=tuple(_stages(asked.counted, asked.log.syncs)),
+        read_bytes=totals.read_bytes / totals.reads,
+        write_bytes=page_bytes / asked.page_writes,
+        batch=_batch(asked, disk),
+        commits=record.workload.writes and is_durable,
+        log_bytes=asked.log.size_bytes,
+        ahead=_ahead(asked, disk),
+        round_pages=_round_pages(asked),
+        waiting=locked / (1 - min(locked, _MOST_LOCKED)),
         nodes=len(database),
         disks=len(results.by_disk(database)),
         copies=min(record.profile.cluster.replication_factor, len(database)),
-        warmup_s=warmup.duration_s if warmup else 0.0,
-        measure_s=measure.duration_s if measure else record.workload.measure_s,
+        warmup_s=_warmup_s(record),
+        measure_s=_measure_s(record),
     )
 
 
-def _of_log(record: Record) -> tuple[float, ...]:
-    """Syncs and bytes of the log for each commit, from before the warm-up on."""
-    before = results.database_before(record)
-    after = results.database(record)
-    commits, *of_log = (
-        max(0.0, (after.counter(name) or 0.0) - (before.counter(name) or 0.0))
-        for name in ("xact_commit", facts.WAL_SYNCS, "wal_bytes")
-    )
-    return tuple(n / commits if commits else 0.0 for n in of_log)
+def _arrivals_per_s(asked: _Asked) -> float | None:
+    """Sessions that think arrive as often as they did, however fast the disk is."""
+    if asked.record.workload.thinks:
+        return asked.rate_per_s
+    return results.generator(asked.record).arrival_rate_per_s
 
 
-def counted(run: RunData, metrics: Sequence[str]) -> np.ndarray:
-    """Rows, one a second from the begin of the warm-up on: transactions since it began, and what
-    was sampled of all database nodes together. No row without intervals."""
-    nodes = {node.name for node in run.record.nodes if node.role == "database"}
-    begins_s = run.intervals["time_s"].to_numpy()
-    times_s = np.concatenate([begins_s, begins_s[-1:] + 1])
-    done = np.concatenate([[0.0], np.cumsum(run.intervals["throughput_per_s"])])
-    table = np.zeros((len(times_s), 1 + len(metrics)))
-    table[:, 0] = done[: len(times_s)]
-    for samples in run.sampled.by_nodes():
-        own = samples[samples["node"].isin(nodes) & samples["metric"].isin(metrics)]
-        for (_, name), of in own.groupby(["node", "metric"], observed=True):
-            values = np.interp(times_s, of["time_s"], of["value"])
-            table[:, 1 + metrics.index(str(name))] += values
-    return table
+def _client_cpus(asked: _Asked) -> float:
+    """Cores of all load generators together; one of each whose limit is not known."""
+    clients = [node.name for node in asked.record.nodes if node.role == "client"]
+    return sum(asked.cpu_limits.get(name, 1.0) for name in clients) or 1.0
+
+
+def _machine_cpus(nodes: Sequence[Node]) -> float:
+    """Of the machine that all share; infinite if there is none, or its cores are not known."""
+    hosts = [node.cpus for node in nodes if node.role == "host"]
+    if len(hosts) != 1:
+        return math.inf
+    return hosts[0] or math.inf
+
+
+def _batch(asked: _Asked, disk: simulation.SimulatedDisk) -> float:
+    """Pages that are written at once: a write waits for those before it in its batch, which are
+    half of it in the mean. A disk without a cap holds none back, so it does not tell."""
+    iops = _iops(disk)
+    if iops == math.inf:
+        return 1.0
+    totals = asked.totals
+    syncs = asked.log.syncs * totals.transactions
+    sync_s = results.database(asked.record).counter(facts.WAL_SYNC_AVG_S) or 0.0
+    write_s = max(0.0, totals.write_s - syncs * sync_s) / asked.page_writes
+    before = iops * (write_s - mean_s(disk.write))
+    return min(max(1.0, 2 * before), QUEUE)
+
+
+def _ahead(asked: _Asked, disk: simulation.SimulatedDisk) -> float:
+    """I/Os behind which a session's own write of a page waits, by how much longer it takes."""
+    iops = _iops(disk)
+    if iops == math.inf:
+        return 0.0
+    longer_s = max(0.0, _session_write_s(asked) - mean_s(disk.write))
+    return min(longer_s * iops, QUEUE)
+
+
+def _session_write_s(asked: _Asked) -> float:
+    """How long a session takes to write a page itself: its time in I/O without that of reads, by
+    the pages that the background writer, with all its rounds, does not get to."""
+    totals = asked.totals
+    pages = asked.page_writes / totals.transactions
+    rounds_per_s = ROUND_PAGES / simulation.ROUND_S
+    own_pages = pages - rounds_per_s * len(asked.database) / asked.rate_per_s
+    latency_s = value_of(asked.record, "latency_avg_s") or 0.0
+    in_io_s = asked.seen_share("reading") * latency_s
+    writing_s = in_io_s - totals.read_s / totals.transactions
+    return writing_s / max(own_pages, OWN)
+
+
+def _round_pages(asked: _Asked) -> float:
+    """Only of PostgreSQL, whose sessions tell what they wait for, is a background writer known."""
+    if "seen_reading_pct" in asked.seen:
+        return ROUND_PAGES
+    return 0.0
+
+
+def _iops(disk: simulation.SimulatedDisk) -> float:
+    by_iops = next(disk.rates())
+    return by_iops.base
+
+
+def _warmup_s(record: Record) -> float:
+    phase = record.phase("warm-up")
+    if phase:
+        return phase.duration_s
+    return 0.0
+
+
+def _measure_s(record: Record) -> float:
+    phase = record.phase("measure")
+    if phase:
+        return phase.duration_s
+    return record.workload.measure_s
 
 
 def _stages(grown: np.ndarray, syncs: float) -> Iterator[simulation.Stage]:
     """Reads and writes of a transaction by how many were done before. The last quarter's mean
-    stands for what comes after."""
-    rows = grown[[0, *np.flatnonzero(np.diff(grown[:, 0]) >= 1) + 1]]
-    rows = np.vstack([rows[: len(rows) * 3 // 4 + 1], rows[-1:]])
+    stands for what comes after. grown: rows of `counted` since the begin."""
+    has_transactions = np.diff(grown[:, 0]) >= 1
+    rows = grown[[0, *np.flatnonzero(has_transactions) + 1]]
+    first_quarters = rows[: len(rows) * 3 // 4 + 1]
+    rows = np.vstack([first_quarters, rows[-1:]])
+    last = len(rows) - 1
     for number in range(1, len(rows)):
         done, reads, writes, *_ = rows[number] - rows[number - 1]
-        if number == len(rows) - 1:
-            until = math.inf
-        else:
+        transactions = max(done, 1.0)
+        until = math.inf
+        if number < last:
             until = float(rows[number][0])
-        yield until, reads / max(done, 1.0), max(0.0, writes / max(done, 1.0) - syncs)
+        of_pages = max(0.0, writes / transactions - syncs)
+        yield simulation.Stage(until, reads / transactions, of_pages)
+
+
+# ------------------------------------------------------------------ the disk of a tier
 
 
 def disk_of(tier: Tier, gate: Gate | None = None) -> simulation.SimulatedDisk:
     """A tier's disk: its latencies as modelled, else as its gate measured them, else as declared.
     UsageError if nothing says how long an I/O takes."""
-    measured = {
-        str(check.quantity): check.measured for check in (gate.checks if gate else ())
-    }
     drawn = tier.latency.model
     if drawn:
         return simulation.SimulatedDisk(tier.limits, drawn.read, drawn.write)
-    tables = []
-    for way, declared_s in (
-        ("read", tier.latency.read_s),
-        ("write", tier.latency.write_s),
-    ):
-        median_s = measured.get(f"latency_{way}") or declared_s
-        if not median_s:
-            what = f"nothing says how long a {way} of {tier.title or tier.name} takes"
-            raise UsageError(
-                what, advice=f"give its {way}_latency, or measure it with a gate"
-            )
-        tables.append(
-            log_normal(median_s, measured.get(f"latency_p99_{way}") or median_s)
-        )
-    return simulation.SimulatedDisk(tier.limits, *tables)
+    return simulation.SimulatedDisk(
+        tier.limits,
+        read=_latencies(tier, gate, "read", tier.latency.read_s),
+        write=_latencies(tier, gate, "write", tier.latency.write_s),
+    )
+
+
+def _latencies(
+    tier: Tier, gate: Gate | None, way: str, declared_s: float | None
+) -> Quantiles:
+    measured = {}
+    if gate:
+        measured = {str(check.quantity): check.measured for check in gate.checks}
+    median_s = measured.get(f"latency_{way}") or declared_s
+    if not median_s:
+        raise _no_latency(tier.title or tier.name, way)
+    p99_s = measured.get(f"latency_p99_{way}") or median_s
+    return log_normal(median_s, p99_s)
 
 
 def log_normal(p50_s: float, p99_s: float) -> Quantiles:
     """The distribution with this median and p99, as a table; equal ones are a constant."""
-    normal = NormalDist(math.log(p50_s), math.log(max(p99_s / p50_s, 1.0001)) / 2.326)
-    inner = [
-        (step / 200, math.exp(normal.inv_cdf(step / 200))) for step in range(1, 200)
-    ]
-    return ((0.0, inner[0][1]), *inner, (1.0, inner[-1][1]))
+    # A standard deviation of nothing is none that NormalDist takes.
+    ratio = max(p99_s / p50_s, 1.0001)
+    normal = NormalDist(math.log(p50_s), math.log(ratio) / _P99_SDS)
+    inner = []
+    for step in range(1, _TABLE_STEPS):
+        share = step / _TABLE_STEPS
+        inner.append((share, math.exp(normal.inv_cdf(share))))
+    _, least_s = inner[0]
+    _, most_s = inner[-1]
+    return ((0.0, least_s), *inner, (1.0, most_s))
 
 
 # ------------------------------------------------------------------ what is refused
+
+
+def _not_all_known(run: str) -> UsageError:
+    return UsageError(
+        f"{run}: transactions, CPU, its limit, and I/O are not all known",
+        advice="predict from a run whose telemetry has them",
+    )
+
+
+def _log_elsewhere(run: str) -> UsageError:
+    return UsageError(f"{run}: a log on a disk of its own is not simulated")
+
+
+def _no_latency(tier: str, way: str) -> UsageError:
+    return UsageError(
+        f"nothing says how long a {way} of {tier} takes",
+        advice=f"give its {way}_latency, or measure it with a gate",
+    )
 
 
 def _lacks_a_stage(run: str, stage: str) -> UsageError:

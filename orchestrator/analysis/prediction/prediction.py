@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from statistics import fmean, stdev
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,32 +33,47 @@ from orchestrator.analysis.results import (
 from orchestrator.analysis.statistics.stats import percentile_min_count
 from orchestrator.facts import Varied
 from orchestrator.metrics import METRICS, PERCENTILES
-from orchestrator.model import ClusterSpec, Objective
+from orchestrator.model import ClusterSpec, Objective, Profile, Workload
 from orchestrator.planning import costs, durations, factors, sizes
 from orchestrator.tier import Tier
 from orchestrator.units import format_bytes
 
 SEEDS = (1, 2, 3)
-NOISE = (
-    0.03  # between runs of one tier, where only one was measured (docs/ERROR-RATES.md)
+# Between runs of one tier, where only one was measured (docs/ERROR-RATES.md).
+NOISE = 0.03
+# Of the measured tier's average latency: below it a prediction is upwards.
+FASTER = 0.98
+FIGURES: tuple[Key, ...] = (
+    ("throughput_per_s", "all"),
+    ("latency_avg_s", "all"),
+    ("latency_p99_s", "all"),
 )
-FASTER = (
-    0.98  # of the measured tier's average latency: below it a prediction is upwards
-)
-FIGURES: tuple[Key, ...] = tuple(
-    (metric, "all") for metric in ("throughput_per_s", "latency_avg_s", "latency_p99_s")
-)
-# What nine errors of the model in ten stay below, as logarithms, downwards and upwards: of rates
-# and averages, and of percentiles (docs/PREDICTION.md, on real parts).
-RATE_ERRORS = (0.2, 0.3)
-TAIL_ERRORS = (1.1, 1.4)
+
+
+class Errors(NamedTuple):
+    """What nine errors of the model in ten stay below, as logarithms, by whether the tier is slower
+    or faster than the measured one (docs/PREDICTION.md, on real parts)."""
+
+    downwards: float
+    upwards: float
+
+    def of(self, upwards: bool) -> float:
+        if upwards:
+            return self.upwards
+        return self.downwards
+
+
+RATE_ERRORS = Errors(0.2, 0.3)  # of rates and averages
+TAIL_ERRORS = Errors(1.1, 1.4)  # of percentiles
 
 
 class Predictor:
-    """Of the cell of a run, whose repetitions give the noise. `hour`: of an observation, whose load
-    is there in the place of the run's. `memory_bytes`: of each node; 0: the run's. `data`: a value
-    of that factor; None: the run's. `disk_bytes`: what each node's disk must hold, if the data are
-    others. UsageError: nothing can be said."""
+    """Of the cell of a run, whose repetitions give the noise; `measured` is the middle one.
+
+    hour: of an observation, whose load is there in the place of the run's. memory_bytes: of each
+    node; 0: the run's. data: a value of that factor; None: the run's. disk_bytes: what each node's
+    disk must hold, if the data are others. UsageError: nothing can be said.
+    """
 
     def __init__(
         self,
@@ -67,56 +84,36 @@ class Predictor:
         data: Varied | None = None,
     ) -> None:
         self._campaign = campaign
-        of_cell = finished(campaign, run.record.profile.name, run.record.workload.name)
-        self._runs = sorted(of_cell or [run], key=lambda r: whole([r], FIGURES[0]))
+        self._runs = _repetitions(campaign, run)
         self.measured = self._runs[len(self._runs) // 2]
         cpus = machine_cpus(campaign)
         quiet = quiet_run(campaign, run)
-        self._system, own = model(self.measured, quiet, cpus)
-        if quiet:
-            self._wider = 1.0
-        else:
-            self._wider = 1 + time_at_cap(self.measured, cpus) / CAPPED
-        self._here = [simulate(self._system, own, seed) for seed in SEEDS]
+        self._system, disk = model(self.measured, quiet, cpus)
+        self._here = [simulate(self._system, disk, seed) for seed in SEEDS]
+        # Without a quiet run what a cap hides is missing, so errors are larger.
+        self._wider = 1.0
+        if not quiet:
+            self._wider += time_at_cap(self.measured, cpus) / CAPPED
+        self._asked = self._system
         if hour:
             self._asked = loaded(self.measured, self._system, hour)
-        else:
-            self._asked = self._system
-        self._spread = 0.0
-        self.disk_bytes = 0
+        self._spread = 0.0  # an error of what is asked for, as a logarithm
         self._memory_bytes = memory_bytes
-        if memory_bytes:
-            told = [f"{format_bytes(memory_bytes)} of memory"]
-        else:
-            told = []
+        self._changes = _changes_in_words(memory_bytes, data)
+        self.disk_bytes = 0
         if memory_bytes or data:
-            times = 1.0
-            if data:
-                times = self._of_data(data)
-            if data:
-                told += [factors.in_words(data)]
-            changed = with_memory(self.measured, memory_bytes, self._system, times)
-            self._asked, self._spread = changed
-        if told:
-            self._told = f" with {' and '.join(told)}"
-        else:
-            self._told = ""
+            self._change(memory_bytes, data)
 
-    def _of_data(self, data: Varied) -> float:
-        """How many times the run's data these are, for which the disks are then sized."""
-        record = self.measured.record
-        load = sizes.at_data(record.profile, record.workload, data)
-        own, asked = (
-            durations.data_bytes(each) or 0 for each in (record.workload, load)
-        )
-        (roomy,) = sizes.with_room([record.profile], asked)
-        if roomy.cluster.node:
-            self.disk_bytes = roomy.cluster.node.disk_bytes
-        else:
-            self.disk_bytes = 0
-        if own and asked:
-            return asked / own
-        return math.inf
+    def _change(self, memory_bytes: int, data: Varied | None) -> None:
+        """Asks with other memory or data, for which disks are then sized."""
+        times = 1.0
+        if data:
+            record = self.measured.record
+            load = sizes.at_data(record.profile, record.workload, data)
+            times = _times_the_data(record.workload, load)
+            self.disk_bytes = _disk_bytes(record.profile, load)
+        changed = with_memory(self.measured, memory_bytes, self._system, times)
+        self._asked, self._spread = changed
 
     def predict(
         self,
@@ -127,119 +124,229 @@ class Predictor:
         """`cluster`: whose machines are paid for, if not the run's. UsageError if nothing says how
         long an I/O of the tier takes."""
         there = [simulate(self._asked, disk_of(tier), seed) for seed in SEEDS]
-        slower = _figure(there, "latency_avg_s") / _figure(self._here, "latency_avg_s")
+        upwards = self._is_faster(there)
         keys = [(objective.metric, objective.scope) for objective in slo] or FIGURES
-        every = {
-            named(*key): self._estimate(there, key, slower < FASTER) for key in keys
+        estimates = {
+            named(metric, scope): self._estimate(there, (metric, scope), upwards)
+            for metric, scope in keys
         }
-        figures = {name: estimate for name, estimate in every.items() if estimate}
-        of_clauses = zip(every.values(), slo, strict=False)
-        chances = [of.chance(clause) if of else 0.0 for of, clause in of_clauses]
-        own = self.measured.record.profile
-        price = tier.price
-        on = replace(cluster or own.cluster, nodes=self._system.nodes)
-        # A machine with other memory is another one, whose price nobody said.
-        priced = bool(price and on.vm_price and on.vm_price.currency == price.currency)
-        with_vms = priced and not self._memory_bytes
-        cost = costs.monthly(replace(own, tier=tier, cluster=on), with_vms)
-        told = (there[0].limit, figures, cost, price.currency if price else "")
+        profile = self._paid_for(tier, cluster)
+        with_vms = self._knows_vm_price(profile)
+        machine = ""
+        if with_vms:
+            machine = profile.cluster.vm or ""
         return Prediction(
-            tier.name + self._told,
-            slower < FASTER,
-            *told,
-            min(chances, default=None),
+            tier.name + self._changes,
+            upwards,
+            limit=there[0].limit,
+            figures={name: value for name, value in estimates.items() if value},
+            monthly_cost=costs.monthly(profile, with_vms),
+            currency=_currency(tier),
+            chance=_chance(estimates, slo),
             run=self.measured.record.run.slug,
-            machine=(on.vm or "") if with_vms else "",
+            machine=machine,
         )
+
+    def _is_faster(self, there: Sequence[Simulated]) -> bool:
+        there_s = _figure(there, "latency_avg_s")
+        here_s = _figure(self._here, "latency_avg_s")
+        return there_s / here_s < FASTER
+
+    def _paid_for(self, tier: Tier, cluster: ClusterSpec | None) -> Profile:
+        """The run's profile with this tier, and with as many nodes as it had of a cluster."""
+        profile = self.measured.record.profile
+        nodes = self._system.nodes
+        paid_for = replace(cluster or profile.cluster, nodes=nodes)
+        return replace(profile, tier=tier, cluster=paid_for)
+
+    def _knows_vm_price(self, profile: Profile) -> bool:
+        """Whether machines can be added to the price of disks. A machine with other memory is
+        another one, whose price nobody said."""
+        price = profile.tier.price
+        vm_price = profile.cluster.vm_price
+        if self._memory_bytes or not price or not vm_price:
+            return False
+        return vm_price.currency == price.currency
 
     def compared(self) -> Iterator[Prediction]:
         """Of the campaign's other tiers that were measured too, beside what they did."""
-        own = self.measured.record
+        measured = self.measured.record
         for profile in self._campaign.plan.tiers:
-            runs = finished(self._campaign, profile.name, own.workload.name)
-            if runs and profile.name != own.profile.name:
-                each = {named(*key): whole(runs, key) for key in FIGURES}
-                measured = {
-                    name: fmean(values) for name, values in each.items() if values
-                }
-                tier = replace(profile.tier, name=profile.name)
-                prediction = self.predict(tier, cluster=profile.cluster)
-                yield replace(prediction, measured=measured)
+            runs = finished(self._campaign, profile.name, measured.workload.name)
+            if not runs or profile.name == measured.profile.name:
+                continue
+            means = {}
+            for metric, scope in FIGURES:
+                values = whole(runs, (metric, scope))
+                if values:
+                    means[named(metric, scope)] = fmean(values)
+            tier = replace(profile.tier, name=profile.name)
+            prediction = self.predict(tier, cluster=profile.cluster)
+            yield replace(prediction, measured=means)
 
     def _estimate(
         self, there: Sequence[Simulated], key: Key, upwards: bool
     ) -> Estimate | None:
-        """Of a rate or average what the tier's simulation gives. A percentile of transactions that
-        are all alike is its, and what the measured one was longer than simulated; of a mix, which
-        is not simulated, it is the measured one, times what the simulation of the tier is to that
-        of the measured one. Interval: noise of runs, error of the model, larger by the time at a
-        cap, and what it misses of the run itself."""
-        measured = whole(self._runs, key)
+        """A figure on the tier that was simulated, by `_rate` or `_percentile`. None if it was not
+        measured in all runs, or too few transactions were simulated for it.
+
+        Its interval is of the noise of runs, the error of the model, larger by the time at a cap,
+        and what the model misses of the run itself.
+        """
         metric, _ = key
+        measured = whole(self._runs, key)
         of_all = whole(self._runs, (metric, "all"))
-        here = _figure(self._here, metric)
-        if not (measured and of_all) or not math.isfinite(
-            told := _figure(there, metric) / here
-        ):
+        if not measured or not of_all:
             return None
-        errors = RATE_ERRORS
-        missed = math.log(here / fmean(of_all))
-        value = fmean(measured) * told * math.exp(missed)
+        here = _figure(self._here, metric)
+        times = _figure(there, metric) / here
+        if not math.isfinite(times):
+            return None
         if metric in PERCENTILES:
-            errors = TAIL_ERRORS
-            missed = 0.0
-            longer_s = fmean(measured) - here
-            alike = all(m.scope == "all" for m in self.measured.record.measurements)
-            if alike and longer_s > 0:
-                value = here * told + longer_s
-            else:
-                value = fmean(measured) * told
-        noise = NOISE
-        if len(measured) > 1:
-            noise = stdev(map(math.log, measured))
-        error = math.hypot(self._wider * errors[upwards], self._spread) / T90
-        sd = math.hypot(noise * math.sqrt(1 + 1 / len(measured)), error, missed)
-        return Estimate(value, value * math.exp(-T90 * sd), value * math.exp(T90 * sd))
+            error = self._wider * TAIL_ERRORS.of(upwards)
+            value = self._percentile(fmean(measured), here, times)
+            return self._around(value, measured, error)
+        error = self._wider * RATE_ERRORS.of(upwards)
+        missed = math.log(here / fmean(of_all))
+        # What the tier's simulation gives, of a mix its share.
+        value = fmean(measured) * times * math.exp(missed)
+        return self._around(value, measured, error, missed)
+
+    def _percentile(self, measured: float, here: float, times: float) -> float:
+        """Of transactions that are all alike it is the simulation's, and what the measured one was
+        longer than simulated. Of a mix, which is not simulated, it is the measured one, times what
+        the simulation of the tier is to that of the measured one."""
+        longer_s = measured - here
+        scopes = [figure.scope for figure in self.measured.record.measurements]
+        are_alike = all(scope == "all" for scope in scopes)
+        if are_alike and longer_s > 0:
+            return here * times + longer_s
+        return measured * times
+
+    def _around(
+        self,
+        value: float,
+        measured: Sequence[float],
+        model_error: float,
+        missed: float = 0.0,
+    ) -> Estimate:
+        """With its interval of 90 %; errors are logarithms, and those of the model are of 90 %."""
+        error = math.hypot(model_error, self._spread) / T90
+        # Of the mean of so many runs, and of the one that is predicted.
+        noise = _noise(measured) * math.sqrt(1 + 1 / len(measured))
+        sd = math.hypot(noise, error, missed)
+        low = value * math.exp(-T90 * sd)
+        high = value * math.exp(T90 * sd)
+        return Estimate(value, low, high)
 
 
 def named(metric: str, scope: str) -> str:
+    """A figure as results name it: `new_order latency_p99_s`, or `latency_p99_s` of all."""
     if scope == "all":
         return metric
     return f"{scope} {metric}"
 
 
-def _figure(simulated: Sequence[Simulated], metric: str) -> float:
-    """Of all seeds together; NaN for a percentile of too few. A rate is throughput's."""
-    latencies_s = np.concatenate([each.latencies_s for each in simulated])
-    if METRICS[metric].unit != "s":
-        return fmean(each.throughput_per_s for each in simulated)
-    if metric not in PERCENTILES:
-        return float(latencies_s.mean())
-    enough = latencies_s.size >= percentile_min_count(PERCENTILES[metric])
-    if enough:
-        return float(np.percentile(latencies_s, PERCENTILES[metric]))
-    return math.nan
-
-
 def quiet_run(campaign: Results, run: RunData) -> RunData | None:
     """The quietest run of the same tier, script and data with fewer sessions, not held at a cap: a
     probe, or one of a sweep."""
-    own = run.record.workload
+    load = run.record.workload
     cpus = machine_cpus(campaign)
-    every = [
-        other for other in campaign.done if other.record.profile == run.record.profile
-    ]
-    loads = (
-        (other.record.workload, other)
-        for other in every
-        if time_at_cap(other, cpus) < CAPPED
+    quiet = []
+    for other in campaign.done:
+        if other.record.profile != run.record.profile:
+            continue
+        if not _is_alike(other.record.workload, load):
+            continue
+        if time_at_cap(other, cpus) < CAPPED:
+            quiet.append(other)
+    return min(
+        quiet,
+        key=attrgetter("record.workload.threads", "record.run.number"),
+        default=None,
     )
-    quiet = [
-        (load.threads, other.record.run.number, other)
-        for load, other in loads
-        if load.threads < own.threads
-        and (load.script, load.dataset) == (own.script, own.dataset)
-    ]
-    if quiet:
-        return min(quiet)[-1]
-    return None
+
+
+def _is_alike(load: Workload, louder: Workload) -> bool:
+    if load.threads >= louder.threads:
+        return False
+    return load.script == louder.script and load.dataset == louder.dataset
+
+
+def _repetitions(campaign: Results, run: RunData) -> list[RunData]:
+    """The runs of its cell that may enter results, from slow to fast; else the run alone."""
+    record = run.record
+    runs = finished(campaign, record.profile.name, record.workload.name) or [run]
+
+    def throughput(repetition: RunData) -> tuple[float, ...]:
+        return whole([repetition], FIGURES[0])
+
+    return sorted(runs, key=throughput)
+
+
+def _changes_in_words(memory_bytes: int, data: Varied | None) -> str:
+    """` with 4 GiB of memory and twice the data`, behind the name of a tier."""
+    changes = []
+    if memory_bytes:
+        changes.append(f"{format_bytes(memory_bytes)} of memory")
+    if data:
+        changes.append(factors.in_words(data))
+    if not changes:
+        return ""
+    return f" with {' and '.join(changes)}"
+
+
+def _times_the_data(measured: Workload, asked: Workload) -> float:
+    """How many times the measured data these are; infinite if it is not known."""
+    measured_bytes = durations.data_bytes(measured)
+    asked_bytes = durations.data_bytes(asked)
+    if measured_bytes and asked_bytes:
+        return asked_bytes / measured_bytes
+    return math.inf
+
+
+def _disk_bytes(profile: Profile, load: Workload) -> int:
+    """What a node's disk must hold of these data; 0 if the cluster says no size."""
+    (roomy,) = sizes.with_room([profile], durations.data_bytes(load) or 0)
+    if roomy.cluster.node:
+        return roomy.cluster.node.disk_bytes
+    return 0
+
+
+def _currency(tier: Tier) -> str:
+    if tier.price:
+        return tier.price.currency
+    return ""
+
+
+def _chance(
+    estimates: Mapping[str, Estimate | None], slo: Sequence[Objective]
+) -> float | None:
+    """That an SLO is met, of which the least likely clause counts; 0 of one that cannot be told."""
+    chances = []
+    for estimate, objective in zip(estimates.values(), slo, strict=False):
+        chance = 0.0
+        if estimate:
+            chance = estimate.chance(objective)
+        chances.append(chance)
+    return min(chances, default=None)
+
+
+def _noise(measured: Sequence[float]) -> float:
+    """The standard deviation of runs, as a logarithm."""
+    if len(measured) < 2:
+        return NOISE
+    return stdev([math.log(value) for value in measured])
+
+
+def _figure(simulated: Sequence[Simulated], metric: str) -> float:
+    """Of all seeds together; NaN for a percentile of too few. A rate is throughput's."""
+    if METRICS[metric].unit != "s":
+        return fmean(seed.throughput_per_s for seed in simulated)
+    latencies_s = np.concatenate([seed.latencies_s for seed in simulated])
+    if metric not in PERCENTILES:
+        return float(latencies_s.mean())
+    percentile = PERCENTILES[metric]
+    if latencies_s.size < percentile_min_count(percentile):
+        return math.nan
+    return float(np.percentile(latencies_s, percentile))

@@ -12,11 +12,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heappop, heappush
+from operator import itemgetter
 from statistics import fmean
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,23 +33,41 @@ ROUND_S = 0.2  # between rounds of a database's background writer (PostgreSQL's 
 QUOTA_S = 0.1  # the period in which a container may use its CPU time (cgroups)
 FULL = 0.9  # a resource that is used more limits
 _DRAWS = 2**14
+_LEAST = 1e-9  # in the place of no demand, so that it can be divided by
 _Process = Generator[float | None, None, None]
-# (transactions, reads, writes): what each of them asks for in the mean, of data, until so many have
-# been done since the load began. With them the cache warms up.
-Stage = tuple[float, float, float]
+# When a process goes on, its number in the order of asking, and itself. No record, because one is
+# made for every event.
+_Due = tuple[float, int, _Process]
+
+
+class Stage(NamedTuple):
+    """What a transaction asks for in the mean, of data, until so many have been done since the load
+    began. With stages the cache warms up."""
+
+    until: float  # transactions
+    reads: float
+    writes: float
 
 
 @dataclass(frozen=True)
 class System:
     """Cluster and load, which stay the same on every tier. Demands are means of one transaction.
 
-    rate_per_s: of arrivals; None: each session begins the next at once. node_s, client_s, other_s:
-    CPU time, the last of all else on a machine that all share, of `machine_cpus` (infinite: they do
-    not). round_pages: that a node's background writer takes in a round; 0: nothing is known of one.
-    batch: pages that it writes at once. ahead: I/Os behind which a session's own write of a page
-    waits. commits: whether it waits for the log. sync_s: by which a sync is longer than simulated.
-    delay_s: of all else. waiting: for other transactions, of what it takes without.
-    copies: of the log, of which a majority must be synced."""
+    sessions: of all load generators together.
+    node_s, client_s, other_s: CPU time, the last of all else on a machine that all share.
+    node_cpus: cores of each node. client_cpus: of all load generators. machine_cpus: of the machine
+        that all share; infinite: they share none.
+    rate_per_s: of arrivals; None: each session begins the next transaction at once.
+    stages: in order; the last has no end.
+    batch: pages that are written at once. ahead: I/Os behind which a session's own write of a page
+        waits. round_pages: that a node's background writer takes in a round; 0: nothing is known of
+        one.
+    commits: whether a transaction waits for the log. log_bytes: that it writes there.
+    sync_s: by which a sync is longer than simulated. delay_s: of all else.
+    waiting: for other transactions, as a share of what it takes without.
+    copies: of the log, of which a majority must be synced.
+    warmup_s, measure_s: of the run, only the second of which counts.
+    """
 
     sessions: int
     node_s: float
@@ -57,7 +77,7 @@ class System:
     rate_per_s: float | None = None
     other_s: float = 0.0
     machine_cpus: float = math.inf
-    stages: tuple[Stage, ...] = ((math.inf, 0.0, 0.0),)
+    stages: tuple[Stage, ...] = (Stage(math.inf, 0.0, 0.0),)
     read_bytes: float = 8192.0
     write_bytes: float = 8192.0
     batch: float = 1.0
@@ -75,6 +95,18 @@ class System:
     measure_s: float = 54.0
 
 
+class Rate(NamedTuple):
+    """What a cap lets through each second: `base`, and `peak` while there is credit.
+
+    credit_s: for how long base fills the credit, if it is full at the begin; 0: there is none.
+    """
+
+    cap: BottleneckCause
+    base: float
+    peak: float
+    credit_s: float
+
+
 @dataclass(frozen=True)
 class SimulatedDisk:
     """What a disk lets through, and what its latencies are drawn from."""
@@ -83,21 +115,31 @@ class SimulatedDisk:
     read: Quantiles
     write: Quantiles
 
-    def rates(self) -> Iterator[tuple[BottleneckCause, float, float, float]]:
-        """Of IOPS and of bytes: the cap, base and peak, and for how long base fills the credit."""
+    def rates(self) -> Iterator[Rate]:
+        """Of IOPS and of bytes, in this order."""
         limits = self.limits
+        peak_iops = None
+        peak_bytes_per_s = None
+        if limits.burst:
+            peak_iops = limits.burst.iops
+            peak_bytes_per_s = limits.burst.bytes_per_s
+        yield self._rate("iops_cap", limits.total_iops, peak_iops)
+        yield self._rate("bandwidth_cap", limits.bytes_per_s, peak_bytes_per_s)
+
+    def _rate(
+        self, cap: BottleneckCause, limit: float | None, peak: float | None
+    ) -> Rate:
+        base = limit or math.inf
         burst = self.limits.burst
-        rates: tuple[tuple[BottleneckCause, float | None, float | None], ...] = (
-            ("iops_cap", limits.total_iops, burst.iops if burst else None),
-            ("bandwidth_cap", limits.bytes_per_s, burst.bytes_per_s if burst else None),
-        )
-        for cap, limit, peak in rates:
-            base = limit or math.inf
-            lasts_s = 0.0
-            if burst:
-                lasts_s = burst.duration_s * burst.start_pct
-            credit_s = max(0.0, ((peak or 0.0) / base - 1) * lasts_s / 100)
-            yield cap, base, (peak if credit_s else None) or base, credit_s
+        without_credit = Rate(cap, base, base, 0.0)
+        if not burst or not peak:
+            return without_credit
+        beyond = peak / base - 1
+        lasts_s = burst.duration_s * burst.start_pct
+        credit_s = max(0.0, beyond * lasts_s / 100)
+        if not credit_s:
+            return without_credit
+        return Rate(cap, base, peak, credit_s)
 
 
 @dataclass(frozen=True)
@@ -136,6 +178,10 @@ class _Bucket:
         self.used += units
         return max(now, due_s)
 
+    def used_share(self, end_s: float) -> float:
+        """Of what it let through until then, with what it had saved up before."""
+        return self.used / self.rate / (end_s + self.saved_s)
+
 
 class _Device:
     """A disk. `lapse`: seconds of the run in one of the simulation, for its burst credit."""
@@ -144,24 +190,35 @@ class _Device:
         self, disk: SimulatedDisk, rng: np.random.Generator, lapse: float
     ) -> None:
         self._unit_bytes = disk.limits.io_unit_bytes
+        # A pair for IOPS, and one for bytes.
         self.buckets = list[_Bucket]()
-        for cap, base, peak, credit_s in disk.rates():
-            saved_s = credit_s / lapse
-            cause = cap
-            if credit_s:
-                cause = "burst_exhausted"
-            within = _Bucket(cause, base, saved_s + SLACK_S, saved_s)
-            self.buckets += [_Bucket(cap, peak, SLACK_S), within]
-        self.reads, self.writes = (
-            _forever(np.interp(rng.random(_DRAWS), *np.array(table).T))
-            for table in (disk.read, disk.write)
-        )
+        for rate in disk.rates():
+            self.buckets += _peak_and_base(rate, lapse)
+        self.reads = _drawn(disk.read, rng)
+        self.writes = _drawn(disk.write, rng)
 
     def admit(self, now: float, size: float) -> float:
         """When an I/O of this size that is asked for now gets through the buckets."""
         ios = max(1, math.ceil(size / self._unit_bytes))
-        asked = zip(self.buckets, (ios, ios, size, size), strict=True)
-        return max(bucket.admit(now, units) for bucket, units in asked)
+        admitted_s = now
+        for bucket, units in zip(self.buckets, (ios, ios, size, size), strict=True):
+            admitted_s = max(admitted_s, bucket.admit(now, units))
+        return admitted_s
+
+
+def _peak_and_base(rate: Rate, lapse: float) -> list[_Bucket]:
+    """Without credit both let the same through."""
+    peak = _Bucket(rate.cap, rate.peak, SLACK_S)
+    if not rate.credit_s:
+        return [peak, _Bucket(rate.cap, rate.base, SLACK_S)]
+    saved_s = rate.credit_s / lapse
+    base = _Bucket("burst_exhausted", rate.base, saved_s + SLACK_S, saved_s)
+    return [peak, base]
+
+
+def _drawn(table: Quantiles, rng: np.random.Generator) -> Iterator[float]:
+    shares, times_s = np.array(table).T
+    return _forever(np.interp(rng.random(_DRAWS), shares, times_s))
 
 
 def _forever(values: np.ndarray) -> Iterator[float]:
@@ -170,19 +227,28 @@ def _forever(values: np.ndarray) -> Iterator[float]:
 
 def _events_per_s(system: System, disk: SimulatedDisk) -> float:
     """About: by what a transaction takes alone, CPU of the nodes, and the disk's caps."""
-    _, reads, writes = system.stages[-1]
-    alone_s = (
-        system.node_s + system.client_s + system.delay_s + reads * mean_s(disk.read)
-    )
-    size = reads * system.read_bytes + writes * system.write_bytes + system.log_bytes
-    most = [
-        system.rate_per_s
-        or system.sessions / (alone_s + system.commits * mean_s(disk.write))
+    stage = system.stages[-1]
+    cpu_s = system.node_s or _LEAST
+    rates = [
+        system.rate_per_s or system.sessions / _alone_s(system, disk),
+        system.nodes * system.node_cpus / cpu_s,
     ]
-    most += [system.nodes * system.node_cpus / (system.node_s or 1e-9)]
-    for (_, _, peak, _), need in zip(disk.rates(), (reads + writes, size), strict=True):
-        most.append(system.disks * peak / (need or 1e-9))
-    return min(most) * (2 * SLICES + 3 + reads)
+    data_bytes = stage.reads * system.read_bytes + stage.writes * system.write_bytes
+    ios = stage.reads + stage.writes
+    size = data_bytes + system.log_bytes
+    for rate, need in zip(disk.rates(), (ios, size), strict=True):
+        rates.append(system.disks * rate.peak / (need or _LEAST))
+    return min(rates) * (2 * SLICES + 3 + stage.reads)
+
+
+def _alone_s(system: System, disk: SimulatedDisk) -> float:
+    """What a transaction takes for which nothing queues."""
+    reads = system.stages[-1].reads
+    cpu_and_delay_s = system.node_s + system.client_s + system.delay_s
+    alone_s = cpu_and_delay_s + reads * mean_s(disk.read)
+    if system.commits:
+        alone_s += mean_s(disk.write)
+    return alone_s
 
 
 @lru_cache(maxsize=1024)  # many tiers have the same disk
@@ -202,79 +268,85 @@ class _Simulation:
         self._system = system
         self._end_s = EVENTS / _events_per_s(system, disk)
         self._lapse = (system.warmup_s + system.measure_s) / self._end_s
+        # What is asked for. Draws stay in this order, so that a seed means the same.
         self._disks = [_Device(disk, rng, self._lapse) for _ in range(system.disks)]
-        quota_s = 0.0
-        if system.machine_cpus < math.inf:
-            quota_s = QUOTA_S
-        self._nodes = [
-            _Bucket("cpu_bound", system.node_cpus, quota_s) for _ in range(system.nodes)
-        ]
-        self._client = _Bucket("client_bound", system.client_cpus)
-        self._machine = _Bucket("machine_bound", system.machine_cpus)
         self._pieces = _forever(rng.exponential(1 / SLICES, _DRAWS))
         self._pauses = _forever(rng.exponential(1, _DRAWS))
+        self._nodes = _cores(system)
+        self._client = _Bucket("client_bound", system.client_cpus)
+        self._machine = _Bucket("machine_bound", system.machine_cpus)
+        # Time, and who goes on when.
+        self._now = 0.0
         self._order = itertools.count()
+        self._ahead: list[_Due] = []
+        self._running: _Process
+        # Transactions: where they are done, and what they ask for.
         self._places = itertools.cycle(range(system.nodes))
-        self._ahead: list[tuple[float, int, _Process]] = []
-        self._waiting = defaultdict[int, list[_Process]](
-            list
-        )  # by node, for its log's next sync
-        self._syncing = set[int]()
-        self._to_read = next(self._pauses)
-        self._due_s = 0.0
-        self._dirty = [0.0] * system.nodes
-        self._begun = 0
         self._stages = list(reversed(system.stages))
+        self._begun = 0
+        self._due_s = 0.0  # of the next arrival
+        self._to_read = next(self._pauses)
+        # By node: pages to be written, commits for its log's next sync, and whether one goes on.
+        self._dirty = [0.0] * system.nodes
+        self._waiting = defaultdict[int, list[_Process]](list)
+        self._syncing = set[int]()
+        # What came of it.
         self._ended = list[float]()
         self._synced_s = list[float]()
-        self._now = 0.0
 
     def result(self) -> Simulated:
         """Runs it to its end; what ends while it warms up does not count."""
-        system = self._system
-        end_s = self._end_s
-        begin_s = system.warmup_s / self._lapse
-        self._running = self._session()
-        for process in (
-            self._running,
-            *(self._session() for _ in range(system.sessions - 1)),
-        ):
-            self._wake(process)
-        for node in range(system.nodes if system.round_pages else 0):
-            self._wake(self._writer(node))
-        while self._ahead[0][0] < end_s:
-            self._now, _, self._running = heappop(self._ahead)
-            until_s = next(self._running)
-            if until_s is not None:
-                heappush(self._ahead, (until_s, next(self._order), self._running))
-            if self._now < begin_s:
+        warm_s = self._system.warmup_s / self._lapse
+        self._begin()
+        while self._ahead[0][0] < self._end_s:
+            self._go_on()
+            if self._now < warm_s:
                 self._ended.clear()
         if not self._ended:
             raise ValueError("no transaction ended in the simulation")
-        per_s = len(self._ended) / (end_s - begin_s)
-        of_disks = (bucket for disk in self._disks for bucket in disk.buckets)
-        buckets = (*self._nodes, self._client, self._machine, *of_disks)
-        used = {b.cause: b.used / b.rate / (end_s + b.saved_s) for b in buckets}
-        used["load_bound"] = per_s / (system.rate_per_s or math.inf)
-        limit = max(used, key=lambda cause: used[cause])
-        if used[limit] >= FULL:
-            limit = limit
-        else:
-            limit = "latency_bound"
-        return Simulated(
-            per_s, np.array(self._ended), limit, fmean(self._synced_s or [0.0])
-        )
+        per_s = len(self._ended) / (self._end_s - warm_s)
+        sync_s = fmean(self._synced_s or [0.0])
+        return Simulated(per_s, np.array(self._ended), self._limit(per_s), sync_s)
+
+    def _begin(self) -> None:
+        for _ in range(self._system.sessions):
+            self._wake(self._session())
+        if self._system.round_pages:
+            for node in range(self._system.nodes):
+                self._wake(self._writer(node))
+
+    def _go_on(self) -> None:
+        """Lets the process run that is due next."""
+        self._now, _, self._running = heappop(self._ahead)
+        until_s = next(self._running)
+        if until_s is not None:
+            heappush(self._ahead, (until_s, next(self._order), self._running))
+
+    def _limit(self, per_s: float) -> BottleneckCause:
+        """What was used most, unless nothing was near to its end."""
+        used: dict[BottleneckCause, float] = {}
+        buckets = [*self._nodes, self._client, self._machine]
+        for device in self._disks:
+            buckets += device.buckets
+        for bucket in buckets:
+            used[bucket.cause] = bucket.used_share(self._end_s)
+        used["load_bound"] = per_s / (self._system.rate_per_s or math.inf)
+        cause, share = max(used.items(), key=itemgetter(1))
+        if share >= FULL:
+            return cause
+        return "latency_bound"
 
     def _wake(self, process: _Process) -> None:
         heappush(self._ahead, (self._now, next(self._order), process))
 
     def _session(self) -> _Process:
         """Does one transaction after the other. Arrivals count from when they were due."""
+        rate_per_s = self._system.rate_per_s
         while True:
             began_s = self._now
-            if self._system.rate_per_s:
+            if rate_per_s:
                 began_s = self._due_s
-                self._due_s += next(self._pauses) / self._system.rate_per_s
+                self._due_s += next(self._pauses) / rate_per_s
                 yield max(self._now, began_s)
             yield from self._transaction()
             self._ended.append(self._now - began_s)
@@ -283,61 +355,89 @@ class _Simulation:
         system = self._system
         begin_s = self._now
         node = next(self._places)
-        self._begun += 1
-        while self._begun * self._lapse > self._stages[-1][0]:
-            self._stages.pop()
-        _, reads, writes = self._stages[-1]
-        disk = self._disks[node % system.disks]
+        stage = self._next_stage()
         self._machine.admit(self._now, system.other_s)
         for _ in range(SLICES):
-            for cpu, each_s in (
-                (self._client, system.client_s),
-                (self._nodes[node], system.node_s),
-            ):
-                need_s = each_s * next(self._pieces)
-                starts_s = max(
-                    at.admit(self._now, need_s) for at in (cpu, self._machine)
-                )
-                yield starts_s + need_s
-            if system.delay_s:
-                yield self._now + system.delay_s * next(self._pieces)
-            self._to_read = self._to_read - reads / SLICES
-            own = 0
-            while self._to_read < 0:  # a Poisson process
-                self._to_read = self._to_read + next(self._pauses)
-                own = own + 1
-            for _ in range(own):
-                yield disk.admit(self._now, system.read_bytes) + next(disk.reads)
-        self._dirty[node] += writes
+            yield from self._slice(node, stage.reads / SLICES)
+        self._dirty[node] += stage.writes
         if system.round_pages:
-            own = max(
-                0, int(min(self._dirty[node] - 2 * system.round_pages, writes + 1))
-            )
-            self._dirty[node] -= own
-            for _ in range(own):
-                starts_s = disk.admit(self._now, system.write_bytes)
-                yield starts_s + next(disk.writes) + system.ahead / disk.buckets[0].rate
+            yield from self._write_own_pages(node, stage.writes)
         elif self._dirty[node] >= system.batch:
-            for _ in range(int(self._dirty[node])):
-                disk.admit(self._now, system.write_bytes)
-            self._dirty[node] %= 1
+            self._write_batch(node)
         if system.commits:
-            self._waiting[node].append(self._running)
-            if node not in self._syncing:
-                self._wake(self._sync(node))
+            self._await_sync(node)
             yield None
         yield self._now + system.waiting * (self._now - begin_s)
+
+    def _next_stage(self) -> Stage:
+        """What the transaction asks for that begins now."""
+        self._begun += 1
+        while self._begun * self._lapse > self._stages[-1].until:
+            self._stages.pop()
+        return self._stages[-1]
+
+    def _slice(self, node: int, reads: float) -> _Process:
+        """A part of a transaction: CPU of the client and of its node, the delay, and reads."""
+        system = self._system
+        disk = self._disks[node % system.disks]
+        yield self._used_s(self._client, system.client_s * next(self._pieces))
+        yield self._used_s(self._nodes[node], system.node_s * next(self._pieces))
+        if system.delay_s:
+            yield self._now + system.delay_s * next(self._pieces)
+        for _ in range(self._reads_due(reads)):
+            yield disk.admit(self._now, system.read_bytes) + next(disk.reads)
+
+    def _used_s(self, cores: _Bucket, need_s: float) -> float:
+        """When CPU time asked for now has been used, on cores of a machine that others share."""
+        cores_s = cores.admit(self._now, need_s)
+        machine_s = self._machine.admit(self._now, need_s)
+        return max(cores_s, machine_s) + need_s
+
+    def _reads_due(self, reads: float) -> int:
+        """A number with this mean: those of a Poisson process, whose pauses are drawn."""
+        self._to_read -= reads
+        due = 0
+        while self._to_read < 0:
+            self._to_read += next(self._pauses)
+            due += 1
+        return due
+
+    def _write_own_pages(self, node: int, writes: float) -> _Process:
+        """A session writes what the background writer does not get to in two rounds, but little
+        more than it has changed itself, and each page after the other."""
+        system = self._system
+        disk = self._disks[node % system.disks]
+        left = self._dirty[node] - 2 * system.round_pages
+        pages = max(0, int(min(left, writes + 1)))
+        self._dirty[node] -= pages
+        for _ in range(pages):
+            starts_s = disk.admit(self._now, system.write_bytes)
+            ahead_s = system.ahead / disk.buckets[0].rate
+            yield starts_s + next(disk.writes) + ahead_s
+
+    def _write_batch(self, node: int) -> None:
+        """All whole pages at once, for which nothing waits."""
+        disk = self._disks[node % self._system.disks]
+        for _ in range(int(self._dirty[node])):
+            disk.admit(self._now, self._system.write_bytes)
+        self._dirty[node] %= 1
+
+    def _await_sync(self, node: int) -> None:
+        """Lets the running transaction wait for the log's next sync, which begins if none is."""
+        self._waiting[node].append(self._running)
+        if node not in self._syncing:
+            self._wake(self._sync(node))
 
     def _writer(self, node: int) -> _Process:
         """Writes a node's pages, in rounds, and each batch when the disk has the one before."""
         system = self._system
-        disk = self._disks[node % self._system.disks]
+        disk = self._disks[node % system.disks]
         while True:
             pages = min(self._dirty[node], system.round_pages)
             while pages >= 1:
                 batch = int(min(pages, system.batch))
-                pages = pages - batch
-                self._dirty[node] = self._dirty[node] - batch
+                pages -= batch
+                self._dirty[node] -= batch
                 starts_s = max(
                     disk.admit(self._now, system.write_bytes) for _ in range(batch)
                 )
@@ -347,18 +447,34 @@ class _Simulation:
     def _sync(self, node: int) -> _Process:
         """Syncs the log of a node, and its copies on the next ones, while commits wait for it."""
         system = self._system
-        copies = range(node, node + self._system.copies)
-        on = [self._disks[copy % system.nodes % system.disks] for copy in copies]
+        copies = range(node, node + system.copies)
+        disks = [self._disks[copy % system.nodes % system.disks] for copy in copies]
         self._syncing.add(node)
-        while together := self._waiting.pop(node, []):
-            size = system.log_bytes * len(together)
-            times_s = (
-                d.admit(self._now, size) + next(d.writes) + system.sync_s for d in on
-            )
-            synced_s = sorted(times_s)[len(on) // 2]
+        while node in self._waiting:
+            together = self._waiting.pop(node)
+            synced_s = self._synced_on(disks, system.log_bytes * len(together))
             self._synced_s.append(synced_s - self._now)
             yield synced_s
             for transaction in together:
                 self._wake(transaction)
         self._syncing.remove(node)
         yield None
+
+    def _synced_on(self, disks: Sequence[_Device], size: float) -> float:
+        """When a majority of the disks have synced what is asked for now."""
+        times_s = []
+        for disk in disks:
+            written_s = disk.admit(self._now, size) + next(disk.writes)
+            times_s.append(written_s + self._system.sync_s)
+        return sorted(times_s)[len(disks) // 2]
+
+
+def _cores(system: System) -> list[_Bucket]:
+    """Of each node. On a machine that all share it is a container, which may use its quota at any
+    time in a period."""
+    quota_s = 0.0
+    if system.machine_cpus < math.inf:
+        quota_s = QUOTA_S
+    return [
+        _Bucket("cpu_bound", system.node_cpus, quota_s) for _ in range(system.nodes)
+    ]

@@ -18,7 +18,12 @@ from orchestrator.analysis.prediction.demands import (
     time_at_cap,
 )
 from orchestrator.analysis.prediction.prediction import Predictor, quiet_run
-from orchestrator.analysis.prediction.simulation import SimulatedDisk, System, simulate
+from orchestrator.analysis.prediction.simulation import (
+    SimulatedDisk,
+    Stage,
+    System,
+    simulate,
+)
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.errors import UsageError
@@ -44,7 +49,7 @@ def system(reads: float = 0.0, writes: float = 0.0, **changes: Any) -> System:
     plain = System(
         16, node_s=0.001, client_s=1e-4, node_cpus=2.0, client_cpus=4.0, commits=False
     )
-    return replace(plain, stages=((math.inf, reads, writes),), **changes)
+    return replace(plain, stages=(Stage(math.inf, reads, writes),), **changes)
 
 
 COMMITS = {"commits": True, "node_s": 1e-5, "client_s": 1e-5}
@@ -135,7 +140,8 @@ def test_a_slower_tier_gets_less_far_in_warming_the_cache() -> None:
     """Of 60 s, of which 6 s warm up: 20 reads for each of the first 1,000 transactions, then one.
     At 1,100 IOPS 18 s go by with them, 12 s of which are measured."""
     warming = replace(
-        system(node_s=1e-5), stages=((1000.0, 20.0, 0.0), (math.inf, 1.0, 0.0))
+        system(node_s=1e-5),
+        stages=(Stage(1000.0, 20.0, 0.0), Stage(math.inf, 1.0, 0.0)),
     )
     slow = simulate(warming, disk(1100))
     assert slow.throughput_per_s == pytest.approx((12 * 55 + 42 * 1100) / 54, rel=0.06)
