@@ -6,7 +6,7 @@ campaigns another code revision or image may be what one wants to compare: it is
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from operator import ne
 from typing import Any
 
@@ -15,7 +15,7 @@ from orchestrator.analysis.results import Cell, Results, RunData
 from orchestrator.facts import group
 from orchestrator.model import Record
 from orchestrator.planning import factors, rehearsal, sizes
-from orchestrator.tier import Tier, in_layout
+from orchestrator.tier import Tier, as_written
 from orchestrator.units import format_bytes, gathered, listed
 
 MAX_DATA_DIFFERENCE_PCT = 5.0
@@ -343,7 +343,7 @@ def unlike_machines(
 
 def changes_of_tier(before: Tier, after: Tier) -> Iterator[str]:
     """What differs between two disks as declared."""
-    disks = [asdict(tier, dict_factory=in_layout) for tier in (before, after)]
+    disks = [as_written(tier) for tier in (before, after)]
     for key in (key for key in {**disks[0], **disks[1]} if key not in _NOT_THE_DISK):
         values = [disk.get(key) for disk in disks]
         if values[0] != values[1]:

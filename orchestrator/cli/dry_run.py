@@ -1,7 +1,7 @@
 """`--dry-run`: what a campaign would do, take and cost. Nothing is started, no engine is asked."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
@@ -16,7 +16,7 @@ from orchestrator.cli.app import App
 from orchestrator.model import ClusterSpec, Plan
 from orchestrator.planning import costs, durations
 from orchestrator.run.forecast import Cost, Forecast, look_ahead
-from orchestrator.tier import in_layout
+from orchestrator.tier import as_written
 
 NEVER_CHECKED = (
     "Docker engine and images: `tierbench doctor` looks at them",
@@ -48,7 +48,7 @@ def show(app: App, plan: Plan, max_cost: str | None = None) -> int:
     except errors.UsageError as error:
         ahead = replace(ahead, problems=(*ahead.problems, error))
     facts = {
-        "plan": asdict(plan, dict_factory=in_layout),
+        "plan": as_written(plan),
         "never_checked": NEVER_CHECKED,
         **vars(ahead),
         "campaign_cost": costs.total(ahead.rented),  # currency → amount

@@ -1,29 +1,28 @@
 """How long a plan takes, at least and at most: from bytes and rates. Pure.
 
-At least: what is there goes as fast as it was seen to. At most: each rate is the slowest seen, and
-all that may be added to the plan is added. Failures are not reckoned. A rate that this machine was
-not seen to have is as measured elsewhere, or from a named source."""
+At least: what is there goes as fast as it was seen to. At most: each rate is the
+slowest seen, and all that may be added to the plan is added. Failures are not reckoned.
+"""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import NamedTuple
 
-from orchestrator.keys.strict_yaml import shipped
-from orchestrator.model import ClusterSpec, Dataset, Plan, Profile, Workload
-from orchestrator.planning import machines, node_disks
+from orchestrator.model import Dataset, Plan, Profile, Workload
+from orchestrator.planning import machines, node_disks, paces
+from orchestrator.planning.paces import Learnt, Pace, Span
 from orchestrator.planning.plan import EXISTING, as_used, run_s
 from orchestrator.tier import Cgroup, Emulated, RealDisks, Tier
-from orchestrator.units import format_number, listed
+from orchestrator.units import listed
 
 # Measured on PostgreSQL 17: tables with their indexes, of 2,000,000 rows and of 4 warehouses.
 ROW_BYTES = 256
 WAREHOUSE_BYTES = 105_000_000
 _RENT_S = 180.0  # at most, until a cloud has made and attached the disks of a claim
-_WRITTEN = (
-    2,
-    3,
-)  # times that loaded bytes reach a disk: log and pages, and again when merged
+# Times that loaded bytes reach a disk: log and pages; and again when merged.
+_WRITTEN_LEAST = 2
+_WRITTEN_MOST = 3
 _WARM_MOST_S = 600.0
 _SLOW_DISK_BYTES_PER_S = 1e8  # of a tier that declares no limit, at its slowest
 # Checking the consistency of more warehouses than are all checked: 1.5 s for each of the sample,
@@ -31,96 +30,21 @@ _SLOW_DISK_BYTES_PER_S = 1e8  # of a tier that declares no limit, at its slowest
 _SAMPLED_ABOVE = 20
 _SAMPLE_S = 1.5 * _SAMPLED_ABOVE
 _PAYMENTS_BYTES = 3 * 3e6
-_FARTHEST = 4.0  # times as many bytes as were seen, for which their rate is still taken
-
-
-@dataclass(frozen=True)
-class Span:
-    """Seconds, at least and at most."""
-
-    least_s: float = 0.0
-    most_s: float = 0.0
-
-    def __add__(self, other: "Span") -> "Span":
-        return Span(self.least_s + other.least_s, self.most_s + other.most_s)
-
-    def times(self, least: float, most: float) -> "Span":
-        return Span(self.least_s * least, self.most_s * most)
-
-
-@dataclass(frozen=True)
-class Pace:
-    """How long a byte, or one time, takes. `source`: of that; `amount`: the most seen at once."""
-
-    each: Span
-    source: str
-    amount: float = math.inf
-
-    @property
-    def rate(self) -> str:
-        """Of bytes: how many in a second."""
-        least = self.each.least_s
-        most = format_number(1e-6 / self.each.most_s)
-        fastest = "MB/s or more"
-        if least:
-            fastest = f"to {format_number(1e-6 / least)} MB/s"
-        return f"{most} {fastest}: {self.source}"
-
-
-_PACES = shipped(__package__, "paces.yaml")
-
-
-def _pace(known: Mapping[str, Any]) -> Pace:
-    return Pace(Span(known["least_s"], known["most_s"]), known["source"])
-
-
-LOADING = {
-    database: Pace(
-        Span(1 / known["most_per_s"], 1 / known["least_per_s"]), known["source"]
-    )
-    for database, known in _PACES["loading"].items()
-}
-AROUND = {database: _pace(known) for database, known in _PACES["around"].items()}
-FURTHER_NODE = _pace(_PACES["further node"]).each
-ONE_GATE = _pace(_PACES["gate"])
-RESTORING = _pace(_PACES["restoring"])
-
-Learnt = Mapping[str, Pace]
-AROUND_RUN = "start and stop"
-GATES = "gate"
-RESTORE = "restore"
-
-
-def load_of(workload: Workload) -> str:
-    """What loading its data set is called in `kept_as`."""
-    return f"load {workload.dataset.family}"
-
-
-def kept_as(
-    what: str, tier: Tier, platform: str, cluster: ClusterSpec | None = None
-) -> str:
-    """The name under which it is kept how long `what` took here; of images one for all tiers."""
-    alike = not tier.disk.is_real and what not in (AROUND_RUN, GATES)
-    of = ""
-    if cluster:
-        of = f"{cluster.database} {cluster.nodes}+{cluster.clients}, "
-    return f"{what}: {of}{tier.disk.kind if alike else tier.name}, {platform}"
-
-
-def pace_of(learnt: Learnt, name: str, default: Pace, amount: float = 1.0) -> Pace:
-    """As seen here; of much more than was seen, no narrower than the default."""
-    seen = learnt.get(name)
-    if seen is None or amount <= _FARTHEST * seen.amount:
-        return seen or default
-    spans = seen.each, default.each
-    wide = Span(min(span.least_s for span in spans), max(span.most_s for span in spans))
-    return Pace(wide, f"{default.source}; of less data {seen.source}")
+_ALL_CHECKED_S = 10.0  # at most, of so few warehouses that all are checked
+# Finding out what of a real disk has changed since its copy was made, at most.
+_COMPARED_S = 120.0
+# Draining a burst bucket takes longer than it is declared to last, and some seconds to see.
+_DRAINED_LONGER = 1.5
+_DRAINED_SEEN_S = 10.0
 
 
 @dataclass(frozen=True)
 class Load:
-    """A data set on the disk of a tier: how many times it is loaded, at least and at most, and how
-    many of its copies are kept from before. `restores`: runs that start from a copy, at most."""
+    """A data set on the disk of a tier.
+
+    `times`, `most_times`: how often it is loaded, at least and at most. `kept`: how many
+    of its copies are kept from before. `restores`: runs that start from a copy, at most.
+    """
 
     profile: str
     workload: str
@@ -140,98 +64,30 @@ class TimedStep:
     source: str
 
 
-Find = Callable[[Profile, Workload], tuple[str | None, bool] | None]
-
-
-def loads(plan: Plan, find: Find = lambda *_: None) -> tuple[Load, ...]:
-    """`find`: which kept data set a cell starts from, None inside if every run loads, and whether
-    it is loaded already; None if that cannot be told. Tiers on one kind of disk share theirs."""
-    known: dict[str, Load] = {}
-    for profile, load, least, most in _cells(plan):
-        where = find(profile, load)
-        shared = where is None and isinstance(profile.tier.disk, (Emulated, Cgroup))
-        copies = f"{profile.cluster.nodes} {profile.cluster.replication_factor}"
-        if where:
-            name = where[0]
-        else:
-            name = None
-            if shared:
-                name = f"shared {load.dataset} {copies}"
-        apart = f"{name or profile.name} {load.dataset}"
-        kept = int(bool(where and where[1]))
-        before = known.get(apart) or Load(
-            profile.name, load.name, load.dataset, 0, 0, kept
-        )
-        once = 1
-        if apart in known or kept:
-            once = 0
-        times = once
-        most_times = most
-        if name:
-            most_times = once
-        restores = most
-        if where and name is None:
-            times = least
-            most_times = most
-            restores = 0
-        known[apart] = replace(
-            before,
-            times=before.times + times,
-            most_times=before.most_times + most_times,
-            restores=before.restores + restores,
-        )
-    return tuple(known.values())
-
-
-def spoken(load: Load) -> str:
-    """How many times it is loaded."""
-    if load.times != load.most_times:
-        return f"{load.times} to {load.most_times} times"
-    return {0: "not at all", 1: "once"}.get(load.times, f"{load.times} times")
-
-
 def timed(
-    plan: Plan, of: Sequence[Load] | None = None, learnt: Learnt | None = None
+    plan: Plan, data_sets: Sequence[Load] | None = None, learnt: Learnt | None = None
 ) -> Plan:
-    """The plan with its times. `of`: its data sets; `learnt`: what was seen on this machine."""
-    total = sum((step.total for step in steps(plan, of, learnt)), Span())
+    """The plan with its times. `learnt`: what was seen on this machine."""
+    total = Span()
+    for step in steps(plan, data_sets, learnt):
+        total += step.total
     return replace(plan, estimate_s=total.least_s, most_s=total.most_s)
 
 
 def steps(
-    plan: Plan, of: Sequence[Load] | None = None, learnt: Learnt | None = None
+    plan: Plan, data_sets: Sequence[Load] | None = None, learnt: Learnt | None = None
 ) -> tuple[TimedStep, ...]:
     """All that takes time, with what it is reckoned from."""
-    if of is None:
-        of = loads(plan)
-    else:
-        of = of
     learnt = learnt or {}
+    if data_sets is None:
+        data_sets = loads(plan)
+    restored = [data for data in data_sets if data.restores]
     return (
         *_of_runs(plan, learnt),
-        *(_loading(plan, data, learnt) for data in of),
-        *(_restoring(plan, data, learnt) for data in of if data.restores),
+        *(_loading(plan, data, learnt) for data in data_sets),
+        *(_restoring(plan, data, learnt) for data in restored),
         _gates(plan, learnt),
     )
-
-
-def data_bytes(workload: Workload) -> int | None:
-    """Of all rows once, with their indexes; None where its parameters do not tell."""
-    given = workload.dataset.parameters
-    tables, rows, warehouses = (
-        given.get(key) for key in ("tables", "table_size", "warehouses")
-    )
-    rows = given.get("rows", rows)
-    size = given.get("bytes")
-    if isinstance(size, int):
-        return size
-    if isinstance(warehouses, int):
-        return warehouses * WAREHOUSE_BYTES
-    if isinstance(tables, int) and isinstance(rows, int):
-        return tables * rows * ROW_BYTES
-    if workload.database is not None or "threads" in given:
-        return 0
-    return None
 
 
 def most_repetitions(plan: Plan) -> float:
@@ -241,24 +97,185 @@ def most_repetitions(plan: Plan) -> float:
     return 1.0
 
 
-def _cells(plan: Plan) -> Iterator[tuple[Profile, Workload, int, int]]:
-    """Each cell as it is used, with its runs at least and at most."""
-    stages = 2
-    if plan.latency_at_pct is None:
-        stages = 1
+# ------------------------------------------------------------------ cells and data sets
+
+
+@dataclass(frozen=True)
+class _PlannedCell:
+    """A workload on a profile as it uses it, with its runs at least and at most."""
+
+    profile: Profile
+    workload: Workload
+    runs: int
+    most_runs: int
+
+    def in_all(self, of_a_run: Span) -> Span:
+        return of_a_run.times(self.runs, self.most_runs)
+
+
+def _cells(plan: Plan) -> Iterator[_PlannedCell]:
     for load in plan.measured:
-        once = load in plan.probes
         for profile in plan.profiles:
-            runs = sum(
-                (r.profile, r.workload) == (profile.name, load.name) for r in plan.runs
-            )
-            if runs:
-                least = runs * (1 if once else stages)
-                if once:
-                    most = least
-                else:
-                    most = round(least * most_repetitions(plan))
-                yield as_used(profile, load), load, least, most
+            runs = _planned_runs(plan, profile, load)
+            if not runs:
+                continue
+            used = as_used(profile, load)
+            if load in plan.probes:  # measured once, whatever is added to the plan
+                yield _PlannedCell(used, load, runs, runs)
+                continue
+            runs *= _stages(plan)
+            most_runs = round(runs * most_repetitions(plan))
+            yield _PlannedCell(used, load, runs, most_runs)
+
+
+def _planned_runs(plan: Plan, profile: Profile, load: Workload) -> int:
+    cell = (profile.name, load.name)
+    return sum((run.profile, run.workload) == cell for run in plan.runs)
+
+
+def _stages(plan: Plan) -> int:
+    """How often each run is made: once more at a given load, if latency is asked for."""
+    if plan.latency_at_pct is None:
+        return 1
+    return 2
+
+
+# Which kept data set a cell starts from, None inside if every run loads, and whether it
+# is loaded already; None if that cannot be told.
+Find = Callable[[Profile, Workload], tuple[str | None, bool] | None]
+
+
+def _untold(_profile: Profile, _load: Workload) -> None:
+    """A `Find` that can tell of no cell."""
+
+
+@dataclass(frozen=True)
+class _Start:
+    """What the runs of a cell start from: `data`, if the name of the kept data set is known."""
+
+    data: str | None
+    is_loaded: bool = False
+    each_run_loads: bool = False
+
+
+def _start_of(cell: _PlannedCell, find: Find) -> _Start:
+    kept = find(cell.profile, cell.workload)
+    if kept is not None:
+        data, is_loaded = kept
+        return _Start(data, is_loaded, each_run_loads=data is None)
+    if not isinstance(cell.profile.tier.disk, (Emulated, Cgroup)):
+        return _Start(None)
+    # Copies on files of ours have no limits: all tiers start from the same one.
+    cluster = cell.profile.cluster
+    copies = f"{cluster.nodes} {cluster.replication_factor}"
+    return _Start(f"shared {cell.workload.dataset} {copies}")
+
+
+def loads(plan: Plan, find: Find = _untold) -> tuple[Load, ...]:
+    """The data sets that a plan loads or starts from. Tiers on one kind of disk share theirs."""
+    data_sets: dict[str, Load] = {}
+    for cell in _cells(plan):
+        start = _start_of(cell, find)
+        place = start.data or cell.profile.name
+        key = f"{place} {cell.workload.dataset}"
+        before = data_sets.get(key)
+        is_first = before is None
+        if before is None:
+            before = _not_loaded_yet(cell, start)
+        data_sets[key] = _with_runs_of(cell, start, before, is_first)
+    return tuple(data_sets.values())
+
+
+def _not_loaded_yet(cell: _PlannedCell, start: _Start) -> Load:
+    return Load(
+        profile=cell.profile.name,
+        workload=cell.workload.name,
+        dataset=cell.workload.dataset,
+        times=0,
+        most_times=0,
+        kept=int(start.is_loaded),
+    )
+
+
+def _with_runs_of(
+    cell: _PlannedCell, start: _Start, before: Load, is_first: bool
+) -> Load:
+    """A data set with what one more cell loads and copies of it."""
+    if start.each_run_loads:
+        return replace(
+            before,
+            times=before.times + cell.runs,
+            most_times=before.most_times + cell.most_runs,
+        )
+    once = int(is_first and not start.is_loaded)
+    most = once
+    if start.data is None:  # it cannot be told whether a run can start from a copy
+        most = cell.most_runs
+    return replace(
+        before,
+        times=before.times + once,
+        most_times=before.most_times + most,
+        restores=before.restores + cell.most_runs,
+    )
+
+
+def spoken(load: Load) -> str:
+    """How many times it is loaded."""
+    if load.times != load.most_times:
+        return f"{load.times} to {load.most_times} times"
+    if load.times == 0:
+        return "not at all"
+    if load.times == 1:
+        return "once"
+    return f"{load.times} times"
+
+
+def data_bytes(workload: Workload) -> int | None:
+    """Of all rows once, with their indexes; None where its parameters do not tell."""
+    parameters = workload.dataset.parameters
+    size = parameters.get("bytes")
+    if isinstance(size, int):
+        return size
+    warehouses = parameters.get("warehouses")
+    if isinstance(warehouses, int):
+        return warehouses * WAREHOUSE_BYTES
+    tables = parameters.get("tables")
+    rows = parameters.get("rows", parameters.get("table_size"))
+    if isinstance(tables, int) and isinstance(rows, int):
+        return tables * rows * ROW_BYTES
+    if workload.database is not None or "threads" in parameters:
+        return 0
+    return None
+
+
+class _NodeBytes(NamedTuple):
+    """What a load leaves on one node, at least and at most."""
+
+    least: float
+    most: float
+
+
+def _bytes_on_node(profile: Profile, load: Workload) -> _NodeBytes:
+    cluster = profile.cluster
+    all_bytes = data_bytes(load)
+    if all_bytes is not None:
+        on_node = all_bytes * cluster.replication_factor / max(1, cluster.nodes)
+        return _NodeBytes(on_node, on_node)
+    if cluster.node is None:
+        return _NodeBytes(0.0, 0.0)
+    # No more than the disk is sized for.
+    return _NodeBytes(0.0, float(cluster.node.disk_bytes))
+
+
+def restored_bytes(profile: Profile, load: Workload) -> float:
+    """What a start from a copy copies at most: of real disks one node's, else all nodes'."""
+    on_node = _bytes_on_node(profile, load).most
+    if profile.tier.disk.is_real:
+        return on_node
+    return on_node * profile.cluster.nodes
+
+
+# ------------------------------------------------------------------ runs
 
 
 def _of_runs(plan: Plan, learnt: Learnt) -> Iterator[TimedStep]:
@@ -267,170 +284,231 @@ def _of_runs(plan: Plan, learnt: Learnt) -> Iterator[TimedStep]:
     caches = Span()
     checks = Span()
     sources: dict[str, None] = {}
-    for profile, load, least, most in _cells(plan):
-        longer_s = max(0.0, (load.warmup_most_s or load.warmup_s) - load.warmup_s)
-        windows += Span(run_s(load), run_s(load) + longer_s).times(least, most)
-        pace = _around(plan, profile, learnt)
-        around += pace.each.times(least, most)
+    for cell in _cells(plan):
+        pace = _around(plan, cell.profile, learnt)
         sources[pace.source] = None
-        if load.database is None:
-            if load.warm:
-                caches += _caches(profile, load).times(least, most)
-            else:
-                caches += Span()
-            checks += _checking(profile, load).times(least, most)
+        windows += cell.in_all(_windows(cell.workload))
+        around += cell.in_all(pace.span)
+        caches += cell.in_all(_caches(cell.profile, cell.workload))
+        checks += cell.in_all(_checking(cell.profile, cell.workload))
     yield TimedStep("warm-up and measuring", windows, "the scale's times")
     yield TimedStep("starting and stopping", around, listed(list(sources)))
     yield TimedStep("filling caches", caches, "memory and data over the disk's rate")
     yield TimedStep("checking the data", checks, "3 MB of payments a warehouse")
 
 
+def _windows(load: Workload) -> Span:
+    """Warm-up and measuring; a warm-up may be longer until rates are steady."""
+    warmup_most_s = load.warmup_most_s or load.warmup_s
+    longer_s = max(0.0, warmup_most_s - load.warmup_s)
+    return Span(run_s(load), run_s(load) + longer_s)
+
+
 def _around(plan: Plan, profile: Profile, learnt: Learnt) -> Pace:
+    """Starting and stopping all that a run needs, and renting its disks."""
     cluster = profile.cluster
-    default = AROUND.get(cluster.database, AROUND["postgresql"])
+    name = paces.kept_as(paces.AROUND_RUN, profile.tier, plan.platform, cluster)
+    pace = paces.pace_of(learnt, name, _around_by_default(profile))
+    return replace(pace, span=pace.span + _renting(profile.tier))
+
+
+def _around_by_default(profile: Profile) -> Pace:
+    """The defaults are of one node and one client; others' clusters are not started."""
+    cluster = profile.cluster
+    default = paces.AROUND.get(cluster.database, paces.AROUND["postgresql"])
     if cluster.database == EXISTING:
-        nodes = 0
-    else:
-        nodes = cluster.nodes + cluster.clients - 2
-    default = replace(default, each=default.each + FURTHER_NODE.times(nodes, nodes))
-    pace = pace_of(
-        learnt, kept_as(AROUND_RUN, profile.tier, plan.platform, cluster), default
-    )
-    rent = Span(0.0, _RENT_S if profile.tier.disk.storage_class else 0.0)
-    return replace(pace, each=pace.each + rent)
+        return default
+    further = cluster.nodes + cluster.clients - 2
+    span = default.span + paces.FURTHER_NODE.times(further, further)
+    return replace(default, span=span)
 
 
-def _rates(tier: Tier) -> tuple[float, float]:
-    """Of a tier's disk while nothing is measured: bytes per second at the fastest and at the
-    slowest. An emulated one has no limits then."""
-    if isinstance(tier.disk, Emulated):
-        return math.inf, _SLOW_DISK_BYTES_PER_S
-    return (
-        tier.limits.bytes_per_s or math.inf,
-        tier.limits.bytes_per_s or _SLOW_DISK_BYTES_PER_S,
-    )
+def _renting(tier: Tier) -> Span:
+    if tier.disk.storage_class:
+        return Span(0.0, _RENT_S)
+    return Span()
+
+
+class _Rates(NamedTuple):
+    """Bytes per second of a tier's disk while nothing is measured."""
+
+    fastest: float
+    slowest: float
+
+
+def _rates(tier: Tier) -> _Rates:
+    # An emulated disk has no limits while nothing is measured.
+    if isinstance(tier.disk, Emulated) or not tier.limits.bytes_per_s:
+        return _Rates(math.inf, _SLOW_DISK_BYTES_PER_S)
+    return _Rates(tier.limits.bytes_per_s, tier.limits.bytes_per_s)
 
 
 def _caches(profile: Profile, load: Workload) -> Span:
-    least, most = _sizes(profile, load)
-    memory = most
+    """Reading data into memory before a run that starts warm."""
+    if load.database is not None or not load.warm:
+        return Span()
+    on_node = _bytes_on_node(profile, load)
+    memory = on_node.most
     if profile.cluster.node:
         memory = profile.cluster.node.memory_bytes
-    fast, slow = _rates(profile.tier)
+    rates = _rates(profile.tier)
     # Not all of it is cache, and small reads are slower than the tier's rate.
-    most_s = min(_WARM_MOST_S, 5.0 + 2 * min(most, memory) / slow)
-    return Span(0.5 * min(least, memory) / fast, most_s)
+    least_s = 0.5 * min(on_node.least, memory) / rates.fastest
+    most_s = 5.0 + 2 * min(on_node.most, memory) / rates.slowest
+    return Span(least_s, min(_WARM_MOST_S, most_s))
 
 
 def _checking(profile: Profile, load: Workload) -> Span:
+    """Whether the data of TPC-C are consistent after a run."""
+    if load.database is not None:
+        return Span()
     warehouses = load.dataset.parameters.get("warehouses", 0)
+    if not warehouses:
+        return Span()
     if not isinstance(warehouses, int) or warehouses <= _SAMPLED_ABOVE:
-        return Span(0.0, 10.0 if warehouses else 0.0)
-    fast, slow = _rates(profile.tier)
-    read = _PAYMENTS_BYTES * warehouses
-    return Span(0.5 * _SAMPLE_S + read / fast / 3, 2 * _SAMPLE_S + 2 * read / slow)
+        return Span(0.0, _ALL_CHECKED_S)
+    rates = _rates(profile.tier)
+    read_bytes = _PAYMENTS_BYTES * warehouses
+    least_s = 0.5 * _SAMPLE_S + read_bytes / rates.fastest / 3
+    most_s = 2 * _SAMPLE_S + 2 * read_bytes / rates.slowest
+    return Span(least_s, most_s)
 
 
-def _sizes(profile: Profile, load: Workload) -> tuple[float, float]:
-    """Bytes that a load leaves on one node: at least and at most."""
-    cluster = profile.cluster
-    known = data_bytes(load)
-    if known is None:  # no more than the disk is sized for
-        return 0.0, float(cluster.node.disk_bytes if cluster.node else 0)
-    own = known * cluster.replication_factor / max(1, cluster.nodes)
-    return own, own
+# ------------------------------------------------------------------ loading and restoring
 
 
 def _loading(plan: Plan, data: Load, learnt: Learnt) -> TimedStep:
     load = plan.workload(data.workload)
     profile = as_used(plan.profile(data.profile), load)
-    database = profile.cluster.database
-    default = LOADING.get(database, LOADING[EXISTING])
-    least, most = _sizes(profile, load)
     all_bytes = data_bytes(load)
     if all_bytes is None:
-        loaded = most * profile.cluster.nodes
+        loaded_most = _bytes_on_node(profile, load).most * profile.cluster.nodes
+        loaded_least = 0.0
     else:
-        loaded = all_bytes
-    name = kept_as(load_of(load), profile.tier, plan.platform, profile.cluster)
-    pace = pace_of(learnt, name, default, loaded)
-    each = pace.each.times(0.0 if all_bytes is None else loaded, loaded)
-    if (
-        profile.tier.disk.is_real or database == EXISTING
-    ):  # images are loaded without limits
-        fast, slow = _rates(profile.tier)
-        written = Span(_WRITTEN[0] * least / fast, _WRITTEN[1] * most / slow)
-        each = Span(
-            max(each.least_s, written.least_s), max(each.most_s, written.most_s)
-        )
-    if load.database is None:
-        each += _around(plan, profile, learnt).each
-    else:
-        each += Span()
+        loaded_most = all_bytes
+        loaded_least = all_bytes
+    pace = _loading_pace(plan, profile, load, learnt, loaded_most)
+    once = pace.span.times(loaded_least, loaded_most)
+    # Images are loaded without limits; other disks take what reaches them at their rate.
+    if profile.tier.disk.is_real or profile.cluster.database == EXISTING:
+        once = _longer(once, _writing(profile, load))
+    if load.database is None:  # a cluster that loads starts and stops by itself
+        once += _around(plan, profile, learnt).span
     what = f"loading {load.dataset.family}, {spoken(data)}"
-    source = f"{loaded / 1e9:.3g} GB"
-    return TimedStep(
-        what, each.times(data.times, data.most_times), f"{source}, {pace.rate}"
-    )
+    source = f"{loaded_most / 1e9:.3g} GB, {pace.rate}"
+    return TimedStep(what, once.times(data.times, data.most_times), source)
 
 
-def restored_bytes(profile: Profile, load: Workload) -> float:
-    """What a start from a copy copies at most: of real disks one node's, else all nodes'."""
-    return _sizes(profile, load)[1] * (
-        1 if profile.tier.disk.is_real else profile.cluster.nodes
-    )
+def _loading_pace(
+    plan: Plan, profile: Profile, load: Workload, learnt: Learnt, loaded_bytes: float
+) -> Pace:
+    cluster = profile.cluster
+    default = paces.LOADING.get(cluster.database, paces.LOADING[EXISTING])
+    what = paces.load_of(load)
+    name = paces.kept_as(what, profile.tier, plan.platform, cluster)
+    return paces.pace_of(learnt, name, default, loaded_bytes)
+
+
+def _writing(profile: Profile, load: Workload) -> Span:
+    """What reaches a node's disk while data are loaded, at the rate of its tier."""
+    on_node = _bytes_on_node(profile, load)
+    rates = _rates(profile.tier)
+    least_s = _WRITTEN_LEAST * on_node.least / rates.fastest
+    most_s = _WRITTEN_MOST * on_node.most / rates.slowest
+    return Span(least_s, most_s)
+
+
+def _longer(first: Span, second: Span) -> Span:
+    """Of two things that go on at once."""
+    least_s = max(first.least_s, second.least_s)
+    most_s = max(first.most_s, second.most_s)
+    return Span(least_s, most_s)
 
 
 def _restoring(plan: Plan, data: Load, learnt: Learnt) -> TimedStep:
     load = plan.workload(data.workload)
     profile = as_used(plan.profile(data.profile), load)
-    default = RESTORING
     copied = restored_bytes(profile, load)
-    if profile.tier.disk.is_real:
-        # What has not changed is left alone; at most all is read and written on the same disk.
-        longest_s = 2 / _rates(profile.tier)[1] + (120.0 / copied if copied else 0.0)
-        default = Pace(Span(0.0, longest_s), "the tier's rate")
-    kept = kept_as(RESTORE, profile.tier, plan.platform, profile.cluster)
-    pace = pace_of(learnt, kept, default, copied)
+    default = _restoring_by_default(profile.tier, copied)
+    name = paces.kept_as(paces.RESTORE, profile.tier, plan.platform, profile.cluster)
+    pace = paces.pace_of(learnt, name, default, copied)
     what = f"restoring {load.dataset.family}, {data.restores} times at most"
     least_times = 0.0
+    # Where a run may load instead, none may start from a copy.
     if data.most_times <= data.times:
         least_times = data.restores / most_repetitions(plan)
-    total = pace.each.times(copied * least_times, copied * data.restores)
+    total = pace.span.times(copied * least_times, copied * data.restores)
     return TimedStep(what, total, pace.rate)
 
 
+def _restoring_by_default(tier: Tier, copied_bytes: float) -> Pace:
+    if not tier.disk.is_real:
+        return paces.RESTORING
+    # What has not changed is left alone; at most all is read and written on the same disk.
+    byte_s = 2 / _rates(tier).slowest
+    if copied_bytes:
+        byte_s += _COMPARED_S / copied_bytes
+    return Pace(Span(0.0, byte_s), "the tier's rate")
+
+
+# ------------------------------------------------------------------ truth gates
+
+
 def _gates(plan: Plan, learnt: Learnt) -> TimedStep:
-    """Disk after disk. Those of real ones are taken again, between runs if asked, and after the
-    last without draining; others may be kept from before."""
-    least_runs = len(plan.runs) * (1 if plan.latency_at_pct is None else 2)
+    """Disk after disk."""
     total = Span()
-    sources = dict[str, None]()
-    for profile in {profile.tier.name: profile for profile in plan.tiers}.values():
+    sources: dict[str, None] = {}
+    by_tier = {profile.tier.name: profile for profile in plan.tiers}
+    for profile in by_tier.values():
         tier = profile.tier
         if not tier.disk.has_gate:
             continue
-        real = tier.disk.is_real
-        # A rented volume is another in each run.
-        drains = plan.drain and isinstance(tier.disk, RealDisks)
-        drained_s = 0.0
-        if drains and tier.limits.burst:
-            drained_s = tier.limits.burst.duration_s
-        runs = least_runs, round(least_runs * most_repetitions(plan))
-        before = [
-            1 + ((n - 1) // plan.gate_every if plan.gate_every and real else 0)
-            for n in runs
-        ]
-        pace = pace_of(learnt, kept_as(GATES, tier, plan.platform), ONE_GATE)
+        name = paces.kept_as(paces.GATES, tier, plan.platform)
+        pace = paces.pace_of(learnt, name, paces.ONE_GATE)
         sources[pace.source] = None
-        once = pace.each + Span(0.0, _RENT_S if tier.disk.storage_class else 0.0)
-        drained = Span(0.0, 1.5 * drained_s + (10.0 if drained_s else 0.0))
-        of_tier = (once + drained).times(*before) + (once if real else Span())
-        # Disks that are made are measured on each machine that runs nodes.
-        apart = plan.platform == "kubernetes" or machines.named(profile)
-        if real or not apart:
-            disks = max(1, node_disks.count(tier))
-        else:
-            disks = profile.cluster.nodes
-        total += of_tier.times(disks if real else 0, disks)
+        of_a_disk = _gates_of_a_disk(plan, tier, pace)
+        disks = _gated_disks(plan, profile)
+        if tier.disk.is_real:
+            total += of_a_disk.times(disks, disks)
+        else:  # others may be kept from before
+            total += of_a_disk.times(0, disks)
     return TimedStep("truth gates", total, f"of each disk: {listed(list(sources))}")
+
+
+def _gates_of_a_disk(plan: Plan, tier: Tier, pace: Pace) -> Span:
+    """Those of real disks are taken between runs too, if asked, and after the last run
+    without draining."""
+    once = pace.span + _renting(tier)
+    runs = len(plan.runs) * _stages(plan)
+    most_runs = round(runs * most_repetitions(plan))
+    before_runs = once + _draining(plan, tier)
+    least = _gates_before(runs, plan, tier)
+    most = _gates_before(most_runs, plan, tier)
+    total = before_runs.times(least, most)
+    if tier.disk.is_real:
+        return total + once
+    return total
+
+
+def _gates_before(runs: int, plan: Plan, tier: Tier) -> int:
+    if not plan.gate_every or not tier.disk.is_real:
+        return 1
+    return 1 + (runs - 1) // plan.gate_every
+
+
+def _draining(plan: Plan, tier: Tier) -> Span:
+    """Of the burst bucket; a rented volume is another in each run, and is not drained."""
+    burst = tier.limits.burst
+    if not plan.drain or not isinstance(tier.disk, RealDisks) or not burst:
+        return Span()
+    if not burst.duration_s:
+        return Span()
+    return Span(0.0, _DRAINED_LONGER * burst.duration_s + _DRAINED_SEEN_S)
+
+
+def _gated_disks(plan: Plan, profile: Profile) -> int:
+    """Disks that are made are measured on each machine that runs nodes."""
+    on_several = plan.platform == "kubernetes" or machines.named(profile)
+    if on_several and not profile.tier.disk.is_real:
+        return profile.cluster.nodes
+    return max(1, node_disks.count(profile.tier))

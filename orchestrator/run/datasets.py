@@ -30,7 +30,7 @@ from orchestrator.parts import (
     Rented,
     Restorable,
 )
-from orchestrator.planning import durations
+from orchestrator.planning import durations, paces
 from orchestrator.planning.plan import as_used
 from orchestrator.platforms.common import machines, marked
 from orchestrator.powers import World
@@ -235,8 +235,8 @@ def _load(
     }
     files.write_json(folder / DATASET, known)
     if not before.resumed:
-        what = durations.load_of(workload)
-        name = durations.kept_as(what, profile.tier, world.platform.name, spec)
+        what = paces.load_of(workload)
+        name = paces.kept_as(what, profile.tier, world.platform.name, spec)
         observed.note(name, load_s, world, durations.data_bytes(workload))
     parameters = dict(workload.dataset.parameters)
     world.progress.note(

@@ -26,7 +26,7 @@ from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.load_generators.common import several
 from orchestrator.model import Cluster, Node, Plan, Run, Sample
 from orchestrator.parts import ClientLoad, Disks, LiftsLimits, NodesData, Parts, Shared
-from orchestrator.planning import disk_matrix, durations
+from orchestrator.planning import disk_matrix, durations, paces
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.platforms.common.machines import LiftsItsLimits
 from orchestrator.powers import NETWORK_OF, World
@@ -144,13 +144,13 @@ def _learn(here: RunContext, took_s: float) -> None:
     )
     around_s = took_s - windows_s - sum(draft.spent.values())
     restored = durations.restored_bytes(profile, here.workload)
-    load = durations.load_of(here.workload)
+    load = paces.load_of(here.workload)
     for what, spent_s, amount in (
-        (durations.AROUND_RUN, around_s, 1.0),
-        (durations.RESTORE, draft.spent.get(durations.RESTORE, 0.0), restored),
+        (paces.AROUND_RUN, around_s, 1.0),
+        (paces.RESTORE, draft.spent.get(paces.RESTORE, 0.0), restored),
         (load, draft.spent.get(load, 0.0), durations.data_bytes(here.workload)),
     ):
-        name = durations.kept_as(
+        name = paces.kept_as(
             what, profile.tier, here.world.platform.name, profile.cluster
         )
         observed.note(name, spent_s, here.world, amount)
@@ -168,7 +168,7 @@ def carry_out(here: RunContext) -> None:
             profile, here.workload, here.plan.seed, here.parts, world
         )
     here.begin_phase("prepare")
-    with here.spending(durations.GATES):
+    with here.spending(paces.GATES):
         draft.gate = here.gates.of(profile.tier)
         require_passed(draft.gate)
     with (
@@ -218,7 +218,7 @@ def _started(
     with ExitStack() as up:
 
         def start(copies: Sequence[Path] | None) -> tuple[Disks, Cluster, bool]:
-            with here.spending(durations.RESTORE) if copies else nullcontext():
+            with here.spending(paces.RESTORE) if copies else nullcontext():
                 world.progress.step(f"attaching {tier.title}")
                 data = NodesData(sizes, copies or ())
                 disks = up.enter_context(here.mechanism.attached(tier, data, world))
@@ -332,7 +332,7 @@ def _sampled(
 
 def _load(here: RunContext, cluster: Cluster, client: Node) -> None:
     here.begin_phase("load")
-    with here.spending(durations.load_of(here.workload)):
+    with here.spending(paces.load_of(here.workload)):
         here.world.progress.step(f"loading {here.workload.dataset.family}")
         here.generator.load(here.workload, cluster, client, here.world)
         here.database.settle(cluster, here.world)

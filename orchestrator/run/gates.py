@@ -16,13 +16,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from orchestrator import errors, model, parts, powers
 from orchestrator.kernel import mounts
-from orchestrator.planning import durations, node_disks
+from orchestrator.planning import node_disks, paces
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
 from orchestrator.run import credit, observed
 from orchestrator.run.schedule import Schedule
 from orchestrator.system import files
-from orchestrator.tier import Gate, Tier, in_layout
+from orchestrator.tier import Gate, Tier, as_written
 from orchestrator.tiers.common.emulated import disk_files, host_load
 from orchestrator.tiers.common.real import removal
 from orchestrator.units import format_quantity, format_seconds
@@ -217,7 +217,7 @@ class Gates:
             gate = self._measured(tier, place, False, drain)
         if not thorough and not drain:
             took_s = self._world.clock.monotonic() - started_s
-            name = durations.kept_as(durations.GATES, tier, self._world.platform.name)
+            name = paces.kept_as(paces.GATES, tier, self._world.platform.name)
             observed.note(name, took_s, self._world, max(1, node_disks.count(tier)))
         if gate.passed and gate.checks and (file := self._file(tier, place)):
             marked.make(str(file.parent), removal.owner(self._world))
@@ -281,7 +281,7 @@ class Gates:
             facts.cpu_model,
             facts.memory_bytes,
         )
-        flat = asdict(tier, dict_factory=in_layout)
+        flat = as_written(tier)
         content = {
             **identity,
             "schema_version": 2,  # checks have their quantity

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
-from orchestrator.planning.durations import Pace, Span
+from orchestrator.planning.paces import Pace, Span
 from orchestrator.powers import World
 from orchestrator.system import files
 
@@ -33,7 +33,7 @@ _CONTENT = TypeAdapter(dict[str, Annotated[list[_Seen], Field(min_length=1)]])
 
 
 def learnt(cache: Path) -> dict[str, Pace]:
-    """By `durations.kept_as`."""
+    """By `paces.kept_as`."""
     paces = {}
     for name, times in _read(cache).items():
         most = max(seen.amount for seen in times)

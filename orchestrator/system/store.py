@@ -28,7 +28,7 @@ from orchestrator.model import Note, Plan, Record, Run
 from orchestrator.planning.factors import RATE_OPTION
 from orchestrator.system import clock, parquet
 from orchestrator.system.files import CutError, checksums, write_json
-from orchestrator.tier import Gate, in_layout
+from orchestrator.tier import Gate, as_written
 
 SCHEMA_VERSION = 1
 
@@ -57,7 +57,7 @@ def create(
 
 def save_plan(campaign: Path, plan: Plan) -> None:
     """Keeps the plan, as it is or as it has grown (see `run/schedule.py`)."""
-    write_json(campaign / "plan.json", asdict(plan, dict_factory=in_layout))
+    write_json(campaign / "plan.json", as_written(plan))
 
 
 def save_left_behind(campaign: Path, what: str, look: Sequence[str]) -> None:
@@ -181,7 +181,7 @@ def has_samples(folder: Path) -> bool:
 def save_record(folder: Path, record: Record) -> None:
     """Saves the record with the checksums of all files of the run, which are then on the disk."""
     file = folder / "record.json"
-    content = asdict(record, dict_factory=in_layout)
+    content = as_written(record)
     write_json(file, {**content, "files": checksums(folder, file)})
 
 

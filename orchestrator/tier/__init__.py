@@ -5,11 +5,12 @@ Units as in `orchestrator.model`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from orchestrator.facts import GateQuantity, GateWord
+from orchestrator.tier import tier_file
 from orchestrator.tier.disks import DISKS as DISKS
 from orchestrator.tier.disks import AnyDisk as AnyDisk
 from orchestrator.tier.disks import Cgroup as Cgroup
@@ -27,12 +28,16 @@ from orchestrator.tier.disks import Unlimited as Unlimited
 
 @dataclass(frozen=True)
 class Burst:
-    """More than the base limits, for a time. None: does not burst in that."""
+    """More than the base limits, for a time. None: does not burst in that.
+
+    `duration_s`: how long a full bucket holds it; `math.inf`: on demand, billed, without
+    end. `start_pct`: how full the bucket is when a run starts.
+    """
 
     iops: int | None
     bytes_per_s: int | None
-    duration_s: float  # a full bucket holds it so long; math.inf: on demand, billed, without end
-    start_pct: float = 0.0  # how full the bucket is when a run starts
+    duration_s: float
+    start_pct: float = 0.0
 
 
 def times(limit: int | None, count: int) -> int | None:
@@ -44,26 +49,38 @@ def times(limit: int | None, count: int) -> int | None:
 
 def lower(first: int | None, second: int | None) -> int | None:
     """The lower of two limits, of which either may be unknown."""
-    return min((limit for limit in (first, second) if limit is not None), default=None)
+    if first is None:
+        return second
+    if second is None:
+        return first
+    return min(first, second)
+
+
+def _sum(first: int | None, second: int | None) -> int | None:
+    """Of two limits together; None if either is not limited."""
+    if first is None or second is None:
+        return None
+    return first + second
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a disk, several together, or a VM lets through. None: not limited, or not declared."""
+    """What a disk, several together, or a VM lets through. None: not limited, or not declared.
 
-    iops: int | None = None  # of reads, where writes are limited apart
+    `iops`: of reads, where writes are limited apart. `io_unit_bytes`: a larger I/O counts
+    as several.
+    """
+
+    iops: int | None = None
     bytes_per_s: int | None = None
     write_iops: int | None = None
     burst: Burst | None = None
-    io_unit_bytes: int = 262_144  # a larger I/O counts as several
+    io_unit_bytes: int = 262_144
 
     def plus(self, other: Limits) -> Limits:
         """The base limits of both disks together; not limited where either is not."""
-        pairs = (
-            (self.total_iops, other.total_iops),
-            (self.bytes_per_s, other.bytes_per_s),
-        )
-        iops, rate = (None if a is None or b is None else a + b for a, b in pairs)
+        iops = _sum(self.total_iops, other.total_iops)
+        rate = _sum(self.bytes_per_s, other.bytes_per_s)
         return Limits(iops, rate, io_unit_bytes=self.io_unit_bytes)
 
     @property
@@ -75,9 +92,11 @@ class Limits:
         """Those of so many equal disks together."""
         burst = self.burst
         if burst:
-            iops = times(burst.iops, disks)
-            rate = times(burst.bytes_per_s, disks)
-            burst = replace(burst, iops=iops, bytes_per_s=rate)
+            burst = replace(
+                burst,
+                iops=times(burst.iops, disks),
+                bytes_per_s=times(burst.bytes_per_s, disks),
+            )
         return replace(
             self,
             iops=times(self.iops, disks),
@@ -87,9 +106,8 @@ class Limits:
         )
 
 
-Quantiles = tuple[
-    tuple[float, float], ...
-]  # (probability, s), from 0 to 1; straight between
+# (probability, s), from 0 to 1; straight between.
+Quantiles = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True)
@@ -114,16 +132,16 @@ class LatencyModel:
 
 @dataclass(frozen=True)
 class Latencies:
-    """Of one I/O at queue depth 1 on an idle disk. None: not declared."""
+    """Of one I/O at queue depth 1 on an idle disk. None: not declared.
+
+    `assumed`: directions ("read", "write") of which nobody promises one. `model`: what
+    they are drawn from, `read_s` and `write_s` being its medians; None: constant.
+    """
 
     read_s: float | None = None
     write_s: float | None = None
-    assumed: tuple[
-        str, ...
-    ] = ()  # directions ("read", "write") of which nobody promises one
-    model: LatencyModel | None = (
-        None  # what they are drawn from, its medians above; None: constant
-    )
+    assumed: tuple[str, ...] = ()
+    model: LatencyModel | None = None
 
 
 @dataclass(frozen=True)
@@ -139,23 +157,31 @@ class Price:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a tier's figures are from, and what is to be said about them."""
+    """Where a tier's figures are from, and what is to be said about them.
 
-    catalog_type: str = ""  # that of its row, if it has one
+    `catalog_type`: that of its row, if it has one. `vm_caps`: a sentence for each limit
+    that the machine sets, not the disk.
+    """
+
+    catalog_type: str = ""
     source: str = ""
     as_of: str = ""
     notes: str = ""
-    vm_caps: tuple[
-        str, ...
-    ] = ()  # a sentence for each limit that the machine sets, not the disk
+    vm_caps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Tier:
-    """A class of disk: what it is declared to do (each disk), and what makes it. `wal`: that of the
-    disks which `disks` names for the nodes' WAL; None: they are of this tier, and not judged.
-    `count`: equal disks striped to one; limits and price are those of all together. `shared`: what
-    the disks of all nodes let through together, if less than each by itself."""
+    """A class of disk: what it is declared to do (each disk), and what makes it.
+
+    `wal`: the tier of the disks which `disks` names for the nodes' WAL; None: they are
+    of this tier, and not judged.
+
+    `count`: equal disks striped to one; limits and price are those of all together.
+
+    `shared`: what the disks of all nodes let through together, if less than each by
+    itself.
+    """
 
     name: str
     title: str
@@ -173,87 +199,43 @@ class Tier:
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """A tier is read in the layout of result files (`in_layout`)."""
+        """A tier is read as result files have it (`tier_file`)."""
         from pydantic_core import core_schema
 
         inner = handler.resolve_ref_schema(handler(source))
-        ref = inner.pop(
-            "ref", None
-        )  # else a second tier beside the first would be read as it is
-        return core_schema.no_info_before_validator_function(_of_layout, inner, ref=ref)
+        # The reference is moved, or a second tier beside the first would be read as it is.
+        ref = inner.pop("ref", None)
+        return core_schema.no_info_before_validator_function(
+            tier_file.parts, inner, ref=ref
+        )
 
 
-# fmt: off
-# Key of a tier in result files → the part that has it, and its name there.
-_LAYOUT: Mapping[str, tuple[str, str]] = {
-    "enforcement": ("disk", "enforcement"),
-    "iops": ("limits", "iops"), "bytes_per_s": ("limits", "bytes_per_s"),
-    "read_latency_s": ("latency", "read_s"), "write_latency_s": ("latency", "write_s"),
-    "burst": ("limits", "burst"), "io_unit_bytes": ("limits", "io_unit_bytes"),
-    "latency_assumed": ("latency", "assumed"), "latency_model": ("latency", "model"),
-    "path": ("disk", "path"), "disks": ("disk", "disks"), "file_system": ("disk", "file_system"),
-    "mount_options": ("disk", "mount_options"), "cloud": ("disk", "cloud"),
-    "catalog_type": ("origin", "catalog_type"),
-    "allow_root_disk": ("disk", "allow_root_disk"),
-    "allow_retained_volumes": ("disk", "allow_retained_volumes"),
-    "snapshots": ("disk", "snapshots"), "burst_time_scale": ("disk", "burst_time_scale"),
-    "price": ("", "price"), "source": ("origin", "source"), "as_of": ("origin", "as_of"),
-    "notes": ("origin", "notes"), "vm_caps": ("origin", "vm_caps"), "like": ("disk", "kind"),
-    "storage_class": ("disk", "storage_class"), "in_memory": ("disk", "in_memory"),
-}
-# What a disk of another kind has there.
-_UNUSED: Mapping[str, Any] = {
-    "disks": {}, "mount_options": (), "allow_root_disk": False, "allow_retained_volumes": False,
-    "burst_time_scale": 1.0,
-}
-# fmt: on
+def as_written(value: Any) -> Any:
+    """A record as result files have it: like `asdict`, and each tier in it on one level."""
+    if isinstance(value, Tier):
+        return tier_file.flat(_fields(value))
+    if is_dataclass(value):
+        return _fields(value)
+    if isinstance(value, Mapping):
+        return {as_written(key): as_written(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [as_written(item) for item in value]
+    return value
 
 
-def in_layout(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """The `dict_factory` of `asdict` for what is written: a tier has all its keys on one level, as
-    it had before it was made of parts. `like`: the kind, if the mechanism has another name."""
-    content = dict(pairs)
-    if not {"limits", "latency", "origin", "disk"} <= content.keys():
-        return content
-    flat = {"name": content["name"], "title": content["title"]}
-    for key, (part, name) in _LAYOUT.items():
-        flat[key] = (content[part] if part else content).get(name, _UNUSED.get(key))
-    if not flat["in_memory"]:
-        del flat["in_memory"]
-    if content["wal"]:
-        more = {"wal": content["wal"]}
-    else:
-        more = {}
-    more |= {"count": content["count"]} if content["count"] > 1 else {}
-    more |= {"shared": content["shared"]} if content["shared"] else {}
+def _fields(record: Any) -> dict[str, Any]:
     return {
-        **flat,
-        "like": None if flat["like"] == flat["enforcement"] else flat["like"],
-        **more,
+        field.name: as_written(getattr(record, field.name)) for field in fields(record)
     }
-
-
-def _of_layout(content: Any) -> Any:
-    """The parts of a tier that is read; anything else as it is."""
-    if not isinstance(content, Mapping) or "disk" in content:
-        return content
-    alike = ("name", "title", "count", "shared", "wal")
-    parts: dict[str, Any] = {key: content[key] for key in alike if key in content}
-    for key, (part, name) in _LAYOUT.items():
-        held = parts
-        if part:
-            held = parts.setdefault(part, {})
-        if key in content:
-            held[name] = content[key]
-    parts["disk"]["kind"] = content.get("like") or content["enforcement"]
-    return parts
 
 
 @dataclass(frozen=True)
 class GateCheck:
     """One declared limit held against fio; docs/GLOSSARY.md explains the words of `verdict`.
-    `declared` None: measured for information only. `disk`: which one, if the tier names its disks;
-    `nodes`: those whose data are on it."""
+
+    `declared` None: measured for information only. `disk`: which disk, if the tier names
+    its disks; `nodes`: those whose data are on it.
+    """
 
     limit: str
     unit: str
@@ -277,7 +259,9 @@ class GateCheck:
 @dataclass(frozen=True)
 class Gate:
     """The truth gate of one tier on one device: what fio measured before the tier was used.
-    `reused`: taken before this campaign, on the same limits, mechanism and machine."""
+
+    `reused`: taken before this campaign, on the same limits, mechanism and machine.
+    """
 
     tier: str
     taken_s: float

@@ -38,9 +38,13 @@ class NodeDisks:
 
 @dataclass(frozen=True)
 class ClassWanted:
-    """A class of volumes of Kubernetes. Without a `provisioner` it is one that is there; else it is
-    made, with `parameters`. `size_bytes`: what each claim asks for, because some providers' limits
-    follow from it; None: what a node's disk needs. `nodes`: how many have a volume of it."""
+    """A class of volumes of Kubernetes.
+
+    Without a `provisioner` the class is there already; else it is made, with `parameters`.
+
+    `size_bytes`: what each claim asks for, because some providers' limits follow from it;
+    None: what a node's disk needs. `nodes`: how many have a volume of it.
+    """
 
     name: str
     provisioner: str = ""
@@ -93,14 +97,16 @@ class Disk:
 
 @dataclass(frozen=True, kw_only=True)
 class Emulated(Disk):
-    """Devices of ours with limits, burst and latency."""
+    """Devices of ours with limits, burst and latency.
+
+    `burst_time_scale`: by which the provider's minutes of burst are divided. `in_memory`:
+    its file is in the memory of the machine that serves it.
+    """
 
     kind: Literal["emulated"] = "emulated"
     enforcement: str = "emulated"
-    burst_time_scale: float = (
-        1.0  # by which the provider's minutes of burst are divided
-    )
-    in_memory: bool = False  # its file is in the memory of the machine that serves it
+    burst_time_scale: float = 1.0
+    in_memory: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,17 +119,21 @@ class Cgroup(Disk):
 
 @dataclass(frozen=True, kw_only=True)
 class RealDisks(Disk):
-    """Real disks as they are, mounted at the one `path` of all nodes, or where `disks` says (see
-    `planning.node_disks`). `cloud`: whose metadata service is asked about them."""
+    """Real disks as they are, mounted at the one `path` of all nodes, or where `disks` says
+    (see `planning.node_disks`).
+
+    `file_system` and `mount_options` must be found there. `snapshots` None: copies, if
+    the disk has room for them. `cloud`: whose metadata service is asked about them.
+    """
 
     kind: Literal["mounted"] = "mounted"
     enforcement: str = "mounted"
     path: str | None = None
     disks: Mapping[str, NodeDisks] = field(default_factory=dict)
-    file_system: str | None = None  # that must be found there
-    mount_options: tuple[str, ...] = ()  # that must be found there
+    file_system: str | None = None
+    mount_options: tuple[str, ...] = ()
     allow_root_disk: bool = False
-    snapshots: Snapshots | None = None  # None: copies, if the disk has room for them
+    snapshots: Snapshots | None = None
     cloud: str | None = None
     is_real: ClassVar[bool] = True
 
@@ -134,13 +144,16 @@ class RealDisks(Disk):
 
 @dataclass(frozen=True, kw_only=True)
 class ClassVolumes(Disk):
-    """Volumes of a class of Kubernetes, rented for each run."""
+    """Volumes of a class of Kubernetes, rented for each run.
+
+    `snapshots` None: the driver's, if it makes some.
+    """
 
     kind: Literal["storage-class"] = "storage-class"
     enforcement: str = "storage-class"
     storage_class: ClassWanted | None = None
     allow_retained_volumes: bool = False
-    snapshots: Snapshots | None = None  # None: the driver's, if it makes some
+    snapshots: Snapshots | None = None
     is_real: ClassVar[bool] = True
 
 

@@ -15,7 +15,7 @@ import pytest
 from orchestrator.cli import plans
 from orchestrator.cli.options import Request
 from orchestrator.model import Dataset, Plan, Profile, Workload
-from orchestrator.planning import costs, durations
+from orchestrator.planning import costs, durations, paces
 from orchestrator.run import observed
 from tests.apps import an_app
 from tests.fakes import fake_world
@@ -156,7 +156,7 @@ def tpcc(warehouses: int) -> Workload:
     return replace(a_workload(), dataset=Dataset("tpcc", {"warehouses": warehouses}))
 
 
-LOADED = durations.kept_as("load tpcc", a_profile().tier, "", a_profile().cluster)
+LOADED = paces.kept_as("load tpcc", a_profile().tier, "", a_profile().cluster)
 
 
 def loaded(world_cache: Path, took_s: float) -> None:
@@ -168,8 +168,8 @@ def test_rates_are_learnt_with_room_beyond_them(tmp_path: Path) -> None:
     loaded(tmp_path, 10.0)
     loaded(tmp_path, 30.0)
     pace = observed.learnt(tmp_path)[LOADED]
-    assert pace.each.least_s == pytest.approx(1 / (42e6 * 1.5))
-    assert pace.each.most_s == pytest.approx(1.5 / 14e6)
+    assert pace.span.least_s == pytest.approx(1 / (42e6 * 1.5))
+    assert pace.span.most_s == pytest.approx(1.5 / 14e6)
     assert pace.source.startswith("measured here, last on ")
 
 
@@ -190,7 +190,7 @@ def test_what_was_seen_of_little_data_narrows_nothing_of_much(
     steps = durations.steps(plan, None, observed.learnt(tmp_path))
     step = next(one for one in steps if "load" in one.what)
     assert "measured here" in step.source
-    around = durations.AROUND["postgresql"].each
+    around = paces.AROUND["postgresql"].span
     all_bytes = warehouses * 105e6
     assert step.total.least_s == pytest.approx(all_bytes / fastest + around.least_s)
     assert step.total.most_s == pytest.approx(all_bytes / slowest + around.most_s)

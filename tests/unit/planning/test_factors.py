@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +15,7 @@ from orchestrator.facts import Varied
 from orchestrator.planning import factors, varied_profiles
 from orchestrator.planning.durations import loads
 from orchestrator.planning.plan import as_used, grown, make_plan
-from orchestrator.tier import Latencies, Limits, NodeDisks, RealDisks, Tier, in_layout
+from orchestrator.tier import Latencies, Limits, NodeDisks, RealDisks, Tier, as_written
 from tests.plans import a_plan, a_profile, a_workload
 
 
@@ -274,6 +274,6 @@ def test_a_disk_in_memory_is_read_as_it_was_written() -> None:
     in_memory = as_used(a_profile(), factors.at(a_workload(), value)).tier
     shared = replace(a_profile().tier, shared=Limits(600))
     for tier in (a_profile().tier, in_memory, shared):
-        written = json.loads(json.dumps(asdict(tier, dict_factory=in_layout)))
+        written = json.loads(json.dumps(as_written(tier)))
         assert ("in_memory" in written) == tier.disk.in_memory
         assert adapter.validate_python(written) == tier

@@ -6,7 +6,6 @@ Each test holds a profile as a person writes it against the plan that is made of
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 
 import pytest
 from pydantic import TypeAdapter
@@ -15,7 +14,7 @@ from orchestrator.errors import UsageError
 from orchestrator.model import Profile
 from orchestrator.planning import costs, plan, project_files
 from orchestrator.planning.profiles import read_profile
-from orchestrator.tier import Tier, in_layout
+from orchestrator.tier import Tier, as_written
 from tests import ROOT
 from tests.plans import CLUSTER, profile_text
 
@@ -115,7 +114,7 @@ def test_without_a_price_of_the_log_tiers_are_not_compared_by_price() -> None:
 
 def test_results_keep_the_log_tier_and_others_have_no_such_key() -> None:
     tier = profile("azure/P10").tier
-    written = json.loads(json.dumps(asdict(tier, dict_factory=in_layout)))
+    written = json.loads(json.dumps(as_written(tier)))
     assert written["wal"]["iops"] == 500 and "wal" not in written["wal"]
     assert TypeAdapter(Tier).validate_python(written) == tier
 

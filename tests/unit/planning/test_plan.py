@@ -9,7 +9,8 @@ import pytest
 
 from orchestrator.errors import UsageError
 from orchestrator.model import Dataset
-from orchestrator.planning.durations import Span, steps
+from orchestrator.planning.durations import steps
+from orchestrator.planning.paces import Span
 from orchestrator.planning.plan import TimeLeft, fit_to_machines, make_plan
 from orchestrator.tier import DiskKind
 from tests.plans import a_plan, a_profile, a_workload

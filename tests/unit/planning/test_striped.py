@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 
 import pytest
 from pydantic import TypeAdapter
@@ -12,7 +11,7 @@ from orchestrator.errors import UsageError
 from orchestrator.model import Profile
 from orchestrator.planning import costs, project_files
 from orchestrator.planning.profiles import read_profile, read_row
-from orchestrator.tier import Tier, in_layout
+from orchestrator.tier import Tier, as_written
 from tests import ROOT
 from tests.plans import CLUSTER, profile_text
 
@@ -82,7 +81,7 @@ def test_what_is_one_disk_is_not_striped(enforcement: str) -> None:
 
 def test_results_keep_it_and_older_ones_have_one() -> None:
     tier = profile("{type: azure/P30, count: 4}").tier
-    kept = json.loads(json.dumps(asdict(tier, dict_factory=in_layout)))
+    kept = json.loads(json.dumps(as_written(tier)))
     assert TypeAdapter(Tier).validate_python(kept) == tier
     del kept["count"]
     assert TypeAdapter(Tier).validate_python(kept).count == 1

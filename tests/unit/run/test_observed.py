@@ -11,7 +11,8 @@ import pytest
 
 from orchestrator.errors import NodeError
 from orchestrator.model import Plan
-from orchestrator.planning.durations import Span, steps
+from orchestrator.planning.durations import steps
+from orchestrator.planning.paces import Span
 from orchestrator.run import observed
 from tests.fake_parts import FakeTier
 from tests.fakes import FakeClock, Log
@@ -126,7 +127,7 @@ def test_what_little_took_says_nothing_of_much(make: Make) -> None:
     for amount, took_s in ((1e7, 1.0), (4e9, 10.0), (16e9, 20.0)):
         observed.note("restore", took_s, campaign.world, amount)
     pace = observed.learnt(campaign.world.cache)["restore"]
-    assert pace.each.most_s == pytest.approx(ROOM * 10.0 / 4e9)
+    assert pace.span.most_s == pytest.approx(ROOM * 10.0 / 4e9)
     assert pace.rate.startswith("267 to 1,200 MB/s")
 
 

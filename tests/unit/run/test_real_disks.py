@@ -13,7 +13,8 @@ import pytest
 
 from orchestrator.errors import GateError
 from orchestrator.model import Node, Volume
-from orchestrator.planning.durations import ONE_GATE, Span, steps
+from orchestrator.planning.durations import steps
+from orchestrator.planning.paces import ONE_GATE, Span
 from orchestrator.planning.plan import make_plan
 from orchestrator.powers import World
 from orchestrator.run import window
@@ -126,7 +127,7 @@ def test_the_estimate_counts_every_gate_and_draining() -> None:
         plan = make_plan("x", [profile], [a_workload()], **given, **more)  # type: ignore[arg-type]
         return next(step.total for step in steps(plan) if step.what == "truth gates")
 
-    least_s, most_s = ONE_GATE.each.least_s, ONE_GATE.each.most_s
+    least_s, most_s = ONE_GATE.span.least_s, ONE_GATE.span.most_s
     assert gates(a_profile().tier) == Span(0.0, most_s), "it may be kept from before"
     made = a_profile().tier
     assert gates(made, nodes=3) == Span(0.0, most_s), "all nodes are on one machine"

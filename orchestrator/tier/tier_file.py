@@ -1,0 +1,101 @@
+"""A tier in result files: all its keys on one level, as they were before it had parts.
+
+`flat` writes what `parts` reads. Both take and give plain content, as of JSON.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+
+class _Place(NamedTuple):
+    """Where a tier has what a key of its file says.
+
+    `part`: of the tier; empty if it has it itself. `unused`: what the file says where
+    the part does not have it, as disks of other kinds.
+    """
+
+    part: str
+    name: str
+    unused: Any = None
+
+
+_PLACES: Mapping[str, _Place] = {
+    "enforcement": _Place("disk", "enforcement"),
+    "iops": _Place("limits", "iops"),
+    "bytes_per_s": _Place("limits", "bytes_per_s"),
+    "read_latency_s": _Place("latency", "read_s"),
+    "write_latency_s": _Place("latency", "write_s"),
+    "burst": _Place("limits", "burst"),
+    "io_unit_bytes": _Place("limits", "io_unit_bytes"),
+    "latency_assumed": _Place("latency", "assumed"),
+    "latency_model": _Place("latency", "model"),
+    "path": _Place("disk", "path"),
+    "disks": _Place("disk", "disks", unused={}),
+    "file_system": _Place("disk", "file_system"),
+    "mount_options": _Place("disk", "mount_options", unused=()),
+    "cloud": _Place("disk", "cloud"),
+    "catalog_type": _Place("origin", "catalog_type"),
+    "allow_root_disk": _Place("disk", "allow_root_disk", unused=False),
+    "allow_retained_volumes": _Place("disk", "allow_retained_volumes", unused=False),
+    "snapshots": _Place("disk", "snapshots"),
+    "burst_time_scale": _Place("disk", "burst_time_scale", unused=1.0),
+    "price": _Place("", "price"),
+    "source": _Place("origin", "source"),
+    "as_of": _Place("origin", "as_of"),
+    "notes": _Place("origin", "notes"),
+    "vm_caps": _Place("origin", "vm_caps"),
+    "like": _Place("disk", "kind"),
+    "storage_class": _Place("disk", "storage_class"),
+    "in_memory": _Place("disk", "in_memory"),
+}
+# These have the same name in both.
+_OF_THE_TIER = ("name", "title", "count", "shared", "wal")
+
+
+def flat(tier: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of a file, of that of a tier with its parts.
+
+    `like` is the disk's kind where its mechanism has another name. What most tiers do
+    not have is left out, so that their files are as those of earlier releases.
+    """
+    content = {"name": tier["name"], "title": tier["title"]}
+    for key, place in _PLACES.items():
+        part = tier
+        if place.part:
+            part = tier[place.part]
+        content[key] = part.get(place.name, place.unused)
+    if content["like"] == content["enforcement"]:
+        content["like"] = None
+    if not content["in_memory"]:
+        del content["in_memory"]
+    if tier["wal"]:
+        content["wal"] = tier["wal"]
+    if tier["count"] > 1:
+        content["count"] = tier["count"]
+    if tier["shared"]:
+        content["shared"] = tier["shared"]
+    return content
+
+
+def parts(content: Any) -> Any:
+    """The content of a tier with its parts, of that of a file; anything else as it is."""
+    if not isinstance(content, Mapping) or "disk" in content:
+        return content
+    tier: dict[str, Any] = {
+        "limits": {},
+        "latency": {},
+        "origin": {},
+        "disk": {},
+    }
+    for name in _OF_THE_TIER:
+        if name in content:
+            tier[name] = content[name]
+    for key, place in _PLACES.items():
+        if key not in content:
+            continue
+        part = tier
+        if place.part:
+            part = tier[place.part]
+        part[place.name] = content[key]
+    tier["disk"]["kind"] = content.get("like") or content["enforcement"]
+    return tier
