@@ -14,7 +14,7 @@ from orchestrator import errors, units
 from orchestrator.cli import console
 from orchestrator.cli.app import App
 from orchestrator.model import ClusterSpec, Plan
-from orchestrator.planning import costs, durations
+from orchestrator.planning import costs, planned_loads
 from orchestrator.run.forecast import Cost, Forecast, look_ahead
 from orchestrator.tier import as_written
 
@@ -152,7 +152,7 @@ def _loading(ahead: Forecast) -> Iterator[str]:
         if load.kept:
             kept = " (it is kept from before)"
         size = units.named(load.dataset.parameters)
-        times = durations.spoken(load)
+        times = planned_loads.spoken(load)
         yield escape(f"  {load.dataset.family} ({size}) is loaded {times}{whose}{kept}")
 
 

@@ -5,15 +5,23 @@ slowest seen, and all that may be added to the plan is added. Failures are not r
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from orchestrator.model import Dataset, Plan, Profile, Workload
+from orchestrator.model import Plan, Profile, Workload
 from orchestrator.planning import machines, node_disks, paces
 from orchestrator.planning.paces import Learnt, Pace, Span
 from orchestrator.planning.plan import EXISTING, as_used, run_s
-from orchestrator.tier import Cgroup, Emulated, RealDisks, Tier
+from orchestrator.planning.planned_loads import (
+    Load,
+    cells,
+    loads,
+    most_repetitions,
+    spoken,
+    stages,
+)
+from orchestrator.tier import Emulated, RealDisks, Tier
 from orchestrator.units import listed
 
 # Measured on PostgreSQL 17: tables with their indexes, of 2,000,000 rows and of 4 warehouses.
@@ -36,23 +44,6 @@ _COMPARED_S = 120.0
 # Draining a burst bucket takes longer than it is declared to last, and some seconds to see.
 _DRAINED_LONGER = 1.5
 _DRAINED_SEEN_S = 10.0
-
-
-@dataclass(frozen=True)
-class Load:
-    """A data set on the disk of a tier.
-
-    `times`, `most_times`: how often it is loaded, at least and at most. `kept`: how many
-    of its copies are kept from before. `restores`: runs that start from a copy, at most.
-    """
-
-    profile: str
-    workload: str
-    dataset: Dataset
-    times: int
-    most_times: int
-    kept: int = 0
-    restores: int = 0
 
 
 @dataclass(frozen=True)
@@ -90,144 +81,7 @@ def steps(
     )
 
 
-def most_repetitions(plan: Plan) -> float:
-    """Times the planned runs that may be made."""
-    if plan.looks:
-        return max(plan.looks) / plan.repetitions
-    return 1.0
-
-
-# ------------------------------------------------------------------ cells and data sets
-
-
-@dataclass(frozen=True)
-class _PlannedCell:
-    """A workload on a profile as it uses it, with its runs at least and at most."""
-
-    profile: Profile
-    workload: Workload
-    runs: int
-    most_runs: int
-
-    def in_all(self, of_a_run: Span) -> Span:
-        return of_a_run.times(self.runs, self.most_runs)
-
-
-def _cells(plan: Plan) -> Iterator[_PlannedCell]:
-    for load in plan.measured:
-        for profile in plan.profiles:
-            runs = _planned_runs(plan, profile, load)
-            if not runs:
-                continue
-            used = as_used(profile, load)
-            if load in plan.probes:  # measured once, whatever is added to the plan
-                yield _PlannedCell(used, load, runs, runs)
-                continue
-            runs *= _stages(plan)
-            most_runs = round(runs * most_repetitions(plan))
-            yield _PlannedCell(used, load, runs, most_runs)
-
-
-def _planned_runs(plan: Plan, profile: Profile, load: Workload) -> int:
-    cell = (profile.name, load.name)
-    return sum((run.profile, run.workload) == cell for run in plan.runs)
-
-
-def _stages(plan: Plan) -> int:
-    """How often each run is made: once more at a given load, if latency is asked for."""
-    if plan.latency_at_pct is None:
-        return 1
-    return 2
-
-
-# Which kept data set a cell starts from, None inside if every run loads, and whether it
-# is loaded already; None if that cannot be told.
-Find = Callable[[Profile, Workload], tuple[str | None, bool] | None]
-
-
-def _untold(_profile: Profile, _load: Workload) -> None:
-    """A `Find` that can tell of no cell."""
-
-
-@dataclass(frozen=True)
-class _Start:
-    """What the runs of a cell start from: `data`, if the name of the kept data set is known."""
-
-    data: str | None
-    is_loaded: bool = False
-    each_run_loads: bool = False
-
-
-def _start_of(cell: _PlannedCell, find: Find) -> _Start:
-    kept = find(cell.profile, cell.workload)
-    if kept is not None:
-        data, is_loaded = kept
-        return _Start(data, is_loaded, each_run_loads=data is None)
-    if not isinstance(cell.profile.tier.disk, (Emulated, Cgroup)):
-        return _Start(None)
-    # Copies on files of ours have no limits: all tiers start from the same one.
-    cluster = cell.profile.cluster
-    copies = f"{cluster.nodes} {cluster.replication_factor}"
-    return _Start(f"shared {cell.workload.dataset} {copies}")
-
-
-def loads(plan: Plan, find: Find = _untold) -> tuple[Load, ...]:
-    """The data sets that a plan loads or starts from. Tiers on one kind of disk share theirs."""
-    data_sets: dict[str, Load] = {}
-    for cell in _cells(plan):
-        start = _start_of(cell, find)
-        place = start.data or cell.profile.name
-        key = f"{place} {cell.workload.dataset}"
-        before = data_sets.get(key)
-        is_first = before is None
-        if before is None:
-            before = _not_loaded_yet(cell, start)
-        data_sets[key] = _with_runs_of(cell, start, before, is_first)
-    return tuple(data_sets.values())
-
-
-def _not_loaded_yet(cell: _PlannedCell, start: _Start) -> Load:
-    return Load(
-        profile=cell.profile.name,
-        workload=cell.workload.name,
-        dataset=cell.workload.dataset,
-        times=0,
-        most_times=0,
-        kept=int(start.is_loaded),
-    )
-
-
-def _with_runs_of(
-    cell: _PlannedCell, start: _Start, before: Load, is_first: bool
-) -> Load:
-    """A data set with what one more cell loads and copies of it."""
-    if start.each_run_loads:
-        return replace(
-            before,
-            times=before.times + cell.runs,
-            most_times=before.most_times + cell.most_runs,
-        )
-    once = int(is_first and not start.is_loaded)
-    most = once
-    if start.data is None:  # it cannot be told whether a run can start from a copy
-        most = cell.most_runs
-    return replace(
-        before,
-        times=before.times + once,
-        most_times=before.most_times + most,
-        restores=before.restores + cell.most_runs,
-    )
-
-
-def spoken(load: Load) -> str:
-    """How many times it is loaded."""
-    if load.times != load.most_times:
-        return f"{load.times} to {load.most_times} times"
-    if load.times == 0:
-        return "not at all"
-    if load.times == 1:
-        return "once"
-    return f"{load.times} times"
+# ------------------------------------------------------------------ bytes
 
 
 def data_bytes(workload: Workload) -> int | None:
@@ -284,7 +138,7 @@ def _of_runs(plan: Plan, learnt: Learnt) -> Iterator[TimedStep]:
     caches = Span()
     checks = Span()
     sources: dict[str, None] = {}
-    for cell in _cells(plan):
+    for cell in cells(plan):
         pace = _around(plan, cell.profile, learnt)
         sources[pace.source] = None
         windows += cell.in_all(_windows(cell.workload))
@@ -479,7 +333,7 @@ def _gates_of_a_disk(plan: Plan, tier: Tier, pace: Pace) -> Span:
     """Those of real disks are taken between runs too, if asked, and after the last run
     without draining."""
     once = pace.span + _renting(tier)
-    runs = len(plan.runs) * _stages(plan)
+    runs = len(plan.runs) * stages(plan)
     most_runs = round(runs * most_repetitions(plan))
     before_runs = once + _draining(plan, tier)
     least = _gates_before(runs, plan, tier)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.model import Plan, Profile, Workload
 from orchestrator.parts import Parts
-from orchestrator.planning import costs, durations
+from orchestrator.planning import costs, durations, planned_loads
 from orchestrator.planning.costs import RentedItem
 from orchestrator.planning.plan import run_s
 from orchestrator.platforms.dry import NotAsked
@@ -55,7 +55,7 @@ class Forecast:
     cells: tuple[CellTime, ...]
     steps: tuple[durations.TimedStep, ...]
     later: tuple[tuple[str, float], ...]
-    loads: tuple[durations.Load, ...]
+    loads: tuple[planned_loads.Load, ...]
     needs: tuple[checks.Need, ...]
     costs: tuple[Cost, ...]
     rented: tuple[RentedItem, ...]
@@ -115,7 +115,7 @@ def _later(plan: Plan, cells: Sequence[CellTime]) -> Iterator[tuple[str, float]]
 # What cannot be found out below is a problem that a check has found as well.
 
 
-def loads(plan: Plan, parts: Parts, world: World) -> tuple[durations.Load, ...]:
+def loads(plan: Plan, parts: Parts, world: World) -> tuple[planned_loads.Load, ...]:
     """The data sets of the plan, and which are kept from before."""
 
     def find(profile: Profile, workload: Workload) -> tuple[str | None, bool] | None:
@@ -123,7 +123,7 @@ def loads(plan: Plan, parts: Parts, world: World) -> tuple[durations.Load, ...]:
             return datasets.whereabouts(profile, workload, plan.seed, parts, world)
         return None
 
-    return durations.loads(plan, find)
+    return planned_loads.loads(plan, find)
 
 
 def timed(plan: Plan, parts: Parts, world: World) -> Plan:

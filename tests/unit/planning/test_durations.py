@@ -15,7 +15,7 @@ import pytest
 from orchestrator.cli import plans
 from orchestrator.cli.options import Request
 from orchestrator.model import Dataset, Plan, Profile, Workload
-from orchestrator.planning import costs, durations, paces
+from orchestrator.planning import costs, durations, paces, planned_loads
 from orchestrator.run import observed
 from tests.apps import an_app
 from tests.fakes import fake_world
@@ -65,7 +65,7 @@ def test_a_study_on_emulated_disks(tmp_path: Path) -> None:
 def test_a_study_on_volumes_of_a_class(tmp_path: Path, keeps: bool) -> None:
     rented = {"platform": "kubernetes", "enforcement": "storage-class"}
     made = study(tmp_path, "ultra", "yugabytedb", **rented)
-    found = durations.loads(made, lambda *_: ("kept" if keeps else None, False))
+    found = planned_loads.loads(made, lambda *_: ("kept" if keeps else None, False))
     made = durations.timed(made, found)
     loads, restores = (1, 5) if keeps else (5, 0)
     windows_s, caches_s = 5 * (300 + 1800), 5 * MEMORY_GB / 0.25
@@ -85,7 +85,7 @@ def test_the_whole_study_on_volumes_of_a_class(tmp_path: Path) -> None:
     made = study(
         tmp_path, "premium premium-v2 ultra", "yugabytedb", workloads=loads, **rented
     )
-    found = durations.loads(
+    found = planned_loads.loads(
         made, lambda profile, load: (f"{profile.name} {load.dataset}", False)
     )
     made = durations.timed(made, found)
@@ -132,7 +132,7 @@ def test_each_data_set_is_loaded_as_often_as_it_is(
     find: Find, loads: list[tuple[int, ...]]
 ) -> None:
     plan = a_plan(("premium", "ultra"), repetitions=3)
-    found = durations.loads(plan, find)
+    found = planned_loads.loads(plan, find)
     assert [
         (one.times, one.most_times, one.kept, one.restores) for one in found
     ] == loads

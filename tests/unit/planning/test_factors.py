@@ -13,8 +13,8 @@ from pydantic import TypeAdapter
 from orchestrator.errors import UsageError
 from orchestrator.facts import Varied
 from orchestrator.planning import factors, varied_profiles
-from orchestrator.planning.durations import loads
 from orchestrator.planning.plan import as_used, grown, make_plan
+from orchestrator.planning.planned_loads import loads
 from orchestrator.tier import Latencies, Limits, NodeDisks, RealDisks, Tier, as_written
 from tests.plans import a_plan, a_profile, a_workload
 
