@@ -1,0 +1,134 @@
+"""A kept data set: where its snapshots lie, what decides their bytes, and whether it is whole.
+
+It is complete when its snapshots are there and its `dataset.json` in the cache, which is
+written last.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orchestrator.model import ClusterSpec, Profile, Workload
+from orchestrator.parts import Parts, Rented, Restorable
+from orchestrator.powers import World
+from orchestrator.tiers.common.emulated import disk_files
+from orchestrator.tiers.common.real import restoring
+
+DATASET = "dataset.json"
+_KEY_DIGITS = 16  # of the hash of all that decides the bytes
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A data set that runs of a workload on a profile start from, kept or to be loaded.
+
+    `snapshots`: one for each node. `mechanism`: who makes them. `identity`: everything
+    that decides their bytes.
+    """
+
+    profile: Profile
+    workload: Workload
+    snapshots: tuple[Path, ...]
+    mechanism: Restorable
+    identity: dict[str, Any]
+
+
+def planned(
+    profile: Profile, workload: Workload, seed: int, parts: Parts, world: World
+) -> DataSet | None:
+    """What the runs start from. None if every run loads."""
+    mechanism = parts.tiers[profile.tier.disk.enforcement]
+    cluster = profile.cluster
+    database = parts.databases[cluster.member]
+    if not isinstance(mechanism, Restorable) or not database.restores(cluster):
+        return None
+    identity = _identity(cluster, workload, seed, parts, world)
+    written = json.dumps(identity, sort_keys=True).encode()
+    key = hashlib.sha256(written).hexdigest()[:_KEY_DIGITS]
+    sizes_bytes = disk_sizes(cluster)
+    snapshots = mechanism.snapshots(profile.tier, sizes_bytes, key, world)
+    if not snapshots:
+        return None
+    return DataSet(profile, workload, snapshots, mechanism, identity)
+
+
+def _identity(
+    cluster: ClusterSpec, workload: Workload, seed: int, parts: Parts, world: World
+) -> dict[str, Any]:
+    database = parts.databases[cluster.member]
+    generator = parts.load_generators[workload.generator]
+    disk_bytes = None
+    if cluster.node:
+        disk_bytes = cluster.node.disk_bytes
+    return {
+        "family": workload.dataset.family,
+        "parameters": dict(workload.dataset.parameters),
+        "loader": generator.loader_version(workload, world),
+        "database": cluster.database,
+        "image": database.image(cluster, world),
+        "nodes": cluster.nodes,
+        "replication_factor": cluster.replication_factor,
+        "disk_bytes": disk_bytes,
+        "settings": dict(cluster.settings) | dict(cluster.existing),
+        "seed": seed,
+    }
+
+
+def disk_sizes(cluster: ClusterSpec) -> list[int]:
+    """Bytes of each node's disk; none if they are not known, as of others' clusters."""
+    if cluster.node:
+        return [cluster.node.disk_bytes] * cluster.nodes
+    return []
+
+
+def folder_of(snapshots: Sequence[Path], world: World) -> Path:
+    """What the cache knows of a data set is there, wherever its snapshots lie."""
+    return world.cache / "datasets" / snapshots[0].parent.name
+
+
+def content(file: Path) -> dict[str, Any]:
+    """Empty if the file was cut, or is not there: then the data are loaded anew."""
+    with suppress(OSError, ValueError, TypeError):
+        return dict(json.loads(file.read_text()))
+    return {}
+
+
+def kept(snapshots: Sequence[Path], world: World) -> dict[str, Any]:
+    """The content of `dataset.json`; empty if the data set is not complete."""
+    file = folder_of(snapshots, world) / DATASET
+    if not file.is_file() or not are_there(snapshots, world):
+        return {}
+    return content(file)
+
+
+def is_complete(snapshots: Sequence[Path], world: World) -> bool:
+    """As far as that is told at once: `are_on_nodes` takes longer.
+
+    A data set without `addresses` (tierbench once kept the network's prefix) is loaded
+    anew.
+    """
+    return "addresses" in kept(snapshots, world)
+
+
+def are_there(snapshots: Sequence[Path], world: World) -> bool:
+    """In the cache here, or on the machine that has the disks, as far as that is told at once."""
+    if disk_files.are_far(snapshots, world):
+        return True
+    if snapshots[0].is_relative_to(world.cache):
+        return all(snapshot.exists() for snapshot in snapshots)
+    return restoring.are_there(snapshots, world)
+
+
+def are_on_nodes(
+    snapshots: Sequence[Path], mechanism: Restorable, world: World
+) -> bool:
+    """Whether each machine has its node's snapshot, if they are elsewhere: this takes seconds."""
+    if isinstance(mechanism, Rented):
+        return mechanism.still_there(snapshots, world)
+    if not disk_files.are_far(snapshots, world):
+        return True
+    return disk_files.exist(snapshots, world)

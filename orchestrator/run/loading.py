@@ -1,0 +1,283 @@
+"""Loading a data set that is kept: from nothing, or going on where an earlier load ended.
+
+A load is in one of three states when it begins:
+
+- fresh: nothing is there;
+- resumed: its loader failed, and goes on in the same database, or its program was ended
+  while the loader worked;
+- damaged: its program was ended, and what is there does not add up; it begins anew.
+
+`loading.json` beside the snapshots says how a load ended that can go on.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+from orchestrator.errors import RunError, UnavailableError, UnfinishedError
+from orchestrator.model import ClusterSpec, NodeSize
+from orchestrator.parts import (
+    GoesOnLoading,
+    LoadGenerator,
+    NodesData,
+    Parts,
+)
+from orchestrator.planning import durations, paces
+from orchestrator.platforms.common import machines
+from orchestrator.powers import World
+from orchestrator.run import observed
+from orchestrator.run.kept_data import (
+    DATASET,
+    DataSet,
+    are_on_nodes,
+    are_there,
+    content,
+    disk_sizes,
+    folder_of,
+)
+from orchestrator.system import files
+from orchestrator.tiers.common.emulated import disk_files
+from orchestrator.tiers.common.real import removal
+
+LOADING = "loading.json"
+PLACES = "places.json"
+_ENDED = "its program was ended"
+_LOADING_MEMORY_BYTES = 3 * 2**30  # of all nodes together, at least
+
+
+@dataclass(frozen=True)
+class _Before:
+    """What an earlier load left in `folder`: its nodes' addresses and why it failed, if any."""
+
+    folder: Path
+    addresses: tuple[str, ...] = ()
+    failure: str = ""
+
+    @classmethod
+    def prepared(cls, data: DataSet, world: World) -> Self:
+        """Reads what is there; an empty folder if a load cannot go on."""
+        folder = folder_of(data.snapshots, world)
+        left: dict[str, Any] = {}
+        if are_there(data.snapshots, world):
+            left = content(folder / LOADING)
+        if left and are_on_nodes(data.snapshots, data.mechanism, world):
+            world.progress.note(
+                f"a load goes on that did not end before: {left['failure']}"
+            )
+            return cls(folder, tuple(left["addresses"]), left["failure"])
+        list(removal.here([folder], world))
+        removal.make(folder, world)
+        return cls(folder)
+
+    @property
+    def resumed(self) -> bool:
+        return bool(self.addresses)
+
+    @property
+    def was_ended(self) -> bool:
+        """Its program was ended at some moment, so what it left may not add up."""
+        return self.failure == _ENDED
+
+    @contextmanager
+    def going_on(self, addresses: tuple[str, ...]) -> Iterator[None]:
+        """From here on the disks change: they are not started from again, unless a failed
+        load writes so.
+
+        UnavailableError if the nodes would be at other addresses, at which some databases
+        do not start.
+        """
+        if self.resumed and addresses != self.addresses:
+            raise _addresses_taken(self.addresses, self.folder)
+        self.forget()
+        yield
+
+    @contextmanager
+    def at_work(
+        self, generator: LoadGenerator, addresses: tuple[str, ...]
+    ) -> Iterator[None]:
+        """In the block the loader works. If that is where this program is ended, it goes on."""
+        if isinstance(generator, GoesOnLoading) and generator.loading_goes_on:
+            self.keep(addresses, _ENDED)
+        try:
+            yield
+        except Exception:
+            self.forget()
+            raise
+        self.forget()
+
+    def keep(self, addresses: tuple[str, ...], failure: str) -> None:
+        """Says that a later load can go on."""
+        files.write_json(
+            self.folder / LOADING, {"addresses": addresses, "failure": failure}
+        )
+
+    def forget(self) -> None:
+        """No later load can go on."""
+        (self.folder / LOADING).unlink(missing_ok=True)
+
+    def discard(self, data: DataSet, world: World) -> None:
+        """Removes what no later load can go on from."""
+        if (self.folder / LOADING).is_file():
+            return
+        list(removal.here([self.folder], world))
+        if disk_files.are_far(data.snapshots, world):
+            disk_files.discard(data.snapshots, world)
+
+
+def _addresses_taken(addresses: tuple[str, ...], folder: Path) -> UnavailableError:
+    return UnavailableError(
+        "an unfinished load needs the addresses "
+        f"{', '.join(addresses)}, which are taken",
+        advice=f"stop what uses them, or load anew: remove {folder}",
+    )
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """How a load ended whose nodes were stopped cleanly. `failure`: its loader can go on."""
+
+    addresses: tuple[str, ...]
+    load_s: float = 0.0
+    facts: dict[str, Any] | None = None
+    failure: UnfinishedError | None = None
+
+
+def load(data: DataSet, parts: Parts, world: World) -> None:
+    """Loads a data set into its snapshots, and notes that it is complete.
+
+    UnfinishedError if its loader failed and a later load can go on; the first of two that
+    fail alike keeps what is there. Any other error leaves nothing.
+    """
+    before = _Before.prepared(data, world)
+    started_s = world.clock.monotonic()
+    try:
+        outcome = _carried_out(data, before, parts, world)
+    except RunError as error:
+        if not before.was_ended:
+            raise
+        world.progress.warn(
+            f"a load that was ended is damaged, so it begins anew: {error}"
+        )
+        before = _Before.prepared(data, world)
+        started_s = world.clock.monotonic()
+        outcome = _carried_out(data, before, parts, world)
+    if outcome.failure is not None:
+        raise _unfinished(outcome.failure, outcome.addresses, data, before, world)
+    took_s = world.clock.monotonic() - started_s
+    _note_complete(data, outcome, took_s, world)
+    if not before.resumed:  # else it was loaded in part only
+        _note_pace(data, outcome.load_s, world)
+    family = data.workload.dataset.family
+    parameters = dict(data.workload.dataset.parameters)
+    world.progress.note(
+        f"loaded {family} {parameters} in {took_s:.0f} s; kept for later runs"
+    )
+
+
+def _carried_out(
+    data: DataSet, before: _Before, parts: Parts, world: World
+) -> _Outcome:
+    """Removes what no later load can go on from, if it fails."""
+    database = parts.databases[data.profile.cluster.member]
+    family = data.workload.dataset.family
+    places = [str(snapshot.parent) for snapshot in data.snapshots]
+    files.write_json(before.folder / PLACES, places)
+    world.progress.step(f"loading {family}: starting {database.name}")
+    try:
+        return _on_nodes(data, before, parts, world)
+    except BaseException as error:
+        if before.was_ended and isinstance(error, RunError):
+            before.forget()
+        before.discard(data, world)
+        raise
+
+
+def _on_nodes(data: DataSet, before: _Before, parts: Parts, world: World) -> _Outcome:
+    """Starts nodes, loads, and stops them: also after a failure that a later load goes on
+    from, so that their disks can be started from again."""
+    spec = data.profile.cluster
+    database = parts.databases[spec.member]
+    generator = parts.load_generators[data.workload.generator]
+    nodes_data = NodesData(disk_sizes(spec), data.snapshots, before.resumed)
+    with (
+        data.mechanism.loading(data.profile.tier, nodes_data, world) as volumes,
+        world.platform.network(
+            f"{world.scope}-load", spec.nodes, before.addresses
+        ) as network,
+        before.going_on(network.addresses),
+        database.running(_roomy(spec, world), volumes, network, world) as cluster,
+        generator.client(cluster.network, world, cluster.tls) as client,
+    ):
+        family = data.workload.dataset.family
+        world.progress.step(f"loading {family} (once; later runs restore it)")
+        begun_s = world.clock.monotonic()
+        try:
+            with before.at_work(generator, network.addresses):
+                generator.load(data.workload, cluster, client, world)
+            database.settle(cluster, world)
+            load_s = world.clock.monotonic() - begun_s
+            facts = database.facts(cluster, world).recorded()
+        except UnfinishedError as error:
+            if before.was_ended:
+                raise  # what is there does not add up
+            return _Outcome(network.addresses, failure=error)
+        return _Outcome(network.addresses, load_s, facts)
+
+
+def _unfinished(
+    failure: UnfinishedError,
+    addresses: tuple[str, ...],
+    data: DataSet,
+    before: _Before,
+    world: World,
+) -> UnfinishedError:
+    """Keeps the disks for a later load, unless the one before failed alike."""
+    if failure.what == before.failure:
+        before.discard(data, world)
+        advice = "it failed twice alike, so the next run loads anew"
+    else:
+        before.keep(addresses, failure.what)
+        advice = "the next run goes on with this load; `tierbench clean` removes it"
+    return UnfinishedError(failure.what, failure.advice or advice, failure.evidence)
+
+
+def _note_complete(
+    data: DataSet, outcome: _Outcome, took_s: float, world: World
+) -> None:
+    folder = folder_of(data.snapshots, world)
+    complete: dict[str, Any] = {
+        **data.identity,
+        "addresses": outcome.addresses,
+        "loaded_s": world.clock.now(),
+        "took_s": took_s,
+        "facts": outcome.facts,
+    }
+    files.write_json(folder / DATASET, complete)
+
+
+def _note_pace(data: DataSet, load_s: float, world: World) -> None:
+    """Later estimates learn from how long it took."""
+    profile = data.profile
+    what = paces.load_of(data.workload)
+    name = paces.kept_as(what, profile.tier, world.platform.name, profile.cluster)
+    observed.note(name, load_s, world, durations.data_bytes(data.workload))
+
+
+def _roomy(spec: ClusterSpec, world: World) -> ClusterSpec:
+    """Nodes for loading, which is not measured.
+
+    They have all stages, and may have more memory, and all CPUs where one need not ask
+    for them, else those that nobody has asked for.
+    """
+    spec = replace(spec, without="nothing")
+    if spec.node is None:
+        return spec
+    if isinstance(world.platform, machines.Promises):
+        cpus = world.platform.free_cpus(spec.nodes)
+    else:
+        cpus = float(world.machine.facts().cpus)
+    memory_bytes = max(spec.size.memory_bytes, _LOADING_MEMORY_BYTES // spec.nodes)
+    node = NodeSize(max(spec.size.cpus, cpus), memory_bytes, spec.size.disk_bytes)
+    return replace(spec, node=node, port=None)
