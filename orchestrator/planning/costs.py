@@ -1,12 +1,15 @@
 """What a campaign itself costs at list price: what it rents, for the hours that are planned. Pure.
 
-amount = things × monthly price / 730 × hours. It is meant as the most: each disk is reckoned for as
-long as the campaign takes at most, and twice where loaded data are kept beside the volumes of a
-run. Snapshots, network and a cloud's fee for the control plane are no part of it."""
+amount = things × monthly price / 730 × hours. It is meant as the most: each disk is
+reckoned for as long as the campaign takes at most, and twice where loaded data are kept
+beside the volumes of a run. Snapshots, network and a cloud's fee for the control plane are
+no part of it.
+"""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from orchestrator import units
 from orchestrator.errors import UsageError
@@ -42,24 +45,29 @@ class RentedItem:
 
 
 def rented(plan: Plan) -> tuple[RentedItem, ...]:
-    """The real disks of each profile, and machines that are named (`vm`) or priced: those of a
-    cluster that others run are its own, all other tiers are measured in turn on the same ones."""
+    """The real disks of each profile, and machines that are named (`vm`) or priced.
+
+    Machines of a cluster that others run are its own; all other tiers are measured in
+    turn on the same ones.
+    """
     real = [profile for profile in plan.tiers if is_rented(profile)]
     hours = most_s(plan) / 3600
-    items = list[RentedItem]()
+    items: list[RentedItem] = []
     for profile in real:
-        tier = profile.tier
-        disks = _disks(profile)
-        logs = 0
-        if tier.wal:
-            logs = len(node_disks.log_disks(tier))
-        items.append(
-            RentedItem(f"disk of {profile.name}", disks - logs, hours, tier.price)
-        )
-        if tier.wal:
-            name = f"WAL's disk of {profile.name}"
-            items.append(RentedItem(name, logs, hours, tier.wal.price))
+        items += _rented_disks(profile, hours)
     return (*items, *_machines(real, hours))
+
+
+def _rented_disks(profile: Profile, hours: float) -> Iterator[RentedItem]:
+    tier = profile.tier
+    disks = _disks(profile)
+    name = f"disk of {profile.name}"
+    if tier.wal is None:
+        yield RentedItem(name, disks, hours, tier.price)
+        return
+    logs = len(node_disks.log_disks(tier))
+    yield RentedItem(name, disks - logs, hours, tier.price)
+    yield RentedItem(f"WAL's {name}", logs, hours, tier.wal.price)
 
 
 def most_s(plan: Plan) -> float:
@@ -72,8 +80,8 @@ def most_s(plan: Plan) -> float:
 def is_rented(profile: Profile) -> bool:
     """A disk that names neither a provider's row nor a price is its owner's."""
     tier = profile.tier
-    named = tier.origin.catalog_type or tier.disk.storage_class
-    return tier.disk.is_real and bool(tier.price or named)
+    of_a_provider = tier.origin.catalog_type or tier.disk.storage_class
+    return tier.disk.is_real and bool(tier.price or of_a_provider)
 
 
 def bought_disks(profile: Profile) -> int:
@@ -85,26 +93,29 @@ def bought_disks(profile: Profile) -> int:
 def disks_monthly(profile: Profile) -> float | None:
     """List price of all these disks; None if a part is not known, or in another currency."""
     tier = profile.tier
-    logs = len(node_disks.log_disks(profile.tier))
     price = tier.price
-    of_log = (tier.wal or tier).price
-    if price is None or of_log is None or price.currency != of_log.currency:
+    log_price = (tier.wal or tier).price
+    if price is None or log_price is None or price.currency != log_price.currency:
         return None
-    return price.monthly * profile.cluster.nodes + of_log.monthly * logs
+    logs = len(node_disks.log_disks(tier))
+    return price.monthly * profile.cluster.nodes + log_price.monthly * logs
 
 
 def monthly(profile: Profile, with_vms: bool) -> float | None:
     """That of the disks, and of the cluster's machines if these count; None as above."""
-    disks = disks_monthly(profile)
-    vm = profile.cluster.vm_price
-    if disks is None or (with_vms and vm is None):
+    amount = disks_monthly(profile)
+    if amount is None:
         return None
-    return round(
-        disks + (vm.monthly * profile.cluster.nodes if with_vms and vm else 0.0), 2
-    )
+    if with_vms:
+        vm = profile.cluster.vm_price
+        if vm is None:
+            return None
+        amount += vm.monthly * profile.cluster.nodes
+    return round(amount, 2)
 
 
 def _disks(profile: Profile) -> int:
+    """Disks of a class are rented for each run, beside those with the loaded data."""
     disk = profile.tier.disk
     nodes = profile.cluster.nodes
     if profile.cluster.database == EXISTING:
@@ -117,26 +128,29 @@ def _disks(profile: Profile) -> int:
 
 
 def _machines(profiles: Sequence[Profile], hours: float) -> Iterator[RentedItem]:
-    shared: dict[tuple[str, Price | None], int] = {}
+    shared: dict[_Machine, int] = {}
     for profile in profiles:
         cluster = profile.cluster
         if cluster.vm is None and cluster.vm_price is None:
             continue  # no machine is said to be rented
-        what = cluster.vm or "machine"
+        machine = _Machine(cluster.vm or "machine", cluster.vm_price)
         if cluster.database == EXISTING:
-            yield RentedItem(
-                f"{what} of {profile.name}", cluster.nodes, hours, cluster.vm_price
-            )
-        else:
-            key = what, cluster.vm_price
-            apart = profile.tier.disk.storage_class or machines.named(profile)
-            # disks are mounted on one
-            most = 1
-            if apart:
-                most = cluster.nodes
-            shared[key] = max(shared.get(key, 0), most)
-    for (what, price), count in shared.items():
-        yield RentedItem(what, count, hours, price)
+            what = f"{machine.what} of {profile.name}"
+            yield RentedItem(what, cluster.nodes, hours, machine.price)
+            continue
+        count = 1  # on which all disks are mounted
+        if profile.tier.disk.storage_class or machines.named(profile):
+            count = cluster.nodes
+        shared[machine] = max(shared.get(machine, 0), count)
+    for machine, count in shared.items():
+        yield RentedItem(machine.what, count, hours, machine.price)
+
+
+class _Machine(NamedTuple):
+    """A kind of machine and what it costs a month."""
+
+    what: str
+    price: Price | None
 
 
 def total(things: Sequence[RentedItem]) -> dict[str, float]:
@@ -144,65 +158,102 @@ def total(things: Sequence[RentedItem]) -> dict[str, float]:
     sums: dict[str, float] = {}
     for item in things:
         if item.price is not None and item.amount is not None:
-            sums[item.price.currency] = sums.get(item.price.currency, 0.0) + item.amount
+            currency = item.price.currency
+            sums[currency] = sums.get(currency, 0.0) + item.amount
     return sums
 
 
 def total_in_words(things: Sequence[RentedItem], share: float = 1.0) -> str:
     """A share of it; empty if nothing is known."""
-    return units.listed(
-        [f"{share * amount:,.2f} {name}" for name, amount in total(things).items()]
-    )
+    amounts: list[str] = []
+    for currency, amount in total(things).items():
+        amounts.append(f"{share * amount:,.2f} {currency}")
+    return units.listed(amounts)
 
 
-def compare_prices(profiles: Sequence[Profile]) -> tuple[bool, str, str]:
-    """Whether machines count, why costs cannot be compared, and why a comparison may be off; empty
-    texts where they can. Machines of one kind cost the same for every tier, so disks alone are
-    compared; of unlike ones, such as larger ones whose caps let a tier through, they count."""
-    disks = {profile.name: profile.tier.price for profile in profiles}
-    disks |= {f"{p.name}'s WAL": p.tier.wal.price for p in profiles if p.tier.wal}
-    vms = {
-        profile.cluster.vm or "machines": profile.cluster.vm_price
-        for profile in profiles
-    }
+class PriceComparison(NamedTuple):
+    """Whether and how tiers can be compared by price.
+
+    `with_vms`: machines count. `obstacle`: why costs cannot be compared. `doubt`: why a
+    comparison may be off. Both are empty texts where costs can be compared.
+    """
+
+    with_vms: bool
+    obstacle: str
+    doubt: str
+
+
+def compare_prices(profiles: Sequence[Profile]) -> PriceComparison:
+    """Machines of one kind cost the same for every tier, so disks alone are compared.
+
+    Unlike machines count, such as larger ones whose caps let a tier through.
+    """
+    disks = _disk_prices(profiles)
+    vms: dict[str, Price | None] = {}
+    for profile in profiles:
+        vms[profile.cluster.vm or "machines"] = profile.cluster.vm_price
     unlike_vms = len({profile.cluster.vm for profile in profiles}) > 1
-    unpriced = units.listed(
-        [name for name, price in vms.items() if unlike_vms and price is None]
-    )
-    with_vms = unlike_vms and not unpriced
-    known = [
-        price
-        for price in (*disks.values(), *(vms.values() if with_vms else ()))
-        if price
-    ]
-    currencies = list(dict.fromkeys(price.currency for price in known))
-    obstacle = ""
+    unpriced_vms: list[str] = []
+    if unlike_vms:
+        unpriced_vms = _unpriced(vms)
+    with_vms = unlike_vms and not unpriced_vms
+    compared = _known(disks)
+    if with_vms:
+        compared += _known(vms)
+    obstacle = _obstacle(compared, _unpriced(disks), unpriced_vms)
+    doubt = ""
+    if not obstacle:
+        doubt = prices.unlike(compared)
+    return PriceComparison(with_vms, obstacle, doubt)
+
+
+def _disk_prices(profiles: Sequence[Profile]) -> dict[str, Price | None]:
+    by_name = {profile.name: profile.tier.price for profile in profiles}
+    for profile in profiles:
+        if profile.tier.wal:
+            by_name[f"{profile.name}'s WAL"] = profile.tier.wal.price
+    return by_name
+
+
+def _known(by_name: Mapping[str, Price | None]) -> list[Price]:
+    return [price for price in by_name.values() if price]
+
+
+def _unpriced(by_name: Mapping[str, Price | None]) -> list[str]:
+    return [name for name, price in by_name.items() if price is None]
+
+
+def _obstacle(
+    compared: Sequence[Price],
+    unpriced_disks: Sequence[str],
+    unpriced_vms: Sequence[str],
+) -> str:
+    """Why costs cannot be compared: the most certain reason."""
+    if unpriced_disks:
+        return f"no price is known for {units.listed(unpriced_disks)}"
+    if unpriced_vms:
+        names = units.listed(unpriced_vms)
+        return f"tiers are on unlike machines, and no price is known for {names}"
+    currencies = list(dict.fromkeys(price.currency for price in compared))
     if len(currencies) > 1:
-        obstacle = f"prices are in {units.listed(currencies)}"
-    if unpriced:
-        obstacle = f"tiers are on unlike machines, and no price is known for {unpriced}"
-    without = [name for name, price in disks.items() if price is None]
-    if without:
-        obstacle = f"no price is known for {units.listed(without)}"
-    return with_vms, obstacle, "" if obstacle else prices.unlike(known)
+        return f"prices are in {units.listed(currencies)}"
+    return ""
 
 
 def notes(plan: Plan) -> tuple[Note, ...]:
     """What prices do to the campaign's answer, and what it costs itself."""
-    every = list[Note]()
-    _, obstacle, doubt = compare_prices(plan.tiers)
-    decides = any(
-        load.database is None for load in plan.workloads
-    )  # not of a disk alone
-    if (obstacle or doubt) and decides and len(plan.tiers) > 1:
-        every.append(Note("prices", _prices_in_words(obstacle, doubt)))
+    notes_kept: list[Note] = []
+    comparison = compare_prices(plan.tiers)
+    # A disk alone is measured, and decides nothing.
+    decides = any(load.database is None for load in plan.workloads)
+    cannot_be_trusted = comparison.obstacle or comparison.doubt
+    if cannot_be_trusted and decides and len(plan.tiers) > 1:
+        text = _prices_in_words(comparison.obstacle, comparison.doubt)
+        notes_kept.append(Note("prices", text))
     things = rented(plan)
     if things:
-        known = [item.title for item in things if item.price is not None]
-        unknown = [item.title for item in things if item.price is None]
-        text = _cost_in_words(known, unknown, total_in_words(things), most_s(plan))
-        every.append(Note("campaign cost", text))
-    return tuple(every)
+        notes_kept.append(Note("campaign cost", _cost_in_words(things, most_s(plan))))
+    return tuple(notes_kept)
 
 
 def _prices_in_words(obstacle: str, doubt: str) -> str:
@@ -218,44 +269,47 @@ def _prices_in_words(obstacle: str, doubt: str) -> str:
     )
 
 
-def _cost_in_words(
-    known: Sequence[str], unknown: Sequence[str], amount: str, longest_s: float
-) -> str:
-    """What a campaign costs. `known`, `unknown`: things with a price and without."""
-    if not known:
+def _cost_in_words(things: Sequence[RentedItem], longest_s: float) -> str:
+    """What a campaign costs."""
+    priced = [item.title for item in things if item.price is not None]
+    unpriced = [item.title for item in things if item.price is None]
+    if not priced:
         return (
             "what the campaign itself costs is not known: "
-            f"no price of {units.listed(unknown)}"
+            f"no price of {units.listed(unpriced)}"
         )
+    amount = total_in_words(things)
     text = (
         f"the campaign itself costs, for at most {units.format_seconds(longest_s)} "
-        f"at list price, {units.listed(known)}: {amount}"
+        f"at list price, {units.listed(priced)}: {amount}"
     )
-    if unknown:
-        text += f"; the price of {units.listed(unknown)} is not known"
+    if unpriced:
+        text += f"; the price of {units.listed(unpriced)} is not known"
     return text
 
 
 def affordable_s(plan: Plan, limit: str | None) -> float | None:
     """How long the plan's things may be rented for `limit`, as `check` passed it; None: no end."""
-    hourly = sum(
-        item.amount / item.hours for item in rented(plan) if item.amount and item.hours
-    )
+    hourly = 0.0
+    for item in rented(plan):
+        if item.amount and item.hours:
+            hourly += item.amount / item.hours
     if limit is None or not hourly:
         return None
-    return limit_in(limit)[0] / hourly * 3600
+    most, _ = limit_in(limit)
+    return most / hourly * 3600
 
 
 def check(plan: Plan, limit: str | None) -> None:
-    """UsageError as of `limit_in`, if the plan would cost more, or if that cannot be told: without
-    a price, or with one in another currency."""
+    """UsageError as of `limit_in`, if the plan would cost more, or if that cannot be told:
+    without a price, or with one in another currency."""
     if limit is None:
         return
     most, currency = limit_in(limit)
     things = rented(plan)
-    unknown = units.listed([item.title for item in things if item.price is None])
-    if unknown:
-        raise _cost_unknown(limit, unknown)
+    unpriced = [item.title for item in things if item.price is None]
+    if unpriced:
+        raise _cost_unknown(limit, units.listed(unpriced))
     sums = total(things)
     others = [name for name in sums if name.upper() != currency]
     if others:
@@ -265,9 +319,9 @@ def check(plan: Plan, limit: str | None) -> None:
         raise _too_expensive(amount, most, currency)
 
 
-def _cost_unknown(limit: str, unknown: str) -> UsageError:
+def _cost_unknown(limit: str, unpriced: str) -> UsageError:
     return UsageError(
-        f"what the campaign costs cannot be held under {limit}: no price of {unknown}",
+        f"what the campaign costs cannot be held under {limit}: no price of {unpriced}",
         advice="give `price` in the profile's tier or a region, and `vm_price` in its "
         "cluster for its machines (docs/OPTIONS.md)",
     )

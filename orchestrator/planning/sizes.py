@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from orchestrator import errors, facts
 from orchestrator.model import NodeSize, Note, Plan, Profile, Workload
@@ -13,24 +14,20 @@ from orchestrator.planning.factors import DataSize
 from orchestrator.planning.plan import EXISTING
 from orchestrator.units import format_bytes, format_seconds, listed, parse_size
 
-DISK_PER_DATA = (
-    3  # the data, their log, and what rewriting leaves until it is cleaned up
-)
-KEYS = (
-    "warehouses",
-    "rows",
-    "table_size",
-    "bytes",
-)  # of data sets, by which a size is set
-NODES_MEMORY = (
-    0.8  # of a machine's: the rest is the kernel's, the collectors' and a client's
-)
-# what a decision needs where runs vary by 3 %, and plenty
+# The data, their log, and what rewriting leaves until it is cleaned up.
+DISK_PER_DATA = 3
+# Of data sets, by which a size is set.
+KEYS = ("warehouses", "rows", "table_size", "bytes")
+# Of a machine's: the rest is the kernel's, the collectors' and a client's.
+NODES_MEMORY = 0.8
+_LEAST_CPUS = 0.5
+# What a decision needs where runs vary by 3 %, and plenty.
 REPETITIONS = 5
 MOST_REPETITIONS = 20
 LEAST_WARMUP_S = 15.0
 LEAST_WINDOW_S = 60.0
-_SHARES = [1.0, *(share / 20 for share in range(19, 0, -1))]  # of the scale's windows
+# Of the scale's windows, from all to a twentieth.
+_SHARES = [share / 20 for share in range(20, 0, -1)]
 
 
 def node_size(text: str) -> NodeSize:
@@ -44,7 +41,8 @@ def node_size(text: str) -> NodeSize:
     cpus = float(words[0])
     memory = parse_size(words[1])
     disk = parse_size(words[2])
-    if not (0 < cpus < math.inf and memory > 0 and disk > 0):
+    are_positive = cpus > 0 and memory > 0 and disk > 0
+    if not are_positive or not math.isfinite(cpus):
         raise ValueError(f"each part of a node's size is above zero: got {text!r}")
     return NodeSize(cpus, memory, disk)
 
@@ -56,13 +54,16 @@ def of_machines(
     client_beside: bool,
 ) -> NodeSize:
     """What each of `nodes` gets of the smallest of `machines` (processors, bytes of memory)."""
-    on_each = math.ceil(nodes / len(machines))
+    nodes_on_machine = math.ceil(nodes / len(machines))
     cpus = min(cpus for cpus, _ in machines)
-    memory_bytes = NODES_MEMORY * min(memory for _, memory in machines) / on_each
-    own = max(1, cpus - client_beside) / on_each
-    return NodeSize(
-        max(0.5, math.floor(2 * own) / 2), int(memory_bytes) >> 20 << 20, disk_bytes
-    )
+    if client_beside:
+        cpus -= 1
+    cpus_of_node = max(1, cpus) / nodes_on_machine
+    in_halves = math.floor(2 * cpus_of_node) / 2
+    memory_bytes = min(memory for _, memory in machines)
+    memory_of_node = NODES_MEMORY * memory_bytes / nodes_on_machine
+    in_mib = int(memory_of_node) >> 20 << 20
+    return NodeSize(max(_LEAST_CPUS, in_halves), in_mib, disk_bytes)
 
 
 def with_node(profile: Profile, size: NodeSize) -> Profile:
@@ -73,15 +74,26 @@ def with_node(profile: Profile, size: NodeSize) -> Profile:
     return replace(profile, cluster=replace(cluster, node=size))
 
 
+class WithData(NamedTuple):
+    """Profiles and workloads with data of another size, and what to say about it."""
+
+    profiles: tuple[Profile, ...]
+    workloads: tuple[Workload, ...]
+    notes: tuple[Note, ...]
+
+
 def with_data(
     profiles: Sequence[Profile], workloads: Sequence[Workload], size: DataSize
-) -> tuple[tuple[Profile, ...], tuple[Workload, ...], tuple[Note, ...]]:
-    """Data sets of that size: so many bytes, counted once, or times what all nodes hold in memory
-    (each row counted as often as it is kept). Disks that would be too small for it are planned
-    larger. UsageError if a node's size is not known."""
+) -> WithData:
+    """Data sets of that size: so many bytes, counted once, or times what all nodes hold in
+    memory (each row counted as often as it is kept).
+
+    Disks that would be too small for it are planned larger. UsageError if a node's size is
+    not known.
+    """
     wanted = max(_data_bytes(profile, size) for profile in profiles)
     loads = tuple(_of_bytes(load, wanted) for load in workloads)
-    notes = []
+    notes: list[Note] = []
     largest = 0
     for load, before in zip(loads, workloads, strict=True):
         loaded_bytes = data_bytes(load) or 0
@@ -90,12 +102,14 @@ def with_data(
         if load != before:
             text = f"{load.name}: {format_bytes(loaded_bytes)} of data ({size.text})"
             notes.append(Note("data as asked", text))
-    return with_room(profiles, largest), loads, tuple(notes)
+    return WithData(with_room(profiles, largest), loads, tuple(notes))
 
 
 def at_data(profile: Profile, load: Workload, value: facts.Varied) -> Workload:
     """The workload with its data at a value of `data`: a number of one of its keys, or a size.
-    UsageError for a number that its data set does not have, or a size of unknown memory."""
+
+    UsageError for a number that its data set does not have, or a size of unknown memory.
+    """
     if value.factor == factors.DATA:
         return _of_bytes(load, _data_bytes(profile, factors.size_asked(value)))
     given = load.dataset.parameters
@@ -131,39 +145,39 @@ def _memory_unknown(profile: str, text: str) -> errors.UsageError:
 
 
 def _of_bytes(load: Workload, wanted: float) -> Workload:
-    given = load.dataset.parameters
-    tables = given.get("tables")
-    if "warehouses" in given:
-        size = {"warehouses": max(1, math.ceil(wanted / WAREHOUSE_BYTES))}
-    elif isinstance(tables, int) and given.get("rows") != 0:  # which a load begins with
+    """The workload with so many bytes of data, where its data set has a size."""
+    parameters = dict(load.dataset.parameters)
+    tables = parameters.get("tables")
+    if "warehouses" in parameters:
+        parameters["warehouses"] = max(1, math.ceil(wanted / WAREHOUSE_BYTES))
+    # A load with no rows begins with empty tables, and fills them.
+    elif isinstance(tables, int) and parameters.get("rows") != 0:
         key = "table_size"
-        if "rows" in given:
+        if "rows" in parameters:
             key = "rows"
-        size = {key: max(1, math.ceil(wanted / ROW_BYTES / tables))}
-    elif "bytes" in given:
-        size = {"bytes": math.ceil(wanted)}
+        parameters[key] = max(1, math.ceil(wanted / ROW_BYTES / tables))
+    elif "bytes" in parameters:
+        parameters["bytes"] = math.ceil(wanted)
     else:
         return load
-    return replace(load, dataset=replace(load.dataset, parameters={**given, **size}))
+    return replace(load, dataset=replace(load.dataset, parameters=parameters))
 
 
 def with_room(profiles: Sequence[Profile], largest: float) -> tuple[Profile, ...]:
     """The profiles with disks for so many bytes of data, where they would be too small for it."""
-    roomy = []
-    for profile in profiles:
-        cluster = profile.cluster
-        node = cluster.node
-        if node:
-            own = (
-                DISK_PER_DATA
-                * largest
-                * cluster.replication_factor
-                / max(1, cluster.nodes)
-            )
-            disk_bytes = max(node.disk_bytes, math.ceil(own / 2**30) * 2**30)
-            cluster = replace(cluster, node=replace(node, disk_bytes=disk_bytes))
-        roomy.append(replace(profile, cluster=cluster))
-    return tuple(roomy)
+    return tuple(_with_room_on_nodes(profile, largest) for profile in profiles)
+
+
+def _with_room_on_nodes(profile: Profile, loaded_bytes: float) -> Profile:
+    cluster = profile.cluster
+    node = cluster.node
+    if node is None:
+        return profile
+    all_bytes = DISK_PER_DATA * loaded_bytes * cluster.replication_factor
+    needed_bytes = all_bytes / max(1, cluster.nodes)
+    whole_gib = math.ceil(needed_bytes / 2**30) * 2**30
+    node = replace(node, disk_bytes=max(node.disk_bytes, whole_gib))
+    return replace(profile, cluster=replace(cluster, node=node))
 
 
 def in_time(
@@ -171,21 +185,38 @@ def in_time(
     workloads: Sequence[Workload],
     plans: Callable[[Sequence[Workload], int], Plan],
 ) -> Plan:
-    """The plan with most repetitions that by its longest estimate ends in time, with windows as
-    long as they are, or as much shorter as five repetitions need. UsageError if none does."""
+    """The plan with most repetitions that by its longest estimate ends in time.
+
+    With windows as long as they are, or as much shorter as five repetitions need; with
+    fewer repetitions only of the shortest windows. UsageError if none ends in time.
+    """
+    loads = list(workloads)
     for share in _SHARES:
         loads = [_shorter(load, share) for load in workloads]
-        if costs.most_s(plans(loads, REPETITIONS)) <= budget_s:
-            more: Sequence[int] = [REPETITIONS]
-            if share == 1:
-                more = range(MOST_REPETITIONS, REPETITIONS - 1, -1)
-            return next(
-                plan for n in more if costs.most_s(plan := plans(loads, n)) <= budget_s
-            )
+        plan = plans(loads, REPETITIONS)
+        if costs.most_s(plan) > budget_s:
+            continue
+        if share < 1:
+            return plan
+        return _most_repeated(budget_s, loads, plans)
     for repetitions in range(REPETITIONS - 1, 1, -1):
-        if costs.most_s(plan := plans(loads, repetitions)) <= budget_s:
+        plan = plans(loads, repetitions)
+        if costs.most_s(plan) <= budget_s:
             return plan
     raise _too_short(budget_s, plan.estimate_s, costs.most_s(plan))
+
+
+def _most_repeated(
+    budget_s: float,
+    loads: Sequence[Workload],
+    plans: Callable[[Sequence[Workload], int], Plan],
+) -> Plan:
+    """With more repetitions than a decision needs, as far as time allows."""
+    for repetitions in range(MOST_REPETITIONS, REPETITIONS, -1):
+        plan = plans(loads, repetitions)
+        if costs.most_s(plan) <= budget_s:
+            return plan
+    return plans(loads, REPETITIONS)
 
 
 def _too_short(budget_s: float, least_s: float, most_s: float) -> errors.UsageError:
@@ -199,6 +230,13 @@ def _too_short(budget_s: float, least_s: float, most_s: float) -> errors.UsageEr
 def _shorter(load: Workload, share: float) -> Workload:
     if load.settle or load.lost_after_s is not None:
         return load  # its time may be a deadline
-    warmup_s = max(min(load.warmup_s, LEAST_WARMUP_S), round(share * load.warmup_s))
-    measure_s = max(min(load.measure_s, LEAST_WINDOW_S), round(share * load.measure_s))
-    return replace(load, warmup_s=warmup_s, measure_s=measure_s)
+    return replace(
+        load,
+        warmup_s=_share_of(load.warmup_s, share, LEAST_WARMUP_S),
+        measure_s=_share_of(load.measure_s, share, LEAST_WINDOW_S),
+    )
+
+
+def _share_of(seconds: float, share: float, least_s: float) -> float:
+    """No less than `least_s`, unless it was less before."""
+    return max(min(seconds, least_s), round(share * seconds))

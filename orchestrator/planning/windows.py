@@ -1,21 +1,24 @@
 """Windows of other lengths than the scale says (`--windows`). Pure.
 
-`checkpoints`: whole checkpoint intervals, of which the first after a run's begin has nothing to
-write back and belongs to the warm-up. `many`: more and shorter windows in the same time, so that
-more is decided (docs/ERROR-RATES.md); not where a window must hold checkpoints."""
+`checkpoints`: whole checkpoint intervals, of which the first after a run's begin has nothing
+to write back and belongs to the warm-up.
+
+`many`: more and shorter windows in the same time, so that more is decided
+(docs/ERROR-RATES.md); not where a window must hold checkpoints.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from orchestrator.model import Note, Workload
 from orchestrator.units import counted, format_seconds, listed
 
 INTERVALS = 2  # at least
-LEAST_S = (
-    30.0  # of one of many windows: below, caches and background writes do not show
-)
-# it is no shorter than twice its warm-up, nor than a quarter
+# Of one of many windows: below, caches and background writes do not show.
+LEAST_S = 30.0
+# It is no shorter than twice its warm-up, nor than a quarter.
 _PER_WARM_UP = 2
 _PART = 4
 _AROUND_S = 10.0  # starting and stopping, which each run takes besides
@@ -24,38 +27,53 @@ _AROUND_S = 10.0  # starting and stopping, which each run takes besides
 def of_whole_intervals(
     workloads: Sequence[Workload], interval_s: float
 ) -> tuple[tuple[Workload, ...], tuple[Note, ...]]:
-    """Workloads that write, with windows and warm-ups no shorter than before; and what to say. Of
-    one that settles, what it owes is counted in any case."""
-    owing = {load.name for load in workloads if load.writes and not load.settle}
-    fitted = tuple(
-        _fitted(load, interval_s) if load.name in owing else load for load in workloads
-    )
-    longer = [
-        f"{load.name} {format_seconds(load.warmup_s)} and {format_seconds(load.measure_s)}"
-        for load, before in zip(fitted, workloads, strict=True)
-        if load != before
-    ]
-    text = f"checkpoint intervals of {format_seconds(interval_s)} are measured whole: warm-up and "
-    return fitted, (
-        Note("longer windows", f"{text}window of {listed(longer)}"),
-    ) if longer else ()
-
-
-def many(
-    workloads: Sequence[Workload], repetitions: int
-) -> tuple[tuple[Workload, ...], Mapping[str, int], tuple[Note, ...]]:
-    """Workloads that only read, with shorter windows, the others as they are (`stays` says why); in
-    how many repetitions each takes as long as in `repetitions` of the scale's; and what to say."""
-    shorter = tuple(map(_shorter, workloads))
-    wanted = dict[str, int]()
-    notes = list[Note]()
-    for load, before in zip(shorter, workloads, strict=True):
+    """Workloads with windows and warm-ups no shorter than before; and what to say."""
+    fitted = tuple(_fitted(load, interval_s) for load in workloads)
+    longer: list[str] = []
+    for load, before in zip(fitted, workloads, strict=True):
         if load != before:
-            wanted[load.name] = math.floor(repetitions * _run_s(before) / _run_s(load))
-            text = f"{counted(wanted[load.name], 'window')} of {format_seconds(load.measure_s)}"
-            text += f" for each tier of {load.name}, in the same time"
-            notes.append(Note("many windows", text))
-    return shorter, wanted, tuple(notes)
+            warmup = format_seconds(load.warmup_s)
+            longer.append(f"{load.name} {warmup} and {format_seconds(load.measure_s)}")
+    if not longer:
+        return fitted, ()
+    text = (
+        f"checkpoint intervals of {format_seconds(interval_s)} are measured whole: "
+        f"warm-up and window of {listed(longer)}"
+    )
+    return fitted, (Note("longer windows", text),)
+
+
+class ManyWindows(NamedTuple):
+    """Workloads with shorter windows, and what to say about them.
+
+    `repetitions`: of a workload → in how many it takes as long as it did before.
+    """
+
+    workloads: tuple[Workload, ...]
+    repetitions: Mapping[str, int]
+    notes: tuple[Note, ...]
+
+
+def many(workloads: Sequence[Workload], repetitions: int) -> ManyWindows:
+    """Workloads that only read, with shorter windows; the others as they are (`stays` says why).
+
+    `repetitions`: of the scale's windows.
+    """
+    shorter = tuple(_shorter(load) for load in workloads)
+    wanted: dict[str, int] = {}
+    notes: list[Note] = []
+    for load, before in zip(shorter, workloads, strict=True):
+        if load == before:
+            continue
+        windows = math.floor(repetitions * _run_s(before) / _run_s(load))
+        wanted[load.name] = windows
+        length = format_seconds(load.measure_s)
+        text = (
+            f"{counted(windows, 'window')} of {length} for each tier of {load.name}, "
+            "in the same time"
+        )
+        notes.append(Note("many windows", text))
+    return ManyWindows(shorter, wanted, tuple(notes))
 
 
 def stays(load: Workload) -> str:
@@ -86,11 +104,16 @@ def _run_s(load: Workload) -> float:
 
 
 def _fitted(workload: Workload, interval_s: float) -> Workload:
-    intervals = max(INTERVALS, math.ceil(workload.measure_s / interval_s - 1e-9))
-    most_s = workload.warmup_most_s
+    """Of whole intervals, if it writes; what one owes that settles is counted in any case."""
+    if not workload.writes or workload.settle:
+        return workload
+    intervals = math.ceil(workload.measure_s / interval_s - 1e-9)
+    warmup_most_s = workload.warmup_most_s
+    if warmup_most_s is not None:
+        warmup_most_s = max(warmup_most_s, interval_s)
     return replace(
         workload,
         warmup_s=max(workload.warmup_s, interval_s),
-        warmup_most_s=None if most_s is None else max(most_s, interval_s),
-        measure_s=intervals * interval_s,
+        warmup_most_s=warmup_most_s,
+        measure_s=max(INTERVALS, intervals) * interval_s,
     )

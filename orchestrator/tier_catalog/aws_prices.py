@@ -1,7 +1,9 @@
 """AWS's Price List of EC2: the file of a region → components of the catalog's prices.
 
-Pure; documented by AWS Billing ("Getting price list files manually", "Reading the service price
-list file"): no account is needed, and a CSV has five rows of metadata and then one of columns."""
+Pure; documented by AWS Billing ("Getting price list files manually", "Reading the service
+price list file"): no account is needed, and a CSV has five rows of metadata and then one of
+columns.
+"""
 
 import csv
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -9,13 +11,14 @@ from typing import Any
 
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.tier_catalog.catalog import Catalog
+from orchestrator.tier_catalog.rows import Provisioned
 
 URL = "https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/AmazonEC2/current"
 REGION = "us-east-1"
 SOURCE = f"AWS Price List of AmazonEC2 ({URL})"
 _METERS = shipped(__package__, "meters.yaml")["aws"]
 _LINUX = _METERS["linux"]
-# ends of usage types before `:`, after the region
+# Ends of usage types before `:`, after the region.
 _OF_DISKS = "EBS"
 _OF_MACHINES = "BoxUsage"
 _COLUMNS = {
@@ -35,65 +38,88 @@ def components(
     """Prices by catalog row, where all parts are there. ValueError without the columns read."""
     machines = catalog.vms_of("aws")
     prices = _prices(lines, currency, machines)
-    of_rows: dict[str, dict[str, Any]] = {
-        f"aws/{name}": {"per_hour": prices[name]} for name in machines if name in prices
-    }
+    of_rows: dict[str, dict[str, Any]] = {}
+    for name in machines:
+        if name in prices:
+            of_rows[f"aws/{name}"] = {"per_hour": prices[name]}
     for name, usage in _METERS["types"].items():
-        parts: dict[str, Any] = {"per_gib": prices.get(f"VolumeUsage.{usage}")}
         rule = catalog.types[f"aws/{name}"].provisioned
+        parts: dict[str, Any] = {"per_gib": prices.get(f"VolumeUsage.{usage}")}
         if rule:
-            if name != "io2":
-                free = {usage: rule.iops.included or 0}
-            else:
-                free = _METERS["io2_steps"]
-            parts["per_iops"] = _steps(prices, "VolumeP-IOPS", free)
-            included = rule.throughput.included
-            if included:
-                steps = _steps(prices, "VolumeP-Throughput", {usage: included})
-                parts |= {"per_throughput": steps, "unit": "MiB/s"}
+            parts |= _provisioned(name, usage, rule, prices)
         if None not in parts.values():
             of_rows[f"aws/{name}"] = parts
     return of_rows
 
 
+def _provisioned(
+    name: str, usage: str, rule: Provisioned, prices: Mapping[str, float]
+) -> dict[str, Any]:
+    """What IOPS and throughput above the included ones cost; None where a price is missing."""
+    starts = {usage: rule.iops.included or 0}
+    if name == "io2":  # whose price falls in steps
+        starts = _METERS["io2_steps"]
+    parts: dict[str, Any] = {"per_iops": _steps(prices, "VolumeP-IOPS", starts)}
+    included = rule.throughput.included
+    if included:
+        above = {usage: included}
+        parts["per_throughput"] = _steps(prices, "VolumeP-Throughput", above)
+        parts["unit"] = "MiB/s"
+    return parts
+
+
 def _steps(
     prices: Mapping[str, float], what: str, starts: Mapping[str, float]
 ) -> list[dict[str, float]] | None:
-    """Of usage type → from so many units on; None if one has no price."""
-    keys = {f"{what}.{usage}": start for usage, start in starts.items()}
-    if not keys.keys() <= prices.keys():
-        return None
-    return [{"above": start, "price": prices[key]} for key, start in keys.items()]
+    """`starts`: usage type → from so many units on. None if one has no price."""
+    steps: list[dict[str, float]] = []
+    for usage, start in starts.items():
+        price = prices.get(f"{what}.{usage}")
+        if price is None:
+            return None
+        steps.append({"above": start, "price": price})
+    return steps
 
 
 def _prices(
     lines: Iterable[str], currency: str, machines: Collection[str]
 ) -> dict[str, float]:
-    """`VolumeUsage.gp2` or `m5.large`, usage types without region and kind → price of a unit, in
-    the catalog's units. One that is given two prices is left out."""
-    prices: dict[str, set[float]] = {}
+    """Usage type without region and kind (`VolumeUsage.gp2`, `m5.large`) → price of a unit.
+
+    In the catalog's units. A usage type that is given two prices is left out.
+    """
+    seen: dict[str, set[float]] = {}
     for row in _rows(lines, machines):
-        own = row["TermType"] == "OnDemand" and row["Location Type"] == "AWS Region"
         unit = _METERS["units"].get(row["Unit"])
         price = float(row["PricePerUnit"] or 0)
-        meant = (
-            row["Product Family"] in _METERS["families"]
-            or _LINUX.items() <= row.items()
-        )
-        if own and meant and row["Currency"] == currency and unit and price:
+        if _is_meant(row, currency) and unit and price:
             usage = row["usageType"].rpartition(":")[2]
-            prices.setdefault(usage, set()).add(round(price / unit, 10))
-    return {
-        usage: of_usage.pop()
-        for usage, of_usage in prices.items()
-        if len(of_usage) == 1
-    }
+            seen.setdefault(usage, set()).add(round(price / unit, 10))
+    prices: dict[str, float] = {}
+    for usage, of_usage in seen.items():
+        if len(of_usage) == 1:
+            prices[usage] = of_usage.pop()
+    return prices
+
+
+def _is_meant(row: Mapping[str, str], currency: str) -> bool:
+    """Disks, and machines with Linux alone, paid as used, in a region."""
+    if row["TermType"] != "OnDemand" or row["Location Type"] != "AWS Region":
+        return False
+    if row["Currency"] != currency:
+        return False
+    is_disk = row["Product Family"] in _METERS["families"]
+    return bool(is_disk or _LINUX.items() <= row.items())
 
 
 def _rows(lines: Iterable[str], machines: Collection[str]) -> Iterator[dict[str, str]]:
     """Those of disks and of these machines, by column: a few of hundreds of megabytes."""
     rows = csv.reader(lines)
-    columns = next((row for row in rows if row and row[0] == "SKU"), [])
+    columns: list[str] = []
+    for row in rows:
+        if row and row[0] == "SKU":
+            columns = row
+            break
     absent = sorted(_COLUMNS - {*columns})
     if absent:
         raise ValueError(f"no column {', '.join(absent)}")
@@ -102,7 +128,6 @@ def _rows(lines: Iterable[str], machines: Collection[str]) -> Iterator[dict[str,
         if len(row) != len(columns):
             continue
         kind, _, what = row[usage].rpartition(":")
-        if kind.endswith(_OF_DISKS) or (
-            kind.endswith(_OF_MACHINES) and what in machines
-        ):
+        is_machine = kind.endswith(_OF_MACHINES) and what in machines
+        if is_machine or kind.endswith(_OF_DISKS):
             yield dict(zip(columns, row, strict=True))

@@ -1,12 +1,13 @@
 """Azure's Retail Prices API: what to ask, and its answer → components of the catalog's prices.
 
-Pure; documented by Microsoft as "Azure Retail Prices REST API": no account is needed, an answer has
-`Items` and, where there is more, `NextPageLink`. A meter is taken only by its exact name and unit:
-`P15 LRS Disk Mount`, for one, is the fee for sharing a disk, `D8s v5 Spot` that of a machine which
-may be taken away. Hourly meters count 730 h a month."""
+Pure; documented by Microsoft as "Azure Retail Prices REST API": no account is needed, an
+answer has `Items` and, where there is more, `NextPageLink`. A meter is taken only by its
+exact name and unit: `P15 LRS Disk Mount`, for one, is the fee for sharing a disk, `D8s v5
+Spot` that of a machine which may be taken away. Hourly meters count 730 h a month.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.tier_catalog.catalog import Catalog, provider_of
@@ -21,89 +22,135 @@ _PROVISIONED = _METERS["provisioned"]
 
 Item = Mapping[str, Any]
 Components = dict[str, Any]
+# From that many units on → price of a unit.
+Steps = dict[float, float]
+
+
+class Meter(NamedTuple):
+    """What is counted, as Azure names it."""
+
+    product: str
+    name: str
+    unit: str
+
+
+Meters = Mapping[Meter, Steps]
 
 
 def questions(region: str, currency: str, catalog: Catalog) -> Iterator[dict[str, str]]:
     """The parameters of one request for each kind of disk, and for each virtual machine."""
-    disks = (*_OF_SIZES.values(), *(product for product, _ in _PROVISIONED.values()))
-    wanted = [
-        f"serviceName eq 'Storage' and productName eq '{product}'" for product in disks
-    ]
-    wanted += [
-        f"serviceName eq 'Virtual Machines' and armSkuName eq '{name}'"
-        for name in catalog.vms_of("azure")
-    ]
-    for what in wanted:
-        where = f"{what} and armRegionName eq '{region}' and priceType eq 'Consumption'"
-        yield {"currencyCode": f"'{currency}'", "$filter": where}
+    for wanted in _wanted(catalog):
+        place = f"armRegionName eq '{region}' and priceType eq 'Consumption'"
+        yield {
+            "currencyCode": f"'{currency}'",
+            "$filter": f"{wanted} and {place}",
+        }
+
+
+def _wanted(catalog: Catalog) -> Iterator[str]:
+    products = list(_OF_SIZES.values())
+    products += [product for product, _ in _PROVISIONED.values()]
+    for product in products:
+        yield f"serviceName eq 'Storage' and productName eq '{product}'"
+    for name in catalog.vms_of("azure"):
+        yield f"serviceName eq 'Virtual Machines' and armSkuName eq '{name}'"
 
 
 def components(items: Iterable[Item], catalog: Catalog) -> dict[str, Components]:
     """Prices by catalog row. A row whose meters are not all there is left out."""
     meters = _meters(items)
     of_rows: dict[str, Components] = {}
-    for full, product in _OF_SIZES.items():
-        for size in catalog.types[full].sizes or {}:
-            disk = meters.get((product, f"{size} LRS Disk", "1/Month"))
-            if disk:
-                name = f"{provider_of(full)}/{size}"
-                of_rows[name] = {"per_disk": disk[0.0]}
-                if (
-                    full in _METERS["bills_operations"]
-                ):  # null where their price is not told
-                    price = meters.get((product, f"{size} LRS Disk Operations", "10K"))
-                    of_rows[name]["per_10k_operations"] = price[0.0] if price else None
-    for full, (product, sku) in _PROVISIONED.items():
-        kinds = _METERS["of_provisioned"].items()
-        parts = {
-            name: meters.get((product, f"{sku} {of}", unit))
-            for name, (of, unit) in kinds
-        }
-        if all(parts.values()):
-            of_rows[full] = _provisioned(parts)
-    for size in catalog.vms_of("azure"):
-        meter = size.removeprefix("Standard_").replace("_", " ")
-        of_linux = [
-            steps
-            for (product, name, unit), steps in meters.items()
-            if (name, unit) == (meter, "1 Hour")
-            and product.startswith("Virtual Machines ")
-            and not product.endswith(" Windows")
-        ]
-        if len(of_linux) == 1:
-            of_rows[f"azure/{size}"] = {"per_hour": of_linux[0][0.0]}
+    for full_name, product in _OF_SIZES.items():
+        bills_operations = full_name in _METERS["bills_operations"]
+        for size in catalog.types[full_name].sizes or {}:
+            priced = _fixed_size(meters, product, size, bills_operations)
+            if priced:
+                of_rows[f"{provider_of(full_name)}/{size}"] = priced
+    for full_name, (product, sku) in _PROVISIONED.items():
+        priced = _provisioned(meters, product, sku)
+        if priced:
+            of_rows[full_name] = priced
+    for vm in catalog.vms_of("azure"):
+        steps = _of_machine(meters, vm)
+        if steps:
+            of_rows[f"azure/{vm}"] = {"per_hour": steps[0.0]}
     return of_rows
 
 
-Steps = dict[float, float]  # from that many units on → price of a unit
+def _fixed_size(
+    meters: Meters, product: str, size: str, bills_operations: bool
+) -> Components:
+    """Empty if the disk's own price is not told."""
+    disk = meters.get(Meter(product, f"{size} LRS Disk", "1/Month"))
+    if not disk:
+        return {}
+    priced: Components = {"per_disk": disk[0.0]}
+    if bills_operations:
+        meter = Meter(product, f"{size} LRS Disk Operations", "10K")
+        operations = meters.get(meter)
+        priced["per_10k_operations"] = None  # not told
+        if operations:
+            priced["per_10k_operations"] = operations[0.0]
+    return priced
 
 
-def _meters(items: Iterable[Item]) -> dict[tuple[str, str, str], Steps]:
+def _provisioned(meters: Meters, product: str, sku: str) -> Components:
+    """Empty if a meter is not told."""
+    priced: Components = {}
+    for component, (what, unit) in _METERS["of_provisioned"].items():
+        steps = meters.get(Meter(product, f"{sku} {what}", unit))
+        if not steps:
+            return {}
+        monthly = {start: _of_month(price) for start, price in steps.items()}
+        if component == "per_gib":
+            priced[component] = monthly[0.0]
+        else:
+            priced[component] = _priced_steps(monthly)
+    priced["unit"] = "MB/s"
+    return priced
+
+
+def _of_month(hourly: float) -> float:
+    return round(hourly * HOURS_PER_MONTH, 10)
+
+
+def _priced_steps(steps: Steps) -> list[dict[str, float]]:
+    """What is included at first, for nothing, is no step."""
+    priced: list[dict[str, float]] = []
+    for start, price in steps.items():
+        if start or price:
+            priced.append({"above": start, "price": price})
+    return priced
+
+
+def _of_machine(meters: Meters, vm: str) -> Steps | None:
+    """That with Linux; None unless there is exactly one."""
+    meter_name = vm.removeprefix("Standard_").replace("_", " ")
+    of_linux: list[Steps] = []
+    for meter, steps in meters.items():
+        if meter.name != meter_name or meter.unit != "1 Hour":
+            continue
+        if not meter.product.startswith("Virtual Machines "):
+            continue
+        if not meter.product.endswith(" Windows"):
+            of_linux.append(steps)
+    if len(of_linux) != 1:
+        return None
+    return of_linux[0]
+
+
+def _meters(items: Iterable[Item]) -> dict[Meter, Steps]:
     """The newest price of each step of each meter that is paid as used."""
     used = [item for item in items if item.get("type") == "Consumption"]
-    meters: dict[tuple[str, str, str], Steps] = {}
-    for item in sorted(
-        used, key=lambda item: str(item["effectiveStartDate"]), reverse=True
-    ):
-        product, meter, unit = (
-            item[key] for key in ("productName", "meterName", "unitOfMeasure")
+    meters: dict[Meter, Steps] = {}
+    for item in sorted(used, key=_effective_from, reverse=True):
+        meter = Meter(
+            str(item["productName"]), str(item["meterName"]), str(item["unitOfMeasure"])
         )
-        steps = meters.setdefault((str(product), str(meter), str(unit)), {})
-        steps.setdefault(
-            float(item.get("tierMinimumUnits") or 0.0), float(item["retailPrice"])
-        )
+        start = float(item.get("tierMinimumUnits") or 0.0)
+        meters.setdefault(meter, {}).setdefault(start, float(item["retailPrice"]))
     return {meter: dict(sorted(steps.items())) for meter, steps in meters.items()}
 
 
-def _provisioned(parts: Mapping[str, Steps | None]) -> Components:
-    priced: Components = {}
-    for name, steps in parts.items():
-        hourly = (steps or {}).items()
-        monthly = {above: round(price * HOURS_PER_MONTH, 10) for above, price in hourly}
-        if name == "per_gib":
-            priced[name] = monthly[0.0]
-        else:
-            priced[name] = [
-                {"above": a, "price": p} for a, p in monthly.items() if a or p
-            ]
-    return {**priced, "unit": "MB/s"}
+def _effective_from(item: Item) -> str:
+    return str(item["effectiveStartDate"])

@@ -1,34 +1,44 @@
-"""The disks of the catalog that one could buy in the place of another: each fixed size that holds
-the data, types of which one chooses size or limits at some points, and several small ones."""
+"""The disks of the catalog that one could buy in the place of another.
+
+Each fixed size that holds the data, types of which one chooses size or limits at some
+points, and several small ones.
+"""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from orchestrator.errors import UsageError
 from orchestrator.tier import Limits, Tier
-from orchestrator.tier_catalog.catalog import Catalog, provider_of, tiers
+from orchestrator.tier_catalog.catalog import Catalog, TierRow, provider_of, tiers
 from orchestrator.tier_catalog.choosing import choose
 from orchestrator.tier_catalog.effective import striped, through
-from orchestrator.tier_catalog.rows import GIB, UNIT_BYTES, Provisioned
+from orchestrator.tier_catalog.rows import (
+    GIB,
+    UNIT_BYTES,
+    DiskType,
+    Provisioned,
+    VmSize,
+)
 from orchestrator.units import listed
 
 STEPS = (1, 4, 16)  # times the least IOPS and throughput, or the size needed
 COUNTS = (1, 2, 4)  # of a node's disks, striped, where smaller ones are sold
-_COUNTED = {count: {"count": count} if count > 1 else {} for count in COUNTS}
 _IOPS_STEP = 100  # to which a need is rounded
-IO_BYTES = (
-    256 * 2**10
-)  # that count as one I/O where IOPS are provisioned and a unit is documented
+# That count as one I/O where IOPS are provisioned and a unit is documented.
+IO_BYTES = 256 * 2**10
 
 
 @dataclass(frozen=True)
 class Purchase:
-    """Disks as they can be bought. keys: the profile's `tier`; tier: all of them as one; vm: what
-    the VM lets through to them and others together; unit_bytes: how large an I/O counts as one, if
-    documented; lacks: why nothing can be said of it, if so."""
+    """Disks as they can be bought.
+
+    `keys`: the profile's `tier`. `tier`: all of them as one. `vm`: what the VM lets
+    through to them and others together. `unit_bytes`: how large an I/O counts as one, if
+    documented. `lacks`: why nothing can be said of it, if so.
+    """
 
     keys: Mapping[str, Any]
     tier: Tier
@@ -52,106 +62,216 @@ def purchases(
     region: str | None,
     vm: str | None,
 ) -> list[Purchase]:
-    """From cheap to dear, those of unknown price last. needs: IOPS and bytes/s; vm: a VM size: only
-    disks of its provider. UsageError for one, or a region, that the catalog does not have."""
-    vm_size = None
+    """From cheap to dear, those of unknown price last.
+
+    `needs`: IOPS and bytes/s. `vm`: the name of a VM size: only disks of its provider.
+    UsageError for one, or a region, that the catalog does not have.
+    """
+    host = _Host()
     if vm:
-        vm_size = catalog.vm(vm, "--vm")
-    bought = list[Purchase]()
-    if region:
-        placed = {"region": region}
-    else:
-        placed = {}
+        host = _Host(vm, catalog.vm(vm, "--vm"))
+    bought = _bought(catalog, size_bytes, needs, region, host)
+    if region and not any(purchase.tier.price for purchase in bought):
+        anywhere = _bought(catalog, size_bytes, needs, None, host)
+        raise _no_price_in(region, anywhere)
+    return sorted(bought, key=_monthly)
+
+
+class _Host(NamedTuple):
+    """The VM that disks are for; any, if it has no name."""
+
+    name: str = ""
+    size: VmSize | None = None
+
+
+def _bought(
+    catalog: Catalog,
+    size_bytes: int,
+    needs: Sequence[float],
+    region: str | None,
+    host: _Host,
+) -> list[Purchase]:
+    bought: list[Purchase] = []
     for keys in points(catalog, size_bytes, needs):
-        full, kind, _ = catalog.find(keys["type"])
-        if vm and provider_of(vm) != provider_of(full):
+        full_name, kind, _ = catalog.find(keys["type"])
+        if host.name and provider_of(host.name) != provider_of(full_name):
             continue
         with suppress(UsageError):  # not sold so
-            disk = {**keys, **placed, "enforcement": "existing"}
-            count = disk.pop("count", 1)
-            chosen = choose(catalog, disk, text(keys))
-            tier = striped(replace(chosen, tier=replace(chosen.tier, count=count)))
-            if vm_size:
-                passed = through(vm_size, full, count)
-            else:
-                passed = Limits()
-            lacks = "limits not known"
-            if tier.limits.iops and tier.limits.bytes_per_s:
-                lacks = ""
-            if vm_size and passed == Limits():
-                lacks = f"what {vm} lets through to it is not known"
-            bought.append(
-                Purchase(keys | placed, tier, passed, kind.io_unit_bytes, lacks)
-            )
-    if region and not any(each.tier.price for each in bought):
-        every = purchases(catalog, size_bytes, needs, None, vm)
-        known = sorted({each.tier.price.region for each in every if each.tier.price})
-        raise UsageError(
-            f"the catalog has no price of a disk in {region}",
-            advice=f"--region takes {listed(known)}",
-        )
-    return sorted(
-        bought, key=lambda each: getattr(each.tier.price, "monthly", math.inf)
+            bought.append(_purchase(catalog, keys, full_name, kind, region, host))
+    return bought
+
+
+def _purchase(
+    catalog: Catalog,
+    keys: Mapping[str, Any],
+    full_name: str,
+    kind: DiskType,
+    region: str | None,
+    host: _Host,
+) -> Purchase:
+    """UsageError if disks are not sold so."""
+    asked = dict(keys)
+    if region:
+        asked["region"] = region
+    count = keys.get("count", 1)
+    disk = {**asked, "enforcement": "existing"}
+    disk.pop("count", None)
+    chosen = choose(catalog, disk, text(keys))
+    tier = striped(replace(chosen, tier=replace(chosen.tier, count=count)))
+    passed = Limits()
+    if host.size:
+        passed = through(host.size, full_name, count)
+    lacks = _lacks(tier, passed, host)
+    return Purchase(asked, tier, passed, kind.io_unit_bytes, lacks)
+
+
+def _lacks(tier: Tier, passed: Limits, host: _Host) -> str:
+    if host.size and passed == Limits():
+        return f"what {host.name} lets through to it is not known"
+    if not tier.limits.iops or not tier.limits.bytes_per_s:
+        return "limits not known"
+    return ""
+
+
+def _no_price_in(region: str, anywhere: Sequence[Purchase]) -> UsageError:
+    regions: set[str] = set()
+    for purchase in anywhere:
+        if purchase.tier.price:
+            regions.add(purchase.tier.price.region)
+    return UsageError(
+        f"the catalog has no price of a disk in {region}",
+        advice=f"--region takes {listed(sorted(regions))}",
     )
+
+
+def _monthly(purchase: Purchase) -> float:
+    if purchase.tier.price is None:
+        return math.inf
+    return purchase.tier.price.monthly
 
 
 def text(keys: Mapping[str, Any]) -> str:
     """As an option names it: `azure/premium-v2:size=64GiB,iops=4200,throughput=125MB/s`."""
-    given = [
-        f"{key}={value}" for key, value in keys.items() if key not in ("type", "region")
-    ]
-    return ":".join(filter(None, [keys["type"], ",".join(given)]))
+    parameters: list[str] = []
+    for key, value in keys.items():
+        if key not in ("type", "region"):
+            parameters.append(f"{key}={value}")
+    name = str(keys["type"])
+    if not parameters:
+        return name
+    return f"{name}:{','.join(parameters)}"
+
+
+# ------------------------------------------------------------------ what is looked at
 
 
 def points(
     catalog: Catalog, needed_bytes: int, needs: Sequence[float] = ()
 ) -> Iterator[dict[str, Any]]:
-    """The `tier` of profiles: each size that holds the data, alone or as several disks; of other
-    types STEPS, several where IOPS are included, and the least that they sell of what is needed."""
+    """The `tier` of profiles.
+
+    Each size that holds the data, alone or as several disks; of other types `STEPS`,
+    several where IOPS are included, and the least that they sell of what is needed.
+    """
     for row in tiers(catalog):
-        least = row.size_bytes[0] or 0
+        for parameters in _parameters(row, needed_bytes, needs):
+            yield {"type": row.name, **parameters}
+
+
+def _parameters(
+    row: TierRow, needed_bytes: int, needs: Sequence[float]
+) -> Iterator[dict[str, Any]]:
+    least_bytes = row.size_bytes[0] or 0
+    if row.kind.sizes:
+        yield from _of_fixed_size(least_bytes, needed_bytes)
+    elif row.kind.provisioned is not None:
         rule = row.kind.provisioned
-        own = {"type": row.name}
-        gib = math.ceil(max(needed_bytes, least) / GIB)
-        if row.kind.sizes:
-            counts: tuple[int, ...] = COUNTS[:1]
-            if least <= STEPS[-1] * needed_bytes:
-                counts = COUNTS
-            yield from (own | _COUNTED[n] for n in counts if n * least >= needed_bytes)
-        elif rule is None:
-            yield from (own | {"size": f"{step * gib}GiB"} for step in STEPS)
-        else:
-            yield from (
-                own | keys for keys in _provisioned(rule, needed_bytes, least, needs)
-            )
+        yield from _provisioned(rule, needed_bytes, least_bytes, needs)
+    else:
+        gib = _gib(max(needed_bytes, least_bytes))
+        for step in STEPS:
+            yield {"size": f"{step * gib}GiB"}
+
+
+def _of_fixed_size(disk_bytes: int, needed_bytes: int) -> Iterator[dict[str, Any]]:
+    """Of a disk far larger than the data nobody buys several."""
+    counts: Sequence[int] = COUNTS
+    if disk_bytes > STEPS[-1] * needed_bytes:
+        counts = COUNTS[:1]
+    for count in counts:
+        if count * disk_bytes >= needed_bytes:
+            yield _count(count)
+
+
+def _count(disks: int) -> dict[str, Any]:
+    """The key of several disks; that of one is left out."""
+    if disks == 1:
+        return {}
+    return {"count": disks}
+
+
+def _gib(size_bytes: float) -> int:
+    return math.ceil(size_bytes / GIB)
+
+
+class _Point(NamedTuple):
+    """So many disks, each with so many IOPS, and throughput in the rule's unit."""
+
+    disks: int
+    iops: float
+    rate: float
 
 
 def _provisioned(
     rule: Provisioned, needed_bytes: int, least_bytes: int, needs: Sequence[float]
 ) -> list[dict[str, Any]]:
-    """Throughput comes with the IOPS that it takes, and IOPS with the size."""
-    sold = rule.iops
-    given = rule.throughput
-    bought = list[dict[str, Any]]()
-    first = sold.included or sold.min, given.included or given.min or 0
-    wanted: list[tuple[int, float, float]] = [
-        (1, s * first[0], s * first[1]) for s in STEPS
-    ]
-    wanted += [(count, *first) for count in COUNTS[1:] if sold.included]
-    if needs:
-        least = max(needs[0], needs[1] / IO_BYTES if given.follows else 0.0)
-        rounded = _IOPS_STEP * math.ceil(least / _IOPS_STEP)
-        within = min(sold.max, max(sold.min, rounded))
-        wanted.append((1, within, math.ceil(needs[1] / UNIT_BYTES[given.unit])))
-    for count, iops, rate in wanted:
-        gib = math.ceil(max(needed_bytes / count, least_bytes) / GIB)
-        rate = min(given.max, max(given.min or 0, rate))
-        iops = max(
-            iops, (sold.min_per_gib or 0) * gib, rate / (given.max_per_iops or math.inf)
-        )
-        size = max(gib, math.ceil(iops / (sold.max_per_gib or math.inf)))
-        keys = {"size": f"{size}GiB", **_COUNTED[count], "iops": math.ceil(iops)}
-        keys |= {} if given.follows else {"throughput": f"{rate:g}{given.unit}"}
+    bought: list[dict[str, Any]] = []
+    for point in _wanted(rule, needs):
+        keys = _sold(rule, point, needed_bytes, least_bytes)
         if keys not in bought:
-            bought += [keys]
+            bought.append(keys)
     return bought
+
+
+def _wanted(rule: Provisioned, needs: Sequence[float]) -> Iterator[_Point]:
+    iops = rule.iops.included or rule.iops.min
+    rate = rule.throughput.included or rule.throughput.min or 0
+    for step in STEPS:
+        yield _Point(1, step * iops, step * rate)
+    if rule.iops.included:  # several have more for nothing
+        for count in COUNTS[1:]:
+            yield _Point(count, iops, rate)
+    if needs:
+        yield _needed(rule, needs)
+
+
+def _needed(rule: Provisioned, needs: Sequence[float]) -> _Point:
+    needed_iops = needs[0]
+    needed_bytes_per_s = needs[1]
+    if rule.throughput.follows:
+        needed_iops = max(needed_iops, needed_bytes_per_s / IO_BYTES)
+    else:
+        needed_iops = max(needed_iops, 0.0)
+    rounded = _IOPS_STEP * math.ceil(needed_iops / _IOPS_STEP)
+    iops = min(rule.iops.max, max(rule.iops.min, rounded))
+    unit_bytes = UNIT_BYTES[rule.throughput.unit]
+    return _Point(1, iops, math.ceil(needed_bytes_per_s / unit_bytes))
+
+
+def _sold(
+    rule: Provisioned, point: _Point, needed_bytes: int, least_bytes: int
+) -> dict[str, Any]:
+    """The least that is sold of a point: throughput comes with the IOPS that it takes, and
+    IOPS with the size."""
+    gib = _gib(max(needed_bytes / point.disks, least_bytes))
+    at_least = max(rule.throughput.min or 0, point.rate)
+    rate = min(rule.throughput.max, at_least)
+    iops_of_size = (rule.iops.min_per_gib or 0) * gib
+    iops_of_rate = rate / (rule.throughput.max_per_iops or math.inf)
+    iops = max(point.iops, iops_of_size, iops_of_rate)
+    gib_of_iops = math.ceil(iops / (rule.iops.max_per_gib or math.inf))
+    size = max(gib, gib_of_iops)
+    keys = {"size": f"{size}GiB", **_count(point.disks), "iops": math.ceil(iops)}
+    if not rule.throughput.follows:
+        keys["throughput"] = f"{rate:g}{rule.throughput.unit}"
+    return keys

@@ -1,9 +1,13 @@
-"""The catalog: read from its texts, with every mistake of every file at once; a row or a VM looked
-up by its name; and listed, filtered by the most that a row can be bought with."""
+"""The catalog: read from its texts, with every mistake of every file at once.
+
+A row or a VM is looked up by its name, or listed, filtered by the most that a row can be
+bought with.
+"""
 
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.keys.strict_yaml import (
@@ -17,11 +21,26 @@ from orchestrator.keys.strict_yaml import (
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog import rows
-from orchestrator.tier_catalog.rows import CatalogFile, DiskType, PriceRow, VmSize
+from orchestrator.tier_catalog.rows import (
+    CatalogFile,
+    DiskType,
+    PriceRow,
+    SizeRow,
+    VmSize,
+)
 
-Span = tuple[int | None, int | None]  # smallest and largest; equal for a fixed size
+# Smallest and largest; equal for a fixed size.
+Span = tuple[int | None, int | None]
 _TIERS = "`tierbench tiers` lists them"
 _VMS = "`tierbench tiers --vms` lists them"
+
+
+class NamedType(NamedTuple):
+    """What a name stands for: a type with its full name, and its fixed size, if it names one."""
+
+    full_name: str
+    kind: DiskType
+    size_name: str | None
 
 
 @dataclass(frozen=True)
@@ -34,16 +53,18 @@ class Catalog:
     @property
     def names(self) -> tuple[str, ...]:
         """What a profile may name as its tier: types and their fixed sizes."""
-        sizes = (name for full in self.types for name in self._sizes(full))
-        return tuple(sorted({*self.types, *sizes}))
+        names = set(self.types)
+        for full_name in self.types:
+            names.update(self._sizes(full_name))
+        return tuple(sorted(names))
 
-    def find(self, name: str, where: str = "tier") -> tuple[str, DiskType, str | None]:
-        """The type's full name, the type, and the fixed size named. Raises UsageError."""
+    def find(self, name: str, where: str = "tier") -> NamedType:
+        """The type of that name, or that has a fixed size of that name. Raises UsageError."""
         if name in self.types:
-            return name, self.types[name], None
-        for full, kind in self.types.items():
-            if name in self._sizes(full):
-                return full, kind, name.partition("/")[2]
+            return NamedType(name, self.types[name], None)
+        for full_name, kind in self.types.items():
+            if name in self._sizes(full_name):
+                return NamedType(full_name, kind, name.partition("/")[2])
         raise refused([unknown_name(where, "tier", name, self.names, _TIERS)])
 
     def vm(self, name: str, where: str = "cluster.vm") -> VmSize:
@@ -54,14 +75,17 @@ class Catalog:
 
     def vms_of(self, provider: str) -> tuple[str, ...]:
         """Names of its VM sizes, without the provider's."""
-        return tuple(
-            n.partition("/")[2] for n in self.vms if provider_of(n) == provider
-        )
+        names: list[str] = []
+        for full_name in self.vms:
+            if provider_of(full_name) == provider:
+                names.append(full_name.partition("/")[2])
+        return tuple(names)
 
-    def _sizes(self, full: str) -> tuple[str, ...]:
-        return tuple(
-            f"{provider_of(full)}/{size}" for size in self.types[full].sizes or {}
-        )
+    def _sizes(self, full_name: str) -> tuple[str, ...]:
+        """Full names of its fixed sizes."""
+        provider = provider_of(full_name)
+        sizes = self.types[full_name].sizes or {}
+        return tuple(f"{provider}/{size}" for size in sizes)
 
 
 def provider_of(full_name: str) -> str:
@@ -80,38 +104,43 @@ def read(texts: Mapping[str, str]) -> Catalog:
             files[where] = validate(CatalogFile, f"{where}: ", content, context=sources)
     mistakes.extend(_named_twice(files))
     raise_all(mistakes)
-    return Catalog(
-        types={
-            f"{f.provider}/{k}": kind
-            for f in files.values()
-            for k, kind in f.types.items()
-        },
-        vms={
-            f"{f.provider}/{k}": vm for f in files.values() for k, vm in f.vms.items()
-        },
-    )
+    types: dict[str, DiskType] = {}
+    vm_sizes: dict[str, VmSize] = {}
+    for file in files.values():
+        for name, kind in file.types.items():
+            types[f"{file.provider}/{name}"] = kind
+        for name, vm in file.vms.items():
+            vm_sizes[f"{file.provider}/{name}"] = vm
+    return Catalog(types, vm_sizes)
 
 
 def _named_twice(files: Mapping[str, CatalogFile]) -> Iterator[Mistake]:
-    seen: dict[str, str] = {}
+    """A provider's types, fixed sizes and VMs share their names, also over several files."""
+    first_places: dict[str, str] = {}
     for where, file in files.items():
-        types = [(f"{where}: types.{name}", name) for name in file.types]
-        sizes = [
-            (f"{where}: types.{type_name}.sizes.{name}", name)
-            for type_name, kind in file.types.items()
-            for name in kind.sizes or {}
-        ]
-        vms = [(f"{where}: vms.{name}", f"VM {name}") for name in file.vms]
-        for place, name in types + sizes + vms:
-            first = seen.setdefault(f"{file.provider}/{name}", place)
+        for place, name in _names_in(where, file):
+            first = first_places.setdefault(f"{file.provider}/{name}", place)
             if first != place:
                 yield Mistake(place, f"this name is already taken at {first}")
 
 
+def _names_in(where: str, file: CatalogFile) -> Iterator[tuple[str, str]]:
+    """Place → name: of all types, then of all their sizes, then of all VMs."""
+    for name in file.types:
+        yield f"{where}: types.{name}", name
+    for type_name, kind in file.types.items():
+        for name in kind.sizes or {}:
+            yield f"{where}: types.{type_name}.sizes.{name}", name
+    for name in file.vms:
+        yield f"{where}: vms.{name}", f"VM {name}"
+
+
 @dataclass(frozen=True)
 class TierRow:
-    """One fixed size, or one type that is bought by size or provisioned: `least` and `most` are the
-    limits that one may buy. `burst`: its model, if it has one."""
+    """One fixed size, or one type that is bought by size or provisioned.
+
+    `least` and `most` are the limits that one may buy. `burst`: its model, if it has one.
+    """
 
     name: str
     title: str
@@ -151,26 +180,43 @@ def tiers(
     burst: bool | None = None,
     text: str = "",
 ) -> tuple[TierRow, ...]:
-    """Rows that meet every filter given, in the order of the files. `max_latency_s` keeps what is
-    documented to stay at or below it; `burst` keeps rows with (True) or without (False) burst;
-    `text` must stand in name or title. UsageError: unknown provider."""
-    known = sorted({provider_of(name) for name in catalog.types})
-    if provider is not None and provider not in known:
-        raise UsageError(f"unknown provider {provider!r}; known: {', '.join(known)}")
-    return tuple(
-        row
-        for row in _tiers(catalog)
-        if provider in (None, provider_of(row.name))
-        and _reaches(row.most.total_iops, min_iops)
-        and _reaches(row.most.bytes_per_s, min_bytes_per_s)
-        and (
-            max_latency_s is None
-            or ((row.kind.latency and row.kind.latency.below_s) or math.inf)
-            <= max_latency_s
+    """Rows that meet every filter given, in the order of the files.
+
+    `max_latency_s` keeps what is documented to stay at or below it; `burst` keeps rows
+    with (True) or without (False) burst; `text` must stand in name or title. UsageError:
+    unknown provider.
+    """
+    _check_provider(catalog, provider)
+    rows_kept: list[TierRow] = []
+    for row in _tiers(catalog):
+        if provider not in (None, provider_of(row.name)):
+            continue
+        if not _reaches(row.most.total_iops, min_iops):
+            continue
+        if not _reaches(row.most.bytes_per_s, min_bytes_per_s):
+            continue
+        if max_latency_s is not None and _latency_below(row.kind) > max_latency_s:
+            continue
+        if burst not in (None, row.burst is not None):
+            continue
+        if text.lower() in f"{row.name} {row.title}".lower():
+            rows_kept.append(row)
+    return tuple(rows_kept)
+
+
+def _check_provider(catalog: Catalog, provider: str | None) -> None:
+    providers = sorted({provider_of(name) for name in catalog.types})
+    if provider is not None and provider not in providers:
+        raise UsageError(
+            f"unknown provider {provider!r}; known: {', '.join(providers)}"
         )
-        and burst in (None, row.burst is not None)
-        and text.lower() in f"{row.name} {row.title}".lower()
-    )
+
+
+def _latency_below(kind: DiskType) -> float:
+    """Seconds below which latency is documented to stay; without end where none is."""
+    if kind.latency is None:
+        return math.inf
+    return kind.latency.below_s or math.inf
 
 
 def vms(
@@ -180,78 +226,126 @@ def vms(
     text: str = "",
 ) -> tuple[VmRow, ...]:
     """VM sizes that meet every filter given, each with as many disks as it takes."""
-    return tuple(
-        VmRow(name, disk_type, vm, limits, next(iter(vm.prices), None))
-        for name, vm in catalog.vms.items()
-        for disk_type, caps in (
-            [(None, vm.uncached)] if vm.uncached else vm.by_type.items()
-        )
-        for limits in [caps.limits(vm.max_disks)]
-        if provider in (None, provider_of(name))
-        and _reaches(limits.total_iops, min_iops)
-        and text.lower() in name.lower()
-    )
+    rows_kept: list[VmRow] = []
+    for row in _vms(catalog):
+        if provider not in (None, provider_of(row.name)):
+            continue
+        if not _reaches(row.limits.total_iops, min_iops):
+            continue
+        if text.lower() in row.name.lower():
+            rows_kept.append(row)
+    return tuple(rows_kept)
+
+
+def _vms(catalog: Catalog) -> Iterator[VmRow]:
+    for name, vm in catalog.vms.items():
+        price = next(iter(vm.prices), None)
+        if vm.uncached:
+            limits = vm.uncached.limits(vm.max_disks)
+            yield VmRow(name, None, vm, limits, price)
+            continue
+        for disk_type, caps in vm.by_type.items():
+            limits = caps.limits(vm.max_disks)
+            yield VmRow(name, disk_type, vm, limits, price)
 
 
 def _reaches(value: int | None, least: int | None) -> bool:
-    return least is None or (value is not None and value >= least)
+    if least is None:
+        return True
+    return value is not None and value >= least
+
+
+# ------------------------------------------------------------------ rows of tiers
 
 
 def _tiers(catalog: Catalog) -> Iterator[TierRow]:
-    for full, kind in catalog.types.items():
-        for name, size in (kind.sizes or {}).items():
-            row = f"{provider_of(full)}/{name}"
-            title = f"{kind.title} {name}"
-            size_bytes = (size.size_bytes, size.size_bytes)
-            its = size.limits
-            if size.burst:
-                model = size.burst.model
-            else:
-                model = None
-            price = next(iter(size.prices or kind.prices), None)
-            yield TierRow(row, title, kind, size_bytes, its, its, model, price)
+    for full_name, kind in catalog.types.items():
         if not kind.sizes:
-            span, least, most = _bounds(full, kind, catalog)
-            # only the smaller sizes burst
-            if least.burst:
-                burst = "credit"
-            else:
-                burst = None
-            price = next(iter(kind.prices), None)
-            yield TierRow(full, kind.title, kind, span, least, most, burst, price)
+            yield _bought_by_size(full_name, kind, catalog)
+            continue
+        for size_name, size in kind.sizes.items():
+            yield _fixed_size(full_name, kind, size_name, size)
 
 
-def _bounds(full: str, kind: DiskType, catalog: Catalog) -> tuple[Span, Limits, Limits]:
+def _fixed_size(
+    full_name: str, kind: DiskType, size_name: str, size: SizeRow
+) -> TierRow:
+    burst = None
+    if size.burst:
+        burst = size.burst.model
+    return TierRow(
+        name=f"{provider_of(full_name)}/{size_name}",
+        title=f"{kind.title} {size_name}",
+        kind=kind,
+        size_bytes=(size.size_bytes, size.size_bytes),
+        least=size.limits,
+        most=size.limits,
+        burst=burst,
+        price=next(iter(size.prices or kind.prices), None),
+    )
+
+
+def _bought_by_size(full_name: str, kind: DiskType, catalog: Catalog) -> TierRow:
+    bounds = _bounds(full_name, kind, catalog)
+    burst = None
+    if bounds.least.burst:  # only the smaller sizes burst
+        burst = "credit"
+    return TierRow(
+        name=full_name,
+        title=kind.title,
+        kind=kind,
+        size_bytes=bounds.size_bytes,
+        least=bounds.least,
+        most=bounds.most,
+        burst=burst,
+        price=next(iter(kind.prices), None),
+    )
+
+
+class _Bounds(NamedTuple):
     """The sizes that one may buy, and the limits of the least and of the most."""
+
+    size_bytes: Span
+    least: Limits
+    most: Limits
+
+
+def _bounds(full_name: str, kind: DiskType, catalog: Catalog) -> _Bounds:
     rule = kind.provisioned or kind.by_size
     assert rule is not None  # a type has one of the three forms
-    span: tuple[int | None, int | None] = (None, None)
+    span: Span = (None, None)
     if rule.size:
         span = (rule.size.min_bytes, rule.size.max_bytes)
     if isinstance(rule, rows.Provisioned):
-        ends = (
-            (rule.iops.min, rule.throughput.min),
-            (rule.iops.max, rule.throughput.max),
-        )
-        least, most = (limits_of.provisioned(rule, *end) for end in ends)
-    elif isinstance(rule, rows.LinearRule):
+        least = limits_of.provisioned(rule, rule.iops.min, rule.throughput.min)
+        most = limits_of.provisioned(rule, rule.iops.max, rule.throughput.max)
+        return _Bounds(span, least, most)
+    if isinstance(rule, rows.LinearRule):
         base = limits_of.linear(rule, 0)
         least = Limits(base.total_iops or None, base.bytes_per_s or None)
-        most = _most(full, rule, catalog)
-    else:
-        sizes = rule.size.min_bytes, rule.size.max_bytes
-        least, most = (
-            limits_of.by_size(kind, limits_of.whole_gib(size)) for size in sizes
-        )
-    return span, least, most
+        return _Bounds(span, least, _most(full_name, rule, catalog))
+    least = _limits_of_size(kind, rule.size.min_bytes)
+    most = _limits_of_size(kind, rule.size.max_bytes)
+    return _Bounds(span, least, most)
 
 
-def _most(full: str, rule: rows.LinearRule, catalog: Catalog) -> Limits:
+def _limits_of_size(kind: DiskType, size_bytes: int) -> Limits:
+    return limits_of.by_size(kind, limits_of.whole_gib(size_bytes))
+
+
+def _most(full_name: str, rule: rows.LinearRule, catalog: Catalog) -> Limits:
     """The type's own maximum, or what the largest VM in the catalog lets through."""
-    name = full.partition("/")[2]
-    caps = [vm.by_type[name] for vm in catalog.vms.values() if name in vm.by_type]
-    rates = [cap.bytes_per_s for cap in caps if cap.bytes_per_s is not None]
-    iops: list[float] = [cap.iops for cap in caps if cap.iops]
+    type_name = full_name.partition("/")[2]
+    most_iops: int | None = None
+    most_rate: int | None = None
+    for vm in catalog.vms.values():
+        caps = vm.by_type.get(type_name)
+        if caps is None:
+            continue
+        if caps.iops:
+            most_iops = max(most_iops or 0, round(caps.iops))
+        if caps.bytes_per_s is not None:
+            most_rate = max(most_rate or 0, caps.bytes_per_s)
     if rule.iops.max is not None:
-        iops = [rule.iops.max]
-    return Limits(max(map(round, iops), default=None), max(rates, default=None))
+        most_iops = round(rule.iops.max)
+    return Limits(most_iops, most_rate)

@@ -1,11 +1,12 @@
 """A row's name and parameters → the model's Tier: `tier: azure/P15`, or a mapping with `type`.
 
-Burst credit is empty unless asked for: a disk that works has spent it, and a run shorter than the
-bucket would measure the credit. The disk's list price comes along where every component is known.
+Burst credit is empty unless asked for: a disk that works has spent it, and a run shorter
+than the bucket would measure the credit. The disk's list price comes along where every
+component is known.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -22,18 +23,22 @@ from orchestrator.tier_catalog.catalog import Catalog, provider_of
 from orchestrator.tier_catalog.limits import Refusal
 from orchestrator.tier_catalog.rows import GIB, DiskType, PriceRow, Seconds, SizeRow
 
-_MAX_EMULATED_IO_UNIT = (
-    2**20
-)  # what the emulated device takes; larger I/Os do not reach it
+# What the emulated device takes; larger I/Os do not reach it.
+_MAX_EMULATED_IO_UNIT = 2**20
 _Size = Annotated[int, BeforeValidator(units.parse_size), Field(gt=0)]
 
 
 def _burst_word(value: object) -> object:
     """`off`, `on-demand`, or how full the bucket is."""
-    bare_off = value is False  # as YAML reads it
     if value is None:
         return value
-    return bucket_pct("off" if bare_off else value, "off", "on-demand")
+    if value is False:  # as YAML reads a bare `off`
+        value = "off"
+    return bucket_pct(value, "off", "on-demand")
+
+
+_NOT_EMULATED = "cannot be emulated: use `enforcement: mounted` with `disks`"
+_PLUS_WITH_BURST = "its limits together with burst are not in the catalog"
 
 
 class Reference(AnyTierYaml):
@@ -51,14 +56,41 @@ class Reference(AnyTierYaml):
 
 @dataclass(frozen=True)
 class Chosen:
-    """One disk as bought: the tier as it is run, and the row it is from. `type` and the rest are
-    None for a tier with its own numbers (`own`)."""
+    """One disk as bought: the tier as it is run, and the row it is from.
+
+    `type` and the rest are None for a tier with its own numbers (`own`).
+    """
 
     tier: Tier
     limits: Limits
     type: str | None = None
     kind: DiskType | None = None
     size_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class _Row:
+    """What was asked for and the row that it names. `size` None: its size is chosen."""
+
+    asked: Reference
+    full_name: str
+    kind: DiskType
+    size_name: str | None
+    size: SizeRow | None
+    size_bytes: int | None
+
+    @property
+    def name(self) -> str:
+        """As the catalog calls the fixed size, or the type."""
+        if self.size is None:
+            return self.full_name
+        return f"{provider_of(self.full_name)}/{self.size_name}"
+
+    @property
+    def price_rows(self) -> tuple[PriceRow, ...]:
+        if self.size and self.size.prices:
+            return self.size.prices
+        return self.kind.prices
 
 
 def names_a_row(tier: object) -> bool:
@@ -68,11 +100,9 @@ def names_a_row(tier: object) -> bool:
 
 def own(tier: Tier) -> Chosen:
     """A tier with its own numbers, in the form that `effective` takes."""
-    if tier.disk.storage_class:
-        size_bytes = tier.disk.storage_class.size_bytes
-    else:
-        size_bytes = None
-    return Chosen(tier, tier.limits, size_bytes=size_bytes)
+    if tier.disk.storage_class is None:
+        return Chosen(tier, tier.limits)
+    return Chosen(tier, tier.limits, size_bytes=tier.disk.storage_class.size_bytes)
 
 
 def choose(
@@ -83,260 +113,276 @@ def choose(
     where: str = "tier",
     mechanisms: Kinds = KINDS,
 ) -> Chosen:
-    """`tier`: what the profile `name` has under its key `where`. Raises UsageError with every
-    mistake: an unknown row or key, a parameter missing, beyond the type's rules or not settable."""
+    """`tier`: what the profile `name` has under its key `where`.
+
+    Raises UsageError with every mistake: an unknown row or key, a parameter missing,
+    beyond the type's rules or not settable.
+    """
     given = tier
+    place = f"{where}.type"
     if isinstance(tier, str):
         given = {"type": tier}
+        place = where
     asked = validate(Reference, where, given, mechanisms)
-    place = where
-    if given is tier:
-        place = f"{where}.type"
-    full, kind, size_name = catalog.find(asked.type, place)
+    row = _row(catalog, asked, where, place)
+    keys: Mapping[str, object] = {}
+    if isinstance(given, dict):
+        keys = given
+    mistakes = _mistakes(row, keys)
+    raise_all([errors.Mistake(f"{where}.{key}", what) for key, what in mistakes])
+    return _chosen(row, name, title)
+
+
+def _row(catalog: Catalog, asked: Reference, where: str, place: str) -> _Row:
+    """A size in bytes of a type with fixed ones is the smallest that holds it.
+
+    `place`: where the type is named.
+    """
+    full_name, kind, size_name = catalog.find(asked.type, place)
     size_bytes = asked.size_bytes
-    if size_name is None and kind.sizes and size_bytes is not None:
+    if kind.sizes and size_name is None and size_bytes is not None:
         size_name = limits_of.next_size(kind, size_bytes)
         size_bytes = None
         if size_name is None:
-            raise refused(
-                [errors.Mistake(f"{where}.size", f"no size of {full} is that large")]
-            )
+            what = f"no size of {full_name} is that large"
+            raise refused([errors.Mistake(f"{where}.size", what)])
     size = (kind.sizes or {}).get(size_name or "")
-    if isinstance(given, dict):
-        keys = given
-    else:
-        keys = {}
+    return _Row(asked, full_name, kind, size_name, size, size_bytes)
+
+
+# ------------------------------------------------------------------ what cannot be bought
+
+
+def _mistakes(row: _Row, keys: Mapping[str, object]) -> list[Refusal]:
+    asked = row.asked
     way = asked.enforcement
     mistakes = list(tier_keys.mistakes(keys, way.kind, way.name))
-    if kind.sizes and size is None:
-        what = f"is missing: give the size, or name one of {', '.join(kind.sizes)}"
+    if row.kind.sizes and row.size is None:
+        names = ", ".join(row.kind.sizes)
+        what = f"is missing: give the size, or name one of {names}"
         mistakes.append(("size", what))
-    row = full
-    if size:
-        row = f"{provider_of(full)}/{size_name}"
     wanted = Limits(asked.iops, asked.throughput)
-    mistakes += limits_of.refusals(row, kind, size_bytes, wanted)
-    mistakes += _conflicts(asked, kind, size)
-    raise_all([errors.Mistake(f"{where}.{key}", what) for key, what in mistakes])
-    return _chosen(asked, full, kind, size_name, name, title)
+    mistakes += limits_of.refusals(row.name, row.kind, row.size_bytes, wanted)
+    mistakes += _burst_conflicts(row)
+    mistakes += _way_conflicts(row)
+    mistakes += prices.conflicts(
+        row.price_rows, bool(asked.price), asked.region, asked.operations_per_month
+    )
+    return mistakes
 
 
-def _conflicts(
-    asked: Reference, kind: DiskType, size: SizeRow | None
-) -> Iterator[Refusal]:
-    """Collects what was asked for and the row does not offer: a burst, emulation, an option."""
-    model = _burst_model(asked, kind, size)
+def _burst_conflicts(row: _Row) -> Iterator[Refusal]:
+    """A burst, or performance plus, that was asked for and the row does not offer."""
+    asked = row.asked
+    wants_credit = asked.burst not in (None, "off", "on-demand")
+    model = _burst_model(row)
     if asked.burst == "on-demand" and model != "on-demand":
         yield "burst", f"{asked.type} has no on-demand burst"
-    elif asked.burst not in (None, "off", "on-demand") and model != "credit":
+    if wants_credit and model != "credit":
         yield "burst", f"{asked.type} has no burst credit"
-    if asked.performance_plus and not (size and size.performance_plus):
+    if not asked.performance_plus:
+        return
+    if row.size is None or not row.size.performance_plus:
         yield "performance_plus", f"{asked.type} does not offer it"
-    if asked.performance_plus and asked.burst not in (None, "off"):
-        yield (
-            "performance_plus",
-            "its limits together with burst are not in the catalog",
-        )
-    if asked.enforcement.kind == "emulated" and not kind.emulate:
-        what = "cannot be emulated: use `enforcement: mounted` with `disks`"
-        yield "enforcement", f"{asked.type} {what}"
-    if asked.enforcement.kind == "mounted" and not asked.on_real_disks:
-        yield (
-            "disks",
-            "is missing (or one `path`): the directories where the disks are mounted",
-        )
-    unmade = not (kind.volume_type or asked.storage_class)
-    if asked.enforcement.kind == "storage-class" and unmade:
-        yield (
-            "storage_class",
-            f"is missing: no Kubernetes driver makes volumes of {asked.type}",
-        )
-    rows = _price_rows(kind, size)
-    operations = asked.operations_per_month
-    yield from prices.conflicts(rows, bool(asked.price), asked.region, operations)
+    if asked.burst not in (None, "off"):
+        yield "performance_plus", _PLUS_WITH_BURST
 
 
-def _burst_model(asked: Reference, kind: DiskType, size: SizeRow | None) -> str | None:
-    if size:
-        if size.burst:
-            return size.burst.model
+def _burst_model(row: _Row) -> str | None:
+    if row.size:
+        if row.size.burst:
+            return row.size.burst.model
         return None
-    if not kind.by_size:
+    if not row.kind.by_size:
         return None
-    if asked.size_bytes is None:  # which is a mistake already
+    if row.asked.size_bytes is None:  # which is a mistake already
         return "credit"
-    limits = limits_of.by_size(kind, limits_of.whole_gib(asked.size_bytes))
-    if limits.burst:
+    gib = limits_of.whole_gib(row.asked.size_bytes)
+    if limits_of.by_size(row.kind, gib).burst:
         return "credit"
     return None
 
 
-def _chosen(
-    asked: Reference,
-    full: str,
-    kind: DiskType,
-    size_name: str | None,
-    name: str,
-    title: str,
-) -> Chosen:
-    size = (kind.sizes or {}).get(size_name or "")
-    size_bytes, limits = _bought(asked, kind, size)
+def _way_conflicts(row: _Row) -> Iterator[Refusal]:
+    """What the way in which the disk is made needs, and the row or the profile lacks."""
+    asked = row.asked
+    way = asked.enforcement.kind
+    if way == "emulated" and not row.kind.emulate:
+        yield "enforcement", f"{asked.type} {_NOT_EMULATED}"
+    if way == "mounted" and not asked.on_real_disks:
+        what = "is missing (or one `path`): the directories where the disks are mounted"
+        yield "disks", what
+    has_class = row.kind.volume_type or asked.storage_class
+    if way == "storage-class" and not has_class:
+        what = f"is missing: no Kubernetes driver makes volumes of {asked.type}"
+        yield "storage_class", what
+
+
+# ------------------------------------------------------------------ the disk as bought
+
+
+def _chosen(row: _Row, name: str, title: str) -> Chosen:
+    asked = row.asked
+    size_bytes, limits = _bought(row)
     if asked.burst == "off":
         limits = replace(limits, burst=None)
-    price, no_price = _price(asked, kind, size, limits)
-    latency = None
-    if asked.enforcement.kind != "existing":
-        latency = kind.emulated_latency
-    given = ("read", asked.read_latency_s), ("write", asked.write_latency_s)
-    notes = _notes(asked, kind, size, limits, no_price)
+    price, no_price = _price(row, limits)
+    notes = _notes(row, limits, no_price)
+    source = row.kind.source
     tier = Tier(
         name=name,
-        title=title or _title(kind, size_name, asked, limits),
+        title=title or _title(row, limits),
         limits=Limits(
             limits.total_iops,
             limits.bytes_per_s,
             burst=_burst(asked, limits),
-            io_unit_bytes=kind.unit_bytes or _MAX_EMULATED_IO_UNIT,
+            io_unit_bytes=row.kind.unit_bytes or _MAX_EMULATED_IO_UNIT,
         ),
-        disk=asked.disk(_storage_class(asked, full, kind, name, size_bytes, limits)),
-        latency=Latencies(
-            asked.read_latency_s or (latency.read_s if latency else None),
-            asked.write_latency_s or (latency.write_s if latency else None),
-            assumed=tuple(
-                way for way, given_s in given if not given_s
-            ),  # none is promised
-        ),
+        disk=asked.disk(_storage_class(row, name, size_bytes, limits)),
+        latency=_latency(row),
         price=price,
         count=asked.count,
         shared=asked.shared_limit,
-        origin=Origin(full, kind.source.text, kind.source.as_of, notes=" ".join(notes)),
+        origin=Origin(row.full_name, source.text, source.as_of, notes=" ".join(notes)),
     )
-    return Chosen(tier, limits, full, kind, size_bytes)
+    return Chosen(tier, limits, row.full_name, row.kind, size_bytes)
+
+
+def _latency(row: _Row) -> Latencies:
+    """As the profile states it, else as is emulated; none of these is promised."""
+    read_s = row.asked.read_latency_s
+    write_s = row.asked.write_latency_s
+    assumed: list[str] = []
+    if not read_s:
+        assumed.append("read")
+    if not write_s:
+        assumed.append("write")
+    emulated = None
+    if row.asked.enforcement.kind != "existing":
+        emulated = row.kind.emulated_latency
+    if emulated:
+        read_s = read_s or emulated.read_s
+        write_s = write_s or emulated.write_s
+    return Latencies(read_s or None, write_s or None, assumed=tuple(assumed))
 
 
 def _storage_class(
-    asked: Reference,
-    full: str,
-    kind: DiskType,
-    name: str,
-    size_bytes: int | None,
-    limits: Limits,
+    row: _Row, name: str, size_bytes: int | None, limits: Limits
 ) -> ClassWanted | None:
     """The class of the tier's volumes: the one that it names, or one made from the row."""
+    asked = row.asked
     if asked.enforcement.kind != "storage-class":
         return None
     if asked.storage_class:
         return ClassWanted(asked.storage_class, size_bytes=size_bytes)
+    options: list[str] = []
     if asked.burst == "on-demand":
-        options = [storage_classes.ON_DEMAND_BURST]
-    else:
-        options = []
+        options.append(storage_classes.ON_DEMAND_BURST)
     if asked.performance_plus:
-        options += [storage_classes.PERFORMANCE_PLUS]
-    return storage_classes.of(name, full, kind, size_bytes or 0, limits, options)
+        options.append(storage_classes.PERFORMANCE_PLUS)
+    return storage_classes.of(
+        name, row.full_name, row.kind, size_bytes or 0, limits, options
+    )
 
 
-def _bought(
-    asked: Reference, kind: DiskType, size: SizeRow | None
-) -> tuple[int | None, Limits]:
+def _bought(row: _Row) -> tuple[int | None, Limits]:
     """Capacity and limits as bought; the parameters have been checked."""
-    if size:
-        limits = size.limits
-        if asked.performance_plus and size.performance_plus:
-            plus = size.performance_plus
-            limits = replace(
-                limits, iops=plus.iops, bytes_per_s=plus.bytes_per_s, burst=None
-            )
-        if limits.burst and limits.burst.duration_s == math.inf:
-            peak: Limits | Burst = limits
-            if asked.burst == "on-demand":
-                peak = limits.burst
-            limits = Limits(peak.iops, peak.bytes_per_s)
-        return size.size_bytes, limits
+    asked = row.asked
+    if row.size:
+        return row.size.size_bytes, _limits_of_size(asked, row.size)
     gib = limits_of.whole_gib(asked.size_bytes or 0)
-    if not kind.provisioned:
-        return gib * GIB, limits_of.by_size(kind, gib)
-    rule = kind.provisioned
+    rule = row.kind.provisioned
+    if not rule:
+        return gib * GIB, limits_of.by_size(row.kind, gib)
     iops = asked.iops or rule.iops.included or 0
     limits = limits_of.provisioned(rule, iops, rule.throughput.included or 0)
-    return gib * GIB, replace(
-        limits, bytes_per_s=asked.throughput or limits.bytes_per_s
-    )
+    if asked.throughput:
+        limits = replace(limits, bytes_per_s=asked.throughput)
+    return gib * GIB, limits
+
+
+def _limits_of_size(asked: Reference, size: SizeRow) -> Limits:
+    limits = size.limits
+    if asked.performance_plus and size.performance_plus:
+        plus = size.performance_plus
+        limits = replace(
+            limits, iops=plus.iops, bytes_per_s=plus.bytes_per_s, burst=None
+        )
+    burst = limits.burst
+    if burst is None or burst.duration_s != math.inf:
+        return limits
+    # A burst without end is billed: asked for, it is what the disk does; else it is none.
+    if asked.burst == "on-demand":
+        return Limits(burst.iops, burst.bytes_per_s)
+    return Limits(limits.iops, limits.bytes_per_s)
 
 
 def _burst(asked: Reference, limits: Limits) -> Burst | None:
     burst = limits.burst
     if burst is None or burst.duration_s == math.inf:
         return None
-    return replace(
-        burst, start_pct=asked.burst if isinstance(asked.burst, float) else 0.0
-    )
+    start_pct = 0.0
+    if isinstance(asked.burst, float):
+        start_pct = asked.burst
+    return replace(burst, start_pct=start_pct)
 
 
-def _price_rows(kind: DiskType, size: SizeRow | None) -> tuple[PriceRow, ...]:
-    return (size.prices if size else ()) or kind.prices
-
-
-def _price(
-    asked: Reference, kind: DiskType, size: SizeRow | None, limits: Limits
-) -> tuple[Price | None, str]:
+def _price(row: _Row, limits: Limits) -> tuple[Price | None, str]:
     """Returns the price, or the reason why it is unknown. One that the profile gives holds."""
+    asked = row.asked
     if asked.price:
         return asked.price, ""
     if asked.burst == "on-demand":
         return None, "No price: the fee for on-demand burst is not in the catalog."
     if asked.performance_plus:
         return None, "No price: that of performance plus is not in the catalog."
-    rows = _price_rows(kind, size)
-    row = prices.pick(rows, asked.region)
-    if row is None:
-        of = ""
+    listed = prices.pick(row.price_rows, asked.region)
+    if listed is None:
+        place = ""
         if asked.region:
-            of = f" for {asked.region}"
-        return None, f"No price{of} in the catalog."
-    gib = limits_of.whole_gib((size.size_bytes if size else asked.size_bytes) or 0)
+            place = f" for {asked.region}"
+        return None, f"No price{place} in the catalog."
+    size_bytes = asked.size_bytes
+    if row.size:
+        size_bytes = row.size.size_bytes
+    gib = limits_of.whole_gib(size_bytes or 0)
     amount = prices.monthly(
-        row, gib, limits.iops, limits.bytes_per_s, asked.operations_per_month
+        listed, gib, limits.iops, limits.bytes_per_s, asked.operations_per_month
     )
     if amount is None:
-        return (
-            None,
-            f"No price: of {prices.describe(row)} not every component is known.",
-        )
-    return prices.stated(row, amount), ""
+        what = prices.describe(listed)
+        return None, f"No price: of {what} not every component is known."
+    return prices.stated(listed, amount), ""
 
 
-def _title(
-    kind: DiskType, size_name: str | None, asked: Reference, limits: Limits
-) -> str:
-    if size_name:
-        extra = ""
-        if asked.burst == "on-demand":
-            extra = " with on-demand burst"
-        if asked.performance_plus:
-            extra += " with performance plus"
-        return f"{kind.title} {size_name}{extra}"
-    gib = limits_of.whole_gib(asked.size_bytes or 0)
-    if not kind.provisioned:
-        return f"{kind.title}, {gib:,} GiB"
+def _title(row: _Row, limits: Limits) -> str:
+    title = row.kind.title
+    if row.size_name:
+        title = f"{title} {row.size_name}"
+        if row.asked.burst == "on-demand":
+            title += " with on-demand burst"
+        if row.asked.performance_plus:
+            title += " with performance plus"
+        return title
+    gib = limits_of.whole_gib(row.asked.size_bytes or 0)
+    if not row.kind.provisioned:
+        return f"{title}, {gib:,} GiB"
     rate = units.format_bytes_per_s(limits.bytes_per_s or 0)
-    return f"{kind.title}, {gib:,} GiB, {limits.iops or 0:,} IOPS, {rate}"
+    return f"{title}, {gib:,} GiB, {limits.iops or 0:,} IOPS, {rate}"
 
 
-def _notes(
-    asked: Reference,
-    kind: DiskType,
-    size: SizeRow | None,
-    limits: Limits,
-    no_price: str,
-) -> Iterator[str]:
-    if kind.latency:
-        yield f"Documented latency: {kind.latency.documented}."
-    stated = asked.read_latency_s and asked.write_latency_s
-    if asked.enforcement.kind == "emulated" and not stated:
+def _notes(row: _Row, limits: Limits, no_price: str) -> Iterator[str]:
+    if row.kind.latency:
+        yield f"Documented latency: {row.kind.latency.documented}."
+    stated = row.asked.read_latency_s and row.asked.write_latency_s
+    if row.asked.enforcement.kind == "emulated" and not stated:
         yield "The latency emulated is our assumption."
     if limits.write_iops and limits.write_iops != limits.iops:
-        yield f"Reads {limits.iops or 0:,} and writes {limits.write_iops:,} IOPS; one total here."
-    yield from (
-        note for note in (kind.notes, size.notes if size else "", no_price) if note
-    )
+        reads = f"{limits.iops or 0:,}"
+        yield f"Reads {reads} and writes {limits.write_iops:,} IOPS; one total here."
+    if row.kind.notes:
+        yield row.kind.notes
+    if row.size and row.size.notes:
+        yield row.size.notes
+    if no_price:
+        yield no_price

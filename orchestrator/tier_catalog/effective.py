@@ -1,15 +1,17 @@
 """Disks and VM together: the lower of the two limits, and which of them binds.
 
-effective = min(all disks together, what the VM lets through uncached), apart for IOPS and bytes/s,
-baseline and burst (Azure: virtual machine and disk performance; AWS: EBS-optimised instances)."""
+effective = min(all disks together, what the VM lets through uncached), apart for IOPS and
+bytes/s, baseline and burst (Azure: virtual machine and disk performance; AWS: EBS-optimised
+instances).
+"""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal, NamedTuple
 
 from orchestrator import units
-from orchestrator.errors import Mistake
+from orchestrator.errors import Mistake, UsageError
 from orchestrator.keys.strict_yaml import refused
 from orchestrator.tier import Burst, Limits, Tier, lower
 from orchestrator.tier_catalog import limits as limits_of
@@ -19,8 +21,10 @@ from orchestrator.tier_catalog.rows import VmSize
 
 @dataclass(frozen=True)
 class Cap:
-    """One limit, of all `disks` together and of the VM; None: unknown. `duration_s`, of a burst:
-    how long full buckets hold it; None: without end."""
+    """One limit, of all `disks` together and of the VM; None: unknown.
+
+    `duration_s`, of a burst: how long full buckets hold it; None: without end.
+    """
 
     disks: int | None
     vm: int | None
@@ -49,35 +53,33 @@ class Effective:
 
     def warnings(self) -> Iterator[str]:
         """One sentence for every limit of the disks that the VM's own limit makes useless."""
-        for what, cap in (
-            ("IOPS", self.iops),
-            ("throughput", self.bytes_per_s),
-            ("burst IOPS", self.burst_iops),
-            ("burst throughput", self.burst_bytes_per_s),
-        ):
-            if cap.binds == "vm" and cap.disks is not None and cap.vm is not None:
-                if "throughput" in what:
-                    show = units.format_bytes_per_s
-                else:
-                    show = units.format_number
-                through = show(cap.vm)
-                could = f"{show(cap.disks)} that the disks could give"
-                yield f"{what}: {self.vm} lets through {through} of the {could}"
+        number = units.format_number
+        rate = units.format_bytes_per_s
+        yield from self._warning("IOPS", self.iops, number)
+        yield from self._warning("throughput", self.bytes_per_s, rate)
+        yield from self._warning("burst IOPS", self.burst_iops, number)
+        yield from self._warning("burst throughput", self.burst_bytes_per_s, rate)
+
+    def _warning(
+        self, what: str, cap: Cap, shown: Callable[[float], str]
+    ) -> Iterator[str]:
+        if cap.binds != "vm" or cap.disks is None or cap.vm is None:
+            return
+        through = shown(cap.vm)
+        could = f"{shown(cap.disks)} that the disks could give"
+        yield f"{what}: {self.vm} lets through {through} of the {could}"
 
 
 def effective(
     chosen: Chosen, disks: int, vm: VmSize, vm_name: str, other: Limits | None = None
 ) -> Effective:
-    """`disks` disks attached to one VM, without host cache: equal ones, or the last with the limits
-    of `other`. Raises UsageError where the VM takes fewer disks."""
+    """`disks` disks attached to one VM, without host cache.
+
+    Equal ones, or the last with the limits of `other`. Raises UsageError where the VM
+    takes fewer disks.
+    """
     if vm.max_disks is not None and disks > vm.max_disks:
-        raise refused(
-            [
-                Mistake(
-                    "cluster.vm", f"{vm_name} takes {vm.max_disks} disks, not {disks}"
-                )
-            ]
-        )
+        raise _too_many_disks(vm_name, vm.max_disks, disks)
     if other:
         bought = together(chosen, disks - 1).plus(other)
     else:
@@ -85,92 +87,156 @@ def effective(
     passed = through(vm, chosen.type, disks)
     iops = Cap(bought.total_iops, passed.total_iops)
     rate = Cap(bought.bytes_per_s, passed.bytes_per_s)
-    burst_iops = _burst(iops, bought.burst, passed.burst, "iops")
-    burst_rate = _burst(rate, bought.burst, passed.burst, "bytes_per_s")
-    return Effective(vm_name, iops, rate, burst_iops, burst_rate)
+    return Effective(
+        vm=vm_name,
+        iops=iops,
+        bytes_per_s=rate,
+        burst_iops=_burst(iops, _iops_of(bought.burst), _iops_of(passed.burst)),
+        burst_bytes_per_s=_burst(rate, _rate_of(bought.burst), _rate_of(passed.burst)),
+    )
+
+
+def _too_many_disks(vm: str, most: int, disks: int) -> UsageError:
+    mistake = Mistake("cluster.vm", f"{vm} takes {most} disks, not {disks}")
+    return refused([mistake])
 
 
 def together(chosen: Chosen, disks: int) -> Limits:
-    """All disks of the VM: their sum, or, where a type shares its limits per VM, its formula on
-    the sum of their sizes (GCP persistent disks)."""
+    """All disks of the VM: their sum.
+
+    Where a type shares its limits per VM, its formula on the sum of their sizes (GCP
+    persistent disks).
+    """
     kind = chosen.kind
-    if kind and kind.shared_per_vm and kind.by_size and chosen.size_bytes is not None:
-        return limits_of.by_size(kind, limits_of.whole_gib(chosen.size_bytes * disks))
-    return chosen.limits.times(disks)
+    if kind is None or not kind.shared_per_vm or not kind.by_size:
+        return chosen.limits.times(disks)
+    if chosen.size_bytes is None:
+        return chosen.limits.times(disks)
+    all_gib = limits_of.whole_gib(chosen.size_bytes * disks)
+    return limits_of.by_size(kind, all_gib)
 
 
 def striped(chosen: Chosen) -> Tier:
-    """The tier's disks as one, if it has several: what they let through together, and cost. Latency
-    is that of one, which is all that an I/O below the stripe's unit sees."""
+    """The tier's disks as one, if it has several: what they let through together, and cost.
+
+    Latency is that of one, which is all that an I/O below the stripe's unit sees.
+    """
     tier = chosen.tier
-    price = chosen.tier.price
-    count = chosen.tier.count
-    if count == 1:
+    if tier.count == 1:
         return tier
-    shared = chosen.kind is not None and chosen.kind.shared_per_vm
-    return replace(
-        tier,
-        title=f"{count} × {tier.title}",
-        limits=together(chosen, count) if shared else tier.limits.times(count),
-        price=replace(price, monthly=round(price.monthly * count, 2))
-        if price
-        else None,
-    )
+    limits = tier.limits.times(tier.count)
+    if chosen.kind is not None and chosen.kind.shared_per_vm:
+        limits = together(chosen, tier.count)
+    price = tier.price
+    if price:
+        price = replace(price, monthly=round(price.monthly * tier.count, 2))
+    title = f"{tier.count} × {tier.title}"
+    return replace(tier, title=title, limits=limits, price=price)
 
 
 def bound(tier: Tier, on_vm: Effective) -> Tier:
-    """The tier as it is on the VM, to be emulated: effective limits, and the burst of both. The
-    model knows one duration for both buckets: the shorter. After it the disk falls to the effective
-    baseline, where two buckets of different length would fall in two steps. A limit that a real
-    disk does not declare stays unknown: the disk may well be below the VM."""
-    values: dict[str, Any] = {}
-    peaks: dict[str, Cap] = {}
-    for name, base, peak in (
-        ("iops", on_vm.iops, on_vm.burst_iops),
-        ("bytes_per_s", on_vm.bytes_per_s, on_vm.burst_bytes_per_s),
-    ):
-        known = not tier.disk.is_real or getattr(tier.limits, name) is not None
-        values[name] = base.value if known else None
-        if known and peak.value != base.value:
-            peaks[name] = peak
-    durations = [
-        peak.duration_s for peak in peaks.values() if peak.duration_s is not None
-    ]
-    burst = None
-    if durations:
-        if tier.limits.burst:
-            start_pct = tier.limits.burst.start_pct
-        else:
-            start_pct = 0.0
-        iops, rate = (peaks[name].value if name in peaks else None for name in values)
-        burst = Burst(iops, rate, min(durations), start_pct)
-    return replace(
-        tier,
-        limits=replace(tier.limits, **values, burst=burst),
-        origin=replace(tier.origin, vm_caps=tuple(on_vm.warnings())),
-    )
+    """The tier as it is on the VM, to be emulated: effective limits, and the burst of both.
+
+    The model knows one duration for both buckets: the shorter. After it the disk falls to
+    the effective baseline, where two buckets of different length would fall in two steps.
+
+    A limit that a real disk does not declare stays unknown: the disk may well be below
+    the VM.
+    """
+    iops: int | None = None
+    iops_peak: Cap | None = None
+    if not tier.disk.is_real or tier.limits.iops is not None:
+        iops = on_vm.iops.value
+        iops_peak = _peak(on_vm.iops, on_vm.burst_iops)
+    rate: int | None = None
+    rate_peak: Cap | None = None
+    if not tier.disk.is_real or tier.limits.bytes_per_s is not None:
+        rate = on_vm.bytes_per_s.value
+        rate_peak = _peak(on_vm.bytes_per_s, on_vm.burst_bytes_per_s)
+    burst = _one_burst(tier, iops_peak, rate_peak)
+    limits = replace(tier.limits, iops=iops, bytes_per_s=rate, burst=burst)
+    origin = replace(tier.origin, vm_caps=tuple(on_vm.warnings()))
+    return replace(tier, limits=limits, origin=origin)
+
+
+def _peak(base: Cap, burst: Cap) -> Cap | None:
+    """The burst, if it lets through another amount than the baseline."""
+    if burst.value == base.value:
+        return None
+    return burst
+
+
+def _one_burst(tier: Tier, iops: Cap | None, rate: Cap | None) -> Burst | None:
+    """That of both peaks, if one of them ends."""
+    iops_peak: int | None = None
+    rate_peak: int | None = None
+    durations_s: list[float] = []
+    if iops:
+        iops_peak = iops.value
+        if iops.duration_s is not None:
+            durations_s.append(iops.duration_s)
+    if rate:
+        rate_peak = rate.value
+        if rate.duration_s is not None:
+            durations_s.append(rate.duration_s)
+    if not durations_s:
+        return None
+    start_pct = 0.0
+    if tier.limits.burst:
+        start_pct = tier.limits.burst.start_pct
+    return Burst(iops_peak, rate_peak, min(durations_s), start_pct)
 
 
 def through(vm: VmSize, disk_type: str | None, disks: int) -> Limits:
     """Returns the VM's caps. A type without figures is not limited, because unknown is not zero."""
-    caps = vm.uncached or vm.by_type.get((disk_type or "").partition("/")[2])
+    type_name = (disk_type or "").partition("/")[2]
+    caps = vm.uncached or vm.by_type.get(type_name)
     if caps:
         return caps.limits(disks)
     return Limits()
 
 
-def _burst(base: Cap, disks: Burst | None, vm: Burst | None, rate: str) -> Cap:
+class _Peak(NamedTuple):
+    """What a burst lets through of one quantity, and how long a full bucket holds it."""
+
+    value: int | None
+    duration_s: float
+
+
+def _iops_of(burst: Burst | None) -> _Peak | None:
+    if burst is None:
+        return None
+    return _Peak(burst.iops, burst.duration_s)
+
+
+def _rate_of(burst: Burst | None) -> _Peak | None:
+    if burst is None:
+        return None
+    return _Peak(burst.bytes_per_s, burst.duration_s)
+
+
+def _burst(base: Cap, disks: _Peak | None, vm: _Peak | None) -> Cap:
     """The lower of both peaks, held until the first bucket that it drains is empty."""
-    disk_peak, vm_peak = (
-        getattr(burst, rate) if burst else None for burst in (disks, vm)
-    )
-    disk_value = disk_peak or base.disks
-    vm_value = vm_peak or base.vm
+    disk_value = base.disks
+    if disks and disks.value:
+        disk_value = disks.value
+    vm_value = base.vm
+    if vm and vm.value:
+        vm_value = vm.value
     value = lower(disk_value, vm_value)
-    durations = [
-        limits_of.bucket(cap, peak, burst.duration_s) / (value - cap)
-        for cap, peak, burst in ((base.disks, disk_peak, disks), (base.vm, vm_peak, vm))
-        if burst and peak and math.isfinite(burst.duration_s)
-        if cap is not None and value is not None and value > cap
-    ]
-    return Cap(disk_value, vm_value, min(durations, default=None))
+    durations_s: list[float] = []
+    durations_s += _drained_after(base.disks, disks, value)
+    durations_s += _drained_after(base.vm, vm, value)
+    return Cap(disk_value, vm_value, min(durations_s, default=None))
+
+
+def _drained_after(
+    base: int | None, peak: _Peak | None, value: int | None
+) -> Iterator[float]:
+    """Seconds for which a full bucket lets `value` through; none if it is not drained."""
+    if not peak or not peak.value or not math.isfinite(peak.duration_s):
+        return
+    if base is None or value is None or value <= base:
+        return
+    credit = limits_of.bucket(base, peak.value, peak.duration_s)
+    yield credit / (value - base)

@@ -1,8 +1,11 @@
-"""Limits of one disk from its row and its parameters: the vendors' formulas, one function each; and
-the vendors' rules held against the size, IOPS and throughput asked for.
+"""Limits of one disk from its row and its parameters: the vendors' formulas, one function each.
 
-Sizes are whole GiB, as billed. The document that a formula or rule is from is the row's `source`
-(profiles/catalog/). A mistake says what was asked, the rule, what it allows, and that document."""
+And the vendors' rules held against the size, IOPS and throughput asked for.
+
+Sizes are whole GiB, as billed. The document that a formula or rule is from is the row's
+`source` (profiles/catalog/). A mistake says what was asked, the rule, what it allows, and
+that document.
+"""
 
 import math
 from collections.abc import Iterator
@@ -37,41 +40,43 @@ def by_size(kind: DiskType, gib: int) -> Limits:
 
 def linear(rule: rows.LinearRule, gib: int) -> Limits:
     """GCP: baseline + per GiB, with a maximum where there is one."""
-    throughput = rule.throughput
-    return Limits(
-        iops=round(_on(rule.iops, gib)),
-        bytes_per_s=round(_on(throughput, gib) * UNIT_BYTES[rule.unit])
-        if throughput
-        else None,
-        write_iops=round(_on(rule.write_iops, gib)) if rule.write_iops else None,
-    )
+    iops = round(_on(rule.iops, gib))
+    bytes_per_s: int | None = None
+    if rule.throughput:
+        rate = _on(rule.throughput, gib)
+        bytes_per_s = round(rate * UNIT_BYTES[rule.unit])
+    write_iops: int | None = None
+    if rule.write_iops:
+        write_iops = round(_on(rule.write_iops, gib))
+    return Limits(iops, bytes_per_s, write_iops)
 
 
 def gp2(rule: rows.Gp2Rule, gib: int, unit_bytes: int) -> Limits:
-    """AWS gp2. Burst duration = bucket / (burst − baseline). Between both bands volumes burst to
-    the upper one; without credit its throughput is baseline IOPS × I/O size, which meets both."""
+    """AWS gp2. Burst duration = bucket / (burst − baseline).
+
+    Between both bands of size volumes burst to the throughput of the upper one; without
+    credit theirs is baseline IOPS × I/O size, which meets both bands.
+    """
     iops = round(min(rule.max_iops, max(rule.min_iops, rule.iops_per_gib * gib)))
-    between = rule.small_up_to_gib < gib < rule.large_from_gib
-    if between:
-        bytes_per_s = min(rule.large_bytes_per_s, iops * unit_bytes)
+    peak: int | None = None
+    if gib <= rule.small_up_to_gib:
+        bytes_per_s = rule.small_bytes_per_s
+    elif gib >= rule.large_from_gib:
+        bytes_per_s = rule.large_bytes_per_s
     else:
-        small = gib <= rule.small_up_to_gib
-        if small:
-            bytes_per_s = rule.small_bytes_per_s
-        else:
-            bytes_per_s = rule.large_bytes_per_s
+        bytes_per_s = min(rule.large_bytes_per_s, iops * unit_bytes)
+        peak = rule.large_bytes_per_s
     if iops >= rule.burst_iops:
         return Limits(iops, bytes_per_s)
-    peak = None
-    if between:
-        peak = rule.large_bytes_per_s
-    burst = Burst(rule.burst_iops, peak, rule.bucket_ios / (rule.burst_iops - iops))
-    return Limits(iops, bytes_per_s, burst=burst)
+    duration_s = rule.bucket_ios / (rule.burst_iops - iops)
+    return Limits(iops, bytes_per_s, burst=Burst(rule.burst_iops, peak, duration_s))
 
 
 def hdd(rule: rows.HddRule, gib: int, unit_bytes: int) -> Limits:
-    """AWS st1 and sc1. Burst duration = bucket / (burst − baseline), the bucket in bytes. A small
-    random I/O is charged a whole unit, so IOPS are throughput / unit."""
+    """AWS st1 and sc1. Burst duration = bucket / (burst − baseline), the bucket in bytes.
+
+    A small random I/O is charged a whole unit, so IOPS are throughput / unit.
+    """
     tib = gib * GIB / TIB
     base = min(rule.max, rule.per_tib * tib)
     peak = min(rule.burst_max, rule.burst_per_tib * tib)
@@ -85,12 +90,15 @@ def hdd(rule: rows.HddRule, gib: int, unit_bytes: int) -> Limits:
 def provisioned(rule: Provisioned, iops: int, rate: float | None) -> Limits:
     """Of these IOPS and this throughput, in the rule's unit, or the one that follows from them."""
     given = rule.throughput
-    unit = UNIT_BYTES[rule.throughput.unit]
+    unit_bytes = UNIT_BYTES[given.unit]
     if given.follows == "aws-io1":
-        return Limits(iops, round(min(given.max * unit, io1_bytes_per_s(iops))))
+        most = given.max * unit_bytes
+        return Limits(iops, round(min(most, io1_bytes_per_s(iops))))
     if given.follows:
         rate = min(given.max, (given.max_per_iops or 0) * iops)
-    return Limits(iops, None if rate is None else round(rate * unit))
+    if rate is None:
+        return Limits(iops)
+    return Limits(iops, round(rate * unit_bytes))
 
 
 def io1_bytes_per_s(iops: int) -> int:
@@ -114,32 +122,39 @@ def bucket(base: float, peak: float, duration_s: float) -> float:
 
 def next_size(kind: DiskType, size_bytes: int) -> str | None:
     """The smallest fixed size that holds `size_bytes`, as capacity is billed rounded up."""
-    fitting = [
-        (row.size_bytes, name)
-        for name, row in (kind.sizes or {}).items()
-        if row.size_bytes is not None and row.size_bytes >= size_bytes
-    ]
-    if fitting:
-        return min(fitting)[1]
-    return None
+    fitting: list[tuple[int, str]] = []
+    for name, row in (kind.sizes or {}).items():
+        if row.size_bytes is not None and row.size_bytes >= size_bytes:
+            fitting.append((row.size_bytes, name))
+    if not fitting:
+        return None
+    _, smallest = min(fitting)
+    return smallest
+
+
+# ------------------------------------------------------------------ what cannot be bought
 
 
 def refusals(
     name: str, kind: DiskType, size_bytes: int | None, asked: Limits
 ) -> Iterator[Refusal]:
-    """What the type does not let one buy: a fixed size takes no parameters, limits that follow from
-    the size take that alone, provisioned ones have rules. None, also in `asked`: not given."""
+    """What the type does not let one buy. None, also in `asked`: not given.
+
+    A fixed size takes no parameters, limits that follow from the size take that alone,
+    provisioned ones have rules.
+    """
     if kind.provisioned:
         yield from _provisioned(name, kind, kind.provisioned, size_bytes, asked)
         return
+    why = f"cannot be set: the limits of {name} follow from its size"
     if kind.sizes:
-        why = f"{name} has fixed limits"
-    else:
-        why = f"the limits of {name} follow from its size"
-    given = {"iops": asked.iops, "throughput": asked.bytes_per_s}
-    for key, value in ({"size": size_bytes, **given} if kind.sizes else given).items():
-        if value is not None:
-            yield key, f"cannot be set: {why}"
+        why = f"cannot be set: {name} has fixed limits"
+        if size_bytes is not None:
+            yield "size", why
+    if asked.iops is not None:
+        yield "iops", why
+    if asked.bytes_per_s is not None:
+        yield "throughput", why
     if kind.by_size:
         yield from _size(name, kind, kind.by_size.size, size_bytes)
 
@@ -176,33 +191,23 @@ def _size(
 def _iops(
     name: str, kind: DiskType, rule: rows.IopsRule, gib: int, iops: int
 ) -> Iterator[Refusal]:
-    if rule.max_per_gib is None:
-        per_gib = math.inf
-    else:
-        per_gib = rule.max_per_gib
-    low = max(rule.min, math.ceil((rule.min_per_gib or 0) * gib))
+    """Rules of some types are per GiB, within limits of the type."""
     high = rule.max
-    if per_gib * gib < rule.max:
-        high = max(rule.min, math.floor(per_gib * gib))
+    most = f"at most {high:,} IOPS"
+    if rule.max_per_gib is not None and rule.max_per_gib * gib < rule.max:
+        of_size = rule.max_per_gib * gib
+        high = max(rule.min, math.floor(of_size))
+        most = f"at most {high:,} IOPS"
+        # Of a small disk the type's least is more than its size gives.
+        if of_size >= high and high != rule.max:
+            most = f"at most {rule.max_per_gib:,g} IOPS per GiB, so {high:,}"
     if iops > high:
-        bound = high == rule.max or per_gib * gib < high
-        if bound:
-            why = f"at most {high:,} IOPS"
-        else:
-            why = f"at most {per_gib:,g} IOPS per GiB"
-        if bound:
-            so = ""
-        else:
-            so = f", so {high:,}"
-        yield (
-            "iops",
-            f"{iops:,} is too many for {name} of {gib:,} GiB: {why}{so} ({kind.source})",
-        )
+        what = f"{iops:,} is too many for {name} of {gib:,} GiB"
+        yield "iops", f"{what}: {most} ({kind.source})"
+    low = max(rule.min, math.ceil((rule.min_per_gib or 0) * gib))
     if iops < low:
-        yield (
-            "iops",
-            f"{iops:,} is below the {low:,} IOPS that {name} has at least ({kind.source})",
-        )
+        least = f"the {low:,} IOPS that {name} has at least"
+        yield "iops", f"{iops:,} is below {least} ({kind.source})"
 
 
 def _throughput(
@@ -221,16 +226,14 @@ def _throughput(
         if given.included is None:
             yield "throughput", f"is missing: {name} is provisioned with a throughput"
         return
-    asked = bytes_per_s / UNIT_BYTES[given.unit]
     unit = given.unit
-    if iops is None:
-        high = given.max
-    else:
+    asked = bytes_per_s / UNIT_BYTES[unit]
+    high = given.max
+    if iops is not None:
         high = max_throughput(given, iops)
     if asked > high:
-        if high == given.max:
-            ratio = ""
-        else:
+        ratio = ""
+        if high != given.max:
             ratio = f"{given.max_per_iops:g} {unit} per IOPS, so "
         what = f"{asked:,.6g} {unit} is too much for {name}"
         yield "throughput", f"{what}: at most {ratio}{high:,g} {unit} ({kind.source})"

@@ -3,13 +3,15 @@
 monthly = per disk + GiB × price + steps above the free IOPS + steps above the free throughput
         + operations / 10,000 × price; of a virtual machine 730 h × price
 
-A price list is a file of prices that holds instead of the catalog's own, row by row. Pure."""
+A price list is a file of prices that holds instead of the catalog's own, row by row. Pure.
+"""
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 from orchestrator import errors, tier
 from orchestrator.keys import strict_yaml
@@ -28,8 +30,11 @@ def monthly(
     bytes_per_s: float | None = None,
     operations: float | None = None,
 ) -> float | None:
-    """One disk for one month in `row.currency`. `operations`: I/O operations in the month. None
-    where a component that is billed here has no known price, or its quantity is not given."""
+    """One disk for one month in `row.currency`. `operations`: I/O operations in the month.
+
+    None where a component that is billed here has no known price, or its quantity is not
+    given.
+    """
     unit_bytes = 1
     if row.unit:
         unit_bytes = UNIT_BYTES[row.unit]
@@ -40,64 +45,96 @@ def monthly(
     if operations is not None:
         tens_of_thousands = operations / 10_000
     quantities = (1, HOURS_PER_MONTH, gib, iops, throughput, tens_of_thousands)
-    priced = zip(_components(row), quantities, strict=True)
-    parts = [_stepped(steps, quantity) for (_, steps), quantity in priced]
-    known = [part for part in parts if part is not None]
-    if len(known) == len(parts):
-        return sum(known)
-    return None
+    total = 0.0
+    for component, quantity in zip(_components(row), quantities, strict=True):
+        amount = _stepped(component.steps, quantity)
+        if amount is None:
+            return None
+        total += amount
+    return total
 
 
-def _components(row: PriceRow) -> Iterator[tuple[str, Sequence[Step]]]:
-    """What is paid for, and the steps of its price: one if all cost the same, none if nothing."""
+class _Component(NamedTuple):
+    """What is paid for, per so much.
 
-    def flat(price: float | None) -> Sequence[Step]:
-        if price == 0:
-            return ()
-        return (Step(price=price),)
+    `steps` of its price: one if all cost the same, none if nothing.
+    """
 
-    yield "disk", flat(row.per_disk)
-    yield "hour", flat(row.per_hour)
-    yield "GiB", flat(row.per_gib)
-    yield "IOPS", row.per_iops
-    yield row.unit or "", row.per_throughput
-    yield "10k operations", flat(row.per_10k_operations)
+    per: str
+    steps: Sequence[Step]
+
+
+def _components(row: PriceRow) -> tuple[_Component, ...]:
+    return (
+        _Component("disk", _flat(row.per_disk)),
+        _Component("hour", _flat(row.per_hour)),
+        _Component("GiB", _flat(row.per_gib)),
+        _Component("IOPS", row.per_iops),
+        _Component(row.unit or "", row.per_throughput),
+        _Component("10k operations", _flat(row.per_10k_operations)),
+    )
+
+
+def _flat(price: float | None) -> Sequence[Step]:
+    if price == 0:
+        return ()
+    return (Step(price=price),)
 
 
 def conflicts(
-    rows: Sequence[PriceRow], own: bool, region: str | None, operations: float | None
+    rows: Sequence[PriceRow],
+    is_given: bool,
+    region: str | None,
+    operations: float | None,
 ) -> Iterator[tuple[str, str]]:
-    """Parameters of the price that would change nothing. `own`: the profile gives its own price."""
-    if own and (region or operations is not None):
-        yield (
-            "price",
-            "holds instead of the catalog's: leave out what chooses among those",
-        )
-    elif operations is not None and not any(
-        row.per_10k_operations != 0 for row in rows
-    ):
-        yield (
-            "operations_per_month",
-            "of this row none are billed, as far as the catalog knows",
-        )
+    """Parameters of the price that would change nothing. `is_given`: the profile has a price."""
+    if is_given and (region or operations is not None):
+        what = "holds instead of the catalog's: leave out what chooses among those"
+        yield "price", what
+        return
+    if operations is None:
+        return
+    if all(row.per_10k_operations == 0 for row in rows):
+        what = "of this row none are billed, as far as the catalog knows"
+        yield "operations_per_month", what
 
 
 def pick(rows: Sequence[PriceRow], region: str | None) -> PriceRow | None:
     """That of the region; without one the first, which is of the catalog's usual region."""
-    return next((row for row in rows if region in (None, row.region)), None)
+    for row in rows:
+        if region in (None, row.region):
+            return row
+    return None
 
 
 def unlike(stated: Sequence[tier.Price]) -> str:
-    """Explains why a comparison of prices may be off; an empty text if it is not: all are of one
-    region, each with its date, or all without a date but from one and the same source."""
-    lists = {
-        (p.currency, p.region, "" if read_on(p.as_of) else p.source) for p in stated
-    }
-    placed = all(price.region not in UNPLACED for price in stated)
-    if len(stated) < 2 or (len(lists) == 1 and placed):
+    """Explains why a comparison of prices may be off; an empty text if it is not.
+
+    It is not if all are of one region, each with its date, or all without a date but from
+    one and the same source.
+    """
+    if len(stated) < 2:
         return ""
-    named = dict.fromkeys(f"{p.currency}, {p.region}, {p.as_of}" for p in stated)
-    return f"Prices are not of one list ({'; '.join(named)})"
+    lists: set[_ListOfPrices] = set()
+    names: dict[str, None] = {}
+    for price in stated:
+        source = price.source
+        if read_on(price.as_of):
+            source = ""
+        lists.add(_ListOfPrices(price.currency, price.region, source))
+        names[f"{price.currency}, {price.region}, {price.as_of}"] = None
+    placed = all(price.region not in UNPLACED for price in stated)
+    if len(lists) == 1 and placed:
+        return ""
+    return f"Prices are not of one list ({'; '.join(names)})"
+
+
+class _ListOfPrices(NamedTuple):
+    """What prices have in common that may be compared. `source`: of those without a date."""
+
+    currency: str
+    region: str
+    source: str
 
 
 def read_on(as_of: str) -> date | None:
@@ -105,8 +142,9 @@ def read_on(as_of: str) -> date | None:
     match = re.search(r"\b((?:19|20)\d\d)(?:-(\d\d))?(?:-(\d\d))?\b", as_of)
     if match is None:
         return None
+    year, month, day = match.groups()
     try:
-        return date(*(int(part or 1) for part in match.groups()))
+        return date(int(year), int(month or 1), int(day or 1))
     except ValueError:
         return None
 
@@ -114,13 +152,20 @@ def read_on(as_of: str) -> date | None:
 def stated(row: PriceRow, amount: float) -> tier.Price:
     """The amount with where and when its components were read."""
     return tier.Price(
-        round(amount, 2), row.currency, row.region, row.date, row.source.text
+        monthly=round(amount, 2),
+        currency=row.currency,
+        region=row.region,
+        as_of=row.date,
+        source=row.source.text,
     )
 
 
 def describe(row: PriceRow) -> str:
     """The components in a line: `0.08/GiB + 0.005/IOPS above 3,000 USD`."""
-    parts = [_named(step, per) for per, steps in _components(row) for step in steps]
+    parts: list[str] = []
+    for component in _components(row):
+        for step in component.steps:
+            parts.append(_named(step, component.per))
     return f"{' + '.join(parts)} {row.currency}"
 
 
@@ -130,7 +175,8 @@ def _stepped(steps: Sequence[Step], quantity: float | None) -> float | None:
         return 0.0
     if quantity is None:
         return None
-    tops = [step.above for step in steps[1:]] + [float("inf")]
+    tops = [step.above for step in steps[1:]]
+    tops.append(math.inf)
     total = 0.0
     for step, top in zip(steps, tops, strict=True):
         inside = min(quantity, top) - step.above
@@ -143,14 +189,12 @@ def _stepped(steps: Sequence[Step], quantity: float | None) -> float | None:
 
 
 def _named(step: Step, per: str) -> str:
-    if step.price is None:
-        price = "unknown"
-    else:
+    price = "unknown"
+    if step.price is not None:
         price = f"{step.price:g}"
+    above = ""
     if step.above:
         above = f" above {step.above:,.0f}"
-    else:
-        above = ""
     return f"{price}/{per}{above}"
 
 
@@ -165,60 +209,70 @@ class PriceList(strict_yaml.Strict):
 
 
 def with_prices(catalog: Catalog, lists: Mapping[str, str]) -> Catalog:
-    """The catalog with the prices of `lists` (file name → YAML); a later file holds over an
-    earlier one. UsageError with every mistake."""
+    """The catalog with the prices of `lists` (file name → YAML).
+
+    A later file holds over an earlier one. UsageError with every mistake.
+    """
     mistakes: list[errors.Mistake] = []
     of_rows: dict[str, PriceRow] = {}
     for where, text in lists.items():
         with strict_yaml.collecting(mistakes):
             of_rows |= _read(where, text, catalog)
     strict_yaml.raise_all(mistakes)
+    if not of_rows:
+        return catalog
     types = {name: _priced(name, kind, of_rows) for name, kind in catalog.types.items()}
-    vms = {
-        name: vm.model_copy(update={"prices": (of_rows[name],)})
-        if name in of_rows
-        else vm
-        for name, vm in catalog.vms.items()
-    }
-    if of_rows:
-        return replace(catalog, types=types, vms=vms)
-    return catalog
+    vms = dict(catalog.vms)
+    for name in vms:
+        if name in of_rows:
+            vms[name] = vms[name].model_copy(update={"prices": (of_rows[name],)})
+    return replace(catalog, types=types, vms=vms)
 
 
 def _read(where: str, text: str, catalog: Catalog) -> dict[str, PriceRow]:
-    given = strict_yaml.validate(
-        PriceList, f"{where}: ", strict_yaml.parse(where, text)
-    )
-    source = {_CITED: {"text": given.source, "as_of": given.as_of}}
-    common = {"currency": given.currency, "region": given.region, "source": _CITED}
+    content = strict_yaml.parse(where, text)
+    price_list = strict_yaml.validate(PriceList, f"{where}: ", content)
+    sources = {_CITED: {"text": price_list.source, "as_of": price_list.as_of}}
+    common = {
+        "currency": price_list.currency,
+        "region": price_list.region,
+        "source": _CITED,
+    }
     mistakes: list[errors.Mistake] = []
     rows: dict[str, PriceRow] = {}
-    for name, components in given.prices.items():
+    for name, components in price_list.prices.items():
         place = f"{where}: prices.{name}"
         with strict_yaml.collecting(mistakes):
-            if name not in catalog.vms:
-                catalog.find(name, place)
-            if (name in catalog.vms) != ("per_hour" in components):
-                what = "`per_hour` is the price of a virtual machine, and the only one it has"
-                raise strict_yaml.refused([errors.Mistake(place, what)])
-            rows[name] = strict_yaml.validate(
-                PriceRow, place, {**common, **components}, source
-            )
+            _check_row(name, components, catalog, place)
+            priced = {**common, **components}
+            rows[name] = strict_yaml.validate(PriceRow, place, priced, sources)
     strict_yaml.raise_all(mistakes)
     return rows
 
 
-def _priced(full: str, kind: DiskType, of_rows: Mapping[str, PriceRow]) -> DiskType:
-    sizes = {
-        name: size.model_copy(update={"prices": (of_rows[row],)})
-        if row in of_rows
-        else size
-        for name, size in (kind.sizes or {}).items()
-        if (row := f"{provider_of(full)}/{name}")
-    }
+def _check_row(
+    name: str, components: Mapping[str, Any], catalog: Catalog, place: str
+) -> None:
+    """UsageError if the catalog has no such row, or it is paid for otherwise."""
+    is_machine = name in catalog.vms
+    if not is_machine:
+        catalog.find(name, place)
+    if is_machine != ("per_hour" in components):
+        what = "`per_hour` is the price of a virtual machine, and the only one it has"
+        raise strict_yaml.refused([errors.Mistake(place, what)])
+
+
+def _priced(
+    full_name: str, kind: DiskType, of_rows: Mapping[str, PriceRow]
+) -> DiskType:
+    sizes = dict(kind.sizes or {})
+    for name, size in sizes.items():
+        row = f"{provider_of(full_name)}/{name}"
+        if row in of_rows:
+            sizes[name] = size.model_copy(update={"prices": (of_rows[row],)})
     prices = kind.prices
-    if full in of_rows:
-        prices = (of_rows[full],)
+    if full_name in of_rows:
+        prices = (of_rows[full_name],)
     return kind.model_copy(update={"prices": prices, "sizes": sizes or None})
 
 
@@ -230,7 +284,13 @@ def format_list(
     source: str,
 ) -> str:
     """The text of a list, which `with_prices` reads."""
-    head = {"currency": currency, "region": region, "as_of": as_of, "source": source}
     rows = {name: dict(components) for name, components in prices.items()}
-    content = strict_yaml.written({**head, "prices": rows})
-    return f"# Written by `tierbench prices update`.\n{content}"
+    content = {
+        "currency": currency,
+        "region": region,
+        "as_of": as_of,
+        "source": source,
+        "prices": rows,
+    }
+    written = strict_yaml.written(content)
+    return f"# Written by `tierbench prices update`.\n{written}"

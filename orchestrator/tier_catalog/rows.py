@@ -1,13 +1,14 @@
 """What a catalog file may hold, as frozen records: disk types, prices, VM sizes.
 
-YAML says `throughput: 125MB/s`, the records say `bytes_per_s`. Numbers with a `unit` beside them
-(the coefficients of a rule) are in that unit, as the vendor writes them. What a source does not
-tell is None. Only `emulated_latency` and `emulated_io_unit` are assumptions of ours."""
+YAML says `throughput: 125MB/s`, the records say `bytes_per_s`. Numbers with a `unit` beside
+them (the coefficients of a rule) are in that unit, as the vendor writes them. What a source
+does not tell is None. Only `emulated_latency` and `emulated_io_unit` are assumptions of ours.
+"""
 
 import math
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BeforeValidator,
@@ -49,22 +50,22 @@ class Source(Strict):
 
 
 def _cited(value: object, info: ValidationInfo) -> object:
-    """`info.context`: the `sources` of the file. One that is wrong itself is reported there, and
-    not by each row that cites it."""
+    """The source of that name in `info.context`, the `sources` of the file.
+
+    One that is wrong itself is reported there, and not by each row that cites it.
+    """
+    sources: Mapping[str, Any] = {}
     if isinstance(info.context, Mapping):
-        known = info.context
-    else:
-        known = {}
-    if not isinstance(value, str) or value not in known:
-        names = ", ".join(sorted(map(str, known))) or "none"
-        raise ValueError(f"unknown source; `sources` has {names}")
-    if isinstance(known[value], Mapping):
-        keys = known[value]
-    else:
-        keys = {}
-    return Source.model_construct(
-        text=str(keys.get("text")), as_of=str(keys.get("as_of"))
-    )
+        sources = info.context
+    if not isinstance(value, str) or value not in sources:
+        names = sorted(str(name) for name in sources)
+        raise ValueError(f"unknown source; `sources` has {', '.join(names) or 'none'}")
+    keys: Mapping[str, Any] = {}
+    if isinstance(sources[value], Mapping):
+        keys = sources[value]
+    text = str(keys.get("text"))
+    as_of = str(keys.get("as_of"))
+    return Source.model_construct(text=text, as_of=as_of)
 
 
 Cited = Annotated[Source, BeforeValidator(_cited)]
@@ -161,10 +162,9 @@ class SizeRow(Strict):
 
     @property
     def limits(self) -> Limits:
+        burst = None
         if self.burst:
             burst = self.burst.limits
-        else:
-            burst = None
         return Limits(self.iops, self.bytes_per_s, self.write_iops, burst)
 
 
@@ -174,8 +174,10 @@ class SizeRange(Strict):
 
 
 class IopsRule(Strict):
-    """IOPS one may provision: `min` to min(`max`, max(`min`, `max_per_gib` × GiB)). `included`
-    comes free and is the default; without it the number must be given."""
+    """IOPS one may provision: `min` to min(`max`, max(`min`, `max_per_gib` × GiB)).
+
+    `included` comes free and is the default; without it the number must be given.
+    """
 
     min: Positive
     max: Positive
@@ -185,8 +187,10 @@ class IopsRule(Strict):
 
 
 class ThroughputRule(Strict):
-    """Throughput in `unit`: provisioned up to min(`max`, `max_per_iops` × IOPS), or following
-    the IOPS by a named formula (`orchestrator/tier_catalog/limits.py`)."""
+    """Throughput in `unit`: provisioned up to min(`max`, `max_per_iops` × IOPS).
+
+    Or following the IOPS by a named formula (`orchestrator/tier_catalog/limits.py`).
+    """
 
     unit: Unit
     max: Amount
@@ -252,7 +256,9 @@ SizeRule = Annotated[LinearRule | Gp2Rule | HddRule, Field(discriminator="formul
 
 class DiskType(Strict):
     """A type of disk: fixed `sizes`, or limits `by_size`, or `provisioned` within rules.
-    `volume_type`: what its provider's Kubernetes driver calls it; None if that makes none."""
+
+    `volume_type`: what its provider's Kubernetes driver calls it; None if that makes none.
+    """
 
     title: Text
     volume_type: Text | None = None
@@ -300,14 +306,17 @@ class Caps(Strict):
 
     def limits(self, disks: int | None) -> Limits:
         """With so many disks; None: unknown how many."""
-        of_disks = None
+        iops_of_disks = None
         if disks:
-            of_disks = times(self.iops_per_disk, disks)
+            iops_of_disks = times(self.iops_per_disk, disks)
+        burst = None
+        if self.burst:
+            burst = self.burst.limits
         return Limits(
-            lower(self.iops, of_disks),
-            lower(self.bytes_per_s, self.write_bytes_per_s),
-            self.write_iops,
-            self.burst.limits if self.burst else None,
+            iops=lower(self.iops, iops_of_disks),
+            bytes_per_s=lower(self.bytes_per_s, self.write_bytes_per_s),
+            write_iops=self.write_iops,
+            burst=burst,
         )
 
 

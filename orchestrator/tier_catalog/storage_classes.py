@@ -2,7 +2,8 @@
 
 Parameters are those of the providers' own drivers, all of them texts: kubernetes-sigs,
 azuredisk-csi-driver (docs/driver-parameters.md), aws-ebs-csi-driver (docs/parameters.md),
-gcp-compute-persistent-disk-csi-driver (README.md, examples/kubernetes), all of August 2026."""
+gcp-compute-persistent-disk-csi-driver (README.md, examples/kubernetes), all of August 2026.
+"""
 
 import math
 import re
@@ -22,18 +23,21 @@ PERFORMANCE_PLUS = "enablePerformancePlus"
 
 def of(
     name: str,
-    full: str,
+    full_name: str,
     kind: DiskType,
     size_bytes: int,
     limits: Limits,
     options: Sequence[str],
 ) -> ClassWanted:
-    """The class `name` of the catalog's type `full`, with `options` of Azure's driver. ValueError
-    if no driver makes such disks. A claim must ask for the `size_bytes` that are bought: providers
-    bill whole GiB, and limits of fixed sizes, such as Azure Premium's, follow from these alone."""
-    driver = shipped(__package__, "drivers.yaml").get(provider_of(full))
+    """The class `name` of the catalog's type, with `options` of Azure's driver.
+
+    A claim must ask for the `size_bytes` that are bought: providers bill whole GiB, and
+    limits of fixed sizes, such as Azure Premium's, follow from these alone. ValueError if
+    no driver makes such disks.
+    """
+    driver = shipped(__package__, "drivers.yaml").get(provider_of(full_name))
     if driver is None or kind.volume_type is None:
-        raise ValueError(f"no Kubernetes driver makes volumes of {full}")
+        raise ValueError(f"no Kubernetes driver makes volumes of {full_name}")
     parameters = {
         driver["type"]: kind.volume_type,
         **driver["fixed"],
@@ -42,7 +46,10 @@ def of(
         driver["file_system"]: FILE_SYSTEM,
     }
     return ClassWanted(
-        object_name(name), driver["name"], parameters, whole_gib_bytes(size_bytes)
+        name=object_name(name),
+        provisioner=driver["name"],
+        parameters=parameters,
+        size_bytes=whole_gib_bytes(size_bytes),
     )
 
 
@@ -57,9 +64,10 @@ def _provisioned(
     yield driver["iops"], str(iops)
     if rule.throughput.follows is None:
         # Providers take whole numbers: the next one above, unless that is beyond the rule.
-        asked = math.ceil((limits.bytes_per_s or 0) / UNIT_BYTES[rule.throughput.unit])
+        rate = (limits.bytes_per_s or 0) / UNIT_BYTES[rule.throughput.unit]
         most = math.floor(limits_of.max_throughput(rule.throughput, iops))
-        yield driver["throughput"], f"{min(asked, most)}{driver['suffix']}"
+        whole = min(math.ceil(rate), most)
+        yield driver["throughput"], f"{whole}{driver['suffix']}"
 
 
 def object_name(name: str) -> str:
@@ -74,9 +82,13 @@ def whole_gib_bytes(size_bytes: int) -> int:
 
 def content(wanted: ClassWanted) -> dict[str, Any]:
     """The class as Kubernetes takes it."""
-    names = {"name": wanted.name, "provisioner": wanted.provisioner}
-    values = {**names, "parameters": dict(wanted.parameters)}
-    return filled(shipped(__package__, "storage_class.yaml"), values) or {}
+    values = {
+        "name": wanted.name,
+        "provisioner": wanted.provisioner,
+        "parameters": dict(wanted.parameters),
+    }
+    template = shipped(__package__, "storage_class.yaml")
+    return filled(template, values) or {}
 
 
 def manifest(wanted: ClassWanted) -> str:
