@@ -1,15 +1,17 @@
 """The raw disk matrix: cells planned from text, and what a table of them says about a disk. Pure.
 
-A cell is one way of asking a disk: pattern × read share × block × depth × threads. What is in
-flight at once is depth × threads. Found from the cells: the ceilings (IOPS, bytes/s), the native
-I/O size where they meet, and how latency grows with what is in flight (docs/METHOD.md)."""
+A cell is one way of asking a disk: pattern × read share × block × depth × threads. What is
+in flight at once is depth × threads. Found from the cells: the ceilings (IOPS, bytes/s), the
+native I/O size where they meet, and how latency grows with what is in flight
+(docs/METHOD.md).
+"""
 
 import re
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise, product
-from typing import Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -18,14 +20,16 @@ from orchestrator import model, units
 
 Pattern = Literal["random", "sequential"]
 
-SECTOR_BYTES = (
-    4096  # of the disks and of their file system: direct I/O takes nothing smaller
-)
+# Of the disks and of their file system: direct I/O takes nothing smaller.
+SECTOR_BYTES = 4096
 MAX_DEPTH = 1024
 FIGURES = (
     "iops",
     "bytes_per_s",
-    *(f"latency_{of}_s" for of in ("avg", "p50", "p95", "p99")),
+    "latency_avg_s",
+    "latency_p50_s",
+    "latency_p95_s",
+    "latency_p99_s",
 )
 WAYS = ("all", "read", "write", "mixed")
 
@@ -76,18 +80,25 @@ def block_name(block_bytes: int) -> str:
 
 def way(read_pct: int) -> str:
     """`read`, `write` or `mixed`: what a ceiling is a ceiling of."""
-    return {100: "read", 0: "write"}.get(read_pct, "mixed")
+    if read_pct == 100:
+        return "read"
+    if read_pct == 0:
+        return "write"
+    return "mixed"
 
 
 def planned(options: Mapping[str, int | float | str]) -> tuple[MatrixCell, ...]:
     """The cells of a workload's option `cells`, each once, in the order given; none without it.
-    Each line is a product: `random read 0,100 block 4KiB,1MiB depth 1,8,32 threads 1`. ValueError
-    with every line that is not."""
+
+    Each line is a product: `random read 0,100 block 4KiB,1MiB depth 1,8,32 threads 1`.
+    ValueError with every line that is not.
+    """
     cells: dict[MatrixCell, None] = {}
-    mistakes = []
-    for line in filter(
-        None, map(str.strip, str(options.get("cells", "")).splitlines())
-    ):
+    mistakes: list[str] = []
+    for written in str(options.get("cells", "")).splitlines():
+        line = written.strip()
+        if not line:
+            continue
         try:
             cells |= dict.fromkeys(_product(line))
         except ValueError as error:
@@ -111,13 +122,21 @@ def _whole(text: str) -> int:
     return int(text)
 
 
+class _Axis(NamedTuple):
+    """What reads a value, the least and the most, and what all are multiples of."""
+
+    read: Callable[[str], int]
+    least: int
+    most: int
+    step: int = 1
+
+
 _AXIS = re.compile(r"(\w+)\s+(\S+)")
-# What reads a value of each, the least and the most, and what all are multiples of.
-_AXES: Mapping[str, tuple[Callable[[str], int], int, int, int]] = {
-    "read": (_whole, 0, 100, 1),
-    "block": (units.parse_bytes, SECTOR_BYTES, 2**30, SECTOR_BYTES),
-    "depth": (_whole, 1, MAX_DEPTH, 1),
-    "threads": (_whole, 1, MAX_DEPTH, 1),
+_AXES: Mapping[str, _Axis] = {
+    "read": _Axis(_whole, 0, 100),
+    "block": _Axis(units.parse_bytes, SECTOR_BYTES, 2**30, SECTOR_BYTES),
+    "depth": _Axis(_whole, 1, MAX_DEPTH),
+    "threads": _Axis(_whole, 1, MAX_DEPTH),
 }
 
 
@@ -125,23 +144,26 @@ def _product(line: str) -> Iterator[MatrixCell]:
     pattern, _, rest = line.partition(" ")
     if pattern not in ("random", "sequential"):
         raise ValueError(f"begin with `random` or `sequential`, not {pattern!r}")
-    axes = {"threads": "1", **dict(_AXIS.findall(rest))}
-    if axes.keys() != _AXES.keys() or _AXIS.sub("", rest).strip():
+    texts = {"threads": "1", **dict(_AXIS.findall(rest))}
+    if texts.keys() != _AXES.keys() or _AXIS.sub("", rest).strip():
         raise ValueError(
             "give `read`, `block` and `depth` (and `threads`), each with its values"
         )
-    reads, blocks, depths, threads = (_values(axis, axes[axis]) for axis in _AXES)
-    for block, read, count, depth in product(blocks, reads, threads, depths):
-        yield MatrixCell(cast(Pattern, pattern), read, block, depth, count)
+    values = {name: _values(name, texts[name]) for name in _AXES}
+    combined = product(
+        values["block"], values["read"], values["threads"], values["depth"]
+    )
+    for block, read, threads, depth in combined:
+        yield MatrixCell(cast(Pattern, pattern), read, block, depth, threads)
 
 
-def _values(axis: str, text: str) -> list[int]:
-    parse, least, most, step = _AXES[axis]
-    values = [parse(word) for word in text.split(",")]
-    if any(not least <= value <= most for value in values):
-        raise ValueError(f"`{axis}` must lie between {least} and {most}")
-    if any(value % step for value in values):
-        raise ValueError(f"`{axis}` must be a multiple of {step} bytes")
+def _values(name: str, text: str) -> list[int]:
+    axis = _AXES[name]
+    values = [axis.read(word) for word in text.split(",")]
+    if any(not axis.least <= value <= axis.most for value in values):
+        raise ValueError(f"`{name}` must lie between {axis.least} and {axis.most}")
+    if any(value % axis.step for value in values):
+        raise ValueError(f"`{name}` must be a multiple of {axis.step} bytes")
     return values
 
 
@@ -151,28 +173,35 @@ _AXIS_COLUMNS = [field.name for field in fields(MatrixCell)]
 def table(
     cells: Sequence[MatrixCell], figures: Mapping[tuple[str, str], float]
 ) -> pd.DataFrame:
-    """A row for each measured cell: name, its axes, in_flight, FIGURES and typical_s; NaN: absent.
-    `figures`: (metric, scope) → value, a cell's name being the scope. `typical_s` is the median
-    latency, or the mean where there is none. fio collects what is still in flight at the end all at
-    once: that lengthens a mean by latency / (2 × measured time), and leaves the median alone."""
-    rows = [
-        {"name": cell.name, **vars(cell), "in_flight": cell.in_flight}
-        | {metric: figures.get((metric, cell.name), np.nan) for metric in FIGURES}
-        for cell in cells
-        if ("iops", cell.name) in figures
-    ]
-    measured = pd.DataFrame(
-        rows, columns=["name", *_AXIS_COLUMNS, "in_flight", *FIGURES]
-    )
+    """A row for each measured cell: name, its axes, in_flight, FIGURES and typical_s.
+
+    NaN: absent. `figures`: (metric, scope) → value, a cell's name being the scope.
+
+    `typical_s` is the median latency, or the mean where there is none. fio collects what
+    is still in flight at the end all at once: that lengthens a mean by latency / (2 ×
+    measured time), and leaves the median alone.
+    """
+    rows: list[dict[str, Any]] = []
+    for cell in cells:
+        if ("iops", cell.name) not in figures:
+            continue
+        row = {"name": cell.name, **vars(cell), "in_flight": cell.in_flight}
+        for metric in FIGURES:
+            row[metric] = figures.get((metric, cell.name), np.nan)
+        rows.append(row)
+    columns = ["name", *_AXIS_COLUMNS, "in_flight", *FIGURES]
+    measured = pd.DataFrame(rows, columns=columns)
     typical_s = measured["latency_p50_s"].fillna(measured["latency_avg_s"])
     return measured.assign(typical_s=typical_s)
 
 
 def lightest(measured: pd.DataFrame) -> pd.Series:
     """The cell nearest to one small random read alone: what one I/O takes on an idle disk."""
-    order = measured.assign(
+    distances = measured.assign(
         away=measured["pattern"] != "random", writes=100 - measured["read_pct"]
-    ).sort_values(["in_flight", "block_bytes", "away", "writes"], kind="stable")
+    )
+    columns = ["in_flight", "block_bytes", "away", "writes"]
+    order = distances.sort_values(columns, kind="stable")
     nearest: pd.Series = measured.loc[order.index[0]]
     return nearest
 
@@ -183,8 +212,11 @@ SERIES = ["pattern", "read_pct", "block_bytes"]
 @dataclass(frozen=True)
 class Ceiling:
     """The rate that a disk does not exceed: the median of the `cells` on its highest plateau.
-    `reached`: with half as much again in flight, some block gave no more, and it was not the other
-    limit that held it back. Cells of one block only cannot tell the two limits apart."""
+
+    `reached`: with half as much again in flight, some block gave no more, and it was not
+    the other limit that held it back. Cells of one block only cannot tell the two limits
+    apart.
+    """
 
     value: float
     cells: int
@@ -192,37 +224,47 @@ class Ceiling:
 
 
 def ceilings(measured: pd.DataFrame, metric: str) -> dict[str, Ceiling]:
-    """Of `iops` or `bytes_per_s`: for all cells, and apart for reads, writes and mixes. The median,
-    not the highest: of many cells, one is always a little too lucky."""
-    ways = measured["read_pct"].map(way)
+    """Of `iops` or `bytes_per_s`: for all cells, and apart for reads, writes and mixes."""
     other = "iops"
     if metric == "iops":
         other = "bytes_per_s"
-    free = measured[other] < PLATEAU * measured[other].max()
-    highest = {}
+    is_free = measured[other] < PLATEAU * measured[other].max()
+    ways = measured["read_pct"].map(way)
+    highest: dict[str, Ceiling] = {}
     for name in WAYS:
-        if name == "all":
-            rows = measured
-        else:
+        rows = measured
+        if name != "all":
             rows = measured[ways == name]
         if not rows.empty:
-            plateau = rows[rows[metric] >= PLATEAU * rows[metric].max()]
-            unlimited = plateau[free.loc[plateau.index]].groupby(SERIES)["in_flight"]
-            spans = unlimited.agg(["min", "max"])
-            reached = bool((spans["max"] >= DEEPER * spans["min"]).any())
-            highest[name] = Ceiling(
-                float(plateau[metric].median()), len(plateau), reached
-            )
+            highest[name] = _ceiling(rows, metric, is_free)
     return highest
 
 
-def native_io_bytes(measured: pd.DataFrame) -> float | None:
-    """The block at which the two ceilings meet; None where either was not reached. A smaller block
-    costs the disk as much as one of this size, a larger one in proportion. That holds whether a
-    provider counts large I/Os as several or limits bytes/s. Of one measured cell at least."""
-    iops, rate = (
-        ceilings(measured, metric)["all"] for metric in ("iops", "bytes_per_s")
+def _ceiling(rows: pd.DataFrame, metric: str, is_free: pd.Series) -> Ceiling:
+    """The median, not the highest: of many cells, some are always a little too lucky.
+
+    `is_free`: of each cell, whether the other limit did not hold it back.
+    """
+    plateau = rows[rows[metric] >= PLATEAU * rows[metric].max()]
+    unlimited = plateau[is_free.loc[plateau.index]]
+    spans = unlimited.groupby(SERIES)["in_flight"].agg(["min", "max"])
+    is_deeper = spans["max"] >= DEEPER * spans["min"]
+    return Ceiling(
+        value=float(plateau[metric].median()),
+        cells=len(plateau),
+        reached=bool(is_deeper.any()),
     )
+
+
+def native_io_bytes(measured: pd.DataFrame) -> float | None:
+    """The block at which the two ceilings meet; None where either was not reached.
+
+    A smaller block costs the disk as much as one of this size, a larger one in proportion.
+    That holds whether a provider counts large I/Os as several or limits bytes/s. Of one
+    measured cell at least.
+    """
+    iops = ceilings(measured, "iops")["all"]
+    rate = ceilings(measured, "bytes_per_s")["all"]
     if iops.reached and rate.reached:
         return rate.value / iops.value
     return None
@@ -243,32 +285,38 @@ def block_steps(measured: pd.DataFrame) -> tuple[BlockStep, ...]:
     blocks = sorted(int(block) for block in measured["block_bytes"].unique())
     loads = ["pattern", "read_pct", "depth", "threads"]
     busy = measured[_saturated(measured)]
-    of_block = {
-        b: busy[busy["block_bytes"] == b].set_index(loads)["typical_s"] for b in blocks
-    }
-    larger = []
+    latencies_s: dict[int, pd.Series] = {}
+    for block in blocks:
+        of_block = busy[busy["block_bytes"] == block]
+        latencies_s[block] = of_block.set_index(loads)["typical_s"]
+    block_steps: list[BlockStep] = []
     for small, large in pairwise(blocks):
-        ratios = (of_block[large] / of_block[small]).dropna()
+        ratios = (latencies_s[large] / latencies_s[small]).dropna()
         if not ratios.empty:
-            larger.append(BlockStep(small, large, float(ratios.median()), len(ratios)))
-    return tuple(larger)
+            ratio = float(ratios.median())
+            block_steps.append(BlockStep(small, large, ratio, len(ratios)))
+    return tuple(block_steps)
 
 
 def _saturated(measured: pd.DataFrame) -> pd.Series:
     """Whether each cell is on its series' plateau, and that reaches over half as much again."""
     highest = measured.groupby(SERIES)["iops"].transform("max")
-    on = measured["iops"] >= PLATEAU * highest
-    shallowest = measured["in_flight"].where(on).groupby([measured[k] for k in SERIES])
-    span = shallowest.transform("max") / shallowest.transform("min")
-    return on & (span >= DEEPER)
+    on_plateau = measured["iops"] >= PLATEAU * highest
+    in_flight = measured["in_flight"].where(on_plateau)
+    by_series = in_flight.groupby([measured[column] for column in SERIES])
+    span = by_series.transform("max") / by_series.transform("min")
+    return on_plateau & (span >= DEEPER)
 
 
 @dataclass(frozen=True)
 class DepthLaw:
-    """Median latency of one series (pattern, read share, block) against what is in flight. Beyond
-    saturation, latency = intercept + slope × in flight; by Little's law the slope is 1 / IOPS.
-    `off_pct`: how far the worst of `points` is from that line; `saturated_from`: the fewest in
-    flight on the plateau; `alone_s`: latency with one in flight, where measured."""
+    """Median latency of one series (pattern, read share, block) against what is in flight.
+
+    Beyond saturation, latency = intercept + slope × in flight; by Little's law the slope
+    is 1 / IOPS. `off_pct`: how far the worst of `points` is from that line;
+    `saturated_from`: the fewest in flight on the plateau; `alone_s`: latency with a single
+    I/O in flight, where measured.
+    """
 
     pattern: str
     read_pct: int
@@ -288,7 +336,7 @@ class DepthLaw:
 def depth_laws(measured: pd.DataFrame) -> tuple[DepthLaw, ...]:
     """One for each series with at least three depths beyond saturation, in the table's order."""
     busy = _saturated(measured)
-    laws = []
+    laws: list[DepthLaw] = []
     for _, rows in measured.groupby(SERIES, sort=False):
         beyond = rows[busy.loc[rows.index]]
         if beyond["in_flight"].nunique() >= MIN_LAW_POINTS:
@@ -299,16 +347,20 @@ def depth_laws(measured: pd.DataFrame) -> tuple[DepthLaw, ...]:
 def _law(rows: pd.DataFrame, beyond: pd.DataFrame) -> DepthLaw:
     fit = statistics.linear_regression(beyond["in_flight"], beyond["typical_s"])
     line = fit.intercept + fit.slope * beyond["in_flight"]
+    off = (beyond["typical_s"] / line - 1).abs()
     alone = rows.loc[rows["in_flight"] == 1, "typical_s"]
+    alone_s: float | None = None
+    if len(alone):
+        alone_s = float(alone.iloc[0])
     first = rows.iloc[0]
     return DepthLaw(
         pattern=str(first["pattern"]),
         read_pct=int(first["read_pct"]),
         block_bytes=int(first["block_bytes"]),
         iops=float(beyond["iops"].median()),
-        alone_s=float(alone.iloc[0]) if len(alone) else None,
+        alone_s=alone_s,
         saturated_from=int(beyond["in_flight"].min()),
         slope_s=float(fit.slope),
-        off_pct=float((beyond["typical_s"] / line - 1).abs().max() * 100),
+        off_pct=float(off.max() * 100),
         points=len(beyond),
     )

@@ -1,12 +1,14 @@
 """Latencies as quantiles: (probability, latency in s), from 0 to 1, straight between the points.
 
-Such a table is what a disk is recorded as (`recorded_disk`), what the emulated disk draws from, and
-what its gate is held to."""
+Such a table is what a disk is recorded as (`recorded_disk`), what the emulated disk draws
+from, and what its gate is held to.
+"""
 
 import itertools
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
+from operator import itemgetter
 from typing import TypeVar
 
 from orchestrator.tier import Emulated, Quantiles, Tier
@@ -42,20 +44,19 @@ def mistakes(table: Quantiles) -> Iterator[str]:
 
 def quantile_s(table: Quantiles, probability: float) -> float:
     """The latency that requests do not exceed with this probability."""
-    high = min(
-        bisect_right(table, probability, key=lambda point: point[0]), len(table) - 1
-    )
-    left, low_s = table[high - 1]
-    right, high_s = table[high]
+    beyond = bisect_right(table, probability, key=itemgetter(0))
+    above = min(beyond, len(table) - 1)
+    left, low_s = table[above - 1]
+    right, high_s = table[above]
     return low_s + (probability - left) / (right - left) * (high_s - low_s)
 
 
 def mean_s(table: Quantiles) -> float:
     """The mean: the area below the inverse distribution, by trapezoids."""
-    return math.fsum(
-        (right - left) * (low_s + high_s) / 2
-        for (left, low_s), (right, high_s) in itertools.pairwise(table)
-    )
+    areas: list[float] = []
+    for (left, low_s), (right, high_s) in itertools.pairwise(table):
+        areas.append((right - left) * (low_s + high_s) / 2)
+    return math.fsum(areas)
 
 
 def nearest_rank(histogram: Mapping[Value, int], share: float) -> Value:
@@ -66,15 +67,21 @@ def nearest_rank(histogram: Mapping[Value, int], share: float) -> Value:
 
 
 def of_histogram(counts: Mapping[float, int]) -> Quantiles:
-    """A histogram (latency in s → requests) as a table, by nearest rank. ValueError if it is empty.
-    The tail ends where fewer than ten requests lie beyond; the last point is the longest."""
+    """A histogram (latency in s → requests) as a table, by nearest rank.
+
+    The tail ends where fewer than ten requests lie beyond; the last point is the longest.
+    ValueError if it is empty.
+    """
     total = sum(counts.values())
     if not total:
         raise ValueError("no request was timed")
-    known = [
-        p for p in _PROBABILITIES if p < 0.5 or total - math.ceil(p * total) >= _BEYOND
-    ]
-    return (*((p, nearest_rank(counts, p)) for p in known), (1.0, max(counts)))
+    table: list[tuple[float, float]] = []
+    for probability in _PROBABILITIES:
+        beyond = total - math.ceil(probability * total)
+        if probability < 0.5 or beyond >= _BEYOND:
+            table.append((probability, nearest_rank(counts, probability)))
+    table.append((1.0, max(counts)))
+    return tuple(table)
 
 
 def is_constant(tier: Tier) -> bool:

@@ -9,58 +9,66 @@ from orchestrator.tier import ClassVolumes, NodeDisks, RealDisks, Tier
 
 
 def mistakes(tier: Tier, nodes: int, shared: bool = True) -> Iterator[tuple[str, str]]:
-    """Key of the tier → what is wrong with it in a cluster of `nodes`. `shared`: all are on one
-    machine, and so a path is the same disk to each of them."""
-    if tier.disk.snapshots:
-        way = tier.disk.snapshots.way
-    else:
-        way = "none"
-    if isinstance(tier.disk, ClassVolumes) and way not in ("copy", "none"):
-        yield (
-            "snapshots",
-            "of a StorageClass is `copy` (of claims) or `none`, or left out",
-        )
-    if tier.disk.path and tier.disk.of_nodes:
-        yield (
-            "disks",
+    """Key of the tier → what is wrong with it in a cluster of `nodes`.
+
+    `shared`: all are on one machine, and so a path is the same disk to each of them.
+    """
+    disk = tier.disk
+    way = "none"
+    if disk.snapshots:
+        way = disk.snapshots.way
+    if isinstance(disk, ClassVolumes) and way not in ("copy", "none"):
+        what = "of a StorageClass is `copy` (of claims) or `none`, or left out"
+        yield "snapshots", what
+    if disk.path and disk.of_nodes:
+        what = (
             "give `path` for one disk of all nodes, or `disks` for those of each, not "
-            "both",
+            "both"
         )
-    if tier.wal and not tier.disk.of_nodes:
+        yield "disks", what
+    if tier.wal and not disk.of_nodes:
         yield "wal", "is of a second disk of each node: name it as `wal` in `disks`"
-    data = {place.data for place in tier.disk.of_nodes.values()}
-    for name, place in tier.disk.of_nodes.items():
-        if place.wal == place.data:
-            yield (
-                f"disks.{name}.wal",
-                "is the disk of the data: leave it out, or name another",
-            )
-        if tier.wal and not place.wal:
-            yield (
-                f"disks.{name}.wal",
-                "is missing: the tier's `wal` is of the disks named here",
-            )
-        if tier.wal and place.wal in data - {place.data}:
-            yield (
-                f"disks.{name}.wal",
-                "holds data too, and so is not of the tier's `wal`: name a disk of its "
-                "own",
-            )
-        for key, path in (("data", place.data), ("wal", place.wal)):
-            if name == PATTERN and path and NUMBER not in path and nodes > 1 and shared:
-                yield (
-                    f"disks.{key}",
-                    f"{path} has no {NUMBER}, so all nodes would share it: give `path`, "
-                    "or name each",
-                )
-    if tier.disk.of_nodes and PATTERN not in tier.disk.of_nodes:
-        names = node_names(nodes)
-        for name in tier.disk.of_nodes:
-            if name not in names:
-                yield f"disks.{name}", f"no such node; the nodes are {', '.join(names)}"
-        for name in names:
-            if name not in tier.disk.of_nodes:
-                yield f"disks.{name}", "this node has no disk: name it"
+    for name, place in disk.of_nodes.items():
+        for what in _mistakes_in_log(tier, place):
+            yield f"disks.{name}.wal", what
+        if name == PATTERN and nodes > 1 and shared:
+            yield from _same_for_all(place)
+    if disk.of_nodes and PATTERN not in disk.of_nodes:
+        yield from _other_nodes(disk.of_nodes, node_names(nodes))
+
+
+def _mistakes_in_log(tier: Tier, place: NodeDisks) -> Iterator[str]:
+    """What is wrong with the disk of a node's WAL."""
+    if place.wal == place.data:
+        yield "is the disk of the data: leave it out, or name another"
+    if tier.wal and not place.wal:
+        yield "is missing: the tier's `wal` is of the disks named here"
+    of_data = {disks.data for disks in tier.disk.of_nodes.values()}
+    if tier.wal and place.wal in of_data - {place.data}:
+        yield (
+            "holds data too, and so is not of the tier's `wal`: name a disk of its own"
+        )
+
+
+def _same_for_all(pattern: NodeDisks) -> Iterator[tuple[str, str]]:
+    """Paths of a pattern that are the same disk to all nodes."""
+    paths = {"data": pattern.data, "wal": pattern.wal}
+    for key, path in paths.items():
+        if path and NUMBER not in path:
+            what = f"{path} has no {NUMBER}, so all nodes would share it"
+            yield f"disks.{key}", f"{what}: give `path`, or name each"
+
+
+def _other_nodes(
+    disks: Mapping[str, NodeDisks], names: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """Disks of no node, and nodes without a disk."""
+    for name in disks:
+        if name not in names:
+            yield f"disks.{name}", f"no such node; the nodes are {', '.join(names)}"
+    for name in names:
+        if name not in disks:
+            yield f"disks.{name}", "this node has no disk: name it"
 
 
 def of_each(tier: Tier) -> Tier:
@@ -72,27 +80,26 @@ def of_each(tier: Tier) -> Tier:
 
 def of_nodes(tier: Tier, nodes: int, machines: Sequence[str] = ()) -> Tier:
     """The tier with a disk for each node, on its machine if named. UsageError if one has none."""
-    if isinstance(tier.disk, ClassVolumes) and (wanted := tier.disk.storage_class):
-        return replace(
-            tier, disk=replace(tier.disk, storage_class=replace(wanted, nodes=nodes))
-        )
-    names = node_names(nodes)
-    disks = tier.disk.of_nodes
-    if not disks:
+    disk = tier.disk
+    if isinstance(disk, ClassVolumes) and disk.storage_class:
+        wanted = replace(disk.storage_class, nodes=nodes)
+        return replace(tier, disk=replace(disk, storage_class=wanted))
+    if not disk.of_nodes:
         return tier
+    names = node_names(nodes)
+    disks = dict(disk.of_nodes)
     pattern = disks.get(PATTERN)
     if pattern:
-        disks = {
-            name: _numbered(pattern, number)
-            for number, name in enumerate(names, start=1)
-        }
+        disks = {}
+        for number, name in enumerate(names, start=1):
+            disks[name] = _numbered(pattern, number)
     missing = [name for name in names if name not in disks]
     if missing:
         raise _no_disk_for(missing, tier.name, len(disks))
-    placed = zip(names, machines or [""] * nodes, strict=False)
-    return _with_disks(
-        tier, {name: replace(disks[name], machine=where) for name, where in placed}
-    )
+    placed: dict[str, NodeDisks] = {}
+    for name, machine in zip(names, machines or [""] * nodes, strict=False):
+        placed[name] = replace(disks[name], machine=machine)
+    return _with_disks(tier, placed)
 
 
 def _no_disk_for(nodes: Sequence[str], tier: str, disks: int) -> UsageError:
@@ -123,9 +130,11 @@ def count(tier: Tier) -> int:
 
 def log_disks(tier: Tier) -> set[tuple[str, str]]:
     """Machine and path of each disk that the tier names for WAL."""
-    return {
-        (disks.machine, disks.wal) for disks in tier.disk.of_nodes.values() if disks.wal
-    }
+    of_log: set[tuple[str, str]] = set()
+    for disks in tier.disk.of_nodes.values():
+        if disks.wal:
+            of_log.add((disks.machine, disks.wal))
+    return of_log
 
 
 def node_names(nodes: int) -> list[str]:
@@ -134,5 +143,6 @@ def node_names(nodes: int) -> list[str]:
 
 
 def _numbered(pattern: NodeDisks, number: int) -> NodeDisks:
+    data = pattern.data.replace(NUMBER, str(number))
     wal = pattern.wal and pattern.wal.replace(NUMBER, str(number))
-    return replace(pattern, data=pattern.data.replace(NUMBER, str(number)), wal=wal)
+    return replace(pattern, data=data, wal=wal)

@@ -1,9 +1,10 @@
 """Profiles and workloads → an ordered, seeded plan of runs with a time estimate. Pure.
 
-Order: repetition by repetition, so that an interrupted campaign has whole rounds; within a round
-the tiers of one workload follow each other in an order that is balanced over the rounds
-(`balanced_orders`), and so do the values of a factor, so that neither their places nor a slow drift
-of the machine favour one."""
+Order: repetition by repetition, so that an interrupted campaign has whole rounds; within a
+round the tiers of one workload follow each other in an order that is balanced over the rounds
+(`balanced_orders`), and so do the values of a factor, so that neither their places nor a slow
+drift of the machine favour any.
+"""
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +25,7 @@ from orchestrator.units import counted, gathered
 
 FULL_SCALES = ("study", "study-20")  # with the sizes of the published study
 CORES_PER_NODE = 2
-# which runs on these alone, and they take no other
+# A database, and the generator which runs on it and on stores alone, and they take no other.
 HDFS = "hdfs"
 TERA = "tera"
 
@@ -32,38 +33,53 @@ TERA = "tera"
 def fit_to_machines(
     profiles: Sequence[Profile], nodes: int | None, cores: Sequence[int]
 ) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
-    """The profiles with the number of nodes that will be started, each with its disks, and what
-    must be said about it. UsageError if a node has no disk. `nodes` is what the user asked for;
-    without it, machines with fewer than two cores per node get one node. The replication factor
-    follows the nodes down, never up. `cores`: of each machine; none if they are not known yet."""
-    notes = list[Note]()
-    fitted = list[Profile]()
+    """The profiles with the number of nodes that will be started, each with its disks, and
+    what must be said about it.
+
+    `nodes` is what the user asked for; without it, machines with fewer than two cores per
+    node get one node. `cores`: of each machine; none if they are not known yet. The
+    replication factor follows the nodes down, never up. UsageError if a node has no disk.
+    """
+    notes: list[Note] = []
+    fitted: list[Profile] = []
     for profile in profiles:
         cluster = profile.cluster
-        wanted = nodes or cluster.nodes
         if cluster.database == EXISTING:
             fitted.append(profile)  # not this machine's nodes
             continue
-        if nodes is None and cores and sum(cores) < CORES_PER_NODE * wanted:
-            wanted = 1
+        wanted = nodes or cluster.nodes
+        if nodes is None:
+            wanted = _nodes_that_fit(wanted, cores)
         if wanted != cluster.nodes:
-            if len(cores) == 1:
-                have = "this machine has"
-            else:
-                have = f"the {len(cores)} machines have"
-            if nodes:
-                why = "as asked"
-            else:
-                why = f"{have} {sum(cores)} cores"
-            text = f"{counted(wanted, 'database node')} instead of the profile's {cluster.nodes} "
-            text += f"({why}): replication is not what the profile says"
-            notes.append(
-                Note("nodes as asked" if nodes else "fewer nodes", text, profile.name)
-            )
-        factor = min(cluster.replication_factor, wanted)
-        cluster = replace(cluster, nodes=wanted, replication_factor=factor)
+            notes.append(_other_nodes(profile, wanted, bool(nodes), cores))
+        copies = min(cluster.replication_factor, wanted)
+        cluster = replace(cluster, nodes=wanted, replication_factor=copies)
         fitted.append(replace(on_nodes(profile, wanted), cluster=cluster))
     return tuple(fitted), tuple(notes)
+
+
+def _nodes_that_fit(nodes: int, cores: Sequence[int]) -> int:
+    if cores and sum(cores) < CORES_PER_NODE * nodes:
+        return 1
+    return nodes
+
+
+def _other_nodes(
+    profile: Profile, nodes: int, are_asked_for: bool, cores: Sequence[int]
+) -> Note:
+    kind = "nodes as asked"
+    why = "as asked"
+    if not are_asked_for:
+        kind = "fewer nodes"
+        machines_have = f"the {len(cores)} machines have"
+        if len(cores) == 1:
+            machines_have = "this machine has"
+        why = f"{machines_have} {sum(cores)} cores"
+    text = (
+        f"{counted(nodes, 'database node')} instead of the profile's "
+        f"{profile.cluster.nodes} ({why}): replication is not what the profile says"
+    )
+    return Note(kind, text, profile.name)
 
 
 def on_nodes(profile: Profile, nodes: int) -> Profile:
@@ -73,8 +89,11 @@ def on_nodes(profile: Profile, nodes: int) -> Profile:
 
 
 def as_used(profile: Profile, workload: Workload) -> Profile:
-    """The profile as one workload uses it: at its value of a factor; without a database, where it
-    measures the disk alone, and so on the first node by one client."""
+    """The profile as one workload uses it.
+
+    At its value of a factor; without a database, where it measures the disk alone, and so
+    on the first node by one client.
+    """
     if workload.database is None:
         return _at_value(profile, workload)
     alone = replace(profile.cluster, nodes=1, replication_factor=1, clients=1)
@@ -130,26 +149,28 @@ def make_plan(
     if baseline is not None and baseline not in names:
         raise _unknown_baseline(baseline, names)
     baseline = baseline or names[0]
-    twin = f"{baseline}-again"
-    if aa and twin in names:
-        raise _name_of_the_second(twin, baseline)
-    twins = [replace(p, name=twin) for p in profiles if aa and p.name == baseline]
-    names += [twin] * aa
-    quiet = [
-        Run(0, profile.name, probe.name, 1) for probe in probes for profile in profiles
-    ]
-    runs = [*quiet, *_runs(names, workloads, repetitions, seed)]
+    runs: list[Run] = []
+    for probe in probes:
+        runs += [Run(0, name, probe.name, 1) for name in names]
+    all_profiles = list(profiles)
+    twin: str | None = None
+    if aa:
+        second = _second(profiles, baseline)
+        twin = second.name
+        all_profiles.append(second)
+        names.append(twin)
+    runs += _runs(names, workloads, repetitions, seed)
     return Plan(
         name=name,
         seed=seed,
         baseline=baseline,
         repetitions=repetitions,
-        profiles=(*profiles, *twins),
+        profiles=tuple(all_profiles),
         workloads=tuple(workloads),
         probes=tuple(probes),
         runs=numbered(runs),
         estimate_s=0.0,  # `durations.timed` says it
-        twin=twin if aa else None,
+        twin=twin,
         scale=scale,
         margin_pct=margin_pct,
         p99_margin_pct=p99_margin_pct,
@@ -163,6 +184,15 @@ def make_plan(
         retry_failed=retry_failed,
         weights=weights or {},
     )
+
+
+def _second(profiles: Sequence[Profile], baseline: str) -> Profile:
+    """The baseline under a second name. UsageError if another profile has that name."""
+    by_name = {profile.name: profile for profile in profiles}
+    name = f"{baseline}-again"
+    if name in by_name:
+        raise _name_of_the_second(name, baseline)
+    return replace(by_name[baseline], name=name)
 
 
 def _unknown_baseline(baseline: str, profiles: Sequence[str]) -> UsageError:
@@ -181,22 +211,20 @@ def _name_of_the_second(name: str, baseline: str) -> UsageError:
 
 
 def grown(plan: Plan, workloads: Sequence[str]) -> Plan:
-    """The plan with one more repetition of these workloads on every tier behind its runs, in the
-    order in which it would have been planned at once."""
-    done: dict[
-        str, int
-    ] = {}  # runs that repeat a failed one come behind the last repetition
+    """The plan with one more repetition of these workloads on every tier behind its runs, in
+    the order in which it would have been planned at once."""
+    # Not those of the last runs: runs that repeat a failed one stand behind all others.
+    done: dict[str, int] = {}
     for run in plan.runs:
         done[run.workload] = max(run.repetition, done.get(run.workload, 0))
     most = max(done.values(), default=0) + 1
     profiles = [profile.name for profile in plan.profiles]
-    added = (
-        run
-        for run in _runs(profiles, plan.workloads, most, plan.seed)
-        if run.workload in workloads and run.repetition == done[run.workload] + 1
-    )
-    runs = numbered((*plan.runs, *added))
-    return replace(plan, repetitions=max(run.repetition for run in runs), runs=runs)
+    runs = list(plan.runs)
+    for run in _runs(profiles, plan.workloads, most, plan.seed):
+        if run.workload in workloads and run.repetition == done[run.workload] + 1:
+            runs.append(run)
+    repetitions = max(run.repetition for run in runs)
+    return replace(plan, repetitions=repetitions, runs=numbered(runs))
 
 
 def followed_by(
@@ -204,17 +232,21 @@ def followed_by(
     cells: Sequence[tuple[Workload, Sequence[Profile]]],
     notes: Sequence[Note] = (),
 ) -> Plan:
-    """The plan with more workloads behind its own, each on some of its tiers, in blocks as ever."""
-    tiers_of = {
-        workload.name: {tier.name for tier in tiers} for workload, tiers in cells
-    }
+    """The plan with more workloads behind its own, each on some of its tiers, in blocks as
+    ever."""
     names = [profile.name for profile in plan.profiles]
-    runs = _runs(names, [load for load, _ in cells], plan.repetitions, plan.seed)
-    more = (run for run in runs if run.profile in tiers_of[run.workload])
+    added = [workload for workload, _ in cells]
+    tiers_of: dict[str, set[str]] = {}
+    for workload, tiers in cells:
+        tiers_of[workload.name] = {tier.name for tier in tiers}
+    runs = list(plan.runs)
+    for run in _runs(names, added, plan.repetitions, plan.seed):
+        if run.profile in tiers_of[run.workload]:
+            runs.append(run)
     return replace(
         plan,
-        workloads=(*plan.workloads, *(workload for workload, _ in cells)),
-        runs=numbered((*plan.runs, *more)),
+        workloads=(*plan.workloads, *added),
+        runs=numbered(runs),
         notes=(*plan.notes, *notes),
     )
 
@@ -222,30 +254,42 @@ def followed_by(
 def check_owners(
     profiles: Sequence[Profile], workloads: Sequence[Workload], database: str
 ) -> None:
-    """UsageError where something is asked of a cluster that others run which it cannot give, or of
-    one of ours which only theirs can. `database`: as asked for, or auto."""
+    """UsageError where something is asked of a cluster that others run which it cannot give,
+    or of a cluster of ours which only theirs can. `database`: as asked for, or auto."""
+    alone = [load.name for load in workloads if load.database is not None]
     for profile in profiles:
         is_others = profile.cluster.database == EXISTING
         if is_others and database not in ("auto", EXISTING):
             raise _not_started_here(profile.name, database)
         if database == EXISTING and not is_others:
-            raise UsageError(
-                f"{profile.name} names no running cluster to attach to",
-                advice="docs/YUGABYTEDB.md shows a profile that has one (`existing:`)",
-            )
-        alone = [load.name for load in workloads if load.database is not None]
+            raise _no_running_cluster(profile.name)
         if is_others and alone:
             raise _disks_elsewhere(alone, profile.name)
         runs_on = database
         if database in ("auto", EXISTING):
             runs_on = profile.cluster.member
-        of_sql = [load for load in workloads if load.database is None]
-        of_files = runs_on in (HDFS, STORE)
-        unlike = [w.name for w in of_sql if (w.generator == TERA) != of_files]
-        if unlike:
-            raise _not_for_this_database(unlike, runs_on)
+        unfit = _unfit(workloads, takes_files=runs_on in (HDFS, STORE))
+        if unfit:
+            raise _not_for_this_database(unfit, runs_on)
         if runs_on == HDFS and machines.named(profile):
             raise _not_on_several_engines(profile.name)
+
+
+def _unfit(workloads: Sequence[Workload], takes_files: bool) -> list[str]:
+    """Workloads on files where a database takes rows, or on rows where it takes files."""
+    names: list[str] = []
+    for load in workloads:
+        on_files = load.generator == TERA
+        if load.database is None and on_files != takes_files:
+            names.append(load.name)
+    return names
+
+
+def _no_running_cluster(profile: str) -> UsageError:
+    return UsageError(
+        f"{profile} names no running cluster to attach to",
+        advice="docs/YUGABYTEDB.md shows a profile that has one (`existing:`)",
+    )
 
 
 def _not_started_here(profile: str, database: str) -> UsageError:
@@ -288,23 +332,32 @@ def _runs(
     def balanced(names: Sequence[str]) -> list[list[str]]:
         return balanced_orders(dice.sample(names, len(names)), repetitions)
 
+    # The dice are thrown for all tiers first, then for all values: results repeat a plan.
     tiers = {workload.name: balanced(profiles) for workload in workloads}
-    groups = gathered((w.varied.of if w.varied else w.name, w.name) for w in workloads)
-    values = {of: balanced(names) for of, names in groups.items()}
-    return [
-        Run(0, profile, workload, repetition)
-        for repetition in range(1, repetitions + 1)
-        for of in groups
-        for workload in values[of][repetition - 1]
-        for profile in tiers[workload][repetition - 1]
-    ]
+    groups = gathered((_file_of(workload), workload.name) for workload in workloads)
+    values = [balanced(names) for names in groups.values()]
+    runs: list[Run] = []
+    for round_ in range(repetitions):
+        for rounds in values:
+            for workload in rounds[round_]:
+                for profile in tiers[workload][round_]:
+                    runs.append(Run(0, profile, workload, round_ + 1))
+    return runs
+
+
+def _file_of(workload: Workload) -> str:
+    """The name of its file, which all values of a factor have together."""
+    if workload.varied:
+        return workload.varied.of
+    return workload.name
 
 
 def numbered(runs: Iterable[Run]) -> tuple[Run, ...]:
     """The runs of a plan, counted from 1 in their order."""
-    return tuple(
-        replace(run, number=number) for number, run in enumerate(runs, start=1)
-    )
+    in_order: list[Run] = []
+    for number, run in enumerate(runs, start=1):
+        in_order.append(replace(run, number=number))
+    return tuple(in_order)
 
 
 def interruptions(plan: Plan) -> int:
@@ -330,7 +383,10 @@ class TimeLeft:
             return plan.estimate_s * len(runs) / len(plan.runs)
         # The median, because the first runs also load data and take the gates.
         around_s = median(self._seen_s)
-        return sum(run_s(plan.workload(run.workload)) + around_s for run in runs)
+        left_s = 0.0
+        for run in runs:
+            left_s += run_s(plan.workload(run.workload)) + around_s
+        return left_s
 
     def took(self, workload: Workload, seconds: float) -> None:
         self._seen_s.append(max(0.0, seconds - run_s(workload)))
@@ -340,24 +396,34 @@ class TimeLeft:
 
 
 def balanced_orders(names: Sequence[str], rounds: int) -> list[list[str]]:
-    """The order of each round. The first run of a round may meet another machine than those behind
-    it: caches, clock speed, what the round before left. So rounds go through a Williams design:
-    each tier stands at each place, and follows each other tier, equally often (E. J. Williams,
-    Aust. J. Sci. Res. A 2, 149-168, 1949); each order is turned round in the next round, so that a
-    steady drift favours none after every two. All is balanced after as many rounds as there are
-    names, or twice as many if that is odd; before that how often each is first differs by one."""
+    """The order of each round.
+
+    The first run of a round may meet another machine than those behind it: caches, clock
+    speed, what the round before left. So rounds go through a Williams design: each tier
+    stands at each place, and follows each other tier, equally often (E. J. Williams, Aust.
+    J. Sci. Res. A 2, 149-168, 1949); each order is turned round in the next round, so that
+    a steady drift favours none after every two.
+
+    All is balanced after as many rounds as there are names, or twice as many if that is
+    odd; before that how often each is first differs by one.
+    """
     count = len(names)
     if not count:
         return [[] for _ in range(rounds)]
-    # 0, 1, −1, 2, −2, …: neighbours differ by each amount once.
-    steps = [(place + 1) // 2 * (1 if place % 2 else -1) for place in range(count)]
-    # even: turned, they are the others
-    if count % 2:
-        shifts = range(count)
-    else:
-        shifts = range(count // 2)
+    steps = [_step(place) for place in range(count)]
+    shifts = count
+    if count % 2 == 0:  # turned round, they are the other half
+        shifts = count // 2
     orders: list[list[str]] = []
-    for shift in shifts:
+    for shift in range(shifts):
         order = [names[(shift + step) % count] for step in steps]
         orders += [order, order[::-1]]
     return [orders[number % len(orders)] for number in range(rounds)]
+
+
+def _step(place: int) -> int:
+    """0, 1, −1, 2, −2, …: neighbours differ by each amount once."""
+    amount = (place + 1) // 2
+    if place % 2:
+        return amount
+    return -amount

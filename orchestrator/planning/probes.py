@@ -1,6 +1,6 @@
 """One session on each tier before all other runs, for predictions alone (`--probe`). Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from orchestrator.errors import Mistake
@@ -12,34 +12,44 @@ PROBE_S = 30.0  # for which it is measured, and warms up at most
 
 
 def of(workloads: Sequence[Workload]) -> tuple[Workload, ...]:
-    """One session for each of them, without a pace, for a short time: nothing queues, so that a
-    prediction can take from it what a transaction takes beside disk and CPU. Loads of a sweep have
-    one together, and what lacks a stage none. UsageError for a workload that has no such load."""
+    """One session for each of them, without a pace, for a short time.
+
+    Nothing queues, so that a prediction can take from it what a transaction takes beside
+    disk and CPU. Loads of a sweep have a probe together, and what lacks a stage none.
+    UsageError for a workload that has no such load.
+    """
     whole = [load for load in workloads if not factors.lacks(load)]
-    raise_all(
-        [Mistake(f"--probe: {of.name}", why) for of in whole if (why := _no_probe(of))]
+    raise_all(list(_mistakes(whole)))
+    probes: dict[str, Workload] = {}
+    for load in whole:
+        probe = _probe(load)
+        probes[probe.name] = probe
+    return tuple(probes.values())
+
+
+def _mistakes(workloads: Sequence[Workload]) -> Iterator[Mistake]:
+    for load in workloads:
+        why = _no_probe(load)
+        if why:
+            yield Mistake(f"--probe: {load.name}", why)
+
+
+def _probe(load: Workload) -> Workload:
+    options = dict(load.options)
+    options.pop(factors.RATE_OPTION, None)
+    return replace(
+        load,
+        name=f"{_plain_name(load)}-probe",
+        title=f"{load.title}, a probe of one session",
+        threads=1,
+        warmup_s=min(load.warmup_s, PROBE_S),
+        measure_s=PROBE_S,
+        options=options,
+        slo=(),
+        varied=factors.asks(load, "factor"),
+        warmup_most_s=None,
+        confirm_s=0.0,
     )
-    quiet = [
-        replace(
-            load,
-            name=f"{_plain_name(load)}-probe",
-            title=f"{load.title}, a probe of one session",
-            threads=1,
-            warmup_s=min(load.warmup_s, PROBE_S),
-            measure_s=PROBE_S,
-            options={
-                key: of
-                for key, of in load.options.items()
-                if key != factors.RATE_OPTION
-            },
-            slo=(),
-            varied=factors.asks(load, "factor"),
-            warmup_most_s=None,
-            confirm_s=0.0,
-        )
-        for load in whole
-    ]
-    return tuple({load.name: load for load in quiet}.values())
 
 
 def _plain_name(load: Workload) -> str:

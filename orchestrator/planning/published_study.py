@@ -1,13 +1,14 @@
 """A published study's tables, in YAML (docs/STUDY.md) → the plan and records of a campaign. Pure.
 
-A figure that is not in the tables is absent, a tier without figures has no record, and plan and
-records say that nothing was measured."""
+A figure that is not in the tables is absent, a tier without figures has no record, and plan
+and records say that nothing was measured.
+"""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field
 
@@ -26,6 +27,7 @@ from orchestrator.metrics import measured
 from orchestrator.model import (
     Dataset,
     Doubt,
+    Measurement,
     Note,
     Plan,
     Profile,
@@ -44,8 +46,10 @@ Duration = Annotated[schema.Seconds, Field(gt=0)]
 
 
 class FiguresYaml(Strict):
-    """One cell of the tables, each figure with its metric and scope; of disks the scope is what
-    `disk_figures` says. What was not published is left out."""
+    """One cell of the tables, each figure with its metric and scope.
+
+    Of disks the scope is what `disk_figures` says. What was not published is left out.
+    """
 
     throughput: Annotated[schema.Rate | None, "throughput_per_s", "all"] = None
     nopm: Annotated[schema.Rate | None, "nopm", "all"] = None
@@ -64,9 +68,17 @@ class FiguresYaml(Strict):
     bandwidth: Annotated[schema.BytesPerS | None, "disk_bytes_per_s", ""] = None
 
 
-# Key of a cell → metric and scope.
+class PublishedFigure(NamedTuple):
+    """What a figure is of. `scope` empty: of disks."""
+
+    metric: str
+    scope: str
+
+
+# Key of a cell → what it is of.
 FIGURES = {
-    key: tuple(field.metadata) for key, field in FiguresYaml.model_fields.items()
+    key: PublishedFigure(*field.metadata)
+    for key, field in FiguresYaml.model_fields.items()
 }
 
 
@@ -117,13 +129,21 @@ class StudyYaml(Strict):
     doubts: tuple[StudyDoubtYaml, ...] = ()
 
 
-DeltaKey = tuple[str, str, str, str]  # workload, tier, metric, scope
+class DeltaKey(NamedTuple):
+    """What a change against the baseline is of."""
+
+    workload: str
+    tier: str
+    metric: str
+    scope: str
 
 
 @dataclass(frozen=True)
 class Study:
-    """A campaign that others carried out: what they published of it, and nothing else. `deltas`:
-    changes against the baseline in percent, with the digits that were printed."""
+    """A campaign that others carried out: what they published of it, and nothing else.
+
+    `deltas`: changes against the baseline in percent, with the digits that were printed.
+    """
 
     title: str
     source: str
@@ -135,20 +155,24 @@ class Study:
 def read(where: str, name: str, text: str) -> Study:
     """`text` of the file `where`; `name`: of the campaign. UsageError: all mistakes, with paths."""
     study = validate(StudyYaml, f"{where}: ", parse(where, text))
-    raise_all(
-        [
-            replace(mistake, where=f"{where}: {mistake.where}")
-            for mistake in _mistakes(study)
-        ]
-    )
+    mistakes: list[Mistake] = []
+    for mistake in _mistakes(study):
+        mistakes.append(replace(mistake, where=f"{where}: {mistake.where}"))
+    raise_all(mistakes)
     plan = _plan(study, name)
-    deltas = {
-        (workload, tier, *FIGURES[key]): printed
-        for workload, metrics in study.deltas.items()
-        for key, changes in metrics.items()
-        for tier, printed in changes.items()
-    }
-    return Study(study.title, study.source, plan, tuple(_records(study, plan)), deltas)
+    records = tuple(_records(study, plan))
+    return Study(study.title, study.source, plan, records, _deltas(study))
+
+
+def _deltas(study: StudyYaml) -> dict[DeltaKey, Decimal]:
+    deltas: dict[DeltaKey, Decimal] = {}
+    for workload, metrics in study.deltas.items():
+        for key, changes in metrics.items():
+            figure = FIGURES[key]
+            for tier, printed in changes.items():
+                delta = DeltaKey(workload, tier, figure.metric, figure.scope)
+                deltas[delta] = printed
+    return deltas
 
 
 # ------------------------------------------------------------------ what the schema cannot say
@@ -165,23 +189,31 @@ def _mistakes(study: StudyYaml) -> Iterator[Mistake]:
         yield Mistake("cluster.nodes", "this key is missing")
     if study.cluster.node and SCALE not in study.cluster.node:
         yield Mistake("cluster.node", f"name its size `{SCALE}`")
+    yield from _mistakes_in_results(study)
+    yield from _mistakes_in_deltas(study)
+    for number, doubt in enumerate(study.doubts):
+        path = f"doubts.{number}"
+        of_workload = f"{path}.workload"
+        yield from _unknown(of_workload, "workload", [doubt.workload], study.workloads)
+        yield from _unknown(f"{path}.tiers", "tier", doubt.tiers, study.tiers)
+
+
+def _mistakes_in_results(study: StudyYaml) -> Iterator[Mistake]:
     for name, workload in study.workloads.items():
         path = f"workloads.{name}.results"
         yield from _unknown(path, "tier", workload.results, study.tiers)
         for tier in study.tiers.keys() - workload.results.keys():
             text = f"{tier} is missing; null says that its figures were not published"
             yield Mistake(path, text)
+
+
+def _mistakes_in_deltas(study: StudyYaml) -> Iterator[Mistake]:
     for name, metrics in study.deltas.items():
         yield from _unknown(f"deltas.{name}", "workload", [name], study.workloads)
         for key, tiers in metrics.items():
             path = f"deltas.{name}.{key}"
             yield from _unknown(path, "figure", [key], FIGURES)
             yield from _unknown(path, "tier", tiers, study.tiers)
-    for number, doubt in enumerate(study.doubts):
-        path = f"doubts.{number}"
-        of_workload = f"{path}.workload"
-        yield from _unknown(of_workload, "workload", [doubt.workload], study.workloads)
-        yield from _unknown(f"{path}.tiers", "tier", doubt.tiers, study.tiers)
 
 
 def _no_name(path: str, name: str) -> Iterator[Mistake]:
@@ -203,9 +235,12 @@ def _unknown(
 
 
 def _plan(study: StudyYaml, name: str) -> Plan:
-    cells = [(workload, tier) for workload in study.workloads for tier in study.tiers]
-    text = f"{study.title} ({study.source}, {study.as_of}): figures that others published, "
-    text += "entered as they stand. Nothing was run, sampled or checked here"
+    profiles = [_profile(study, tier, row) for tier, row in study.tiers.items()]
+    workloads = [_workload(load, row) for load, row in study.workloads.items()]
+    runs: list[Run] = []
+    for workload in study.workloads:
+        for tier in study.tiers:
+            runs.append(Run(len(runs) + 1, tier, workload, 1))
     return Plan(
         name=units.shortened(name, 80),
         seed=0,
@@ -214,17 +249,23 @@ def _plan(study: StudyYaml, name: str) -> Plan:
         repetitions=1,
         margin_pct=MARGIN_PCT,
         p99_margin_pct=MARGIN_PCT,
-        profiles=tuple(_profile(study, tier, row) for tier, row in study.tiers.items()),
-        workloads=tuple(_workload(load, row) for load, row in study.workloads.items()),
-        runs=tuple(
-            Run(n, tier, load, 1) for n, (load, tier) in enumerate(cells, start=1)
-        ),
+        profiles=tuple(profiles),
+        workloads=tuple(workloads),
+        runs=tuple(runs),
         estimate_s=0.0,
-        notes=(
-            Note("published figures", text),
-            *(Note("reading", t) for t in study.readings),
-        ),
+        notes=tuple(_notes(study)),
     )
+
+
+def _notes(study: StudyYaml) -> Iterator[Note]:
+    whose = f"{study.title} ({study.source}, {study.as_of})"
+    text = (
+        f"{whose}: figures that others published, entered as they stand. Nothing was "
+        "run, sampled or checked here"
+    )
+    yield Note("published figures", text)
+    for reading in study.readings:
+        yield Note("reading", reading)
 
 
 def _profile(study: StudyYaml, name: str, row: StudyTierYaml) -> Profile:
@@ -258,9 +299,6 @@ def _records(study: StudyYaml, plan: Plan) -> Iterator[Record]:
             "as_of": study.as_of,
         }
     }
-    of_disks = "all"
-    if study.disk_figures == "each node":
-        of_disks = study.disk_figures
     for run in plan.runs:
         figures = study.workloads[run.workload].results[run.profile]
         if figures is None:
@@ -274,17 +312,28 @@ def _records(study: StudyYaml, plan: Plan) -> Iterator[Record]:
             failure=None,
             phases=(),
             nodes=(),
-            measurements=tuple(
-                measured(metric, value, scope or of_disks)
-                for key, (metric, scope) in FIGURES.items()
-                if (value := getattr(figures, key)) is not None
-            ),
+            measurements=tuple(_measurements(study, figures)),
             gate=None,
             facts=facts,
-            doubts=tuple(
-                Doubt(doubt.kind, doubt.text, doubt.advice, run.number)
-                for doubt in study.doubts
-                if doubt.workload == run.workload
-                and run.profile in (doubt.tiers or (run.profile,))
-            ),
+            doubts=tuple(_doubts(study, run)),
         )
+
+
+def _measurements(study: StudyYaml, figures: FiguresYaml) -> Iterator[Measurement]:
+    """Those that were published."""
+    scope_of_disks = "all"
+    if study.disk_figures == "each node":
+        scope_of_disks = study.disk_figures
+    for key, figure in FIGURES.items():
+        value = getattr(figures, key)
+        if value is not None:
+            yield measured(figure.metric, value, figure.scope or scope_of_disks)
+
+
+def _doubts(study: StudyYaml, run: Run) -> Iterator[Doubt]:
+    """Of a workload; on all tiers, unless it names some."""
+    for doubt in study.doubts:
+        if doubt.workload != run.workload:
+            continue
+        if not doubt.tiers or run.profile in doubt.tiers:
+            yield Doubt(doubt.kind, doubt.text, doubt.advice, run.number)

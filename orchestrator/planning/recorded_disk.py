@@ -1,7 +1,8 @@
 """A disk as measured: the file that `disk record` writes and a profile's `recorded` names.
 
-One small JSON file that can be carried anywhere and written by hand: limits, latencies at queue
-depth 1 as quantiles, burst, and where all that comes from (docs/TIERS.md, "A recorded disk")."""
+A small JSON file that can be carried anywhere and written by hand: limits, latencies at queue
+depth 1 as quantiles, burst, and where all that comes from (docs/TIERS.md, "A recorded disk").
+"""
 
 import json
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from orchestrator.tier import (
     Burst,
     Latencies,
     LatencyModel,
+    Limits,
     Quantiles,
     SlowEpochs,
     Tier,
@@ -103,45 +105,59 @@ def read(where: str, text: str) -> RecordedDisk:
 
 
 def own_limits(limits: RecordedLimits) -> dict[str, int | str]:
-    """`iops` and `throughput` as a profile gives them. The emulated disk has one total for reads
-    and writes: the rates' mean if they differ by less than 5 %, else the lowest."""
+    """`iops` and `throughput` as a profile gives them.
+
+    The emulated disk has one total for reads and writes: the rates' mean if they differ by
+    less than 5 %, else the lowest.
+    """
     rate = _one_total(limits.bytes_per_s_read, limits.bytes_per_s_write)
     iops = _one_total(limits.iops_read, limits.iops_write, limits.iops_mixed)
     return {"iops": iops, "throughput": f"{rate}B/s"}
 
 
 def _one_total(*rates: float) -> int:
-    alike = max(rates) <= min(rates) * (1 + _ALIKE)
-    return round(sum(rates) / len(rates) if alike else min(rates))
+    lowest = min(rates)
+    if max(rates) > lowest * (1 + _ALIKE):
+        return round(lowest)
+    return round(sum(rates) / len(rates))
 
 
 def applied(tier: Tier, disk: RecordedDisk) -> Tier:
     """The tier with the latencies of the recorded disk, and its burst, empty, unless it has one."""
-    seen = disk.latency
-    origin = tier.origin
-    epochs = None
-    if seen.slow_epochs:
-        epochs = SlowEpochs(**seen.slow_epochs.model_dump())
-    tables = seen.read_quantiles_s, seen.write_quantiles_s
-    model = LatencyModel(*tables, disk.source, disk.as_of, slow_epochs=epochs)
-    read_s, write_s = (latency_quantiles.quantile_s(table, 0.5) for table in tables)
-    burst = tier.limits.burst
-    if (
-        burst is None
-        and disk.burst
-        and tier.limits.iops
-        and disk.burst.iops > tier.limits.iops
-    ):
-        burst = Burst(
-            round(disk.burst.iops), None, disk.burst.duration_s, start_pct=0.0
-        )
+    source = tier.origin.source or disk.source
+    as_of = tier.origin.as_of or disk.as_of
     return replace(
         tier,
-        limits=replace(tier.limits, burst=burst),
-        latency=Latencies(read_s, write_s, model=model),
-        origin=replace(
-            origin,
-            source=origin.source or disk.source,
-            as_of=origin.as_of or disk.as_of,
-        ),
+        limits=replace(tier.limits, burst=_burst(tier.limits, disk)),
+        latency=_latencies(disk),
+        origin=replace(tier.origin, source=source, as_of=as_of),
     )
+
+
+def _latencies(disk: RecordedDisk) -> Latencies:
+    recorded = disk.latency
+    epochs: SlowEpochs | None = None
+    if recorded.slow_epochs:
+        epochs = SlowEpochs(**recorded.slow_epochs.model_dump())
+    model = LatencyModel(
+        read=recorded.read_quantiles_s,
+        write=recorded.write_quantiles_s,
+        source=disk.source,
+        as_of=disk.as_of,
+        slow_epochs=epochs,
+    )
+    return Latencies(
+        latency_quantiles.quantile_s(model.read, 0.5),
+        latency_quantiles.quantile_s(model.write, 0.5),
+        model=model,
+    )
+
+
+def _burst(limits: Limits, disk: RecordedDisk) -> Burst | None:
+    """That of the tier, or of the recorded disk if it is more than the tier's limits."""
+    if limits.burst is not None:
+        return limits.burst
+    burst = disk.burst
+    if burst is None or not limits.iops or burst.iops <= limits.iops:
+        return None
+    return Burst(round(burst.iops), None, burst.duration_s, start_pct=0.0)

@@ -4,6 +4,7 @@ Nothing is measured. `rehearsed` puts the do-nothing member of each family (all 
 into a plan; their figures come from `Model`, and every plan and record with one of them is marked.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -17,41 +18,49 @@ WARNING = (
     "anything about a disk, a database or a load"
 )
 NOTE = Note("rehearsal", WARNING)
+# Of a made-up disk that declares none.
+_IOPS = 20_000
+_LATENCY_S = 0.0005
+_CPU_S = 0.004  # of each made-up transaction
 ADVICE = "for figures run `tierbench compare`; buy nothing by these"
 
 
 def rehearsed(plan: Plan) -> Plan:
     """The plan with parts that do nothing. UsageError where its workloads need a real disk."""
-    alone = [
-        workload.name for workload in plan.workloads if workload.database is not None
-    ]
+    alone = [load.name for load in plan.workloads if load.database is not None]
     if alone:
-        raise UsageError(
-            f"{', '.join(alone)} measures a disk by itself, which cannot be rehearsed",
-            advice="name workloads on a database: point-select insert tpcc",
-        )
-    profiles = tuple(
-        replace(
-            profile,
-            tier=replace(profile.tier, disk=NoDisk()),
-            cluster=replace(
-                profile.cluster,
-                database=DRY,
-                version=None,
-                settings={},
-                existing={},
-                clients=1,
-            ),
-        )
-        for profile in plan.profiles
+        raise _needs_a_disk(alone)
+    # Nothing is rented.
+    notes = [note for note in plan.notes if note.kind != "campaign cost"]
+    return replace(
+        plan,
+        profiles=tuple(_without_parts(profile) for profile in plan.profiles),
+        workloads=tuple(replace(load, generator=DRY) for load in plan.workloads),
+        probes=tuple(replace(load, generator=DRY) for load in plan.probes),
+        notes=(NOTE, *notes),
     )
-    workloads = tuple(replace(load, generator=DRY) for load in plan.measured)
-    kept = (
-        note for note in plan.notes if note.kind != "campaign cost"
-    )  # nothing is rented
-    changed = replace(plan, profiles=profiles, notes=(NOTE, *kept))
-    judged = len(plan.workloads)
-    return replace(changed, workloads=workloads[:judged], probes=workloads[judged:])
+
+
+def _needs_a_disk(workloads: Sequence[str]) -> UsageError:
+    names = ", ".join(workloads)
+    return UsageError(
+        f"{names} measures a disk by itself, which cannot be rehearsed",
+        advice="name workloads on a database: point-select insert tpcc",
+    )
+
+
+def _without_parts(profile: Profile) -> Profile:
+    """The profile with a disk and a database that do nothing."""
+    cluster = replace(
+        profile.cluster,
+        database=DRY,
+        version=None,
+        settings={},
+        existing={},
+        clients=1,
+    )
+    tier = replace(profile.tier, disk=NoDisk())
+    return replace(profile, tier=tier, cluster=cluster)
 
 
 def is_rehearsed(profile: Profile, workload: Workload) -> bool:
@@ -68,12 +77,13 @@ class Model:
 
     @classmethod
     def of_tier(cls, tier: Tier) -> Self:
+        iops = float(tier.limits.iops or _IOPS)
         latency_s = max(tier.latency.read_s or 0.0, tier.latency.write_s or 0.0)
-        return cls(float(tier.limits.iops or 20_000), latency_s or 0.0005)
+        return cls(iops, latency_s or _LATENCY_S)
 
     @classmethod
     def of_node(cls, node: Node) -> Self:
-        """Of one whose database is the do-nothing one, which notes it among the node's sources."""
+        """Of a node whose database does nothing, and notes the model among the node's sources."""
         iops, latency_s = node.sources[DRY].split(" IOPS, ")
         return cls(float(iops), float(latency_s.removesuffix(" s")))
 
@@ -82,4 +92,4 @@ class Model:
 
     def transaction_s(self, threads: int, ios: float) -> float:
         """Mean seconds of a transaction of `ios` I/Os: one by one, or queued at the cap."""
-        return 0.004 + max(ios * self.latency_s, threads * ios / self.iops)
+        return _CPU_S + max(ios * self.latency_s, threads * ios / self.iops)

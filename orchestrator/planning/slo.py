@@ -1,13 +1,13 @@
 """Service level objectives as a person writes them: `new_order p99 < 50 ms, nopm > 25000`.
 
-Clauses are separated by commas. One is: a workload's name where it is of one of several, a
-transaction type where there are types, a metric, `<` or `>`, and a quantity with its unit. A
+Clauses are separated by commas. A clause is: a workload's name where it is of one of several,
+a transaction type where there are types, a metric, `<` or `>`, and a quantity with its unit. A
 latency and the share of failed transactions (`failures < 0.1 %`) have an upper limit, a rate a
-lower one."""
+lower one.
+"""
 
 import re
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from orchestrator import errors, metrics
@@ -41,51 +41,71 @@ _EXAMPLE = "such as `new_order p99 < 50 ms` or `nopm > 25000`"
 
 def parse(text: str, where: str) -> tuple[Objective, ...]:
     """The clauses of `text`. UsageError with every mistake, each with its clause."""
-    objectives: list[Objective] = []
+    objectives: dict[_Limited, Objective] = {}
     mistakes: list[errors.Mistake] = []
     for clause in text.split(","):
         try:
             objective = _parsed(clause)
-            if any(
-                (o.metric, o.scope) == (objective.metric, objective.scope)
-                for o in objectives
-            ):
+            if _limited(objective) in objectives:
                 raise ValueError("this metric has a limit already")
-            objectives.append(objective)
+            objectives[_limited(objective)] = objective
         except ValueError as error:
             mistakes.append(errors.Mistake(where, f"{clause.strip()!r}: {error}"))
     raise_all(mistakes)
-    return tuple(objectives)
+    return tuple(objectives.values())
+
+
+# Metric and scope: what an objective limits, and a workload has one limit of.
+_Limited = tuple[str, str]
+
+
+def _limited(objective: Objective) -> _Limited:
+    return objective.metric, objective.scope
 
 
 def _parsed(clause: str) -> Objective:
     match = _CLAUSE.match(clause)
-    if match:
-        words = match["words"].split()
-    else:
-        words = []
-    if match is None or not words:
+    if match is None or not match["words"].split():
         raise ValueError(f"expected a metric, `<` or `>`, and a quantity, {_EXAMPLE}")
+    words = match["words"].split()
     scope = "all"
     if words[0] in TYPES:
         scope = words.pop(0)
     if len(words) > 1 and words[-1] == "latency":
         words.pop()
-    metric = _METRICS.get(" ".join(words))
-    if metric is None:
-        known = f"metrics: {', '.join(WORDS)}; transaction types: {', '.join(TYPES)}"
-        raise ValueError(f"unknown metric {' '.join(words)!r}; {known}")
+    metric = _metric(" ".join(words))
     unit = metrics.METRICS[metric].unit
-    lower = metrics.METRICS[metric].direction == "lower"
     if scope != "all" and unit != "s":
         raise ValueError(f"{metric} is not measured of one transaction type")
-    if lower != match["sign"].startswith("<"):
-        kind = {"s": "a latency", "%": "a share"}.get(unit, "a rate")
-        raise ValueError(f"{kind} is limited with `{'<' if lower else '>'}`")
+    _check_sign(metric, match["sign"])
     limit = _limit(metric, unit, match["quantity"])
     if limit <= 0:
         raise ValueError("the limit must be above zero")
     return Objective(metric, scope, limit)
+
+
+def _metric(words: str) -> str:
+    metric = _METRICS.get(words)
+    if metric is None:
+        choices = f"metrics: {', '.join(WORDS)}; transaction types: {', '.join(TYPES)}"
+        raise ValueError(f"unknown metric {words!r}; {choices}")
+    return metric
+
+
+def _check_sign(metric: str, sign: str) -> None:
+    """ValueError where a latency or a share has a lower limit, or a rate an upper one."""
+    limited = metrics.METRICS[metric]
+    right = ">"
+    if limited.direction == "lower":
+        right = "<"
+    if sign.startswith(right):
+        return
+    kind = "a rate"
+    if limited.unit == "s":
+        kind = "a latency"
+    elif limited.unit == "%":
+        kind = "a share"
+    raise ValueError(f"{kind} is limited with `{right}`")
 
 
 def _limit(metric: str, unit: str, text: str) -> float:
@@ -107,73 +127,101 @@ def _limit(metric: str, unit: str, text: str) -> float:
 
 def format_objective(objective: Objective) -> str:
     """`new_order p99 < 50 ms`, as it may be given again."""
-    metric = metrics.METRICS[objective.metric]
-    if objective.scope == "all":
-        scope = ""
-    else:
+    scope = ""
+    if objective.scope != "all":
         scope = f"{objective.scope} "
+    return f"{scope}{_SHOWN[objective.metric]} {_limit_in_words(objective)}"
+
+
+def _limit_in_words(objective: Objective) -> str:
+    metric = metrics.METRICS[objective.metric]
+    limit = objective.limit
     if metric.unit == "%":
-        limit = f"< {objective.limit:.9g} %"
-    elif metric.direction == "lower":
-        short = objective.limit < 1
-        limit = (
-            f"< {objective.limit * (1e3 if short else 1):.9g} {'ms' if short else 's'}"
-        )
-    else:
-        limit = f"> {objective.limit:.12g}{'/s' if metric.unit == '1/s' else ''}"
-    return f"{scope}{_SHOWN[objective.metric]} {limit}"
+        return f"< {limit:.9g} %"
+    if metric.direction != "lower":
+        unit = ""
+        if metric.unit == "1/s":
+            unit = "/s"
+        return f"> {limit:.12g}{unit}"
+    if limit < 1:
+        return f"< {limit * 1e3:.9g} ms"
+    return f"< {limit:.9g} s"
 
 
 def applied(
     workloads: Sequence[Workload], text: str | None, where: str
 ) -> tuple[Workload, ...]:
-    """Workloads with the SLO of `text` instead of their own, each with the clauses that fit it and
-    those that begin with its name, which replace others of their metric. None leaves them as they
-    are. UsageError for a clause that fits no workload."""
+    """Workloads with the SLO of `text` instead of their own; None leaves them as they are.
+
+    Each has the clauses that fit it and those that begin with its name, which replace
+    others of their metric. UsageError for a clause that fits no workload.
+    """
     if text is None:
         return tuple(workloads)
-    names = [load.name for load in workloads]
-    clauses = defaultdict[str, list[str]](list)
+    texts = _texts_by_workload(text, [load.name for load in workloads])
+    clauses: dict[str, tuple[Objective, ...]] = {}
+    for name, of_name in texts.items():
+        clauses[name] = parse(",".join(of_name), where)
+    raise_all([errors.Mistake(where, what) for what in _unfit(clauses, workloads)])
+    of_all = clauses.get("", ())
+    with_slo: list[Workload] = []
+    for load in workloads:
+        slo = _of_workload(load, of_all, clauses.get(load.name, ()))
+        with_slo.append(replace(load, slo=slo))
+    return tuple(with_slo)
+
+
+def _texts_by_workload(text: str, names: Sequence[str]) -> dict[str, list[str]]:
+    """Workload → its clauses, without its name; empty: those of all workloads."""
+    texts: dict[str, list[str]] = {}
     for clause in text.split(","):
         first, _, rest = clause.strip().partition(" ")
-        clauses[first if first in names else ""].append(
-            rest if first in names else clause
-        )
-    read = {name: parse(",".join(texts), where) for name, texts in clauses.items()}
-    unfit = [
-        f"`{format_objective(clause)}` is not measured of {name or listed(names)}"
-        for name, objectives in read.items()
-        for clause in objectives
-        if not any(fits(clause, load) for load in workloads if name in ("", load.name))
-    ]
-    raise_all([errors.Mistake(where, what) for what in unfit])
-    return tuple(
-        replace(w, slo=_of(w, read.get("", ()), read.get(w.name, ())))
-        for w in workloads
-    )
+        if first in names:
+            texts.setdefault(first, []).append(rest)
+        else:
+            texts.setdefault("", []).append(clause)
+    return texts
 
 
-def _of(
-    workload: Workload, of_all: Sequence[Objective], own: Sequence[Objective]
+def _unfit(
+    clauses: Mapping[str, Sequence[Objective]], workloads: Sequence[Workload]
+) -> Iterator[str]:
+    """Clauses that none of the workloads meant has the metric of."""
+    names = [load.name for load in workloads]
+    for name, objectives in clauses.items():
+        meant = [load for load in workloads if name in ("", load.name)]
+        for clause in objectives:
+            if not any(fits(clause, load) for load in meant):
+                whose = name or listed(names)
+                yield f"`{format_objective(clause)}` is not measured of {whose}"
+
+
+def _of_workload(
+    workload: Workload, of_all: Sequence[Objective], named: Sequence[Objective]
 ) -> tuple[Objective, ...]:
-    replaced = {(clause.metric, clause.scope) for clause in own}
-    others = [
-        c for c in of_all if fits(c, workload) and (c.metric, c.scope) not in replaced
-    ]
-    return *others, *own
+    """`named`: the clauses that begin with its name."""
+    replaced = {_limited(clause) for clause in named}
+    objectives: list[Objective] = []
+    for clause in of_all:
+        if fits(clause, workload) and _limited(clause) not in replaced:
+            objectives.append(clause)
+    return (*objectives, *named)
 
 
 def text_of(workloads: Sequence[Workload]) -> str:
     """The text that gives each workload the SLO it has; empty if none has any."""
-    clauses = dict.fromkeys(clause for load in workloads for clause in load.slo)
-    texts = []
+    clauses: dict[Objective, None] = {}
+    for load in workloads:
+        clauses |= dict.fromkeys(load.slo)
+    texts: list[str] = []
     for clause in clauses:
+        shown = format_objective(clause)
         having = [load.name for load in workloads if clause in load.slo]
-        alike = len(having) == sum(fits(clause, load) for load in workloads)
-        texts += [
-            f"{name}{format_objective(clause)}"
-            for name in ([""] if alike else [f"{n} " for n in having])
-        ]
+        fitting = sum(fits(clause, load) for load in workloads)
+        if len(having) == fitting:
+            texts.append(shown)
+        else:
+            texts += [f"{name} {shown}" for name in having]
     return ", ".join(texts)
 
 

@@ -29,8 +29,10 @@ def on_cluster(cluster: ClusterSpec, value: Varied) -> ClusterSpec:
 
 
 def taken_away(profile: Profile, stage: Stage) -> Profile:
-    """The profile without that stage: its data in memory, or its clients in the network of the
-    first node and no link limited. A database reads of its cluster that commits wait for no sync.
+    """The profile without that stage: its data in memory, or its clients in the network of
+    the first node and no link limited.
+
+    A database reads of its cluster that commits wait for no sync.
     """
     tier = profile.tier
     cluster = replace(profile.cluster, without=stage)
@@ -68,7 +70,9 @@ def misfit(
     profile: Profile, values: Sequence[Varied], is_one_engine: bool = True
 ) -> str:
     """Why the factor cannot be varied on this cluster, with what to do; or an empty text.
-    `is_one_engine`: whether all containers run on one engine for containers."""
+
+    `is_one_engine`: whether all containers run on one engine for containers.
+    """
     factor = values[0].factor
     nodes = profile.cluster.nodes
     if factor == factors.WITHOUT:
@@ -84,10 +88,8 @@ def misfit(
         return (
             "each run loads its data, which are in the cache then: vary something else"
         )
-    if (
-        factor in (factors.NODES, factors.COPIES)
-        and profile.cluster.database == factors.EXISTING
-    ):
+    of_nodes = factor in (factors.NODES, factors.COPIES)
+    if of_nodes and profile.cluster.database == factors.EXISTING:
         return "others run this cluster: vary the data or the load, or attach to two clusters"
     if factor == factors.STRIPED and profile.tier.disk.is_real:
         return "its disks are real, and stay as they are mounted: compare a profile of each stripe"
@@ -114,14 +116,15 @@ def misfit_of(workload: Workload) -> str:
 def with_common_copies(
     profile: Profile, values: Sequence[Varied]
 ) -> tuple[Profile, str]:
-    """The profile with as many copies as each number of nodes can hold, so that nodes differ alone,
-    and what must be said of it."""
+    """The profile with as many copies as each number of nodes can hold, so that nodes differ
+    alone, and what must be said of it."""
     copies = profile.cluster.replication_factor
     least = values[0].count
     if values[0].factor != factors.NODES or copies <= least:
         return profile, ""
-    text = f"replication factor {least} at each number of nodes, not {copies}: "
-    text += f"{counted(least, 'node')} can hold no more copies"
-    return replace(
-        profile, cluster=replace(profile.cluster, replication_factor=least)
-    ), text
+    text = (
+        f"replication factor {least} at each number of nodes, not {copies}: "
+        f"{counted(least, 'node')} can hold no more copies"
+    )
+    cluster = replace(profile.cluster, replication_factor=least)
+    return replace(profile, cluster=cluster), text

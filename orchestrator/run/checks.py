@@ -1,11 +1,14 @@
-"""Checks of everything that could fail late, made before a campaign starts anything: parts, space,
-memory; and clusters started once to see that they come up here."""
+"""Checks of everything that could fail late, made before a campaign starts anything.
+
+Parts, space, memory; and clusters started once to see that they come up here.
+"""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from orchestrator.errors import UnavailableError
 from orchestrator.load_generators.common import several
@@ -16,7 +19,11 @@ from orchestrator.planning.plan import as_used
 from orchestrator.platforms.common.machines import of_nodes, on
 from orchestrator.powers import Machine, World
 from orchestrator.run import links, rebuilding
+from orchestrator.tier import Tier
 from orchestrator.units import counted, format_bytes
+
+# What a check is of, and the check: called, it raises if something is wrong.
+NamedCheck = tuple[str, Callable[[], None]]
 
 
 def check(plan: Plan, parts: Parts, world: World) -> None:
@@ -25,41 +32,62 @@ def check(plan: Plan, parts: Parts, world: World) -> None:
         check_it()
 
 
-def every(
-    plan: Plan, parts: Parts, world: World
-) -> Iterator[tuple[str, Callable[[], None]]]:
+def every(plan: Plan, parts: Parts, world: World) -> Iterator[NamedCheck]:
     """Each check, with what it checks; called, it raises as `check` does."""
     for profile in plan.profiles:
-        used = (as_used(profile, workload).tier for workload in plan.workloads)
-        for name, tier in {tier.disk.enforcement: tier for tier in used}.items():
-            yield (
-                f"{profile.name}: tier {name}",
-                partial(parts.tiers[name].check, tier, world),
-            )
+        yield from _of_tiers(plan, profile, parts, world)
         checked: list[ClusterSpec] = []
         for workload in plan.measured:
             cluster = as_used(profile, workload).cluster
             if cluster not in checked:
-                database = parts.databases[cluster.member]
-                name = f"{profile.name}: database {database.name}"
-                yield name, partial(database.check, cluster, world)
-                if cluster.network_bytes_per_s:
-                    yield (
-                        f"{profile.name}: network",
-                        partial(links.check, profile, world),
-                    )
+                yield from _of_database(profile, cluster, parts, world)
                 checked.append(cluster)
-            generator = parts.load_generators[workload.generator]
-            name = f"{profile.name}: {workload.name} by {generator.name}"
-            yield name, partial(generator.check, workload, cluster, world)
-            if workload.lost_after_s is not None:
-                name = f"{profile.name}: a lost node in {workload.name}"
-                yield name, partial(rebuilding.check, workload, profile, parts, world)
-            if cluster.clients > 1:
-                name = f"{profile.name}: {workload.name} by {cluster.clients} clients"
-                yield name, partial(several.check, generator, workload, cluster)
+            yield from _of_generator(profile, cluster, workload, parts, world)
     yield "space", partial(check_space, plan, parts.tiers, world)
 
+
+def _of_tiers(
+    plan: Plan, profile: Profile, parts: Parts, world: World
+) -> Iterator[NamedCheck]:
+    """Each mechanism once, with the last of the tiers that it makes."""
+    by_mechanism: dict[str, Tier] = {}
+    for workload in plan.workloads:
+        tier = as_used(profile, workload).tier
+        by_mechanism[tier.disk.enforcement] = tier
+    for name, tier in by_mechanism.items():
+        mechanism = parts.tiers[name]
+        yield f"{profile.name}: tier {name}", partial(mechanism.check, tier, world)
+
+
+def _of_database(
+    profile: Profile, cluster: ClusterSpec, parts: Parts, world: World
+) -> Iterator[NamedCheck]:
+    database = parts.databases[cluster.member]
+    name = f"{profile.name}: database {database.name}"
+    yield name, partial(database.check, cluster, world)
+    if cluster.network_bytes_per_s:
+        yield f"{profile.name}: network", partial(links.check, profile, world)
+
+
+def _of_generator(
+    profile: Profile,
+    cluster: ClusterSpec,
+    workload: Workload,
+    parts: Parts,
+    world: World,
+) -> Iterator[NamedCheck]:
+    generator = parts.load_generators[workload.generator]
+    name = f"{profile.name}: {workload.name} by {generator.name}"
+    yield name, partial(generator.check, workload, cluster, world)
+    if workload.lost_after_s is not None:
+        name = f"{profile.name}: a lost node in {workload.name}"
+        yield name, partial(rebuilding.check, workload, profile, parts, world)
+    if cluster.clients > 1:
+        name = f"{profile.name}: {workload.name} by {cluster.clients} clients"
+        yield name, partial(several.check, generator, workload, cluster)
+
+
+# ------------------------------------------------------------------ space and memory
 
 # What Linux tells of installed memory at least: of 32 GiB, 31.
 TOLD_OF_INSTALLED = 0.94
@@ -71,9 +99,12 @@ _FILE_SYSTEM_BYTES = 128 * 2**20
 
 @dataclass(frozen=True)
 class Need:
-    """What the runs of a profile take at once on one machine, against what is there: `place` is a
-    folder, or None for its memory. `machine`: its name, if there are several. A disk's nominal size
-    is an upper bound: a data set uses roughly what its disk is sized for."""
+    """What the runs of a profile take at once on one machine, against what is there.
+
+    `place` is a folder, or None for its memory. `machine`: its name, if there are several.
+    A disk's nominal size is an upper bound: a data set uses roughly what its disk is sized
+    for.
+    """
 
     profile: str
     what: str
@@ -84,96 +115,120 @@ class Need:
 
     @property
     def is_met(self) -> bool:
-        told = TOLD_OF_INSTALLED
-        if self.place is not None:
-            told = 1.0
-        return self.needed_bytes * told <= self.free_bytes
+        needed_bytes: float = self.needed_bytes
+        if self.place is None:
+            needed_bytes = self.needed_bytes * TOLD_OF_INSTALLED
+        return needed_bytes <= self.free_bytes
 
     def __str__(self) -> str:
         needs = f"{self.profile} needs {format_bytes(self.needed_bytes)} {self.what}"
         has = format_bytes(self.free_bytes)
         if self.place is None:
             return f"{needs}; {self.machine or 'this machine'} has {has}"
-        on = ""
+        place = self.place
         if self.machine:
-            on = f" of {self.machine}"
-        return f"{needs}; {self.place}{on} has {has} free"
+            place += f" of {self.machine}"
+        return f"{needs}; {place} has {has} free"
 
 
 def check_space(plan: Plan, tiers: Mapping[str, TierMechanism], world: World) -> None:
-    """UnavailableError if the disks of one run could not even hold the data they are sized for, or
-    a machine has less memory than its nodes are given. Others' clusters need neither here."""
+    """UnavailableError if the disks of one run could not even hold the data they are sized
+    for, or a machine has less memory than its nodes are given. Others' clusters need neither
+    here."""
     for need in needs(plan, tiers, world):
         if not need.is_met:
-            elsewhere = ""
-            if need.place:
-                elsewhere = ", or put the cache elsewhere (TIERBENCH_CACHE)"
-            raise UnavailableError(
-                str(need), f"take a smaller --scale or fewer --nodes{elsewhere}"
-            )
+            raise _unmet(need)
+
+
+def _unmet(need: Need) -> UnavailableError:
+    elsewhere = ""
+    if need.place:
+        elsewhere = ", or put the cache elsewhere (TIERBENCH_CACHE)"
+    advice = f"take a smaller --scale or fewer --nodes{elsewhere}"
+    return UnavailableError(str(need), advice)
 
 
 def needs(
     plan: Plan, tiers: Mapping[str, TierMechanism], world: World
 ) -> Iterator[Need]:
     """Space and memory of each profile, as far as they can be seen from here."""
-    of_databases = [
-        workload for workload in plan.workloads if workload.database is None
-    ]
-    alone = [workload for workload in plan.workloads if workload.database is not None]
+    of_databases: list[Workload] = []
+    of_disks_alone: list[Workload] = []
+    for workload in plan.workloads:
+        if workload.database is None:
+            of_databases.append(workload)
+        else:
+            of_disks_alone.append(workload)
     for profile in plan.profiles:
         mechanism = tiers[profile.tier.disk.enforcement]
         if not isinstance(mechanism, TakesSpace):
             continue
-        for workload in of_databases[
-            :1
-        ]:  # all of them alike: what counts is the disks' size
-            yield from _disks(profile, workload, mechanism, world)
+        # All workloads on a database are alike: what counts is the disks' size.
+        if of_databases:
+            yield from _disks(profile, of_databases[0], mechanism, world)
             yield from _memory(profile, world)
         for workload in of_databases:
             if as_used(profile, workload).tier.disk.in_memory:
                 yield from _in_memory(profile, workload, world)
-        for workload in alone:
+        for workload in of_disks_alone:
             yield from _disks(profile, workload, mechanism, world)
+
+
+class _Share(NamedTuple):
+    """Disks of so many nodes that are seen from one place."""
+
+    tier: Tier
+    nodes: int
+    world: World
+    what: str
 
 
 def _disks(
     profile: Profile, load: Workload, mechanism: TakesSpace, world: World
 ) -> Iterator[Need]:
     tier = profile.tier
-    nodes = profile.cluster.nodes
-    each_bytes = profile.cluster.size.disk_bytes
-    what = f"for the disks of {counted(nodes, 'node')}"
+    disk_bytes = profile.cluster.size.disk_bytes
     if load.database is not None:  # one disk with one file, however large the disk
-        nodes = 1
-        each_bytes = disk_matrix.file_bytes(load) + _FILE_SYSTEM_BYTES
-        what = f"for the file of {load.name}"
-    shares = [(tier, nodes, world, what)]
+        disk_bytes = disk_matrix.file_bytes(load) + _FILE_SYSTEM_BYTES
     is_apart = any(disks.machine for disks in tier.disk.of_nodes.values())
-    if is_apart:
-        shares = [  # real disks on the machines of their nodes
-            (
-                node_disks.alone(tier, node),
-                1,
-                on(node, world),
-                f"for the disk of {node}",
-            )
-            for node in node_disks.node_names(nodes)
-        ]
-    for own, count, there, what in shares:
-        machines = of_nodes(there.platform)
-        for place, copies in mechanism.places(own, count, there).items():
-            needed_bytes = math.ceil(copies / len(machines)) * each_bytes
+    shares = list(_shares(profile, load, world, is_apart))
+    for share in shares:
+        machines = of_nodes(share.world.platform)
+        places = mechanism.places(share.tier, share.nodes, share.world)
+        for place, copies in places.items():
+            needed_bytes = math.ceil(copies / len(machines)) * disk_bytes
             for machine in machines:
+                name = machine.name
+                if not is_apart:
+                    name = _name_of_several(machine, machines)
                 with suppress(OSError):  # it cannot be seen from here
                     free_bytes = machine.free_bytes(str(place))
-                    if is_apart:
-                        name = machine.name
-                    else:
-                        name = _named(machine, machines)
                     yield Need(
-                        profile.name, what, str(place), needed_bytes, free_bytes, name
+                        profile=profile.name,
+                        what=share.what,
+                        place=str(place),
+                        needed_bytes=needed_bytes,
+                        free_bytes=free_bytes,
+                        machine=name,
                     )
+
+
+def _shares(
+    profile: Profile, load: Workload, world: World, is_apart: bool
+) -> Iterator[_Share]:
+    """`is_apart`: they are real disks on the machines of their nodes."""
+    tier = profile.tier
+    nodes = profile.cluster.nodes
+    what = f"for the disks of {counted(nodes, 'node')}"
+    if load.database is not None:
+        nodes = 1
+        what = f"for the file of {load.name}"
+    if not is_apart:
+        yield _Share(tier, nodes, world, what)
+        return
+    for node in node_disks.node_names(nodes):
+        alone = node_disks.alone(tier, node)
+        yield _Share(alone, 1, on(node, world), f"for the disk of {node}")
 
 
 def _memory(profile: Profile, world: World) -> Iterator[Need]:
@@ -181,76 +236,96 @@ def _memory(profile: Profile, world: World) -> Iterator[Need]:
     machines = of_nodes(world.platform)
     nodes = math.ceil(cluster.nodes / len(machines))
     for machine in machines:
-        installed = machine.facts().memory_bytes
-        if installed > 0:
-            what = f"of memory for {counted(nodes, 'node')}"
-            name = _named(machine, machines)
-            needed_bytes = nodes * cluster.size.memory_bytes
-            yield Need(profile.name, what, None, needed_bytes, installed, name)
+        installed_bytes = machine.facts().memory_bytes
+        if installed_bytes <= 0:
+            continue
+        yield Need(
+            profile=profile.name,
+            what=f"of memory for {counted(nodes, 'node')}",
+            place=None,
+            needed_bytes=nodes * cluster.size.memory_bytes,
+            free_bytes=installed_bytes,
+            machine=_name_of_several(machine, machines),
+        )
 
 
 def _in_memory(profile: Profile, workload: Workload, world: World) -> Iterator[Need]:
     """Disks in memory have as much as their data, and no more than half of their machine's."""
     nodes = profile.cluster.nodes
     size_bytes = durations.data_bytes(workload) or 0
-    what = f"of memory, twice the data of {counted(nodes, 'node')} that --without disk keeps there"
+    data = f"the data of {counted(nodes, 'node')} that --without disk keeps there"
     for machine in of_nodes(world.platform):
         yield Need(
-            profile.name,
-            what,
-            None,
-            2 * nodes * size_bytes,
-            machine.facts().memory_bytes,
+            profile=profile.name,
+            what=f"of memory, twice {data}",
+            place=None,
+            needed_bytes=2 * nodes * size_bytes,
+            free_bytes=machine.facts().memory_bytes,
         )
 
 
 def short_memory(plan: Plan, world: World) -> Iterator[str]:
-    """Where nodes may take more memory than is available now, with head-room for what runs beside
-    them. No reason to refuse: a node need not use all that it is given."""
+    """Where nodes may take more memory than is available now, with head-room for what runs
+    beside them. No reason to refuse: a node need not use all that it is given."""
     machines = of_nodes(world.platform)
-    clusters = [p.cluster for p in plan.profiles if p.cluster.node is not None]
-    sizes = [cluster.nodes * cluster.size.memory_bytes for cluster in clusters]
-    wanted_bytes = math.ceil(max(sizes, default=0) / len(machines))
-    for machine in machines if wanted_bytes else ():
+    most_bytes = 0
+    for profile in plan.profiles:
+        cluster = profile.cluster
+        if cluster.node is not None:
+            most_bytes = max(most_bytes, cluster.nodes * cluster.size.memory_bytes)
+    wanted_bytes = math.ceil(most_bytes / len(machines))
+    if not wanted_bytes:
+        return
+    for machine in machines:
         with suppress(OSError, ValueError, IndexError):
-            kibibytes = (
-                machine.read("/proc/meminfo").split("MemAvailable:")[1].split()[0]
-            )
-            if wanted_bytes + BESIDE_NODES_BYTES > (
-                available_bytes := int(kibibytes) * 1024
-            ):
-                name = machine.name or "this machine"
-                wanted = format_bytes(wanted_bytes)
-                beside, available = map(
-                    format_bytes, (BESIDE_NODES_BYTES, available_bytes)
-                )
-                text = f"the nodes on {name} may use {wanted} of memory, and what runs beside them "
-                yield f"{text}{beside}; available is {available}: a node may swap, or be stopped"
+            available_bytes = _available_bytes(machine)
+            if wanted_bytes + BESIDE_NODES_BYTES > available_bytes:
+                yield _may_swap(machine, wanted_bytes, available_bytes)
 
 
-def _named(machine: Machine, machines: Sequence[Machine]) -> str:
+def _available_bytes(machine: Machine) -> int:
+    after = machine.read("/proc/meminfo").split("MemAvailable:")[1]
+    kibibytes = after.split()[0]
+    return int(kibibytes) * 1024
+
+
+def _may_swap(machine: Machine, wanted_bytes: int, available_bytes: int) -> str:
+    return (
+        f"the nodes on {machine.name or 'this machine'} may use "
+        f"{format_bytes(wanted_bytes)} of memory, and what runs beside them "
+        f"{format_bytes(BESIDE_NODES_BYTES)}; available is "
+        f"{format_bytes(available_bytes)}: a node may swap, or be stopped"
+    )
+
+
+def _name_of_several(machine: Machine, machines: Sequence[Machine]) -> str:
     if len(machines) > 1:
         return machine.name
     return ""
 
+
+# ------------------------------------------------------------------ clusters started once
 
 NETWORK = "tierbench-proving"
 
 
 def prove_start(clusters: Iterable[ClusterSpec], parts: Parts, world: World) -> None:
     """Starts each cluster once on this machine's own disk and stops it. Raises what that raises."""
-    specs = list(clusters)
-    for spec in (
-        spec for number, spec in enumerate(specs) if spec not in specs[:number]
-    ):
-        database = parts.databases[spec.member]
-        world.progress.step(
-            f"seeing that {database.name} starts here, {spec.nodes} node(s)"
-        )
-        with ExitStack() as up:
-            names = [f"{NETWORK}-{number}" for number in range(1, spec.nodes + 1)]
-            volumes = [Volume(name, "", restored=False) for name in names]
-            for name in names:
-                up.enter_context(world.platform.volume(name, "", ""))
-            network = up.enter_context(world.platform.network(NETWORK, spec.nodes))
-            up.enter_context(database.running(spec, volumes, network, world))
+    proven: list[ClusterSpec] = []
+    for spec in clusters:
+        if spec not in proven:
+            _prove_one(spec, parts, world)
+            proven.append(spec)
+
+
+def _prove_one(spec: ClusterSpec, parts: Parts, world: World) -> None:
+    database = parts.databases[spec.member]
+    what = f"{database.name} starts here, {spec.nodes} node(s)"
+    world.progress.step(f"seeing that {what}")
+    names = [f"{NETWORK}-{number}" for number in range(1, spec.nodes + 1)]
+    volumes = [Volume(name, "", restored=False) for name in names]
+    with ExitStack() as up:
+        for name in names:
+            up.enter_context(world.platform.volume(name, "", ""))
+        network = up.enter_context(world.platform.network(NETWORK, spec.nodes))
+        up.enter_context(database.running(spec, volumes, network, world))

@@ -1,15 +1,18 @@
-"""`--confirm`: behind the measured window the run's own limits are changed by 25 %, one at a time
-and in short windows, while the load goes on. What that does to throughput says which of them held
-it back (`analysis/telemetry/proof.py`). What cannot be more than it is, as the processors of a
-whole machine, is only made less.
+"""`--confirm`: behind the measured window the run's own limits are changed by 25 %.
+
+One at a time and in short windows, while the load goes on. What that does to throughput says
+which of them held it back (`analysis/telemetry/proof.py`). What cannot be more than it is, as
+the processors of a whole machine, is only made less.
 
 Each change is made twice, the second time in the order turned round, so that a steady drift
-favours none."""
+favours none.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from orchestrator.analysis.telemetry.loads import has_pace
 from orchestrator.load_generators.common.client import LimitsSessions
@@ -22,10 +25,9 @@ from orchestrator.run.recording import RunContext
 
 CHANGES = (1.25, 0.75)  # times what is declared
 LESS = (1.0, 0.75)
-_HELD = (
-    0.25,
-    0.95,
-)  # of each change's time: first what is in flight is of the limits before
+# Of each change's time the part that counts: first what is in flight is of the limits before.
+_HELD_FROM = 0.25
+_HELD_TO = 0.95
 
 
 @contextmanager
@@ -36,15 +38,17 @@ def changing(
     world: World,
     ended: Callable[[], None],
 ) -> Iterator[tuple[Workload, World]]:
-    """Yields the workload as long as it now takes, and the world to give to its load generator;
-    both as they were where none of its limits, nor those of `nodes` and clients, can be changed.
-    When the window is over `ended` is called, the limits are changed, and each change goes
-    with its times into the facts "confirm". At the end all limits are as declared."""
+    """Yields the workload as long as it now takes, and the world to give to its load generator.
+
+    Both as they were where none of its limits, nor those of `nodes` and clients, can be
+    changed. When the window is over `ended` is called, the limits are changed, and each
+    change goes with its times into the facts "confirm". At the end all limits are as
+    declared.
+    """
     workload = here.workload
+    levers: dict[str, Lever] = {}
     if workload.confirm_s:
         levers = _levers(here, disks, nodes)
-    else:
-        levers = {}
     if not levers:
         yield workload, world
         return
@@ -54,6 +58,9 @@ def changing(
     with window.followed(changes.follow, "confirm", follower, world) as telling:
         yield longer, telling
     here.draft.facts["confirm"] = changes.kept
+
+
+# ------------------------------------------------------------------ what sets a limit
 
 
 @dataclass(frozen=True)
@@ -67,51 +74,82 @@ class Lever:
 def _levers(here: RunContext, disks: Disks, nodes: Sequence[Node]) -> dict[str, Lever]:
     mechanism = here.mechanism
     world = here.world
-    levers: dict[str, Lever | None] = {}
+    names = {node.name for node in nodes}
+    clients: list[Node] = []
+    for node in here.draft.nodes:
+        if node.role == "client" and node.name in names:
+            clients.append(node)
+    levers: dict[str, Lever] = {}
     if isinstance(mechanism, LiftsLimits):
         of_tier = mechanism.levers(here.profile.tier, disks, world)
-        levers = {name: Lever(lever) for name, lever in of_tier.items()}
-    watched = [
-        node for node in here.draft.nodes if node.name in {own.name for own in nodes}
-    ]
-    clients = [node for node in watched if node.role == "client"]
-    databases = _live([node for node in nodes if node.role == "database"], world)
-    levers["node CPU"] = _cpus(
-        [(own, node.cpus, node.cpus) for node, own in databases if node.cpus]
-    )
-    levers["client CPU"] = cpus_of_clients(clients, here.draft.nodes, world)
-    levers["sessions"] = sessions(here.generator, here.workload, clients, world)
-    return {name: lever for name, lever in levers.items() if lever}
+        levers = {name: Lever(set_times) for name, set_times in of_tier.items()}
+    of_load = {
+        "node CPU": _cpus_of_nodes(nodes, world),
+        "client CPU": cpus_of_clients(clients, here.draft.nodes, world),
+        "sessions": sessions(here.generator, here.workload, clients, world),
+    }
+    for name, lever in of_load.items():
+        if lever is not None:
+            levers[name] = lever
+    return levers
 
 
-_Limited = tuple[
-    LiftsItsLimits, float | None, float
-]  # its own limit of processors, and the most
+class _LimitedCpus(NamedTuple):
+    """A container, its own limit of processors if it has one, and the most that it can use."""
+
+    container: LiftsItsLimits
+    limit: float | None
+    most: float
+
+    def set_times(self, times: float) -> None:
+        if times == 1:
+            self.container.limit_cpus(self.limit)
+        else:
+            self.container.limit_cpus(times * self.most)
+
+
+def _cpus_of_nodes(nodes: Sequence[Node], world: World) -> Lever | None:
+    databases = [node for node in nodes if node.role == "database"]
+    limited: list[_LimitedCpus] = []
+    for node, container in _live(databases, world):
+        if node.cpus:
+            limited.append(_LimitedCpus(container, node.cpus, node.cpus))
+    return _cpus(limited)
 
 
 def cpus_of_clients(
     clients: Sequence[Node], watched: Sequence[Node], world: World
 ) -> Lever | None:
-    """Of the processors that their containers may use; without a limit, of those of their machines,
-    which the clients on one share."""
-    cores = {host.machine: host.cpus or 0.0 for host in watched if host.role == "host"}
+    """Of the processors that their containers may use.
+
+    Without a limit, of those of their machines, which the clients on one share.
+    """
+    cores: dict[str, float] = {}
+    for host in watched:
+        if host.role == "host":
+            cores[host.machine] = host.cpus or 0.0
     machines = [client.machine for client in clients]
-    shares = {name: cores.get(name, 0.0) / machines.count(name) for name in machines}
-    each = [(client, own, own.find_cpus()) for client, own in _live(clients, world)]
-    return _cpus(
-        [(own, cpus, cpus or shares[client.machine]) for client, own, cpus in each]
-    )
+    limited: list[_LimitedCpus] = []
+    for client, container in _live(clients, world):
+        share = cores.get(client.machine, 0.0) / machines.count(client.machine)
+        limit = container.find_cpus()
+        limited.append(_LimitedCpus(container, limit, limit or share))
+    return _cpus(limited)
 
 
-def _cpus(limited: Sequence[_Limited]) -> Lever | None:
-    def lever(times: float) -> None:
-        for container, cpus, most in limited:
-            container.limit_cpus(cpus if times == 1 else times * most)
+def _cpus(limited: Sequence[_LimitedCpus]) -> Lever | None:
+    """None if it is not known how many processors each has."""
+    if not limited or not all(cpus.most for cpus in limited):
+        return None
+    levels = LESS
+    if all(cpus.limit for cpus in limited):
+        levels = CHANGES
+    return Lever(partial(_set_all, limited), levels)
 
-    known = limited and all(most for _, _, most in limited)
-    if known:
-        return Lever(lever, CHANGES if all(cpus for _, cpus, _ in limited) else LESS)
-    return None
+
+def _set_all(limited: Sequence[_LimitedCpus], times: float) -> None:
+    for cpus in limited:
+        cpus.set_times(times)
 
 
 def sessions(
@@ -122,24 +160,36 @@ def sessions(
     if not isinstance(generator, LimitsSessions) or has_pace(workload) or threads < 2:
         return None
 
-    def lever(times: float) -> None:
+    def set_times(times: float) -> None:
         generator.limit_sessions(round(times * threads), clients, world)
 
-    return Lever(lever, (LESS[0], max(1, round(LESS[1] * threads)) / threads))
+    all_threads, less = LESS
+    fewer = max(1, round(less * threads))
+    return Lever(set_times, (all_threads, fewer / threads))
 
 
-def _live(nodes: Sequence[Node], world: World) -> list[tuple[Node, LiftsItsLimits]]:
+def _live(nodes: Sequence[Node], world: World) -> Iterator[tuple[Node, LiftsItsLimits]]:
     """Those of `nodes` whose limits can be changed."""
-    every = [
-        (node, world.platform.container(node.container or node.name)) for node in nodes
-    ]
-    return [(node, own) for node, own in every if isinstance(own, LiftsItsLimits)]
+    for node in nodes:
+        container = world.platform.container(node.container or node.name)
+        if isinstance(container, LiftsItsLimits):
+            yield node, container
+
+
+# ------------------------------------------------------------------ changes in their order
+
+
+class _Change(NamedTuple):
+    """A limit, set to so many `times` what is declared."""
+
+    limit: str
+    times: float
 
 
 @dataclass
 class Changes:
-    """`kept`: of each change the `limit`, `times` what is declared, and `start_s` and `end_s` of
-    the time in which it held, without that in which it settled."""
+    """`kept`: of each change the `limit`, `times` what is declared, and `start_s` and `end_s`
+    of the time in which it held, without that in which it settled."""
 
     levers: Mapping[str, Lever]
     workload: Workload
@@ -149,33 +199,43 @@ class Changes:
 
     def follow(self, window_s: float) -> None:
         begin_s = window_s + self.workload.measure_s
-        each = [
-            (name, times) for name, of in self.levers.items() for times in of.levels
-        ]
-        order = [*each, *reversed(each)]
         if not self.follower.wait_until(begin_s):
             return
         end_s = begin_s + self.workload.confirm_s
         self.window_over()
         begin_s = self.follower.clock.now()
+        order = self._order()
         lasts_s = (end_s - begin_s) / len(order)
-        for number, (name, times) in enumerate(order):
+        for number, change in enumerate(order):
             start_s = begin_s + number * lasts_s
             if not self.follower.wait_until(start_s):
                 return
-            self._change(name, times, start_s, lasts_s)
+            self._carry_out(change, start_s, lasts_s)
 
-    def _change(self, name: str, times: float, start_s: float, lasts_s: float) -> None:
-        """Leaves no note of one that was made too late, or of which the load's end cut off."""
-        lever = self.levers[name].set
-        held_s, end_s = (start_s + part * lasts_s for part in _HELD)
+    def _order(self) -> list[_Change]:
+        changes: list[_Change] = []
+        for name, lever in self.levers.items():
+            for times in lever.levels:
+                changes.append(_Change(name, times))
+        return [*changes, *reversed(changes)]
+
+    def _carry_out(self, change: _Change, start_s: float, lasts_s: float) -> None:
+        """Leaves no note of a change that was made too late, or that the load's end cut off."""
+        set_times = self.levers[change.limit].set
+        held_s = start_s + _HELD_FROM * lasts_s
+        end_s = start_s + _HELD_TO * lasts_s
         try:
-            lever(times)
+            set_times(change.times)
             in_time = self.follower.clock.now() < held_s
-            whole = self.follower.wait_until(end_s)
+            is_whole = self.follower.wait_until(end_s)
         finally:
-            lever(1.0)
-        if whole and in_time:
+            set_times(1.0)
+        if is_whole and in_time:
             self.kept.append(
-                {"limit": name, "times": times, "start_s": held_s, "end_s": end_s}
+                {
+                    "limit": change.limit,
+                    "times": change.times,
+                    "start_s": held_s,
+                    "end_s": end_s,
+                }
             )

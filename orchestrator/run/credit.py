@@ -1,14 +1,15 @@
 """The burst credit of real disks from run to run, estimated from gates and /proc/diskstats.
 
-No provider tells a guest how full the bucket of its disk is. What can be said are bounds: at first
-everything between empty and full; each second above the base rate takes away what it used of it,
-each second below adds what it left, within the bucket's size. So a disk that was idle for long is
-known to be full, and one that was loaded for long to be empty."""
+No provider tells a guest how full the bucket of its disk is. What can be said are bounds: at
+first everything between empty and full; each second above the base rate takes away what it
+used of it, each second below adds what it left, within the bucket's size. So a disk that was
+idle for long is known to be full, and one that was loaded for long to be empty.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from orchestrator.analysis import results
 from orchestrator.facts import CreditState, GateQuantity
@@ -21,6 +22,7 @@ _IOS = ("disk_reads_total", "disk_writes_total")
 _BYTES = ("disk_read_bytes_total", "disk_written_bytes_total")
 COUNTERS = (*_IOS, *_BYTES)
 EMPTY_PCT = 5.0  # of a full bucket: the rest lasts seconds
+_AT_BASE = 0.99  # of the base rate: what a measurement at it shows at least
 _OF_BUCKET: Mapping[str, tuple[GateQuantity, ...]] = {
     "iops": ("iops_read", "iops_write", "iops_mixed"),
     "bytes": ("bandwidth_read", "bandwidth_write"),
@@ -39,7 +41,9 @@ class Seen:
 @dataclass(frozen=True)
 class Bucket:
     """One credit bucket, in I/Os or bytes: its rates, and the bounds of what is in it.
-    `bursting`: the disk was seen to burst, and cannot have used up its credit since."""
+
+    `bursting`: the disk was seen to burst, and cannot have used up its credit since.
+    """
 
     base_per_s: float
     peak_per_s: float
@@ -81,68 +85,92 @@ def unknown(tier: Tier) -> dict[str, Bucket]:
     burst = tier.limits.burst
     if burst is None or not tier.disk.is_real:
         return {}
-    rates = {
-        "iops": (tier.limits.iops, burst.iops),
-        "bytes": (tier.limits.bytes_per_s, burst.bytes_per_s),
-    }
-    return {
-        name: Bucket(base, peak, size := (peak - base) * burst.duration_s, 0.0, size)
-        for name, (base, peak) in rates.items()
-        if base and peak and peak > base
-    }
+    buckets: dict[str, Bucket] = {}
+    iops = _full_or_empty(tier.limits.iops, burst.iops, burst.duration_s)
+    if iops:
+        buckets["iops"] = iops
+    rate = _full_or_empty(tier.limits.bytes_per_s, burst.bytes_per_s, burst.duration_s)
+    if rate:
+        buckets["bytes"] = rate
+    return buckets
+
+
+def _full_or_empty(
+    base: int | None, peak: int | None, duration_s: float
+) -> Bucket | None:
+    """None if it does not burst in that."""
+    if not base or not peak or peak <= base:
+        return None
+    size = (peak - base) * duration_s
+    return Bucket(base, peak, size, least=0.0, most=size)
 
 
 def by_gate(
     buckets: Buckets, gate: Gate, machine: str, device: str
 ) -> dict[str, Bucket]:
-    """What the gate has found: a disk at its base rate under a load that would burst has no credit
-    left, and by the end of the gate what it can have earned since; one above it has some."""
-    known = dict(buckets)
-    own, of_device = _of(gate, machine, device)
-    checked_s = own.get("checked_s", {})
+    """What the gate has found.
+
+    A disk at its base rate under a load that would burst has no credit left, and by the
+    end of the gate what it can have earned since; a disk above it has some.
+    """
+    judged = dict(buckets)
+    disk = _of_disk(gate, machine, device)
     for name, bucket in buckets.items():
-        quantities = _OF_BUCKET[name]
-        # A rate that another limit holds down says nothing of this bucket; the last check counts,
-        # because those before it may have used the credit up.
-        judged = [
-            c for c in of_device if c.quantity in quantities and c.declared is not None
-        ]
-        if not judged:
+        last = _last_check(disk.checks, _OF_BUCKET[name])
+        if last is None:
             continue
-        last = judged[-1]
         if last.verdict == "bursting":
-            known[name] = replace(bucket, least=0.0, bursting=True)
-        # One at the base rate of this bucket would have shown its credit.
-        elif (
-            last.verdict == "ok" and (last.declared or 0.0) >= 0.99 * bucket.base_per_s
-        ):
-            since_s = max(0.0, gate.taken_s - checked_s.get(last.quantity, 0.0))
+            judged[name] = replace(bucket, least=0.0, bursting=True)
+            continue
+        # A disk at the base rate of this bucket would have shown its credit.
+        at_base = (last.declared or 0.0) >= _AT_BASE * bucket.base_per_s
+        if last.verdict == "ok" and at_base:
+            since_s = max(0.0, gate.taken_s - disk.checked_s.get(last.quantity, 0.0))
             most = min(bucket.size, bucket.base_per_s * since_s)
-            known[name] = replace(bucket, least=0.0, most=most, bursting=False)
-    return known
+            judged[name] = replace(bucket, least=0.0, most=most, bursting=False)
+    return judged
 
 
-def _of(
-    gate: Gate, machine: str, device: str
-) -> tuple[Mapping[str, Any], list[GateCheck]]:
-    """The facts and checks of one disk among those of the gate, which are known by their paths."""
+def _last_check(
+    checks: Sequence[GateCheck], quantities: Sequence[GateQuantity]
+) -> GateCheck | None:
+    """A rate that another limit holds down says nothing of a bucket; the last check counts,
+    because those before it may have used the credit up."""
+    for check in reversed(checks):
+        if check.quantity in quantities and check.declared is not None:
+            return check
+    return None
+
+
+class _GatedDisk(NamedTuple):
+    """One disk among those of a gate. `checked_s`: quantity → when it was measured."""
+
+    checked_s: Mapping[Any, float]
+    checks: Sequence[GateCheck]
+
+
+def _of_disk(gate: Gate, machine: str, device: str) -> _GatedDisk:
+    """Disks are known to a gate by their paths."""
     for path, facts in gate.device.get("disks", {}).items():
         if facts.get("device") == device and facts.get("machine", machine) == machine:
-            return facts, [
+            checks = [
                 check for check in gate.checks if check.disk.endswith(f"({path})")
             ]
-    return gate.device, [check for check in gate.checks if not check.disk]
+            return _GatedDisk(facts.get("checked_s", {}), checks)
+    checks = [check for check in gate.checks if not check.disk]
+    return _GatedDisk(gate.device.get("checked_s", {}), checks)
 
 
 def since(buckets: Buckets, before: Seen | None, now: Seen) -> Buckets:
     """After what the disk's counters grew by; unchanged if they did not grow in time."""
-    if before is None or (seconds := now.time_s - before.time_s) <= 0:
+    if before is None or now.time_s <= before.time_s:
         return buckets
-    used = {"iops": now.ios - before.ios, "bytes": now.moved_bytes - before.moved_bytes}
-    return {
-        name: bucket.after(max(0.0, used[name]), seconds)
-        for name, bucket in buckets.items()
+    seconds = now.time_s - before.time_s
+    used = {
+        "iops": max(0.0, now.ios - before.ios),
+        "bytes": max(0.0, now.moved_bytes - before.moved_bytes),
     }
+    return {name: bucket.after(used[name], seconds) for name, bucket in buckets.items()}
 
 
 def recorded(buckets: Buckets) -> dict[str, dict[str, float | str]]:
@@ -159,9 +187,11 @@ def recorded(buckets: Buckets) -> dict[str, dict[str, float | str]]:
     return facts
 
 
-_Known = tuple[
-    Buckets, Seen | None
-]  # of a disk, and since when its buckets are as they are
+class _CreditKnown(NamedTuple):
+    """What is known of a disk, and its counters since when its buckets are as they are."""
+
+    buckets: Buckets
+    since: Seen | None
 
 
 class BurstCredit:
@@ -169,27 +199,33 @@ class BurstCredit:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._counters: dict[
-            tuple[str, ...], Seen
-        ] = {}  # by machine, device, at the last gate
-        self._gates: dict[str, Gate] = {}  # of each tier, the last
-        self._disks: dict[tuple[str, ...], _Known] = {}  # by tier, machine, device
+        # At the last gate: machine and device → counters.
+        self._counters: dict[tuple[str, ...], Seen] = {}
+        # Tier → its last gate.
+        self._gates: dict[str, Gate] = {}
+        # Tier, machine and device → what is known.
+        self._disks: dict[tuple[str, ...], _CreditKnown] = {}
 
     def checked(self, tier: Tier, gate: Gate) -> None:
         """A gate was taken just now."""
         if not unknown(tier):
             return
         self._gates[tier.name] = gate
+        self._read_counters()
+        for key, credit in self._disks.items():
+            name, *place = key
+            if name == tier.name:
+                buckets = by_gate(credit.buckets, gate, place[0], place[-1])
+                now = self._counters.get(tuple(place))
+                self._disks[key] = _CreditKnown(buckets, now)
+
+    def _read_counters(self) -> None:
         for machine in self._world.platform.machines():
             with suppress(OSError):
                 machine.refresh()
                 now_s = self._world.clock.now()
                 for name, row in block_devices.counters_by_device(machine).items():
                     self._counters[machine.name, name] = _seen(now_s, row)
-        for key, (buckets, _) in self._disks.items():
-            if key[0] == tier.name:
-                known = by_gate(buckets, gate, key[1], key[-1])
-                self._disks[key] = known, self._counters.get(key[1:])
 
     def of_run(
         self,
@@ -198,38 +234,41 @@ class BurstCredit:
         samples: Iterable[Sample],
         start_s: float,
     ) -> dict[str, dict[str, Any]]:
-        """Database node → its disk's credit when the window began at `start_s`, by what `samples`
-        of COUNTERS and earlier runs have shown. Empty if the tier is no real disk that bursts."""
+        """Database node → its disk's credit when the window began at `start_s`.
+
+        By what `samples` of `COUNTERS` and earlier runs have shown. Empty if the tier is no
+        real disk that bursts.
+        """
         of_nodes: dict[str, dict[str, Any]] = {}
         if not unknown(tier):
             return of_nodes
         series = _series(samples)
-        for place, on_it in results.by_disk(nodes).items():
-            buckets, seen = self._known(tier, place)
-            at_start = buckets
-            for now in series.get(on_it[0].name, ()):
-                buckets = since(buckets, seen, now)
-                seen = now
+        for place, nodes_on_disk in results.by_disk(nodes).items():
+            credit = self._before_run(tier, place)
+            at_start = credit.buckets
+            for now in series.get(nodes_on_disk[0].name, ()):
+                buckets = since(credit.buckets, credit.since, now)
+                credit = _CreditKnown(buckets, now)
                 if now.time_s <= start_s:
                     at_start = buckets
-            self._disks[tier.name, *place] = buckets, seen
-            of_nodes |= {node.name: recorded(at_start) for node in on_it}
+            self._disks[tier.name, *place] = credit
+            for node in nodes_on_disk:
+                of_nodes[node.name] = recorded(at_start)
         return of_nodes
 
-    def _known(self, tier: Tier, place: tuple[str, ...]) -> _Known:
+    def _before_run(self, tier: Tier, place: tuple[str, ...]) -> _CreditKnown:
         """What is known of a disk since the run before this one, or else since the gate."""
-        if isinstance(
-            tier.disk, ClassVolumes
-        ):  # another volume for each run, and for the gate
-            return unknown(tier), None
-        known = self._disks.get((tier.name, *place))
-        if known:
-            return known
+        if isinstance(tier.disk, ClassVolumes):
+            # Another volume for each run, and for the gate.
+            return _CreditKnown(unknown(tier), None)
+        credit = self._disks.get((tier.name, *place))
+        if credit:
+            return credit
         buckets = unknown(tier)
         gate = self._gates.get(tier.name)
         if gate:
             buckets = by_gate(buckets, gate, place[0], place[-1])
-        return buckets, self._counters.get(place)
+        return _CreditKnown(buckets, self._counters.get(place))
 
 
 def _series(samples: Iterable[Sample]) -> dict[str, list[Seen]]:
@@ -239,16 +278,16 @@ def _series(samples: Iterable[Sample]) -> dict[str, list[Seen]]:
         if sample.metric in COUNTERS:
             of_node = rows.setdefault(sample.node, {})
             of_node.setdefault(sample.time_s, {})[sample.metric] = sample.value
-    return {
-        node: [
-            _seen(at_s, row)
-            for at_s, row in sorted(own.items())
-            if len(row) == len(COUNTERS)
-        ]
-        for node, own in rows.items()
-    }
+    series: dict[str, list[Seen]] = {}
+    for node, by_time in rows.items():
+        series[node] = []
+        for time_s, row in sorted(by_time.items()):
+            if len(row) == len(COUNTERS):
+                series[node].append(_seen(time_s, row))
+    return series
 
 
-def _seen(time_s: float, row: dict[str, float]) -> Seen:
-    ios, moved = (sum(row[name] for name in names) for names in (_IOS, _BYTES))
-    return Seen(time_s, ios, moved)
+def _seen(time_s: float, row: Mapping[str, float]) -> Seen:
+    ios = sum(row[name] for name in _IOS)
+    moved_bytes = sum(row[name] for name in _BYTES)
+    return Seen(time_s, ios, moved_bytes)

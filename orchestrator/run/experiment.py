@@ -12,42 +12,52 @@
  7. after the last run, and as often between as the plan says: the gates of real disks again
 
 A run that fails, whatever the error, is recorded as failed (`recording`) and the plan goes on
-(`Setbacks` says how far); an interrupt is recorded and passed on."""
+(`Setbacks` says how far); an interrupt is recorded and passed on.
+"""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    contextmanager,
+    nullcontext,
+)
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from orchestrator.analysis.doubts import noted
-from orchestrator.errors import NodeError, RunError, TierbenchError
+from orchestrator.errors import NodeError, RunError
 from orchestrator.load_generators.common import several
-from orchestrator.model import Cluster, Node, Plan, Run, Sample
-from orchestrator.parts import ClientLoad, Disks, LiftsLimits, NodesData, Parts, Shared
-from orchestrator.planning import disk_matrix, durations, paces
+from orchestrator.model import Cluster, Node, Plan, Run
+from orchestrator.parts import Disks, NodesData, Parts, Shared
+from orchestrator.planning import durations, paces
 from orchestrator.planning.plan import TimeLeft
-from orchestrator.platforms.common.machines import LiftsItsLimits
 from orchestrator.powers import NETWORK_OF, World
 from orchestrator.run import (
     checks,
-    confirming,
     datasets,
     observed,
     recording,
     status,
-    window,
 )
-from orchestrator.run.credit import COUNTERS
 from orchestrator.run.gates import Gates, require_passed
-from orchestrator.run.links import links_in_force
-from orchestrator.run.rebuilding import losing
+from orchestrator.run.kept_data import disk_sizes
+from orchestrator.run.measuring import lift_limits, measure
 from orchestrator.run.recording import Draft, RunContext
 from orchestrator.run.resuming import Resumption, images
 from orchestrator.run.schedule import Following, Schedule, Setbacks
 from orchestrator.run.telemetry import machines_of, sampling, watched
 from orchestrator.system import files, store
+from orchestrator.tier import Gate
+
+# Phases that are as long as planned; what comes around them is learnt.
+_UNDER_LOAD = ("warm-up", "measure", "confirm")
+
+
+def _say_nothing(_campaign: Path) -> None:
+    """An `after_run` for nobody."""
 
 
 def execute(
@@ -58,41 +68,27 @@ def execute(
     fingerprint: Mapping[str, Any],
     following: Sequence[Following] = (),
     begun: Resumption | None = None,
-    after_run: Callable[[Path], None] = lambda _: None,
+    after_run: Callable[[Path], None] = _say_nothing,
 ) -> Path:
-    """Carries out `plan`, and what `following` adds to it; returns the campaign's folder, of which
-    `after_run` is told after each run but the last planned one. Raises only what ends the campaign.
-    `begun`: that which goes on in its own folder."""
-    left_behind: RunError | None = None
-    try:
-        for line in world.platform.sweep():
-            world.progress.note(f"removed a leftover: {line}")
-    except (
-        RunError
-    ) as error:  # what is in the way is found by the checks, and by the runs
-        left_behind = error
-        world.progress.warn(f"{error.what}; the campaign goes on beside it")
+    """Carries out `plan`, and what `following` adds to it; returns the campaign's folder.
+
+    `begun`: the campaign which goes on in its own folder. `after_run` is told of the
+    folder after each run but the last planned one. Raises only what ends the campaign.
+    """
+    left_behind = _swept(world)
     checks.check(plan, parts, world)
-    with ExitStack() as up:
-        for profile in plan.profiles:
-            database = parts.databases[profile.cluster.member]
-            if isinstance(database, Shared):  # other campaigns are kept off it
-                up.enter_context(database.reserved(profile.cluster, world))
+    with _reserved(plan, parts, world):
         facts = {**fingerprint, "images": images(plan, parts, world)}
         now_s = world.clock.now()
+        taken: Sequence[Gate] = ()
+        finished: set[int] = set()
         if begun is None:
             campaign = store.create(results, plan, facts, now_s)
         else:
             campaign = begun.folder
             plan = begun.begin(facts, now_s, parts)
-        if begun:
             taken = begun.before.gates
-        else:
-            taken = ()
-        if begun:
             finished = set(begun.finished)
-        else:
-            finished = set()
         schedule = Schedule(plan, campaign, following, world.progress.warn, finished)
         keep = partial(store.save_gates, campaign)
         gates = Gates(parts.tiers, world, schedule, keep, before=taken)
@@ -105,11 +101,34 @@ def execute(
     return campaign
 
 
+def _swept(world: World) -> RunError | None:
+    """Removes leftovers; why not all, if so: what is in the way is found by the checks, and
+    by the runs."""
+    try:
+        for line in world.platform.sweep():
+            world.progress.note(f"removed a leftover: {line}")
+    except RunError as error:
+        world.progress.warn(f"{error.what}; the campaign goes on beside it")
+        return error
+    return None
+
+
+@contextmanager
+def _reserved(plan: Plan, parts: Parts, world: World) -> Iterator[None]:
+    """Other campaigns are kept off clusters that others run."""
+    with ExitStack() as up:
+        for profile in plan.profiles:
+            database = parts.databases[profile.cluster.member]
+            if isinstance(database, Shared):
+                up.enter_context(database.reserved(profile.cluster, world))
+        yield
+
+
 def _all_runs(
     schedule: Schedule, parts: Parts, world: World, gates: Gates, setbacks: Setbacks
 ) -> Iterator[Run]:
     left = TimeLeft()
-    forgone = dict[Path, str]()
+    forgone: dict[Path, str] = {}
     for run in schedule:
         plan = schedule.plan
         left_s = left.before(schedule.left, plan)
@@ -117,9 +136,16 @@ def _all_runs(
         started_s = world.clock.monotonic()
         # One seed for all runs of a repetition: a slow epoch hits every tier at the same time.
         seed = plan.seed * 1000 + run.repetition
-        own = replace(world, scope=f"{world.scope}-{run.number}", seed=seed)
-        draft = Draft(doubts=setbacks.doubts(run))
-        here = RunContext(plan, run, parts, gates, schedule.folder, own, draft, forgone)
+        here = RunContext(
+            plan=plan,
+            run=run,
+            parts=parts,
+            gates=gates,
+            campaign=schedule.folder,
+            world=replace(world, scope=f"{world.scope}-{run.number}", seed=seed),
+            draft=Draft(doubts=setbacks.doubts(run)),
+            forgone=forgone,
+        )
         with recording.recorded(here):
             carry_out(here)
         took_s = world.clock.monotonic() - started_s
@@ -127,7 +153,7 @@ def _all_runs(
         left.took(plan.workload(run.workload), took_s)
         _learn(here, took_s)
         schedule.after(run)
-        setbacks.after(run, draft.failure, draft.trouble)
+        setbacks.after(run, here.draft.failure, here.draft.trouble)
         gates.after(run)
         yield run
 
@@ -135,25 +161,29 @@ def _all_runs(
 def _learn(here: RunContext, took_s: float) -> None:
     """Keeps what the run took, for later estimates, if nothing failed in it."""
     draft = here.draft
-    profile = here.profile
     if draft.outcome != "done" or draft.trouble is not None:
         return
-    under_load = ("warm-up", "measure", "confirm")
-    windows_s = sum(
-        phase.duration_s for phase in draft.phases if phase.name in under_load
-    )
+    windows_s = 0.0
+    for phase in draft.phases:
+        if phase.name in _UNDER_LOAD:
+            windows_s += phase.duration_s
     around_s = took_s - windows_s - sum(draft.spent.values())
-    restored = durations.restored_bytes(profile, here.workload)
+    _note_spent(here, paces.AROUND_RUN, around_s, 1.0)
+    restored = durations.restored_bytes(here.profile, here.workload)
+    restore_s = draft.spent.get(paces.RESTORE, 0.0)
+    _note_spent(here, paces.RESTORE, restore_s, restored)
     load = paces.load_of(here.workload)
-    for what, spent_s, amount in (
-        (paces.AROUND_RUN, around_s, 1.0),
-        (paces.RESTORE, draft.spent.get(paces.RESTORE, 0.0), restored),
-        (load, draft.spent.get(load, 0.0), durations.data_bytes(here.workload)),
-    ):
-        name = paces.kept_as(
-            what, profile.tier, here.world.platform.name, profile.cluster
-        )
-        observed.note(name, spent_s, here.world, amount)
+    load_s = draft.spent.get(load, 0.0)
+    _note_spent(here, load, load_s, durations.data_bytes(here.workload))
+
+
+def _note_spent(
+    here: RunContext, what: str, spent_s: float, amount: float | None
+) -> None:
+    profile = here.profile
+    platform = here.world.platform.name
+    name = paces.kept_as(what, profile.tier, platform, profile.cluster)
+    observed.note(name, spent_s, here.world, amount)
 
 
 def carry_out(here: RunContext) -> None:
@@ -161,7 +191,6 @@ def carry_out(here: RunContext) -> None:
     profile = here.profile
     world = here.world
     draft = here.draft
-    spec = profile.cluster
     here.begin_phase("load")
     with here.spending("data set"):
         snapshots = datasets.ensure(
@@ -172,123 +201,111 @@ def carry_out(here: RunContext) -> None:
         draft.gate = here.gates.of(profile.tier)
         require_passed(draft.gate)
     with (
-        _started(here, snapshots) as (disks, cluster, is_loaded),
-        several.running(
-            here.generator,
-            spec.clients,
-            _place(here, cluster),
-            here.raw,
-            world,
-            cluster.tls,
-        ) as clients,
-        _sampled(here, disks, cluster, clients),
+        _started(here, snapshots) as started,
+        _clients(here, started.cluster) as clients,
+        _sampled(here, started.disks, started.cluster, clients),
     ):
         try:
-            if not is_loaded:
-                _load(here, cluster, clients[0])
+            if not started.is_loaded:
+                _load(here, started.cluster, clients[0])
             here.begin_phase("prepare")
-            if here.workload.warm:
-                world.progress.step("warming the cache")
-                with here.spending("warm"):
-                    here.database.warm(cluster, world)
-            here.database.begin_measuring(cluster, world)
-            _measure(here, disks, cluster, clients)
+            _warm(here, started.cluster)
+            here.database.begin_measuring(started.cluster, world)
+            measure(here, started.disks, started.cluster, clients)
             recording.done(here)
         finally:
             here.begin_phase("teardown")
 
 
+class _Started(NamedTuple):
+    """The disks, the cluster on them, and whether it has its data."""
+
+    disks: Disks
+    cluster: Cluster
+    is_loaded: bool
+
+
 @contextmanager
-def _started(
-    here: RunContext, snapshots: Sequence[Path] | None
-) -> Iterator[tuple[Disks, Cluster, bool]]:
-    """The disks, the cluster on them, and whether the data are loaded. Nodes that do not start from
-    a copy, as of some releases, start on empty disks instead, and so do those of later runs."""
-    place = None
+def _started(here: RunContext, snapshots: Sequence[Path] | None) -> Iterator[_Started]:
+    """Nodes that do not start from a copy, as of some releases, start on empty disks instead,
+    and so do those of later runs."""
+    place: Path | None = None
     if snapshots:
         place = snapshots[0].parent
-    world = here.world
-    tier = here.profile.tier
-    spec = here.profile.cluster
-    # others' are not attached
-    if spec.node:
-        sizes = [spec.node.disk_bytes] * spec.nodes
-    else:
-        sizes = []
+    if place in here.forgone:
+        snapshots = None
     with ExitStack() as up:
-
-        def start(copies: Sequence[Path] | None) -> tuple[Disks, Cluster, bool]:
-            with here.spending(paces.RESTORE) if copies else nullcontext():
-                world.progress.step(f"attaching {tier.title}")
-                data = NodesData(sizes, copies or ())
-                disks = up.enter_context(here.mechanism.attached(tier, data, world))
-            servers = [
-                volume.server for volume in disks.volumes if volume.server is not None
-            ]
-            up.enter_context(recording.logs_kept(servers, here))
-            _lift_limits(here, disks)
-            return (
-                disks,
-                up.enter_context(_cluster(here, disks, copies)),
-                copies is not None,
-            )
-
         try:
-            started = start(None if place in here.forgone else snapshots)
+            started = _start(here, snapshots, up)
         except NodeError as error:
             if place is None or place in here.forgone:
                 raise
             up.close()
-            world.progress.warn(
+            here.world.progress.warn(
                 f"nodes do not start from the copied data: {error.what}"
             )
             files.keep(here.raw / "start-from-copy.txt", error.evidence)
             here.forgone[place] = error.what
-            started = start(None)
+            started = _start(here, None, up)
         if place in here.forgone:
             why = here.forgone[place]
             here.draft.doubts.append(noted.not_restored(here.run.number, why))
         yield started
 
 
-def _place(here: RunContext, cluster: Cluster) -> str:
-    """The network of the clients: the cluster's, or that of its first node with data."""
-    beside = here.profile.cluster.client == "beside"
-    first = next(
-        (node.container for node in cluster.nodes if node.role == "database"), None
+def _start(here: RunContext, copies: Sequence[Path] | None, up: ExitStack) -> _Started:
+    """`up`: takes down what is started."""
+    tier = here.profile.tier
+    restoring: AbstractContextManager[None] = nullcontext()
+    if copies:
+        restoring = here.spending(paces.RESTORE)
+    with restoring:
+        here.world.progress.step(f"attaching {tier.title}")
+        data = NodesData(disk_sizes(here.profile.cluster), copies or ())
+        attached = here.mechanism.attached(tier, data, here.world)
+        disks = up.enter_context(attached)
+    servers: list[Node] = []
+    for volume in disks.volumes:
+        if volume.server is not None:
+            servers.append(volume.server)
+    up.enter_context(recording.logs_kept(servers, here))
+    lift_limits(here, disks)
+    cluster = up.enter_context(_cluster(here, disks, copies))
+    return _Started(disks, cluster, is_loaded=copies is not None)
+
+
+def _clients(
+    here: RunContext, cluster: Cluster
+) -> AbstractContextManager[Sequence[Node]]:
+    return several.running(
+        here.generator,
+        here.profile.cluster.clients,
+        _client_network(here, cluster),
+        here.raw,
+        here.world,
+        cluster.tls,
     )
-    if first and beside:
-        return f"{NETWORK_OF}{first}"
+
+
+def _client_network(here: RunContext, cluster: Cluster) -> str:
+    """The network of the clients: the cluster's, or that of its first node with data."""
+    if here.profile.cluster.client != "beside":
+        return cluster.network
+    for node in cluster.nodes:
+        if node.role == "database":
+            if node.container:
+                return f"{NETWORK_OF}{node.container}"
+            break
     return cluster.network
 
 
-def _lift_limits(here: RunContext, disks: Disks, nodes: Sequence[Node] = ()) -> None:
-    """For what is not measured, loads of the run included: those of a data set have none either.
-    `nodes` may then take all processors and memory too, for the check of all data."""
-    with suppress(TierbenchError):  # what keeps its limits only takes longer
-        if isinstance(here.mechanism, LiftsLimits):
-            here.mechanism.lift(here.profile.tier, disks, here.world)
-        for node in nodes:
-            container = here.world.platform.container(node.container or node.name)
-            if isinstance(container, LiftsItsLimits):
-                container.lift_limits()
-
-
-@contextmanager
-def _limits_in_force(
-    here: RunContext, disks: Disks, nodes: Sequence[Node]
-) -> Iterator[None]:
-    """The limits are as the tier declares them, read back at both ends of the block, and lifted,
-    with those of `nodes`, when it has ended well. What a person changed is a doubt of its own."""
-    tier = here.profile.tier
-    world = here.world
-    mechanism = here.mechanism
-    if isinstance(mechanism, LiftsLimits):
-        mechanism.enforce(tier, disks, world)
-    yield
-    if isinstance(mechanism, LiftsLimits) and not store.limit_changes(here.folder):
-        mechanism.require_enforced(tier, disks, world)
-    _lift_limits(here, disks, nodes)
+def _warm(here: RunContext, cluster: Cluster) -> None:
+    """Reads data into memory, if the workload is to begin so."""
+    if not here.workload.warm:
+        return
+    here.world.progress.step("warming the cache")
+    with here.spending("warm"):
+        here.database.warm(cluster, here.world)
 
 
 @contextmanager
@@ -297,10 +314,10 @@ def _cluster(
 ) -> Iterator[Cluster]:
     spec = here.profile.cluster
     world = here.world
-    own = datasets.addresses_of(snapshots, world)
-    with world.platform.network(world.scope, spec.nodes, own) as network:
-        if own and own != network.addresses:
-            taken = ", ".join(own)
+    loaded_at = datasets.addresses_of(snapshots, world)
+    with world.platform.network(world.scope, spec.nodes, loaded_at) as network:
+        if loaded_at and loaded_at != network.addresses:
+            taken = ", ".join(loaded_at)
             used = ", ".join(network.addresses)
             world.progress.warn(
                 f"the data set's own addresses {taken} are taken; {used} are used"
@@ -320,7 +337,8 @@ def _sampled(
     platform = here.world.platform
     clock = here.world.clock
     folder = here.folder / ".samples"
-    here.draft.nodes = nodes = [*watched(cluster, disks, clients, platform)]
+    nodes = list(watched(cluster, disks, clients, platform))
+    here.draft.nodes = nodes
     machines = machines_of(nodes, platform.machines())
     with here.parts.connected(cluster) as connected:
         collectors = (*here.parts.collectors, *connected)
@@ -336,71 +354,3 @@ def _load(here: RunContext, cluster: Cluster, client: Node) -> None:
         here.world.progress.step(f"loading {here.workload.dataset.family}")
         here.generator.load(here.workload, cluster, client, here.world)
         here.database.settle(cluster, here.world)
-
-
-def _measure(
-    here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence[Node]
-) -> None:
-    draft = here.draft
-    world = here.world
-    workload = here.workload
-    generator = here.generator
-    # Known before the run, so that a run that fails has it too.
-    tier = here.profile.tier
-    facts = draft.facts
-    facts |= {
-        "tier": dict(disks.facts),
-        "database_before": here.database.facts(cluster, world).recorded(),
-        "identity": recording.identity_of(here).recorded(),
-    }
-
-    def window_over() -> None:
-        facts["database"] = here.database.facts(cluster, world).recorded()
-
-    # The points of a disk matrix are one window, whose end is known when it has come.
-    window_s = None
-    if disk_matrix.stretches(workload.options) == 1:
-        window_s = workload.measure_s
-    with (
-        _limits_in_force(here, disks, cluster.nodes),
-        links_in_force(here, cluster, clients),
-    ):
-        here.begin_phase("warm-up")
-        windows_s = workload.warmup_s + workload.measure_s + workload.confirm_s
-        world.progress.step("warm-up, then measuring", windows_s)
-        with (
-            window.clock_watched(world.clock, here.run, draft.doubts),
-            window.watched(tier, disks.volumes, window_s, world) as (watching, served),
-            confirming.changing(
-                here, disks, (*cluster.nodes, *clients), watching, window_over
-            ) as (
-                load,
-                telling,
-            ),
-            losing(here, cluster, telling) as (stay, telling),
-            window.statements_counted(here, cluster, facts, telling) as telling,
-        ):
-            whole = ClientLoad(load, stay, clients[0], here.raw, telling)
-            warmup, measure = several.run(generator, whole, clients)
-        measure = here.windows(warmup, measure, load.measure_s - workload.measure_s)
-        facts["disks"] = served
-        if "database" not in facts:
-            window_over()
-        if workload.settle:
-            world.progress.step("waiting until the disks are quiet")
-            here.database.begin_measuring(cluster, world)
-            here.begin_phase("check")
-        samples: Iterable[Sample] = ()
-        if draft.readings is not None:
-            samples = draft.readings.samples(COUNTERS)
-        credit = here.gates.credit.of_run(tier, draft.nodes, samples, measure.start_s)
-        if credit:
-            facts["burst_credit"] = credit
-    with here.spending("check"):
-        facts["checked"] = dict(generator.verify(workload, cluster, world))
-    here.begin_phase("read")
-    world.platform.guard.beats.renew()  # it may be lost since this machine slept
-    recording.measured(here)
-    draft.result = several.read(
-        generator, workload, here.raw, measure.start_s, measure.end_s
-    )

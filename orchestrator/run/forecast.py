@@ -1,13 +1,14 @@
 """What a plan would do, take and cost, found out without starting anything.
 
-Times are from bytes and rates (`planning.durations`); space is what `checks` holds against this
-machine; costs are of the disks of all nodes, a month at list price, and of what the campaign rents.
+Times are from bytes and rates (`planning.durations`); space is what `checks` holds against
+this machine; costs are of the disks of all nodes, a month at list price, and of what the
+campaign rents.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.model import Plan, Profile, Workload
@@ -36,8 +37,8 @@ class CellTime:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a profile's disks cost a month, with its machines if tiers are compared on unlike ones;
-    `monthly` None: no price is known."""
+    """What a profile's disks cost a month, with its machines if tiers are compared on unlike
+    ones. `monthly` None: no price is known."""
 
     profile: str
     disks: int
@@ -48,9 +49,12 @@ class Cost:
 
 @dataclass(frozen=True)
 class Forecast:
-    """`steps`: all that takes time, with what may be added. `later`: what may follow when the
-    planned runs are made, with the seconds of its windows. `passed`: the checks that found nothing;
-    `problems`: what the others found; `unchecked`: what they could not, and why."""
+    """`steps`: all that takes time, with what may be added.
+
+    `later`: what may follow when the planned runs are made, with the seconds of its
+    windows. `passed`: the checks that found nothing; `problems`: what the others found;
+    `unchecked`: what they could not, and why.
+    """
 
     cells: tuple[CellTime, ...]
     steps: tuple[durations.TimedStep, ...]
@@ -66,22 +70,11 @@ class Forecast:
 
 def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
     """`world` has a platform that is not asked."""
-    runs = Counter(run.workload for run in plan.runs)
-    cells = tuple(
-        CellTime(load.name, run_s(load), runs[load.name]) for load in plan.measured
-    )
+    cells = tuple(_cells(plan))
     data_sets = loads(plan, parts, world)
-    passed: list[str] = []
-    problems: dict[str, TierbenchError] = {}  # of several tiers alike, once
-    unchecked: list[str] = []
+    checked = _Checked()
     for name, check in checks.every(plan, parts, world):
-        try:
-            check()
-            passed.append(name)
-        except NotAsked as error:
-            unchecked.append(f"{name}: {error.what}")
-        except (UsageError, UnavailableError) as error:
-            problems[f"{error.what} {getattr(error, 'mistakes', '')}"] = error
+        checked.carry_out(name, check)
     return Forecast(
         cells=cells,
         steps=durations.steps(plan, data_sets, observed.learnt(world.cache)),
@@ -90,26 +83,55 @@ def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
         needs=tuple(_needs(plan, parts, world)),
         costs=tuple(_costs(plan)),
         rented=costs.rented(plan),
-        passed=tuple(passed),
-        problems=tuple(problems.values()),
-        unchecked=tuple(unchecked),
+        passed=tuple(checked.passed),
+        problems=tuple(checked.problems.values()),
+        unchecked=tuple(checked.unchecked),
     )
+
+
+def _cells(plan: Plan) -> Iterator[CellTime]:
+    runs = Counter(run.workload for run in plan.runs)
+    for load in plan.measured:
+        yield CellTime(load.name, run_s(load), runs[load.name])
+
+
+@dataclass
+class _Checked:
+    """What checks found; of several tiers alike, once."""
+
+    passed: list[str] = field(default_factory=list)
+    problems: dict[str, TierbenchError] = field(default_factory=dict)
+    unchecked: list[str] = field(default_factory=list)
+
+    def carry_out(self, name: str, check: Callable[[], None]) -> None:
+        try:
+            check()
+            self.passed.append(name)
+        except NotAsked as error:
+            self.unchecked.append(f"{name}: {error.what}")
+        except (UsageError, UnavailableError) as error:
+            mistakes = getattr(error, "mistakes", "")
+            self.problems[f"{error.what} {mistakes}"] = error
 
 
 def _later(plan: Plan, cells: Sequence[CellTime]) -> Iterator[tuple[str, float]]:
     """What `run.schedule` may add to the plan."""
     runs = sum(cell.runs for cell in cells)
+    windows_s = sum(cell.total_s for cell in cells)
     if plan.latency_at_pct is not None:
-        at = f"at {plan.latency_at_pct:g} % of the slowest tier's capacity"
-        yield (
-            f"then as many runs again ({runs}), {at}",
-            sum(cell.total_s for cell in cells),
-        )
-    if plan.looks and (more := max(plan.looks) - plan.repetitions):
-        each = f"one more repetition at a time of a workload whose decision is open, at most {more}"
-        times = more / plan.repetitions
-        what = f"then {each} of each ({round(runs * times)} runs)"
-        yield what, sum(cell.total_s for cell in cells) * times
+        load = f"{plan.latency_at_pct:g} % of the slowest tier's capacity"
+        yield f"then as many runs again ({runs}), at {load}", windows_s
+    if not plan.looks:
+        return
+    more = max(plan.looks) - plan.repetitions
+    if not more:
+        return
+    times = more / plan.repetitions
+    what = (
+        "then one more repetition at a time of a workload whose decision is open, "
+        f"at most {more} of each ({round(runs * times)} runs)"
+    )
+    yield what, windows_s * times
 
 
 # What cannot be found out below is a problem that a check has found as well.
@@ -128,22 +150,24 @@ def loads(plan: Plan, parts: Parts, world: World) -> tuple[planned_loads.Load, .
 
 def timed(plan: Plan, parts: Parts, world: World) -> Plan:
     """The plan with how long it takes, by what is kept here and was measured here."""
-    return durations.timed(
-        plan, loads(plan, parts, world), observed.learnt(world.cache)
-    )
+    data_sets = loads(plan, parts, world)
+    return durations.timed(plan, data_sets, observed.learnt(world.cache))
 
 
 def _needs(plan: Plan, parts: Parts, world: World) -> Iterator[checks.Need]:
     for profile in plan.profiles:
+        alone = replace(plan, profiles=(profile,))
         with suppress(TierbenchError):
-            yield from checks.needs(
-                replace(plan, profiles=(profile,)), parts.tiers, world
-            )
+            yield from checks.needs(alone, parts.tiers, world)
 
 
 def _costs(plan: Plan) -> Iterator[Cost]:
-    with_vms, _, _ = costs.compare_prices(plan.tiers)
+    with_vms = costs.compare_prices(plan.tiers).with_vms
     for profile in plan.profiles:
-        amount = costs.monthly(profile, with_vms)
-        disks = costs.bought_disks(profile)
-        yield Cost(profile.name, disks, amount, profile.tier.price, with_vms)
+        yield Cost(
+            profile=profile.name,
+            disks=costs.bought_disks(profile),
+            monthly=costs.monthly(profile, with_vms),
+            price=profile.tier.price,
+            with_vms=with_vms,
+        )

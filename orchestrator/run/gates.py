@@ -1,16 +1,20 @@
-"""The truth gates of a campaign: taken before a tier's first use, kept, and used again. Those of
-real disks are also taken after the last run and, as asked, between runs.
+"""The truth gates of a campaign: taken before a tier's first use, kept, and used again.
 
-A gate that passed is kept in the cache under all that it depends on: the tier's limits, how they
-are enforced, the image of the disk, the fio jobs, the machine with its memory, the disk on which
-its files lie. While that is unchanged, later campaigns use it again for seven days. Real disks are
-always measured. Of disks that are made on each node's machine there is a gate on each of these."""
+Those of real disks are also taken after the last run and, as asked, between runs.
+
+A gate that passed is kept in the cache under all that it depends on: the tier's limits, how
+they are enforced, the image of the disk, the fio jobs, the machine with its memory, the disk
+on which its files lie. While that is unchanged, later campaigns use it again for seven days.
+Real disks are always measured. Of disks that are made on each node's machine there is a gate
+on each of these.
+"""
 
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -22,24 +26,32 @@ from orchestrator.platforms.common import marked
 from orchestrator.run import credit, observed
 from orchestrator.run.schedule import Schedule
 from orchestrator.system import files
-from orchestrator.tier import Gate, Tier, as_written
+from orchestrator.tier import Gate, GateCheck, Tier, as_written
 from orchestrator.tiers.common.emulated import disk_files, host_load
 from orchestrator.tiers.common.real import removal
 from orchestrator.units import format_quantity, format_seconds
 
 MAX_AGE_S = 7 * 86_400.0
 _RETRIES = 2
+_THOROUGH_S = 180  # that a gate takes; and a short one:
+_SHORT_S = 15
+_KEY_DIGITS = 16  # of the hash of all that a gate depends on
+_SCHEMA_VERSION = 2  # of kept gates: checks have their quantity
 # These fields of a tier change nothing on the device.
 _NAMES = (
-    *("name", "title", "like", "price", "source", "as_of", "notes"),
-    *(
-        "burst",
-        "burst_time_scale",
-        "latency_assumed",
-        "catalog_type",
-        "snapshots",
-        "storage_class",
-    ),
+    "name",
+    "title",
+    "like",
+    "price",
+    "source",
+    "as_of",
+    "notes",
+    "burst",
+    "burst_time_scale",
+    "latency_assumed",
+    "catalog_type",
+    "snapshots",
+    "storage_class",
 )
 
 
@@ -50,26 +62,35 @@ class GatePlace:
     machine: powers.Machine
     nodes: tuple[str, ...] = ()
 
+    @property
+    def in_words(self) -> str:
+        """` on server-1`; empty if there is one machine."""
+        if not self.nodes:
+            return ""
+        return f" on {self.machine.name}"
+
 
 def _as_one(gates: Sequence[tuple[GatePlace, Gate]]) -> Gate:
-    """One gate with the checks of all machines, as old as the oldest and as busy as the busiest;
-    `device` has the facts of each under `machines`."""
-    place, first = gates[0]
-    if not place.nodes:
+    """One gate with the checks of all machines, as old as the oldest and as busy as the busiest.
+
+    `device` has the facts of each under `machines`.
+    """
+    first_place, first = gates[0]
+    if not first_place.nodes:
         return first
-    devices = {place.machine.name: dict(gate.device) for place, gate in gates}
-    checks = (
-        replace(
-            check, disk=f"{place.nodes[0]} ({place.machine.name})", nodes=place.nodes
-        )
-        for place, gate in gates
-        for check in gate.checks
-    )
+    devices: dict[str, dict[str, Any]] = {}
+    checks: list[GateCheck] = []
+    for place, gate in gates:
+        devices[place.machine.name] = dict(gate.device)
+        disk = f"{place.nodes[0]} ({place.machine.name})"
+        for check in gate.checks:
+            checks.append(replace(check, disk=disk, nodes=place.nodes))
+    worst = host_load.worst(devices.values())
     return Gate(
-        first.tier,
-        min(gate.taken_s for _, gate in gates),
-        tuple(checks),
-        {**first.device, **host_load.worst(devices.values()), "machines": devices},
+        tier=first.tier,
+        taken_s=min(gate.taken_s for _, gate in gates),
+        checks=tuple(checks),
+        device={**first.device, **worst, "machines": devices},
         reused=all(gate.reused for _, gate in gates),
     )
 
@@ -77,6 +98,10 @@ def _as_one(gates: Sequence[tuple[GatePlace, Gate]]) -> Gate:
 def _disks_of(tier: Tier) -> str:
     """What one gate holds for: the tier, on as many disks as its nodes have."""
     return f"{tier.name} {len(tier.disk.of_nodes)}"
+
+
+def _keep_none(_gates: Sequence[Gate]) -> None:
+    """Gates of a tier by itself are only shown."""
 
 
 class Gates:
@@ -87,12 +112,13 @@ class Gates:
         mechanisms: Mapping[str, parts.TierMechanism],
         world: powers.World,
         schedule: Schedule | None = None,
-        keep: Callable[[Sequence[Gate]], None] = lambda _gates: None,
+        keep: Callable[[Sequence[Gate]], None] = _keep_none,
         nodes: int = 1,
         before: Sequence[Gate] = (),
     ) -> None:
-        """`keep` gets all gates so far, each time that one was taken, and those from `before` the
-        campaign was gone on with. `nodes`: that have disks of a tier, if no schedule says so."""
+        """`keep` gets all gates so far, each time that one was taken, and those from `before`
+        the campaign was gone on with. `nodes`: that have disks of a tier, if no schedule
+        says so."""
         self._mechanisms = mechanisms
         self._world = world
         self._keep = keep
@@ -104,55 +130,66 @@ class Gates:
         self.credit = credit.BurstCredit(world)
 
     def of(self, tier: Tier) -> Gate:
-        """The gate in force, passed or not: of this campaign, kept from before, or taken now. One
-        that failed is taken again: a busy minute costs one run."""
-        held = self._in_force.get(_disks_of(tier))
-        if held and held[1].passed:
-            return held[1]
+        """The gate in force, passed or not: of this campaign, kept from before, or taken now.
+
+        One that failed is taken again: a busy minute costs one run.
+        """
+        in_force = self._in_force.get(_disks_of(tier))
+        if in_force is not None:
+            _, gate = in_force
+            if gate.passed:
+                return gate
         drain = self._schedule is not None and self._schedule.plan.drain
         return self._add(tier, self.measure(tier, drain=drain, may_be_kept=True))
 
     def after(self, run: model.Run) -> None:
-        """Takes the gates of real disks that are due after `run`. Whatever goes wrong with one is
-        said and not raised: what was measured stands, and the next run of its tier takes it."""
+        """Takes the gates of real disks that are due after `run`.
+
+        Whatever goes wrong with a gate is said and not raised: what was measured stands,
+        and the next run of its tier takes it.
+        """
         schedule = self._schedule
         if schedule is None:
             return
         plan = schedule.plan
         is_last = schedule.is_last(run)
-        if is_last or (plan.gate_every and run.number % plan.gate_every == 0):
-            for tier, before in list(self._in_force.values()):
-                self._retake(
-                    tier, before, f"run {run.number}", drain=plan.drain and not is_last
-                )
+        is_due = plan.gate_every and run.number % plan.gate_every == 0
+        if not is_last and not is_due:
+            return
+        drain = plan.drain and not is_last
+        for tier, before in list(self._in_force.values()):
+            self._retake(tier, before, f"run {run.number}", drain)
 
     def complete(self, ended_s: Mapping[str, float]) -> None:
         """Takes the last gate of real disks where it is missing, because the program was ended
-        between them and the last run: `ended_s` is the time of that of each profile."""
+        between it and the last run: `ended_s` is when that of each profile ended."""
+        if self._schedule is None:
+            return
         newest = {gate.tier: gate for gate in self._all}
-        for profile in self._schedule.plan.profiles if self._schedule else ():
+        for profile in self._schedule.plan.profiles:
             tier = profile.tier
             last_s = ended_s.get(profile.name)
             before = newest.get(tier.name)
             was_retaken = _disks_of(tier) in self._in_force
-            if before and last_s and not was_retaken and before.taken_s < last_s:
+            if before is None or not last_s or was_retaken:
+                continue
+            if before.taken_s < last_s:
                 self._retake(tier, before, "the last run", drain=False)
 
     def _retake(self, tier: Tier, before: Gate, after: str, drain: bool) -> None:
-        if not (tier.disk.is_real and before.checks and before.passed):
+        if not tier.disk.is_real or not before.checks or not before.passed:
             return
+        warn = self._world.progress.warn
         try:
             gate = self._add(tier, self.measure(tier, drain=drain))
         except Exception as error:
             self._in_force.pop(_disks_of(tier), None)
-            what = f"the truth gate of {tier.name} after {after} could not be taken: {error}"
-            self._world.progress.warn(what)
+            what = f"the truth gate of {tier.name} after {after}"
+            warn(f"{what} could not be taken: {error}")
             return
         if not gate.passed:
-            what = (
-                f"after {after} the disk of {tier.name} does not pass its gate any more"
-            )
-            self._world.progress.warn(what)
+            what = f"after {after} the disk of {tier.name}"
+            warn(f"{what} does not pass its gate any more")
 
     def _add(self, tier: Tier, gate: Gate) -> Gate:
         self._in_force[_disks_of(tier)] = tier, gate
@@ -168,61 +205,88 @@ class Gates:
         drain: bool = False,
         may_be_kept: bool = False,
     ) -> Gate:
-        """Takes the gate now; keeps it if it passed. `drain`: a real disk's burst credit is used up
-        first, and it is then held to its base limits. `may_be_kept`: an earlier gate will do."""
-        gates = []
+        """Takes the gate now; keeps it if it passed.
+
+        `drain`: a real disk's burst credit is used up first, and it is then held to its
+        base limits. `may_be_kept`: an earlier gate will do.
+        """
+        gates: list[tuple[GatePlace, Gate]] = []
         for place in self._places(tier):
-            kept = None
+            gate: Gate | None = None
             if may_be_kept:
-                kept = self._kept(tier, place)
-            gates.append((place, kept or self._taken(tier, place, thorough, drain)))
+                gate = self._kept(tier, place)
+            if gate is None:
+                gate = self._taken(tier, place, thorough, drain)
+            gates.append((place, gate))
         return _as_one(gates)
 
     def _places(self, tier: Tier) -> tuple[GatePlace, ...]:
-        """Where the gate is taken: once, where the mechanism has its disks, or on each machine that
-        runs some of the nodes. Of several machines the platform decides which: nodes are then
-        started there for a moment, empty."""
-        if not isinstance(
-            self._mechanisms[tier.disk.enforcement], parts.MadeOnMachines
-        ):
+        """Where the gate is taken: once, where the mechanism has its disks, or on each machine
+        that runs some of the nodes.
+
+        Of several machines the platform decides which: nodes are then started there for a
+        moment, empty.
+        """
+        mechanism = self._mechanisms[tier.disk.enforcement]
+        if not isinstance(mechanism, parts.MadeOnMachines):
             return (GatePlace(self._world.machine),)
-        nodes = self._nodes
-        if self._schedule is not None:
-            profiles = self._schedule.plan.profiles
-            nodes = max(
-                p.cluster.nodes for p in profiles if tier.name.startswith(p.tier.name)
-            )
+        nodes = self._most_nodes(tier)
         machines = self._world.platform.machines()
-        places = dict[str, GatePlace]()
         if len(machines) == 1:
             return (GatePlace(machines[0]),)
-        on = disk_files.machines_of_nodes(nodes, self._scoped())
-        for node, machine in zip(node_disks.node_names(nodes), on, strict=True):
+        places: dict[str, GatePlace] = {}
+        names = node_disks.node_names(nodes)
+        machines_of_nodes = disk_files.machines_of_nodes(nodes, self._scoped())
+        for node, machine in zip(names, machines_of_nodes, strict=True):
             place = places.get(machine.name, GatePlace(machine))
             places[machine.name] = replace(place, nodes=(*place.nodes, node))
         return tuple(places.values())
 
+    def _most_nodes(self, tier: Tier) -> int:
+        """Of the clusters of the campaign that have disks of the tier, or of it at some value."""
+        if self._schedule is None:
+            return self._nodes
+        nodes: list[int] = []
+        for profile in self._schedule.plan.profiles:
+            if tier.name.startswith(profile.tier.name):
+                nodes.append(profile.cluster.nodes)
+        return max(nodes)
+
     def _taken(self, tier: Tier, place: GatePlace, thorough: bool, drain: bool) -> Gate:
-        on = ""
-        if place.nodes:
-            on = f" on {place.machine.name}"
-        question = f"truth gate: is the disk what {tier.title} declares{on}?"
-        self._world.progress.step(question, 180 if thorough else 15)
+        question = f"is the disk what {tier.title} declares{place.in_words}?"
+        expected_s = _SHORT_S
+        if thorough:
+            expected_s = _THOROUGH_S
+        self._world.progress.step(f"truth gate: {question}", expected_s)
         started_s = self._world.clock.monotonic()
-        gate = self._measured(tier, place, thorough, drain)
-        for _ in range(0 if thorough else _RETRIES):
-            if gate.passed or any(check.quantity == "drained" for check in gate.checks):
-                break  # a disk that was loaded for so long in vain is not loaded again
-            # A busy moment of this machine may fail an honest disk; a dishonest one fails on.
-            gate = self._measured(tier, place, False, drain)
+        if thorough:
+            gate = self._measured(tier, place, thorough, drain)
+        else:
+            gate = self._tried(tier, place, drain)
         if not thorough and not drain:
             took_s = self._world.clock.monotonic() - started_s
             name = paces.kept_as(paces.GATES, tier, self._world.platform.name)
             observed.note(name, took_s, self._world, max(1, node_disks.count(tier)))
-        if gate.passed and gate.checks and (file := self._file(tier, place)):
-            marked.make(str(file.parent), removal.owner(self._world))
-            files.write_json(file, asdict(gate))
+        if gate.passed and gate.checks:
+            self._write(gate, tier, place)
         return gate
+
+    def _tried(self, tier: Tier, place: GatePlace, drain: bool) -> Gate:
+        """A busy moment of this machine may fail an honest disk; a dishonest one fails on."""
+        gate = self._measured(tier, place, False, drain)
+        for _ in range(_RETRIES):
+            if gate.passed or _is_drained(gate):
+                break
+            gate = self._measured(tier, place, False, drain)
+        return gate
+
+    def _write(self, gate: Gate, tier: Tier, place: GatePlace) -> None:
+        """Keeps the gate, where that may be."""
+        file = self._file(tier, place)
+        if file is None:
+            return
+        marked.make(str(file.parent), removal.owner(self._world))
+        files.write_json(file, asdict(gate))
 
     def _measured(
         self, tier: Tier, place: GatePlace, thorough: bool, drain: bool
@@ -232,9 +296,12 @@ class Gates:
         bursts = tier.limits.burst or (tier.wal and tier.wal.limits.burst)
         if drain and bursts and isinstance(mechanism, parts.DrainsBurst):
             return mechanism.drained_gate(tier, world, thorough)
-        if isinstance(mechanism, parts.MadeOnMachines):
-            return mechanism.gate_on((*place.nodes, "node-1")[0], tier, world, thorough)
-        return mechanism.gate(tier, world, thorough)
+        if not isinstance(mechanism, parts.MadeOnMachines):
+            return mechanism.gate(tier, world, thorough)
+        node = "node-1"
+        if place.nodes:
+            node = place.nodes[0]
+        return mechanism.gate_on(node, tier, world, thorough)
 
     def _scoped(self) -> powers.World:
         """A world with its own names for each attempt: leftovers of one do not hinder the next."""
@@ -252,11 +319,10 @@ class Gates:
         age_s = self._world.clock.now() - gate.taken_s
         if not gate.passed or not 0 <= age_s <= MAX_AGE_S:
             return None
-        on = ""
-        if place.nodes:
-            on = f" on {place.machine.name}"
-        text = f"truth gate of {tier.name}{on}: passed {format_seconds(age_s)} ago"
-        self._world.progress.note(f"{text}, nothing changed since")
+        self._world.progress.note(
+            f"truth gate of {tier.name}{place.in_words}: "
+            f"passed {format_seconds(age_s)} ago, nothing changed since"
+        )
         return replace(gate, tier=tier.name, reused=True)
 
     def _file(self, tier: Tier, place: GatePlace) -> Path | None:
@@ -264,36 +330,51 @@ class Gates:
         mechanism = self._mechanisms[tier.disk.enforcement]
         if not isinstance(mechanism, parts.KeepsGate):
             return None
-        identity = mechanism.gate_identity(self._world)
-        platform = self._world.platform
-        machine = place.machine
+        world = self._world
+        identity = mechanism.gate_identity(world)
         try:
-            facts = machine.facts()
-            engine = platform.facts().get("ID")
-            disk = mounts.disk_below(platform.folder(self._world.cache), machine)
+            machine = _machine_identity(place.machine, world)
+            cache = world.platform.folder(world.cache)
+            disk = mounts.disk_below(cache, place.machine)
         except (OSError, errors.TierbenchError):
             return None
-        on = (
-            engine,
-            machine.name,
-            facts.kernel,
-            facts.cpus,
-            facts.cpu_model,
-            facts.memory_bytes,
-        )
-        flat = as_written(tier)
         content = {
             **identity,
-            "schema_version": 2,  # checks have their quantity
-            "limits": {key: value for key, value in flat.items() if key not in _NAMES},
-            "jobs": own_images.content_hash(self._world.root / "workloads" / "fio"),
-            "machine": on,
+            "schema_version": _SCHEMA_VERSION,
+            "limits": _device_limits(tier),
+            "jobs": own_images.content_hash(world.root / "workloads" / "fio"),
+            "machine": machine,
             "disk": disk,
         }
-        key = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[
-            :16
-        ]
-        return self._world.cache / "truth-gates" / f"{key}.json"
+        written = json.dumps(content, sort_keys=True).encode()
+        key = hashlib.sha256(written).hexdigest()[:_KEY_DIGITS]
+        return world.cache / "truth-gates" / f"{key}.json"
+
+
+def _machine_identity(machine: powers.Machine, world: powers.World) -> list[Any]:
+    """On another machine, engine or kernel a gate says nothing."""
+    facts = machine.facts()
+    return [
+        world.platform.facts().get("ID"),
+        machine.name,
+        facts.kernel,
+        facts.cpus,
+        facts.cpu_model,
+        facts.memory_bytes,
+    ]
+
+
+def _device_limits(tier: Tier) -> dict[str, Any]:
+    """What a tier declares that changes something on the device."""
+    declared = as_written(tier)
+    for name in _NAMES:
+        declared.pop(name, None)
+    return dict(declared)
+
+
+def _is_drained(gate: Gate) -> bool:
+    """A disk that was loaded for so long in vain is not loaded again."""
+    return any(check.quantity == "drained" for check in gate.checks)
 
 
 def require_passed(gate: Gate) -> None:
@@ -324,18 +405,20 @@ def _another_disk(tier: str, misses: str) -> errors.GateError:
 
 def _misses(gate: Gate) -> Iterator[str]:
     """What is wrong, disk by disk where the tier names several."""
-    missed: dict[tuple[str, str], list[str]] = {}
-    for check in (check for check in gate.checks if not check.passed):
+    limits_of_disks: dict[str, list[str]] = {}
+    for check in gate.checks:
+        if check.passed:
+            continue
         measured = f"measured {format_quantity(check.measured, check.unit)}"
         if check.declared is not None:
             measured += f", declared {format_quantity(check.declared, check.unit)}"
-        if check.disk:
-            is_wrong = "failed"
-            if check.verdict != "failed":
-                is_wrong = f"is {check.verdict}"
-            limits = missed.setdefault((check.disk, is_wrong), [])
-            limits.append(f"{check.limit} {measured}")
-        else:
+        if not check.disk:
             yield f"{check.limit} {check.verdict}: {measured}"
-    for (disk, is_wrong), limits in missed.items():
-        yield f"{disk} {is_wrong}: {', '.join(limits)}"
+            continue
+        is_wrong = f"is {check.verdict}"
+        if check.verdict == "failed":
+            is_wrong = "failed"
+        limits = limits_of_disks.setdefault(f"{check.disk} {is_wrong}", [])
+        limits.append(f"{check.limit} {measured}")
+    for disk_is_wrong, limits in limits_of_disks.items():
+        yield f"{disk_is_wrong}: {', '.join(limits)}"

@@ -1,8 +1,9 @@
 """The last node of a cluster is lost while a load runs, and rebuilt (`lost_after` of a workload).
 
-So long after the window's begin it is killed, its disk is emptied, and it is started again; the
-load goes on, on the other nodes, to the window's end, which is the deadline. The times are kept
-among the raw files, from which figures are made (`analysis/figures/rebuilt.py`)."""
+So long after the window's begin it is killed, its disk is emptied, and it is started again;
+the load goes on, on the other nodes, to the window's end, which is the deadline. The times are
+kept among the raw files, from which figures are made (`analysis/figures/rebuilt.py`).
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -57,8 +58,11 @@ def _obstacles(
 def losing(
     here: RunContext, cluster: Cluster, world: World
 ) -> Iterator[tuple[Cluster, World]]:
-    """Yields what to give to the load generator: the nodes that stay, and the world. VoidError at
-    the end of the block if the node that was lost was not back by the window's end."""
+    """Yields what to give to the load generator: the nodes that stay, and the world.
+
+    VoidError at the end of the block if the node that was lost was not back by the
+    window's end.
+    """
     load = here.workload
     after_s = load.lost_after_s
     if after_s is None:
@@ -77,20 +81,22 @@ def losing(
     with followed(follow, "rebuild", follower, world) as telling:
         yield replace(cluster, nodes=cluster.nodes[:-1]), telling
     if not (here.raw / rebuilt.FILE).is_file():
+        why: Exception = RunError("its rebuild was not over")
         if errors:
             why = errors[0]
-        else:
-            why = RunError("its rebuild was not over")
         raise _not_rebuilt(cluster.nodes[-1].name, why) from why
 
 
 def _not_rebuilt(node: str, why: Exception) -> VoidError:
+    evidence = ""
+    if isinstance(why, TierbenchError):
+        evidence = why.evidence
     return VoidError(
         f"{node} was lost and not back by the window's end: {why}",
         advice="look at the log of the node among the raw files of the run, which ends "
         "with what it waited for, and at its disk in the report; if it was only slow, "
         "give it a longer `measure`",
-        evidence=why.evidence if isinstance(why, TierbenchError) else "",
+        evidence=evidence,
     )
 
 
@@ -108,8 +114,9 @@ def _rebuild(here: RunContext, cluster: Cluster, deadline_s: float) -> None:
     last = len(cluster.nodes) - 1
     sampled[last] = replace(new, machine=sampled[last].machine)
     database.await_rebuilt(cluster, world, deadline_s - world.clock.now())
-    times = {"lost_s": lost_s, "back_s": world.clock.now()}
-    times["written_bytes"] = _written_bytes(cluster.nodes, world) - before_bytes
+    back_s = world.clock.now()
+    written_bytes = _written_bytes(cluster.nodes, world) - before_bytes
+    times = {"lost_s": lost_s, "back_s": back_s, "written_bytes": written_bytes}
     files.write_json(here.raw / rebuilt.FILE, times)
 
 

@@ -1,15 +1,16 @@
 """One run: what its steps share, and what it leaves, whatever happens in it.
 
-A run's outcome is "interrupted" until it is done. It is saved as that when it is measured, before
-its raw files are read, and as done before anything is taken down: whatever ends this program in
-between, the record tells the truth."""
+A run's outcome is "interrupted" until it is done. It is saved as that when it is measured,
+before its raw files are read, and as done before anything is taken down: whatever ends this
+program in between, the record tells the truth.
+"""
 
 import contextlib
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from orchestrator.facts import IdentityFacts, PhaseName
 from orchestrator.kernel import containers, mounts
 from orchestrator.model import (
     Doubt,
+    Measurement,
     Node,
     Outcome,
     Phase,
@@ -48,9 +50,11 @@ _HOST_FAILED = "tierdisk: "  # how the disk server begins what it says of its ho
 
 @dataclass
 class Draft:
-    """What is known of a run so far; it becomes the run's Record whatever happens. `trouble`: the
-    exception raised, even if the run was done and only taking it down failed. `spent`: seconds on
-    each part that estimates reckon apart."""
+    """What is known of a run so far; it becomes the run's Record whatever happens.
+
+    `trouble`: the exception raised, even if the run was done and only taking it down
+    failed. `spent`: seconds on each part that estimates reckon apart.
+    """
 
     outcome: Outcome = "interrupted"
     failure: str | None = "stopped before the run ended"
@@ -69,7 +73,9 @@ class Draft:
 @dataclass(frozen=True)
 class RunContext:
     """One run. `campaign` is the folder of all runs; the scope of `world` is the run's own.
-    `forgone`: folder of snapshots → why nodes do not start from them, of all runs so far."""
+
+    `forgone`: folder of snapshots → why nodes do not start from them, of all runs so far.
+    """
 
     plan: Plan
     run: Run
@@ -123,20 +129,25 @@ class RunContext:
             phases[-1] = replace(phases[-1], end_s=end_s)
 
     def windows(self, warmup: Phase, measure: Phase, confirm_s: float = 0.0) -> Phase:
-        """Puts what the load generator says of its two phases in the place of the "warm-up" that
-        began when it was started; since they ended the run has been in the phase "check", or
-        "settle". The last `confirm_s` of the second are not measured; returns what is."""
-        self.draft.phases.pop()
+        """Puts what the load generator says of its two phases in the place of the "warm-up"
+        that began when it was started.
+
+        Since they ended the run has been in the phase "check", or "settle". The last
+        `confirm_s` of the second are not measured; returns what is.
+        """
+        phases = self.draft.phases
+        phases.pop()
         self.extend_phase(warmup.start_s)
         end_s = measure.end_s
-        measure = replace(measure, end_s=end_s - confirm_s)
+        measured = replace(measure, end_s=end_s - confirm_s)
+        phases += [warmup, measured]
         if confirm_s:
-            after = [Phase("confirm", measure.end_s, end_s)]
+            phases.append(Phase("confirm", measured.end_s, end_s))
+        if self.workload.settle:
+            phases.append(Phase("settle", end_s, end_s))
         else:
-            after = []
-        now: PhaseName = "settle" if self.workload.settle else "check"
-        self.draft.phases += [warmup, measure, *after, Phase(now, end_s, end_s)]
-        return measure
+            phases.append(Phase("check", end_s, end_s))
+        return measured
 
     @contextmanager
     def spending(self, what: str) -> Iterator[None]:
@@ -150,9 +161,12 @@ class RunContext:
 
 @contextmanager
 def recorded(here: RunContext) -> Iterator[None]:
-    """The block carries out the run. Its error fails the run, or is a doubt if the run was done; it
-    stays in the draft as `trouble`. An interrupt is recorded and passed on. UnavailableError if the
-    record cannot be written: then no further run makes sense."""
+    """The block carries out the run.
+
+    Its error fails the run, or is a doubt if the run was done; it stays in the draft as
+    `trouble`. An interrupt is recorded and passed on. UnavailableError if the record
+    cannot be written: then no further run makes sense.
+    """
     with _writing(here):
         _ = here.folder  # made now
     try:
@@ -160,9 +174,8 @@ def recorded(here: RunContext) -> Iterator[None]:
             yield
     except (KeyboardInterrupt, InterruptedByUser, SystemExit):
         if here.draft.outcome != "done":
-            with contextlib.suppress(
-                Exception
-            ):  # the interrupt is passed on whatever else fails
+            # The interrupt is passed on whatever else fails.
+            with contextlib.suppress(Exception):
                 _save(here)
         raise
     except Exception as error:
@@ -181,8 +194,10 @@ def recorded(here: RunContext) -> Iterator[None]:
 
 
 def measured(here: RunContext) -> None:
-    """Saves what is known of the run before its raw files are read, which may take long: from here
-    on a program that is killed costs no measurement (`resuming`)."""
+    """Saves what is known of the run before its raw files are read, which may take long.
+
+    From here on a program that is killed costs no measurement (`resuming`).
+    """
     failure = "it was measured, but not read before the program ended"
     _save(replace(here, draft=replace(here.draft, failure=failure)))
 
@@ -196,19 +211,21 @@ def done(here: RunContext) -> None:
 
 @contextmanager
 def logs_kept(nodes: Sequence[Node], here: RunContext) -> Iterator[None]:
-    """Keeps logs of nodes, or of the servers of their disks, when the block ends, also by failure
-    or interrupt: their containers still exist then."""
+    """Keeps logs of nodes, or of the servers of their disks, when the block ends.
 
-    def keep(node: Node) -> None:
-        with contextlib.suppress(TierbenchError):
-            container = here.world.platform.container(node.container or node.name)
-            log = at_once.unless(here.world.carrying_given_up, container.logs)
-            files.keep(here.raw / f"{node.name}.log", log)
-
+    Also by failure or interrupt: their containers still exist then.
+    """
     try:
         yield
     finally:
-        at_once.each(keep, nodes)
+        at_once.each(partial(_keep_log, here), nodes)
+
+
+def _keep_log(here: RunContext, node: Node) -> None:
+    with contextlib.suppress(TierbenchError):
+        container = here.world.platform.container(node.container or node.name)
+        log = at_once.unless(here.world.carrying_given_up, container.logs)
+        files.keep(here.raw / f"{node.name}.log", log)
 
 
 def _fail(here: RunContext, error: Exception) -> None:
@@ -275,26 +292,18 @@ def _save(here: RunContext) -> None:
     samples = None
     if readings is not None and result is None:
         samples = readings.tables(record.phases)
-    intervals, latencies = (
-        (result.intervals, result.latencies) if result else (None, None)
-    )
-    store.save_run(here.folder, record, intervals, latencies, samples)
+    if result is None:
+        store.save_run(here.folder, record, None, None, samples)
+    else:
+        store.save_run(here.folder, record, result.intervals, result.latencies, samples)
 
 
 def _record(here: RunContext) -> Record:
     draft = here.draft
-    result = here.draft.result
     here.extend_phase(here.world.clock.now())
-    facts = dict(draft.facts)
-    changes = store.limit_changes(here.folder)
-    if changes:
-        facts["limit_changes"] = changes
-    if draft.thread_errors:
-        facts["thread_errors"] = list(draft.thread_errors)
-    if draft.readings is not None:
-        facts["telemetry"] = draft.readings.facts()
-    if result is not None:
-        facts["generator"] = result.facts.recorded()
+    measurements: tuple[Measurement, ...] = ()
+    if draft.result and draft.outcome == "done":
+        measurements = draft.result.measurements
     return Record(
         schema_version=store.SCHEMA_VERSION,
         run=here.run,
@@ -304,11 +313,26 @@ def _record(here: RunContext) -> Record:
         failure=draft.failure,
         phases=tuple(draft.phases),
         nodes=tuple(draft.nodes),
-        measurements=result.measurements if result and draft.outcome == "done" else (),
+        measurements=measurements,
         gate=draft.gate,
-        facts=facts,
+        facts=_facts(here),
         doubts=tuple(draft.doubts),
     )
+
+
+def _facts(here: RunContext) -> dict[str, Any]:
+    draft = here.draft
+    facts = dict(draft.facts)
+    changes = store.limit_changes(here.folder)
+    if changes:
+        facts["limit_changes"] = changes
+    if draft.thread_errors:
+        facts["thread_errors"] = list(draft.thread_errors)
+    if draft.readings is not None:
+        facts["telemetry"] = draft.readings.facts()
+    if draft.result is not None:
+        facts["generator"] = draft.result.facts.recorded()
+    return facts
 
 
 # ------------------------------------------------------------------ what took part in it
@@ -317,8 +341,11 @@ _DIGITS = 12  # of an image's id, as engines show it
 
 
 def identity_of(here: RunContext) -> IdentityFacts:
-    """What took part in the run beside profile and workload, to tell runs of different times apart,
-    read while containers are up. What cannot be read is left out, and never ends a run."""
+    """What took part in the run beside profile and workload, to tell runs of different times
+    apart.
+
+    Read while containers are up. What cannot be read is left out, and never ends a run.
+    """
     nodes = here.draft.nodes
     world = here.world
     scripts = ""
@@ -334,13 +361,16 @@ def identity_of(here: RunContext) -> IdentityFacts:
 
 def _machine_types(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
     """Database node → the type of its machine, where the platform says it."""
-    told = {m.name: m.told for m in platform.machines() if isinstance(m, ToldOf)}
-    of_nodes = {
-        node.name: told.get(node.machine) for node in nodes if node.role == "database"
-    }
-    return {
-        name: m.instance_type for name, m in of_nodes.items() if m and m.instance_type
-    }
+    by_machine: dict[str, str] = {}
+    for machine in platform.machines():
+        if isinstance(machine, ToldOf) and machine.told is not None:
+            by_machine[machine.name] = machine.told.instance_type
+    of_nodes: dict[str, str] = {}
+    for node in nodes:
+        machine_type = by_machine.get(node.machine)
+        if node.role == "database" and machine_type:
+            of_nodes[node.name] = machine_type
+    return of_nodes
 
 
 def _images(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
@@ -364,9 +394,8 @@ def _file_systems(nodes: Sequence[Node], world: World) -> Iterator[tuple[str, st
             continue
         with contextlib.suppress(OSError, ValueError):
             machine = local.on(world.platform)(node)
-            table = machine.read(
-                f"/proc/{containers.process_of(machine, node)}/mountinfo"
-            )
+            process = containers.process_of(machine, node)
+            table = machine.read(f"/proc/{process}/mountinfo")
             for mount in mounts.parsed(table):
                 if mounts.device_name(mount, machine) == node.device:
                     yield node.name, f"{mount.kind} {mount.options}"

@@ -1,16 +1,18 @@
 """The runs of a campaign in their order, while its plan may grow by what they find.
 
-When all planned runs are made, `Following` decides from the campaign's files alone if the plan
-grows: by those that failed, and with `--until decided` by one repetition on every tier of each
-workload that is open (`decision.py`; the level of each such judgement: `looks.py`).
+When all planned runs are made, `Following` decides from the campaign's files alone if the
+plan grows: by those that failed, and with `--until decided` by one repetition on every tier
+of each workload that is open (`decision.py`; the level of each such judgement: `looks.py`).
 
-One failure costs one run (`Setbacks`). Before the next begins the engine must answer again, and
-leftovers are removed. If three runs in a row fail for the same cause, the campaign ends."""
+One failure costs one run (`Setbacks`). Before the next begins the engine must answer again,
+and leftovers are removed. If three runs in a row fail for the same cause, the campaign ends.
+"""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from orchestrator.analysis.decisions.decision import decisions_so_far
 from orchestrator.analysis.doubts import noted
@@ -19,21 +21,26 @@ from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.model import Doubt, Note, Plan, Run
 from orchestrator.planning.plan import grown, interruptions, numbered
 from orchestrator.platforms.common.claims import RentsVolumes
-from orchestrator.powers import Progress, World
+from orchestrator.powers import Platform, Progress, World
 from orchestrator.system import clock, store
 from orchestrator.units import format_seconds, gathered
 
 IN_A_ROW = 3
 ENGINE_BACK_S = 1800.0  # of a cluster whose control plane is being upgraded
+# In names of containers, times and sizes.
+_NUMBER = re.compile(r"\d+(\.\d+)?")
 # The campaign's folder → its plan with further runs behind those made, or None: it adds nothing.
 Following = Callable[[Path], Plan | None]
 
 
 @dataclass
 class Schedule:
-    """`plan` is what stands now, as written in the campaign's folder. The first of `following` that
-    adds anything lets it grow. `warn` is told what stays open because the runs could not be judged.
-    `recorded`: numbers of runs that have a record."""
+    """`plan` is what stands now, as written in the campaign's folder.
+
+    The first of `following` that adds anything lets it grow. `warn` is told what stays
+    open because the runs could not be judged. `recorded`: numbers of runs that have a
+    record.
+    """
 
     plan: Plan
     folder: Path
@@ -44,9 +51,10 @@ class Schedule:
     def __iter__(self) -> Iterator[Run]:
         if not self.left:
             self._grow()  # the program was ended before it asked
-        while left := self.left:
-            yield left[0]
-            self.recorded.add(left[0].number)
+        while self.left:
+            run = self.left[0]
+            yield run
+            self.recorded.add(run.number)
 
     @property
     def left(self) -> tuple[Run, ...]:
@@ -60,25 +68,39 @@ class Schedule:
 
     def _grow(self) -> None:
         try:
-            plans = (following(self.folder) for following in self.following)
-            grown = next((plan for plan in plans if plan), None)
-        except (
-            Exception
-        ) as error:  # what was measured gets its last gate and report all the same
-            if isinstance(error, TierbenchError):
-                what = error.what
-            else:
-                what = repr(error)
-            text = f"whether more runs are wanted could not be told: {what}"
-            self.warn(text)
-            grown = replace(self.plan, notes=(*self.plan.notes, Note("other", text)))
+            grown = self._grown()
+        except Exception as error:
+            # What was measured gets its last gate and report all the same.
+            grown = self._not_judged(error)
         if grown is not None:
             store.save_plan(self.folder, grown)
             self.plan = grown
 
+    def _grown(self) -> Plan | None:
+        for following in self.following:
+            plan = following(self.folder)
+            if plan:
+                return plan
+        return None
+
+    def _not_judged(self, error: Exception) -> Plan:
+        what = repr(error)
+        if isinstance(error, TierbenchError):
+            what = error.what
+        text = f"whether more runs are wanted could not be told: {what}"
+        self.warn(text)
+        return replace(self.plan, notes=(*self.plan.notes, Note("other", text)))
+
     def is_last(self, run: Run) -> bool:
         """Whether no run is planned after `run`."""
         return not any(ahead.number > run.number for ahead in self.left)
+
+
+class _FailedRun(NamedTuple):
+    """`cause`: why it failed, without names of containers, times and sizes."""
+
+    run: Run
+    cause: str
 
 
 class Setbacks:
@@ -90,9 +112,7 @@ class Setbacks:
         """`left`: why what an earlier campaign left could not be removed."""
         self._schedule = schedule
         self._world = world
-        self._row: list[
-            tuple[Run, str]
-        ] = []  # failed runs in a row, each with its cause
+        self._row: list[_FailedRun] = []  # those that failed in a row
         self._left = left
 
     def doubts(self, run: Run) -> list[Doubt]:
@@ -108,29 +128,34 @@ class Setbacks:
         return doubts
 
     def after(self, run: Run, failure: str | None, trouble: Exception | None) -> None:
-        """Prepares for the next run. `failure` is why `run` failed, None if it is done; `trouble`:
-        the exception raised, even if only taking down failed. UnavailableError if the engine stays
-        away or another campaign has it; that or RunError after three runs with one cause."""
+        """Prepares for the next run.
+
+        `failure` is why `run` failed, None if it is done; `trouble`: the exception raised,
+        even if only taking down failed. UnavailableError if the engine stays away or
+        another campaign has it; that or RunError after three runs with one cause.
+        """
         self._world.platform.guard.beats.require()
-        cause = re.sub(
-            r"\d+(\.\d+)?", "#", failure or ""
-        )  # names of containers, times, sizes
-        if failure is None or (self._row and self._row[-1][1] != cause):
-            self._row.clear()
-        if failure is not None:
-            self._row.append((run, cause))
+        self._count(run, failure)
         if trouble is not None:
             self._stop_after_three(failure, trouble)
-        if not self._schedule.is_last(run) and (
-            trouble is not None or self._left is not None
-        ):
+        in_the_way = trouble is not None or self._left is not None
+        if in_the_way and not self._schedule.is_last(run):
             self._clean_up()
+
+    def _count(self, run: Run, failure: str | None) -> None:
+        if failure is None:
+            self._row.clear()
+            return
+        cause = _NUMBER.sub("#", failure)
+        if self._row and self._row[-1].cause != cause:
+            self._row.clear()
+        self._row.append(_FailedRun(run, cause))
 
     def _stop_after_three(self, why: str | None, trouble: Exception) -> None:
         if len(self._row) < IN_A_ROW:
             return
-        last = self._row[-1][0]
-        failed = {run.workload for run, _ in self._row}
+        last = self._row[-1].run
+        failed = {failure.run.workload for failure in self._row}
         planned = {run.workload for run in self._schedule.plan.runs[last.number :]}
         # The runs of one workload on all tiers stand in a row: it must not cost the others theirs.
         if len(failed) == 1 and planned - failed:
@@ -140,26 +165,28 @@ class Setbacks:
 
     def _clean_up(self) -> None:
         world = self._world
-        if not clock.wait_until(
+        is_back = clock.wait_until(
             world.platform.answers,
             deadline_s=ENGINE_BACK_S,
             clock=world.clock,
             every_s=2.0,
-        ):
+        )
+        if not is_back:
             raise _engine_stays_away(self._schedule.folder)
         world.platform.guard.beats.renew()  # it may have lapsed while the engine was away
         try:
-            platform = world.platform
-            if isinstance(platform, RentsVolumes):
-                removed = platform.sweep_between_runs()
-            else:
-                removed = platform.sweep()
-            for line in removed:
+            for line in _swept(world.platform):
                 world.progress.note(f"removed a leftover: {line}")
             self._left = None
         except RunError as error:
             self._left = error
             world.progress.warn(error.what)
+
+
+def _swept(platform: Platform) -> Iterable[str]:
+    if isinstance(platform, RentsVolumes):
+        return platform.sweep_between_runs()
+    return platform.sweep()
 
 
 def _three_failed(
@@ -193,9 +220,11 @@ def _engine_stays_away(folder: Path) -> UnavailableError:
 
 
 def retried(folder: Path) -> Plan | None:
-    """Each run that failed once more behind all others, under another number, as often as the plan
-    allows, and as often again each time that the campaign is gone on with: what made them fail may
-    be mended by then."""
+    """Each run that failed once more behind all others, under another number.
+
+    As often as the plan allows, and as often again each time that the campaign is gone on
+    with: what made them fail may be mended by then.
+    """
     campaign = store.load(folder, tables=False)
     plan = campaign.plan
     failed: set[int] = set()

@@ -1,5 +1,8 @@
-"""How a campaign stands, in words: what its last run gave, how long it takes, what it has cost, and
-what would be decided now. From its folder alone, so that it can be asked for from elsewhere."""
+"""How a campaign stands, in words: what its last run gave, how long it takes, what it has
+cost, and what would be decided now.
+
+From its folder alone, so that it can be asked for from elsewhere.
+"""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,11 +19,6 @@ from orchestrator.planning.plan import TimeLeft
 from orchestrator.system import clock, store
 from orchestrator.units import counted, format_moment, format_quantity, format_seconds
 
-_SHOWN = (
-    ("throughput_per_s", "{}/s"),
-    ("nopm", "{} NOPM"),
-    ("latency_p99_s", "p99 {}"),
-)
 SILENT_S = 900.0
 
 
@@ -28,9 +26,8 @@ def announce(campaign: Path, run: model.Run, world: powers.World) -> None:
     """Says what `run` gave and how its campaign stands. What fails here fails no campaign."""
     try:
         stored = store.load(campaign, tables=False)
-        world.progress.note(
-            of_run(store.load_run(store.run_folder(campaign, run)), stored)
-        )
+        data = store.load_run(store.run_folder(campaign, run))
+        world.progress.note(of_run(data, stored))
         for line in standing(stored, world.clock.now()):
             world.progress.note(f"  {line}")
     except Exception as error:
@@ -41,24 +38,34 @@ def of_run(run: results.RunData, campaign: results.Results) -> str:
     """`run 3 of 20, premium × tpcc: 1,234/s, p99 12 ms, limited by disk iops, 2 doubts`."""
     record = run.record
     cpus = results.machine_cpus(campaign)
-    title = f"run {record.run.number} of {len(campaign.plan.runs)}, "
-    title += f"{record.run.profile} × {record.run.workload}"
+    number = f"run {record.run.number} of {len(campaign.plan.runs)}"
+    title = f"{number}, {record.run.profile} × {record.run.workload}"
     if record.outcome != "done":
         return f"{title}: {record.outcome}: {record.failure or ''}"
-    figures = {m.metric: m.value for m in record.measurements if m.scope == "all"}
-    said = [
-        form.format(format_quantity(figures[name], "s" if "latency" in name else ""))
-        for name, form in _SHOWN
-        if name in figures
-    ]
+    parts = list(_figures(record))
     limit = bottlenecks.bottleneck([run], cpus)
     if limit:
-        begins = "limited by"
+        cause = limit.cause.replace("_", " ")
         if limit.cause == "unattributed":
-            begins = "limit"
-        said.append(f"{begins} {limit.cause.replace('_', ' ')}")
-    doubts = [*record.doubts, *kinds.of_run(run, resources.total(run, cpus))]
-    return f"{title}: {', '.join(said)}, {counted(len(dict.fromkeys(doubts)), 'doubt')}"
+            parts.append(f"limit {cause}")
+        else:
+            parts.append(f"limited by {cause}")
+    doubts = {*record.doubts, *kinds.of_run(run, resources.total(run, cpus))}
+    return f"{title}: {', '.join(parts)}, {counted(len(doubts), 'doubt')}"
+
+
+def _figures(record: model.Record) -> Iterator[str]:
+    """The main figures of a run, as far as it has them."""
+    figures: dict[str, float] = {}
+    for measurement in record.measurements:
+        if measurement.scope == "all":
+            figures[measurement.metric] = measurement.value
+    if "throughput_per_s" in figures:
+        yield f"{format_quantity(figures['throughput_per_s'], '')}/s"
+    if "nopm" in figures:
+        yield f"{format_quantity(figures['nopm'], '')} NOPM"
+    if "latency_p99_s" in figures:
+        yield f"p99 {format_quantity(figures['latency_p99_s'], 's')}"
 
 
 def standing(campaign: results.Results, now_s: float) -> Iterator[str]:
@@ -66,37 +73,39 @@ def standing(campaign: results.Results, now_s: float) -> Iterator[str]:
     plan = campaign.plan
     began_s = clock.from_stamp(campaign.name) or results.began_s(campaign) or now_s
     elapsed_s = max(0.0, now_s - began_s)
+    parts = [f"{format_seconds(elapsed_s)} so far"]
     left_s = _left_s(campaign, began_s, now_s)
-    said = [f"{format_seconds(elapsed_s)} so far"]
     if left_s is not None:
-        said.append(
-            f"about {format_seconds(left_s)} left, until {format_moment(now_s + left_s)}"
-        )
+        until = format_moment(now_s + left_s)
+        parts.append(f"about {format_seconds(left_s)} left, until {until}")
     share = elapsed_s / max(costs.most_s(plan), 1.0)
     amount = costs.total_in_words(costs.rented(plan), share)
     if amount:
-        said.append(f"about {amount} so far")
-    yield ", ".join(said)
-    if len(plan.tiers) < 2:
-        return
-    of_each, cluster = decisions_so_far(campaign)
+        parts.append(f"about {amount} so far")
+    yield ", ".join(parts)
+    if len(plan.tiers) > 1:
+        yield from _decisions(campaign)
+
+
+def _decisions(campaign: results.Results) -> Iterator[str]:
+    by_workload, cluster = decisions_so_far(campaign)
     if cluster is not None:
-        none = "no answer"
-        if any(decision.is_open for decision in of_each):
-            none = "open"
-        yield f"all {len(of_each)} workloads, by the runs so far: {cluster.tier or none}"
-    for decision in of_each:
-        if decision.is_open:
-            named = "open"
-        else:
-            named = campaign_list.phrase(decision, len(plan.profiles))
-        yield f"{decision.workload}, by the runs so far: {named}"
+        answer = cluster.tier
+        if not answer and any(decision.is_open for decision in by_workload):
+            answer = "open"
+        loads = f"all {len(by_workload)} workloads"
+        yield f"{loads}, by the runs so far: {answer or 'no answer'}"
+    for decision in by_workload:
+        answer = "open"
+        if not decision.is_open:
+            answer = campaign_list.phrase(decision, len(campaign.plan.profiles))
+        yield f"{decision.workload}, by the runs so far: {answer}"
 
 
 def _left_s(campaign: results.Results, began_s: float, now_s: float) -> float | None:
     """None after the last run."""
     left = TimeLeft()
-    recorded = set[int]()
+    recorded: set[int] = set()
     ended_s = began_s
     for run in campaign.runs:
         recorded.add(run.record.run.number)
@@ -111,10 +120,17 @@ def _left_s(campaign: results.Results, began_s: float, now_s: float) -> float | 
 
 
 def described(folder: Path, now_s: float) -> Iterator[str]:
-    """Of a whole campaign, for who was away: every run that has ended, then the one in progress."""
+    """Of a whole campaign, for who was away: every run that has ended, then that in progress."""
     campaign = store.load(folder, tables=False)
-    ended = [run.record.run.slug for run in campaign.runs if not _is_read(run.record)]
-    yield f"{folder.resolve()}: {len(ended)} of {counted(len(campaign.plan.runs), 'run')}"
+    ended: list[str] = []
+    read_now: list[str] = []
+    for run in campaign.runs:
+        if _is_read(run.record):
+            read_now.append(run.record.run.slug)
+        else:
+            ended.append(run.record.run.slug)
+    planned = counted(len(campaign.plan.runs), "run")
+    yield f"{folder.resolve()}: {len(ended)} of {planned}"
     for slug in ended:
         yield of_run(store.load_run(folder / "runs" / slug), campaign)
     report = folder / "report.md"
@@ -126,24 +142,28 @@ def described(folder: Path, now_s: float) -> Iterator[str]:
     going = store.in_progress(folder)
     if going is not None:
         yield f"in progress: {going.name}"
-    for record in (run.record for run in campaign.runs if _is_read(run.record)):
-        yield f"in progress: {record.run.slug}, which is measured and is being read"
-    silent_s = now_s - max(
-        (_changed_s(file) for file in folder.rglob("*")), default=now_s
-    )
+    for slug in read_now:
+        yield f"in progress: {slug}, which is measured and is being read"
+    yield _last_written(folder, now_s)
+
+
+def _last_written(folder: Path, now_s: float) -> str:
+    changed_s = [_changed_s(file) for file in folder.rglob("*")]
+    silent_s = now_s - max(changed_s, default=now_s)
     words = f"last written {format_seconds(max(silent_s, 0.0))} ago"
     if silent_s > SILENT_S:
-        yield f"{words}: is it still running?"
-    else:
-        yield words
+        return f"{words}: is it still running?"
+    return words
 
 
 def _is_read(record: model.Record) -> bool:
-    """Whether its raw files are being read: `recording` saves it before. An interrupt ends that
-    phase; after a kill its folder is no longer written to."""
-    return record.outcome == "interrupted" and [p.name for p in record.phases][-1:] == [
-        "read"
-    ]
+    """Whether its raw files are being read: `recording` saves it before.
+
+    An interrupt ends that phase; after a kill its folder is no longer written to.
+    """
+    if record.outcome != "interrupted" or not record.phases:
+        return False
+    return record.phases[-1].name == "read"
 
 
 def _changed_s(file: Path) -> float:

@@ -1,8 +1,9 @@
 """The sampler reads every collector once a second, on its own thread, and never fails a run.
 
-Before each tick all machines are asked at once. If a collector or a machine fails, the reason and
-the number of misses are kept. Ticks are due at fixed instants: a late one is not followed by a
-burst. A hundred nodes leave ten million samples an hour, of which memory holds the last minute's.
+Before each tick all machines are asked at once. If a collector or a machine fails, the
+reason and the number of misses are kept. Ticks are due at fixed instants: a late tick is not
+followed by a burst. A hundred nodes leave ten million samples an hour, of which memory holds
+the last minute's.
 """
 
 import shutil
@@ -14,7 +15,7 @@ from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -28,18 +29,29 @@ from orchestrator.system import at_once, parquet
 
 MACHINES_S = 2.5  # how long a tick waits for machines
 
-# samples in memory, and seconds of them, at most
+# Samples in memory, and seconds of them, at most.
 _PART = 2**18
 _PART_S = 60.0
-_Series = tuple[str, str, str]  # node, metric, unit
+
+
+class _Series(NamedTuple):
+    """What samples of one series have in common."""
+
+    node: str
+    metric: str
+    unit: str
 
 
 class Readings:
-    """What the sampler has gathered. `misses`: "collector: reason" → count. `clocks`: machine
-    elsewhere → how much later its clock is than this computer's, by which samples are timed.
-    Samples of each minute, or of each `part` of so many, go to a file of their own in `folder`, so
-    that a program that is killed leaves all but those of its last minute; without a folder memory
-    holds them all. One thread may add while another reads."""
+    """What the sampler has gathered. One thread may add while another reads.
+
+    `misses`: "collector: reason" → count. `clocks`: machine elsewhere → how much later its
+    clock is than this computer's, by which samples are timed.
+
+    Samples of each minute, or of each `part` of so many, go to a file of their own in
+    `folder`, so that a program that is killed leaves all but those of its last minute;
+    without a folder memory holds them all.
+    """
 
     def __init__(self, folder: Path | None = None, part: int = _PART) -> None:
         self.misses: Counter[str] = Counter()
@@ -59,14 +71,13 @@ class Readings:
 
     def add(self, sample: Sample) -> None:
         """OSError if memory is full and the disk takes no more: then the sample is not kept."""
-        series = (sample.node, sample.metric, sample.unit)
+        series = _Series(sample.node, sample.metric, sample.unit)
         with self._lock:
-            full = len(self._series) >= self._part
-            if (
-                full and sample.time_s == self._refused_s
-            ):  # one attempt for all of a tick
+            is_full = len(self._series) >= self._part
+            # One attempt for all samples of a tick.
+            if is_full and sample.time_s == self._refused_s:
                 raise OSError("the disk has no room for samples")
-            if self._folder and full:
+            if self._folder and is_full:
                 self._refused_s = sample.time_s
                 self._spill(self._folder)
             self._times_s.append(sample.time_s)
@@ -85,9 +96,8 @@ class Readings:
     def _spill(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / f"{len(self._files) + 1:05}.parquet"
-        parquet.write(
-            file, [self._in_memory()], lasting=False
-        )  # a sync would delay the next tick
+        # A sync would delay the next tick.
+        parquet.write(file, [self._in_memory()], lasting=False)
         self._files.append(file)
         self._times_s = array("d")
         self._values = array("d")
@@ -95,14 +105,18 @@ class Readings:
 
     def _in_memory(self) -> pd.DataFrame:
         numbers = np.array(self._series, dtype=np.intp)
-        node, metric, unit = (
-            pd.Series(column, dtype=str).take(numbers).array
-            for column in (
-                zip(*self._numbers, strict=True) if self._numbers else ((), (), ())
-            )
+        nodes = [series.node for series in self._numbers]
+        metrics = [series.metric for series in self._numbers]
+        units = [series.unit for series in self._numbers]
+        return pd.DataFrame(
+            {
+                "time_s": np.array(self._times_s),
+                "node": pd.Series(nodes, dtype=str).take(numbers).array,
+                "metric": pd.Series(metrics, dtype=str).take(numbers).array,
+                "unit": pd.Series(units, dtype=str).take(numbers).array,
+                "value": np.array(self._values),
+            }
         )
-        values = {"metric": metric, "unit": unit, "value": np.array(self._values)}
-        return pd.DataFrame({"time_s": np.array(self._times_s), "node": node, **values})
 
     def _parts(self) -> Iterator[pd.DataFrame]:
         """What has been added so far, in parts, of which the last may be empty."""
@@ -116,21 +130,23 @@ class Readings:
     def samples(self, metrics: Collection[str] | None = None) -> Iterator[Sample]:
         """In the order in which they were added; without `metrics` those of all."""
         for table in self._parts():
-            if metrics is None:
-                kept = table
-            else:
-                kept = table[table["metric"].isin(list(metrics))]
-            yield from (Sample(*row) for row in kept.itertuples(index=False, name=None))
+            if metrics is not None:
+                table = table[table["metric"].isin(list(metrics))]
+            for row in table.itertuples(index=False, name=None):
+                yield Sample(*row)
 
     def tables(self, phases: Sequence[Phase]) -> Iterator[pd.DataFrame]:
-        """time_s, node, metric, unit, value, phase, in parts, of which there is at least one; phase
-        "" outside every phase."""
+        """time_s, node, metric, unit, value, phase, in parts, of which there is at least one.
+
+        `phase` is "" outside every phase.
+        """
         phase_names = pd.Series(["", *(phase.name for phase in phases)], dtype=str)
         for table in self._parts():
             numbers = np.zeros(len(table), dtype=np.intp)
             time_s = table["time_s"]
             for number, phase in enumerate(phases, start=1):
-                numbers[(time_s >= phase.start_s) & (time_s <= phase.end_s)] = number
+                is_within = (time_s >= phase.start_s) & (time_s <= phase.end_s)
+                numbers[is_within] = number
             yield table.assign(phase=phase_names.take(numbers).array)
 
     def forget(self) -> None:
@@ -141,36 +157,47 @@ class Readings:
 
     def facts(self) -> dict[str, Any]:
         """What sampling itself cost, and what it could not read."""
-        clocks = {name: asdict(offset) for name, offset in self.clocks.items()}
-        return {
+        cost_s_per_tick: float | None = None
+        if self.ticks:
+            cost_s_per_tick = round(self.cost_s / self.ticks, 6)
+        facts: dict[str, Any] = {
             "ticks": self.ticks,
-            "cost_s_per_tick": round(self.cost_s / self.ticks, 6)
-            if self.ticks
-            else None,
+            "cost_s_per_tick": cost_s_per_tick,
             "misses": dict(self.misses),
-            **({"clocks": clocks} if clocks else {}),
         }
+        if self.clocks:
+            facts["clocks"] = {
+                name: asdict(offset) for name, offset in self.clocks.items()
+            }
+        return facts
 
 
 def watched(
     cluster: Cluster, disks: parts.Disks, clients: Sequence[Node], platform: Platform
 ) -> tuple[Node, ...]:
-    """All nodes to sample, each with the name of its machine. `host` is the machine that they
-    share; of several, each that has one of them is a node too."""
-    servers = [volume.server for volume in disks.volumes if volume.server is not None]
-    nodes = [_placed(node, platform) for node in (*cluster.nodes, *clients, *servers)]
+    """All nodes to sample, each with the name of its machine.
+
+    `host` is the machine that they share; of several, each that has a node is a node too.
+    """
+    unplaced = [*cluster.nodes, *clients]
+    for volume in disks.volumes:
+        if volume.server is not None:
+            unplaced.append(volume.server)
+    nodes = [_placed(node, platform) for node in unplaced]
     machines = platform.machines()
     used = machines_of(nodes, machines) or machines[:1]
-    return (*nodes, *(_host(machine, alone=len(used) == 1) for machine in used))
+    is_alone = len(used) == 1
+    hosts = [_host(machine, is_alone) for machine in used]
+    return (*nodes, *hosts)
 
 
 def _placed(node: Node, platform: Platform) -> Node:
     """A machine that cannot be told is "": telemetry is then missing, and no other's is taken."""
-    if node.container is not None:
-        with suppress(errors.TierbenchError, OSError):
-            return replace(
-                node, machine=platform.container(node.container).find_machine().name
-            )
+    if node.container is None:
+        return node
+    with suppress(errors.TierbenchError, OSError):
+        machine = platform.container(node.container).find_machine()
+        return replace(node, machine=machine.name)
     return node
 
 
@@ -181,10 +208,11 @@ def machines_of(
     return tuple(machine for machine in machines if machine.name in names)
 
 
-def _host(machine: Machine, alone: bool) -> Node:
-    node = Node(
-        "host" if alone else f"host-{machine.name}", "host", machine=machine.name
-    )
+def _host(machine: Machine, is_alone: bool) -> Node:
+    name = "host"
+    if not is_alone:
+        name = f"host-{machine.name}"
+    node = Node(name, "host", machine=machine.name)
     with suppress(OSError):
         facts = machine.facts()
         return replace(
@@ -202,8 +230,11 @@ def sampling(
     every_s: float = 1.0,
     folder: Path | None = None,
 ) -> Iterator[Readings]:
-    """Samples `nodes`, which run on `machines`, until the block ends. The block begins after the
-    first samples, or `every_s` without. `folder`: where samples are kept until then."""
+    """Samples `nodes`, which run on `machines`, until the block ends.
+
+    The block begins after the first samples, or `every_s` without. `folder`: where
+    samples are kept until then.
+    """
     readings = Readings(folder=folder)
     begun = threading.Event()
     stop = threading.Event()
@@ -238,14 +269,13 @@ def _refresh(machines: Sequence[Machine], readings: Readings) -> None:
     asked = {at_once.begun(machine.refresh, "machine"): machine for machine in machines}
     done, _ = wait(asked, timeout=MACHINES_S)
     for future, machine in asked.items():
+        error: BaseException | None = TimeoutError("no answer yet")
         if future in done:
             error = future.exception()
-        else:
-            error = TimeoutError("no answer yet")
         if error is not None:
             readings.misses[f"machine {machine.name}: {error}"] += 1
-        elif isinstance(machine, AgentMachine) and (offset := machine.clock_offset):
-            readings.clocks[machine.name] = offset
+        elif isinstance(machine, AgentMachine) and machine.clock_offset:
+            readings.clocks[machine.name] = machine.clock_offset
 
 
 def read_once(

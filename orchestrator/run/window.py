@@ -1,14 +1,19 @@
-"""A run while it is measured: counters of its emulated disks and of its statements at the begin and
-the end of the window, the burst credit at its begin, and whether the clock was set meanwhile.
+"""A run while it is measured.
 
-A load generator says when its window begins (`World.window_begins`) while it works, so a thread
-waits for that moment. Reading or setting takes some 0.1 s; when it was done is recorded."""
+Counters of its emulated disks and of its statements at the begin and the end of the window,
+the burst credit at its begin, and whether the clock was set meanwhile.
+
+A load generator says when its window begins (`World.window_begins`) while it works, so a
+thread waits for that moment. Reading or setting takes some 0.1 s; when it was done is
+recorded.
+"""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from orchestrator.analysis.doubts import noted
 from orchestrator.analysis.figures.statements import grown
@@ -31,25 +36,25 @@ _WAKE_S = 0.05  # how late the program may be when a run ends before its time
 def watched(
     tier: Tier, volumes: Sequence[Volume], measure_s: float | None, world: World
 ) -> Iterator[tuple[World, dict[str, dict[str, Any]]]]:
-    """Yields the world to give to the load generator, and a mapping that is filled at the end. Name
-    of each server of ours that plays a disk → its counters `begin` and `end`, and over the window
-    `late_s`, `over_pct`, of reads and writes what `host_load.counted_apart` says, and `overhead`
-    (`host_load.overheads`). `measure_s`: how long the window lasts; None: to the end of the block.
-    If the generator does not say when its window begins, the counters are of the whole block."""
+    """Yields the world to give to the load generator, and a mapping that is filled at the end.
+
+    Name of each server of ours that plays a disk → its counters `begin` and `end`, and over
+    the window `late_s`, `over_pct`, of reads and writes what `host_load.counted_apart` says,
+    and `overhead` (`host_load.overheads`).
+
+    `measure_s`: how long the window lasts; None: to the end of the block. If the generator
+    does not say when its window begins, the counters are of the whole block.
+    """
     served: dict[str, dict[str, Any]] = {}
-    disks = [_EmulatedDisk(v, v.server, world) for v in volumes if v.server is not None]
-    if isinstance(tier.disk, Emulated):
-        burst = tier.limits.burst
-    else:
-        burst = None
-    # A bucket that starts empty is not filled.
-    credit_pct = None
-    if burst and burst.start_pct > 0:
-        credit_pct = burst.start_pct
+    disks: list[_EmulatedDisk] = []
+    for volume in volumes:
+        if volume.server is not None:
+            disks.append(_EmulatedDisk(volume, volume.server, world))
+    begin_window = partial(_EmulatedDisk.begin, credit_pct=_credit_pct(tier))
 
     def follow(time_s: float) -> None:
         if follower.wait_until(time_s):
-            at_once.each(lambda disk: disk.begin(credit_pct), disks)
+            at_once.each(begin_window, disks)
         if measure_s is not None and follower.wait_until(time_s + measure_s):
             at_once.each(_EmulatedDisk.end, disks)
 
@@ -66,15 +71,28 @@ def watched(
             served[disk.server.name] = facts
 
 
+def _credit_pct(tier: Tier) -> float | None:
+    """The burst credit with which a window begins; a bucket that starts empty is not filled."""
+    burst = tier.limits.burst
+    if not isinstance(tier.disk, Emulated) or not burst or burst.start_pct <= 0:
+        return None
+    return burst.start_pct
+
+
+class _ReadAt(NamedTuple):
+    """Counters, and the moment at which they were read."""
+
+    time_s: float
+    reading: host_load.Reading
+
+
 @dataclass
 class _EmulatedDisk:
     volume: Volume
     server: Node
     world: World
-    first: tuple[float, host_load.Reading] | None = (
-        None  # with the moment at which it was read
-    )
-    last: tuple[float, host_load.Reading] | None = None
+    first: _ReadAt | None = None
+    last: _ReadAt | None = None
     more: dict[str, Any] = field(default_factory=dict)
 
     def begin(self, credit_pct: float | None = None) -> None:
@@ -84,58 +102,68 @@ class _EmulatedDisk:
                 limits = {"burst_start": credit_pct}
                 disk_server.change(self.server.container or "", limits, self.world)
                 self.more["credit_set_pct"] = credit_pct
-        reading = host_load.read(self.volume, self.world)
-        self.first = self.world.clock.now(), reading
+        self.first = self._read()
 
     def end(self) -> None:
+        self.last = self._read()
+
+    def _read(self) -> _ReadAt:
         reading = host_load.read(self.volume, self.world)
-        self.last = self.world.clock.now(), reading
+        return _ReadAt(self.world.clock.now(), reading)
 
     def facts(self) -> dict[str, Any]:
         if self.first is None or self.last is None:
             return {}
-        _, before = self.first
-        _, after = self.last
-        load = host_load.since(before, after)
-        load.pop("host_cpu_pct", None)
+        before = self.first.reading
+        after = self.last.reading
+        facts: dict[str, Any] = dict(host_load.since(before, after))
+        facts.pop("host_cpu_pct", None)
         groups: dict[str, Mapping[str, Any]] = {
             **host_load.counted_apart(before, after),
             "overhead": host_load.overheads(before, after),
-            "begin": _shown(*self.first),
-            "end": _shown(*self.last),
+            "begin": _shown(self.first),
+            "end": _shown(self.last),
         }
-        facts = {**load, **{name: group for name, group in groups.items() if group}}
-        if facts:
-            return {**facts, **self.more}
-        return {}
+        for name, group in groups.items():
+            if group:
+                facts[name] = group
+        if not facts:
+            return {}
+        return {**facts, **self.more}
 
 
-def _shown(time_s: float, reading: host_load.Reading) -> dict[str, Any]:
+def _shown(read_at: _ReadAt) -> dict[str, Any]:
     """The server's own counters, credit in % of a full bucket."""
-    own: Mapping[str, Any] = reading.disk
-    if not own:
+    counters: Mapping[str, Any] = read_at.reading.disk
+    if not counters:
         return {}
-    credits = {
-        f"{name}_pct": 100 * own[name] for name in _CREDITS if own.get(name) is not None
-    }
-    counters = {
-        name: value for name, value in own.items() if name not in (*_CREDITS, "time_s")
-    }
-    return {"time_s": time_s, **counters, **credits}
+    shown: dict[str, Any] = {"time_s": read_at.time_s}
+    for name, value in counters.items():
+        if name not in (*_CREDITS, "time_s"):
+            shown[name] = value
+    for name in _CREDITS:
+        if counters.get(name) is not None:
+            shown[f"{name}_pct"] = 100 * counters[name]
+    return shown
 
 
 @dataclass
 class Follower:
-    """For what follows a window, on a thread of its own, while a load runs."""
+    """For what follows a window, on a thread of its own, while a load runs.
+
+    `stop`: is set when the load has ended.
+    """
 
     clock: Clock
-    stop: threading.Event = field(default_factory=threading.Event)  # the load has ended
+    stop: threading.Event = field(default_factory=threading.Event)
 
     def wait_until(self, time_s: float) -> bool:
         """False if the load ended before."""
-        while (left_s := time_s - self.clock.now()) > 0:
+        left_s = time_s - self.clock.now()
+        while left_s > 0:
             if self.stop.wait(min(left_s, 1.0)):
                 return self.clock.now() >= time_s - _WAKE_S
+            left_s = time_s - self.clock.now()
         return True
 
 
@@ -143,17 +171,20 @@ class Follower:
 def followed(
     follow: Callable[[float], None], name: str, follower: Follower, world: World
 ) -> Iterator[World]:
-    """Yields the world to give to a load generator: `follow` is called, on a thread of its own,
-    with the moment at which the window begins, and has ended when the block has."""
+    """Yields the world to give to a load generator.
+
+    `follow` is called, on a thread of its own, with the moment at which the window begins,
+    and has ended when the block has.
+    """
     threads: list[threading.Thread] = []
 
     def begins(time_s: float) -> None:
         world.window_begins(time_s)
-        if not threads:  # only the first call counts
-            threads.append(
-                threading.Thread(target=follow, args=(time_s,), name=name, daemon=True)
-            )
-            threads[0].start()
+        if threads:
+            return  # only the first call counts
+        thread = threading.Thread(target=follow, args=(time_s,), name=name, daemon=True)
+        threads.append(thread)
+        thread.start()
 
     try:
         yield replace(world, window_begins=begins)
@@ -166,25 +197,30 @@ def followed(
 def statements_counted(
     here: RunContext, cluster: Cluster, facts: dict[str, Any], world: World
 ) -> AbstractContextManager[World]:
-    """As `followed`. Servers' counts of statements when the window begins, and at its end, go to
-    `raw/statements.json`, what they say, or why there are none, to the facts "statements"."""
+    """As `followed`. Servers' counts of statements when the window begins, and at its end.
+
+    They go to `raw/statements.json`, what they say, or why there are none, to the facts
+    "statements".
+    """
     follower = Follower(world.clock)
-    times_s = list[float]()
-    readings = list[list[Any]]()
+
+    def read(time_s: float) -> tuple[float, list[Any]]:
+        follower.wait_until(time_s)  # or until the load ends
+        read_s = world.clock.now()
+        return read_s, list(here.parts.statements(cluster))
 
     def follow(begin_s: float) -> None:
         try:
-            for time_s in (begin_s, begin_s + here.workload.measure_s):
-                follower.wait_until(time_s)  # or until the load ends
-                times_s.append(world.clock.now())
-                readings.append(list(here.parts.statements(cluster)))
+            began_s, before = read(begin_s)
+            ended_s, after = read(begin_s + here.workload.measure_s)
         except TierbenchError as error:
             facts["statements"] = {"not_read": error.what.partition(" LINE ")[0]}
             return
-        most = grown(*readings)
+        most = grown(before, after)
         if most:
-            facts["statements"] = {"window_s": times_s[1] - times_s[0], "most": most}
-            content = {"times_s": times_s, "before": readings[0], "after": readings[1]}
+            facts["statements"] = {"window_s": ended_s - began_s, "most": most}
+            times_s = [began_s, ended_s]
+            content = {"times_s": times_s, "before": before, "after": after}
             files.write_json(here.raw / "statements.json", content)
 
     return followed(follow, "statements", follower, world)

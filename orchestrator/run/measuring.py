@@ -1,0 +1,148 @@
+"""A run between its start and its end: warm-up, the measured window, and the checks behind it."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+
+from orchestrator.errors import TierbenchError
+from orchestrator.load_generators.common import several
+from orchestrator.model import Cluster, Node, Phase, Sample, Workload
+from orchestrator.parts import ClientLoad, Disks, LiftsLimits
+from orchestrator.planning import disk_matrix
+from orchestrator.platforms.common.machines import LiftsItsLimits
+from orchestrator.run import confirming, recording, window
+from orchestrator.run.credit import COUNTERS
+from orchestrator.run.links import links_in_force
+from orchestrator.run.rebuilding import losing
+from orchestrator.run.recording import RunContext
+from orchestrator.system import store
+
+
+def measure(
+    here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence[Node]
+) -> None:
+    """Warm-up, window and checks. What was measured is saved before it is read (`recording`)."""
+    draft = here.draft
+    world = here.world
+    workload = here.workload
+    # Known before the run, so that a run that fails has it too.
+    draft.facts |= {
+        "tier": dict(disks.facts),
+        "database_before": here.database.facts(cluster, world).recorded(),
+        "identity": recording.identity_of(here).recorded(),
+    }
+    with (
+        _limits_in_force(here, disks, cluster.nodes),
+        links_in_force(here, cluster, clients),
+    ):
+        here.begin_phase("warm-up")
+        windows_s = workload.warmup_s + workload.measure_s + workload.confirm_s
+        world.progress.step("warm-up, then measuring", windows_s)
+        measured = _under_load(here, disks, cluster, clients)
+        if "database" not in draft.facts:
+            _note_database(here, cluster)
+        if workload.settle:
+            world.progress.step("waiting until the disks are quiet")
+            here.database.begin_measuring(cluster, world)
+            here.begin_phase("check")
+        _note_credit(here, measured.start_s)
+    with here.spending("check"):
+        checked = here.generator.verify(workload, cluster, world)
+        draft.facts["checked"] = dict(checked)
+    here.begin_phase("read")
+    world.platform.guard.beats.renew()  # it may be lost since this machine slept
+    recording.measured(here)
+    draft.result = several.read(
+        here.generator,
+        workload,
+        here.raw,
+        measured.start_s,
+        measured.end_s,
+    )
+
+
+def _under_load(
+    here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence[Node]
+) -> Phase:
+    """Warm-up and window, in which limits are changed and a node is lost as asked; returns the
+    window."""
+    world = here.world
+    workload = here.workload
+    facts = here.draft.facts
+    nodes = (*cluster.nodes, *clients)
+    window_over = partial(_note_database, here, cluster)
+    with (
+        window.clock_watched(world.clock, here.run, here.draft.doubts),
+        window.watched(
+            here.profile.tier, disks.volumes, _window_s(workload), world
+        ) as (watching, served),
+        confirming.changing(here, disks, nodes, watching, window_over) as (
+            load,
+            changing,
+        ),
+        losing(here, cluster, changing) as (stay, losing_world),
+        window.statements_counted(here, cluster, facts, losing_world) as counting,
+    ):
+        whole = ClientLoad(load, stay, clients[0], here.raw, counting)
+        warmup, measure = several.run(here.generator, whole, clients)
+    confirm_s = load.measure_s - workload.measure_s
+    measured = here.windows(warmup, measure, confirm_s)
+    facts["disks"] = served
+    return measured
+
+
+def _window_s(workload: Workload) -> float | None:
+    """The points of a disk matrix are one window, whose end is known when it has come."""
+    if disk_matrix.stretches(workload.options) != 1:
+        return None
+    return workload.measure_s
+
+
+def _note_database(here: RunContext, cluster: Cluster) -> None:
+    """What the database says of itself when the window is over."""
+    facts = here.database.facts(cluster, here.world)
+    here.draft.facts["database"] = facts.recorded()
+
+
+def _note_credit(here: RunContext, start_s: float) -> None:
+    """The disks' burst credit, as far as it was seen. `start_s`: of the window."""
+    draft = here.draft
+    samples: Iterable[Sample] = ()
+    if draft.readings is not None:
+        samples = draft.readings.samples(COUNTERS)
+    tier = here.profile.tier
+    credit = here.gates.credit.of_run(tier, draft.nodes, samples, start_s)
+    if credit:
+        draft.facts["burst_credit"] = credit
+
+
+# ------------------------------------------------------------------ limits
+
+
+def lift_limits(here: RunContext, disks: Disks, nodes: Sequence[Node] = ()) -> None:
+    """For what is not measured, loads of the run included: those of a data set have none either.
+    `nodes` may then take all processors and memory too, for the check of all data."""
+    with suppress(TierbenchError):  # what keeps its limits only takes longer
+        if isinstance(here.mechanism, LiftsLimits):
+            here.mechanism.lift(here.profile.tier, disks, here.world)
+        for node in nodes:
+            container = here.world.platform.container(node.container or node.name)
+            if isinstance(container, LiftsItsLimits):
+                container.lift_limits()
+
+
+@contextmanager
+def _limits_in_force(
+    here: RunContext, disks: Disks, nodes: Sequence[Node]
+) -> Iterator[None]:
+    """The limits are as the tier declares them, read back at both ends of the block, and lifted,
+    with those of `nodes`, when it has ended well. What a person changed is a doubt of its own."""
+    tier = here.profile.tier
+    world = here.world
+    mechanism = here.mechanism
+    if isinstance(mechanism, LiftsLimits):
+        mechanism.enforce(tier, disks, world)
+    yield
+    if isinstance(mechanism, LiftsLimits) and not store.limit_changes(here.folder):
+        mechanism.require_enforced(tier, disks, world)
+    lift_limits(here, disks, nodes)
