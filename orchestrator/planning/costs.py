@@ -242,18 +242,24 @@ def _obstacle(
 
 def notes(plan: Plan) -> tuple[Note, ...]:
     """What prices do to the campaign's answer, and what it costs itself."""
-    notes_kept: list[Note] = []
-    comparison = compare_prices(plan.tiers)
-    # A disk alone is measured, and decides nothing.
+    return (*_of_prices(plan), *_of_cost(plan))
+
+
+def _of_prices(plan: Plan) -> Iterator[Note]:
+    # Where disks alone are measured, nothing is decided.
     decides = any(load.database is None for load in plan.workloads)
-    cannot_be_trusted = comparison.obstacle or comparison.doubt
-    if cannot_be_trusted and decides and len(plan.tiers) > 1:
+    if not decides or len(plan.tiers) < 2:
+        return
+    comparison = compare_prices(plan.tiers)
+    if comparison.obstacle or comparison.doubt:
         text = _prices_in_words(comparison.obstacle, comparison.doubt)
-        notes_kept.append(Note("prices", text))
+        yield Note("prices", text)
+
+
+def _of_cost(plan: Plan) -> Iterator[Note]:
     things = rented(plan)
     if things:
-        notes_kept.append(Note("campaign cost", _cost_in_words(things, most_s(plan))))
-    return tuple(notes_kept)
+        yield Note("campaign cost", _cost_in_words(things, most_s(plan)))
 
 
 def _prices_in_words(obstacle: str, doubt: str) -> str:

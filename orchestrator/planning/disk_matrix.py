@@ -186,8 +186,7 @@ def table(
         if ("iops", cell.name) not in figures:
             continue
         row = {"name": cell.name, **vars(cell), "in_flight": cell.in_flight}
-        for metric in FIGURES:
-            row[metric] = figures.get((metric, cell.name), np.nan)
+        row |= {metric: figures.get((metric, cell.name), np.nan) for metric in FIGURES}
         rows.append(row)
     columns = ["name", *_AXIS_COLUMNS, "in_flight", *FIGURES]
     measured = pd.DataFrame(rows, columns=columns)

@@ -335,10 +335,9 @@ def _gates_of_a_disk(plan: Plan, tier: Tier, pace: Pace) -> Span:
     once = pace.span + _renting(tier)
     runs = len(plan.runs) * stages(plan)
     most_runs = round(runs * most_repetitions(plan))
-    before_runs = once + _draining(plan, tier)
-    least = _gates_before(runs, plan, tier)
-    most = _gates_before(most_runs, plan, tier)
-    total = before_runs.times(least, most)
+    total = (once + _draining(plan, tier)).times(
+        _gates_before(runs, plan, tier), _gates_before(most_runs, plan, tier)
+    )
     if tier.disk.is_real:
         return total + once
     return total

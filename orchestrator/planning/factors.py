@@ -83,14 +83,17 @@ class DataSize:
 
 def data_size(text: str) -> DataSize:
     """`100GiB`, or `4x`, times the nodes' memory. ValueError for another text."""
-    times = _TIMES.fullmatch(text.strip())
-    if times:
-        size = DataSize(text, float(times[1]), of_memory=True)
-    else:
-        size = DataSize(text, float(parse_size(text)), of_memory=False)
+    size = _size_read(text)
     if size.number <= 0:
         raise ValueError(f"a data set is larger than {text}")
     return size
+
+
+def _size_read(text: str) -> DataSize:
+    times = _TIMES.fullmatch(text.strip())
+    if times:
+        return DataSize(text, float(times[1]), of_memory=True)
+    return DataSize(text, float(parse_size(text)), of_memory=False)
 
 
 def size_asked(value: Varied) -> DataSize:
@@ -309,14 +312,13 @@ def in_words(value: Varied) -> str:
     if value.number is not None and value.factor not in _WITH_UNITS:
         text = f"{value.number:,.12g}"
     if value.factor == RATE_OPTION:
-        words = f"{text}/s"
-    elif value.factor in _NOUNS:
-        words = f"{text} {_NOUNS[value.factor]}"
-    else:
-        words = f"{value.factor.replace('_', ' ')} {text}"
-    if words.startswith("1 "):
-        return words.removesuffix("s")
-    return words
+        return f"{text}/s"
+    if value.factor not in _NOUNS:
+        return f"{value.factor.replace('_', ' ')} {text}"
+    noun = _NOUNS[value.factor]
+    if text == "1":
+        noun = noun.removesuffix("s")
+    return f"{text} {noun}"
 
 
 # ------------------------------------------------------------------ a workload at a value

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from orchestrator.errors import UsageError
 from orchestrator.model import Note, Profile, Workload
 from orchestrator.planning import costs, node_disks, plan, windows
-from orchestrator.tier import Cgroup, ClassVolumes
+from orchestrator.tier import Cgroup, ClassVolumes, Tier
 from orchestrator.units import counted, gathered, listed
 
 MANY_WINDOWS = "many windows"  # `windows` given as `many`, which has rules of its own
@@ -74,16 +74,21 @@ def of_disks_alone(
         others = node_disks.count(tier) - 1
         if not tier.disk.is_real or others <= 0:
             continue
-        place = ""
-        first = tier.disk.of_nodes.get("node-1")
-        if first is not None:
-            words = [word for word in (first.machine, first.data) if word]
-            place = f" ({':'.join(words)})"
         text = (
-            f"{listed(alone)} measures the disk of node-1's data{place} and not the "
-            f"{counted(others, 'other disk')} of this tier: another may be slower"
+            f"{listed(alone)} measures the disk of node-1's data{_first_disk(tier)} and "
+            f"not the {counted(others, 'other disk')} of this tier: another may be slower"
         )
         yield Note("one disk of several", text, profile.name)
+
+
+def _first_disk(tier: Tier) -> str:
+    """Where the first node's disk is, if the tier names it."""
+    first = tier.disk.of_nodes.get("node-1")
+    if first is None:
+        return ""
+    if not first.machine:
+        return f" ({first.data})"
+    return f" ({first.machine}:{first.data})"
 
 
 # ------------------------------------------------------------------ options

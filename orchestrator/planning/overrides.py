@@ -25,11 +25,15 @@ from orchestrator.keys.strict_yaml import (
 from orchestrator.model import Note, Workload
 
 GROUPS = ("dataset", "options")
-OF_SCALE = tuple(
-    field.alias or name
-    for name, field in ScaleYaml.model_fields.items()
-    if name not in GROUPS
-)
+
+
+def _keys_of_scale() -> Iterator[str]:
+    for name, field in ScaleYaml.model_fields.items():
+        if name not in GROUPS:
+            yield field.alias or name
+
+
+OF_SCALE = tuple(_keys_of_scale())
 STATEMENTS = "statements_per_transaction"  # of a workload at all scales
 _SIZES = ("warehouses", "tables", "table_size")
 _OPTIONS = ("seed", "slo", "scale", "generator")  # which have an option of their own
@@ -74,20 +78,17 @@ class Overrides:
 
     def check(self, contents: Mapping[str, Mapping[str, Any]]) -> None:
         """UsageError with every override that fits none of the workloads (name → YAML)."""
-        at_scale = {
-            name: content
-            for name, content in contents.items()
-            if facts.group(content, "scales", self.scale)
-        }
+        at_scale: dict[str, Mapping[str, Any]] = {}
+        for name, content in contents.items():
+            if facts.group(content, "scales", self.scale):
+                at_scale[name] = content
         if not at_scale:
             return  # the scale is the mistake
-        raise_all(
-            [
-                self._unknown(override, at_scale)
-                for override in self.given
-                if not self._fits(override, at_scale)
-            ]
-        )
+        mistakes: list[Mistake] = []
+        for override in self.given:
+            if not self._fits(override, at_scale):
+                mistakes.append(self._unknown(override, at_scale))
+        raise_all(mistakes)
 
     def _fits(
         self, override: Override, contents: Mapping[str, Mapping[str, Any]]
@@ -234,10 +235,12 @@ def _override(
 def _changed(content: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
     """A copy: scales that are YAML aliases of each other stay apart."""
     key, *rest = path
-    if rest:
-        inner = content.get(key)
-        value = _changed(inner if isinstance(inner, dict) else {}, tuple(rest), value)
-    return {**content, key: value}
+    if not rest:
+        return {**content, key: value}
+    inner = content.get(key)
+    if not isinstance(inner, dict):
+        inner = {}
+    return {**content, key: _changed(inner, tuple(rest), value)}
 
 
 def notes(given: Sequence[Workload], of_files: Sequence[Workload]) -> tuple[Note, ...]:

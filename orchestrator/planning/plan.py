@@ -12,6 +12,7 @@ from dataclasses import replace
 from statistics import median
 
 from orchestrator.errors import UsageError
+from orchestrator.facts import NoteKind
 from orchestrator.model import STORE, Note, Plan, Profile, Run, Workload
 from orchestrator.planning import (
     disk_matrix,
@@ -67,7 +68,7 @@ def _nodes_that_fit(nodes: int, cores: Sequence[int]) -> int:
 def _other_nodes(
     profile: Profile, nodes: int, are_asked_for: bool, cores: Sequence[int]
 ) -> Note:
-    kind = "nodes as asked"
+    kind: NoteKind = "nodes as asked"
     why = "as asked"
     if not are_asked_for:
         kind = "fewer nodes"
@@ -213,10 +214,7 @@ def _name_of_the_second(name: str, baseline: str) -> UsageError:
 def grown(plan: Plan, workloads: Sequence[str]) -> Plan:
     """The plan with one more repetition of these workloads on every tier behind its runs, in
     the order in which it would have been planned at once."""
-    # Not those of the last runs: runs that repeat a failed one stand behind all others.
-    done: dict[str, int] = {}
-    for run in plan.runs:
-        done[run.workload] = max(run.repetition, done.get(run.workload, 0))
+    done = _repetitions_done(plan)
     most = max(done.values(), default=0) + 1
     profiles = [profile.name for profile in plan.profiles]
     runs = list(plan.runs)
@@ -225,6 +223,14 @@ def grown(plan: Plan, workloads: Sequence[str]) -> Plan:
             runs.append(run)
     repetitions = max(run.repetition for run in runs)
     return replace(plan, repetitions=repetitions, runs=numbered(runs))
+
+
+def _repetitions_done(plan: Plan) -> dict[str, int]:
+    """Workload → its last repetition; runs that repeat a failed run stand behind all others."""
+    done: dict[str, int] = {}
+    for run in plan.runs:
+        done[run.workload] = max(run.repetition, done.get(run.workload, 0))
+    return done
 
 
 def followed_by(

@@ -109,8 +109,7 @@ def loads(plan: Plan, find: Find = _untold) -> tuple[Load, ...]:
     data_sets: dict[str, Load] = {}
     for cell in cells(plan):
         start = _start_of(cell, find)
-        place = start.data or cell.profile.name
-        key = f"{place} {cell.workload.dataset}"
+        key = f"{start.data or cell.profile.name} {cell.workload.dataset}"
         before = data_sets.get(key)
         is_first = before is None
         if before is None:

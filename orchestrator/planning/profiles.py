@@ -26,14 +26,14 @@ from orchestrator.keys.strict_yaml import (
 from orchestrator.model import ClusterSpec, Dataset, Profile, Workload
 from orchestrator.planning import machines, node_disks, overrides, recorded_disk, slo
 from orchestrator.planning.recorded_disk import RecordedDisk
-from orchestrator.tier import ClassVolumes, OthersDisks, RealDisks, Tier
+from orchestrator.tier import ClassVolumes, Limits, OthersDisks, RealDisks, Tier
 from orchestrator.tier_catalog import Catalog, Chosen, prices
 
 NO_CATALOG = Catalog({}, {})
-ANY_SCALE = (
-    ""  # the first that the cluster has: its machines and its tier are the same at each
-)
-Beside = Callable[[str], str]  # a path as a profile gives it → the text of that file
+# The first that the cluster has: its machines and its tier are the same at each.
+ANY_SCALE = ""
+# A path as a profile gives it → the text of that file.
+Beside = Callable[[str], str]
 
 
 def _nothing_beside(name: str) -> str:
@@ -51,18 +51,22 @@ def read_profile(
     beside: Beside = _nothing_beside,
     changes: Mapping[str, object] | None = None,
 ) -> Profile:
-    """`text` is profiles/<name>.yaml, or the file `where`. Its `cluster` is a mapping, or names one
-    of `clusters`; its `tier` is a mapping of its own numbers, or names a row of `catalog`.
-    `mechanisms`: those that its tier may name, each with the kind of its disks. `beside` reads a
-    file that the profile names. `changes`: keys of its tier that are to be others than in the file;
-    None: left out. `scale` may be ANY_SCALE. Raises UsageError with every mistake in the file."""
+    """`text` is profiles/<name>.yaml, or the file `where`.
+
+    Its `cluster` is a mapping, or names one of `clusters`; its `tier` is a mapping of its
+    own numbers, or names a row of `catalog`.
+
+    `scale` may be ANY_SCALE. `mechanisms`: those that its tier may name, each with the kind
+    of its disks. `beside` reads a file that the profile names. `changes`: keys of its tier
+    that are to be others than in the file; None: left out. Raises UsageError with every
+    mistake in the file.
+    """
     source = _Source(name, where or f"profiles/{name}.yaml", catalog, mechanisms)
     content = _whole(source.where, parse(source.where, text), clusters, changes or {})
     written = content.get("tier")
+    given: dict[str, Any] = {}
     if isinstance(written, dict):
         given = dict(written)
-    else:
-        given = {}
     disk = _recorded(source.where, content, beside)
     checked = _checked(source, content, scale)
     read = checked.read
@@ -111,12 +115,14 @@ def _checked(source: _Source, content: Mapping[str, Any], scale: str) -> _Checke
     row: Chosen | None = None
     if names_row:
         title = content.get("title")
+        if not isinstance(title, str):
+            title = ""
         with collecting(mistakes):
             row = tier_catalog.choose(
                 source.catalog,
-                content["tier"],
+                tier,
                 source.name,
-                title if isinstance(title, str) else "",
+                title,
                 f"{source.where}: tier",
                 source.mechanisms,
             )
@@ -175,10 +181,9 @@ def priced(cluster: ClusterSpec, tier: Tier, catalog: Catalog) -> ClusterSpec:
     """With the list price of its virtual machines, unless it says one: of the disk's region."""
     if cluster.vm is None or cluster.vm_price is not None:
         return cluster
+    region: str | None = None
     if tier.price:
         region = tier.price.region
-    else:
-        region = None
     row = prices.pick(catalog.vm(cluster.vm).prices, region)
     if row is None:
         return replace(cluster, vm_price=None)
@@ -197,9 +202,8 @@ def _whole(
     """The content with the changes of its tier, and with the cluster that it names."""
     if changes:
         tier = content.get("tier")
-        if isinstance(tier, dict):
-            keys = tier
-        else:
+        keys = tier
+        if not isinstance(tier, dict):
             keys = {"type": tier}
         content["tier"] = _without_nones({**keys, **changes})
     cluster = content.get("cluster")
@@ -296,19 +300,26 @@ def _check_space(
     """Checks that a node's disk fits on the one that is bought; `bought` None: size unknown."""
     if bought is None:
         return
-    sizes_of = {"node": cluster.node}
-    for name, sizes in cluster.node_of.items():
-        sizes_of[f"node_of.{name}"] = sizes
-    mistakes = []
-    for key, sizes in sizes_of.items():
-        if scale not in sizes:
-            continue
-        wanted = sizes[scale].disk_bytes
+    mistakes: list[Mistake] = []
+    for key, wanted in _disks_of_nodes(cluster, scale).items():
         if wanted > bought:
-            what = f"{units.format_bytes(wanted)} do not fit on the tier's disk of "
-            what += f"{units.format_bytes(bought)}: take a larger one"
+            what = (
+                f"{units.format_bytes(wanted)} do not fit on the tier's disk of "
+                f"{units.format_bytes(bought)}: take a larger one"
+            )
             mistakes.append(Mistake(f"{where}: cluster.{key}.{scale}.disk", what))
     raise_all(mistakes)
+
+
+def _disks_of_nodes(cluster: ClusterYaml, scale: str) -> dict[str, int]:
+    """Key of the cluster → bytes that each disk of its nodes has, where it has the scale."""
+    disks: dict[str, int] = {}
+    if scale in cluster.node:
+        disks["node"] = cluster.node[scale].disk_bytes
+    for name, sizes in cluster.node_of.items():
+        if scale in sizes:
+            disks[f"node_of.{name}"] = sizes[scale].disk_bytes
+    return disks
 
 
 def _claimed(tier: Tier, cluster: ClusterYaml, scale: str) -> Tier:
@@ -319,34 +330,32 @@ def _claimed(tier: Tier, cluster: ClusterYaml, scale: str) -> Tier:
     wanted = disk.storage_class
     if wanted is None or wanted.size_bytes is not None:
         return tier
-    disks_bytes = []
-    for sizes in (cluster.node, *cluster.node_of.values()):
-        if scale in sizes:
-            disks_bytes.append(sizes[scale].disk_bytes)
-    wanted = replace(wanted, size_bytes=max(disks_bytes, default=None))
+    disks = _disks_of_nodes(cluster, scale)
+    wanted = replace(wanted, size_bytes=max(disks.values(), default=None))
     return replace(tier, disk=replace(disk, storage_class=wanted))
 
 
 def on_vm(chosen: Chosen, vm: str | None, catalog: Catalog) -> Tier:
-    """The tier as a node gets it on the cluster's VM size, if that is named. A disk of the tier for
-    the WAL has its part in what the VM lets through."""
+    """The tier as a node gets it on the cluster's VM size, if that is named.
+
+    A disk of the tier for the WAL has its part in what the VM lets through.
+    """
     if vm is None:
         return chosen.tier
     size = catalog.vm(vm)
-    tier = tier_catalog.bound(
-        chosen.tier, tier_catalog.effective(chosen, chosen.tier.count, size, vm)
-    )
+    count = chosen.tier.count
+    on_size = tier_catalog.effective(chosen, count, size, vm)
+    tier = tier_catalog.bound(chosen.tier, on_size)
     if not any(disks.wal for disks in chosen.tier.disk.of_nodes.values()):
         return tier
     wal = tier.wal
-    log_limits = None
-    if wal:
-        log_limits = wal.limits
+    log_limits: Limits | None = None
     if wal is not None:
+        log_limits = wal.limits
         log = replace(tier_catalog.own(wal), type=wal.origin.catalog_type or None)
         wal = tier_catalog.bound(wal, tier_catalog.effective(log, 1, size, vm))
         tier = replace(tier, wal=wal)
-    both = tier_catalog.effective(chosen, chosen.tier.count + 1, size, vm, log_limits)
+    both = tier_catalog.effective(chosen, count + 1, size, vm, log_limits)
     return replace(tier, origin=replace(tier.origin, vm_caps=tuple(both.warnings())))
 
 

@@ -69,14 +69,10 @@ def read(
     than in the files. `before`: what was read before at the same scale, to which is added
     what is read now. UsageError with the mistakes of all files at once.
     """
+    if before is None:
+        before = FilesRead()
     reader = _Reader(
-        root,
-        scale,
-        mechanisms,
-        price_list,
-        tier_changes or {},
-        given,
-        FilesRead() if before is None else before,
+        root, scale, mechanisms, price_list, tier_changes or {}, given, before
     )
     reader.read_clusters()
     mistakes: list[Mistake] = []
@@ -203,17 +199,13 @@ def tier(
     mechanisms: schema.Kinds = schema.KINDS,
     vm: str | None = None,
 ) -> tuple[Tier, int | None]:
-    """The tier of a profile (by name or file) or of a catalog row, as a node gets it on the `vm`,
-    and the bytes that such a disk has (None: unknown). `changes`: `key=value` of the profile's
-    `tier`, with values as in a file. UsageError with every mistake."""
-    lines = []
-    for change in changes:
-        key, value = key_and_value(change)
-        lines.append(f"{key}: {value}")
-    if lines:
-        changed = strict_yaml.parse("options", "\n".join(lines))
-    else:
-        changed = {}
+    """The tier of a profile (by name or file) or of a catalog row, as a node gets it on the
+    `vm`, and the bytes that such a disk has (None: unknown).
+
+    `changes`: `key=value` of the profile's `tier`, with values as in a file. UsageError
+    with every mistake.
+    """
+    changed = _read_changes(changes)
     is_file = name.endswith((".yaml", ".yml"))
     if is_file or name in names(root / "profiles"):
         # Says by itself what is wrong with the name.
@@ -225,11 +217,22 @@ def tier(
     return parse.on_vm(row, vm, rows), row.size_bytes
 
 
+def _read_changes(changes: Sequence[str]) -> dict[str, Any]:
+    """Keys of a tier, with values as in a file."""
+    lines: list[str] = []
+    for change in changes:
+        key, value = key_and_value(change)
+        lines.append(f"{key}: {value}")
+    if not lines:
+        return {}
+    return strict_yaml.parse("options", "\n".join(lines))
+
+
 def bought(root: Path, text: str, vm: str | None = None) -> tuple[Tier, int | None]:
     """Of a row with its keys, `azure/premium-v2:size=1TiB,iops=5000`, and the bytes that its disks
     hold together (None: unknown). UsageError as of `tier`."""
-    row, _, given = text.partition(":")
-    changes = [key for key in given.split(",") if key]
+    row, _, parameters = text.partition(":")
+    changes = [key for key in parameters.split(",") if key]
     chosen, size_bytes = tier(root, row, changes, parse.ANY_SCALE, vm=vm)
     if size_bytes is None:
         return chosen, None

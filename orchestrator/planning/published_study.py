@@ -129,13 +129,8 @@ class StudyYaml(Strict):
     doubts: tuple[StudyDoubtYaml, ...] = ()
 
 
-class DeltaKey(NamedTuple):
-    """What a change against the baseline is of."""
-
-    workload: str
-    tier: str
-    metric: str
-    scope: str
+# Workload, tier, metric and scope of a change against the baseline.
+DeltaKey = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True)
@@ -170,8 +165,7 @@ def _deltas(study: StudyYaml) -> dict[DeltaKey, Decimal]:
         for key, changes in metrics.items():
             figure = FIGURES[key]
             for tier, printed in changes.items():
-                delta = DeltaKey(workload, tier, figure.metric, figure.scope)
-                deltas[delta] = printed
+                deltas[workload, tier, figure.metric, figure.scope] = printed
     return deltas
 
 

@@ -54,16 +54,28 @@ def of_machines(
     client_beside: bool,
 ) -> NodeSize:
     """What each of `nodes` gets of the smallest of `machines` (processors, bytes of memory)."""
-    nodes_on_machine = math.ceil(nodes / len(machines))
     cpus = min(cpus for cpus, _ in machines)
     if client_beside:
         cpus -= 1
-    cpus_of_node = max(1, cpus) / nodes_on_machine
-    in_halves = math.floor(2 * cpus_of_node) / 2
     memory_bytes = min(memory for _, memory in machines)
-    memory_of_node = NODES_MEMORY * memory_bytes / nodes_on_machine
-    in_mib = int(memory_of_node) >> 20 << 20
-    return NodeSize(max(_LEAST_CPUS, in_halves), in_mib, disk_bytes)
+    nodes_on_machine = math.ceil(nodes / len(machines))
+    return NodeSize(
+        cpus=_cpus_of_node(cpus, nodes_on_machine),
+        memory_bytes=_memory_of_node(memory_bytes, nodes_on_machine),
+        disk_bytes=disk_bytes,
+    )
+
+
+def _cpus_of_node(cpus: int, nodes: int) -> float:
+    """In halves of a processor."""
+    in_halves = math.floor(2 * max(1, cpus) / nodes) / 2
+    return max(_LEAST_CPUS, in_halves)
+
+
+def _memory_of_node(memory_bytes: int, nodes: int) -> int:
+    """In whole MiB."""
+    of_node = NODES_MEMORY * memory_bytes / nodes
+    return int(of_node) >> 20 << 20
 
 
 def with_node(profile: Profile, size: NodeSize) -> Profile:

@@ -72,7 +72,7 @@ def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
     """`world` has a platform that is not asked."""
     cells = tuple(_cells(plan))
     data_sets = loads(plan, parts, world)
-    checked = _Checked()
+    checked = _ChecksCarriedOut()
     for name, check in checks.every(plan, parts, world):
         checked.carry_out(name, check)
     return Forecast(
@@ -96,7 +96,7 @@ def _cells(plan: Plan) -> Iterator[CellTime]:
 
 
 @dataclass
-class _Checked:
+class _ChecksCarriedOut:
     """What checks found; of several tiers alike, once."""
 
     passed: list[str] = field(default_factory=list)

@@ -2,7 +2,8 @@
 window, proven by a transfer, read back at both ends of the window, and freed for what follows it.
 
 A helper, `link` of our image `disk`, does it in the network of each container, with the capability
-NET_ADMIN there and no other. What it did ends with that network."""
+NET_ADMIN there and no other. What it did ends with that network.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -81,16 +82,17 @@ def asked(
     containers: Sequence[str], words: Sequence[str], world: World
 ) -> dict[str, TokenBuckets]:
     """Container → what `link` says of it, asked of all at once."""
-    answers = at_once.each(lambda name: _link(name, words, world), containers)
+    answers = at_once.each(partial(_link, words=words, world=world), containers)
     return dict(zip(containers, answers, strict=True))
 
 
 def require(rate: int, links: Mapping[str, TokenBuckets]) -> None:
     """GateError unless each device of each container has a token bucket of this rate."""
     for container, devices in links.items():
-        limits: dict[str, int | None] = {}
+        limits: dict[str, int | None] = dict.fromkeys(devices)
         for device, bucket in devices.items():
-            limits[device] = bucket["bytes_per_s"] if bucket else None
+            if bucket:
+                limits[device] = bucket["bytes_per_s"]
         if set(limits.values()) != {rate}:
             raise _other_link(container, rate, limits)
 
@@ -98,9 +100,10 @@ def require(rate: int, links: Mapping[str, TokenBuckets]) -> None:
 def _other_link(
     container: str, rate: int, limits: Mapping[str, int | None]
 ) -> GateError:
-    shown: dict[str, str] = {}
+    shown: dict[str, str] = dict.fromkeys(limits, "no limit")
     for device, limit in limits.items():
-        shown[device] = format_link_rate(limit) if limit else "no limit"
+        if limit:
+            shown[device] = format_link_rate(limit)
     return GateError(
         f"the link of {container} is not limited to {format_link_rate(rate)}: "
         f"the kernel says {named(shown) or 'that it has none'}",

@@ -232,18 +232,21 @@ def _fail(here: RunContext, error: Exception) -> None:
     here.draft.outcome = "failed"
     here.draft.failure = _message(error) + _of_disks(here)
     here.world.progress.warn(f"{here.run.slug} failed: {here.draft.failure}")
-    notes = "\n".join(getattr(error, "__notes__", ()))
-    if isinstance(error, TierbenchError):
-        text = f"{error.what}\n\n{error.evidence}\n{notes}\n"
-    else:
-        text = "".join(traceback.format_exception(error))
-    files.keep(here.raw / "failure.txt", text)
+    files.keep(here.raw / "failure.txt", _evidence(error))
     try:
         _save(here)
     except OSError:
         raise
     except Exception:  # a table that cannot be made may be the failure
         store.save_record(here.folder, _record(here))
+
+
+def _evidence(error: Exception) -> str:
+    """What was seen, or where in the program an unforeseen error was raised."""
+    if not isinstance(error, TierbenchError):
+        return "".join(traceback.format_exception(error))
+    notes = "\n".join(getattr(error, "__notes__", ()))
+    return f"{error.what}\n\n{error.evidence}\n{notes}\n"
 
 
 def _of_disks(here: RunContext) -> str:

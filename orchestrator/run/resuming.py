@@ -130,10 +130,9 @@ class Resumption:
                 if aside is None:
                     continue
                 points = self._points_kept(run, aside, parts)
+                has = "is made again"
                 if points:
                     has = f"goes on with the {counted(points, 'point')} that it has"
-                else:
-                    has = "is made again"
                 yield f"{run.slug} {has}: {error}"
             else:
                 yield f"{run.slug} was measured before, and read afterwards from its raw files"

@@ -112,9 +112,8 @@ def _is_meant(row: Mapping[str, str], currency: str) -> bool:
     return bool(is_disk or _LINUX.items() <= row.items())
 
 
-def _rows(lines: Iterable[str], machines: Collection[str]) -> Iterator[dict[str, str]]:
-    """Those of disks and of these machines, by column: a few of hundreds of megabytes."""
-    rows = csv.reader(lines)
+def _columns(rows: Iterable[list[str]]) -> list[str]:
+    """The names in the row of columns. ValueError if there are too few."""
     columns: list[str] = []
     for row in rows:
         if row and row[0] == "SKU":
@@ -123,6 +122,13 @@ def _rows(lines: Iterable[str], machines: Collection[str]) -> Iterator[dict[str,
     absent = sorted(_COLUMNS - {*columns})
     if absent:
         raise ValueError(f"no column {', '.join(absent)}")
+    return columns
+
+
+def _rows(lines: Iterable[str], machines: Collection[str]) -> Iterator[dict[str, str]]:
+    """Those of disks and of these machines, by column: a few of hundreds of megabytes."""
+    rows = csv.reader(lines)
+    columns = _columns(rows)
     usage = columns.index("usageType")
     for row in rows:
         if len(row) != len(columns):

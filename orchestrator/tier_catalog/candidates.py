@@ -214,7 +214,7 @@ def _gib(size_bytes: float) -> int:
     return math.ceil(size_bytes / GIB)
 
 
-class _Point(NamedTuple):
+class _BuyablePoint(NamedTuple):
     """So many disks, each with so many IOPS, and throughput in the rule's unit."""
 
     disks: int
@@ -233,19 +233,19 @@ def _provisioned(
     return bought
 
 
-def _wanted(rule: Provisioned, needs: Sequence[float]) -> Iterator[_Point]:
+def _wanted(rule: Provisioned, needs: Sequence[float]) -> Iterator[_BuyablePoint]:
     iops = rule.iops.included or rule.iops.min
     rate = rule.throughput.included or rule.throughput.min or 0
     for step in STEPS:
-        yield _Point(1, step * iops, step * rate)
+        yield _BuyablePoint(1, step * iops, step * rate)
     if rule.iops.included:  # several have more for nothing
         for count in COUNTS[1:]:
-            yield _Point(count, iops, rate)
+            yield _BuyablePoint(count, iops, rate)
     if needs:
         yield _needed(rule, needs)
 
 
-def _needed(rule: Provisioned, needs: Sequence[float]) -> _Point:
+def _needed(rule: Provisioned, needs: Sequence[float]) -> _BuyablePoint:
     needed_iops = needs[0]
     needed_bytes_per_s = needs[1]
     if rule.throughput.follows:
@@ -255,11 +255,11 @@ def _needed(rule: Provisioned, needs: Sequence[float]) -> _Point:
     rounded = _IOPS_STEP * math.ceil(needed_iops / _IOPS_STEP)
     iops = min(rule.iops.max, max(rule.iops.min, rounded))
     unit_bytes = UNIT_BYTES[rule.throughput.unit]
-    return _Point(1, iops, math.ceil(needed_bytes_per_s / unit_bytes))
+    return _BuyablePoint(1, iops, math.ceil(needed_bytes_per_s / unit_bytes))
 
 
 def _sold(
-    rule: Provisioned, point: _Point, needed_bytes: int, least_bytes: int
+    rule: Provisioned, point: _BuyablePoint, needed_bytes: int, least_bytes: int
 ) -> dict[str, Any]:
     """The least that is sold of a point: throughput comes with the IOPS that it takes, and
     IOPS with the size."""

@@ -302,7 +302,7 @@ def _bought_by_size(full_name: str, kind: DiskType, catalog: Catalog) -> TierRow
     )
 
 
-class _Bounds(NamedTuple):
+class _BuyableBounds(NamedTuple):
     """The sizes that one may buy, and the limits of the least and of the most."""
 
     size_bytes: Span
@@ -310,7 +310,7 @@ class _Bounds(NamedTuple):
     most: Limits
 
 
-def _bounds(full_name: str, kind: DiskType, catalog: Catalog) -> _Bounds:
+def _bounds(full_name: str, kind: DiskType, catalog: Catalog) -> _BuyableBounds:
     rule = kind.provisioned or kind.by_size
     assert rule is not None  # a type has one of the three forms
     span: Span = (None, None)
@@ -319,14 +319,14 @@ def _bounds(full_name: str, kind: DiskType, catalog: Catalog) -> _Bounds:
     if isinstance(rule, rows.Provisioned):
         least = limits_of.provisioned(rule, rule.iops.min, rule.throughput.min)
         most = limits_of.provisioned(rule, rule.iops.max, rule.throughput.max)
-        return _Bounds(span, least, most)
+        return _BuyableBounds(span, least, most)
     if isinstance(rule, rows.LinearRule):
         base = limits_of.linear(rule, 0)
         least = Limits(base.total_iops or None, base.bytes_per_s or None)
-        return _Bounds(span, least, _most(full_name, rule, catalog))
+        return _BuyableBounds(span, least, _most(full_name, rule, catalog))
     least = _limits_of_size(kind, rule.size.min_bytes)
     most = _limits_of_size(kind, rule.size.max_bytes)
-    return _Bounds(span, least, most)
+    return _BuyableBounds(span, least, most)
 
 
 def _limits_of_size(kind: DiskType, size_bytes: int) -> Limits:

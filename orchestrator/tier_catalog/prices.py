@@ -19,6 +19,7 @@ from orchestrator.tier_catalog.catalog import Catalog, provider_of
 from orchestrator.tier_catalog.rows import UNIT_BYTES, DiskType, PriceRow, Step, Text
 
 HOURS_PER_MONTH = 730  # of which providers make a month: 8,760 / 12
+_OPERATIONS = 10_000  # that have one price
 UNPLACED = ("", "not stated")  # regions that name none
 _CITED = "this list"
 
@@ -38,13 +39,14 @@ def monthly(
     unit_bytes = 1
     if row.unit:
         unit_bytes = UNIT_BYTES[row.unit]
-    throughput = None
-    if bytes_per_s is not None:
-        throughput = bytes_per_s / unit_bytes
-    tens_of_thousands = None
-    if operations is not None:
-        tens_of_thousands = operations / 10_000
-    quantities = (1, HOURS_PER_MONTH, gib, iops, throughput, tens_of_thousands)
+    quantities = (
+        1,
+        HOURS_PER_MONTH,
+        gib,
+        iops,
+        _in_units(bytes_per_s, unit_bytes),
+        _in_units(operations, _OPERATIONS),
+    )
     total = 0.0
     for component, quantity in zip(_components(row), quantities, strict=True):
         amount = _stepped(component.steps, quantity)
@@ -52,6 +54,12 @@ def monthly(
             return None
         total += amount
     return total
+
+
+def _in_units(amount: float | None, unit: int) -> float | None:
+    if amount is None:
+        return None
+    return amount / unit
 
 
 class _Component(NamedTuple):
