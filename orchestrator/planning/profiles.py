@@ -202,9 +202,9 @@ def _whole(
     """The content with the changes of its tier, and with the cluster that it names."""
     if changes:
         tier = content.get("tier")
-        keys = tier
-        if not isinstance(tier, dict):
-            keys = {"type": tier}
+        keys: dict[str, object] = {"type": tier}
+        if isinstance(tier, dict):
+            keys = tier
         content["tier"] = _without_nones({**keys, **changes})
     cluster = content.get("cluster")
     if isinstance(cluster, str):
