@@ -34,31 +34,19 @@ def databases() -> dict[str, Database]:
 
 def choose(
     name: str,
-    known: Collection[str],
-    proven: Callable[[], str] = lambda: "",
+    names_of_all: Collection[str],
+    proven: Callable[[], str] = str,
     problem: str = "",
 ) -> tuple[str, Note | None]:
     """The database, and the note about the choice for console and report: `auto` is YugabyteDB if
     its first-run checklist passed here, else PostgreSQL, with a note.
 
-    `known`: all names. `proven`, called only for `auto`: where and when the checklist passed, or an
-    empty text. `problem`: why YugabyteDB did not start although it passed. UsageError for a name
-    that is no database to measure.
+    `proven`, called only for `auto`: where and when the checklist passed, or an empty text.
+    `problem`: why YugabyteDB did not start although it passed. UsageError for a name that is no
+    database to measure.
     """
-    if name == AUTO and problem:
-        text = f"the database is PostgreSQL: YugabyteDB did not start ({problem})"
-        return FALLBACK, Note("fallback database", text)
-    if name == AUTO and (proof := proven()):
-        return PREFERRED, Note("preferred database", proof)
     if name == AUTO:
-        return FALLBACK, Note(
-            "fallback database",
-            (
-                "the database is PostgreSQL: --db auto takes YugabyteDB only where "
-                "its first-run checklist has passed with this image; `tierbench "
-                "doctor --db yugabytedb` runs it, with --profile on its machines"
-            ),
-        )
+        return _choose_automatically(proven, problem)
     if name == NONE:
         raise UsageError(
             "only a workload that measures the disk alone runs without a database",
@@ -68,11 +56,23 @@ def choose(
         raise UsageError(
             "`dry` is no database to measure", advice="run `tierbench rehearse`"
         )
-    names = {AUTO, *known} - {
-        NONE,
-        DRY,
-        STORE,
-    }  # a store is an existing cluster with a URL
-    if name in names:
+    # A store is an existing cluster with a URL.
+    measured = {AUTO, *names_of_all} - {NONE, DRY, STORE}
+    if name in measured:
         return name, None
-    raise UsageError(unknown("database", name, names))
+    raise UsageError(unknown("database", name, measured))
+
+
+def _choose_automatically(proven: Callable[[], str], problem: str) -> tuple[str, Note]:
+    if problem:
+        text = f"the database is PostgreSQL: YugabyteDB did not start ({problem})"
+        return FALLBACK, Note("fallback database", text)
+    proof = proven()
+    if proof:
+        return PREFERRED, Note("preferred database", proof)
+    text = (
+        "the database is PostgreSQL: --db auto takes YugabyteDB only where "
+        "its first-run checklist has passed with this image; `tierbench "
+        "doctor --db yugabytedb` runs it, with --profile on its machines"
+    )
+    return FALLBACK, Note("fallback database", text)

@@ -11,6 +11,16 @@ from orchestrator.planning.rehearsal import WARNING
 from orchestrator.powers import Network, World
 
 
+def _node(number: int, spec: ClusterSpec, volume: Volume) -> Node:
+    return Node(
+        f"node-{number}",
+        "database",
+        cpus=spec.size.cpus,
+        memory_bytes=spec.size.memory_bytes,
+        sources={DRY: volume.name},
+    )
+
+
 class DryDatabase(Database):
     """Its nodes name the made-up disks as their `sources`. Nothing is missing or awaited."""
 
@@ -27,18 +37,11 @@ class DryDatabase(Database):
         network: Network,
         world: World,
     ) -> Iterator[Cluster]:
-        nodes = tuple(
-            Node(
-                f"node-{number}",
-                "database",
-                cpus=spec.size.cpus,
-                memory_bytes=spec.size.memory_bytes,
-                sources={DRY: volume.name},
-            )
-            for number, volume in enumerate(volumes, start=1)
-        )
+        nodes: list[Node] = []
+        for number, volume in enumerate(volumes, start=1):
+            nodes.append(_node(number, spec, volume))
         endpoint = Endpoint("nowhere", 5432, 5432, DRY, "", DRY)
-        yield Cluster(DRY, "", nodes, (endpoint,), network.name)
+        yield Cluster(DRY, "", tuple(nodes), (endpoint,), network.name)
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         return DatabaseFacts(more={"rehearsal": WARNING})

@@ -7,6 +7,7 @@ block when it is closed: without that a write would end in memory."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 
 from orchestrator.databases.common import container_nodes
@@ -15,7 +16,7 @@ from orchestrator.facts import DatabaseFacts
 from orchestrator.hadoop import is_setting, pages
 from orchestrator.hadoop.pages import DATA_PAGE, NAME_PAGE, RPC, Servers
 from orchestrator.keys import strict_yaml
-from orchestrator.model import Cluster, ClusterSpec, Volume
+from orchestrator.model import Cluster, ClusterSpec, Node, Volume
 from orchestrator.parts import Database
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import as_node
@@ -66,35 +67,27 @@ class Hdfs(Database):
         """Stops servers on kept disks cleanly at the end; NodeError if that fails. Kills servers on
         other disks, and all servers after an error."""
         image = self.image(spec, world)
-        plans = [name_node(spec, volumes[0], network, image)]
+        plan = name_node(spec, volumes[0], network, image)
         with ExitStack() as up:
-            first = up.enter_context(world.platform.running(plans[0]))
-            environment = {
-                **plans[0].environment,
-                "NAME_NODE": first.address or first.name,
-            }
-            plans += _data_nodes(spec, volumes, network, image, environment)
-            names = [plan.name for plan in plans]
+            first = up.enter_context(world.platform.running(plan))
+            address = first.address or first.name
+            environment = {**plan.environment, "NAME_NODE": address}
+            plans = [*_data_nodes(spec, volumes, network, image, environment)]
+            names = [plan.name, *(data_node.name for data_node in plans)]
             with container_nodes.stopped(names, volumes, _ENDED, _STOP_S, world):
-                others = [world.platform.running(plan) for plan in plans[1:]]
-                started = up.enter_context(at_once.entered(others))
+                starting = [world.platform.running(data_node) for data_node in plans]
+                started = up.enter_context(at_once.entered(starting))
                 servers = Servers(
-                    _page(first, NAME_PAGE),
-                    {
-                        f"node-{n}": _page(each, DATA_PAGE)
-                        for n, each in enumerate(started, 1)
-                    },
-                    environment,
+                    _page(first, NAME_PAGE), _data_pages(started), environment
                 )
                 version = _await_ready(servers, names, world)
-                nodes = [as_node(first, "name-node", "coordinator")]
-                for n, each in enumerate(
-                    zip(plans[1:], volumes, started, strict=True), start=1
-                ):
-                    nodes.append(container_nodes.described(n, *each, world))
-                at = (container_nodes.endpoint(first, RPC, ""),)
+                nodes = (
+                    as_node(first, "name-node", "coordinator"),
+                    *_data_nodes_as_seen(plans, volumes, started, world),
+                )
+                endpoints = (container_nodes.endpoint(first, RPC, ""),)
                 yield Cluster(
-                    self.name, version, tuple(nodes), at, network.name, servers
+                    self.name, version, nodes, endpoints, network.name, servers
                 )
 
     def settle(self, cluster: Cluster, world: World) -> None:
@@ -113,36 +106,42 @@ class Hdfs(Database):
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         """Writes back what is in memory, and drops the files of blocks from there."""
-        nodes = cluster.nodes
-        asked = ("node", "forget")
-        data = [node for node in nodes if node.role == "database"]
+
+        def forget(node: Node) -> None:
+            container_nodes.run(
+                node, ("node", "forget"), _FORGET_S, world, cluster.nodes
+            )
+
         at_once.each(
-            lambda n: container_nodes.run(n, asked, _FORGET_S, world, nodes), data
+            forget, [node for node in cluster.nodes if node.role == "database"]
         )
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         servers: Servers = cluster.handle
         try:
-            ats = servers.data_nodes.values()
-            each = {
-                n: at_once.each(partial(pages.setting, name=n), ats) for n in _READ_BACK
-            }
-            written = {
-                node: pages.written_bytes(at) for node, at in servers.data_nodes.items()
-            }
+            execution = {name: _setting_of_all(servers, name) for name in _READ_BACK}
+            written: dict[str, float] = {}
+            for node, page in servers.data_nodes.items():
+                written[node] = pages.written_bytes(page)
         except OSError as error:
             raise RunError(f"a data node's pages could not be read: {error}") from error
-        read = {name: ", ".join(dict.fromkeys(values)) for name, values in each.items()}
         return DatabaseFacts(
             version=cluster.version,
             image=own_images.tag(world.root, "hadoop"),
-            durable=read[_SYNCS] == "true",
-            durability={_SYNCS: read[_SYNCS]},
+            durable=execution[_SYNCS] == "true",
+            durability={_SYNCS: execution[_SYNCS]},
             settings={"given": servers.environment["SETTINGS"]},
-            execution=read,
+            execution=execution,
             given_bytes=written,
-            bytes_of_copy=1 + _CRC_BYTES / int(read[_CHECKSUM]),
+            bytes_of_copy=1 + _CRC_BYTES / int(execution[_CHECKSUM]),
         )
+
+
+def _setting_of_all(servers: Servers, name: str) -> str:
+    """The value on all data nodes; several values with commas, if they differ."""
+    ask = partial(pages.setting, name=name)
+    values = at_once.each(ask, servers.data_nodes.values())
+    return ", ".join(dict.fromkeys(values))
 
 
 def _mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
@@ -199,16 +198,37 @@ def _data_nodes(
     environment: Mapping[str, str],
 ) -> Iterator[ContainerSpec]:
     job_mb = int(_JOB_SHARE * spec.size.memory_bytes) >> 20
-    own = {"HEAP_MB": str(job_mb), "SERVER_MB": str(_SERVER_MB), "SPILL": "/data/spill"}
-    settings = environment["SETTINGS"].split()
+    in_data_nodes = {
+        **environment,
+        "HEAP_MB": str(job_mb),
+        "SERVER_MB": str(_SERVER_MB),
+        "SPILL": "/data/spill",
+    }
+    command = ("data", *environment["SETTINGS"].split())
     for number, volume in enumerate(volumes, start=1):
-        yield ContainerSpec(
-            **container_nodes.of_node(spec, number, volume, network, "/data"),
-            image=image,
-            command=("data", *settings),
-            environment={**environment, **own},
-            ports={DATA_PAGE: None},
+        node = container_nodes.of_node(
+            spec, number, volume, network, image, command, ["/data"]
         )
+        yield replace(node, environment=in_data_nodes, ports={DATA_PAGE: None})
+
+
+def _data_pages(started: Sequence[Container]) -> dict[str, str]:
+    """Node → where its data node serves its pages."""
+    by_node: dict[str, str] = {}
+    for number, container in enumerate(started, start=1):
+        by_node[f"node-{number}"] = _page(container, DATA_PAGE)
+    return by_node
+
+
+def _data_nodes_as_seen(
+    plans: Sequence[ContainerSpec],
+    volumes: Sequence[Volume],
+    started: Sequence[Container],
+    world: World,
+) -> Iterator[Node]:
+    """The data nodes, as collectors and the record need them."""
+    for i, container in enumerate(started):
+        yield container_nodes.described(i + 1, plans[i], volumes[i], container, world)
 
 
 def _page(container: Container, port: int) -> str:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from orchestrator.errors import Mistake, TierbenchError, UnavailableError, require_none
 from orchestrator.hadoop import is_setting, pages
 from orchestrator.keys.strict_yaml import shipped
-from orchestrator.model import Cluster, ClusterSpec, Volume
+from orchestrator.model import Cluster, ClusterSpec, Node, Volume
 from orchestrator.parts import Database
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import as_node
@@ -73,19 +73,16 @@ class Store(Database):
     ) -> Iterator[Cluster]:
         environment = _environment(spec, f"{network.name}-{secrets.token_hex(4)}")
         names = [f"node-{number}" for number in range(1, spec.nodes + 1)]
-        given = {"role": "database", "network": network.name}
-        plans = [
-            _client(f"{network.name}-{n}", world, placement=n, **given) for n in names
+        starting = [
+            world.platform.running(_node(name, network, world)) for name in names
         ]
-        with at_once.entered(
-            [world.platform.running(plan) for plan in plans]
-        ) as started:
-            nodes = tuple(
-                as_node(at, n, "database") for n, at in zip(names, started, strict=True)
-            )
+        with at_once.entered(starting) as started:
+            nodes: list[Node] = []
+            for name, container in zip(names, started, strict=True):
+                nodes.append(as_node(container, name, "database"))
             try:
                 handle = pages.Servers("", {}, environment)
-                yield Cluster(self.name, "", nodes, (), network.name, handle)
+                yield Cluster(self.name, "", tuple(nodes), (), network.name, handle)
             finally:
                 _remove(started[0], environment, world)
 
@@ -102,9 +99,7 @@ def _mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
             f"{where}.url", f"is no store's: write {schemes}, without a password"
         )
     for name, value in _given(spec).items():
-        if not any(
-            is_setting(begin, name, value) for begin in ("fs.s3a.", "fs.azure.")
-        ):
+        if not _is_of_a_driver(name, value):
             yield Mistake(
                 f"{where}.{name}", "is no `fs.s3a.…` or `fs.azure.…` without spaces"
             )
@@ -112,38 +107,65 @@ def _mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
             yield Mistake(
                 f"{where}.{name}", "is a secret: the environment alone may have it"
             )
-    for variable in signs.get(url["scheme"], ()) if url else ():
+    if not url:
+        return
+    for variable in signs.get(url["scheme"], ()):
         if not os.environ.get(variable):
             yield Mistake(
                 f"{where}.url", f"the environment variable {variable} is not set"
             )
 
 
+def _is_of_a_driver(name: str, value: str) -> bool:
+    return any(is_setting(begin, name, value) for begin in ("fs.s3a.", "fs.azure."))
+
+
 def _given(spec: ClusterSpec) -> dict[str, str]:
-    return {name: value for name, value in spec.existing.items() if name != "url"}
+    """What the profile says of the store, beside its URL."""
+    settings = dict(spec.existing)
+    settings.pop("url", None)
+    return settings
 
 
 def _environment(spec: ClusterSpec, folder: str) -> dict[str, str]:
     """Of the jobs: where the store is, their folder there, and what signs in."""
     url = _URL.fullmatch(spec.existing["url"])
     assert url is not None, "`check` refuses others"
-    signs = {
-        name: os.environ[name]
-        for name in shipped(__package__, "store.yaml")[url["scheme"]]
-    }
+    variables = shipped(__package__, "store.yaml")[url["scheme"]]
+    signs = {name: os.environ[name] for name in variables}
     redaction.remember(*signs.values())
-    given = " ".join(f"-D{name}={value}" for name, value in _given(spec).items())
-    return signs | {
+    settings = " ".join(f"-D{name}={value}" for name, value in _given(spec).items())
+    return {
+        **signs,
         "STORE": url["store"],
         "FOLDER": f"{url['folder']}/{folder}",
-        "SETTINGS": given,
+        "SETTINGS": settings,
     }
 
 
-def _client(name: str, world: World, **more: str) -> ContainerSpec:
+def _node(name: str, network: Network, world: World) -> ContainerSpec:
+    return _client(
+        f"{network.name}-{name}",
+        world,
+        role="database",
+        network=network.name,
+        placement=name,
+    )
+
+
+def _client(
+    name: str,
+    world: World,
+    *,
+    role: str = "client",
+    network: str | None = None,
+    placement: str = "",
+) -> ContainerSpec:
     """Waits for commands; what signs in is given to these, not to it."""
     wait = ("sh", "-c", "trap 'exit 0' TERM; while :; do sleep 1; done")
-    return own_images.container("hadoop", name, wait, world, **more)
+    return own_images.container(
+        "hadoop", name, wait, world, role=role, network=network, placement=placement
+    )
 
 
 def _trouble(

@@ -41,25 +41,24 @@ def live_nodes(name_node: str) -> int:
 
 @understood("/jmx")
 def version(name_node: str) -> str:
-    return str(
-        _bean(name_node, "service=NameNode,name=NameNodeInfo")["SoftwareVersion"]
-    )
+    info = _bean(name_node, "service=NameNode,name=NameNodeInfo")
+    return str(info["SoftwareVersion"])
 
 
 @understood("/jmx")
 def written_bytes(data_node: str) -> float:
     """Bytes of files that a data node was given since it was started, without checksums."""
-    return float(
-        _bean(data_node, "service=DataNode,name=DataNodeActivity*")["BytesWritten"]
-    )
+    return float(_activity(data_node)["BytesWritten"])
 
 
 @understood("/jmx")
 def copied_blocks(data_node: str) -> int:
     """How many blocks a data node has sent to another, for a copy was lacking."""
-    return int(
-        _bean(data_node, "service=DataNode,name=DataNodeActivity*")["BlocksReplicated"]
-    )
+    return int(_activity(data_node)["BlocksReplicated"])
+
+
+def _activity(data_node: str) -> Mapping[str, Any]:
+    return _bean(data_node, "service=DataNode,name=DataNodeActivity*")
 
 
 @understood("/conf")
@@ -75,9 +74,9 @@ def lacking(name_node: str) -> str:
     page = get(f"{name_node}/fsck?ugi=root&path=/", timeout_s=60.0)
     if "Status:" not in page:
         raise ValueError(page[-200:])
-    counts = {
-        name: re.findall(rf"^\s*{name}:\s+(\d+)", page, re.MULTILINE) for name in _WRONG
-    }
-    return ", ".join(
-        f"{count} {name.lower()}" for name, (count,) in counts.items() if int(count)
-    )
+    wrong: list[str] = []
+    for name in _WRONG:
+        (count,) = re.findall(rf"^\s*{name}:\s+(\d+)", page, re.MULTILINE)
+        if int(count):
+            wrong.append(f"{count} {name.lower()}")
+    return ", ".join(wrong)

@@ -27,17 +27,19 @@ _MISTAKES: Mapping[str, Callable[[Workload], Iterable[tuple[str, str]]]] = {
 _KEYS: Mapping[str, Callable[[str], Mapping[str, Sequence[str]]]] = {
     "sysbench": command_lines.keys,
     "sysbench-stock": sysbench_stock.keys,
-    "fio": lambda _: fio.KEYS,
+    "fio": fio.keys,
     "tera": tera.keys,
 }
 
 
 def load_generators() -> dict[str, parts.LoadGenerator]:
-    home = os.environ.get(HOME_VARIABLE)
+    benchbase_home = None
+    if os.environ.get(HOME_VARIABLE):
+        benchbase_home = Path(os.environ[HOME_VARIABLE])
     return {
         "sysbench": Sysbench(),
         "sysbench-stock": SysbenchStock(os.environ.get(IMAGE_VARIABLE) or None),
-        "benchbase": BenchBase(Path(home) if home else None),
+        "benchbase": BenchBase(benchbase_home),
         "fio": fio.Fio(),
         "tera": tera.Tera(),
         "dry": DryGenerator(),
@@ -57,10 +59,8 @@ def warmed(workload: Workload, how: str) -> Workload:
     steady, at least as long and at most ten times. UsageError if its generator cannot do that."""
     if how == "fixed":
         return workload
-    known = workload.script in command_lines.KNOWN.keys() - set(
-        command_lines.ENDS_WITH_WORK
-    )
-    if workload.generator != Sysbench.name or not known:
+    goes_on = set(command_lines.KNOWN) - set(command_lines.ENDS_WITH_WORK)
+    if workload.generator != Sysbench.name or workload.script not in goes_on:
         raise errors.UsageError(
             f"{workload.name} is run by {workload.generator} ({workload.script}), "
             "whose warm-up has a fixed time: --warmup steady needs a built-in "
@@ -88,9 +88,8 @@ def confirmed(workload: Workload, asked: bool) -> Workload:
             "behind it for --confirm",
             advice="name other workloads, or leave out --confirm",
         )
-    return replace(
-        workload, confirm_s=min(max(24.0, 2 * workload.measure_s), CONFIRM_MOST_S)
-    )
+    confirm_s = max(24.0, 2 * workload.measure_s)
+    return replace(workload, confirm_s=min(confirm_s, CONFIRM_MOST_S))
 
 
 def bind(workload: Workload, generator: str | None) -> Workload:
@@ -108,8 +107,6 @@ def bind(workload: Workload, generator: str | None) -> Workload:
     if workload.generator in _MISTAKES:
         refuse(workload, _MISTAKES[workload.generator](workload))
     if "seed" in workload.options:
-        refuse(
-            workload,
-            [("options.seed", f"{SET_FOR_ALL['rand_seed']}, for all workloads alike")],
-        )
+        what = f"{SET_FOR_ALL['rand_seed']}, for all workloads alike"
+        refuse(workload, [("options.seed", what)])
     return workload

@@ -34,17 +34,16 @@ class DryGenerator(LoadGenerator):
 
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
         workload = load.workload
-        out = load.out
         world = load.world
         start_s = world.clock.now()
         middle_s = start_s + workload.warmup_s
         end_s = middle_s + workload.measure_s
         world.window_begins(middle_s)
-        seed = zlib.crc32(f"{workload.options.get('seed')} {out.parent.name}".encode())
-        table = _made_up(
-            workload, Model.of_node(load.cluster.nodes[0]), start_s, end_s, seed
-        )
-        table.to_csv(out / _FILE, index=False)
+        drawn_for = f"{workload.options.get('seed')} {load.out.parent.name}"
+        seed = zlib.crc32(drawn_for.encode())
+        model = Model.of_node(load.cluster.nodes[0])
+        table = _made_up(workload, model, start_s, end_s, seed)
+        table.to_csv(load.out / _FILE, index=False)
         world.clock.sleep(end_s - start_s)
         return Phase("warm-up", start_s, middle_s), Phase("measure", middle_s, end_s)
 
@@ -81,13 +80,13 @@ def _made_up(
     mean_s = model.transaction_s(load.threads, ios) * dice.normal(1.0, _BETWEEN_RUNS)
     count = int((end_s - start_s) / mean_s * 1.5) + 10
     shape = (load.threads, count)
+    # The mean of this lognormal distribution is 1.
     latency_s = mean_s * dice.lognormal(-(_SPREAD**2) / 2, _SPREAD, shape)
     begun_s = start_s + np.cumsum(latency_s, axis=1) - latency_s
     kept = begun_s + latency_s < end_s
+    names = [load.name]
     if load.name == "tpcc":
         names = ["new_order", "payment"]
-    else:
-        names = [load.name]
     columns = {"start_s": begun_s[kept], "latency_s": latency_s[kept], "queue_s": 0.0}
     table = pd.DataFrame({**columns, "type": dice.choice(names, int(kept.sum()))})
     return table.assign(outcome=transactions.COMMITTED, retries=0, sqlstate="")

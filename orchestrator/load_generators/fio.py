@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from orchestrator import parts, units
 from orchestrator.errors import LoadError, Mistake, require_none
 from orchestrator.facts import GeneratorFacts
@@ -55,7 +57,9 @@ class Fio(parts.LoadGenerator):
         return own_images.content_hash(world.root / "workloads" / "fio")
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
-        mistakes = [Mistake(*each) for each in mistakes_in(workload, spec)]
+        mistakes: list[Mistake] = []
+        for key, what in mistakes_in(workload, spec):
+            mistakes.append(Mistake(key, what))
         script = world.root / "workloads" / workload.script
         if not script.is_file() or script.parent.name != "fio":
             mistakes.append(
@@ -85,12 +89,8 @@ class Fio(parts.LoadGenerator):
         workload = load.workload
         world = load.world
         folder = load.out / FOLDER
-        planned = disk_matrix.planned(workload.options)
         folder.mkdir(parents=True, exist_ok=True)
-        missing = [
-            point for point in planned if not (folder / f"{point.name}.json").is_file()
-        ]
-        points = missing or planned[-1:]
+        points = _points_left(workload, folder)
         point_s = workload.warmup_s + workload.measure_s
         start_s = world.clock.now()
         middle_s = start_s + workload.warmup_s
@@ -106,12 +106,12 @@ class Fio(parts.LoadGenerator):
         return Phase("warm-up", start_s, middle_s), Phase("measure", middle_s, end_s)
 
     def so_far(self, workload: Workload, out: Path) -> tuple[Measurement, ...]:
-        return tuple(
-            figure
-            for point in disk_matrix.planned(workload.options)
-            if (file := out / FOLDER / f"{point.name}.json").is_file()
-            for figure in point_figures(point, _json(file))
-        )
+        figures: list[Measurement] = []
+        for point in disk_matrix.planned(workload.options):
+            file = out / FOLDER / f"{point.name}.json"
+            if file.is_file():
+                figures += point_figures(point, _json(file))
+        return tuple(figures)
 
     def read(
         self, workload: Workload, out: Path, start_s: float, end_s: float
@@ -120,23 +120,29 @@ class Fio(parts.LoadGenerator):
         throughput is the highest plateau of IOPS, latency that of one small I/O alone."""
         points = disk_matrix.planned(workload.options)
         contents = [_json(out / FOLDER / f"{point.name}.json") for point in points]
-        every = zip(points, contents, strict=True)
-        figures = [
-            figure
-            for point, content in every
-            for figure in point_figures(point, content)
-        ]
+        figures: list[Measurement] = []
+        windows: list[Mapping[str, float]] = []
+        for point, content in zip(points, contents, strict=True):
+            figures += point_figures(point, content)
+            window = _window(content)
+            if window:
+                windows.append(window)
         versions = sorted({str(content.get("fio version", "")) for content in contents})
         facts = GeneratorFacts(
             version=", ".join(versions),
-            windows=[window for content in contents if (window := _window(content))]
-            or None,
+            windows=windows or None,
             more={"cells": len(points)},
         )
-        return parts.Result((*figures, *_together(points, figures)), None, None, facts)
+        figures += _together(points, figures)
+        return parts.Result(tuple(figures), None, None, facts)
 
 
 # ------------------------------------------------------------------ before and while it runs
+
+
+def keys(_script: str) -> Mapping[str, Sequence[str]]:
+    """What a workload may have under `options`, `dataset` and `scale`."""
+    return KEYS
 
 
 def mistakes_in(
@@ -151,14 +157,27 @@ def mistakes_in(
     except ValueError as error:
         yield "options.cells", str(error)
     try:
-        size = disk_matrix.file_bytes(workload)
+        size_bytes = disk_matrix.file_bytes(workload)
     except ValueError as error:
         yield "dataset.size", str(error)
         return
-    if spec and not 0 < size <= (most := int(_FILE_OF_DISK * spec.size.disk_bytes)):
+    if not spec:
+        return
+    most_bytes = int(_FILE_OF_DISK * spec.size.disk_bytes)
+    if not 0 < size_bytes <= most_bytes:
         disk = units.format_bytes(spec.size.disk_bytes)
-        largest = units.format_bytes(most)
-        yield "dataset.size", f"a disk of {disk} takes a file of up to {largest}"
+        most = units.format_bytes(most_bytes)
+        yield "dataset.size", f"a disk of {disk} takes a file of up to {most}"
+
+
+def _points_left(workload: Workload, folder: Path) -> Sequence[MatrixCell]:
+    """The points that are not measured yet, at least the last."""
+    planned = disk_matrix.planned(workload.options)
+    missing: list[MatrixCell] = []
+    for point in planned:
+        if not (folder / f"{point.name}.json").is_file():
+            missing.append(point)
+    return missing or planned[-1:]
 
 
 def _container(cluster: Cluster, world: World) -> Container:
@@ -173,8 +192,9 @@ def _measure(
     output = ("--output-format=json+", f"--output={_OUTPUT}")
     argv = ("fio", *output, f"/fio/{Path(workload.script).name}")
     env = _environment(workload, point)
-    settings = " ".join(f"{key}={shlex.quote(value)}" for key, value in env.items())
-    files.keep(folder / "commands.txt", f"{settings} {shlex.join(argv)}\n", adds=True)
+    words = [f"{key}={shlex.quote(value)}" for key, value in env.items()]
+    command = " ".join([*words, shlex.join(argv)])
+    files.keep(folder / "commands.txt", f"{command}\n", adds=True)
     timeout_s = workload.warmup_s + workload.measure_s + _END_GRACE_S
     done = container.exec(argv, env=env, timeout_s=timeout_s, watch=(container,))
     if done.exit_code != 0:
@@ -189,12 +209,14 @@ def _measure(
 
 def _environment(workload: Workload, point: MatrixCell) -> dict[str, str]:
     direction = {100: "read", 0: "write"}.get(point.read_pct, "rw")
+    if point.pattern == "random":
+        direction = f"rand{direction}"
     return {
         "DIR": "/tier",
         "SIZE": str(disk_matrix.file_bytes(workload)),
         "RAMP": f"{round(workload.warmup_s * 1000)}ms",
         "RUNTIME": f"{round(workload.measure_s * 1000)}ms",
-        "RW": f"rand{direction}" if point.pattern == "random" else direction,
+        "RW": direction,
         "READ_PCT": str(point.read_pct),
         "BS": str(point.block_bytes),
         "IODEPTH": str(point.depth),
@@ -231,14 +253,13 @@ def point_figures(
             f"point {point.name}: no I/O ended in time", advice="measure for longer"
         )
     total_ns = sum(int(latency["N"]) * latency["mean"] for latency in latencies)
+    histograms = [latency.get("bins", {}) for latency in latencies]
     figures = {
         "iops": bytes_per_s / point.block_bytes,
         "bytes_per_s": bytes_per_s,
         "transactions": float(count),
         "latency_avg_s": total_ns / count * 1e-9,
-        **_percentiles(
-            [latency.get("bins", {}) for latency in latencies], point.in_flight
-        ),
+        **_percentiles(histograms, point.in_flight),
     }
     return tuple(
         measured(metric, value, point.name) for metric, value in figures.items()
@@ -265,32 +286,40 @@ def _percentiles(
     """Percentiles, by nearest rank, of the sum of histograms (ns → count)."""
     counts: Counter[int] = Counter()
     for bins in histograms:
-        counts.update({int(value): int(number) for value, number in bins.items()})
+        for value, count in bins.items():
+            counts[int(value)] += int(count)
     total = counts.total()
-    return {
-        metric: latency_quantiles.nearest_rank(counts, share) * 1e-9
-        for metric, share in _PERCENTILES.items()
-        if total - math.ceil(share * total) >= _BEYOND + in_flight
-    }
+    percentiles: dict[str, float] = {}
+    for metric, share in _PERCENTILES.items():
+        beyond = total - math.ceil(share * total)
+        if beyond >= _BEYOND + in_flight:
+            percentiles[metric] = latency_quantiles.nearest_rank(counts, share) * 1e-9
+    return percentiles
 
 
 def _together(
-    points: Sequence[MatrixCell], figures: list[Measurement]
-) -> Iterator[Measurement]:
-    """Figures of the whole matrix; a ceiling only if it was reached."""
-    rows = disk_matrix.table(points, {(m.metric, m.scope): m.value for m in figures})
-    for metric in ("iops", "bytes_per_s"):
-        for direction, ceiling in disk_matrix.ceilings(rows, metric).items():
-            if metric == "iops" and direction == "all":
-                yield measured("throughput_per_s", ceiling.value)
-            if ceiling.reached:
-                yield measured(f"{metric}_ceiling", ceiling.value, direction)
+    points: Sequence[MatrixCell], figures: Sequence[Measurement]
+) -> list[Measurement]:
+    """Figures of the whole matrix."""
+    by_name = {(figure.metric, figure.scope): figure.value for figure in figures}
+    rows = disk_matrix.table(points, by_name)
+    of_matrix = [*_ceilings(rows, "iops"), *_ceilings(rows, "bytes_per_s")]
     alone = disk_matrix.lightest(rows)
     for metric in disk_matrix.FIGURES:
         if metric.startswith("latency_") and not math.isnan(alone[metric]):
-            yield measured(metric, float(alone[metric]))
+            of_matrix.append(measured(metric, float(alone[metric])))
     native = disk_matrix.native_io_bytes(rows)
     if native is not None:
-        yield measured("native_io_bytes", native)
+        of_matrix.append(measured("native_io_bytes", native))
     for law in disk_matrix.depth_laws(rows):
-        yield measured("latency_per_depth_s", law.slope_s, law.scope)
+        of_matrix.append(measured("latency_per_depth_s", law.slope_s, law.scope))
+    return of_matrix
+
+
+def _ceilings(rows: pd.DataFrame, metric: str) -> Iterator[Measurement]:
+    """The highest plateaus; a ceiling only if it was reached."""
+    for direction, ceiling in disk_matrix.ceilings(rows, metric).items():
+        if metric == "iops" and direction == "all":
+            yield measured("throughput_per_s", ceiling.value)
+        if ceiling.reached:
+            yield measured(f"{metric}_ceiling", ceiling.value, direction)

@@ -83,37 +83,28 @@ class Tera(InClient):
         world = load.world
         step = _step(workload)
         jobs = _Jobs(workload, step, cluster, world)
+        containers = jobs.nodes
         if _place(workload) == "client":
             containers = [load.client] * len(jobs.nodes)
-        else:
-            containers = jobs.nodes
         copied = _copied_blocks(cluster)
         start_s = world.clock.now()
         done = jobs.run(containers, workload.measure_s + _GRACE_S, load.out)
-        first_s = min(jobs.begun_s, default=0.0)
-        last_s = max(jobs.ended_s, default=0.0)
-        if last_s <= first_s:
-            raise LoadError(
-                f"no task of {step} was seen to begin and end",
-                advice="its output is among the raw files of the run",
-                evidence=done[0].tail(),
-            )
-        if last_s - first_s > workload.measure_s:
-            took = format_seconds(last_s - first_s)
-            raise LoadError(
-                f"{workload.name} took {took}: its work was not done within "
-                "`measure`, which is no rate",
-                advice="give it a longer `measure`, or less `bytes`",
-            )
+        measure = jobs.phase()
+        if measure.end_s <= measure.start_s:
+            raise _nothing_seen(step, done[0])
+        took_s = measure.end_s - measure.start_s
+        if took_s > workload.measure_s:
+            raise _not_in_time(workload, took_s)
         _require_copies(cluster, copied, world)
+        facts: dict[str, Any] = {
+            "payload_bytes": jobs.payload_bytes(),
+            "jobs": len(done),
+            "jobs_on": _place(workload),
+        }
         if step == "scan":
-            checksums = _checksums(done)
-        else:
-            checksums = {}
-        total = len(jobs.nodes) * _share_bytes(workload, len(jobs.nodes))
-        facts = {"payload_bytes": total, "jobs": len(done), "jobs_on": _place(workload)}
-        files.write_json(load.out / _FILE, {**facts, **checksums})
-        return Phase("warm-up", start_s, first_s), Phase("measure", first_s, last_s)
+            facts |= _checksums(done)
+        files.write_json(load.out / _FILE, facts)
+        return Phase("warm-up", start_s, measure.start_s), measure
 
     def verify(
         self, workload: Workload, cluster: Cluster, world: World
@@ -128,18 +119,36 @@ class Tera(InClient):
         self, workload: Workload, out: Path, start_s: float, end_s: float
     ) -> Result:
         noted = json.loads((out / _FILE).read_text())
-        rate = noted["payload_bytes"] / (end_s - start_s)
-        figures = {"throughput_per_s": rate / _MB, "payload_bytes_per_s": rate}
-        figures["elapsed_s"] = end_s - start_s
+        elapsed_s = end_s - start_s
+        rate = noted["payload_bytes"] / elapsed_s
+        figures = (
+            measured("throughput_per_s", rate / _MB),
+            measured("payload_bytes_per_s", rate),
+            measured("elapsed_s", elapsed_s),
+        )
         facts = GeneratorFacts(
             bytes_per_transaction=_MB,
             payload=_STEPS[_step(workload)]["payload"],
             ends_with_work=True,
             more={**noted, "latency": "not measured"},
         )
-        return Result(
-            tuple(measured(*each) for each in figures.items()), None, None, facts
-        )
+        return Result(figures, None, None, facts)
+
+
+def _nothing_seen(step: str, done: Completed) -> LoadError:
+    return LoadError(
+        f"no task of {step} was seen to begin and end",
+        advice="its output is among the raw files of the run",
+        evidence=done.tail(),
+    )
+
+
+def _not_in_time(workload: Workload, took_s: float) -> LoadError:
+    return LoadError(
+        f"{workload.name} took {format_seconds(took_s)}: its work was not done within "
+        "`measure`, which is no rate",
+        advice="give it a longer `measure`, or less `bytes`",
+    )
 
 
 # ------------------------------------------------------------------ the jobs of all shares
@@ -166,39 +175,55 @@ class _Jobs:
         """Runs all at once, in the containers of `places`, keeping in `out` what they say.
         LoadError if a job fails, NodeError if a server dies meanwhile."""
         container = self.world.platform.container
-        given = self.workload.dataset.parameters
         script = self.world.root / "workloads" / "hdfs" / f"{self.script}.sh"
         command = ("bash", "-c", script.read_text())
-        watch = [
-            container(node.container) for node in self.cluster.nodes if node.container
-        ]
-        environment = {
-            "FOLDER": "",
-            **self.cluster.handle.environment,
-            "BYTES": str(_share_bytes(self.workload, len(self.nodes))),
-            "FILE_BYTES": str(given.get("file_size", 0)),
-            "STREAMS": str(self.workload.threads),
-        }
+        watched = [node.container for node in self.cluster.nodes if node.container]
+        watch = [container(name) for name in watched]
+        environment = self._environment()
 
         def run(pair: tuple[Node, Node]) -> Completed:
-            share = pair[0].name
-            place = container(pair[1].container or "")
-            how: dict[str, Any] = {
-                "timeout_s": timeout_s,
-                "on_line": self._line,
-                "watch": watch,
-            }
-            done = place.exec(command, env={**environment, "SHARE": share}, **how)
+            node, place = pair
+            share = node.name
+            done = container(place.container or "").exec(
+                command,
+                env={**environment, "SHARE": share},
+                timeout_s=timeout_s,
+                on_line=self._line,
+                watch=watch,
+            )
+            output = done.out + done.err
             if out:
-                files.keep(out / f"{self.script}-{share}.log", done.out + done.err)
+                files.keep(out / f"{self.script}-{share}.log", output)
             if done.exit_code != 0:
-                why = f": {complaint(done.out + done.err, 'Exception', 'ERROR')}"
+                why = f": {complaint(output, 'Exception', 'ERROR')}"
                 raise ended_badly(
                     f"{self.script} of {share}", done.exit_code, why, done.tail()
                 )
             return done
 
         return at_once.each(run, zip(self.nodes, places, strict=True))
+
+    def phase(self) -> Phase:
+        """From the first task that began to the last that ended; empty if none was seen to."""
+        first_s = min(self.begun_s, default=0.0)
+        last_s = max(self.ended_s, default=0.0)
+        return Phase("measure", first_s, last_s)
+
+    def payload_bytes(self) -> int:
+        """Of all shares together."""
+        nodes = len(self.nodes)
+        return nodes * _share_bytes(self.workload, nodes)
+
+    def _environment(self) -> dict[str, str]:
+        """What the script of each share is given."""
+        parameters = self.workload.dataset.parameters
+        return {
+            "FOLDER": "",
+            **self.cluster.handle.environment,
+            "BYTES": str(_share_bytes(self.workload, len(self.nodes))),
+            "FILE_BYTES": str(parameters.get("file_size", 0)),
+            "STREAMS": str(self.workload.threads),
+        }
 
     def _line(self, line: str) -> None:
         now_s = self.world.clock.now()
@@ -219,9 +244,10 @@ def _place(workload: Workload) -> str:
 
 def _share_bytes(workload: Workload, nodes: int) -> int:
     """Of each node: whole rows of 100 bytes, or whole files."""
-    given = workload.dataset.parameters
-    piece = int(given.get("file_size", _ROW_BYTES))
-    return int(given["bytes"]) // nodes // piece * piece
+    parameters = workload.dataset.parameters
+    piece = int(parameters.get("file_size", _ROW_BYTES))
+    share = int(parameters["bytes"]) // nodes
+    return share // piece * piece
 
 
 def _copied_blocks(cluster: Cluster) -> int:
@@ -252,11 +278,16 @@ def _require_copies(cluster: Cluster, copied: int, world: World) -> None:
         )
 
 
-def _checksums(every: Sequence[Completed]) -> dict[str, Any]:
+def _checksums(jobs: Sequence[Completed]) -> dict[str, Any]:
     """Of the rows as they were read, share by share. LoadError if one is not the generator's."""
-    told = [_SUMS.search(done.out) for done in every]
-    sums = [(int(each[1], 16), int(each[2])) if each else (0, 1) for each in told]
-    for done, (read, generated) in zip(every, sums, strict=True):
+    shown: list[str] = []
+    for done in jobs:
+        sums = _SUMS.search(done.out)
+        read = 0
+        generated = 1  # without sums they differ
+        if sums:
+            read = int(sums[1], 16)
+            generated = int(sums[2])
         if read != generated:
             what = f"their checksum is {read:x}, not {generated:x}"
             raise LoadError(
@@ -264,7 +295,8 @@ def _checksums(every: Sequence[Completed]) -> dict[str, Any]:
                 advice="its output is among the raw files of the run",
                 evidence=done.tail(),
             )
-    return {"checksums": [f"{read:x}" for read, _ in sums]}
+        shown.append(f"{read:x}")
+    return {"checksums": shown}
 
 
 def keys(script: str) -> dict[str, tuple[str, ...]]:
@@ -274,14 +306,14 @@ def keys(script: str) -> dict[str, tuple[str, ...]]:
 
 
 def mistakes_in(workload: Workload) -> Iterator[tuple[str, str]]:
-    given = workload.dataset.parameters
-    known = keys(workload.script)
+    parameters = workload.dataset.parameters
+    taken = keys(workload.script)
     if _step(workload) not in _STEPS:
         yield "script", f"is one of {', '.join(_STEPS)} below hdfs/"
-    yield from mistakes(workload, known)
+    yield from mistakes(workload, taken)
     if _place(workload) not in _PLACES:
         yield "options.jobs_on", f"is {' or '.join(_PLACES)}"
-    for key in known["dataset"]:
-        size = given.get(key)
+    for key in taken["dataset"]:
+        size = parameters.get(key)
         if not isinstance(size, int) or size < _ROW_BYTES:
             yield f"dataset.{key}", f"is a number of bytes, {_ROW_BYTES} or more"

@@ -6,14 +6,14 @@ Platforms that build no images get them from the registry that REGISTRY_VARIABLE
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from orchestrator import PROJECT as PROJECT
 from orchestrator.errors import UnavailableError
-from orchestrator.powers import ContainerSpec, Platform, Progress, World
+from orchestrator.model import DeviceCap
+from orchestrator.powers import ContainerSpec, Mount, Platform, Progress, World
 
 BASE_REPOSITORY = "debian"
 BASE_TAG = "trixie-slim"
@@ -33,9 +33,9 @@ def content_hash(folder: Path, files: Iterable[Path] | None = None) -> str:
     if files is None:
         files = folder.rglob("*")
     for file in sorted(path for path in files if path.is_file()):
-        digest.update(
-            str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes() + b"\0"
-        )
+        name = str(file.relative_to(folder))
+        digest.update(name.encode() + b"\0")
+        digest.update(file.read_bytes() + b"\0")
     return digest.hexdigest()[:12]
 
 
@@ -77,16 +77,42 @@ def provide(root: Path, name: str, platform: Platform, progress: Progress) -> st
 
 
 def container(
-    image: str, name: str, argv: Sequence[str], world: World, **more: Any
+    image: str,
+    name: str,
+    argv: Sequence[str],
+    world: World,
+    *,
+    role: str = "client",
+    environment: Mapping[str, str] | None = None,
+    mounts: tuple[Mount, ...] = (),
+    folders: Mapping[str, Mapping[str, bytes]] | None = None,
+    network: str | None = None,
+    address: str | None = None,
+    capabilities: tuple[str, ...] | None = None,
+    io_caps: tuple[DeviceCap, ...] = (),
+    init: bool = False,
+    stop_timeout_s: int = ContainerSpec.stop_timeout_s,
+    placement: str = "",
 ) -> ContainerSpec:
-    """Returns the spec of a client that runs a program of our image; `more`: its other fields."""
-    spec: dict[str, Any] = {
-        "role": "client",
-        "entrypoint": (argv[0],),
-        "command": tuple(argv[1:]),
-    }
+    """Returns the spec of a container that runs a program of our image, which is its entry point:
+    `argv`. The other fields are those of `ContainerSpec`. UnavailableError if the image has not
+    been built."""
     return ContainerSpec(
-        name, need(world.root, image, world.platform), **{**spec, **more}
+        name,
+        need(world.root, image, world.platform),
+        entrypoint=(argv[0],),
+        command=tuple(argv[1:]),
+        role=role,
+        environment=environment or {},
+        mounts=mounts,
+        folders=folders or {},
+        network=network,
+        address=address,
+        capabilities=capabilities,
+        io_caps=io_caps,
+        init=init,
+        stop_timeout_s=stop_timeout_s,
+        placement=placement,
     )
 
 

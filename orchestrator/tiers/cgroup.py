@@ -40,16 +40,15 @@ class CgroupTier(disk_server.OnFiles):
                 "is declared",
                 advice="give `iops` or `throughput`, or use `enforcement: none`",
             )
-        disk_server.need_kernel(
-            (("/dev/loop-control", "loop"),), of_nodes(world.platform)
-        )
-        versions = {
-            machine.name: version(machine) for machine in world.platform.machines()
-        }
+        needed = (("/dev/loop-control", "loop"),)
+        disk_server.need_kernel(needed, of_nodes(world.platform))
+        versions: dict[str, int] = {}
+        for machine in world.platform.machines():
+            versions[machine.name] = version(machine)
         if len(set(versions.values())) > 1:  # another machine would not limit the same
-            told = ", ".join(f"{name}: {number}" for name, number in versions.items())
+            shown = ", ".join(f"{name}: {number}" for name, number in versions.items())
             raise UnavailableError(
-                f"{tier.name}: machines have control groups of different versions ({told}), "
+                f"{tier.name}: machines have control groups of different versions ({shown}), "
                 "whose limits have other blind spots",
                 advice="use machines that are alike, or `enforcement: emulated`",
             )

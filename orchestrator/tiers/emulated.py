@@ -43,9 +43,8 @@ _LEVERS = {
     "shared IOPS": _SHARED[:1],
     "shared bandwidth": _SHARED[1:],
 }
-Keep = Callable[
-    [str, str, Mapping[str, float]], None
-]  # container, what was done, limits
+# Container, what was done, limits.
+Keep = Callable[[str, str, Mapping[str, float]], None]
 
 
 class EmulatedTier(disk_server.OnFiles):
@@ -76,12 +75,10 @@ class EmulatedTier(disk_server.OnFiles):
 
     def enforce(self, tier: Tier, disks: Disks, world: World) -> None:
         limits = limits_of(tier)
-        credit = {name: limits[name] for name in limits if name == _CREDIT}
-        _set(
-            disks,
-            {name: limits.get(name, 0) for name in _liftable(tier)} | credit,
-            world,
-        )
+        settings = {name: limits.get(name, 0) for name in _liftable(tier)}
+        if _CREDIT in limits:
+            settings[_CREDIT] = limits[_CREDIT]
+        _set(disks, settings, world)
         self.require_enforced(tier, disks, world)
 
     def require_enforced(self, tier: Tier, disks: Disks, world: World) -> None:
@@ -89,39 +86,33 @@ class EmulatedTier(disk_server.OnFiles):
             disk_server.read_back(server, limits_of(tier), running)
 
     def levers(self, tier: Tier, disks: Disks, world: World) -> Levers:
-        own = limits_of(tier)
-        of_levers = {
-            name: [n for n in names if own.get(n)] for name, names in _LEVERS.items()
-        }
-        if tier.latency.model:  # drawn: it cannot be changed on a running disk
-            del of_levers["disk latency"]
+        limits = limits_of(tier)
 
-        def lever(names: Sequence[str], times: float) -> None:
-            _set(disks, {name: round(times * own[name]) for name in names}, world)
+        def change_by(names: Sequence[str], times: float) -> None:
+            _set(disks, {name: round(times * limits[name]) for name in names}, world)
 
-        return {
-            name: partial(lever, names) for name, names in of_levers.items() if names
-        }
+        levers: dict[str, Callable[[float], None]] = {}
+        for lever, all_names in _LEVERS.items():
+            if lever == "disk latency" and tier.latency.model:
+                continue  # drawn: it cannot be changed on a running disk
+            names = [name for name in all_names if limits.get(name)]
+            if names:
+                levers[lever] = partial(change_by, names)
+        return levers
 
     def gate_on(
         self, placement: str, tier: Tier, world: World, thorough: bool = False
     ) -> Gate:
         """Without burst and slow epochs: a gate is shorter than the one and the others."""
-        model = tier.latency.model
-        if model:
-            model = replace(model, slow_epochs=None)
-        else:
-            model = None
-        calm = replace(tier.without_burst(), latency=replace(tier.latency, model=model))
+        calm = _without_slow_epochs(tier.without_burst())
         (file,) = disk_files.of_gate(placement, world)
         with _on_files(replace(calm, shared=None), [file], world) as disks:
             gate = truth_gate.take(tier, disks, world, thorough=thorough)
         if tier.shared is None:
             return gate
-        pair = [
-            replace(file, path=file.path.with_stem(f"gate-{number}"))
-            for number in (1, 2)
-        ]
+        pair: list[disk_files.DiskFile] = []
+        for number in (1, 2):
+            pair.append(replace(file, path=file.path.with_stem(f"gate-{number}")))
         with _on_files(calm, pair, world) as disks:
             together = shared_limit.checks(tier, disks, world)
             return replace(gate, checks=(*gate.checks, *together))
@@ -132,31 +123,41 @@ def _on_files(
     tier: Tier, files: Sequence[disk_files.DiskFile], world: World
 ) -> Iterator[Disks]:
     model = tier.latency.model
-    limits = limits_of(tier)
-    held = tier.disk.in_memory
+    in_memory = tier.disk.in_memory
     shares = tier.shared is not None
-    files = [replace(file, in_memory=held, shares=shares) for file in files]
-    with disk_server.devices("serve", files, limits, world, model) as disks:
-        # from which each disk's own follows
+    files = [replace(file, in_memory=in_memory, shares=shares) for file in files]
+    served = disk_server.devices("serve", files, limits_of(tier), world, model)
+    with served as disks:
+        facts = {**disks.facts, "latency": latency_quantiles.described(tier)}
         if model:
-            seed = {"draws_seed": world.seed}
-        else:
-            seed = {}
-        facts = {**disks.facts, "latency": latency_quantiles.described(tier), **seed}
+            facts["draws_seed"] = world.seed  # from which each disk's own follows
         yield replace(disks, facts=facts)
+
+
+def _without_slow_epochs(tier: Tier) -> Tier:
+    model = tier.latency.model
+    if model:
+        model = replace(model, slow_epochs=None)
+    return replace(tier, latency=replace(tier.latency, model=model))
 
 
 def _liftable(tier: Tier) -> tuple[str, ...]:
     """All but a latency that is drawn, which cannot be changed on a running disk."""
-    shared: tuple[str, ...] = ()
+    names = [*_BASES, *_PEAKS]
     if tier.shared:
-        shared = _SHARED
-    return (*_BASES, *_PEAKS, *shared, *(() if tier.latency.model else _LATENCIES))
+        names += _SHARED
+    if not tier.latency.model:
+        names += _LATENCIES
+    return tuple(names)
 
 
 def _servers(disks: Disks) -> list[str]:
-    servers = (volume.server for volume in disks.volumes)
-    return [server.container for server in servers if server and server.container]
+    """The containers that serve the disks."""
+    containers: list[str] = []
+    for volume in disks.volumes:
+        if volume.server and volume.server.container:
+            containers.append(volume.server.container)
+    return containers
 
 
 def _set(disks: Disks, limits: disk_server.Limits, world: World) -> None:
@@ -174,46 +175,49 @@ def _enforced(servers: Sequence[str], world: World) -> list[tuple[str, dict[str,
 def any_lifted(containers: Sequence[str], world: World) -> bool:
     """Whether one of these running devices enforces no limit that lifting would set to none."""
     names = (*_BASES, *_LATENCIES)
-    return any(
-        not any(map(limits.get, names)) for _, limits in _enforced(containers, world)
-    )
+    for _, limits in _enforced(containers, world):
+        if not any(limits.get(name) for name in names):
+            return True
+    return False
 
 
 def limits_of(tier: Tier) -> dict[str, int | float]:
     """What `device serve` is to enforce, by the server's own names (docs/TIERS.md)."""
+    read_us = (tier.latency.read_s or 0) * _MICRO
+    write_us = (tier.latency.write_s or 0) * _MICRO
     limits: dict[str, int | float] = {
         "iops": tier.limits.iops or 0,
         "bytes_per_s": tier.limits.bytes_per_s or 0,
         "io_unit": tier.limits.io_unit_bytes,
-        "read_latency_us": round((tier.latency.read_s or 0) * _MICRO),
-        "write_latency_us": round((tier.latency.write_s or 0) * _MICRO),
+        "read_latency_us": round(read_us),
+        "write_latency_us": round(write_us),
     }
     shared = tier.shared
     if shared is not None:
-        limits |= {
-            "shared_iops": shared.iops or 0,
-            "shared_bytes_per_s": shared.bytes_per_s or 0,
-        }
-    burst = tier.limits.burst
-    # A bucket that starts empty is kept empty: it would fill while the database starts, and a
-    # short run would then measure credit that a busy disk never has.
-    if burst is not None and burst.start_pct > 0:
-        limits["burst_start"] = burst.start_pct
-        for name, peak in (
-            ("iops_burst", burst.iops),
-            ("bytes_burst", burst.bytes_per_s),
-        ):
-            if peak:
-                limits |= {name: peak, f"{name}_length": burst.duration_s}
+        limits["shared_iops"] = shared.iops or 0
+        limits["shared_bytes_per_s"] = shared.bytes_per_s or 0
+    limits |= _burst_limits(tier)
     epochs = None
     if tier.latency.model:
         epochs = tier.latency.model.slow_epochs
     if epochs is not None:
-        limits |= {
-            "slow_factor": epochs.factor,
-            "slow_dwell_s": epochs.slow_dwell_s,
-            "good_dwell_s": epochs.good_dwell_s,
-        }
+        limits["slow_factor"] = epochs.factor
+        limits["slow_dwell_s"] = epochs.slow_dwell_s
+        limits["good_dwell_s"] = epochs.good_dwell_s
+    return limits
+
+
+def _burst_limits(tier: Tier) -> dict[str, int | float]:
+    """A bucket that starts empty is kept empty: it would fill while the database starts, and a
+    short run would then measure credit that a busy disk never has."""
+    burst = tier.limits.burst
+    if burst is None or burst.start_pct <= 0:
+        return {}
+    limits: dict[str, int | float] = {_CREDIT: burst.start_pct}
+    for name, peak in zip(_PEAKS, (burst.iops, burst.bytes_per_s), strict=True):
+        if peak:
+            limits[name] = peak
+            limits[f"{name}_length"] = burst.duration_s
     return limits
 
 
@@ -228,7 +232,10 @@ def change_all(
     enforced: Mapping[str, float] = {}
     changed: list[tuple[str, dict[str, float]]] = []
     for container, before in running:
-        had = {name: float(before[name]) for name in limits if name in before}
+        had: dict[str, float] = {}
+        for name in limits:
+            if name in before:
+                had[name] = float(before[name])
         keep(container, "set", limits)
         try:
             enforced = change(container, limits, world)
@@ -262,8 +269,9 @@ def change(
     _check_changes(limits)
     disk_server.change(container, limits, world)
     running = disk_server.ask(container, ("limits",), world)
+    kept = dict(limits)
     # How full the bucket was set is a moment, not a limit that is kept.
-    kept = {name: value for name, value in limits.items() if name != _CREDIT}
+    kept.pop(_CREDIT, None)
     disk_server.read_back(container, kept, running)
     return {name: float(value) for name, value in running.items()}
 

@@ -36,11 +36,9 @@ class ExistingTier(TierMechanism):
 
     @contextmanager
     def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
-        facts = {
-            "mechanism": "existing: the cluster's own disks, as declared, not verified here"
-        }
-        told = (
-            Volume(str(path), "", restored=True, kept=False)
-            for path in data.snapshots[:1]
-        )
-        yield Disks(tuple(told), facts)
+        volumes: tuple[Volume, ...] = ()
+        if data.snapshots:
+            snapshot = str(data.snapshots[0])
+            volumes = (Volume(snapshot, "", restored=True, kept=False),)
+        mechanism = "existing: the cluster's own disks, as declared, not verified here"
+        yield Disks(volumes, {"mechanism": mechanism})

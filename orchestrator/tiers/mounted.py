@@ -51,19 +51,18 @@ class MountedTier:
                 disks = _disks(tier, share, QUICK_GATE_BYTES)
                 kept_copies.check(tier, list(disks.values()), share.world)
                 answer = self._about(tier, share.world, disks)
+            on_machine = ""
+            if share.machine:
+                on_machine = f" on {share.machine}"
             for line in answer.warnings:
-                on = ""
-                if share.machine:
-                    on = f" on {share.machine}"
-                world.progress.warn(f"{tier.name}{on}: {line}")
+                world.progress.warn(f"{tier.name}{on_machine}: {line}")
 
     def _about(
         self, tier: Tier, world: World, disks: _AtPaths
     ) -> cloud_metadata.MetadataAnswer:
         """Of the disks of another machine, the service that answers here knows nothing."""
-        if is_here(world):
-            asking = self._ask
-        else:
+        asking = self._ask
+        if not is_here(world):
             asking = cloud_metadata.asked_there(world)
         return cloud_metadata.about(tier, disks, world.machine, asking)
 
@@ -81,10 +80,10 @@ class MountedTier:
                 yield disks
                 return
             nodes = node_names(len(data.sizes_bytes))
-            answers = [
-                self._about(tier, share.world, _disks(tier, share, 0))
-                for share in node_places.shares(tier, nodes, world)
-            ]
+            answers: list[cloud_metadata.MetadataAnswer] = []
+            for share in node_places.shares(tier, nodes, world):
+                disks_there = _disks(tier, share, 0)
+                answers.append(self._about(tier, share.world, disks_there))
             cloud = cloud_metadata.recorded(answers)
             yield parts.Disks(disks.volumes, {**disks.facts, "cloud": cloud})
 
@@ -95,27 +94,29 @@ class MountedTier:
     def gate(
         self, tier: Tier, world: World, thorough: bool = False, drained: bool = False
     ) -> Gate:
-        """On every disk that a tier names, each once, under its name, one after another. The limits
-        are those of the data disks. A disk that holds only WAL is held to the tier's `wal`; without
-        one it may be of any kind, so it is measured and not judged."""
+        """On every disk that a tier names, each once, under its name, one after another."""
         needed_bytes = QUICK_GATE_BYTES
         if thorough:
             needed_bytes = GATE_BYTES
-        taken = []
+        taken: list[truth_gate.Taken] = []
         for share in node_places.shares(tier, list(tier.disk.of_nodes), world):
             with share.naming():
                 for place, disk in _each_once(_disks(tier, share, needed_bytes)):
                     world.progress.note(
                         f"truth gate of {tier.name}: the disk of {place.title}"
                     )
-                    judged = tier
-                    if place.only_wal:
-                        judged = tier.wal or _not_judged(tier)
                     shown = real_disk.facts(place, disk, share.world.machine)
                     gate = self._gate_of(
-                        judged, disk, shown, share.world, thorough, drained
+                        _judged_by(tier, place),
+                        disk,
+                        shown,
+                        share.world,
+                        thorough,
+                        drained,
                     )
-                    taken.append((place.key, place.title, place.nodes, gate))
+                    taken.append(
+                        truth_gate.Taken(place.key, place.title, place.nodes, gate)
+                    )
         return truth_gate.of_disks(tier, real_disk.MECHANISM, taken, world)
 
     def _gate_of(
@@ -145,18 +146,29 @@ def _disks(tier: Tier, share: node_places.MachineShare, needed_bytes: int) -> _A
 
 def _each_once(disks: _AtPaths) -> list[tuple[node_places.DiskPath, RealDisk]]:
     """One path of each device, with the uses of all its paths."""
-    of_device: dict[str, tuple[node_places.DiskPath, RealDisk]] = {}
+    by_device: dict[str, tuple[node_places.DiskPath, RealDisk]] = {}
     for place, disk in disks.items():
-        first, kept = of_device.get(disk.device, (replace(place, uses=()), disk))
-        of_device[disk.device] = (replace(first, uses=(*first.uses, *place.uses)), kept)
-    return list(of_device.values())
+        if disk.device in by_device:
+            first_place, first_disk = by_device[disk.device]
+            uses = (*first_place.uses, *place.uses)
+            by_device[disk.device] = (replace(first_place, uses=uses), first_disk)
+        else:
+            by_device[disk.device] = (place, disk)
+    return list(by_device.values())
+
+
+def _judged_by(tier: Tier, place: node_places.DiskPath) -> Tier:
+    """The limits are those of the data disks. A disk that holds only WAL is held to the tier's
+    `wal`; without one it may be of any kind, so it is measured and not judged."""
+    if not place.only_wal:
+        return tier
+    return tier.wal or _not_judged(tier)
 
 
 def _not_judged(tier: Tier) -> Tier:
     unlimited = Limits(io_unit_bytes=tier.limits.io_unit_bytes)
-    return replace(
-        tier, limits=unlimited, latency=replace(tier.latency, read_s=None, write_s=None)
-    )
+    unjudged = replace(tier.latency, read_s=None, write_s=None)
+    return replace(tier, limits=unlimited, latency=unjudged)
 
 
 _CACHE_NOT_TRIED: Mapping[str, Any] = {"host_cache": "not tried"}
@@ -174,15 +186,15 @@ def host_cache(
     not see one, and direct I/O does not pass it by, but a region that was just read comes from it
     faster than the disk's own cap allows. Returns the fact `host_cache`: "shows", "does not show",
     or "not tried" without a declared cap; and both rates. GateError if fio cannot run."""
-    cap = expected.cap_per_s(expected.at_peak(tier), _BLOCK_BYTES)
-    if cap is None:
+    cap_per_s = expected.cap_per_s(expected.at_peak(tier), _BLOCK_BYTES)
+    if cap_per_s is None:
         return _CACHE_NOT_TRIED
     world.progress.step(f"truth gate of {tier.name}: the same region read twice")
     with start(volume, world) as fio:
         passes = fio.run("reread", {"SIZE": _REGION})
     first, second = (fio_jobs.bytes_per_s(job) for job in passes)
-    most = cap * _BLOCK_BYTES * (1 + truth_gate.RATE_TOLERANCE_PCT / 100)
+    tolerance = 1 + truth_gate.RATE_TOLERANCE_PCT / 100
     word = "does not show"
-    if second > most:
+    if second > cap_per_s * _BLOCK_BYTES * tolerance:
         word = "shows"
     return {"host_cache": word, "reread_bytes_per_s": [round(first), round(second)]}

@@ -8,7 +8,7 @@ the campaign: as snapshots, or as claims that each run's claims are copies of.""
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,31 +49,21 @@ class StorageClassTier:
         platform = _claims(tier.name, world)
         wanted = _wanted(tier)
         own_images.need(world.root, "disk", world.platform)
-        known = {each.name: each for each in platform.storage_classes()}
-        if not wanted.provisioner and wanted.name not in known:
-            there = listed(list(known)) or "none"
-            raise UnavailableError(
-                f"{tier.name}: the cluster has no StorageClass {wanted.name!r}; it "
-                f"has {there}",
-                advice="name one of these as `storage_class`, or leave that out where the "
-                "tier names a row of the catalog: its class is then made",
-            )
+        classes = {there.name: there for there in platform.storage_classes()}
+        if not wanted.provisioner and wanted.name not in classes:
+            raise _no_such_class(tier, wanted.name, list(classes))
         if isinstance(tier.disk, ClassVolumes) and tier.disk.allow_retained_volumes:
             return
-        named = None
-        if not wanted.provisioner:
-            named = known[wanted.name]
-        if named and named.retains:
-            raise _retained(
-                tier, f"StorageClass {named.name!r} keeps its volumes", "reclaimPolicy"
-            )
-        if named:
+        driver = wanted.provisioner
+        if not driver:
+            named = classes[wanted.name]
             driver = named.provisioner
-        else:
-            driver = wanted.provisioner
-        shots = None
-        if tier.disk.snapshots is None:
-            shots = platform.snapshot_class(driver)
+            if named.retains:
+                what = f"StorageClass {named.name!r} keeps its volumes"
+                raise _retained(tier, what, "reclaimPolicy")
+        if tier.disk.snapshots is not None:
+            return
+        shots = platform.snapshot_class(driver)
         if shots and shots.retains:
             what = f"VolumeSnapshotClass {shots.name!r} keeps its snapshots"
             raise _retained(tier, what, "deletionPolicy")
@@ -86,14 +76,9 @@ class StorageClassTier:
         wanted = _wanted(tier)
         asked = tier.disk.snapshots
         if asked is None:
-            with _class(tier, world) as its:
-                restores = (
-                    _claims(tier.name, world).snapshot_class(its.provisioner)
-                    is not None
-                )
-        else:
-            restores = asked.way == "copy"
-        if not restores:
+            if not _makes_snapshots(tier, world):
+                return ()
+        elif asked.way != "copy":
             return ()
         rented = f"{wanted} {asked} {world.platform.campaign}"
         mark = hashlib.sha256(rented.encode()).hexdigest()[:8]
@@ -111,67 +96,79 @@ class StorageClassTier:
     ) -> Iterator[tuple[Volume, ...]]:
         platform = _claims(tier.name, world)
         copies = tier.disk.snapshots is not None
-        before = [_source(note) if data.resumed else None for note in data.snapshots]
-        names = [
-            _next_name(note, number)
-            for number, note in enumerate(data.snapshots, start=1)
-        ]
-        with _rented(tier, names, before, world, stays=copies, kept=True) as (
-            _,
-            volumes,
-        ):
-            yield volumes
-            for name in () if copies else names:
-                world.progress.step(f"keeping a snapshot of {name}")
-                with platform.snapshot(name, name, _COPY_S, stays=True):
-                    pass
+        names: list[str] = []
+        before: list[VolumeSource | None] = []
+        for note in data.snapshots:
+            names.append(_next_name(note, len(names) + 1))
+            source = None
+            if data.resumed:
+                source = _source(note)
+            before.append(source)
+        with _rented(tier, names, before, world, stays=copies, kept=True) as rented:
+            yield rented.volumes
+            if not copies:
+                for name in names:
+                    world.progress.step(f"keeping a snapshot of {name}")
+                    with platform.snapshot(name, name, _COPY_S, stays=True):
+                        pass
+        kind = "snapshot"
+        if copies:
+            kind = "claim"
         for note, name in zip(data.snapshots, names, strict=True):
             note.parent.mkdir(parents=True, exist_ok=True)
-            files.write_text(note, f"{'claim' if copies else 'snapshot'} {name}\n")
+            files.write_text(note, f"{kind} {name}\n")
 
     @contextmanager
     def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
         sources: list[VolumeSource | None] = [_source(note) for note in data.snapshots]
         sources = sources or [None] * len(data.sizes_bytes)
         names = [f"{world.scope}-{node}" for node in node_names(len(sources))]
-        with _rented(tier, names, sources, world) as (of, volumes):
+        with _rented(tier, names, sources, world) as rented:
             given = at_once.each(
-                lambda volume: _given(tier, volume, of, world), volumes
+                lambda volume: _given(tier, volume, rented.storage_class, world),
+                rented.volumes,
             )
-            of_nodes = {
-                volume.placement: its
-                for volume, its in zip(volumes, given, strict=True)
-            }
-            shown = {node: _about(node, its) for node, its in of_nodes.items()}
-            facts = {**_mechanism(of), "disks": shown}
-            unlike = [
-                text for n, its in of_nodes.items() for text in _differences(n, of, its)
-            ]
-            if unlike:
-                facts["cloud"] = {"differences": unlike}
+            disks: dict[str, dict[str, Any]] = {}
+            differences: list[str] = []
+            for volume, claimed in zip(rented.volumes, given, strict=True):
+                node = volume.placement
+                disks[node] = _about(node, claimed)
+                differences += _differences(node, rented.storage_class, claimed)
+            facts = {**_mechanism(rented.storage_class), "disks": disks}
+            if differences:
+                facts["cloud"] = {"differences": differences}
             first = sources[0]
             if first:
                 facts["restored"] = {"way": first.kind}
-            yield Disks(volumes, facts)
+            yield Disks(rented.volumes, facts)
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Measures one volume on the machine of each node, one after the other."""
-        platform = _claims(tier.name, world)
-        gates = list[truth_gate.Taken]()
-        with _class(tier, world) as of:
-            for number, node in enumerate(node_names(_wanted(tier).nodes), start=1):
+        taken: list[truth_gate.Taken] = []
+        with _class(tier, world) as storage_class:
+            for node in node_names(_wanted(tier).nodes):
                 world.progress.note(f"truth gate of {tier.name}: a volume for {node}")
-                name = f"{world.scope}-gate-{number}"
-                with platform.claim(name, of.name, _size(tier)) as claim:
-                    volume = Volume(
-                        claim, "", restored=False, kept=False, placement=node
-                    )
-                    disks = Disks(
-                        (volume,), _about(node, _given(tier, volume, of, world))
-                    )
-                    taken = self._take(tier, disks, world, thorough=thorough)
-                gates.append((node, f"{node} ({of.name})", (node,), taken))
-            return truth_gate.of_disks(tier, _mechanism(of), gates, world)
+                name = f"{world.scope}-gate-{len(taken) + 1}"
+                gate = self._gate_of(tier, node, name, storage_class, world, thorough)
+                title = f"{node} ({storage_class.name})"
+                taken.append(truth_gate.Taken(node, title, (node,), gate))
+            return truth_gate.of_disks(tier, _mechanism(storage_class), taken, world)
+
+    def _gate_of(
+        self,
+        tier: Tier,
+        node: str,
+        name: str,
+        storage_class: StorageClass,
+        world: World,
+        thorough: bool,
+    ) -> Gate:
+        platform = _claims(tier.name, world)
+        with platform.claim(name, storage_class.name, _size(tier)) as claim:
+            volume = Volume(claim, "", restored=False, kept=False, placement=node)
+            given = _given(tier, volume, storage_class, world)
+            disks = Disks((volume,), _about(node, given))
+            return self._take(tier, disks, world, thorough=thorough)
 
 
 def _claims(needed_by: str, world: World) -> Claims:
@@ -183,6 +180,22 @@ def _claims(needed_by: str, world: World) -> Claims:
             advice="say PLATFORM=kubernetes, or use `enforcement: emulated`",
         )
     return claims
+
+
+def _makes_snapshots(tier: Tier, world: World) -> bool:
+    """Whether the driver of the tier's class does."""
+    with _class(tier, world) as storage_class:
+        platform = _claims(tier.name, world)
+        return platform.snapshot_class(storage_class.provisioner) is not None
+
+
+def _no_such_class(tier: Tier, name: str, classes: Sequence[str]) -> UnavailableError:
+    return UnavailableError(
+        f"{tier.name}: the cluster has no StorageClass {name!r}; it "
+        f"has {listed(classes) or 'none'}",
+        advice="name one of these as `storage_class`, or leave that out where the "
+        "tier names a row of the catalog: its class is then made",
+    )
 
 
 def _retained(tier: Tier, what: str, policy: str) -> UnavailableError:
@@ -214,19 +227,27 @@ def _class(tier: Tier, world: World) -> Iterator[StorageClass]:
     platform = _claims(tier.name, world)
     wanted = _wanted(tier)
     if not wanted.provisioner:
-        known = {each.name: each for each in platform.storage_classes()}
-        if wanted.name not in known:
+        classes = {there.name: there for there in platform.storage_classes()}
+        if wanted.name not in classes:
             raise UnavailableError(
                 f"{tier.name}: the StorageClass {wanted.name!r} is gone"
             )
-        yield known[wanted.name]
+        yield classes[wanted.name]
         return
     name = storage_classes.object_name(
         f"tierbench-{world.platform.campaign}-{wanted.name}"
     )
     content = storage_classes.content(replace(wanted, name=name))
-    with platform.storage_class(content) as of:
-        yield of
+    with platform.storage_class(content) as storage_class:
+        yield storage_class
+
+
+@dataclass(frozen=True)
+class _Rented:
+    """A class, and volumes of it, one for each node."""
+
+    storage_class: StorageClass
+    volumes: tuple[Volume, ...]
 
 
 @contextmanager
@@ -237,29 +258,31 @@ def _rented(
     world: World,
     stays: bool = False,
     kept: bool = False,
-) -> Iterator[tuple[StorageClass, tuple[Volume, ...]]]:
-    """The class, and of it a volume for each node, which is a copy of its source."""
-    with _class(tier, world) as of:
+) -> Iterator[_Rented]:
+    """A volume for each node, which is a copy of its source."""
+    with _class(tier, world) as storage_class:
+        platform = _claims(tier.name, world)
+        class_name = storage_class.name
         claims = [
-            _claims(tier.name, world).claim(
-                name, of.name, _size(tier), source, stays=stays
-            )
+            platform.claim(name, class_name, _size(tier), source, stays=stays)
             for name, source in zip(names, sources, strict=True)
         ]
         with at_once.entered(claims) as claimed:
-            copies = (source is not None for source in sources)
+            volumes: list[Volume] = []
             nodes = node_names(len(sources))
-            volumes = (
-                Volume(claim, "", restored=restored, kept=kept, placement=node)
-                for claim, restored, node in zip(claimed, copies, nodes, strict=True)
-            )
-            yield of, tuple(volumes)
+            for claim, source, node in zip(claimed, sources, nodes, strict=True):
+                restored = source is not None
+                volume = Volume(claim, "", restored=restored, kept=kept, placement=node)
+                volumes.append(volume)
+            yield _Rented(storage_class, tuple(volumes))
 
 
 def _source(note: Path) -> VolumeSource:
     """What holds the data of one node."""
     kind, name = note.read_text().split()
-    return VolumeSource("claim" if kind == "claim" else "snapshot", name)
+    if kind == "claim":
+        return VolumeSource("claim", name)
+    return VolumeSource("snapshot", name)
 
 
 def _next_name(note: Path, number: int) -> str:
@@ -273,13 +296,15 @@ def _next_name(note: Path, number: int) -> str:
 # ------------------------------------------------------------------ what was given
 
 
-def _given(tier: Tier, volume: Volume, of: StorageClass, world: World) -> RentedVolume:
+def _given(
+    tier: Tier, volume: Volume, storage_class: StorageClass, world: World
+) -> RentedVolume:
     """What a claim was given. A class that waits gives a volume when a container uses it, on the
     machine where that runs. GateError if it is less, or another, than was asked for. A copy is read
     once in full: some clouds fetch each block only when it is first read. What that leaves in the
     page cache goes when the container does, as the volume is then unmounted."""
     platform = _claims(tier.name, world)
-    if of.waits or volume.restored:
+    if storage_class.waits or volume.restored:
         spec = disk_server.fio_container(
             f"{volume.name}-first", "client", volume, world
         )
@@ -290,7 +315,7 @@ def _given(tier: Tier, volume: Volume, of: StorageClass, world: World) -> Rented
                 container.exec(_READ_ALL, timeout_s=_COPY_S)
     else:
         given = platform.rented(volume.name, _RENT_S)
-    wrong = listed(list(_wrong(tier, of, given)))
+    wrong = listed(list(_wrong(tier, storage_class, given)))
     if wrong:
         raise GateError(
             f"{tier.name}: the volume of {volume.name} is not what was asked "
@@ -301,35 +326,40 @@ def _given(tier: Tier, volume: Volume, of: StorageClass, world: World) -> Rented
     return given
 
 
-def _wrong(tier: Tier, of: StorageClass, given: RentedVolume) -> Iterator[str]:
-    asked = storage_classes.whole_gib_bytes(_size(tier))
+def _wrong(
+    tier: Tier, storage_class: StorageClass, given: RentedVolume
+) -> Iterator[str]:
+    asked_bytes = storage_classes.whole_gib_bytes(_size(tier))
+    asked = format_bytes(asked_bytes)
     size = format_bytes(given.size_bytes)
-    if given.size_bytes < asked:
-        yield f"it has {size}, less than the {format_bytes(asked)} asked for"
+    if given.size_bytes < asked_bytes:
+        yield f"it has {size}, less than the {asked} asked for"
     # A larger disk of a cloud has other limits.
-    if given.size_bytes > asked and _wanted(tier).provisioner:
-        yield f"it has {size}, more than the {format_bytes(asked)} asked for"
-    if given.storage_class != of.name:
-        yield f"it is of the class {given.storage_class!r}, not {of.name!r}"
-    if given.driver and given.driver != of.provisioner:
-        yield f"{given.driver} made it, not {of.provisioner}"
+    if given.size_bytes > asked_bytes and _wanted(tier).provisioner:
+        yield f"it has {size}, more than the {asked} asked for"
+    if given.storage_class != storage_class.name:
+        yield f"it is of the class {given.storage_class!r}, not {storage_class.name!r}"
+    if given.driver and given.driver != storage_class.provisioner:
+        yield f"{given.driver} made it, not {storage_class.provisioner}"
 
 
-def _differences(node: str, of: StorageClass, given: RentedVolume) -> Iterator[str]:
+def _differences(
+    node: str, storage_class: StorageClass, given: RentedVolume
+) -> Iterator[str]:
     """Parameters of the class that the driver noted otherwise; names are alike in any case."""
     noted = {name.lower(): value for name, value in given.attributes.items()}
-    for name, asked in of.parameters.items():
+    for name, asked in storage_class.parameters.items():
         value = noted.get(name.lower(), asked)
         if value.lower() != asked.lower():
             yield f"{node}: the driver notes {name} {value} for its volume, the class has {asked}"
 
 
-def _mechanism(of: StorageClass) -> dict[str, Any]:
+def _mechanism(storage_class: StorageClass) -> dict[str, Any]:
     return {
         "mechanism": "volumes of a StorageClass",
-        "storage_class": of.name,
-        "provisioner": of.provisioner,
-        "parameters": dict(of.parameters),
+        "storage_class": storage_class.name,
+        "provisioner": storage_class.provisioner,
+        "parameters": dict(storage_class.parameters),
     }
 
 

@@ -191,7 +191,9 @@ node_pressure_io_waiting_seconds_total 31.5
 
 def _seen(url: str) -> object:
     where = Places(("/mnt/data/yb",), ("/var/lib/wal",))
-    return probe._machine(Existing(node_exporters=(url,)), 0, where)
+    host = probe.Host(banner="PostgreSQL 16.4")
+    declared = Existing(node_exporters=(url,))
+    return probe._with_machine(host, f"{url}/metrics", declared, 0, where)
 
 
 # ------------------------------------------------------------------ a server's log, our own notes

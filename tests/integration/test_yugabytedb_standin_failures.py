@@ -120,7 +120,7 @@ def test_a_disk_loaded_at_another_address_is_not_started(
 
 @pytest.mark.slow
 def test_the_first_run_checklist_goes_through(image: str, world: World) -> None:
-    found = list(checklist.first_run(checklist.spec(own={"image": image}), world))
+    found = list(checklist.first_run(checklist.spec(settings={"image": image}), world))
     assert [one.name for one in found] == [fact.name for fact in checklist.lines()]
     open_lines = {one.name for one in found if one.state != "confirmed"}
     assert open_lines & checklist.needed() == set()
@@ -152,7 +152,7 @@ def test_another_release_is_a_line_of_the_checklist_and_not_its_end(
     image: str, world: World
 ) -> None:
     here = of_version("2.20.10.0-b29", world)
-    asked = checklist.spec(own={"image": image})
+    asked = checklist.spec(settings={"image": image})
     found = list(checklist.first_run(asked, here, facts=checks.FACTS[:2]))
     assert [one.name for one in found] == [
         "start", "banner", "pages", "settle", "cold-copy", "second-copy", "tls",
@@ -173,7 +173,7 @@ def test_the_first_run_checklist_says_what_is_not_so(image: str, world: World) -
     facts = [replace(one, look=other.get(one.name, one.look)) for one in checks.FACTS]
     here, asked = (
         of_version("2.18.1.0-b85", world),
-        checklist.spec(own={"image": image}),
+        checklist.spec(settings={"image": image}),
     )
     found = {
         one.name: (one.state, one.seen)

@@ -30,8 +30,15 @@ def two_ends(world: World) -> Iterator[list[str]]:
             ("end-1", "end-1.nodes", "node-1"),
             ("end-2", None, "node-2"),
         ):
-            where = {"network": "cluster", "address": address, "placement": place}
-            idle = own_images.container("disk", name, ("sleep", "1000"), world, **where)
+            idle = own_images.container(
+                "disk",
+                name,
+                ("sleep", "1000"),
+                world,
+                network="cluster",
+                address=address,
+                placement=place,
+            )
             up.enter_context(world.platform.running(idle))
         yield ["end-1", "end-2"]
 

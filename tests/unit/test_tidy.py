@@ -67,10 +67,6 @@ OF_THIS_PROGRAM = {
 MAX_TOP_FILES = 10
 MAX_FUNCTION_STATEMENTS = 40
 MAX_MODULE_STATEMENTS = 260
-# Functions that were longer when sizes began to be held in statements.
-LONGER = {
-    "tiers/common/gate/truth_gate._checks": 43,
-}
 MAX_PATCHES = 16  # of modules and classes by tests, however it is written
 PATCHING = re.compile(r"(.*\.)?setattr|(mock\.)?patch(\.(object|dict|multiple))?")
 BANNED_NAMES = re.compile(r"manager|helper|util|handler", re.IGNORECASE)
@@ -343,7 +339,7 @@ def test_functions_are_one_thought() -> None:
                 continue
             name = f"{place(file)}.{node.name}"
             size = legibility.statements(node)
-            if size > LONGER.get(name, MAX_FUNCTION_STATEMENTS):
+            if size > MAX_FUNCTION_STATEMENTS:
                 large[name] = size
     assert large == {}, "these have many statements: split them"
 

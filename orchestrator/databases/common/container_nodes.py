@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from orchestrator import errors, powers, units
 from orchestrator.errors import Mistake, NodeError, RunError, TierbenchError
@@ -56,7 +56,8 @@ def shape_mistakes(
         text = f"{copies} copies on {nodes} node(s): every copy needs a node of its own"
         yield Mistake("cluster.replication_factor", text)
     if memory_bytes < least_bytes:
-        given, least = map(units.format_bytes, (memory_bytes, least_bytes))
+        given = units.format_bytes(memory_bytes)
+        least = units.format_bytes(least_bytes)
         what = f"{given} is too little for {needed_for} and a few sessions"
         yield Mistake("cluster.node.memory", f"{what}: give it at least {least}")
 
@@ -122,13 +123,19 @@ def _device(plan: ContainerSpec, volume: Volume, world: World) -> str | None:
     targets = [mount.target for mount in plan.mounts if mount.source == volume.name]
     with suppress(TierbenchError, OSError):
         container = world.platform.container(plan.name)
-        for mount in mounts.parsed(container.exec(_MOUNTS, timeout_s=_LOOK_S).out):
+        listed = container.exec(_MOUNTS, timeout_s=_LOOK_S)
+        for mount in mounts.parsed(listed.out):
             if [mount.path] == targets:
-                name = mount.source.removeprefix("/dev/")
-                if name != mount.source and "/" not in name:
-                    return name
-                return None
+                return _below_dev(mount.source)
     return None
+
+
+def _below_dev(path: str) -> str | None:
+    """The name of a device directly below /dev; None for what is none."""
+    name = path.removeprefix("/dev/")
+    if name == path or "/" in name:
+        return None
+    return name
 
 
 def of_node(
@@ -136,33 +143,39 @@ def of_node(
     number: int,
     volume: Volume,
     network: powers.Network,
-    *places: str,
-) -> dict[str, Any]:
+    image: str,
+    command: tuple[str, ...],
+    places: Sequence[str],
+) -> ContainerSpec:
     """What all databases ask for alike for the container of node `number`, from 1. `places`: of its
     disk in it, and of that of its WAL, if it has one."""
-    disks = zip((volume.name, volume.wal), places, strict=False)
-    return {
-        "name": f"{network.name}-node-{number}",
-        "role": "database",
-        "mounts": tuple(powers.Mount(disk, place) for disk, place in disks if disk),
-        "network": network.name,
-        "address": network.addresses[number - 1],
-        "cpus": spec.size.cpus,
-        "memory_bytes": spec.size.memory_bytes,
-        "io_caps": volume.caps,
-        "placement": f"node-{number}",
-    }
+    disk_mounts: list[powers.Mount] = []
+    for disk, place in zip((volume.name, volume.wal), places, strict=False):
+        if disk:
+            disk_mounts.append(powers.Mount(disk, place))
+    return ContainerSpec(
+        name=f"{network.name}-node-{number}",
+        image=image,
+        command=command,
+        role="database",
+        mounts=tuple(disk_mounts),
+        network=network.name,
+        address=network.addresses[number - 1],
+        cpus=spec.size.cpus,
+        memory_bytes=spec.size.memory_bytes,
+        io_caps=volume.caps,
+        placement=f"node-{number}",
+    )
 
 
 def short_limits(plan: ContainerSpec, container: Container) -> str:
     """Which limits of the container's processes are below the plan's; empty if none is known to
     be. yugabyted only warns of it, and a tablet server with many sessions fails later."""
-    known = {name: of for name, of in container.ulimits.items() if of != UNLIMITED}
-    low = [
-        f"{name} {known[name]} instead of {least}"
-        for name, least in plan.ulimits.items()
-        if int(known.get(name, least)) < least
-    ]
+    low: list[str] = []
+    for name, least in plan.ulimits.items():
+        limit = container.ulimits.get(name, UNLIMITED)
+        if limit != UNLIMITED and int(limit) < least:
+            low.append(f"{name} {limit} instead of {least}")
     return ", ".join(low)
 
 
@@ -176,18 +189,20 @@ def raise_if_dead(names: Sequence[str], world: World, log: Log = last_lines) -> 
     states = at_once.each(lambda name: world.platform.container(name).state(), names)
     for name, state in zip(names, states, strict=True):
         if state != "running":
-            if "137" in state:
-                why = (
-                    "137 is a kill: the kernel's for want of memory, or YugabyteDB's "
-                    "own after any failure of its start; its last log lines say which"
-                )
-            else:
-                why = (
-                    "its last log lines say why; out of memory means: give nodes more "
-                    "of it"
-                )
-            what = f"the database node {name} is {state}"
-            raise NodeError(what, advice=why, evidence=log(name, world))
+            raise _dead(name, state, log(name, world))
+
+
+def _dead(name: str, state: str, log: str) -> NodeError:
+    if "137" in state:
+        advice = (
+            "137 is a kill: the kernel's for want of memory, or YugabyteDB's "
+            "own after any failure of its start; its last log lines say which"
+        )
+    else:
+        advice = (
+            "its last log lines say why; out of memory means: give nodes more of it"
+        )
+    return NodeError(f"the database node {name} is {state}", advice, evidence=log)
 
 
 def stop(names: Sequence[str], timeout_s: float, world: World) -> None:
@@ -268,9 +283,18 @@ def on_its_disks(
     plan: ContainerSpec, name: str, argv: tuple[str, ...], most_s: float, world: World
 ) -> Completed:
     """Runs a command where a node had its disks, which does not run."""
-    bare = replace(plan, name=f"{plan.name}-{name}", entrypoint=argv[:1], command=argv[1:],
-                   network=None, address=None, ports={}, ulimits={}, io_caps=(),
-                   folders={})  # fmt: skip
+    bare = replace(
+        plan,
+        name=f"{plan.name}-{name}",
+        entrypoint=argv[:1],
+        command=argv[1:],
+        network=None,
+        address=None,
+        ports={},
+        ulimits={},
+        io_caps=(),
+        folders={},
+    )
     return world.platform.once(bare, most_s)
 
 
@@ -282,9 +306,8 @@ def deaths_told(
     try:
         yield
     except RunError:
-        world.clock.sleep(
-            0.5
-        )  # a connection is lost before the engine notices the death
+        # A connection is lost before the engine notices the death.
+        world.clock.sleep(0.5)
         raise_if_dead([container_name(node) for node in nodes], world, log)
         raise
 
@@ -305,19 +328,20 @@ def await_ready(
         raise_if_dead(names, world, log)
         try:
             return missing()
-        except (RunError, OSError, KeyError, ValueError) as error:
-            if isinstance(error, RunError):
-                return error.what
+        except RunError as error:
+            return error.what
+        except (OSError, KeyError, ValueError) as error:
             return str(error) or "nothing answers"
 
     state = clock.wait_while(
         lacking, deadline_s=deadline_s, clock=world.clock, every_s=0.2
     )
     if state:
-        what = f"{failed} within {deadline_s:g} s: {state}"
-        advice = "look at the log below; on a slow disk or with little memory it takes longer"
+        logs = at_once.each(lambda name: log(name, world), names)
         raise NodeError(
-            what, advice, "\n".join(at_once.each(lambda name: log(name, world), names))
+            f"{failed} within {deadline_s:g} s: {state}",
+            advice="look at the log below; on a slow disk or with little memory it takes longer",
+            evidence="\n".join(logs),
         )
 
 
@@ -330,14 +354,16 @@ def run(
 ) -> Completed:
     """Runs a command in a node. RunError if it fails, NodeError if a node of `watched` dies."""
     container = world.platform.container
-    watch = [container(container_name(each)) for each in watched]
+    watch = [container(container_name(other)) for other in watched]
     done = container(container_name(node)).exec(argv, timeout_s=timeout_s, watch=watch)
-    if done.exit_code != 0:
-        command = " ".join(word for word in argv if not word.startswith("-"))
-        what = f"{command} failed on {container_name(node)} (exit {done.exit_code})"
-        advice = "look at the database's log among the raw files of the run"
-        raise RunError(what, advice, (done.out + done.err)[-2000:])
-    return done
+    if done.exit_code == 0:
+        return done
+    words = [word for word in argv if not word.startswith("-")]
+    raise RunError(
+        f"{' '.join(words)} failed on {container_name(node)} (exit {done.exit_code})",
+        advice="look at the database's log among the raw files of the run",
+        evidence=(done.out + done.err)[-2000:],
+    )
 
 
 def wal_devices(nodes: Sequence[Node], directory: str, world: World) -> dict[str, str]:
@@ -347,18 +373,21 @@ def wal_devices(nodes: Sequence[Node], directory: str, world: World) -> dict[str
     for node in nodes:
         if node.wal_device is None:
             continue
-        real = run(node, ("readlink", "-f", directory), _LOOK_S, world, (node,))
+        link = run(node, ("readlink", "-f", directory), _LOOK_S, world, (node,))
         listed = run(node, _MOUNTS, _LOOK_S, world, (node,))
-        mount = mounts.deepest(real.out.strip(), mounts.parsed(listed.out))
+        real = link.out.strip()
+        mount = mounts.deepest(real, mounts.parsed(listed.out))
         machine = world.platform.container(container_name(node)).find_machine()
         device = mount and mounts.device_name(mount, machine)
         if device != node.wal_device:
-            place = f"{real.out.strip()} on {device or 'no disk'}"
-            raise NodeError(
-                f"the WAL of {node.name} is at {place}, and the profile's disk for "
-                f"it is {node.wal_device}",
-                advice="this is a fault of the program: its figures would be of another "
-                "disk",
-            )
+            raise _wal_elsewhere(node, f"{real} on {device or 'no disk'}")
         devices[node.name] = device
     return devices
+
+
+def _wal_elsewhere(node: Node, place: str) -> NodeError:
+    return NodeError(
+        f"the WAL of {node.name} is at {place}, and the profile's disk for "
+        f"it is {node.wal_device}",
+        advice="this is a fault of the program: its figures would be of another disk",
+    )

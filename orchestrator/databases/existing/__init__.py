@@ -31,7 +31,8 @@ from orchestrator.errors import (
     UsageError,
 )
 from orchestrator.facts import DatabaseFacts
-from orchestrator.model import CLIENT, Cluster, ClusterSpec, Node, Volume
+from orchestrator.keys.addresses import Server
+from orchestrator.model import CLIENT, Cluster, ClusterSpec, Endpoint, Node, Volume
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import is_here, on
 from orchestrator.powers import HOST_NETWORK, Network, World
@@ -51,7 +52,7 @@ class _Used:
 
     declared: declaration.Existing
     observed: probe.Observation
-    own: OwnDatabase
+    database: OwnDatabase
     version_asked: str | None
     begun: Mapping[str, Any] = field(default_factory=dict)
     keep: Path | None = None
@@ -91,9 +92,9 @@ class ExistingCluster:
                 world.progress.warn(note)
         what = "the existing cluster cannot be used as the profile says"
         errors.require_none(mistakes, what, "correct the profile, or the cluster")
-        own = OwnDatabase(declared, self._connect, world, self._confirm)
-        own.require_creatable()
-        own.require_replaceable(may_ask=True)
+        database = OwnDatabase(declared, self._connect, world, self._confirm)
+        database.require_creatable()
+        database.require_replaceable(may_ask=True)
 
     def find_nodes(self, spec: ClusterSpec) -> tuple[Node, ...]:
         """Returns the nodes of a cluster as `running` does, and makes nothing. UnavailableError if
@@ -104,13 +105,10 @@ class ExistingCluster:
     def _look(self, declared: declaration.Existing) -> probe.Observation:
         try:
             return probe.look(declared, self._connect)
-        except (RunError, OSError) as error:
-            if isinstance(error, RunError):
-                reason = error.what
-            else:
-                reason = str(error)
-            what = f"the existing cluster does not answer: {reason}"
-            raise UnavailableError(what, _advice_on_silence(reason)) from error
+        except RunError as error:
+            raise _silent(error.what) from error
+        except OSError as error:
+            raise _silent(str(error)) from error
 
     def reserved(self, spec: ClusterSpec, world: World) -> AbstractContextManager[None]:
         return lease.Lease(declaration.read(spec)[0], self._connect, world).held()
@@ -127,38 +125,20 @@ class ExistingCluster:
         machine's own network: `check` refuses hosts that are others there."""
         declared, _ = declaration.read(spec)
         observed = self._look(declared)
-        own = OwnDatabase(
+        database = OwnDatabase(
             declared, self._connect, world, self._confirm, observed.drops_by_force
         )
         lease.Lease(declared, self._connect, world).require()
-        own.require_replaceable(may_ask=False)
-        endpoints = tuple(
-            declaration.endpoint(declared, each) for each in declared.servers
-        )
-        handle = _Used(declared, observed, own, spec.version)
-        nodes = probe.nodes(declared, observed)
-        own.make()
+        database.require_replaceable(may_ask=False)
+        handle = _Used(declared, observed, database, spec.version)
+        cluster = _as_cluster(handle)
+        database.make()
         try:
-            flavour = observed.flavour
-            version = observed.version
-            analyze = flavour == "yugabytedb" and versions.analyzed(version)
             for snapshot in volumes:
                 self._prepare(handle, Path(snapshot.name), snapshot.restored, world)
-            yield Cluster(
-                flavour, version, nodes, endpoints, HOST_NETWORK, handle, analyze
-            )
+            yield cluster
         finally:
-            try:
-                own.drop()
-            except UsageError as error:
-                world.progress.warn(
-                    f"the database {own.name} is left alone: {error.what}"
-                )
-            except TierbenchError as error:
-                world.progress.warn(
-                    f"the database {own.name} may still be there: {error.what}; "
-                    "`tierbench clean` drops it if it is still this campaign's"
-                )
+            _drop(database, world)
 
     def _prepare(
         self, handle: _Used, snapshot: Path, restored: bool, world: World
@@ -167,7 +147,7 @@ class ExistingCluster:
             handle.keep = snapshot
             return
         began_s = world.clock.monotonic()
-        handle.own.run("restore", snapshot)
+        handle.database.run("restore", snapshot)
         _vacuum(handle)  # a dump has no statistics
         handle.restored_s = round(world.clock.monotonic() - began_s, 1)
 
@@ -178,12 +158,11 @@ class ExistingCluster:
         _vacuum(handle)
         _await_quiet(cluster, world)
         if handle.keep is not None:
-            handle.own.run("save", handle.keep)
+            handle.database.run("save", handle.keep)
 
     def warm(self, cluster: Cluster, world: World) -> None:
-        queries.fill_caches(
-            self._connect, list(map(sql.local, cluster.endpoints)), world
-        )
+        endpoints = [sql.local(endpoint) for endpoint in cluster.endpoints]
+        queries.fill_caches(self._connect, endpoints, world)
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         handle: _Used = cluster.handle
@@ -213,13 +192,47 @@ class ExistingCluster:
                 f"the existing cluster could not be read: {error}",
                 advice="check that its servers' pages still answer this machine",
             ) from error
-        if handle.restored_s is None:
-            restored = {}
-        else:
-            restored = {"restore_took_s": handle.restored_s}
-        asked = handle.version_asked
-        more = {**facts.more, **restored}
-        return replace(facts, version_asked=asked, since_reset=counted, more=more)
+        more = dict(facts.more)
+        if handle.restored_s is not None:
+            more["restore_took_s"] = handle.restored_s
+        return replace(
+            facts,
+            version_asked=handle.version_asked,
+            since_reset=counted,
+            more=more,
+        )
+
+
+def _as_cluster(handle: _Used) -> Cluster:
+    declared = handle.declared
+    flavour = handle.observed.flavour
+    version = handle.observed.version
+    endpoints: list[Endpoint] = []
+    for server in declared.servers:
+        endpoints.append(declaration.endpoint(declared, server))
+    nodes = probe.nodes(declared, handle.observed)
+    return Cluster(
+        flavour,
+        version,
+        nodes,
+        tuple(endpoints),
+        HOST_NETWORK,
+        handle,
+        analyze=flavour == "yugabytedb" and versions.analyzed(version),
+    )
+
+
+def _drop(database: OwnDatabase, world: World) -> None:
+    """Drops our database at the end of a run; warns of one that stays."""
+    try:
+        database.drop()
+    except UsageError as error:
+        world.progress.warn(f"the database {database.name} is left alone: {error.what}")
+    except TierbenchError as error:
+        world.progress.warn(
+            f"the database {database.name} may still be there: {error.what}; "
+            "`tierbench clean` drops it if it is still this campaign's"
+        )
 
 
 def _not_from_client(declared: declaration.Existing, world: World) -> Iterator[Mistake]:
@@ -228,25 +241,37 @@ def _not_from_client(declared: declaration.Existing, world: World) -> Iterator[M
     if is_here(there):
         return
     machines = ", ".join(machine.name for machine in there.platform.machines())
-    servers = {f"/dev/tcp/{each.host}/{each.port}": each for each in declared.servers}
+    servers = {f"/dev/tcp/{host.host}/{host.port}": host for host in declared.servers}
     argv = shell.script(__package__, "reach", "reach", *servers)
-    where = {"network": HOST_NETWORK, "placement": f"{CLIENT}-1"}
-    name = f"{world.scope}-reach"
-    spec = own_images.container("client", name, argv, world, capabilities=(), **where)
+    spec = own_images.container(
+        "client",
+        f"{world.scope}-reach",
+        argv,
+        world,
+        capabilities=(),
+        network=HOST_NETWORK,
+        placement=f"{CLIENT}-1",
+    )
     lines = world.platform.once(spec, timeout_s=120).out.splitlines()
     for place, server in servers.items():
         failures = [line.partition(place)[2] for line in lines if f"{place}:" in line]
         if server.is_loopback or failures:
-            why = "answers here"
-            if server.is_loopback:
-                why = "is this computer"
-            text = (
-                f"{server} {why}, but the load client runs on {machines}, where it is "
-                f"another or none{''.join(failures[:1])}: write "
-                f"`hosts: {host.name()}:{server.port}`, or another name or address of "
-                "the server that is the same from both"
-            )
-            yield Mistake("cluster.existing.hosts", text)
+            failure = "".join(failures[:1])
+            yield _not_the_same_there(server, machines, failure)
+
+
+def _not_the_same_there(server: Server, machines: str, failure: str) -> Mistake:
+    """`failure`: what the shell there said of the address; "" if it answered."""
+    why = "answers here"
+    if server.is_loopback:
+        why = "is this computer"
+    return Mistake(
+        "cluster.existing.hosts",
+        f"{server} {why}, but the load client runs on {machines}, where it is "
+        f"another or none{failure}: write "
+        f"`hosts: {host.name()}:{server.port}`, or another name or address of "
+        "the server that is the same from both",
+    )
 
 
 def _counted(cluster: Cluster) -> Mapping[str, Any]:
@@ -254,22 +279,21 @@ def _counted(cluster: Cluster) -> Mapping[str, Any]:
     handle: _Used = cluster.handle
     if not handle.is_postgresql:
         return counters.read(
-            cluster.nodes, (handle.own.name, declaration.LEASE_DATABASE)
+            cluster.nodes, (handle.database.name, declaration.LEASE_DATABASE)
         )
-    with handle.own.session(60.0) as session:
+    with handle.database.session(60.0) as session:
         return servers.counters(session, handle.observed.number)
 
 
 def _vacuum(handle: _Used) -> None:
     if handle.is_postgresql:
-        with handle.own.session(_VACUUM_S) as session:
+        with handle.database.session(_VACUUM_S) as session:
             session.rows("VACUUM (FREEZE, ANALYZE)")
 
 
 def _await_quiet(cluster: Cluster, world: World) -> None:
-    if counters.read(
-        cluster.nodes
-    ):  # empty if the profile declares no tablet servers' pages
+    # No counters are read if the profile declares no tablet servers' pages.
+    if counters.read(cluster.nodes):
         counters.await_quiet(cluster.nodes, world, deadline_s=_QUIET_S)
 
 
@@ -303,15 +327,23 @@ def _dropped(left: owned_database.Leftover, world: World, connect: Connect) -> s
         )
     if left.declared.database == declaration.LEASE_DATABASE:
         return lease.Lease(left.declared, connect, world).clear()
+    database = OwnDatabase(left.declared, connect, world, _never)
     try:
-        own = OwnDatabase(
-            left.declared, connect, world, lambda _question, _may_ask: False
-        )
-        if own.drop():
+        if database.drop():
             return ""
         return ": was gone"
     except UsageError as error:
         return f": left alone, because {error.what}"
+
+
+def _never(_question: str, _may_ask: bool) -> bool:
+    """Nobody is asked whether a database that is not ours may be dropped: it stays."""
+    return False
+
+
+def _silent(reason: str) -> UnavailableError:
+    what = f"the existing cluster does not answer: {reason}"
+    return UnavailableError(what, _advice_on_silence(reason))
 
 
 def _advice_on_silence(reason: str) -> str:

@@ -5,7 +5,7 @@ Pure, except that the password is read each time it is needed, and never stored.
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -57,9 +57,10 @@ class Existing:
     @property
     def servers(self) -> tuple[Server, ...]:
         """All hosts, each with its port."""
-        return tuple(
-            Server(each.host, each.port or self.port) for each in self.hosts.servers
-        )
+        servers: list[Server] = []
+        for server in self.hosts.servers:
+            servers.append(Server(server.host, server.port or self.port))
+        return tuple(servers)
 
     @property
     def where(self) -> str:
@@ -81,8 +82,10 @@ def read(spec: ClusterSpec) -> tuple[Existing, tuple[Mistake, ...]]:
             values[name] = int(text)
         elif name == "hosts":
             values[name] = read_hosts(text)
+        elif name in _LISTS:
+            values[name] = _words(text)
         else:
-            values[name] = _words(text) if name in _LISTS else text
+            values[name] = text
     mistakes += _taken_from_hosts(values)
     declared = Existing(**values)
     return declared, (*mistakes, *_mistakes(declared))
@@ -92,24 +95,25 @@ def _taken_from_hosts(values: dict[str, Any]) -> Iterator[Mistake]:
     """Adds to `values` what a URI among the hosts says; yields contradictions."""
     hosts: Hosts = values.get("hosts", NOWHERE)
     for option, value in hosts.options.items():
-        key = shipped(__package__, "uri.yaml").get(option)
         if option == "password":
-            for other in ("password_env", "password_file"):
-                if other in values:
-                    yield _mistake(
-                        other, "`hosts` has a password too: keep one of them"
-                    )
-        elif key is None:
+            yield from _second_passwords(values)
+            continue
+        key = shipped(__package__, "uri.yaml").get(option)
+        if key is None:
             yield _mistake(
                 "hosts", f"`{option}` in a URI has no effect here: leave it out"
             )
-        else:
-            if (key, value) == ("tls", "disable"):
-                value = "off"
-            else:
-                value = value
-            if values.setdefault(key, value) != value:
-                yield _mistake(key, f"`hosts` says {value}: keep one of them")
+            continue
+        if (key, value) == ("tls", "disable"):
+            value = "off"
+        if values.setdefault(key, value) != value:
+            yield _mistake(key, f"`hosts` says {value}: keep one of them")
+
+
+def _second_passwords(values: Mapping[str, Any]) -> Iterator[Mistake]:
+    for other in ("password_env", "password_file"):
+        if other in values:
+            yield _mistake(other, "`hosts` has a password too: keep one of them")
 
 
 def _mistakes(declared: Existing) -> Iterator[Mistake]:
@@ -123,26 +127,8 @@ def _mistakes(declared: Existing) -> Iterator[Mistake]:
         yield _mistake(
             "password_file", "`password_env` is declared too: keep one of them"
         )
-    for key in ("database", "maintenance_database", "user"):
-        if not _NAME.fullmatch(getattr(declared, key)):
-            yield _mistake(
-                key, "write lower-case letters, digits and underscores, no digit first"
-            )
-    if declared.database == declared.maintenance_database:
-        yield _mistake("database", "must not be the one through which it is created")
-    if declared.database == LEASE_DATABASE:
-        yield _mistake(
-            "database", "says which campaign is on the cluster: take another name"
-        )
-    for key in _PAGES:
-        urls: tuple[str, ...] = getattr(declared, key)
-        wrong = [redaction.hidden(url) for url in urls if not _URL.fullmatch(url)]
-        if wrong:
-            yield _mistake(key, f"{', '.join(wrong)}: write http://host:port")
-        if key != "masters" and urls and len(urls) != hosts:
-            yield _mistake(
-                key, f"{len(urls)} for {hosts} hosts: write one for each, in order"
-            )
+    yield from _mistakes_of_names(declared)
+    yield from _mistakes_of_pages(declared)
     if declared.devices and len(declared.devices) not in (1, hosts):
         yield _mistake("devices", "write one for all hosts, or one for each")
     if bool(declared.save) != bool(declared.restore):
@@ -154,6 +140,33 @@ def _mistakes(declared: Existing) -> Iterator[Mistake]:
     if declared.flavour not in (None, *FLAVOURS):
         yield _mistake("flavour", f"write {' or '.join(FLAVOURS)}, or leave it out")
     yield from _mistakes_of_tls(declared)
+
+
+def _mistakes_of_names(declared: Existing) -> Iterator[Mistake]:
+    for key in ("database", "maintenance_database", "user"):
+        if not _NAME.fullmatch(getattr(declared, key)):
+            yield _mistake(
+                key, "write lower-case letters, digits and underscores, no digit first"
+            )
+    if declared.database == declared.maintenance_database:
+        yield _mistake("database", "must not be the one through which it is created")
+    if declared.database == LEASE_DATABASE:
+        yield _mistake(
+            "database", "says which campaign is on the cluster: take another name"
+        )
+
+
+def _mistakes_of_pages(declared: Existing) -> Iterator[Mistake]:
+    hosts = len(declared.servers)
+    for key in _PAGES:
+        urls: tuple[str, ...] = getattr(declared, key)
+        wrong = [redaction.hidden(url) for url in urls if not _URL.fullmatch(url)]
+        if wrong:
+            yield _mistake(key, f"{', '.join(wrong)}: write http://host:port")
+        if key != "masters" and urls and len(urls) != hosts:
+            yield _mistake(
+                key, f"{len(urls)} for {hosts} hosts: write one for each, in order"
+            )
 
 
 def _mistakes_of_tls(declared: Existing) -> Iterator[Mistake]:
@@ -187,9 +200,18 @@ def unreadable(declared: Existing) -> Iterator[Mistake]:
 
 def tls(declared: Existing) -> Tls:
     """How sessions are encrypted; files by their whole paths."""
-    files = (declared.tls_root, declared.tls_certificate, declared.tls_key)
-    paths = (str(Path(file).expanduser().resolve()) if file else None for file in files)
-    return Tls(cast(TlsMode, declared.tls), *paths)
+    return Tls(
+        cast(TlsMode, declared.tls),
+        _whole_path(declared.tls_root),
+        _whole_path(declared.tls_certificate),
+        _whole_path(declared.tls_key),
+    )
+
+
+def _whole_path(file: str | None) -> str | None:
+    if not file:
+        return None
+    return str(Path(file).expanduser().resolve())
 
 
 def address(
@@ -240,11 +262,14 @@ def device(declared: Existing, number: int) -> str | None:
     """The declared device of host `number` (from 0)."""
     if not declared.devices:
         return None
-    return declared.devices[number if len(declared.devices) > 1 else 0]
+    if len(declared.devices) == 1:  # for all hosts
+        return declared.devices[0]
+    return declared.devices[number]
 
 
 def _words(text: str) -> tuple[str, ...]:
-    return tuple(part.rstrip("/") for part in re.split(r"[\s,]+", text.strip()) if part)
+    parts = re.split(r"[\s,]+", text.strip())
+    return tuple(part.rstrip("/") for part in parts if part)
 
 
 def _mistake(key: str, text: str) -> Mistake:

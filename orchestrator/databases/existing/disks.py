@@ -1,6 +1,7 @@
 """A host by its node_exporter: its size, its network, which disks hold a database's directories."""
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -24,11 +25,12 @@ def processors(body: str) -> float | None:
 
 
 def memory_bytes(body: str) -> int | None:
-    sizes = [
-        int(sample.value) for sample in _samples(body, "node_memory_MemTotal_bytes")
-    ]
-    if sizes and sizes[0] > 0:
-        return sizes[0]
+    samples = _samples(body, "node_memory_MemTotal_bytes")
+    if not samples:
+        return None
+    size_bytes = int(samples[0].value)
+    if size_bytes > 0:
+        return size_bytes
     return None
 
 
@@ -38,53 +40,72 @@ def has_pressure(body: str) -> bool:
 
 def cards(body: str) -> dict[str, float]:
     """Network cards with a link → bytes/s of each, 0 if it does not say: of the collector netclass,
-    as the kernel's sysfs-class-net has it. What is made of others (a VLAN, a bridge, an end of a
-    pair) is none, or each byte would count again; a bundle is one, and what is in it is not."""
-    of_device = dict[str, dict[str, float]]()
-    known = dict[str, float]()
+    as the kernel's sysfs-class-net has it."""
+    by_device: dict[str, dict[str, float]] = {}
     for sample in _samples(body, "node_network_"):
-        of = of_device.setdefault(sample.labels["device"], {})
-        of[sample.name.removeprefix("node_network_")] = sample.value
-    for device, of in of_device.items():
-        flags = int(of.get("flags", 0))
-        has_link = of.get("carrier") == 1
-        apart = of.get("iface_id") == of.get("iface_link") and not flags & _IN_BUNDLE
-        own = (
-            flags & _BUNDLE or of.get("address_assign_type") == 0
-        )  # a bridge's is drawn or given
-        if has_link and apart and own and of.get("protocol_type") in _CARDS:
-            known[device] = max(of.get("speed_bytes", 0.0), 0.0)
-    return known
+        facts = by_device.setdefault(sample.labels["device"], {})
+        facts[sample.name.removeprefix("node_network_")] = sample.value
+    bytes_per_s: dict[str, float] = {}
+    for device, facts in by_device.items():
+        if facts.get("carrier") == 1 and _is_card(facts):
+            bytes_per_s[device] = max(facts.get("speed_bytes", 0.0), 0.0)
+    return bytes_per_s
+
+
+def _is_card(facts: Mapping[str, float]) -> bool:
+    """What is made of others (a VLAN, a bridge, an end of a pair) is no card, or each byte would
+    count again; a bundle is one, and what is in it is not."""
+    flags = int(facts.get("flags", 0))
+    if facts.get("iface_id") != facts.get("iface_link") or flags & _IN_BUNDLE:
+        return False
+    # The address of a bridge is drawn or given, and not the hardware's.
+    has_own_address = facts.get("address_assign_type") == 0
+    if not flags & _BUNDLE and not has_own_address:
+        return False
+    return facts.get("protocol_type") in _CARDS
 
 
 def device_of(body: str, path: str) -> str | None:
     """The disk in the page whose file system holds `path`; a partition counts as its whole disk.
     None if none is known, as of `/dev/root`, or of a file system on no disk."""
-    systems = [sample.labels for sample in _samples(body, "node_filesystem_size_bytes")]
-    mounts = {of["mountpoint"]: of["device"].removeprefix("/dev/") for of in systems}
-    above = [
-        mount for mount in mounts if f"{path}/".startswith(f"{mount.rstrip('/')}/")
-    ]
-    if not above:
+    name = _file_system_of(body, path)
+    if name is None:
         return None
-    name = mounts[max(above, key=len)]
-    for sample in _samples(
-        body, "node_disk_device_mapper_info"
-    ):  # /dev/mapper/data → dm-0
-        if name == f"mapper/{sample.labels['name']}":
+    for sample in _samples(body, "node_disk_device_mapper_info"):
+        if name == f"mapper/{sample.labels['name']}":  # /dev/mapper/data → dm-0
             name = sample.labels["device"]
-    partition = _PARTITION.fullmatch(name)
     reads = _samples(body, "node_disk_reads_completed_total")
     disks = {sample.labels["device"] for sample in reads}
-    known = [name, *(partition.groups() if partition else ())]
-    return next((disk for disk in known if disk in disks), None)
+    candidates = [name]
+    partition = _PARTITION.fullmatch(name)
+    if partition:
+        candidates += partition.groups()
+    for disk in candidates:
+        if disk in disks:
+            return disk
+    return None
+
+
+def _file_system_of(body: str, path: str) -> str | None:
+    """The device, below /dev, of the deepest mounted file system that holds `path`."""
+    devices: dict[str, str] = {}
+    for sample in _samples(body, "node_filesystem_size_bytes"):
+        device = sample.labels["device"].removeprefix("/dev/")
+        devices[sample.labels["mountpoint"]] = device
+    above: list[str] = []
+    for mount in devices:
+        if f"{path}/".startswith(f"{mount.rstrip('/')}/"):
+            above.append(mount)
+    if not above:
+        return None
+    return devices[max(above, key=len)]
 
 
 def _samples(body: str, begin: str) -> list[Sample]:
-    families = text_string_to_metric_families(body)
-    return [
-        of for family in families for of in family.samples if of.name.startswith(begin)
-    ]
+    samples: list[Sample] = []
+    for family in text_string_to_metric_families(body):
+        samples += [it for it in family.samples if it.name.startswith(begin)]
+    return samples
 
 
 @dataclass(frozen=True)
@@ -118,9 +139,8 @@ def places(
         return Places((path,), (f"{path}/pg_wal",))
     if declared.tservers:
         flags = pages.flags(declared.tservers[number])
-        data, wal = (
-            _words(flags.get(name, "")) for name in ("fs_data_dirs", "fs_wal_dirs")
-        )
+        data = _words(flags.get("fs_data_dirs", ""))
+        wal = _words(flags.get("fs_wal_dirs", ""))
         return Places(data, wal or data)
     if session is not None:
         tables, log = servers.places(session)
@@ -129,7 +149,8 @@ def places(
 
 
 def _words(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+    parts = [part.strip() for part in text.split(",")]
+    return tuple(part for part in parts if part)
 
 
 def of_host(
@@ -138,31 +159,48 @@ def of_host(
     """`page`: of node_exporter, with its collectors filesystem and diskstats. A declared device is
     believed, because a directory may have another name outside of a container."""
     disk_of = {path: device_of(page, path) for path in (*where.data, *where.wal)}
-    data, logs = (
-        dict.fromkeys(filter(None, map(disk_of.get, p)))
-        for p in (where.data, where.wal)
-    )
-    own = declaration.device(declared, number)
-    counted = tuple(data)
-    if own:
-        counted = (own,)
+    data = _disks_of(where.data, disk_of)
+    logs = _disks_of(where.wal, disk_of)
+    device = declaration.device(declared, number)
+    counted = data
+    if device:
+        counted = (device,)
     if not counted:
         return HostDisks()
     wal = [name for name in logs if name not in (*data, *counted)]
-    lost = [
-        f"{path} is on no disk that its node_exporter shows, and does not count"
-        for path, disk in disk_of.items()
-        if disk is None and not own
-    ]
+    not_counted: list[str] = []
+    if not device:
+        not_counted += _on_no_disk(disk_of)
     if len(counted) > 1:
-        lost.append(
+        not_counted.append(
             f"{listed(counted)} hold its data: neither is held to the tier's limits"
         )
-    if own and len(data) > 1:
-        lost.append(f"{listed(list(data))} hold its data, and only {own} counts")
+    if device and len(data) > 1:
+        not_counted.append(
+            f"{listed(list(data))} hold its data, and only {device} counts"
+        )
     if len(wal) > 1:
-        lost.append(f"{listed(wal)} hold its log, and do not count")
-    on_root = not own and device_of(page, "/") in data
-    return HostDisks(
-        counted, wal[0] if len(wal) == 1 else None, "; ".join(lost), on_root
-    )
+        not_counted.append(f"{listed(wal)} hold its log, and do not count")
+    on_root = not device and device_of(page, "/") in data
+    only_wal = None
+    if len(wal) == 1:
+        only_wal = wal[0]
+    return HostDisks(counted, only_wal, "; ".join(not_counted), on_root)
+
+
+def _disks_of(
+    paths: Sequence[str], disk_of: Mapping[str, str | None]
+) -> tuple[str, ...]:
+    """The disks of these directories, each once; some may be on none."""
+    disks: dict[str, None] = {}
+    for path in paths:
+        disk = disk_of[path]
+        if disk:
+            disks[disk] = None
+    return tuple(disks)
+
+
+def _on_no_disk(disk_of: Mapping[str, str | None]) -> Iterator[str]:
+    for path, disk in disk_of.items():
+        if disk is None:
+            yield f"{path} is on no disk that its node_exporter shows, and does not count"

@@ -168,10 +168,9 @@ class OwnDatabase(Place):
     def _is_ours(self, owner: Owner | None) -> bool:
         """Whether a database with that mark, or an empty one without any, is one that this cache
         remembers and this host made."""
-        remembered = [
-            left.owner for left in _read([_file(self.world.cache, self.declared)])
-        ]
-        if not any(each.is_from(self.world.cache) for each in remembered):
+        file = _file(self.world.cache, self.declared)
+        remembered = [left.owner for left in _read([file])]
+        if not any(maker.is_from(self.world.cache) for maker in remembered):
             return False
         if owner is None:
             return self.is_empty()
@@ -225,23 +224,26 @@ class OwnDatabase(Place):
         """Has the owner's command keep the database that was just loaded, of which `snapshot` tells
         afterwards, or fill our new, empty one. It is told in libpq's variables where that is, and
         the snapshot's name. RunError if it fails."""
-        at = address(self.declared, self.name)
-        declared = self.declared
-        words = {
-            **sql.keywords(at),
-            **({"password": at.password} if at.password else {}),
-        }
-        env = {f"PG{word.upper()}": str(value) for word, value in words.items()}
-        env |= {
-            "PGDATABASE": env.pop("PGDBNAME"),
-            "TIERBENCH_SNAPSHOT": snapshot.parent.name,
-        }
+        command = self.declared.restore
+        if verb == "save":
+            command = self.declared.save
+        env = _libpq_variables(address(self.declared, self.name))
+        env["TIERBENCH_SNAPSHOT"] = snapshot.parent.name
         to = f"the database {self.name}"
         docs = "docs/YUGABYTEDB.md"
-        command = (declared.save if verb == "save" else declared.restore) or ""
-        shell.run_of_profile(verb, command, to, env, docs, self.world)
+        shell.run_of_profile(verb, command or "", to, env, docs, self.world)
         if verb == "save":
             files.write_text(snapshot, "saved by the profile's own command\n")
+
+
+def _libpq_variables(at: sql.Address) -> dict[str, str]:
+    """The environment in which libpq finds this database by itself."""
+    words = dict(sql.keywords(at))
+    if at.password:
+        words["password"] = at.password
+    env = {f"PG{word.upper()}": str(value) for word, value in words.items()}
+    env["PGDATABASE"] = env.pop("PGDBNAME")
+    return env
 
 
 def owner_of(comment: str) -> Owner | None:
@@ -290,13 +292,17 @@ class Leftover:
     def command(self) -> str:
         """What a person can type to drop it."""
         declared = self.declared
-        server, *_ = self.declared.servers
-        place = (server.host, server.port or declared.port, declared.user, "")
-        at = sql.Address(*place, declared.maintenance_database, tls(declared))
-        conninfo = " ".join(
-            f"{word}={value}" for word, value in sql.keywords(at).items()
+        server = declared.servers[0]
+        at = sql.Address(
+            server.host,
+            server.port or declared.port,
+            declared.user,
+            "",
+            declared.maintenance_database,
+            tls(declared),
         )
-        return f'psql "{conninfo}" -c \'DROP DATABASE "{declared.database}"\''
+        words = [f"{word}={value}" for word, value in sql.keywords(at).items()]
+        return f'psql "{" ".join(words)}" -c \'DROP DATABASE "{declared.database}"\''
 
 
 def remember(cache: Path, declared: Existing, owner: Owner) -> None:

@@ -1,10 +1,10 @@
 """An existing cluster as its servers describe it: held against the profile, as nodes, as facts."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from orchestrator.databases.existing import disks, servers
 from orchestrator.databases.existing.declaration import (
@@ -28,6 +28,7 @@ from orchestrator.system import http_client
 from orchestrator.system.sql import Connect, query
 from orchestrator.yugabyte import pages, queries, server_facts, versions
 
+Fact = TypeVar("Fact")
 _POSTGRESQL_VERSION = re.compile(r"PostgreSQL (\d+(?:\.\d+)*)")
 
 
@@ -79,33 +80,49 @@ class Observation:
 
 def look(declared: Existing, connect: Connect) -> Observation:
     """RunError or OSError if a declared address does not answer."""
-    hosts = tuple(
-        _ask(declared, number, connect) for number in range(len(declared.servers))
-    )
+    hosts: list[Host] = []
+    for i in range(len(declared.servers)):
+        hosts.append(_ask(declared, i, connect))
     banner = hosts[0].banner
-    masters = declared.masters
-    parts = versions.banner_number(banner)
-    match = _POSTGRESQL_VERSION.search(banner)
-    if parts:
-        number = versions.dotted(parts)
-    else:
-        number = banner
-        if match:
-            number = match[1]
+    number = _number_in(banner)
     flavour = servers.banner_of(banner) or declared.flavour or ""
-    other = next((host.other for host in hosts if host.other), None)
+    observed = Observation(flavour, number, number, tuple(hosts))
+    other = _first(host.other for host in hosts)
     if other or not flavour:  # no page of it is known
-        return Observation(flavour, number, number, hosts, other)
-    return Observation(
-        flavour=flavour,
-        version=pages.release(banner, declared.tservers) if parts else number,
-        number=number,
-        hosts=hosts,
-        pooler=next((host.pooler for host in hosts if host.pooler), None),
-        nodes=next((host.nodes for host in hosts if host.nodes), None),
-        copies=pages.replication_factor(masters) if masters else None,
-        health=pages.health(masters) if masters else None,
+        return replace(observed, other=other)
+    if versions.banner_number(banner):
+        release = pages.release(banner, declared.tservers)
+        observed = replace(observed, version=release)
+    if declared.masters:
+        observed = replace(
+            observed,
+            copies=pages.replication_factor(declared.masters),
+            health=pages.health(declared.masters),
+        )
+    return replace(
+        observed,
+        pooler=_first(host.pooler for host in hosts),
+        nodes=_first(host.nodes for host in hosts),
     )
+
+
+def _number_in(banner: str) -> str:
+    """The release that a banner names; the banner itself if none is known in it."""
+    parts = versions.banner_number(banner)
+    if parts:
+        return versions.dotted(parts)
+    match = _POSTGRESQL_VERSION.search(banner)
+    if match:
+        return match[1]
+    return banner
+
+
+def _first(values: Iterable[Fact | None]) -> Fact | None:
+    """The first that a host says."""
+    for value in values:
+        if value:
+            return value
+    return None
 
 
 def _ask(declared: Existing, number: int, connect: Connect) -> Host:
@@ -117,46 +134,47 @@ def _ask(declared: Existing, number: int, connect: Connect) -> Host:
         host = Host(banner, other, servers.pooler_between(session))
         if other or not (flavour or declared.flavour):
             return host
+        of_postgresql = None
         if flavour == YUGABYTEDB:
             host = replace(
                 host, nodes=len(queries.servers(session)), waits_counted=True
             )
         elif flavour == POSTGRESQL:
+            of_postgresql = session
             settings = servers.settings(session)
             counted = all(settings.get(name) == "on" for name in servers.TIMED)
             host = replace(host, waits_counted=counted)
-        where = disks.places(
-            declared, number, session if flavour == POSTGRESQL else None
-        )
-    return replace(host, **_machine(declared, number, where))
-
-
-def _machine(declared: Existing, number: int, where: Places) -> dict[str, Any]:
-    """What its node_exporter says of a host; nothing if none is declared."""
+        where = disks.places(declared, number, of_postgresql)
     if not declared.node_exporters:
-        return {}
+        return host
     url = f"{declared.node_exporters[number]}/metrics"
-    with http_client.understood(url), _rpc_port_told(url):
+    return _with_machine(host, url, declared, number, where)
+
+
+def _with_machine(
+    host: Host, url: str, declared: Existing, number: int, where: Places
+) -> Host:
+    """The host with what its node_exporter, which serves `url`, says of it."""
+    with http_client.understood(url), _rpc_port_named(url):
         body = http_client.get(f"{url}?collect[]=cpu&collect[]=meminfo")
-        size = {
-            "cpus": disks.processors(body),
-            "memory_bytes": disks.memory_bytes(body),
-        }
+        host = replace(
+            host, cpus=disks.processors(body), memory_bytes=disks.memory_bytes(body)
+        )
         if where.data or where.wal:
             body = http_client.get(f"{url}?collect[]=filesystem&collect[]=diskstats")
-        own = disks.of_host(declared, number, where, body)
-    more: dict[str, Any] = {}
-    for name, read in (("pressure", disks.has_pressure), ("netclass", disks.cards)):
-        with (
-            suppress(OSError),
-            http_client.understood(url),
-        ):  # refused if it lacks this collector
-            more[name] = read(http_client.get(f"{url}?collect[]={name}"))
-    return {**size, **more, "disks": own}
+        host = replace(host, disks=disks.of_host(declared, number, where, body))
+    # Refused if it lacks this collector.
+    with suppress(OSError), http_client.understood(url):
+        body = http_client.get(f"{url}?collect[]=pressure")
+        host = replace(host, pressure=disks.has_pressure(body))
+    with suppress(OSError), http_client.understood(url):
+        body = http_client.get(f"{url}?collect[]=netclass")
+        host = replace(host, netclass=disks.cards(body))
+    return host
 
 
 @contextmanager
-def _rpc_port_told(url: str) -> Iterator[None]:
+def _rpc_port_named(url: str) -> Iterator[None]:
     """An OSError of a page at the port of tablet servers says whose port it is."""
     try:
         yield
@@ -175,48 +193,54 @@ def _rpc_port_told(url: str) -> Iterator[None]:
 
 def mistakes(spec: ClusterSpec, observed: Observation) -> Iterator[Mistake]:
     """Everything in which the cluster is not as the profile says."""
+    hosts = "cluster.existing.hosts"
     if observed.other is not None:
-        yield Mistake(
-            "cluster.existing.hosts",
-            (
-                f"this is {observed.other}, which is not measured: how it loads, "
-                "and where it keeps tables and log, is not as with PostgreSQL or "
-                "YugabyteDB, so its figures would be of something else than these "
-                "nodes' disks"
-            ),
-        )
+        yield Mistake(hosts, _not_measured(observed.other))
         return
     if not observed.flavour:
-        text = (
-            f"the server calls itself {observed.hosts[0].banner!r}, neither "
-            "PostgreSQL nor YugabyteDB: if its storage is that of one of them, "
-            "say which with `flavour`"
-        )
-        yield Mistake("cluster.existing.hosts", text)
+        yield Mistake(hosts, _of_no_flavour(observed.hosts[0].banner))
         return
     banners = {host.banner for host in observed.hosts}
     if len(banners) > 1:
-        yield Mistake(
-            "cluster.existing.hosts", f"they run different servers: {banners}"
-        )
+        yield Mistake(hosts, f"they run different servers: {banners}")
     number = (spec.version or "").partition("-b")[0]  # no banner has a build
     if number and not f"{observed.number}.".startswith(f"{number}."):
         yield Mistake(
             "cluster.version", f"the cluster runs {observed.number}, not {spec.version}"
         )
     if observed.nodes is not None and observed.nodes != spec.nodes:
-        text = f"the cluster has {observed.nodes}, not {spec.nodes}"
         yield Mistake(
-            "cluster.nodes", f"{text}: name each in existing.hosts, or give `nodes`"
+            "cluster.nodes",
+            f"the cluster has {observed.nodes}, not {spec.nodes}: "
+            "name each in existing.hosts, or give `nodes`",
         )
     if observed.copies is not None and observed.copies != spec.replication_factor:
-        text = (
-            f"the cluster keeps {observed.copies} copies, not {spec.replication_factor}"
+        yield Mistake(
+            "cluster.replication_factor",
+            f"the cluster keeps {observed.copies} copies, not {spec.replication_factor}",
         )
-        yield Mistake("cluster.replication_factor", text)
     if observed.health is not None and not observed.health.well:
-        text = f"{observed.health}: repair the cluster before measuring"
-        yield Mistake("cluster.existing.masters", text)
+        yield Mistake(
+            "cluster.existing.masters",
+            f"{observed.health}: repair the cluster before measuring",
+        )
+
+
+def _not_measured(database: str) -> str:
+    return (
+        f"this is {database}, which is not measured: how it loads, "
+        "and where it keeps tables and log, is not as with PostgreSQL or "
+        "YugabyteDB, so its figures would be of something else than these "
+        "nodes' disks"
+    )
+
+
+def _of_no_flavour(banner: str) -> str:
+    return (
+        f"the server calls itself {banner!r}, neither "
+        "PostgreSQL nor YugabyteDB: if its storage is that of one of them, "
+        "say which with `flavour`"
+    )
 
 
 def notes(
@@ -233,20 +257,7 @@ def notes(
         yield "durability and compactions are not seen: declare `existing.tservers`"
     if declared.tls not in ("verify-full", "verify-ca"):
         yield f"`tls: {declared.tls}`: nobody checks that it is the declared cluster which answers"
-    if not declared.node_exporters:
-        yield "CPU and disk of the nodes are not seen: declare `existing.node_exporters`"
-    elif not all(host.disks.data for host in observed.hosts):
-        granted = f", or let {declared.user} see `data_directory` (GRANT pg_read_all_settings)"
-        grant = ""
-        if observed.flavour == POSTGRESQL:
-            grant = granted
-        yield f"the disks of the nodes are not seen: declare `existing.devices`{grant}"
-    if any(host.disks.on_root for host in observed.hosts):
-        yield (
-            "the servers' directories are taken to be on the machines' root "
-            "disks: if the servers run in containers, declare "
-            "`existing.devices`"
-        )
+    yield from _notes_on_disks(declared, observed)
     if not all(host.waits_counted for host in observed.hosts):
         off = " and ".join(servers.TIMED)
         yield f"how long sessions wait for the disk is not seen: {off} are off"
@@ -254,13 +265,30 @@ def notes(
         yield f"a connection pooler answers for the database: {observed.pooler}"
 
 
+def _notes_on_disks(declared: Existing, observed: Observation) -> Iterator[str]:
+    if not declared.node_exporters:
+        yield "CPU and disk of the nodes are not seen: declare `existing.node_exporters`"
+    elif not all(host.disks.data for host in observed.hosts):
+        grant = ""
+        if observed.flavour == POSTGRESQL:
+            grant = f", or let {declared.user} see `data_directory` (GRANT pg_read_all_settings)"
+        yield f"the disks of the nodes are not seen: declare `existing.devices`{grant}"
+    if any(host.disks.on_root for host in observed.hosts):
+        yield (
+            "the servers' directories are taken to be on the machines' root "
+            "disks: if the servers run in containers, declare "
+            "`existing.devices`"
+        )
+
+
 def nodes_without_leaders(declared: Existing) -> tuple[str, ...]:
     """The hosts that lead no tablet although there are enough; empty if no masters are declared."""
     if not declared.masters:
         return ()
     leaders = pages.leaders(declared.masters)
-    enough = sum(leaders.values()) >= len(leaders)
-    return tuple(host for host, tablets in leaders.items() if enough and tablets == 0)
+    if sum(leaders.values()) < len(leaders):
+        return ()
+    return tuple(host for host, tablets in leaders.items() if tablets == 0)
 
 
 # ------------------------------------------------------------------ nodes and facts
@@ -268,116 +296,145 @@ def nodes_without_leaders(declared: Existing) -> tuple[str, ...]:
 
 def nodes(declared: Existing, observed: Observation) -> tuple[Node, ...]:
     """One node for each host. Nothing of them is on this machine: only `sources` have counters."""
-    return tuple(
-        Node(
-            name=f"node-{number + 1}",
+    nodes: list[Node] = []
+    for i, host in enumerate(observed.hosts):
+        node = Node(
+            name=f"node-{i + 1}",
             role="database",
             cpus=host.cpus,
             memory_bytes=host.memory_bytes,
-            sources=dict(_sources(declared, number, host)),
+            sources=_sources(declared, i, host),
             wal_device=host.disks.wal,
             cards=host.netclass,
         )
-        for number, host in enumerate(observed.hosts)
-    )
+        nodes.append(node)
+    return tuple(nodes)
 
 
-def _sources(declared: Existing, number: int, host: Host) -> Iterator[tuple[str, str]]:
-    names = pages.TSERVER, pages.YSQL, NODE_EXPORTER, pages.MASTER
-    lists = declared.tservers, declared.ysql, declared.node_exporters, declared.masters
-    for name, urls in zip(names, lists, strict=True):
-        yield from (
-            (name, url) for url in urls[number : number + 1]
-        )  # there may be fewer masters
+def _sources(declared: Existing, number: int, host: Host) -> dict[str, str]:
+    """Of host `number`, from 0: what serves counters → its URL; and the device of its data."""
+    lists = {
+        pages.TSERVER: declared.tservers,
+        pages.YSQL: declared.ysql,
+        NODE_EXPORTER: declared.node_exporters,
+        pages.MASTER: declared.masters,
+    }
+    by_name: dict[str, str] = {}
+    for name, urls in lists.items():
+        if number < len(urls):  # there may be fewer masters
+            by_name[name] = urls[number]
     if host.disks.data:
-        yield DISK_DEVICE, " ".join(host.disks.data)
+        by_name[DISK_DEVICE] = " ".join(host.disks.data)
     if host.pressure:
-        yield PRESSURE, declared.node_exporters[number]
+        by_name[PRESSURE] = declared.node_exporters[number]
+    return by_name
 
 
 def facts(
     declared: Existing, observed: Observation, watched: Sequence[Node], connect: Connect
 ) -> DatabaseFacts:
     """RunError or OSError if a server does not answer."""
-    pairs = zip(watched, observed.hosts, strict=True)
-    lost = {node.name: text for node, host in pairs if (text := host.disks.not_counted)}
+    banner = observed.hosts[0].banner
     more: dict[str, Any] = {
         "existing": True,
-        "hosts": list(map(str, declared.servers)),
-        "banner": observed.hosts[0].banner,
+        "hosts": [str(server) for server in declared.servers],
+        "banner": banner,
         "flavour": observed.flavour,
         "tls": declared.tls,
-        **({"disks_not_counted": lost} if lost else {}),
     }
-    known = DatabaseFacts(
+    not_counted = _not_counted(observed, watched)
+    if not_counted:
+        more["disks_not_counted"] = not_counted
+    sizes_bytes = [node.memory_bytes for node in watched if node.memory_bytes]
+    common = DatabaseFacts(
         version=observed.version,
-        stand_in=server_facts.STAND_IN in observed.hosts[0].banner or None,
-        cache_bytes=min(
-            (node.memory_bytes for node in watched if node.memory_bytes), default=None
-        ),
+        stand_in=server_facts.STAND_IN in banner or None,
+        cache_bytes=min(sizes_bytes, default=None),
         pooler=observed.pooler,
+        more=more,
     )
     if observed.flavour == POSTGRESQL:
-        return replace(_postgresql(declared, known, connect), more=more)
-    flags = {
-        name: pages.flags(url) for name, url in sources(watched, pages.TSERVER).items()
+        return _postgresql(declared, common, connect)
+    return _yugabytedb(declared, common, watched, connect)
+
+
+def _not_counted(observed: Observation, watched: Sequence[Node]) -> dict[str, str]:
+    """Node → what its host has of disks that do not count, of the nodes that have such."""
+    by_node: dict[str, str] = {}
+    for node, host in zip(watched, observed.hosts, strict=True):
+        if host.disks.not_counted:
+            by_node[node.name] = host.disks.not_counted
+    return by_node
+
+
+def _yugabytedb(
+    declared: Existing,
+    common: DatabaseFacts,
+    watched: Sequence[Node],
+    connect: Connect,
+) -> DatabaseFacts:
+    """`common` with what the servers' pages say, as far as they are declared."""
+    tservers = sources(watched, pages.TSERVER)
+    flags = {name: pages.flags(url) for name, url in tservers.items()}
+    master_flags: dict[str, Mapping[str, str]] = {}
+    for i, url in enumerate(declared.masters):
+        master_flags[str(i)] = pages.flags(url)
+    settings = {
+        **server_facts.settings("tserver", flags),
+        **server_facts.settings("master", master_flags),
     }
-    masters = {
-        str(number): pages.flags(url) for number, url in enumerate(declared.masters)
-    }
-    settings = server_facts.settings("tserver", flags) | server_facts.settings(
-        "master", masters
-    )
     with connect(address(declared, declared.database), 60.0) as session:
         execution = server_facts.execution(session, flags)
-    known = replace(known, execution=execution, settings=settings or None)
+    facts = replace(common, execution=execution, settings=settings or None)
+    more = dict(common.more)
     if flags:
-        durability = server_facts.picked(flags, server_facts.names_of("durability"))
-        known = replace(
-            known, durability=durability, durable=server_facts.durable(flags)
+        facts = replace(
+            facts,
+            durability=server_facts.picked(flags, server_facts.names_of("durability")),
+            durable=server_facts.durable(flags),
         )
-        if any(each.get(servers.POOLER_FLAG) == "true" for each in flags.values()):
-            known = replace(
-                known, pooler=f"its tablet servers run with `{servers.POOLER_FLAG}`"
-            )
+        if any(values.get(servers.POOLER_FLAG) == "true" for values in flags.values()):
+            pooler = f"its tablet servers run with `{servers.POOLER_FLAG}`"
+            facts = replace(facts, pooler=pooler)
         more["flags"] = server_facts.picked(flags, server_facts.names_of("explanatory"))
     if declared.masters:
         placement = server_facts.placement(watched)
-        known = replace(
-            known,
+        few_tablets = pages.few_tablets(declared.masters, declared.database)
+        facts = replace(
+            facts,
             data_bytes=placement.pop("data_bytes"),
-            few_tablets=pages.few_tablets(declared.masters, declared.database) or None,
+            few_tablets=few_tablets or None,
         )
         more |= placement
-    return replace(known, more=more)
+    return replace(facts, more=more)
 
 
 def _postgresql(
-    declared: Existing, known: DatabaseFacts, connect: Connect
+    declared: Existing, common: DatabaseFacts, connect: Connect
 ) -> DatabaseFacts:
+    """`common` with the settings of all servers, and the rest as the first has it."""
     settings: dict[str, dict[str, str]] = {}
     for server in reversed(declared.servers):  # the first last: the rest is of it
         with connect(address(declared, declared.database, server), 60.0) as session:
             settings[str(server)] = servers.settings(session)
             rows = session.rows(query(__package__, "durability"))
             size = session.rows(query(__package__, "sizes"))[0]
-    durability: Mapping[str, str] = {
-        str(row["name"]): str(row["setting"]) for row in rows
-    }
-    is_whole = all(
-        durability.get(name) == "on" for name in ("fsync", "full_page_writes")
-    )
-    awaited = durability.get("synchronous_commit") in (
-        "on",
-        "remote_apply",
-        "remote_write",
-    )
+    durability = {str(row["name"]): str(row["setting"]) for row in rows}
+    names = set().union(*settings.values())
     return replace(
-        known,
+        common,
         durability=durability,
-        durable=is_whole and awaited,
-        settings=server_facts.picked(settings, sorted(set().union(*settings.values()))),
+        durable=_is_durable(durability),
+        settings=server_facts.picked(settings, sorted(names)),
         data_bytes=int(size["bytes"]),
         # Beside its own cache the page cache has the rest of the machine's memory, if that is seen.
-        cache_bytes=known.cache_bytes or int(size["buffers"]),
+        cache_bytes=common.cache_bytes or int(size["buffers"]),
     )
+
+
+def _is_durable(settings: Mapping[str, str]) -> bool:
+    """Whether a commit that is answered survives a power cut."""
+    if settings.get("fsync") != "on" or settings.get("full_page_writes") != "on":
+        return False
+    awaited = settings.get("synchronous_commit")
+    return awaited in ("on", "remote_apply", "remote_write")

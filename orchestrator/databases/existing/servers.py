@@ -49,13 +49,14 @@ def refused(banner: str, session: Session) -> str | None:
             return str(name)
     if banner_of(banner) is None:
         return None  # what else it understands is not known
-    every = signs["functions"] | signs["settings"]
-    names = ", ".join(f"'{name}'" for name in every)
-    present = {
-        str(row["name"])
-        for row in session.rows(query(__package__, "signs", names=names))
-    }
-    return next((name for key, name in every.items() if key in present), None)
+    by_sign: dict[str, str] = signs["functions"] | signs["settings"]
+    names = ", ".join(f"'{name}'" for name in by_sign)
+    rows = session.rows(query(__package__, "signs", names=names))
+    present = {str(row["name"]) for row in rows}
+    for sign, database in by_sign.items():
+        if sign in present:
+            return database
+    return None
 
 
 def pooler_between(session: Session) -> str | None:
@@ -83,36 +84,46 @@ def settings(session: Session) -> dict[str, str]:
 def counters(session: Session, number: str) -> dict[str, float]:
     """Of the session's database, its server, and all databases, as far as the release `number`,
     such as `16.4`, counts them. WAL in bytes is the place in the log."""
-    major = number.split(".")[0]
-    if not major.isdigit() or int(major) < 10:
+    release = number.split(".")[0]
+    if not release.isdigit() or int(release) < 10:
         return {}  # one that only is like a PostgreSQL, or too old
+    row = session.rows(_counters_query(int(release)))[0]
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def _counters_query(major: int) -> str:
+    """What a PostgreSQL of this major release is asked."""
     timed = "checkpoints_timed"
     requested = "checkpoints_req"
-    view = "pg_stat_bgwriter"
-    if int(major) >= 17:
+    views = "pg_stat_bgwriter"
+    if major >= 17:
         timed = "num_timed"
         requested = "num_requested"
-        view = "pg_stat_checkpointer"
-    syncs_too = 14 <= int(major) < 18  # 18 has them elsewhere
-    text = query(
+        views = "pg_stat_checkpointer"
+    waits = ""
+    if 14 <= major < 18:  # syncs of the log; 18 has them elsewhere
+        waits = query(__package__, "waits", timed=_TIMED)
+        views = f"pg_stat_wal w, {views}"
+    seconds = "NULL"
+    if major >= 14:
+        seconds = query(__package__, "seconds")
+    return query(
         __package__,
         "counters",
         checkpoints=f"c.{timed} AS checkpoints_timed, c.{requested} AS checkpoints_requested",
-        waits=query(__package__, "waits", timed=_TIMED) if syncs_too else "",
-        views=f"pg_stat_wal w, {view}" if syncs_too else view,
-        seconds=query(__package__, "seconds") if int(major) >= 14 else "NULL",
+        waits=waits,
+        views=views,
+        seconds=seconds,
         lease=LEASE_DATABASE,
     )
-    return {
-        name: value
-        for name, value in session.rows(text)[0].items()
-        if value is not None
-    }
 
 
 def since(begun: Counters, now: Counters) -> dict[str, float | None]:
     """What was counted between two readings, by the names that our own PostgreSQL has."""
-    grown = {name: value - begun[name] for name, value in now.items() if name in begun}
+    grown: dict[str, float] = {}
+    for name, value in now.items():
+        if name in begun:
+            grown[name] = value - begun[name]
     return with_quotients(grown)
 
 
@@ -120,7 +131,8 @@ def places(session: Session) -> tuple[str, str]:
     """Where a new database's tables are, and its log; empty where the user may not see it."""
     row = session.rows(query(__package__, "places"))[0]
     directory = row["directory"] or ""
+    log = directory and f"{directory}/pg_wal"
     tables = str(row["tables"] or "")
-    return tables if tables.startswith(
-        "/"
-    ) else directory, directory and f"{directory}/pg_wal"
+    if tables.startswith("/"):
+        return tables, log
+    return directory, log

@@ -9,7 +9,7 @@ import re
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from orchestrator.databases.common import container_nodes
@@ -19,7 +19,7 @@ from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume
 from orchestrator.parts import Database
 from orchestrator.platforms import own_images
-from orchestrator.powers import ContainerSpec, Network, World
+from orchestrator.powers import Container, ContainerSpec, Network, World
 from orchestrator.system import at_once, clock, sql
 
 _START_DEADLINE_S = 300.0
@@ -56,6 +56,14 @@ PSQL = (
 _VACUUM = ("vacuumdb", *_AS_BENCH, "--quiet", "--freeze", "--analyze")
 
 
+@dataclass(frozen=True)
+class _Reading:
+    """What one stream reads into the caches of a node."""
+
+    node: Node
+    extents: Sequence[queries.Extent]
+
+
 class PostgreSQL(Database):
     name = "postgresql"
 
@@ -69,9 +77,9 @@ class PostgreSQL(Database):
         """See `Database`. The server in the image, too, judges the profile's own settings."""
         container_nodes.require_none(settings.mistakes(spec), "PostgreSQL")
         image = own_images.need(world.root, "postgres", world.platform)
-        own = settings.own(spec)
-        if own:
-            refused = settings.refused_by_server(_verified(image, own, world))
+        asked = settings.own(spec)
+        if asked:
+            refused = settings.refused_by_server(_verified(image, asked, world))
             container_nodes.require_none(refused, "PostgreSQL")
         if spec.port is not None:
             _raise_if_taken(spec.port)
@@ -105,16 +113,12 @@ class PostgreSQL(Database):
                 standbys = [world.platform.running(plan) for plan in plans[1:]]
                 started += up.enter_context(at_once.entered(standbys))
                 version = self._await_ready(endpoint, names, world, _START_DEADLINE_S)
-                numbers = range(1, spec.nodes + 1)
-                parts = zip(numbers, plans, volumes, started, strict=True)
-                described = tuple(
-                    container_nodes.described(*each, world) for each in parts
-                )
-                container_nodes.wal_devices(described, PG_WAL, world)
+                nodes = tuple(_as_seen(plans, volumes, started, world))
+                container_nodes.wal_devices(nodes, PG_WAL, world)
                 yield Cluster(
                     self.name,
                     version,
-                    described,
+                    nodes,
                     (endpoint,),
                     network.name,
                     plans,
@@ -146,7 +150,7 @@ class PostgreSQL(Database):
         return version.split()[0]
 
     def start_anew(self, node: Node, cluster: Cluster, world: World) -> Node:
-        (plan,) = (plan for plan in cluster.handle if plan.name == node.container)
+        (plan,) = [plan for plan in cluster.handle if plan.name == node.container]
         return container_nodes.started_anew(
             node, plan, (_DATA, f"{_WAL_DISK}/pg_wal"), world
         )
@@ -173,12 +177,16 @@ class PostgreSQL(Database):
             return
         with self._session(cluster, world) as session:
             extents = queries.cache_plan(session, memory_bytes)
-        streams = [extents[offset::_STREAMS] for offset in range(_STREAMS)]
-        pairs = [
-            (node, stream) for node in cluster.nodes for stream in streams if stream
-        ]
+        readings: list[_Reading] = []
+        for node in cluster.nodes:
+            for offset in range(_STREAMS):
+                stream = extents[offset::_STREAMS]
+                if stream:
+                    readings.append(_Reading(node, stream))
         finished = at_once.each(
-            lambda pair: _read_extents(*pair, world), pairs, len(pairs)
+            lambda reading: _read_extents(reading.node, reading.extents, world),
+            readings,
+            len(readings),
         )
         if not all(finished):
             world.progress.warn(
@@ -206,24 +214,25 @@ class PostgreSQL(Database):
     def _checkpoint(self, cluster: Cluster, world: World) -> None:
         """Writes a checkpoint on the primary, then on the standbys when they have replayed it, so
         that all nodes start alike."""
+        standbys = cluster.nodes[1:]
         with self._session(cluster, world, _CHECKPOINT_S) as session:
             session.rows("CHECKPOINT")
-            if not clock.wait_until(
-                lambda: queries.caught_up(session)[0] == len(cluster.nodes) - 1,
+            caught_up = clock.wait_until(
+                lambda: queries.caught_up(session)[0] == len(standbys),
                 deadline_s=_CHECKPOINT_S,
                 clock=world.clock,
-            ):
+            )
+            if not caught_up:
                 raise RunError(
                     f"the standbys did not catch up within {_CHECKPOINT_S:g} s",
                     advice="look at their logs among the raw files of the run",
                 )
-        command = (*PSQL, "--command", "CHECKPOINT")
-        at_once.each(
-            lambda node: container_nodes.run(
-                node, command, _CHECKPOINT_S, world, (node,)
-            ),
-            cluster.nodes[1:],
-        )
+
+        def write_checkpoint(node: Node) -> None:
+            command = (*PSQL, "--command", "CHECKPOINT")
+            container_nodes.run(node, command, _CHECKPOINT_S, world, (node,))
+
+        at_once.each(write_checkpoint, standbys)
 
     @contextmanager
     def _session(
@@ -233,6 +242,17 @@ class PostgreSQL(Database):
         connecting = self._connect(sql.local(cluster.endpoints[0]), timeout_s)
         with container_nodes.deaths_told(cluster.nodes, world), connecting as session:
             yield session
+
+
+def _as_seen(
+    plans: Sequence[ContainerSpec],
+    volumes: Sequence[Volume],
+    started: Sequence[Container],
+    world: World,
+) -> Iterator[Node]:
+    """The nodes, as collectors and the record need them."""
+    for i, container in enumerate(started):
+        yield container_nodes.described(i + 1, plans[i], volumes[i], container, world)
 
 
 def _raise_if_taken(port: int) -> None:
@@ -263,23 +283,23 @@ def container_specs(
     options = settings.options(settings.applied(spec))
     majority = settings.synchronous_standby_names(spec.replication_factor)
     quorum = settings.options({"synchronous_standby_names": majority})
-    primary = network.addresses[0]
-    return tuple(
-        ContainerSpec(
-            **container_nodes.of_node(
-                spec, number, volume, network, "/data", _WAL_DISK
-            ),
-            image=image,
-            command=("primary", *options, *quorum)
-            if number == 1
-            else ("standby", primary, settings.slot(number), *options),
-            environment={"PGPASSWORD": standby_secret} if number > 1 else {},
-            ports={settings.PORT: spec.port} if number == 1 else {},
-            # Parallel workers of a query meet here; it counts against the memory limit.
-            shared_memory_bytes=max(64 * 2**20, spec.size.memory_bytes // 4),
+    address = network.addresses[0]
+    # Parallel workers of a query meet here; it counts against the memory limit.
+    shared_bytes = max(64 * 2**20, spec.size.memory_bytes // 4)
+
+    def started(number: int, command: tuple[str, ...]) -> ContainerSpec:
+        volume = volumes[number - 1]
+        node = container_nodes.of_node(
+            spec, number, volume, network, image, command, ["/data", _WAL_DISK]
         )
-        for number, volume in enumerate(volumes, start=1)
-    )
+        return replace(node, shared_memory_bytes=shared_bytes)
+
+    primary = started(1, ("primary", *options, *quorum))
+    plans = [replace(primary, ports={settings.PORT: spec.port})]
+    for number in range(2, len(volumes) + 1):
+        standby = started(number, ("standby", address, settings.slot(number), *options))
+        plans.append(replace(standby, environment={"PGPASSWORD": standby_secret}))
+    return tuple(plans)
 
 
 def _set_passwords(
@@ -320,20 +340,26 @@ def _read_extents(node: Node, extents: Sequence[queries.Extent], world: World) -
         env={"PGOPTIONS": f"-c transaction_timeout={_WARM_S:g}s"},
         watch=(container,),
     )
-    if done.exit_code != 0 and "transaction timeout" not in done.err:
-        raise RunError(
-            f"filling the cache of {container.name} failed", evidence=done.err[-2000:]
-        )
-    return done.exit_code == 0
-
-
-def _verified(image: str, own: Mapping[str, str], world: World) -> str:
-    """Asks the server in the image about settings: a line of output for each that it refuses."""
-    name = f"{world.scope}-verify-settings"
-    plan = ContainerSpec(
-        name, image, ("idle",), "database", init=True, stop_timeout_s=1
+    if done.exit_code == 0:
+        return True
+    if "transaction timeout" in done.err:
+        return False
+    raise RunError(
+        f"filling the cache of {container.name} failed", evidence=done.err[-2000:]
     )
-    pairs = [f"{name}={value}" for name, value in own.items()]
+
+
+def _verified(image: str, asked: Mapping[str, str], world: World) -> str:
+    """Asks the server in the image about settings: a line of output for each that it refuses."""
+    plan = ContainerSpec(
+        f"{world.scope}-verify-settings",
+        image,
+        ("idle",),
+        "database",
+        init=True,
+        stop_timeout_s=1,
+    )
+    pairs = [f"{name}={value}" for name, value in asked.items()]
     with world.platform.running(plan) as idle:
         done = idle.exec(("node", "verify", *pairs), timeout_s=60)
     if done.exit_code != 0:

@@ -29,15 +29,16 @@ def facts(
     """The server's own facts; `since_reset` counts since `begin_measuring`."""
     now = dict(_asked("now", session)[0])
     counters = _asked("counters", session)[0]
-    durability = _named(session, f"name IN {DURABILITY}")
+    durability = _settings(session, f"name IN {DURABILITY}")
+    settings = _settings(
+        session, "source = 'command line' OR name ~ '^pg_stat_statements'"
+    )
     return DatabaseFacts(
         version=now.pop("version"),
         image=image,
         durable=all(durable(name, value) for name, value in durability.items()),
         durability=durability,
-        settings=_named(
-            session, "source = 'command line' OR name ~ '^pg_stat_statements'"
-        ),
+        settings=settings,
         data_bytes=now.pop("data_bytes"),
         cache_bytes=memory_bytes,
         since_reset=with_quotients(counters),
@@ -45,10 +46,9 @@ def facts(
     )
 
 
-def _named(session: Session, condition: str) -> dict[str, str]:
-    return {
-        r["name"]: r["value"] for r in _asked("settings", session, condition=condition)
-    }
+def _settings(session: Session, condition: str) -> dict[str, str]:
+    rows = _asked("settings", session, condition=condition)
+    return {row["name"]: row["value"] for row in rows}
 
 
 BLOCK_BYTES = 8192
@@ -87,10 +87,11 @@ def cache_plan(session: Session, memory_bytes: int) -> tuple[Extent, ...]:
     """The extents that a cache of `memory_bytes` should hold, in reading order: what was read last
     is in shared buffers."""
     shared_bytes = int(_asked("now", session)[0]["shared_buffers_bytes"])
+    filed_bytes = memory_bytes - shared_bytes
     return fill(
         _asked("relations", session),
         shared_blocks=int(_SHARED_SHARE * shared_bytes) // BLOCK_BYTES,
-        file_blocks=int(_FILE_SHARE * (memory_bytes - shared_bytes)) // BLOCK_BYTES,
+        file_blocks=int(_FILE_SHARE * filed_bytes) // BLOCK_BYTES,
     )
 
 
@@ -107,13 +108,14 @@ def fill(
         total = sum(relation["blocks"] for relation in group)
         shared = min(total, shared_blocks)
         paged = min(total - shared, file_blocks)
-        shared_blocks = shared_blocks - shared
-        file_blocks = file_blocks - paged
+        shared_blocks -= shared
+        file_blocks -= paged
         for relation in group:
             oid = relation["oid"]
             blocks = relation["blocks"]
             split = blocks * shared // total
-            end = min(blocks, split + -(-blocks * paged // total))
+            paged_blocks = -(-blocks * paged // total)  # rounded up
+            end = min(blocks, split + paged_blocks)
             in_shared += _pieces(oid, 0, split)
             in_files += _pieces(oid, split, end)
     # Indexes are read last of each, so that they are the last to leave.

@@ -32,6 +32,14 @@ DURABILITY = (
 )
 
 
+# A commit is on this disk, and on a majority's disks, before it is answered.
+_DURABLE_SETTINGS = {
+    "fsync": "on",
+    "full_page_writes": "on",
+    "synchronous_commit": "on",
+}
+
+
 def slot(number: int) -> str:
     """Replication slot and application name of node `number` (counted from 1)."""
     return f"node_{number}"
@@ -48,19 +56,17 @@ def synchronous_standby_names(replication_factor: int) -> str:
 def applied(spec: ClusterSpec) -> dict[str, str]:
     """All settings that nodes are started with; those of the profile override derived ones, and
     those without a sync both, where that stage is taken away."""
-    without_sync = strict_yaml.shipped(__package__, "settings.yaml")["without_commit"]
-    return {
-        **_derived(spec),
-        **own(spec),
-        **(without_sync if spec.without == "commit" else {}),
-    }
+    settings = _derived(spec) | own(spec)
+    if spec.without == "commit":
+        settings |= strict_yaml.shipped(__package__, "settings.yaml")["without_commit"]
+    return settings
 
 
 def own(spec: ClusterSpec) -> dict[str, str]:
     """The settings in the profile."""
-    return {
-        name: value for name, value in _lower(spec).items() if name != ACCEPT_DATA_LOSS
-    }
+    settings = _lower(spec)
+    settings.pop(ACCEPT_DATA_LOSS, None)
+    return settings
 
 
 def _lower(spec: ClusterSpec) -> dict[str, str]:
@@ -69,13 +75,15 @@ def _lower(spec: ClusterSpec) -> dict[str, str]:
 
 def options(settings: Mapping[str, str]) -> tuple[str, ...]:
     """The server's arguments: `-c name=value` each."""
-    return tuple(
-        part for name, value in settings.items() for part in ("-c", f"{name}={value}")
-    )
+    arguments: list[str] = []
+    for name, value in settings.items():
+        arguments += ["-c", f"{name}={value}"]
+    return tuple(arguments)
 
 
 def checkpoint_interval_s(spec: ClusterSpec) -> float:
-    """`checkpoint_timeout`, also as a profile may write it: a bare number is in seconds there."""
+    """`checkpoint_timeout`, also as a profile may write it: a bare number is in seconds there.
+    UsageError for a time that PostgreSQL would not take."""
     setting = applied(spec)["checkpoint_timeout"]
     text = setting.strip().strip("'")
     try:
@@ -90,40 +98,90 @@ def checkpoint_interval_s(spec: ClusterSpec) -> float:
 
 
 def _derived(spec: ClusterSpec) -> dict[str, str]:
-    memory = spec.size.memory_bytes
-    disk = spec.size.disk_bytes
-    workers = max(1, math.ceil(spec.size.cpus))
-    most_wal = min(max(disk // 4, 128 * _MIB), 64 * _GIB)
-    words = {
-        "quarter_kib": memory // 4 // _KIB,
-        "rest_kib": memory * 3 // 4 // _KIB,
-        "maintenance_kib": min(max(memory // 32, 4 * _MIB), 2 * _GIB) // _KIB,
-        "connections": 1000 if disk >= _MANY_CONNECTIONS_FROM_DISK_BYTES else 200,
-        "most_wal_mib": most_wal // _MIB,
-        "least_wal_mib": most_wal // 4 // _MIB,
-        "senders": max(10, 2 * spec.nodes),
-        "workers": workers,
-        "workers_of_query": min(workers // 2, 4),
+    """What follows from the size of a node and of the cluster."""
+    return {
+        "listen_addresses": "*",
+        **_memory_settings(spec),
+        **_DURABLE_SETTINGS,
+        **_wal_settings(spec),
+        # Disks of a cloud: deep queues, and random reads cost little more than sequential ones.
+        "random_page_cost": "1.1",
+        "effective_io_concurrency": "200",
+        "maintenance_io_concurrency": "64",
+        **_processor_settings(spec),
+        # Vacuum stays on: it is part of the cost of writing. `settle` leaves it nothing to do, so a
+        # window has only the vacuum that its own writes cause.
+        "autovacuum": "on",
+        # To judge a run. A crashed backend ends the node, so that no crash is overlooked.
+        "log_checkpoints": "on",
+        "log_autovacuum_min_duration": "1s",
+        "track_io_timing": "on",
+        "track_wal_io_timing": "on",
+        "restart_after_crash": "off",
     }
-    texts = strict_yaml.shipped(__package__, "settings.yaml")["applied"]
-    return {name: text.format(**words) for name, text in texts.items()}
+
+
+def _memory_settings(spec: ClusterSpec) -> dict[str, str]:
+    """A quarter for the server's own cache; the page cache has the rest."""
+    memory_bytes = spec.size.memory_bytes
+    maintenance_bytes = min(max(memory_bytes // 32, 4 * _MIB), 2 * _GIB)
+    connections = 200
+    if spec.size.disk_bytes >= _MANY_CONNECTIONS_FROM_DISK_BYTES:
+        connections = 1000
+    return {
+        "shared_buffers": f"{memory_bytes // 4 // _KIB}kB",
+        "effective_cache_size": f"{memory_bytes * 3 // 4 // _KIB}kB",
+        "maintenance_work_mem": f"{maintenance_bytes // _KIB}kB",
+        # They would not count against the container's memory limit.
+        "huge_pages": "off",
+        "max_connections": str(connections),
+    }
+
+
+def _wal_settings(spec: ClusterSpec) -> dict[str, str]:
+    """Checkpoints by time, not by volume, and spread; segments are reused, as in a server that has
+    been up for long."""
+    most_bytes = min(max(spec.size.disk_bytes // 4, 128 * _MIB), 64 * _GIB)
+    senders = max(10, 2 * spec.nodes)
+    return {
+        "wal_level": "replica",
+        "wal_compression": "lz4",
+        "max_wal_size": f"{most_bytes // _MIB}MB",
+        "min_wal_size": f"{most_bytes // 4 // _MIB}MB",
+        "checkpoint_timeout": "5min",
+        "checkpoint_completion_target": "0.9",
+        "max_wal_senders": str(senders),
+        "max_replication_slots": str(senders),
+        "wal_retrieve_retry_interval": "500ms",
+    }
+
+
+def _processor_settings(spec: ClusterSpec) -> dict[str, str]:
+    workers = max(1, math.ceil(spec.size.cpus))
+    of_a_query = min(workers // 2, 4)
+    return {
+        "max_parallel_workers": str(workers),
+        "max_parallel_workers_per_gather": str(of_a_query),
+        "max_parallel_maintenance_workers": str(of_a_query),
+        # Compiling queries helps analysis only; here it would be noise.
+        "jit": "off",
+    }
 
 
 def mistakes(spec: ClusterSpec) -> list[errors.Mistake]:
     """All mistakes in a profile's cluster that can be seen without a server."""
     mistakes = list(shape_mistakes(spec, schema.MIN_MEMORY_BYTES, "PostgreSQL"))
     if spec.version is not None and spec.version.split(".")[0] != MAJOR_VERSION:
-        what = f"the image holds PostgreSQL {MAJOR_VERSION}, not {spec.version}"
-        mistakes.append(
-            errors.Mistake("cluster.version", f"{what}: leave `version` out")
+        text = (
+            f"the image holds PostgreSQL {MAJOR_VERSION}, not {spec.version}: "
+            "leave `version` out"
         )
+        mistakes.append(errors.Mistake("cluster.version", text))
     return [*mistakes, *_setting_mistakes(spec)]
 
 
 def _setting_mistakes(spec: ClusterSpec) -> Iterator[errors.Mistake]:
-    accepted = set(
-        re.split(r"[\s,]+", _lower(spec).get(ACCEPT_DATA_LOSS, "").lower())
-    ) - {""}
+    accepted = _accepted_losses(spec)
     for name in sorted(accepted - set(_DURABLE)):
         yield of_setting(ACCEPT_DATA_LOSS, f"{name} is none of {', '.join(_DURABLE)}")
     reserved = strict_yaml.shipped(__package__, "settings.yaml")["reserved"]
@@ -133,15 +191,24 @@ def _setting_mistakes(spec: ClusterSpec) -> Iterator[errors.Mistake]:
         elif name in reserved:
             yield of_setting(name, f"cannot be set here: {reserved[name]}")
         elif not durable(name, value) and name not in accepted:
-            accept = f"`{ACCEPT_DATA_LOSS}: {name}`"
-            yield of_setting(
-                name,
-                (
-                    f"{value!r} gives up durability, so that tiers would be compared "
-                    "without the writes that durability costs; if that is the "
-                    f"question, add {accept}"
-                ),
-            )
+            yield _gives_up_durability(name, value)
+
+
+def _accepted_losses(spec: ClusterSpec) -> set[str]:
+    """The settings whose values may give durability up, as the profile says."""
+    text = _lower(spec).get(ACCEPT_DATA_LOSS, "").lower()
+    names = set(re.split(r"[\s,]+", text))
+    names.discard("")
+    return names
+
+
+def _gives_up_durability(name: str, value: str) -> errors.Mistake:
+    return of_setting(
+        name,
+        f"{value!r} gives up durability, so that tiers would be compared "
+        "without the writes that durability costs; if that is the "
+        f"question, add `{ACCEPT_DATA_LOSS}: {name}`",
+    )
 
 
 def durable(name: str, value: str) -> bool:
@@ -151,8 +218,10 @@ def durable(name: str, value: str) -> bool:
 
 def refused_by_server(lines: str) -> list[errors.Mistake]:
     """Mistakes from the output of the image's `node verify`: `name<TAB>the server's message`."""
-    pairs = (line.partition("\t") for line in lines.splitlines() if line.strip())
-    return [
-        of_setting(name, message.removeprefix("FATAL:").strip().replace(" HINT:", "."))
-        for name, _, message in pairs
-    ]
+    mistakes: list[errors.Mistake] = []
+    for line in lines.splitlines():
+        if line.strip():
+            name, _, message = line.partition("\t")
+            reason = message.removeprefix("FATAL:").strip()
+            mistakes.append(of_setting(name, reason.replace(" HINT:", ".")))
+    return mistakes

@@ -2,7 +2,7 @@
 spread their connections over all of them. Facts, traps and their sources: docs/YUGABYTEDB.md."""
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,7 +28,14 @@ from orchestrator.system import at_once, sql
 from orchestrator.yugabyte import counters, pages, queries, server_facts, versions
 
 _FLUSH_S = 600.0
-_Started = list[tuple[Node, Endpoint]]
+
+
+@dataclass(frozen=True)
+class _StartedNode:
+    """A node that runs, and its SQL."""
+
+    node: Node
+    endpoint: Endpoint
 
 
 @dataclass
@@ -67,18 +74,10 @@ class YugabyteDB:
         chosen, mistakes = settings.read(spec)
         container_nodes.require_none(mistakes, "YugabyteDB")
         image.need(chosen, world.platform)
-        at = ""
-        if isinstance(world.platform, machines.IsOpen):
+        if isinstance(world.platform, machines.IsOpen) and not chosen.tls:
             at = world.platform.open_to()
-        if at and not chosen.tls:
-            lifecycle.require_asked_for(
-                "no-password",
-                UsageError(
-                    "YugabyteDB without TLS has an administrator without a password, "
-                    f"at {at}: whoever reaches that can run commands in its containers",
-                    advice='set `tls: "on"` among the settings of `cluster` in the profile',
-                ),
-            )
+            if at:
+                lifecycle.require_asked_for("no-password", _without_password(at))
 
     @contextmanager
     def running(
@@ -113,18 +112,21 @@ class YugabyteDB:
                 most_s = 0
                 if any(volume.kept for volume in volumes):
                     most_s = 60
-                container_nodes.stop(
-                    [plan.name for plan in handle.plans], most_s, world
-                )
+                names = [plan.name for plan in handle.plans]
+                container_nodes.stop(names, most_s, world)
 
     def _await_cluster(
-        self, handle: _Running, started: _Started, network: str, world: World
+        self,
+        handle: _Running,
+        started: Sequence[_StartedNode],
+        network: str,
+        world: World,
     ) -> Cluster:
         """The cluster, once it is whole, is the profile's, and has the generator's database."""
-        up = tuple(node for node, _ in started)
-        endpoints = tuple(endpoint for _, endpoint in started)
-        for node, endpoint in started:
-            handle.readiness.await_answer(node, endpoint, up)
+        up = tuple(server.node for server in started)
+        endpoints = tuple(server.endpoint for server in started)
+        for server in started:
+            handle.readiness.await_answer(server.node, server.endpoint, up)
         place = flags.place_data(handle.spec)
         if place is not None:
             put: Callable[[], object] = partial(nodes.run, up[0], place, 300, world)
@@ -133,9 +135,8 @@ class YugabyteDB:
         check_flags(up, handle.settings, handle.unread, handle.spec.replication_factor)
         container_nodes.wal_devices(up, flags.WAL_DISK_DIR, world)
         with handle.readiness.administering(up[0], endpoints[0], 120.0) as session:
-            version = self._release(
-                handle.settings.version, queries.banner(session), up, world
-            )
+            banner = queries.banner(session)
+            version = self._release(handle.settings.version, banner, up, world)
             queries.create_own(session, endpoints[0])
         analyze = versions.analyzed(version)
         return Cluster(self.name, version, up, endpoints, network, handle, analyze)
@@ -183,9 +184,8 @@ class YugabyteDB:
 
     def warm(self, cluster: Cluster, world: World) -> None:
         """Reads all tables over all nodes, for at most ten minutes."""
-        queries.fill_caches(
-            self._connect, list(map(sql.local, cluster.endpoints)), world
-        )
+        endpoints = [sql.local(endpoint) for endpoint in cluster.endpoints]
+        queries.fill_caches(self._connect, endpoints, world)
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         """Waits until leaders are spread and the disks are quiet, then reads the counters."""
@@ -201,67 +201,90 @@ class YugabyteDB:
 
     def _facts(self, cluster: Cluster, handle: _Running, world: World) -> DatabaseFacts:
         unread = handle.unread
-        ups = cluster.nodes
+        up = cluster.nodes
         servers = check_flags(
-            ups, handle.settings, unread, handle.spec.replication_factor
+            up, handle.settings, unread, handle.spec.replication_factor
         )
-        on_disks = container_nodes.wal_devices(ups, flags.WAL_DISK_DIR, world)
+        wal_devices = container_nodes.wal_devices(up, flags.WAL_DISK_DIR, world)
         with self._connect(sql.local(cluster.endpoints[0]), 60.0) as session:
             banner = queries.banner(session)
             execution = server_facts.execution(session, servers)
-        placement: dict[str, Any] = unread.attempt(
+        placement = unread.attempt(
             "copies, tablets and data files",
-            lambda: server_facts.placement(ups),
-            {},
-            ups,
+            lambda: server_facts.placement(up),
+            dict[str, Any](),
+            up,
         )
-        few_tablets: dict[str, int] = unread.attempt(
-            "the tablets of each table",
-            lambda: pages.few_tablets(
-                list(sources(ups, pages.MASTER).values()), container_nodes.DATABASE
-            ),
-            {},
-            ups,
-        )
-        ended = _counters(cluster)
+        few_tablets = _few_tablets(up, unread)
+        counted = _since_begun(cluster, handle)
+        leaders_moved = None
+        if handle.leaders:
+            leaders_moved = handle.readiness.leaders_moved(handle.leaders, up)
+        data_bytes = placement.pop("data_bytes", None)
+        more: dict[str, Any] = {
+            "banner": banner,
+            "tls": handle.settings.tls,
+            "ulimits": handle.ulimits,
+        }
+        if wal_devices:
+            more["wal_devices"] = wal_devices
+        explanatory = server_facts.names_of("explanatory")
+        more["flags"] = server_facts.picked(servers, explanatory)
         durability = server_facts.picked(servers, server_facts.names_of("durability"))
-        known = "durable_wal_write" in durability
+        durable = None
+        if "durable_wal_write" in durability:
+            durable = server_facts.durable(servers)
         return DatabaseFacts(
             version=cluster.version,
             version_asked=str(handle.settings.version),
             image=image.chosen(handle.settings, world.platform),
             stand_in=server_facts.STAND_IN in banner or None,
-            durable=server_facts.durable(servers) if known else None,
+            durable=durable,
             durability={"asked": handle.settings.durability, **durability},
             execution=execution,
-            data_bytes=placement.pop("data_bytes", None),
-            cache_bytes=cluster.nodes[0].memory_bytes,
-            since_reset=counters.since(handle.begun, ended) if ended else {},
-            leaders_moved=(
-                handle.readiness.leaders_moved(handle.leaders, ups)
-                if handle.leaders
-                else None
-            ),
+            data_bytes=data_bytes,
+            cache_bytes=up[0].memory_bytes,
+            since_reset=counted,
+            leaders_moved=leaders_moved,
             few_tablets=few_tablets or None,
             not_read=unread.text(),
-            more={
-                "banner": banner,
-                "tls": handle.settings.tls,
-                "ulimits": handle.ulimits,
-                **({"wal_devices": on_disks} if on_disks else {}),
-                "flags": server_facts.picked(
-                    servers, server_facts.names_of("explanatory")
-                ),
-                **placement,
-            },
+            more={**more, **placement},
         )
 
 
 def _counters(cluster: Cluster) -> counters.ByNode:
+    """The storage engine's counters; none if they cannot be read."""
     unread: nodes.Unread = cluster.handle.unread
     up = cluster.nodes
     return unread.attempt(
         "the storage engine's counters", lambda: counters.read(up), {}, up
+    )
+
+
+def _few_tablets(up: Sequence[Node], unread: nodes.Unread) -> dict[str, int]:
+    """Table → its tablets, of those that have fewer than there are nodes."""
+    masters = list(sources(up, pages.MASTER).values())
+    return unread.attempt(
+        "the tablets of each table",
+        lambda: pages.few_tablets(masters, container_nodes.DATABASE),
+        {},
+        up,
+    )
+
+
+def _since_begun(cluster: Cluster, handle: _Running) -> dict[str, float | None]:
+    """What was counted since measuring began."""
+    ended = _counters(cluster)
+    if not ended:
+        return {}
+    return counters.since(handle.begun, ended)
+
+
+def _without_password(at: str) -> UsageError:
+    return UsageError(
+        "YugabyteDB without TLS has an administrator without a password, "
+        f"at {at}: whoever reaches that can run commands in its containers",
+        advice='set `tls: "on"` among the settings of `cluster` in the profile',
     )
 
 
@@ -271,59 +294,92 @@ def _start(
     network: Network,
     up: ExitStack,
     world: World,
-) -> _Started:
-    spec = handle.spec
+) -> list[_StartedNode]:
     tag = image.need(handle.settings, world.platform)
     password = container_nodes.new_password()
-    certificates: Sequence[dict[str, bytes]] = [{}] * spec.nodes
+    certificates: Sequence[dict[str, bytes]] = [{}] * handle.spec.nodes
     secured = Tls()
     if handle.settings.tls:
         certificates = tls.make(network.addresses, world.clock.now())
-        authority = world.cache / "certificates" / network.name / tls.AUTHORITY
-        up.callback(shutil.rmtree, authority.parent, ignore_errors=True)
-        authority.parent.mkdir(parents=True, exist_ok=True)
-        authority.write_bytes(certificates[0][tls.AUTHORITY])
-        secured = Tls("verify-full", str(authority.resolve()))
-    handle.plans = plans = [
-        nodes.container_spec(spec, handle.settings, number, volume, network, tag, files)
-        for number, (volume, files) in enumerate(
-            zip(volumes, certificates, strict=True), 1
-        )
-    ]
+        secured = _trust(certificates[0][tls.AUTHORITY], network, up, world)
+    plans = _plans(handle, volumes, network, tag, certificates)
+    handle.plans = plans
     starting = [world.platform.running(plan) for plan in plans]
-    containers: Iterable[Container] = map(
-        up.enter_context, starting
-    )  # one after the other
+    containers: list[Container] = []
     if all(volume.restored for volume in volumes):
         containers = up.enter_context(at_once.entered(starting))
         logs = at_once.each(lambda plan: nodes.log_bytes(plan.name, world), plans)
         handle.readiness = handle.readiness.after_replay(
             max(logs), volumes[0].bytes_per_s
         )
-    started: _Started = []
-    parts = zip(plans, volumes, containers, strict=True)
-    for number, (plan, volume, container) in enumerate(parts, start=1):
-        handle.ulimits[f"node-{number}"] = container.ulimits
-        short = container_nodes.short_limits(plan, container)
-        if short and number == 1:  # the engine gives all nodes the same
-            world.progress.warn(
-                f"the engine does not raise the limits of YugabyteDB's processes ({short}): "
-                "many connections may fail"
-            )
+    started: list[_StartedNode] = []
+    for i, volume in enumerate(volumes):
+        if not containers:  # one after the other
+            container = up.enter_context(starting[i])
+        else:
+            container = containers[i]
+        _note_limits(handle, i + 1, plans[i], container, world)
         urls = nodes.sources(container)
-        node = container_nodes.described(number, plan, volume, container, world, urls)
+        node = container_nodes.described(
+            i + 1, plans[i], volume, container, world, urls
+        )
         endpoint = container_nodes.endpoint(container, flags.YSQL, password, secured)
-        started.append((node, endpoint))
+        started.append(_StartedNode(node, endpoint))
         if not volume.restored:
-            handle.readiness.await_answer(
-                *started[-1], up=[node for node, _ in started]
-            )
+            running = [server.node for server in started]
+            handle.readiness.await_answer(node, endpoint, up=running)
     return started
 
 
+def _plans(
+    handle: _Running,
+    volumes: Sequence[Volume],
+    network: Network,
+    tag: str,
+    certificates: Sequence[Mapping[str, bytes]],
+) -> list[ContainerSpec]:
+    plans: list[ContainerSpec] = []
+    for volume, files in zip(volumes, certificates, strict=True):
+        number = len(plans) + 1
+        plan = nodes.container_spec(
+            handle.spec, handle.settings, number, volume, network, tag, files
+        )
+        plans.append(plan)
+    return plans
+
+
+def _trust(authority: bytes, network: Network, up: ExitStack, world: World) -> Tls:
+    """Keeps the authority's certificate for sessions from here, for as long as `up` is open."""
+    file = world.cache / "certificates" / network.name / tls.AUTHORITY
+    up.callback(shutil.rmtree, file.parent, ignore_errors=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(authority)
+    return Tls("verify-full", str(file.resolve()))
+
+
+def _note_limits(
+    handle: _Running,
+    number: int,
+    plan: ContainerSpec,
+    container: Container,
+    world: World,
+) -> None:
+    """Keeps the limits of a node's processes for the record; warns if they are low."""
+    handle.ulimits[f"node-{number}"] = container.ulimits
+    short = container_nodes.short_limits(plan, container)
+    if short and number == 1:  # the engine gives all nodes the same
+        world.progress.warn(
+            f"the engine does not raise the limits of YugabyteDB's processes ({short}): "
+            "many connections may fail"
+        )
+
+
 def _new(
-    start: Callable[[], _Started], handle: _Running, up: ExitStack, world: World
-) -> _Started:
+    start: Callable[[], list[_StartedNode]],
+    handle: _Running,
+    up: ExitStack,
+    world: World,
+) -> list[_StartedNode]:
     """Starts new nodes; once more if only the administrator's password was not changed in time."""
     try:
         return start()

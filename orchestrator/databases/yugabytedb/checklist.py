@@ -26,7 +26,7 @@ from orchestrator.databases.yugabytedb.checks import (
 from orchestrator.model import ClusterSpec, NodeSize, Volume
 from orchestrator.platforms.common.claims import RentsVolumes
 from orchestrator.platforms.common.machines import told
-from orchestrator.powers import Platform, World
+from orchestrator.powers import Network, Platform, World
 from orchestrator.system import files, redaction, sql
 
 State = Literal["confirmed", "not confirmed", "could not be looked at"]
@@ -75,12 +75,12 @@ def needed() -> set[str]:
 
 
 def spec(
-    version: str | None = None, own: Mapping[str, str] | None = None
+    version: str | None = None, settings: Mapping[str, str] | None = None
 ) -> ClusterSpec:
     """Three small nodes, on the own disks of the machines that they run on."""
     node = NodeSize(cpus=2.0, memory_bytes=4 * _GIB, disk_bytes=4 * _GIB)
     return ClusterSpec(
-        "yugabytedb", 3, 3, node, version=version, settings=dict(own or {})
+        "yugabytedb", 3, 3, node, version=version, settings=dict(settings or {})
     )
 
 
@@ -95,11 +95,35 @@ def first_run(
     one. UnavailableError if the image is not here, or if disks would not outlast their nodes, which
     start again from them: where volumes are rented, those of the default class do."""
     database = database or YugabyteDB(connect, refuse_other_release=False)
+    _require_lasting_disks(world.platform)
+    database.check(cluster_spec, world)
+    release = str(settings.read(cluster_spec)[0].version)
     platform = world.platform
-    classes = None
-    if isinstance(platform, RentsVolumes):
-        classes = platform.claims.storage_classes()
-    if classes is not None and not any(known.is_default for known in classes):
+    with ExitStack() as up:
+        disks: list[str] = []
+        for number in range(1, cluster_spec.nodes + 1):
+            name = f"{NETWORK}-{number}"
+            up.enter_context(platform.volume(name, "", "", f"node-{number}"))
+            disks.append(name)
+        secured = f"{NETWORK}-tls"
+        up.enter_context(platform.volume(secured, "", "", "node-1"))
+        network = up.enter_context(platform.network(NETWORK, cluster_spec.nodes))
+        trial = _Trial(database, network, connect, world, release)
+        yield from trial.findings(cluster_spec, disks, False, (START, *facts, SETTLE))
+        for fact in (COLD_COPY, SECOND_COPY):
+            world.progress.step("starting again from the same disks")
+            yield from trial.findings(cluster_spec, disks, True, (fact,))
+        world.progress.step("starting a node with TLS")
+        with_tls = {**cluster_spec.settings, "tls": "on"}
+        single = replace(cluster_spec, nodes=1, replication_factor=1, settings=with_tls)
+        yield from trial.findings(single, [secured], False, (TLS,))
+
+
+def _require_lasting_disks(platform: Platform) -> None:
+    if not isinstance(platform, RentsVolumes):
+        return
+    classes = platform.claims.storage_classes()
+    if not any(storage_class.is_default for storage_class in classes):
         raise errors.UnavailableError(
             f"{platform.name} has no default storage class: a node's disk would "
             "end with the node, and the checklist starts nodes again from "
@@ -107,49 +131,50 @@ def first_run(
             advice="make a class the default: annotate it with "
             "storageclass.kubernetes.io/is-default-class=true",
         )
-    database.check(cluster_spec, world)
-    release = str(settings.read(cluster_spec)[0].version)
-    with ExitStack() as up:
-        names = [f"{NETWORK}-{number}" for number in range(1, cluster_spec.nodes + 1)]
-        secured = f"{NETWORK}-tls"
-        for number, name in (*enumerate(names, 1), (1, secured)):
-            up.enter_context(world.platform.volume(name, "", "", f"node-{number}"))
-        network = up.enter_context(world.platform.network(NETWORK, cluster_spec.nodes))
 
-        def looked_at(
-            asked: ClusterSpec, disks: Sequence[str], restored: bool, *facts: Fact
-        ) -> Iterator[CheckedFact]:
-            """The findings on this cluster; if it does not come up, the first is not confirmed."""
-            volumes = [Volume(name, "", restored=restored) for name in disks]
-            running = database.running(asked, volumes, network, world)
-            with ExitStack() as cluster_up:
-                try:
-                    cluster = cluster_up.enter_context(running)
-                except Exception as error:
-                    yield _of_error(facts[0], error, "not confirmed")
-                    reason = RuntimeError("the cluster did not come up")
-                    for fact in facts[1:]:
-                        yield _of_error(fact, reason, "could not be looked at")
-                    return
-                for fact in facts:
-                    world.progress.step(f"checking: {fact.claim}")
-                    yield finding(fact, Probe(cluster, connect, world, release))
 
-        yield from looked_at(cluster_spec, names, False, START, *facts, SETTLE)
-        for fact in (COLD_COPY, SECOND_COPY):
-            world.progress.step("starting again from the same disks")
-            yield from looked_at(cluster_spec, names, True, fact)
-        world.progress.step("starting a node with TLS")
-        own = {**cluster_spec.settings, "tls": "on"}
-        single = replace(cluster_spec, nodes=1, replication_factor=1, settings=own)
-        yield from looked_at(single, [secured], False, TLS)
+@dataclass(frozen=True)
+class _Trial:
+    """Starts clusters in one network, and looks at each. `release`: the one that is asked for."""
+
+    database: YugabyteDB
+    network: Network
+    connect: sql.Connect
+    world: World
+    release: str
+
+    def findings(
+        self,
+        asked: ClusterSpec,
+        disks: Sequence[str],
+        restored: bool,
+        facts: Sequence[Fact],
+    ) -> Iterator[CheckedFact]:
+        """The findings on this cluster; if it does not come up, the first is not confirmed."""
+        volumes = [Volume(name, "", restored=restored) for name in disks]
+        running = self.database.running(asked, volumes, self.network, self.world)
+        with ExitStack() as up:
+            try:
+                cluster = up.enter_context(running)
+            except Exception as error:
+                yield _of_error(facts[0], error, "not confirmed")
+                reason = RuntimeError("the cluster did not come up")
+                for fact in facts[1:]:
+                    yield _of_error(fact, reason, "could not be looked at")
+                return
+            for fact in facts:
+                self.world.progress.step(f"checking: {fact.claim}")
+                probe = Probe(cluster, self.connect, self.world, self.release)
+                yield finding(fact, probe)
 
 
 def finding(fact: Fact, probe: Probe) -> CheckedFact:
     """What is seen of one line, without passwords. Any error is one of this line alone."""
     try:
-        confirmed, seen = fact.look(probe)
-        state: State = "confirmed" if confirmed else "not confirmed"
+        is_true, seen = fact.look(probe)
+        state: State = "not confirmed"
+        if is_true:
+            state = "confirmed"
         checked = CheckedFact(fact.name, fact.claim, state, seen, fact.inferred)
     except Exception as error:
         checked = _of_error(fact, error, "could not be looked at")
@@ -202,12 +227,7 @@ def kept(
         yield finding
     world.progress.note(summary(checked))
     if results is not None:
-        report = results / f"first-run-{re.sub(r'[^A-Za-z0-9.-]+', '-', tag)}.txt"
-        results.mkdir(parents=True, exist_ok=True)
-        files.write_text(report, _text(checked, tag, world))
-        world.progress.note(
-            f"{report} has all of it, to attach to an issue; no password is in it"
-        )
+        _write_report(results, checked, tag, world)
     confirmed = [finding.name for finding in checked if finding.state == "confirmed"]
     if file is None or not _complete(confirmed):
         world.progress.note(
@@ -220,6 +240,18 @@ def kept(
     files.write_json(file, content)
     world.progress.note(
         f"DB=auto takes YugabyteDB there from now on, as long as {tag} is this image"
+    )
+
+
+def _write_report(
+    results: Path, findings: Sequence[CheckedFact], tag: str, world: World
+) -> None:
+    image_name = re.sub(r"[^A-Za-z0-9.-]+", "-", tag)
+    report = results / f"first-run-{image_name}.txt"
+    results.mkdir(parents=True, exist_ok=True)
+    files.write_text(report, _text(findings, tag, world))
+    world.progress.note(
+        f"{report} has all of it, to attach to an issue; no password is in it"
     )
 
 
@@ -238,17 +270,18 @@ def _text(findings: Sequence[CheckedFact], tag: str, world: World) -> str:
     platform = world.platform
     day = datetime.datetime.fromtimestamp(world.clock.now(), datetime.UTC).date()
     size = f"{machine.cpus} CPUs, {machine.memory_bytes} bytes"
+    image_id = platform.images.id(tag)
     lines = [
-        f"First run of {tag} ({platform.images.id(tag)}) with tierbench {__version__}, {day}",
+        f"First run of {tag} ({image_id}) with tierbench {__version__}, {day}",
         f"Machine: {machine.system}, kernel {machine.kernel}, {size}",
         f"Engine: {dict(platform.facts())}",
         summary(findings),
     ]
     for finding in findings:
-        before = ""
+        inferred = ""
         if finding.inferred:
-            before = " (inferred)"
-        lines += ["", f"{finding.state} {finding.name}{before}: {finding.claim}"]
+            inferred = " (inferred)"
+        lines += ["", f"{finding.state} {finding.name}{inferred}: {finding.claim}"]
         lines += [f"    {line}" for line in finding.seen.splitlines()]
     return redaction.hidden("\n".join(lines)) + "\n"
 

@@ -17,6 +17,7 @@ from orchestrator.yugabyte import counters, pages, queries, versions
 
 ROWS = 1000
 _SPREAD_S = 120.0
+_AUTO_ANALYZE = ("ysql_enable_auto_analyze", "ysql_enable_auto_analyze_service")
 _BATCHES = 20
 _SESSIONS = 2
 METRICS = (
@@ -82,29 +83,25 @@ def _banner(probe: Probe) -> tuple[bool, str]:
     banner = str(probe.value("SELECT version()"))
     page = pages.version(probe.tserver())
     same = versions.banner_number(banner) == versions.parse(page).number
-    return (
-        page == probe.release and same,
-        f"{banner}; page: {page}; asked: {probe.release}",
-    )
+    seen = f"{banner}; page: {page}; asked: {probe.release}"
+    return page == probe.release and same, seen
 
 
 def _pages(probe: Probe) -> tuple[bool, str]:
-    answers = {
-        f"{name} {server}": len(
-            http_client.get(f"{url}/metrics?reset_histograms=false")
-        )
-        for server in (pages.MASTER, pages.TSERVER, pages.YSQL)
-        for name, url in sources(probe.nodes, server).items()
-    }
-    return len(answers) == 3 * len(probe.nodes), f"bytes of /metrics: {answers}"
+    sizes: dict[str, int] = {}
+    for server in (pages.MASTER, pages.TSERVER, pages.YSQL):
+        for node, url in sources(probe.nodes, server).items():
+            page = http_client.get(f"{url}/metrics?reset_histograms=false")
+            sizes[f"{node} {server}"] = len(page)
+    return len(sizes) == 3 * len(probe.nodes), f"bytes of /metrics: {sizes}"
 
 
 def _memory(probe: Probe) -> tuple[bool, str]:
     limit = probe.nodes[0].memory_bytes or 0
     shares = flags.memory(limit)
     expected = {
-        "memory_limit_hard_bytes": str(shares["tserver_bytes"]),
-        "db_block_cache_size_bytes": str(shares["block_cache_bytes"]),
+        "memory_limit_hard_bytes": str(shares.tserver_bytes),
+        "db_block_cache_size_bytes": str(shares.block_cache_bytes),
     }
     running = pages.flags(probe.tserver())
     values = {name: running.get(name) for name in expected}
@@ -175,14 +172,15 @@ def _commands(probe: Probe) -> tuple[bool, str]:
 
 
 def _masters(probe: Probe) -> tuple[bool, str]:
-    conf = {node.name: nodes.remembered(node, probe.world) for node in probe.nodes}
-    known = {
-        name: str(content.get("current_masters", "")) for name, content in conf.items()
-    }
-    first = probe.cluster.endpoints[0].host
-    same = str(conf[probe.nodes[0].name].get("advertise_address")) == first
-    complete = all(len(text.split(",")) == len(probe.nodes) for text in known.values())
-    return same and complete, f"{known} (written once a minute)"
+    files = {node.name: nodes.remembered(node, probe.world) for node in probe.nodes}
+    masters: dict[str, str] = {}
+    for name, content in files.items():
+        masters[name] = str(content.get("current_masters", ""))
+    address = str(files[probe.nodes[0].name].get("advertise_address"))
+    same = address == probe.cluster.endpoints[0].host
+    counts = [len(text.split(",")) for text in masters.values()]
+    complete = all(count == len(probe.nodes) for count in counts)
+    return same and complete, f"{masters} (written once a minute)"
 
 
 def _leaders(probe: Probe) -> tuple[bool, str]:
@@ -219,9 +217,8 @@ def _copy_index(probe: Probe) -> tuple[bool, str]:
             "COPY first_indexed FROM STDIN WITH (ROWS_PER_TRANSACTION 200)", lines
         )
         session.rows("SET enable_seqscan = off")
-        rows = session.rows("SELECT count(*) AS rows FROM first_indexed WHERE b = 3")[
-            0
-        ]["rows"]
+        counted = session.rows("SELECT count(*) AS rows FROM first_indexed WHERE b = 3")
+    rows = counted[0]["rows"]
     expected = len(range(3, ROWS, 7))
     return rows == expected, f"{rows} of {expected} rows by the index"
 
@@ -242,8 +239,10 @@ def _analyze(probe: Probe) -> tuple[bool, str]:
             return error.what
         return ""
 
-    errors = [error for error in at_once.each(analyze, range(_SESSIONS)) if error]
-    return not errors, errors[0] if errors else f"{_SESSIONS} sessions, 5 times each"
+    for error in at_once.each(analyze, range(_SESSIONS)):
+        if error:
+            return False, error
+    return True, f"{_SESSIONS} sessions, 5 times each"
 
 
 def _batches(probe: Probe) -> tuple[bool, str]:
@@ -252,27 +251,36 @@ def _batches(probe: Probe) -> tuple[bool, str]:
         "CREATE TABLE first_batch (a int PRIMARY KEY, b int)",
         "INSERT INTO first_batch VALUES (1, 0), (2, 0) RETURNING a",
     )
-    change = "UPDATE first_batch SET b = b + 1 WHERE a = "
-    batch = ("BEGIN", f"{change}1", f"{change}2", "COMMIT")
-
-    def send(number: int) -> tuple[int, str]:
-        done = 0
-        refusal = ""
-        for _ in range(_BATCHES):
-            try:
-                probe.batch(probe.addresses()[number], batch)
-                done += 1
-            except RunError as error:
-                refusal = error.what
-        return done, refusal
-
-    sent = at_once.each(send, range(_SESSIONS))
-    done = sum(number for number, _ in sent)
+    sent = at_once.each(lambda number: _send_batches(probe, number), range(_SESSIONS))
+    done = sum(batches.done for batches in sent)
     first = probe.value("SELECT b FROM first_batch WHERE a = 1")
     second = probe.value("SELECT b FROM first_batch WHERE a = 2")
-    refused = next((text for _, text in sent if text), "none refused")
+    refusals = [batches.refusal for batches in sent if batches.refusal]
+    refusals.append("none refused")
     seen = f"{done} of {_SESSIONS * _BATCHES} done, rows changed {first} and {second} times"
-    return first == second == done, f"{seen}; {refused}"
+    return first == second == done, f"{seen}; {refusals[0]}"
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """How many batches of one session were carried out, and why the last was refused, if any."""
+
+    done: int
+    refusal: str
+
+
+def _send_batches(probe: Probe, number: int) -> _Sent:
+    change = "UPDATE first_batch SET b = b + 1 WHERE a = "
+    batch = ("BEGIN", f"{change}1", f"{change}2", "COMMIT")
+    done = 0
+    refusal = ""
+    for _ in range(_BATCHES):
+        try:
+            probe.batch(probe.addresses()[number], batch)
+            done += 1
+        except RunError as error:
+            refusal = error.what
+    return _Sent(done, refusal)
 
 
 def _history(probe: Probe) -> tuple[bool, str]:
@@ -282,14 +290,12 @@ def _history(probe: Probe) -> tuple[bool, str]:
 
 def _auto_analyze(probe: Probe) -> tuple[bool, str]:
     """Masters are asked too: in 2.18 it is a flag of theirs, and any of them may come to lead."""
-    names = ("ysql_enable_auto_analyze", "ysql_enable_auto_analyze_service")
-    values = {
-        f"{kind} of {node}: {name}": running.get(name)
-        for kind in (pages.TSERVER, pages.MASTER)
-        for node, url in sources(probe.nodes, kind).items()
-        for running in [pages.flags(url)]
-        for name in names
-    }
+    values: dict[str, str | None] = {}
+    for server in (pages.TSERVER, pages.MASTER):
+        for node, url in sources(probe.nodes, server).items():
+            running = pages.flags(url)
+            for flag in _AUTO_ANALYZE:
+                values[f"{server} of {node}: {flag}"] = running.get(flag)
     return "true" not in values.values(), str(values)
 
 
@@ -300,8 +306,24 @@ def _ulimits(probe: Probe) -> tuple[bool, str]:
     return enough, f"open files {files}, processes {' '.join(processes)}"
 
 
-FACTS = tuple(map(described, (
-    _banner, _pages, _memory, _layout, _copy, _copy_index, _analyze, _batches, _counters,
-    _statements, _followers, _commands, _masters, _leaders, _isolation, _history, _auto_analyze,
+_LOOKS: tuple[Look, ...] = (
+    _banner,
+    _pages,
+    _memory,
+    _layout,
+    _copy,
+    _copy_index,
+    _analyze,
+    _batches,
+    _counters,
+    _statements,
+    _followers,
+    _commands,
+    _masters,
+    _leaders,
+    _isolation,
+    _history,
+    _auto_analyze,
     _ulimits,
-)))  # fmt: skip
+)
+FACTS = tuple(described(look) for look in _LOOKS)

@@ -4,9 +4,9 @@ Facts and their sources: docs/YUGABYTEDB.md. The servers size themselves from th
 machine and do not see the container's limit, so every share is set here."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from orchestrator.databases.yugabytedb.settings import Settings
-from orchestrator.keys.strict_yaml import filled, shipped
 from orchestrator.model import ClusterSpec
 from orchestrator.yugabyte import pages
 
@@ -35,71 +35,135 @@ _MIB = 2**20
 # creating a database alone takes it up to 500 MB. The rest is for PostgreSQL's sessions and for the
 # page cache, through which data files are read.
 _SMALL_BYTES = 4 * 2**30
-_MASTER_BYTES = (512 * _MIB, 2048 * _MIB)
+_LEAST_MASTER_BYTES = 512 * _MIB
+_MOST_MASTER_BYTES = 2048 * _MIB
 _BLOCK_CACHE_PCT = 50  # of the tablet server's share: its own default
 
-HISTORY_S = 4 * 3600  # for which old versions of rows are kept
+# How long old versions of rows are kept. Reads that take longer than the default of 900 s (ANALYZE
+# and counts of large tables, consistency checks) end in "Snapshot too old"; YugabyteDB's own advice
+# is a value above the time of the longest (issues 19586 and 27437: 1 to 4 h). Here it costs little
+# space: loading changes no row, a run begins with a copy, and the longest, of 35 min, keeps 20 min
+# of changes more than by default; shorter ones than 15 min keep the same. `=900` in the profile
+# gives the default back.
+HISTORY_S = 4 * 3600
+
+_START = (
+    "bin/yugabyted",
+    "start",
+    "--background=false",
+    "--ui=false",
+    "--callhome=false",
+)
+# What a shell does before it starts `yugabyted`. PostgreSQL refuses a key that belongs neither to
+# root nor to itself, and the files belong to the user of this program.
+_INSTALL_KEYS = f"install -D -m 600 -t {CERTS_DIR} {CERTS_SOURCE}/*"
 
 
-def memory(node_bytes: int) -> dict[str, int]:
-    """How a node's memory is divided, by what flags.yaml calls each share."""
-    low, high = _MASTER_BYTES
-    tserver_pct, master_pct = (45, 20) if node_bytes <= _SMALL_BYTES else (60, 10)
+@dataclass(frozen=True)
+class MemoryShares:
+    """Of a node's memory: the servers' limits, and the tablet server's cache of blocks."""
+
+    master_bytes: int
+    tserver_bytes: int
+    block_cache_bytes: int
+
+
+def memory(node_bytes: int) -> MemoryShares:
+    """How a node's memory is divided."""
+    tserver_pct = 60
+    master_pct = 10
+    if node_bytes <= _SMALL_BYTES:
+        tserver_pct = 45
+        master_pct = 20
+    master = node_bytes * master_pct // 100
     tserver = node_bytes * tserver_pct // 100
-    return {
-        "master_bytes": min(max(node_bytes * master_pct // 100, low), high),
-        "tserver_bytes": tserver,
-        "block_cache_bytes": tserver * _BLOCK_CACHE_PCT // 100,
-    }
+    return MemoryShares(
+        master_bytes=min(max(master, _LEAST_MASTER_BYTES), _MOST_MASTER_BYTES),
+        tserver_bytes=tserver,
+        block_cache_bytes=tserver * _BLOCK_CACHE_PCT // 100,
+    )
 
 
-def _set(part: str, spec: ClusterSpec, settings: Settings) -> dict[str, str]:
-    """The flags of this part of flags.yaml, with values that follow from cluster and settings."""
-    since = settings.version.has
+def _flags_of_both(settings: Settings) -> dict[str, str]:
+    """What masters and tablet servers are given alike."""
     durable = settings.durability == "durable"
-    own_directory = None
-    if settings.own_wal_directory:
-        own_directory = WAL_DIR
-    values = {
-        **memory(spec.size.memory_bytes),
-        "history_s": HISTORY_S,
-        "durable": "true" if durable else "false",
-        "required": "true" if durable else None,
-        "wal_directory": WAL_DISK_DIR if settings.wal_disk else own_directory,
-        "snapshots": None if since("masters_own_flags") else "false",
-        "auto_analyze": "false" if since("auto_analyze") else None,
-        "memory_defaults": "false" if since("memory_defaults_for_ysql") else None,
+    flags = {
+        # Each node leads one tablet of every table, and no tablet splits during a run. The servers
+        # read ysql_num_tablets first and, where it is positive, not the other; from 2025.2 on it is
+        # 1 by default, with which one node alone leads each table (client.cc,
+        # NumTabletsForUserTable).
+        "ysql_num_tablets": "-1",
+        "ysql_num_shards_per_tserver": "1",
+        "enable_automatic_tablet_splitting": "false",
+        "timestamp_history_retention_interval_sec": str(HISTORY_S),
+        "durable_wal_write": _word(durable),
     }
-    content = filled(shipped(__package__, "flags.yaml")["set"][part], values) or {}
-    return {name: str(value) for name, value in content.items()}
+    if durable:
+        # Else a file system that lacks it turns it off with only a line in the log.
+        flags["require_durable_wal_write"] = "true"
+    if settings.wal_disk:
+        flags["fs_wal_dirs"] = WAL_DISK_DIR
+    elif settings.own_wal_directory:
+        flags["fs_wal_dirs"] = WAL_DIR
+    return flags
+
+
+def _word(truth: bool) -> str:
+    if truth:
+        return "true"
+    return "false"
 
 
 def master_flags(spec: ClusterSpec, settings: Settings) -> dict[str, str]:
     """The master's flags, the profile's own last. Masters always make their log durable."""
-    own = _set("master", spec, settings)
-    both = _set("both", spec, settings)
-    both.pop("durable_wal_write")
-    return {**own, **both, **settings.master_flags}
+    flags = {
+        "memory_limit_hard_bytes": str(memory(spec.size.memory_bytes).master_bytes),
+        # The balancer begins so long after a master leads; until then it calls itself idle. By
+        # default 120: after every start from a copy it would move leaders in the middle of what is
+        # measured.
+        "load_balancer_initial_delay_secs": "10",
+    }
+    if not settings.version.has("masters_own_flags"):
+        # Else it writes rows to a system table periodically. Where yugabyted's own flags come after
+        # these, it does so all the same.
+        flags["master_enable_metrics_snapshotter"] = "false"
+    both = _flags_of_both(settings)
+    del both["durable_wal_write"]
+    return {**flags, **both, **settings.master_flags}
 
 
 def tserver_flags(spec: ClusterSpec, settings: Settings) -> dict[str, str]:
     """The tablet server's flags, the profile's own last."""
-    own = _set("tserver", spec, settings)
-    both = _set("both", spec, settings)
+    shares = memory(spec.size.memory_bytes)
     return {
-        **own,
-        **both,
-        **_set("background", spec, settings),
+        "memory_limit_hard_bytes": str(shares.tserver_bytes),
+        "db_block_cache_size_bytes": str(shares.block_cache_bytes),
+        "tserver_enable_metrics_snapshotter": "false",
+        **_flags_of_both(settings),
+        **_background_flags(settings),
         **settings.tserver_flags,
     }
 
 
+def _background_flags(settings: Settings) -> dict[str, str]:
+    """These only the tablet server is given by yugabyted in a way that can be undone."""
+    flags: dict[str, str] = {}
+    if settings.version.has("auto_analyze"):
+        flags["ysql_enable_auto_analyze"] = "false"
+    if settings.version.has("memory_defaults_for_ysql"):
+        flags["use_memory_defaults_optimized_for_ysql"] = "false"
+    return flags
+
+
 def joined(flags: Mapping[str, str]) -> str:
     """`name=value,name=value` as yugabyted takes flags; a value with a comma is braced."""
-    braced = {
-        name: f"{{{value}}}" if "," in value else value for name, value in flags.items()
-    }
-    return ",".join(f"{name}={value}" for name, value in braced.items())
+    parts: list[str] = []
+    for name, value in flags.items():
+        if "," in value:
+            parts.append(f"{name}={{{value}}}")
+        else:
+            parts.append(f"{name}={value}")
+    return ",".join(parts)
 
 
 def start_command(
@@ -112,12 +176,12 @@ def start_command(
     """The command of node `number` (from 1) of those at `addresses`, after a shell's steps that
     prepare the container for it. A restored one remembers its cluster: `--join` would need a
     running master, and there is none yet."""
-    own_address = addresses[number - 1]
-    steps = []
+    address = addresses[number - 1]
+    steps: list[str] = []
     argv = [
-        *shipped(__package__, "flags.yaml")["start"],
+        *_START,
         f"--base_dir={BASE_DIR}",
-        f"--advertise_address={own_address}",
+        f"--advertise_address={address}",
         f"--cloud_location={settings.zones[(number - 1) % len(settings.zones)]}",
         f"--fault_tolerance={settings.fault_tolerance}",
         f"--master_flags={joined(master_flags(spec, settings))}",
@@ -125,20 +189,27 @@ def start_command(
     ]
     if settings.tls:
         argv.append("--secure")
-        steps.append("secured")
+        steps.append(_INSTALL_KEYS)
     if restored:
-        steps.append("restored")
+        steps.append(_look_at_restored(address))
     elif number > 1:
         argv.append(f"--join={addresses[0]}")
     if not steps:
         return tuple(argv)
-    places = {"certs": CERTS_DIR, "source": CERTS_SOURCE, "conf": CONF}
-    texts = shipped(__package__, "flags.yaml")["before_start"]
-    said = [
-        texts[step].format(data=DATA_DIR, address=own_address, **places)
-        for step in steps
-    ]
-    return ("sh", "-c", " && ".join([*said, 'exec "$@"']), "yugabyted", *argv)
+    return ("sh", "-c", " && ".join([*steps, 'exec "$@"']), "yugabyted", *argv)
+
+
+def _look_at_restored(address: str) -> str:
+    """Nodes know each other by address: at another one the node would wait forever. A file that
+    names none is no reason to refuse. A killed node leaves numbers of processes, and would believe
+    that it runs already."""
+    named = '"advertise_address" *: *'
+    return (
+        f"{{ ! grep -q '{named}' {CONF} || "
+        f"grep -q '{named}\"{address}\"' {CONF} || "
+        f"{{ echo 'this disk was loaded at another address than {address}'; exit 78; }}; }} && "
+        f"rm -f {DATA_DIR}/*.pid"
+    )
 
 
 def master_addresses(addresses: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from orchestrator import errors, model, tier
 from orchestrator.databases.yugabytedb import flags, image
-from orchestrator.databases.yugabytedb.settings import read
+from orchestrator.databases.yugabytedb.settings import Settings, read
 from orchestrator.keys import strict_yaml
 
 _GIB = 2**30
@@ -36,24 +36,13 @@ def values(
             advice="leave it out for this purpose",
         )
     repository, _, tag = image.tags(settings)[0].rpartition(":")
-    # What `yugabyted` gives servers, which the chart starts without it.
-    since = settings.version.has
-    if since("read_committed"):
-        both = {"yb_enable_read_committed_isolation": "true"}
-    else:
-        both = {}
-    if since("cost_based_optimizer"):
-        cbo = {"ysql_pg_conf_csv": "yb_enable_cbo=on"}
-    else:
-        cbo = {}
-    memory_gib = memory(spec)
     placing = placing or model.Placing()
-    master_cpus = max(_LEAST_MASTER_CPUS, round(spec.size.cpus * _MASTER_CPU_SHARE, 1))
-    cpus = {"master": master_cpus, "tserver": max(0.5, spec.size.cpus - master_cpus)}
-    resources = {
-        f"of_{name}": {"cpu": f"{cpus[name]:g}", "memory": f"{memory_gib[name]}Gi"}
-        for name in cpus
-    }
+    of_yugabyted = _flags_of_yugabyted(settings)
+    optimizer = {}
+    if settings.version.has("cost_based_optimizer"):
+        optimizer = {"ysql_pg_conf_csv": "yb_enable_cbo=on"}
+    disk_bytes = wanted.size_bytes or spec.size.disk_bytes
+    tserver_flags = flags.tserver_flags(spec, settings)
     content: dict[str, Any] = strict_yaml.filled(
         strict_yaml.shipped(__package__, "helm_values.yaml")["values"],
         {
@@ -61,26 +50,54 @@ def values(
             "tag": tag,
             "copies": spec.replication_factor,
             "nodes": spec.nodes,
-            "size": f"{math.ceil((wanted.size_bytes or spec.size.disk_bytes) / _GIB)}Gi",
+            "size": f"{math.ceil(disk_bytes / _GIB)}Gi",
             "storage_class": wanted.name,
-            **resources,
-            "master_flags": {**both, **flags.master_flags(spec, settings)},
-            "tserver_flags": {**both, **cbo, **flags.tserver_flags(spec, settings)},
+            **_resources(spec),
+            "master_flags": {**of_yugabyted, **flags.master_flags(spec, settings)},
+            "tserver_flags": {**of_yugabyted, **optimizer, **tserver_flags},
             "tls": settings.tls,
             "selector": dict(placing.node_selector) or None,
-            "tolerations": [dict(each) for each in placing.tolerations] or None,
+            "tolerations": [dict(taint) for taint in placing.tolerations] or None,
         },
     )
     return content
+
+
+def _flags_of_yugabyted(settings: Settings) -> dict[str, str]:
+    """What `yugabyted` gives both servers, which the chart starts without it."""
+    if settings.version.has("read_committed"):
+        return {"yb_enable_read_committed_isolation": "true"}
+    return {}
+
+
+def _resources(spec: model.ClusterSpec) -> dict[str, dict[str, str]]:
+    """What pods ask for, by the names that helm_values.yaml has for it."""
+    cpus = spec.size.cpus
+    master_cpus = max(_LEAST_MASTER_CPUS, round(cpus * _MASTER_CPU_SHARE, 1))
+    tserver_cpus = max(0.5, cpus - master_cpus)
+    memory_gib = memory(spec)
+    return {
+        "of_master": _resource(master_cpus, memory_gib["master"]),
+        "of_tserver": _resource(tserver_cpus, memory_gib["tserver"]),
+    }
+
+
+def _resource(cpus: float, memory_gib: int) -> dict[str, str]:
+    return {"cpu": f"{cpus:g}", "memory": f"{memory_gib}Gi"}
 
 
 def memory(spec: model.ClusterSpec) -> dict[str, int]:
     """Whole GiB of a master and of a tablet server: together the node, unless that is too small."""
     node_bytes = spec.size.memory_bytes
     shares = flags.memory(node_bytes)
-    parts = (shares["master_bytes"], shares["tserver_bytes"])
-    master, least = (math.ceil(part / _HARD_SHARE / _GIB) for part in parts)
+    master = _whole_gib(shares.master_bytes)
+    least = _whole_gib(shares.tserver_bytes)
     return {"master": master, "tserver": max(node_bytes // _GIB - master, least)}
+
+
+def _whole_gib(hard_bytes: int) -> int:
+    """What a pod needs for a server whose limit is `hard_bytes`."""
+    return math.ceil(hard_bytes / _HARD_SHARE / _GIB)
 
 
 def remarks(spec: model.ClusterSpec, wanted: tier.ClassWanted) -> Iterator[str]:

@@ -34,8 +34,11 @@ def tags(settings: Settings) -> tuple[str, ...]:
 
 def chosen(settings: Settings, platform: Platform) -> str:
     """The first tag whose image is here; the preferred one if there is none."""
-    here = (tag for tag in tags(settings) if platform.images.present(tag))
-    return next(here, tags(settings)[0])
+    candidates = tags(settings)
+    for tag in candidates:
+        if platform.images.present(tag):
+            return tag
+    return candidates[0]
 
 
 def need(settings: Settings, platform: Platform) -> str:

@@ -7,6 +7,7 @@ import contextlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from orchestrator.databases.common import container_nodes
@@ -39,17 +40,23 @@ def container_spec(
     certificates: Mapping[str, bytes],
 ) -> ContainerSpec:
     """The container of node `number`, from 1, which alone has the profile's port."""
-    return ContainerSpec(
-        **container_nodes.of_node(
-            spec, number, volume, network, flags.BASE_DIR, flags.WAL_DISK_DIR
-        ),
-        image=image,
-        command=flags.start_command(
-            spec, settings.on(volume), number, network.addresses, volume.restored
-        ),
-        folders={flags.CERTS_SOURCE: certificates} if certificates else {},
-        ports={flags.YSQL: spec.port if number == 1 else None}
-        | dict.fromkeys(flags.WEB.values()),
+    command = flags.start_command(
+        spec, settings.on(volume), number, network.addresses, volume.restored
+    )
+    places = (flags.BASE_DIR, flags.WAL_DISK_DIR)
+    node = container_nodes.of_node(
+        spec, number, volume, network, image, command, places
+    )
+    ports = dict.fromkeys((flags.YSQL, *flags.WEB.values()))
+    if number == 1:
+        ports[flags.YSQL] = spec.port
+    folders = {}
+    if certificates:
+        folders = {flags.CERTS_SOURCE: certificates}
+    return replace(
+        node,
+        folders=folders,
+        ports=ports,
         # For YSQL's processes; it counts against the memory limit.
         shared_memory_bytes=max(256 * 2**20, spec.size.memory_bytes // 8),
         ulimits={"nofile": OPEN_FILES, "nproc": _PROCESSES * spec.nodes},
@@ -79,15 +86,13 @@ def log(name: str, world: World) -> str:
 
 def explain(error: RunError, plans: Sequence[ContainerSpec], world: World) -> None:
     """Adds to a failure what the logs say of nodes that ended, or of all; and what that means."""
-    ended = [
-        plan
-        for plan in plans
-        if world.platform.container(plan.name).state() != "running"
-    ]
-    said = "\n".join(
-        at_once.each(lambda plan: _servers_logs(plan, world), ended or plans)
-    )
-    error.evidence = f"{error.evidence}\n{said}".strip()
+    ended: list[ContainerSpec] = []
+    for plan in plans:
+        if world.platform.container(plan.name).state() != "running":
+            ended.append(plan)
+    logs = at_once.each(lambda plan: _servers_logs(plan, world), ended or plans)
+    joined = "\n".join(logs)
+    error.evidence = f"{error.evidence}\n{joined}".strip()
     text = f"{error.what}\n{error.evidence}"
     if _LITTLE_MEMORY.search(text):
         error.advice = (
@@ -108,14 +113,15 @@ def _servers_logs(plan: ContainerSpec, world: World) -> str:
     argv = shell.script(__package__, "servers_logs", flags.BASE_DIR)
     try:
         if world.platform.container(plan.name).state() == "running":
-            said = world.platform.container(plan.name).exec(argv, timeout_s=10).out
+            done = world.platform.container(plan.name).exec(argv, timeout_s=10)
         else:
-            said = container_nodes.on_its_disks(plan, "logs", argv, _LOGS_S, world).out
+            done = container_nodes.on_its_disks(plan, "logs", argv, _LOGS_S, world)
+        text = done.out
     except TierbenchError as error:
-        said = error.what
-    said = redaction.hidden(said.strip())
-    if said:
-        return f"{plan.name}, its servers' logs:\n{said}"
+        text = error.what
+    text = redaction.hidden(text.strip())
+    if text:
+        return f"{plan.name}, its servers' logs:\n{text}"
     return ""
 
 
@@ -218,9 +224,8 @@ class Unread:
             self._world.progress.warn(f"{what} could not be read: {reason}")
 
     def text(self) -> str | None:
-        return (
-            "; ".join(f"{what}: {why}" for what, why in self._reasons.items()) or None
-        )
+        reasons = [f"{what}: {reason}" for what, reason in self._reasons.items()]
+        return "; ".join(reasons) or None
 
     def attempt(
         self, what: str, reading: Callable[[], T], otherwise: T, cluster: Sequence[Node]
@@ -231,9 +236,8 @@ class Unread:
         except NodeError:
             raise
         except (OSError, RunError) as error:
-            self._world.clock.sleep(
-                0.5
-            )  # a connection is lost before the engine notices a death
+            # A connection is lost before the engine notices a death.
+            self._world.clock.sleep(0.5)
             raise_if_dead(cluster, self._world)
             self.note(what, str(error))
             return otherwise
@@ -250,8 +254,6 @@ class Unread:
                 now_s = self._world.clock.monotonic()
                 if since_s is None:
                     since_s = now_s
-                else:
-                    since_s = since_s
                 if now_s - since_s < PATIENCE_S:
                     return str(error)
                 self.note(what, str(error))

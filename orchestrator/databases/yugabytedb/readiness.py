@@ -118,10 +118,10 @@ class Readiness:
             if text:
                 return text
             with self.administering(up[0], endpoint) as session:
-                known = len(queries.servers(session))
-            if known == len(up):
+                servers = len(queries.servers(session))
+            if servers == len(up):
                 return ""
-            return f"yb_servers() knows {known} of {len(up)} nodes"
+            return f"yb_servers() knows {servers} of {len(up)} nodes"
 
         self._wait("the cluster was not whole", missing, up)
 
@@ -130,13 +130,17 @@ class Readiness:
     ) -> AbstractContextManager[sql.Session]:
         """The administrator's session. With TLS, yugabyted makes a password up and keeps it in the
         first node's file."""
+        password = queries.ADMIN
         if self._tls:
             remembered = nodes.remembered(first, self._world)
-        else:
-            remembered = {}
-        own = str(remembered.get("database_password") or queries.ADMIN)
-        at = replace(sql.local(endpoint), user=queries.ADMIN, password=own)
-        return self._connect(replace(at, database=queries.ADMIN_DATABASE), timeout_s)
+            password = str(remembered.get("database_password") or queries.ADMIN)
+        at = replace(
+            sql.local(endpoint),
+            user=queries.ADMIN,
+            password=password,
+            database=queries.ADMIN_DATABASE,
+        )
+        return self._connect(at, timeout_s)
 
     def await_remembered_masters(self, up: Sequence[Node]) -> None:
         """Waits until every node's own file, from which a copy of its disk starts, names all
@@ -145,12 +149,9 @@ class Readiness:
         def forgotten() -> str:
             raise_if_dead(up, self._world)
             for node in up:
-                masters = str(
-                    nodes.remembered(node, self._world).get("current_masters", "")
-                )
-                known = len([master for master in masters.split(",") if master])
-                if known < self._factor:
-                    return f"{node.name} remembers {known} of {self._factor} masters"
+                masters = _remembered_masters(node, self._world)
+                if masters < self._factor:
+                    return f"{node.name} remembers {masters} of {self._factor} masters"
             return ""
 
         clock = self._world.clock
@@ -178,18 +179,15 @@ class Readiness:
         def ready() -> bool:
             nonlocal idle_polls, leaders
             raise_if_dead(up, self._world)
-            try:
-                answer = nodes.admin(up[0], masters, self._tls, _IDLE, 30, self._world)
-            except RunError:  # an election is under way
-                answer = ""
-            why = spread() or (
-                "" if "Idle = 1" in answer else "the balancer is not idle"
-            )
-            leaders = replace(leaders, uneven=why)
-            if why:
+            is_idle = self._is_balancer_idle(up[0], masters)
+            unrest = spread()
+            if not unrest and not is_idle:
+                unrest = "the balancer is not idle"
+            leaders = replace(leaders, uneven=unrest)
+            if unrest:
                 idle_polls = 0
             else:
-                idle_polls = idle_polls + 1
+                idle_polls += 1
             return idle_polls >= _BALANCED_POLLS
 
         deadline_s = BALANCE_DEADLINE_S
@@ -200,6 +198,13 @@ class Readiness:
             self._world.progress.warn(f"{text}: {leaders.uneven}")
         return leaders
 
+    def _is_balancer_idle(self, node: Node, masters: str) -> bool:
+        try:
+            answer = nodes.admin(node, masters, self._tls, _IDLE, 30, self._world)
+        except RunError:  # an election is under way
+            return False
+        return "Idle = 1" in answer
+
     def leaders_moved(self, begun: Leaders, up: Sequence[Node]) -> str | None:
         """What was uneven of leaders when measuring began, or has moved since; None if nothing."""
         urls = list(sources(up, pages.MASTER).values())
@@ -209,16 +214,24 @@ class Readiness:
             begun.tablets,
             up,
         )
-        moved = sum(
-            now[tablet] != led for tablet, led in begun.tablets.items() if tablet in now
-        )
-        texts = (
-            f"at the begin: {begun.uneven}" if begun.uneven else "",
-            f"{moved} of {len(begun.tablets)} tablets have another leader since"
-            if moved
-            else "",
-        )
-        return "; ".join(text for text in texts if text) or None
+        moved = 0
+        for tablet, leader in begun.tablets.items():
+            if tablet in now and now[tablet] != leader:
+                moved += 1
+        texts: list[str] = []
+        if begun.uneven:
+            texts.append(f"at the begin: {begun.uneven}")
+        if moved:
+            texts.append(
+                f"{moved} of {len(begun.tablets)} tablets have another leader since"
+            )
+        return "; ".join(texts) or None
+
+
+def _remembered_masters(node: Node, world: World) -> int:
+    """How many masters the node's own file names."""
+    names = str(nodes.remembered(node, world).get("current_masters", ""))
+    return sum(name != "" for name in names.split(","))
 
 
 def _uneven(leaders: Mapping[str, tuple[str, str]], hosts: Iterable[str]) -> str:
@@ -241,33 +254,38 @@ def check_flags(
     masters is not the profile's."""
     servers = _flags(up, pages.TSERVER, unread)
     if settings.master_flags:
-        _check_masters(
-            _flags(up[:masters], pages.MASTER, unread), settings.master_flags, unread
-        )
-    expected = "false"
-    if settings.durability == "durable":
-        expected = "true"
-    for name, named in servers.items():
-        value = named.get("durable_wal_write")
-        if value is None:
-            unread.note("durable_wal_write", f"it is not among the flags of {name}")
-        elif value != expected:
-            raise NodeError(
-                f"{name} runs with durable_wal_write={value}; `durability: "
-                f"{settings.durability}` means {expected}",
-                advice="a file system without O_DIRECT turns it off; XFS and ext4 have it",
-            )
+        running = _flags(up[:masters], pages.MASTER, unread)
+        _check_masters(running, settings.master_flags, unread)
+    _check_durability(servers, settings, unread)
     for node in up:
         wal_dirs = servers.get(node.name, {}).get("fs_wal_dirs", flags.WAL_DISK_DIR)
         if node.wal_device and wal_dirs != flags.WAL_DISK_DIR:
             place = wal_dirs or "the directory of its data"
-            own = flags.WAL_DISK_DIR
             raise NodeError(
                 f"{node.name} has its WAL in {place} and not on its own disk, which "
-                f"is at {own}",
+                f"is at {flags.WAL_DISK_DIR}",
                 advice="look at `fs_wal_dirs` among the flags of its tablet server",
             )
     return servers
+
+
+def _check_durability(
+    servers: Mapping[str, server_facts.Flags], settings: Settings, unread: Unread
+) -> None:
+    """NodeError unless commits of all tablet servers wait for the disk as the profile says."""
+    expected = "false"
+    if settings.durability == "durable":
+        expected = "true"
+    for node, running in servers.items():
+        value = running.get("durable_wal_write")
+        if value is None:
+            unread.note("durable_wal_write", f"it is not among the flags of {node}")
+        elif value != expected:
+            raise NodeError(
+                f"{node} runs with durable_wal_write={value}; `durability: "
+                f"{settings.durability}` means {expected}",
+                advice="a file system without O_DIRECT turns it off; XFS and ext4 have it",
+            )
 
 
 def _flags(
@@ -275,12 +293,12 @@ def _flags(
 ) -> dict[str, server_facts.Flags]:
     """Node → the flags that its server runs with; none if they cannot be read."""
     urls = sources(up, server)
-    return unread.attempt(
-        f"the flags of {server}",
-        lambda: dict(zip(urls, at_once.each(pages.flags, urls.values()), strict=True)),
-        {},
-        up,
-    )
+
+    def read() -> dict[str, server_facts.Flags]:
+        flags_of_all = at_once.each(pages.flags, urls.values())
+        return dict(zip(urls, flags_of_all, strict=True))
+
+    return unread.attempt(f"the flags of {server}", read, {}, up)
 
 
 def _check_masters(
@@ -305,9 +323,11 @@ def _check_masters(
 def _plain(value: str) -> str | float:
     """A flag's value, alike for all ways to write a truth or a number."""
     word = value.strip().lower()
-    word = {"yes": "true", "t": "true", "y": "true", "no": "false", "f": "false", "n": "false",
-            "on": "true", "off": "false"}.get(word, word)  # fmt: skip
+    if word in ("true", "yes", "t", "y", "on"):
+        return 1.0
+    if word in ("false", "no", "f", "n", "off"):
+        return 0.0
     try:
-        return float({"true": "1", "false": "0"}.get(word, word))
+        return float(word)
     except ValueError:
         return value.strip()

@@ -5,7 +5,7 @@ A setting is one of `OWN`, or a flag of the servers: `name` for both, `master.na
 refused."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
@@ -66,55 +66,65 @@ class Settings:
 
 def read(spec: ClusterSpec) -> tuple[Settings, tuple[Mistake, ...]]:
     """The settings, a mistaken one as its default, and all mistakes in them and in the shape."""
-    needed_for = "a master, a tablet server"
-    mistakes = list(shape_mistakes(spec, MIN_MEMORY_BYTES, needed_for))
-    copies = spec.replication_factor
-    if copies not in REPLICATION_FACTORS:
-        text = f"{copies} copies: a majority needs an odd number; 1, 3 or 5 are set up here"
-        mistakes.append(Mistake("cluster.replication_factor", text))
+    mistakes = [*_mistakes_of_shape(spec)]
     texts = dict(spec.settings)
-
-    def second(name: str, *words: str) -> bool:
-        """Whether the second of two words was chosen; the first is the default."""
-        value = texts.pop(name, words[0]).strip().lower()
-        value = _YAML.get(value, value)
-        if value not in words:
-            mistakes.append(
-                of_setting(name, f"{value!r} is none of {', '.join(words)}")
-            )
-        return value == words[1]
-
-    durable = second("durability", "default", "durable")
-    tls = second("tls", "off", "on")
+    durable = _is_second("durability", ("default", "durable"), texts, mistakes)
+    tls = _is_second("tls", ("off", "on"), texts, mistakes)
     if spec.without == "commit" and not durable:
         mistakes.append(of_setting("durability", _NO_SYNC))
-    durable = durable and spec.without != "commit"
-    own_wal = second("wal_directory", "shared", "own")
-    load = second("restore", "copy", "load")
+    durability: Literal["default", "durable"] = "default"
+    if durable and spec.without != "commit":
+        durability = "durable"
+    own_wal = _is_second("wal_directory", ("shared", "own"), texts, mistakes)
+    loads = _is_second("restore", ("copy", "load"), texts, mistakes)
     image = texts.pop("image", None)
     zones = _zones(
         texts.pop("zones", None), spec.nodes, spec.replication_factor, mistakes
     )
-    try:
-        version = versions.parse(spec.version or versions.DEFAULT)
-    except ValueError as error:
-        mistakes.append(Mistake("cluster.version", str(error)))
-        version = versions.parse(versions.DEFAULT)
+    version = _version(spec.version, mistakes)
     if image is None and (spec.version or "").endswith(versions.ARM):
         image = f"{releases.REPOSITORY}:{spec.version}"
     flags = _flags(texts, version, mistakes)
     settings = Settings(
         version=version,
-        durability="durable" if durable else "default",
+        durability=durability,
         tls=tls,
         zones=zones,
         own_wal_directory=own_wal,
         image=image,
-        restores=not load,
+        restores=not loads,
         master_flags=flags["master"],
         tserver_flags=flags["tserver"],
     )
     return settings, tuple(mistakes)
+
+
+def _mistakes_of_shape(spec: ClusterSpec) -> Iterator[Mistake]:
+    yield from shape_mistakes(spec, MIN_MEMORY_BYTES, "a master, a tablet server")
+    copies = spec.replication_factor
+    if copies not in REPLICATION_FACTORS:
+        text = f"{copies} copies: a majority needs an odd number; 1, 3 or 5 are set up here"
+        yield Mistake("cluster.replication_factor", text)
+
+
+def _is_second(
+    name: str, words: tuple[str, str], texts: dict[str, str], mistakes: list[Mistake]
+) -> bool:
+    """Whether the second of two words was chosen; the first is the default. Takes the setting out
+    of `texts`."""
+    value = texts.pop(name, words[0]).strip().lower()
+    value = _YAML.get(value, value)
+    if value not in words:
+        mistakes.append(of_setting(name, f"{value!r} is none of {', '.join(words)}"))
+    return value == words[1]
+
+
+def _version(text: str | None, mistakes: list[Mistake]) -> versions.Version:
+    try:
+        return versions.parse(text or versions.DEFAULT)
+    except ValueError as error:
+        mistakes.append(Mistake("cluster.version", str(error)))
+        return versions.parse(versions.DEFAULT)
 
 
 def _zones(
@@ -123,9 +133,8 @@ def _zones(
     """The zone of each node. By default there are as many as copies, node after node: yugabyted
     places copies in the zones of the first nodes, and a node in another zone would get none."""
     if text is None:
-        return tuple(
-            f"tierbench.local.zone{number % copies + 1}" for number in range(nodes)
-        )
+        numbers = [i % copies + 1 for i in range(nodes)]
+        return tuple(f"tierbench.local.zone{number}" for number in numbers)
     zones = tuple(re.split(r"[\s,]+", text.strip()))
     wrong = [zone for zone in zones if not _ZONE.fullmatch(zone)]
     if wrong:
@@ -144,25 +153,35 @@ def _flags(
 ) -> dict[str, dict[str, str]]:
     """Server → flags."""
     reserved = dict.fromkeys(server_facts.names_of("durability"), _DURABLE)
-    for each in shipped(__package__, "flags.yaml")["reserved"]:
-        reserved |= dict.fromkeys(each["flags"], each["why"])
+    for group in shipped(__package__, "flags.yaml")["reserved"]:
+        reserved |= dict.fromkeys(group["flags"], group["why"])
     flags: dict[str, dict[str, str]] = {"master": {}, "tserver": {}}
     for key, value in texts.items():
         match = _NAME.fullmatch(key)
-        server, name = match.groups() if match else (None, "")
         if match is None:
             text = f"neither one of {', '.join(OWN)} nor the name of a flag"
             mistakes.append(of_setting(key, text))
-        elif name in reserved:
+            continue
+        server = match[1]
+        name = match[2]
+        if name in reserved:
             mistakes.append(of_setting(key, f"cannot be set here: {reserved[name]}"))
-        elif any(sign in value for sign in "{}\n"):
-            mistakes.append(
-                of_setting(key, "braces and line breaks cannot be passed to a server")
-            )
-        elif "," in value and not version.has("braced_flags"):
-            text = f"{version} splits flags at every comma, so a value cannot hold one"
-            mistakes.append(of_setting(key, text))
+            continue
+        wrong = _wrong_value(value, version)
+        if wrong:
+            mistakes.append(of_setting(key, wrong))
+        elif server:
+            flags[server][name] = value
         else:
-            for target in (server,) if server else flags:
-                flags[target][name] = value
+            flags["master"][name] = value
+            flags["tserver"][name] = value
     return flags
+
+
+def _wrong_value(value: str, version: versions.Version) -> str:
+    """Why a flag's value cannot be passed on through yugabyted; "" if it can."""
+    if any(sign in value for sign in "{}\n"):
+        return "braces and line breaks cannot be passed to a server"
+    if "," in value and not version.has("braced_flags"):
+        return f"{version} splits flags at every comma, so a value cannot hold one"
+    return ""

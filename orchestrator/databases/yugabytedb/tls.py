@@ -20,34 +20,36 @@ _VALID = datetime.timedelta(days=3650)  # kept data sets carry them
 def make(addresses: Sequence[str], now_s: float) -> tuple[dict[str, bytes], ...]:
     """Makes the files of each address: name → content."""
     now = datetime.datetime.fromtimestamp(now_s, datetime.UTC)
-    authority_key = _key()
+    key = _key()
     name = _name("tierbench")
-    authority = (
-        _draft(name, name, authority_key, now)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .sign(authority_key, hashes.SHA256())
+    extension = x509.BasicConstraints(ca=True, path_length=0)
+    draft = _draft(name, name, key, now).add_extension(extension, critical=True)
+    authority = draft.sign(key, hashes.SHA256())
+    return tuple(_files_of_node(address, authority, key, now) for address in addresses)
+
+
+def _files_of_node(
+    address: str,
+    authority: x509.Certificate,
+    authority_key: rsa.RSAPrivateKey,
+    now: datetime.datetime,
+) -> dict[str, bytes]:
+    key = _key()
+    names = x509.SubjectAlternativeName([_general(address)])
+    draft = _draft(_name(address), authority.subject, key, now)
+    certificate = draft.add_extension(names, critical=False).sign(
+        authority_key, hashes.SHA256()
     )
-    files = []
-    for address in addresses:
-        key = _key()
-        names = x509.SubjectAlternativeName([_general(address)])
-        certificate = (
-            _draft(_name(address), name, key, now)
-            .add_extension(names, critical=False)
-            .sign(authority_key, hashes.SHA256())
-        )
-        private = key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.TraditionalOpenSSL,
-            serialization.NoEncryption(),
-        )
-        own = {
-            AUTHORITY: authority.public_bytes(serialization.Encoding.PEM),
-            f"node.{address}.crt": certificate.public_bytes(serialization.Encoding.PEM),
-            f"node.{address}.key": private,
-        }
-        files.append(own)
-    return tuple(files)
+    private = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.TraditionalOpenSSL,
+        serialization.NoEncryption(),
+    )
+    return {
+        AUTHORITY: authority.public_bytes(serialization.Encoding.PEM),
+        f"node.{address}.crt": certificate.public_bytes(serialization.Encoding.PEM),
+        f"node.{address}.key": private,
+    }
 
 
 def _general(address: str) -> x509.GeneralName:

@@ -42,6 +42,7 @@ _SCRIPTS = "benchbase"  # below workloads/
 _XML = "BENCHBASE_XML"
 _ROOT = "0"  # the official image has a user of its own, who may not write to /out
 _java = partial(shell.script, __package__, "java", results.ATTEMPTS)
+_EXECUTE = ("--execute=true", "-d", "/out", "-jh", f"/out/{results.HISTOGRAMS}")
 _PRINT_PROGRESS = ("-im", "1000", "-mt", "throughput")
 _BEGUN = "PHASE START"
 _MEASURING = "Warmup complete"
@@ -77,11 +78,11 @@ class BenchBase(Splits, InClient):
             )
         provide(self._home, world)
         if settings.warehouses_reached < settings.warehouses:
-            each = ""
+            where = ""
             if spec.clients > 1:
-                each = " in a client"
+                where = " in a client"
             world.progress.warn(
-                f"each of BenchBase's {settings.terminals} terminals{each} stays at "
+                f"each of BenchBase's {settings.terminals} terminals{where} stays at "
                 f"one warehouse: only {settings.warehouses_reached} of "
                 f"{settings.warehouses} warehouses are used"
             )
@@ -111,9 +112,8 @@ class BenchBase(Splits, InClient):
                 raise errors.LoadError(what, evidence=_tail(done))
         world.progress.step(f"counting what was loaded into {family}")
         with self._connect(sql.local(cluster.endpoints[0]), LOAD_TIMEOUT_S) as session:
-            wrong = config.miscounted(
-                session.rows(config.COUNT_ROWS)[0], settings.warehouses
-            )
+            counts = session.rows(config.COUNT_ROWS)[0]
+        wrong = config.miscounted(counts, settings.warehouses)
         if wrong:
             # BenchBase's loader only logs a failed batch, and exits with code 0.
             what = f"BenchBase loaded something else than {settings.warehouses} warehouses: {wrong}"
@@ -124,62 +124,37 @@ class BenchBase(Splits, InClient):
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
         """All are started at once; each begins when its Java has."""
         workload = load.workload
-        cluster = load.cluster
         out = load.out
-        world = load.world
+        part = 1
+        parts = 1
         if load.share:
             load.share.begin()
-        if load.share:
-            part = (load.share.number, load.share.of)
-        else:
-            part = (1, 1)
-        settings, env = self._rendered(workload, cluster, world, *part)
+            part = load.share.number
+            parts = load.share.of
+        settings, env = self._rendered(workload, load.cluster, load.world, part, parts)
         files.keep(out / _CONFIG, env[_XML])
-        times_s: dict[str, float] = {}
-
-        def on_line(line: str) -> None:
-            for mark in (_BEGUN, _MEASURING, _ENDED):
-                if mark in line and mark not in times_s:
-                    times_s[mark] = _stamp(line) or world.clock.now()
-                    if mark == _MEASURING:
-                        world.window_begins(times_s[mark] + settings.lead_in_s)
-            rate = _THROUGHPUT.search(line)
-            if rate:
-                now_s = world.clock.now()
-                elapsed_s = now_s - times_s.get(_BEGUN, now_s)
-                text = progress(
-                    elapsed_s, workload.warmup_s, workload.measure_s, float(rate[1])
-                )
-                world.progress.step(_ENDING if _ENDED in times_s else text)
-
-        timeout_s = (
-            workload.warmup_s + settings.lead_in_s + workload.measure_s + _STOP_GRACE_S
+        console = _BenchBaseConsole(workload, settings, load.world)
+        done = run_in_client(
+            load.client,
+            _java(*_EXECUTE, *_PRINT_PROGRESS),
+            load.cluster,
+            load.world,
+            user=_ROOT,
+            timeout_s=_timeout_s(workload, settings),
+            on_line=console.line,
+            env=env,
+            out=out,
         )
-        if workload.thinks:
-            timeout_s += _LONGEST_PAUSE_S
-        histograms = f"/out/{results.HISTOGRAMS}"
-        argv = _java(
-            "--execute=true", "-d", "/out", "-jh", histograms, *_PRINT_PROGRESS
-        )
-        how: dict[str, Any] = {
-            "timeout_s": timeout_s,
-            "on_line": on_line,
-            "env": env,
-            "out": out,
-        }
-        done = run_in_client(load.client, argv, cluster, world, user=_ROOT, **how)
         files.keep(out / "command.txt", shlex.join(done.argv) + "\n")
         files.keep(out / "benchbase.out", results.plain(done.out))
         files.keep(out / "benchbase.err", results.plain(done.err))
         state = results.summary(out).get("Final State")  # "EXIT" if it ended well
-        if done.exit_code != 0 or state not in (None, "EXIT") or len(times_s) < 3:
+        ended_well = done.exit_code == 0 and state in (None, "EXIT")
+        phases = console.phases()
+        if not ended_well or phases is None:
             why = f", state {state or 'unknown'}: {_complaint(done)}"
             raise ended_badly("BenchBase", done.exit_code, why, _tail(done))
-        middle_s = times_s[_MEASURING] + settings.lead_in_s
-        end_s = times_s[_ENDED] + _STAMP_S
-        return Phase("warm-up", times_s[_BEGUN], middle_s), Phase(
-            "measure", middle_s, end_s
-        )
+        return phases
 
     def _rendered(
         self,
@@ -219,29 +194,31 @@ class BenchBase(Splits, InClient):
         records, facts = left
         figures = transactions.measurements(records, start_s, end_s, None)
         if not facts.more["outcomes_known"]:
-            figures = tuple(m for m in figures if m.metric not in _NEEDS_OUTCOMES)
+            figures = tuple(
+                figure for figure in figures if figure.metric not in _NEEDS_OUTCOMES
+            )
+        clients = max(1, len(facts.clients))
+        all_facts = {**facts.recorded(), **_facts(workload, clients, figures)}
         # BenchBase records nothing of the warm-up, so it has no intervals, rather than empty ones.
-        every_fact = {
-            **facts.recorded(),
-            **_facts(workload, max(1, len(facts.clients)), figures),
-        }
+        window = {"measure": (start_s, end_s)}
         return Result(
             measurements=figures,
-            intervals=transactions.intervals(records, {"measure": (start_s, end_s)}),
+            intervals=transactions.intervals(records, window),
             latencies=(records,),
-            facts=GeneratorFacts.read(every_fact),
+            facts=GeneratorFacts.read(all_facts),
         )
 
 
 def _facts(
     workload: Workload, clients: int, figures: Sequence[Measurement]
 ) -> Mapping[str, Any]:
-    shares = enumerate(several.shares(workload, clients), start=1)
-    of_clients = [config.settings(load, part, clients) for part, load in shares]
-    throughputs = (
-        m.value for m in figures if (m.metric, m.scope) == ("throughput_per_s", "all")
-    )
+    of_clients: list[config.BenchBaseSettings] = []
+    for part, share in enumerate(several.shares(workload, clients), start=1):
+        of_clients.append(config.settings(share, part, clients))
     rate = sum(settings.arrival_rate for settings in of_clients)
+    served_of_asked = None
+    if rate:
+        served_of_asked = _throughput_per_s(figures) / rate
     return {
         "generator": config.NAME,
         "queueing_in_latency": False,
@@ -252,11 +229,69 @@ def _facts(
             settings.warehouses_reached for settings in of_clients
         ),
         "arrival_rate_per_s": rate or None,
-        "served_of_asked": next(throughputs, 0) / rate if rate else None,
+        "served_of_asked": served_of_asked,
     }
 
 
+def _throughput_per_s(figures: Sequence[Measurement]) -> float:
+    for figure in figures:
+        if (figure.metric, figure.scope) == ("throughput_per_s", "all"):
+            return figure.value
+    return 0
+
+
+def _timeout_s(workload: Workload, settings: config.BenchBaseSettings) -> float:
+    timeout_s = (
+        workload.warmup_s + settings.lead_in_s + workload.measure_s + _STOP_GRACE_S
+    )
+    if workload.thinks:
+        timeout_s += _LONGEST_PAUSE_S
+    return timeout_s
+
+
 # ------------------------------------------------------------------ the console
+
+
+class _BenchBaseConsole:
+    """What BenchBase prints while it runs, and when it says that a phase begins."""
+
+    def __init__(
+        self, workload: Workload, settings: config.BenchBaseSettings, world: World
+    ) -> None:
+        self._workload = workload
+        self._lead_in_s = settings.lead_in_s
+        self._world = world
+        self._times_s: dict[str, float] = {}
+
+    def line(self, line: str) -> None:
+        for mark in (_BEGUN, _MEASURING, _ENDED):
+            if mark in line and mark not in self._times_s:
+                time_s = _stamp(line) or self._world.clock.now()
+                self._times_s[mark] = time_s
+                if mark == _MEASURING:
+                    self._world.window_begins(time_s + self._lead_in_s)
+        rate = _THROUGHPUT.search(line)
+        if rate:
+            self._show(float(rate[1]))
+
+    def _show(self, per_s: float) -> None:
+        now_s = self._world.clock.now()
+        elapsed_s = now_s - self._times_s.get(_BEGUN, now_s)
+        text = progress(
+            elapsed_s, self._workload.warmup_s, self._workload.measure_s, per_s
+        )
+        if _ENDED in self._times_s:
+            text = _ENDING
+        self._world.progress.step(text)
+
+    def phases(self) -> tuple[Phase, Phase] | None:
+        """None if it did not come to its end."""
+        if len(self._times_s) < 3:
+            return None
+        middle_s = self._times_s[_MEASURING] + self._lead_in_s
+        end_s = self._times_s[_ENDED] + _STAMP_S
+        warmup = Phase("warm-up", self._times_s[_BEGUN], middle_s)
+        return warmup, Phase("measure", middle_s, end_s)
 
 
 def _stamp(line: str) -> float | None:

@@ -116,13 +116,17 @@ def settings(workload: Workload, part: int = 1, parts: int = 1) -> BenchBaseSett
     _refuse(workload, _mistakes(workload))
     workload = replace(workload, options={**_DEFAULTS, **workload.options})
     warehouses = int(workload.dataset.parameters["warehouses"])
-    thinking = (TERMINALS_PER_WAREHOUSE * warehouses + parts - part) // parts
+    terminals = workload.threads
+    if workload.thinks:
+        # The first clients have one more, if they cannot be equal.
+        terminals = (TERMINALS_PER_WAREHOUSE * warehouses + parts - part) // parts
+    weights = str(workload.options["weights"]).split(",")
     result = BenchBaseSettings(
         workload=workload,
         warehouses=warehouses,
-        terminals=thinking if workload.thinks else workload.threads,
+        terminals=terminals,
         arrival_rate=float(workload.options["arrival_rate"]),
-        weights=tuple(map(int, str(workload.options["weights"]).split(","))),
+        weights=tuple(int(weight) for weight in weights),
     )
     _refuse(workload, _contradictions(result))
     return result
@@ -141,10 +145,8 @@ def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
     yield from mistakes(workload, {"options": _OPTIONS, "dataset": ("warehouses",)})
     if "warehouses" not in workload.dataset.parameters:
         yield "dataset.warehouses", "this key is missing"
-    for key, seconds in (
-        ("warmup", workload.warmup_s),
-        ("measure", workload.measure_s),
-    ):
+    times_s = {"warmup": workload.warmup_s, "measure": workload.measure_s}
+    for key, seconds in times_s.items():
         if seconds != int(seconds):
             yield key, f"BenchBase counts whole seconds (given: {seconds:g} s)"
 
@@ -156,26 +158,31 @@ def render(
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
     )
-    return environment.from_string(template).render(
+    ddl = None
+    if cluster.database == "yugabytedb":
+        ddl = YUGABYTEDB_DDL
+    page = environment.from_string(template)
+    return page.render(
         settings=settings,
         types=TYPES,
         driver=driver,
         url=_url(cluster, driver),
         user=cluster.endpoints[0].user,
-        ddl=YUGABYTEDB_DDL if cluster.database == "yugabytedb" else None,
+        ddl=ddl,
     )
 
 
 def _url(cluster: Cluster, driver: JdbcDriver) -> str:
-    hosts = ",".join(
-        str(addresses.Server(each.host, each.port)) for each in cluster.endpoints
-    )
+    hosts: list[str] = []
+    for endpoint in cluster.endpoints:
+        hosts.append(str(addresses.Server(endpoint.host, endpoint.port)))
     options = ["ApplicationName=tierbench", "reWriteBatchedInserts=true"]
     if cluster.tls != TLS_IF_OFFERED:
         options += jdbc_options(cluster.tls)
     if len(cluster.endpoints) > 1:
         options.append(driver.spread)
-    return f"jdbc:{driver.scheme}://{hosts}/{cluster.endpoints[0].database}?{'&'.join(options)}"
+    database = cluster.endpoints[0].database
+    return f"jdbc:{driver.scheme}://{','.join(hosts)}/{database}?{'&'.join(options)}"
 
 
 def _contradictions(settings: BenchBaseSettings) -> Iterator[tuple[str, str]]:
@@ -184,36 +191,31 @@ def _contradictions(settings: BenchBaseSettings) -> Iterator[tuple[str, str]]:
     if settings.terminals > MAX_TERMINALS:
         yield (
             "threads",
-            (
-                f"{settings.terminals:,} terminals are more than {MAX_TERMINALS:,}: "
-                "BenchBase gives each a thread and a connection; the built-in "
-                "workload shares connections"
-            ),
+            f"{settings.terminals:,} terminals are more than {MAX_TERMINALS:,}: "
+            "BenchBase gives each a thread and a connection; the built-in "
+            "workload shares connections",
         )
 
 
 # ------------------------------------------------------------------ what must be loaded
 
-COUNT_ROWS = "SELECT {}, (SELECT sum(o_ol_cnt) FROM oorder) AS ordered_lines".format(
-    ", ".join(
-        f"(SELECT count(*) FROM {table}) AS {table}"
-        for table in (*_TPCC["rows_per_warehouse"], "item", "order_line")
-    )
-)
+_COUNTED = (*_TPCC["rows_per_warehouse"], "item", "order_line")
+_COUNTS = ", ".join(f"(SELECT count(*) FROM {table}) AS {table}" for table in _COUNTED)
+COUNT_ROWS = f"SELECT {_COUNTS}, (SELECT sum(o_ol_cnt) FROM oorder) AS ordered_lines"
 
 
 def miscounted(counts: Mapping[str, Any], warehouses: int) -> str:
     """Says which tables have a wrong number of rows, given a row of COUNT_ROWS; "" if none."""
-    expected = {
-        table: count * warehouses
-        for table, count in _TPCC["rows_per_warehouse"].items()
-    }
-    expected |= {**_TPCC["rows"], "order_line": int(counts["ordered_lines"] or 0)}
-    return "; ".join(
-        f"{table} has {counts[table]:,} rows, not {count:,}"
-        for table, count in expected.items()
-        if counts[table] != count
-    )
+    expected: dict[str, int] = {}
+    for table, count in _TPCC["rows_per_warehouse"].items():
+        expected[table] = count * warehouses
+    expected |= _TPCC["rows"]
+    expected["order_line"] = int(counts["ordered_lines"] or 0)
+    wrong: list[str] = []
+    for table, count in expected.items():
+        if counts[table] != count:
+            wrong.append(f"{table} has {counts[table]:,} rows, not {count:,}")
+    return "; ".join(wrong)
 
 
 # BenchBase breaks these by itself (`BenchBase.verify`).
@@ -228,7 +230,9 @@ def conditions(world: World) -> str:
 def conditions_on_its_tables(text: str) -> str:
     """Adapts the built-in workload's conditions to BenchBase's schema, which renames one table."""
     header, *blocks = re.split(r"^(?=-- name: )", text, flags=re.MULTILINE)
-    kept = [
-        block for block in blocks if block.split(";")[0].split()[-1] not in NOT_KEPT
-    ]
-    return re.sub(r"\borders\b", "oorder", header + "".join(kept))
+    kept = [header]
+    for block in blocks:
+        name = block.split(";")[0].split()[-1]
+        if name not in NOT_KEPT:
+            kept.append(block)
+    return re.sub(r"\borders\b", "oorder", "".join(kept))

@@ -40,27 +40,36 @@ class BenchBaseBuild:
 def find(home: Path | None, database: str, world: powers.World) -> BenchBaseBuild:
     """Returns the distribution that is here. UnavailableError, with advice how to get one."""
     if home is None:
-        image_id = world.platform.images.id(OFFICIAL_IMAGE)
-        if image_id is None:
-            raise _unavailable(f"the image {OFFICIAL_IMAGE} is not here", world)
-        # The image has PostgreSQL's driver only, which works with YugabyteDB as well. It is not
-        # known to have a tag of a release, so its id says which one was used.
-        folder = "/benchbase/profiles/postgres"
-        identity = f"{OFFICIAL_IMAGE}@{image_id}"
-        return BenchBaseBuild(OFFICIAL_IMAGE, folder, {}, identity, POSTGRESQL)
+        return _official(world)
     missing = _missing(home)
     if missing:
         raise _unavailable(f"{HOME_VARIABLE}={home} does not hold {missing}", world)
+    program = (home / _JAR).read_bytes()
+    driver = POSTGRESQL
     # YugabyteDB's own driver finds all nodes from one.
-    has_own = database == "yugabytedb" and any(
-        (home / "lib").glob("jdbc-yugabytedb-*.jar")
-    )
+    if database == "yugabytedb" and any((home / "lib").glob("jdbc-yugabytedb-*.jar")):
+        driver = YUGABYTEDB
     return BenchBaseBuild(
         image=own_images.tag(world.root, _RUNTIME),
         folder="/benchbase",
         files={"/benchbase": home},
-        identity=hashlib.sha256((home / _JAR).read_bytes()).hexdigest()[:12],
-        driver=YUGABYTEDB if has_own else POSTGRESQL,
+        identity=hashlib.sha256(program).hexdigest()[:12],
+        driver=driver,
+    )
+
+
+def _official(world: powers.World) -> BenchBaseBuild:
+    image_id = world.platform.images.id(OFFICIAL_IMAGE)
+    if image_id is None:
+        raise _unavailable(f"the image {OFFICIAL_IMAGE} is not here", world)
+    return BenchBaseBuild(
+        image=OFFICIAL_IMAGE,
+        folder="/benchbase/profiles/postgres",
+        files={},
+        # It is not known to have a tag of a release, so its id says which one was used.
+        identity=f"{OFFICIAL_IMAGE}@{image_id}",
+        # The image has PostgreSQL's driver only, which works with YugabyteDB as well.
+        driver=POSTGRESQL,
     )
 
 

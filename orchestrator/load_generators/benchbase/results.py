@@ -16,9 +16,9 @@ percentiles of the other files (computed here, from single transactions)."""
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -59,9 +59,10 @@ def read_table(out: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
     histograms = files.content(out / HISTOGRAMS)
     table, facts = _with_outcomes(rows, attempts, histograms)
     totals = summary(out)
+    failures = int((table["outcome"] == FAILED).sum())
     facts |= {
         "recorded_transactions": len(table),
-        "recorded_failures": int((table["outcome"] == FAILED).sum()),
+        "recorded_failures": failures,
         "benchbase_measured_requests": totals.get("Measured Requests"),
         "final_state": totals.get("Final State"),
         "errors": _count_errors(attempts),
@@ -78,19 +79,25 @@ def _with_outcomes(
     placed = attempts.assign(row=_place(rows, attempts))
     outside = placed["row"] < 0
     unplaced = int((outside & _during(attempts, rows)).sum())
+    few_unplaced = unplaced <= _MAX_UNPLACED_SHARE * len(attempts)
+    outcomes_known = few_unplaced and _agree(attempts, histograms)
     facts = {
-        "outcomes_known": bool(histograms)
-        and dict(Counter(zip(attempts["kind"], attempts["type"], strict=True)))
-        == _tally(histograms)
-        and unplaced <= _MAX_UNPLACED_SHARE * len(attempts),
+        "outcomes_known": outcomes_known,
         "attempts_outside_window": int(outside.sum()) - unplaced,
         "attempts_unplaced": unplaced,
     }
-    if facts["outcomes_known"]:
+    certain = placed[:0]
+    if outcomes_known:
         certain = placed[~outside]
-    else:
-        certain = placed[:0]
     return _settle(rows, certain), facts
+
+
+def _agree(attempts: pd.DataFrame, histograms: Mapping[str, Any]) -> bool:
+    """Whether both say the same of attempts that did not commit, by kind and type."""
+    if not histograms:
+        return False
+    logged = Counter(zip(attempts["kind"], attempts["type"], strict=True))
+    return dict(logged) == _tally(histograms)
 
 
 # ------------------------------------------------------------------ files
@@ -126,18 +133,18 @@ def _read_raw(file: Path) -> pd.DataFrame:
         raise LoadError(
             f"{file.name} holds transactions of unknown types: {sorted(unknown)}"
         )
-    if raw.isna().any(axis=None) or (raw[["start_s", "latency_us"]] < 0).any(axis=None):
+    is_cut = raw.isna().any(axis=None)
+    if is_cut or (raw[["start_s", "latency_us"]] < 0).any(axis=None):
         raise LoadError(f"{file.name} has rows that are cut, or of a time below zero")
     raw = raw.sort_values("start_s", kind="stable", ignore_index=True)
+    types = pd.Categorical(raw["type"].map(_OURS), categories=list(_OURS.values()))
     return pd.DataFrame(
         {
             "start_s": raw["start_s"].astype(np.float64),
             "latency_s": raw["latency_us"].to_numpy() * 1e-6,
             # BenchBase does not record how long a transaction waited for a free terminal.
             "queue_s": np.full(len(raw), np.nan),
-            "type": pd.Categorical(
-                raw["type"].map(_OURS), categories=list(_OURS.values())
-            ),
+            "type": types,
             "terminal": raw["terminal"],
         }
     )
@@ -152,52 +159,77 @@ _DETAILS = re.compile(
 )
 
 
+class _Attempt(NamedTuple):
+    """One that did not commit. `number`: of a refused one, counted from 0 in its transaction; −1
+    for others, for which it is unknown. `last`: no further attempt was made."""
+
+    time: str
+    terminal: int
+    type: str
+    kind: str
+    number: int
+    last: bool
+    sqlstate: str
+
+
 def _read_attempts(file: Path) -> pd.DataFrame:
-    """Attempts that did not commit: time_s, terminal, type, kind, number, last, sqlstate. `number`:
-    of a refused attempt, counted from 0 in its transaction; −1 for others, for which it is unknown.
-    `last`: no further attempt was made. LoadError if a connection was lost."""
+    """Attempts that did not commit, as `_Attempt` has them, but `time_s` in the place of `time`.
+    LoadError if a connection was lost."""
+    attempts: list[_Attempt] = []
     if file.is_file():
-        lines = file.read_text().splitlines()
-    else:
-        lines = []
-    columns = ["time", "terminal", "type", "kind", "number", "last", "sqlstate"]
-    table = pd.DataFrame(list(_attempts(lines)), columns=columns, dtype=object)
+        attempts = [_attempt(line) for line in file.read_text().splitlines()]
+    table = pd.DataFrame(attempts, columns=list(_Attempt._fields), dtype=object)
     times = pd.to_datetime(table.pop("time"), format="%Y-%m-%dT%H:%M:%S.%f")
-    table.insert(
-        0, "time_s", times.to_numpy(dtype="datetime64[ms]").astype(np.int64) / 1e3
-    )
+    times_ms = times.to_numpy(dtype="datetime64[ms]").astype(np.int64)
+    table.insert(0, "time_s", times_ms / 1e3)
     return table.astype({"terminal": np.int64, "number": np.int64, "last": bool})
 
 
-def _attempts(lines: list[str]) -> Iterator[tuple[str, int, str, str, int, bool, str]]:
-    for line in lines:
-        match = _LINE.match(line)
-        kind = next((kind for word, kind in _KINDS.items() if word in line), None)
-        if match is None or kind is None or "SQL connection exception" in line:
-            raise LoadError(
-                "BenchBase lost its connection to the database: its figures would "
-                "describe the outage",
-                advice="look at the database's log among the raw files of the run",
-                evidence=line,
-            )
-        details = _DETAILS.search(match["text"])
-        attempt, most, sqlstate = details.groups() if details else (None, None, "")
-        if _LOST_CONNECTION.fullmatch(str(sqlstate)):
-            raise LoadError(
-                "BenchBase lost its connection to the database: its figures would "
-                "describe the outage",
-                advice="look at the database's log among the raw files of the run",
-                evidence=line,
-            )
-        if kind == "refused" and attempt and most:
-            number = int(attempt)
-        else:
-            number = -1
-        last = number < 0 or number + 1 >= int(most or 0)
-        name = match["name"].rpartition(".")[2]
-        name = _OURS.get(name, name)
-        terminal = int(match["terminal"])
-        yield match["time"], terminal, name, kind, number, last, str(sqlstate)
+def _attempt(line: str) -> _Attempt:
+    match = _LINE.match(line)
+    kind = _kind(line)
+    if match is None or kind is None or "SQL connection exception" in line:
+        raise _lost_connection(line)
+    attempt = ""
+    most = ""
+    sqlstate = ""
+    details = _DETAILS.search(match["text"])
+    if details:
+        attempt = details[1] or ""
+        most = details[2] or ""
+        sqlstate = details[3]
+    if _LOST_CONNECTION.fullmatch(sqlstate):
+        raise _lost_connection(line)
+    number = -1
+    if kind == "refused" and attempt and most:
+        number = int(attempt)
+    name = match["name"].rpartition(".")[2]
+    return _Attempt(
+        time=match["time"],
+        terminal=int(match["terminal"]),
+        type=_OURS.get(name, name),
+        kind=kind,
+        number=number,
+        last=number < 0 or number + 1 >= int(most),
+        sqlstate=sqlstate,
+    )
+
+
+def _kind(line: str) -> str | None:
+    """How an attempt ended, by BenchBase's words."""
+    for word, kind in _KINDS.items():
+        if word in line:
+            return kind
+    return None
+
+
+def _lost_connection(line: str) -> LoadError:
+    return LoadError(
+        "BenchBase lost its connection to the database: its figures would "
+        "describe the outage",
+        advice="look at the database's log among the raw files of the run",
+        evidence=line,
+    )
 
 
 # ------------------------------------------------------------------ which row an attempt belongs to
@@ -225,10 +257,12 @@ def _place_within(
     terminals = attempts["terminal"].to_numpy()
     placed = np.full(len(attempts), -1)
     for terminal in np.intersect1d(terminals, row_terminals):
-        own_rows = np.flatnonzero(row_terminals == terminal)
-        own = np.flatnonzero(terminals == terminal)
-        places = _place_in_order(tolerance_s, rows.iloc[own_rows], attempts.iloc[own])
-        placed[own] = np.where(places < 0, -1, own_rows[places])
+        rows_there = np.flatnonzero(row_terminals == terminal)
+        there = np.flatnonzero(terminals == terminal)
+        places = _place_in_order(
+            tolerance_s, rows.iloc[rows_there], attempts.iloc[there]
+        )
+        placed[there] = np.where(places < 0, -1, rows_there[places])
     return placed
 
 
@@ -239,26 +273,20 @@ def _place_in_order(
     one row. So an attempt that begins a transaction belongs to the first row of its type, after the
     row used last, that covers its time; the following attempts belong to the same row. Times alone
     would be ambiguous at a row's boundary."""
-    start_s = rows["start_s"].to_numpy()
-    end_s = start_s + rows["latency_s"].to_numpy()
-    kinds = rows["type"].astype(str).to_numpy()
+    spans = _Spans(rows, tolerance_s)
     placed: list[int] = []
     latest = -1
     repeats = ""
     columns = (attempts[name] for name in ("time_s", "type", "number", "last"))
     for time_s, kind, number, last in zip(*columns, strict=True):
-        covered = (
-            bool(placed) and placed[-1] >= 0 and time_s <= end_s[latest] + tolerance_s
-        )
+        before = -1
+        if placed:
+            before = placed[-1]
+        covered = before >= 0 and spans.has_begun_before_end_of(latest, time_s)
         if number > 0 or (number < 0 and kind == repeats and covered):
-            if placed:
-                row = placed[-1]
-            else:
-                row = -1
+            row = before
         else:
-            first = max(latest + 1, int(np.searchsorted(end_s, time_s - tolerance_s)))
-            begun = int(np.searchsorted(start_s, time_s + tolerance_s, side="right"))
-            row = next((at for at in range(first, begun) if kinds[at] == kind), -1)
+            row = spans.first_after(latest, time_s, kind)
             latest = max(latest, row)
         placed.append(row)
         repeats = kind
@@ -267,23 +295,51 @@ def _place_in_order(
     return np.array(placed)
 
 
+class _Spans:
+    """When the transactions of one terminal began and ended, in their order. `tolerance_s`: how far
+    the clocks of attempts and of rows may be apart."""
+
+    def __init__(self, rows: pd.DataFrame, tolerance_s: float) -> None:
+        self._start_s = rows["start_s"].to_numpy()
+        self._end_s = self._start_s + rows["latency_s"].to_numpy()
+        self._types = rows["type"].astype(str).to_numpy()
+        self._tolerance_s = tolerance_s
+
+    def has_begun_before_end_of(self, row: int, time_s: float) -> bool:
+        return bool(time_s <= self._end_s[row] + self._tolerance_s)
+
+    def first_after(self, latest: int, time_s: float, kind: str) -> int:
+        """The first row of this type behind the latest that covers the time; −1 if none does."""
+        ended = np.searchsorted(self._end_s, time_s - self._tolerance_s)
+        begun = np.searchsorted(self._start_s, time_s + self._tolerance_s, side="right")
+        for row in range(max(latest + 1, int(ended)), int(begun)):
+            if self._types[row] == kind:
+                return row
+        return -1
+
+
 def _settle(rows: pd.DataFrame, attempts: pd.DataFrame) -> pd.DataFrame:
     """Adds outcome, retries and the last error's SQLSTATE to `rows`."""
-    outcome = np.full(len(rows), COMMITTED, dtype=np.uint8)
     row = attempts["row"].to_numpy()
     kind = attempts["kind"].to_numpy()
-    refused = kind == "refused"
     final = attempts["last"].to_numpy()
-    outcome[row[kind == "rolled back"]] = ROLLED_BACK
-    outcome[row[final & (kind != "rolled back")]] = FAILED
-    retries = np.bincount(row[refused & ~final], minlength=len(rows))
-    failed = attempts[kind != "rolled back"]
-    of_rows = failed["sqlstate"].astype(str).to_numpy()
-    names = np.unique([*of_rows, ""])
-    codes = np.zeros(len(rows), dtype=np.int16)  # of "", which comes first
-    codes[failed["row"].to_numpy()] = np.searchsorted(names, of_rows)
-    states = pd.Categorical.from_codes(codes, pd.Index(names.tolist(), dtype=str))
+    rolled_back = kind == "rolled back"
+    outcome = np.full(len(rows), COMMITTED, dtype=np.uint8)
+    outcome[row[rolled_back]] = ROLLED_BACK
+    outcome[row[final & ~rolled_back]] = FAILED
+    repeated = (kind == "refused") & ~final
+    retries = np.bincount(row[repeated], minlength=len(rows))
+    states = _last_states(attempts[~rolled_back], len(rows))
     return rows.assign(outcome=outcome, retries=retries, sqlstate=states)
+
+
+def _last_states(attempts: pd.DataFrame, rows: int) -> pd.Categorical:
+    """The SQLSTATE of the last of these attempts of each row; "" without one."""
+    sqlstates = attempts["sqlstate"].astype(str).to_numpy()
+    names = np.unique([*sqlstates, ""])
+    codes = np.zeros(rows, dtype=np.int16)  # of "", which comes first
+    codes[attempts["row"].to_numpy()] = np.searchsorted(names, sqlstates)
+    return pd.Categorical.from_codes(codes, pd.Index(names.tolist(), dtype=str))
 
 
 def _during(attempts: pd.DataFrame, rows: pd.DataFrame) -> pd.Series:
@@ -301,22 +357,23 @@ def _during(attempts: pd.DataFrame, rows: pd.DataFrame) -> pd.Series:
 
 
 def _tally(histograms: Mapping[str, Any]) -> dict[tuple[str, str], int]:
-    return {
-        (kind, name): count
-        for key, kind in _LOST.items()
-        for name, count in _histogram(histograms, key).items()
-        if count
-    }
+    """Kind and type → how many attempts ended so."""
+    counts: dict[tuple[str, str], int] = {}
+    for key, kind in _LOST.items():
+        for name, count in _histogram(histograms, key).items():
+            if count:
+                counts[kind, name] = count
+    return counts
 
 
 def _histogram(histograms: Mapping[str, Any], key: str) -> dict[str, int]:
     """One of BenchBase's histograms: our type → count."""
+    counts: dict[str, int] = {}
     entries = histograms.get(key, {}).get("HISTOGRAM", {})
-    names = {name: name.rpartition("/")[0].rpartition(".")[2] for name in entries}
-    return {
-        _OURS.get(names[name], names[name]): int(count)
-        for name, count in entries.items()
-    }
+    for entry, count in entries.items():
+        name = entry.rpartition("/")[0].rpartition(".")[2]
+        counts[_OURS.get(name, name)] = int(count)
+    return counts
 
 
 def _count_errors(attempts: pd.DataFrame) -> list[dict[Hashable, Any]]:
@@ -336,7 +393,5 @@ def _new_orders_between(
     if not histograms:
         return [None, count]
     lost = sum(_histogram(histograms, key).get(name, 0) for key in _LOST)
-    return [
-        max(0, count - lost),
-        min(count, _histogram(histograms, "completed").get(name, 0)),
-    ]
+    completed = _histogram(histograms, "completed").get(name, 0)
+    return [max(0, count - lost), min(count, completed)]

@@ -11,9 +11,10 @@ and reply is wrong by half the round trip at most, so that of the shortest count
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import count
+from operator import attrgetter
 from pathlib import Path
 from typing import Protocol, Unpack, runtime_checkable
 
@@ -55,9 +56,6 @@ class InClient(parts.LoadGenerator, Protocol):
         are at `/workloads`, the files of `tls` in `/tls`; raw output goes to `/out`. In the network
         of a node it is on the machine of the first."""
         image, files = self.client_image(world)
-        own_place = name
-        if name == CLIENT:
-            own_place = f"{CLIENT}-1"
         spec = ContainerSpec(
             name=f"{world.scope}-{name}",
             image=image,
@@ -68,16 +66,27 @@ class InClient(parts.LoadGenerator, Protocol):
             network=network,
             init=True,
             stop_timeout_s=1,
-            placement="node-1" if network.startswith(NETWORK_OF) else own_place,
+            placement=_placement(name, network),
             folders={_WORKLOADS: {}, OUT: {}, _TLS: {}},
         )
-        secured = {_ROOT: tls.root, _CERTIFICATE: tls.certificate, _KEY: tls.key}
         places = {_WORKLOADS: world.root / "workloads", **files}
-        places |= {place: Path(file) for place, file in secured.items() if file}
+        secured = {_ROOT: tls.root, _CERTIFICATE: tls.certificate, _KEY: tls.key}
+        for place, file in secured.items():
+            if file:
+                places[place] = Path(file)
         with world.platform.running(spec) as container, _beating(container.name, world):
             for place, source in places.items():
                 container.put(source, place)
             yield machines.as_node(container, name, "client")
+
+
+def _placement(name: str, network: str) -> str:
+    """On which machine a client is: the only one is the first."""
+    if network.startswith(NETWORK_OF):
+        return "node-1"
+    if name == CLIENT:
+        return f"{CLIENT}-1"
+    return name
 
 
 @runtime_checkable
@@ -96,20 +105,22 @@ def _beating(client: str, world: World, every_s: float = 1.0) -> Iterator[None]:
     of the error that ends the block: a client that hears nothing ends itself."""
     stop = threading.Event()
     trouble: list[str] = []
+    numbers = count(1)
+
+    def beat_until_cut() -> None:
+        hear = script(__package__, "hear", _HEARTBEAT)
+        with world.platform.container(client).conversation(hear) as conversation:
+            while not stop.is_set():
+                conversation.send(str(next(numbers)))
+                trouble.clear()
+                stop.wait(every_s)
 
     def beat() -> None:
-        numbers = count(1)
         while not stop.is_set():
             try:  # until one cannot be sent: an engine that is restarted cuts the connection
-                hear = script(__package__, "hear", _HEARTBEAT)
-                with world.platform.container(client).conversation(hear) as heard:
-                    while not stop.is_set():
-                        heard.send(str(next(numbers)))
-                        trouble.clear()
-                        stop.wait(every_s)
-            except (
-                Exception
-            ) as error:  # whatever it is, the next goes over a new connection
+                beat_until_cut()
+            except Exception as error:
+                # Whatever it is, the next goes over a new connection.
                 trouble[:] = [f"{type(error).__name__}: {error}"]
             stop.wait(every_s)
 
@@ -129,16 +140,18 @@ def _beating(client: str, world: World, every_s: float = 1.0) -> Iterator[None]:
 def tls_environment(tls: Tls) -> dict[str, str]:
     """What makes every libpq in the client encrypt and verify as `tls` says."""
     places = {"sslrootcert": _ROOT, "sslcert": _CERTIFICATE, "sslkey": _KEY}
-    return {
-        f"PG{name.upper()}": places.get(name, own)
-        for name, own in sql.of_libpq(tls).items()
-    }
+    variables: dict[str, str] = {}
+    for name, value in sql.of_libpq(tls).items():
+        variables[f"PG{name.upper()}"] = places.get(name, value)
+    return variables
 
 
 def jdbc_options(tls: Tls) -> list[str]:
     """The same for PostgreSQL's JDBC driver, whose client keys have another format."""
-    mode = sql.of_libpq(tls)["sslmode"]
-    return [f"sslmode={mode}", *([f"sslrootcert={_ROOT}"] if tls.root else [])]
+    options = [f"sslmode={sql.of_libpq(tls)['sslmode']}"]
+    if tls.root:
+        options.append(f"sslrootcert={_ROOT}")
+    return options
 
 
 def put(client: Node, file: str, line: str, world: World) -> None:
@@ -170,26 +183,30 @@ def run_in_client(
     leaves in `/out` comes to the folder `out`, also if it fails."""
     container = world.platform.container
     runner = container(client.container or "")
-    own = {"PGPASSWORD": cluster.endpoints[0].password, **tls_environment(cluster.tls)}
-    how["env"] = {**own, **(how.get("env") or {})}
-    how["watch"] = [
-        container(node.container) for node in cluster.nodes if node.container
-    ]
+    how["env"] = {
+        "PGPASSWORD": cluster.endpoints[0].password,
+        **tls_environment(cluster.tls),
+        **(how.get("env") or {}),
+    }
+    watched = [node.container for node in cluster.nodes if node.container]
+    how["watch"] = [container(name) for name in watched]
+
+    def fetch() -> None:
+        if out:
+            at_once.unless(world.carrying_given_up, partial(runner.fetch, OUT, out))
+
     ended_well = False
     try:
         done = runner.exec(argv, timeout_s=timeout_s, **how)
         ended_well = done.exit_code == 0
         return done
     finally:
-        if (
-            out
-        ):  # after a failure as far as that goes, for the failure is what must be said
-            with (
-                nullcontext()
-                if ended_well
-                else suppress(errors.TierbenchError, OSError)
-            ):
-                at_once.unless(world.carrying_given_up, partial(runner.fetch, OUT, out))
+        if ended_well:
+            fetch()
+        else:
+            # As far as that goes, for the failure is what must be said.
+            with suppress(errors.TierbenchError, OSError):
+                fetch()
 
 
 # ------------------------------------------------------------------ its clock
@@ -203,22 +220,27 @@ def compare_clocks(client: Node, world: World) -> machines.ClockOffset | None:
     """None if the client does not say its time, or not to the millisecond."""
     container = world.platform.container(client.container or "")
     tell = script(__package__, "tell")
-    offsets = list[machines.ClockOffset]()
-    clock = world.clock
+    offsets: list[machines.ClockOffset] = []
     with suppress(errors.TierbenchError), container.conversation(tell) as talk:
         for _ in range(QUESTIONS):
-            asked_s = clock.now()
-            begin_s = clock.monotonic()
-            talk.send("")
-            answer = talk.receive(_ANSWERS_WITHIN_S).strip()
-            half_s = (clock.monotonic() - begin_s) / 2
-            if not _TIME.fullmatch(answer):
+            offset = _asked_once(talk, world.clock)
+            if offset is None:
                 break
-            offsets.append(
-                machines.ClockOffset(float(answer) - asked_s - half_s, half_s)
-            )
-        return min(offsets, key=lambda offset: offset.within_s, default=None)
+            offsets.append(offset)
+        return min(offsets, key=attrgetter("within_s"), default=None)
     return None
+
+
+def _asked_once(talk: powers.Conversation, clock: Clock) -> machines.ClockOffset | None:
+    """By one question and its reply; None if that is no time."""
+    asked_s = clock.now()
+    begin_s = clock.monotonic()
+    talk.send("")
+    answer = talk.receive(_ANSWERS_WITHIN_S).strip()
+    half_s = (clock.monotonic() - begin_s) / 2
+    if not _TIME.fullmatch(answer):
+        return None
+    return machines.ClockOffset(float(answer) - asked_s - half_s, half_s)
 
 
 class ShiftedClock:

@@ -20,9 +20,8 @@ from orchestrator.system import at_once, sql
 
 _HEADER = re.compile(r"^-- name: (\w+); when: (\w+); holds: (.*)$", re.MULTILINE)
 _ROWS_OF = re.compile(r"^-- rows of (\w+): (.*)$", re.MULTILINE)
-LOADED = (
-    "loaded"  # of one that holds only before the first transaction; of others "always"
-)
+# Of a condition that holds only before the first transaction; of others "always".
+LOADED = "loaded"
 
 # Of more warehouses, this many are checked: the specification (3.3.2, comment 2) is content with
 # four. Twenty are 6 million order lines: seconds where they are in memory, and no query spills more
@@ -45,11 +44,12 @@ class Condition:
     problem: str | None = None
 
     def recorded(self) -> dict[str, Any]:
-        values = {
-            name: getattr(self, name)
-            for name in ("name", "holds", "violations", "problem")
-        }
-        return {name: value for name, value in values.items() if value is not None}
+        values: dict[str, Any] = {"name": self.name, "holds": self.holds}
+        if self.violations is not None:
+            values["violations"] = self.violations
+        if self.problem is not None:
+            values["problem"] = self.problem
+        return values
 
 
 @dataclass(frozen=True)
@@ -63,18 +63,36 @@ class ConsistencyOutcome:
     @property
     def broken(self) -> str:
         """Names every broken condition; "" if there is none."""
-        broken = [c for c in self.conditions if c.violations]
-        return "; ".join(f"{c.name} ({c.holds}): {c.violations} rows" for c in broken)
+        texts: list[str] = []
+        for condition in self.conditions:
+            if condition.violations:
+                texts.append(
+                    f"{condition.name} ({condition.holds}): {condition.violations} rows"
+                )
+        return "; ".join(texts)
+
+    @property
+    def problems(self) -> str:
+        """Names every condition that could not be evaluated, and why; "" if there is none."""
+        texts: list[str] = []
+        for condition in self.conditions:
+            if condition.problem:
+                texts.append(f"{condition.name}: {condition.problem}")
+        return "; ".join(texts)
 
 
 def conditions(text: str, fresh: bool = True) -> tuple[Condition, ...]:
     """Of a consistency file those that data just loaded keep; not `fresh`: those that all keep."""
-    _, *parts = _HEADER.split(text)  # name, when, holds and statement, in turn
-    return tuple(
-        Condition(name, holds, statement.strip().removesuffix(";"))
-        for name, when, holds, statement in zip(*(iter(parts),) * 4, strict=True)
-        if fresh or when != LOADED
-    )
+    headers = list(_HEADER.finditer(text))
+    ends = [header.start() for header in headers[1:]]
+    ends.append(len(text))
+    kept: list[Condition] = []
+    for header, end in zip(headers, ends, strict=True):
+        name, when, holds = header.groups()
+        statement = text[header.end() : end].strip().removesuffix(";")
+        if fresh or when != LOADED:
+            kept.append(Condition(name, holds, statement))
+    return tuple(kept)
 
 
 def rows_of(text: str) -> dict[str, str]:
@@ -87,11 +105,8 @@ def sample(warehouses: Sequence[int], seed: int) -> list[int]:
     if len(warehouses) <= MOST_WAREHOUSES:
         return list(warehouses)
     first, *others, last = warehouses
-    return [
-        first,
-        *sorted(random.Random(seed).sample(others, MOST_WAREHOUSES - 2)),
-        last,
-    ]
+    drawn = random.Random(seed).sample(others, MOST_WAREHOUSES - 2)
+    return [first, *sorted(drawn), last]
 
 
 def restricted(
@@ -100,12 +115,13 @@ def restricted(
     """The statement for some warehouses: CTEs, named like the tables, hide the other rows. In a
     WITH that is not recursive, the name inside means the table. Only columns that the statement
     uses are taken, since PostgreSQL 11, and so YugabyteDB, keeps a CTE's rows."""
-    numbers = ", ".join(map(str, warehouses))
-    ctes = []
+    numbers = ", ".join(str(number) for number in warehouses)
+    ctes: list[str] = []
     for table, condition in rows.items():
         if re.search(rf"\b{table}\b", statement):
             prefix = condition.split("_")[0]
-            columns = ", ".join(sorted(set(re.findall(rf"\b{prefix}_\w+", statement))))
+            used = set(re.findall(rf"\b{prefix}_\w+", statement))
+            columns = ", ".join(sorted(used))
             where = condition.replace(":warehouses", numbers)
             ctes.append(f"{table} AS (SELECT {columns} FROM {table} WHERE {where})")
     return f"WITH {', '.join(ctes)}\n{statement}"
@@ -123,12 +139,7 @@ def check(
     RunError if the warehouses cannot be read."""
     tables = rows_of(text)
     at = sql.local(endpoint)
-    table, key = next(
-        (name, condition.split()[0]) for name, condition in tables.items()
-    )
-    with connect(at, _STATEMENT_S) as session:
-        ids = session.rows(f"SELECT {key} AS id FROM {table} ORDER BY 1")
-    present = [int(row["id"]) for row in ids]
+    present = _warehouses(tables, at, connect)
     chosen = sample(present, seed)
 
     def evaluated(condition: Condition) -> Condition:
@@ -140,12 +151,24 @@ def check(
                 (row,) = session.rows(statement)
         except errors.RunError as error:
             return replace(condition, problem=error.what)
-        (violations,) = map(int, row.values())
-        return replace(condition, violations=violations)
+        (violations,) = row.values()
+        return replace(condition, violations=int(violations))
 
     # The last takes longest, so it begins first.
-    checked = at_once.each(evaluated, conditions(text, fresh)[::-1], _AT_ONCE)[::-1]
-    return ConsistencyOutcome(tuple(checked), len(chosen), len(present))
+    longest_first = conditions(text, fresh)[::-1]
+    checked = at_once.each(evaluated, longest_first, _AT_ONCE)
+    return ConsistencyOutcome(tuple(checked[::-1]), len(chosen), len(present))
+
+
+def _warehouses(
+    tables: Mapping[str, str], at: sql.Address, connect: sql.Connect
+) -> list[int]:
+    """All that are loaded. The first of `tables` is their own."""
+    table = next(iter(tables))
+    key = tables[table].split()[0]
+    with connect(at, _STATEMENT_S) as session:
+        rows = session.rows(f"SELECT {key} AS id FROM {table} ORDER BY 1")
+    return [int(row["id"]) for row in rows]
 
 
 def verify(
@@ -168,20 +191,18 @@ def verify(
             text, cluster.endpoints[0], fresh=fresh, seed=seed, connect=connect
         )
     except errors.RunError as error:
-        unchecked = (
-            replace(each, problem=error.what) for each in conditions(text, fresh)
-        )
+        unchecked = [
+            replace(condition, problem=error.what)
+            for condition in conditions(text, fresh)
+        ]
         outcome = ConsistencyOutcome(tuple(unchecked), 0, 0)
     if outcome.broken:
         if fresh:
             raise _not_consistent_as_loaded(outcome.broken)
         raise _no_longer_consistent(outcome.broken)
-    problems = "; ".join(
-        f"{c.name}: {c.problem}" for c in outcome.conditions if c.problem
-    )
-    if fresh and problems:
+    if fresh and outcome.problems:
         world.progress.note(
-            f"loaded, though some conditions could not be evaluated: {problems}"
+            f"loaded, though some conditions could not be evaluated: {outcome.problems}"
         )
     return {
         "consistency": [condition.recorded() for condition in outcome.conditions],

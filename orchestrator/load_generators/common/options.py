@@ -1,6 +1,7 @@
 """Options and parameters by name, which load generators share: what their values must be, what no
 workload may set; and what is alike in all that sysbench prints."""
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -25,12 +26,13 @@ def seed_of(workload: Workload) -> int:
 def read_by_scripts(package: str) -> dict[str, tuple[str, ...]]:
     """Script → the options that it reads, by the options.yaml of a generator on sysbench."""
     table = shipped(package, "options.yaml")
-    return {
-        script: tuple(
-            option for name in names for option in table["groups"].get(name, [name])
-        )
-        for script, names in table["scripts"].items()
-    }
+    by_script: dict[str, tuple[str, ...]] = {}
+    for script, names in table["scripts"].items():
+        options: list[str] = []
+        for name in names:  # of an option, or of a group of options
+            options += table["groups"].get(name, [name])
+        by_script[script] = tuple(options)
+    return by_script
 
 
 def set_elsewhere(workload: Workload, package: str) -> Iterator[tuple[str, str]]:
@@ -38,15 +40,17 @@ def set_elsewhere(workload: Workload, package: str) -> Iterator[tuple[str, str]]
     sysbench, or by the options.yaml of this one."""
     set_here = SET_FOR_ALL | shipped(package, "options.yaml")["set_here"]
     for option in workload.options:
-        of_cluster = (
-            option.startswith(("pgsql_", "mysql_", "db_")) and option != PREPARED
-        )
-        otherwise = ""
-        if of_cluster:
-            otherwise = "the cluster and its database set it"
-        what = set_here.get(option, otherwise)
+        what = set_here.get(option, "")
+        if not what and _is_of_a_session(option):
+            what = "the cluster and its database set it"
         if what:
             yield f"options.{option}", what
+
+
+def _is_of_a_session(option: str) -> bool:
+    if option == PREPARED:
+        return False
+    return option.startswith(("pgsql_", "mysql_", "db_"))
 
 
 def version(console: str) -> str | None:
@@ -60,11 +64,9 @@ def version(console: str) -> str | None:
 def connection(endpoints: Sequence[Endpoint]) -> list[str]:
     """sysbench's options for a session with each of these in turn."""
     first = endpoints[0]
-    several = len({endpoint.port for endpoint in endpoints}) > 1
-    hosts = [
-        str(Server(each.host, each.port)) if several else each.host
-        for each in endpoints
-    ]
+    hosts = [endpoint.host for endpoint in endpoints]
+    if len({endpoint.port for endpoint in endpoints}) > 1:
+        hosts = [str(Server(endpoint.host, endpoint.port)) for endpoint in endpoints]
     return [
         f"--pgsql-host={','.join(hosts)}",
         f"--pgsql-port={first.port}",
@@ -75,9 +77,13 @@ def connection(endpoints: Sequence[Endpoint]) -> list[str]:
 
 def complaint(text: str, *marks: str) -> str:
     """The first line of a program's output that has one of the marks, else its last one."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    marked = [line for line in lines if any(mark in line for mark in marks)]
-    return next(iter(marked or lines[-1:]), "no output")
+    last = "no output"
+    for line in text.splitlines():
+        if any(mark in line for mark in marks) and line.strip():
+            return line
+        if line.strip():
+            last = line
+    return last
 
 
 def ended_badly(program: str, exit_code: int, why: str, output: str) -> LoadError:
@@ -96,10 +102,12 @@ def flags(parameters: Mapping[str, Any]) -> list[str]:
 def reported(line: str) -> tuple[int, float] | None:
     """The second that a line of sysbench's report is of, and transactions a second in it."""
     second = re.match(r"\[ (\d+)s \]", line)
+    if not second:
+        return None
     tps = re.search(r"tps: ([\d.]+)", line)
-    if second:
-        return (int(second[1]), float(tps[1]) if tps else 0.0)
-    return None
+    if not tps:
+        return int(second[1]), 0.0
+    return int(second[1]), float(tps[1])
 
 
 def progress(elapsed_s: float, warmup_s: float, measure_s: float, per_s: float) -> str:
@@ -122,23 +130,23 @@ def mistakes(
     """What of the workload's file would have no effect, or does not fit, as (key, what). `keys`:
     what its script takes under `options` and `dataset`; what it takes of a group that is not there
     is unknown. `package`: of a generator on sysbench, see `set_elsewhere`."""
+    elsewhere: dict[str, str] = {}
     if package:
         elsewhere = dict(set_elsewhere(workload, package))
-    else:
-        elsewhere = {}
     yield from elsewhere.items()
-    every = {"options": workload.options, "dataset": workload.dataset.parameters}
-    for group, known in keys.items():
-        for key, value in every.get(group, {}).items():
+    given = {"options": workload.options, "dataset": workload.dataset.parameters}
+    for group, taken in keys.items():
+        for key, value in given.get(group, {}).items():
             where = f"{group}.{key}"
-            if (
-                where in elsewhere or where == "options.seed"
-            ):  # which is given to every workload
+            # The seed is given to every workload.
+            if where in elsewhere or where == "options.seed":
                 continue
-            if key not in known:
-                takes = ", ".join(known) or "none"
+            if key not in taken:
+                takes = ", ".join(taken) or "none"
                 yield where, f"{workload.script} does not take this; it takes {takes}"
-            elif what := misfit(key, value):
+                continue
+            what = misfit(key, value)
+            if what:
                 yield where, what
 
 
@@ -148,36 +156,41 @@ TRANSACTION_TYPES = 5
 def misfit(key: str, value: Any) -> str:
     """What is wrong with the value of a key that its load generator takes; "" if nothing is."""
     if key == "weights":
-        words = str(value).split(",")
-        fits = len(words) == TRANSACTION_TYPES and all(
-            word.strip().isdecimal() for word in words
-        )
-        kind = f"{TRANSACTION_TYPES} whole numbers, separated by commas, not all 0"
-        if fits and any(map(int, words)):
-            return ""
-        return f"is {kind}, not {short(value)}"
+        return _misfit_of_weights(value)
     kinds = shipped(__package__, "options.yaml")
     if key in kinds["words"]:
-        named = ", ".join(kinds["words"][key])
-        words = [
-            *kinds["words"][key],
-            *((0, 1, "true", "false") if "off" in named else ()),
-        ]
-        # True is 1
-        given = value
-        if key == "isolation":
-            given = str(value).lower()
-        if given in words:
-            return ""
-        return f"is one of {named}, not {short(value)}"
+        return _misfit_of_word(key, value, kinds["words"][key])
     if key in kinds["by_generator"]:
         return ""
     least = int(key in kinds["above_0"])
-    number = key in kinds["numbers"]
-    if type(value) in ((int, float) if number else (int,)) and least <= value < float(
-        "inf"
-    ):
+    types: tuple[type, ...] = (int,)
+    kind = "whole number"
+    if key in kinds["numbers"]:
+        types = (int, float)
+        kind = "number"
+    # True is an int for Python, and infinity and NaN are floats.
+    if type(value) in types and least <= value < math.inf:
         return ""
-    return (
-        f"is a {'' if number else 'whole '}number, {least} or more, not {short(value)}"
-    )
+    return f"is a {kind}, {least} or more, not {short(value)}"
+
+
+def _misfit_of_weights(value: Any) -> str:
+    words = str(value).split(",")
+    whole = all(word.strip().isdecimal() for word in words)
+    if whole and len(words) == TRANSACTION_TYPES and any(int(word) for word in words):
+        return ""
+    kind = f"{TRANSACTION_TYPES} whole numbers, separated by commas, not all 0"
+    return f"is {kind}, not {short(value)}"
+
+
+def _misfit_of_word(key: str, value: Any, words: Sequence[str]) -> str:
+    allowed: list[Any] = [*words]
+    named = ", ".join(words)
+    if "off" in named:
+        allowed += [0, 1, "true", "false"]  # True is 1
+    given = value
+    if key == "isolation":
+        given = str(value).lower()
+    if given in allowed:
+        return ""
+    return f"is one of {named}, not {short(value)}"

@@ -6,15 +6,17 @@ it is on another machine, is kept in `clients.json`, by which `read` merges what
 are by this computer's clock; the measured window is the time in which all of them measured."""
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import wait
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from orchestrator.analysis.figures import rebuilt
 from orchestrator.errors import LoadError, TierbenchError, UsageError
+from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.common import merging
 from orchestrator.load_generators.common.client import ShiftedClock, compare_clocks
 from orchestrator.model import CLIENT, ClusterSpec, Node, Phase, Tls, Workload
@@ -25,9 +27,8 @@ from orchestrator.system import at_once, files
 
 RATE = "arrival_rate"
 LEAD_S = 2.0  # from the moment at which all are ready, to tell each when to begin
-AGREED_AHEAD_S = (
-    1.5  # each hears of the window at its next report, a second later at most
-)
+# Each hears of the window at its next report, a second later at most.
+AGREED_AHEAD_S = 1.5
 READY_WITHIN_S = 100.0  # the first waits for the last; the scripts wait a little longer
 _NOTES = "clients.json"
 Notes = dict[str, float]  # what is kept there of a client, by this computer's clock
@@ -79,13 +80,14 @@ def shares(workload: Workload, count: int) -> Iterator[Workload]:
     """The workload as each client carries it: threads as equal as they can be, the first clients
     with one more; of the arrival rate what its threads have of it."""
     for number in range(count):
-        threads = workload.threads // count + (number < workload.threads % count)
-        rate = float(workload.options.get(RATE, 0))
+        threads = workload.threads // count
+        if number < workload.threads % count:
+            threads += 1
+        options = dict(workload.options)
+        rate = float(options.get(RATE, 0))
         if rate:
-            own = {RATE: rate * threads / workload.threads}
-        else:
-            own = {}
-        yield replace(workload, threads=threads, options={**workload.options, **own})
+            options[RATE] = rate * threads / workload.threads
+        yield replace(workload, threads=threads, options=options)
 
 
 def run(
@@ -97,20 +99,31 @@ def run(
     transaction are by this computer's clock anyway."""
     if len(clients) > 1:
         assert isinstance(generator, Splits), f"{generator.name} was checked"
-        parts = zip(shares(load.workload, len(clients)), clients, strict=True)
-        loads = [
-            replace(load, workload=w, client=c, out=load.out / c.name) for w, c in parts
-        ]
-        every = _Together(generator, loads, load.world).run()
-        files.write_json(load.out / _NOTES, every)
-        return _common(every.values())
+        loads = _loads(load, clients)
+        notes_of_all = _Together(generator, loads, load.world).run()
+        files.write_json(load.out / _NOTES, notes_of_all)
+        return _common(notes_of_all.values())
     records = isinstance(generator, Splits)
     if is_here(load.world):
         return generator.run(load)
-    notes = _by_its_clock(lambda own, _: generator.run(own), load, shifts=records)
+
+    def run_by_its_clock(shifted: ClientLoad, _: float) -> tuple[Phase, Phase]:
+        return generator.run(shifted)
+
+    notes = _by_its_clock(run_by_its_clock, load, shifts=records)
     if records or "clock_offset_s" in notes:  # else it changes nothing
         files.write_json(load.out / _NOTES, {load.client.name: notes})
     return _common([notes])
+
+
+def _loads(load: ClientLoad, clients: Sequence[Node]) -> list[ClientLoad]:
+    """What each client carries of the load."""
+    loads: list[ClientLoad] = []
+    parts = shares(load.workload, len(clients))
+    for workload, client in zip(parts, clients, strict=True):
+        out = load.out / client.name
+        loads.append(replace(load, workload=workload, client=client, out=out))
+    return loads
 
 
 def read(
@@ -122,30 +135,43 @@ def read(
 ) -> Result:
     """As the generator's own `read`, each transaction once; and figures of a rebuild, if there was
     one. LoadError if one is unreadable."""
-
-    def whole(result: Result) -> Result:
-        times = files.content(out / rebuilt.FILE)
-        window_s = (start_s, end_s)
-        if times:
-            return rebuilt.added(result, times, window_s, workload.thinks)
-        return result
-
     with merging.reading(generator.name):
         notes = files.content(out / _NOTES)
         if not notes:  # the only one was here
-            return whole(generator.read(workload, out, start_s, end_s))
-        if not isinstance(generator, Splits):
+            result = generator.read(workload, out, start_s, end_s)
+        elif isinstance(generator, Splits):
+            result = _read_of_all(generator, workload, out, (start_s, end_s), notes)
+        else:
             (name,) = notes
             result = generator.read(workload, out, start_s, end_s)
             return replace(result, facts=merging.one_of({name: result.facts}, notes))
-        folders = {name: out / name if len(notes) > 1 else out for name in notes}
-        left = {name: generator.records(folder) for name, folder in folders.items()}
-        shifts_s = [float(notes[name]["shifted_s"]) for name in left]
-        records = generator.merged([own for own, _ in left.values()], shifts_s)
-        facts = merging.one_of(
-            {name: facts for name, (_, facts) in left.items()}, notes
-        )
-        return whole(generator.result(workload, (records, facts), start_s, end_s))
+        times = files.content(out / rebuilt.FILE)
+        if times:
+            window_s = (start_s, end_s)
+            return rebuilt.added(result, times, window_s, workload.thinks)
+        return result
+
+
+def _read_of_all(
+    generator: Splits,
+    workload: Workload,
+    out: Path,
+    window_s: tuple[float, float],
+    notes: Mapping[str, Mapping[str, Any]],
+) -> Result:
+    """What all clients left, as if one client had done all of it."""
+    tables: list[Any] = []
+    facts: dict[str, GeneratorFacts] = {}
+    for name in notes:
+        folder = out
+        if len(notes) > 1:
+            folder = out / name
+        table, facts[name] = generator.records(folder)
+        tables.append(table)
+    shifts_s = [float(notes[name]["shifted_s"]) for name in notes]
+    records = generator.merged(tables, shifts_s)
+    merged_facts = merging.one_of(facts, notes)
+    return generator.result(workload, (records, merged_facts), *window_s)
 
 
 def _by_its_clock(
@@ -157,16 +183,15 @@ def _by_its_clock(
     Returns what is noted of it."""
     world = load.world
     before = compare_clocks(load.client, world)
+    shift_s = 0.0
     if before and shifts:
         shift_s = before.shift_s
-    else:
-        shift_s = 0.0
-    own = replace(
+    shifted = replace(
         world,
         clock=ShiftedClock(world.clock, shift_s),
         window_begins=lambda time_s: world.window_begins(time_s - shift_s),
     )
-    warmup, measure = run(replace(load, world=own), shift_s)
+    warmup, measure = run(replace(load, world=shifted), shift_s)
     notes: Notes = {
         "threads": load.workload.threads,
         "began_s": warmup.start_s - shift_s,
@@ -174,7 +199,10 @@ def _by_its_clock(
         "measured_to_s": measure.end_s - shift_s,
         "shifted_s": shift_s,
     }
-    if before and (after := compare_clocks(load.client, world)):
+    after = None
+    if before:
+        after = compare_clocks(load.client, world)
+    if before and after:
         notes["clock_offset_s"] = before.offset_s
         notes["clock_offset_after_s"] = after.offset_s
         notes["clock_uncertainty_s"] = max(before.within_s, after.within_s)
@@ -200,11 +228,9 @@ class _Together:
 
     def run(self) -> dict[str, Notes]:
         """Client → what is noted of it."""
-        numbers = range(len(self._loads))
-        futures = [
-            at_once.begun(partial(self._carried, number), "client")
-            for number in numbers
-        ]
+        futures: list[Future[Notes]] = []
+        for number in range(len(self._loads)):
+            futures.append(at_once.begun(partial(self._carried, number), "client"))
         try:
             wait(futures)
         except BaseException:  # an interrupt: the threads end when their clients do
@@ -217,8 +243,10 @@ class _Together:
                 what = f"{client.name}: {error.what}"
                 raise LoadError(what, error.advice, error.evidence) from error
             raise error
-        pairs = zip(self._loads, futures, strict=True)
-        return {load.client.name: future.result() for load, future in pairs}
+        notes: dict[str, Notes] = {}
+        for load, future in zip(self._loads, futures, strict=True):
+            notes[load.client.name] = future.result()
+        return notes
 
     def _carried(self, at: int) -> Notes:
         try:
@@ -238,12 +266,13 @@ class _Together:
         )
         first = sum(before.workload.threads for before in self._loads[:at])
 
-        def run_share(own: ClientLoad, shift_s: float) -> tuple[Phase, Phase]:
+        def run_share(shifted: ClientLoad, shift_s: float) -> tuple[Phase, Phase]:
+            def begin() -> float:
+                return self._begin() + shift_s
+
             agree = partial(self._agree_on_window, at, shift_s)
-            share = Share(
-                at + 1, several, first, lambda: self._begin() + shift_s, agree
-            )
-            return self._generator.run(replace(own, share=share))
+            share = Share(at + 1, several, first, begin, agree)
+            return self._generator.run(replace(shifted, share=share))
 
         return _by_its_clock(run_share, replace(load, world=world))
 
@@ -285,10 +314,11 @@ class _Together:
                 self._world.platform.container(load.client.container or "").stop(1.0)
 
 
-def _common(every: Collection[Notes]) -> tuple[Phase, Phase]:
+def _common(notes_of_all: Collection[Notes]) -> tuple[Phase, Phase]:
     """The warm-up since all were running, and the time in which all measured. LoadError if none."""
-    start_s = max(own["measured_from_s"] for own in every)
-    end_s = min(own["measured_to_s"] for own in every)
+    begun_s = max(notes["began_s"] for notes in notes_of_all)
+    start_s = max(notes["measured_from_s"] for notes in notes_of_all)
+    end_s = min(notes["measured_to_s"] for notes in notes_of_all)
     if end_s <= start_s:
         raise LoadError(
             "the clients never measured at the same time: the last began "
@@ -296,10 +326,8 @@ def _common(every: Collection[Notes]) -> tuple[Phase, Phase]:
             advice="measure for longer, or give the clients machines that start "
             "programs alike",
         )
-    begun_s = max(own["began_s"] for own in every)
-    return Phase("warm-up", min(begun_s, start_s), start_s), Phase(
-        "measure", start_s, end_s
-    )
+    warmup = Phase("warm-up", min(begun_s, start_s), start_s)
+    return warmup, Phase("measure", start_s, end_s)
 
 
 class _Prefixed:

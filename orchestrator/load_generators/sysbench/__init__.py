@@ -8,7 +8,7 @@ Figures come from those records; sysbench's own totals only cross-check them. Ne
 import json
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from orchestrator.load_generators.common.client import InClient, put, run_in_cli
 from orchestrator.load_generators.sysbench import command_lines, warm_up
 from orchestrator.load_generators.sysbench.records import Records, began_s, threads
 from orchestrator.metrics import measured
-from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Workload
+from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, Workload
 from orchestrator.parts import ClientLoad, Recorded, Result, Splits
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
@@ -51,9 +51,12 @@ class Sysbench(Splits, InClient):
     def loader_version(self, workload: Workload, world: World) -> str:
         """Returns a hash of the loader's scripts and image."""
         scripts = world.root / "workloads"
-        client = own_images.folder(world.root, "client")
-        parts = (scripts / workload.script).parent, scripts / "lib", client
-        return "-".join(own_images.content_hash(part) for part in parts)
+        folders = (
+            (scripts / workload.script).parent,
+            scripts / "lib",
+            own_images.folder(world.root, "client"),
+        )
+        return "-".join(own_images.content_hash(folder) for folder in folders)
 
     def scripts(self, workload: Workload, world: World) -> str:
         """Returns a hash of the script, its loader, and what either of them requires."""
@@ -82,9 +85,11 @@ class Sysbench(Splits, InClient):
         timeout_s = warm_up.longest_s(workload) + options.STOP_GRACE_S
         if load.share:
             timeout_s += command_lines.TOGETHER_S
-        warming = warm_up.WarmUp(
-            load, lambda file, line: put(client, file, line, world)
-        )
+
+        def put_into_client(file: str, line: str) -> None:
+            put(client, file, line, world)
+
+        warming = warm_up.WarmUp(load, put_into_client)
         argv = command_lines.run_command(workload, load.cluster, load.share)
         files.keep(out / "command.txt", shlex.join(argv) + "\n")
         done = run_in_client(
@@ -131,11 +136,9 @@ class Sysbench(Splits, InClient):
         self, workload: Workload, left: Recorded, start_s: float, end_s: float
     ) -> Result:
         records, facts = left
-        statements = workload.statements_per_transaction
         pooled = workload.thinks
-        if facts.warmup_s is None:
-            warmup_s = workload.warmup_s
-        else:
+        warmup_s = workload.warmup_s
+        if facts.warmup_s is not None:
             warmup_s = facts.warmup_s
         phases = {"warm-up": (start_s - warmup_s, start_s), "measure": (start_s, end_s)}
         at_a_rate = bool(facts.arrival_rate_per_s) and not pooled
@@ -144,16 +147,28 @@ class Sysbench(Splits, InClient):
         for table in records:
             window.add(table)
             seconds.add(table)
-        window.add_unstarted(records.unstarted_s if at_a_rate else {})
-        figures = window.measurements(statements)
-        if facts.bytes_per_transaction:
-            done = next(m.value for m in figures if m.metric == "throughput_per_s")
-            figures += (
-                measured("payload_bytes_per_s", done * facts.bytes_per_transaction),
-            )
+        unstarted_s: Mapping[str, Any] = {}
+        if at_a_rate:
+            unstarted_s = records.unstarted_s
+        window.add_unstarted(unstarted_s)
+        figures = window.measurements(workload.statements_per_transaction)
+        figures += _payload(figures, facts)
         if facts.arrival_rate_per_s:
             figures += window.flow(facts.arrival_rate_per_s, facts.unstarted or 0.0)
         return Result(figures, seconds.intervals(), records, facts)
+
+
+def _payload(
+    figures: Sequence[Measurement], facts: GeneratorFacts
+) -> tuple[Measurement, ...]:
+    """What transactions carry a second, where they are of a known size."""
+    if not facts.bytes_per_transaction:
+        return ()
+    for figure in figures:
+        if figure.metric == "throughput_per_s":
+            per_s = figure.value * facts.bytes_per_transaction
+            return (measured("payload_bytes_per_s", per_s),)
+    raise ValueError("there is no throughput")
 
 
 def _conditions(workload: Workload, world: World) -> str:
@@ -174,8 +189,11 @@ def _with_work(phases: tuple[Phase, Phase], out: Path) -> tuple[Phase, Phase]:
     warmup, measure = phases
     if not _mode(out).get("ends_with_work"):
         return phases
-    tables = [table for table in Records.of_folder(out) if len(table)]
-    ended_s = [float((table["start_s"] + table["latency_s"]).max()) for table in tables]
+    ended_s: list[float] = []
+    for table in Records.of_folder(out):
+        if len(table):
+            ends_s = table["start_s"] + table["latency_s"]
+            ended_s.append(float(ends_s.max()))
     end_s = max(ended_s, default=measure.end_s) + _LAST_S
     return warmup, replace(measure, end_s=min(measure.end_s, end_s))
 
@@ -183,36 +201,41 @@ def _with_work(phases: tuple[Phase, Phase], out: Path) -> tuple[Phase, Phase]:
 def _facts(records: Records, out: Path) -> GeneratorFacts:
     """Cross-checks and counted errors of the whole run, warm-up included."""
     console = (out / "sysbench.out").read_text()
-    totals = _TOTAL.findall(console)
-    left = threads(out)
-    errors = [
-        {"kind": kind, **entry}
-        for thread in left
-        for kind in ("retried", "failed")
-        for entry in thread.get(kind, ())
-    ]
+    of_threads = threads(out)
     mode = _mode(out)
-    warming = warm_up.steady_facts(out)
-    warmup_s = warming.pop("warmup_s", None)
-    steady = warming.pop("steady", None)
-    if warming:
-        drift = {"warmup_drift": warming}
-    else:
-        drift = {}
-    return GeneratorFacts(
+    more: dict[str, Any] = {"errors": merging.sum_errors(_errors(of_threads))}
+    drift = warm_up.steady_facts(out)
+    warmup_s = drift.pop("warmup_s", None)
+    steady = drift.pop("steady", None)
+    if drift:
+        more["warmup_drift"] = drift
+    totals = _TOTAL.findall(console)
+    total = None
+    if totals:
+        total = int(totals[-1])
+    facts = GeneratorFacts(
         version=options.version(console),
         recorded_transactions=records.count,
         recorded_failures=records.failures,
-        sysbench_transactions=int(totals[-1]) if totals else None,
-        unstarted=sum(int(thread.get("unstarted", 0)) for thread in left),
+        sysbench_transactions=total,
+        unstarted=sum(int(thread.get("unstarted", 0)) for thread in of_threads),
         arrival_rate_per_s=mode.get("arrival_rate_per_s") or None,
         statements_batched=mode.get("batches"),
         warmup_s=warmup_s,
         warmup_steady=steady,
         began_s=began_s(out),
-        **{name: mode[name] for name in _OF_BULK if name in mode},
-        more={"errors": merging.sum_errors(errors), **drift},
+        more=more,
     )
+    bulk = {name: mode[name] for name in _OF_BULK if name in mode}
+    return replace(facts, **bulk)
+
+
+def _errors(of_threads: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """What each thread counted of attempts that were repeated, and of those that were not."""
+    for thread in of_threads:
+        for kind in ("retried", "failed"):
+            for entry in thread.get(kind, ()):
+                yield {"kind": kind, **entry}
 
 
 def _show_loading(family: str, world: World, line: str) -> None:
@@ -240,15 +263,14 @@ def content_hash(workloads: Path, script: str) -> str:
     """Returns twelve hexadecimal digits over the script, the `load.lua` beside it, and all that
     they require, from their folder or from `lib/`. Modules of LuaJIT itself are in the image."""
     first = workloads / script
-    required = set[Path]()
-    folder = first.parent
+    places = (first.parent, workloads / "lib")
+    required: set[Path] = set()
     open_ends = [first, first.with_name("load.lua")]
     while open_ends:
         file = open_ends.pop()
         if file in required or not file.is_file():
             continue
         required.add(file)
-        names = _REQUIRE.findall(file.read_text())
-        places = folder, workloads / "lib"
-        open_ends += [place / f"{name}.lua" for name in names for place in places]
+        for name in _REQUIRE.findall(file.read_text()):
+            open_ends += [place / f"{name}.lua" for place in places]
     return own_images.content_hash(workloads, required)

@@ -23,17 +23,20 @@ from orchestrator.parts import Share
 _NAMES = shipped(__package__, "options.yaml")
 KNOWN = options.read_by_scripts(__package__)
 ENDS_WITH_WORK: Sequence[str] = _NAMES["ends_with_work"]
-_PARAMETERS: Mapping[str, Sequence[str]] = _NAMES[
-    "parameters"
-]  # by the script's folder
+# By the script's folder.
+_PARAMETERS: Mapping[str, Sequence[str]] = _NAMES["parameters"]
 _OF_LOADER: Sequence[str] = _NAMES["of_loader"]
 
 
 def keys(script: str) -> Mapping[str, Sequence[str]]:
     """What a script of ours takes under `options` and `dataset`; of a user's it is unknown."""
-    of_loader = _PARAMETERS.get(str(PurePosixPath(script).parent))
-    known = {"options": KNOWN.get(script), "dataset": of_loader}
-    return {group: names for group, names in known.items() if names is not None}
+    taken: dict[str, Sequence[str]] = {}
+    if script in KNOWN:
+        taken["options"] = KNOWN[script]
+    folder = str(PurePosixPath(script).parent)
+    if folder in _PARAMETERS:
+        taken["dataset"] = _PARAMETERS[folder]
+    return taken
 
 
 def run_options(workload: Workload) -> dict[str, Any]:
@@ -45,18 +48,21 @@ def run_options(workload: Workload) -> dict[str, Any]:
 def mistakes_in(workload: Workload) -> Iterator[tuple[str, str]]:
     """Everything in the file that would have no effect."""
     script = workload.script
-    known = keys(workload.script)
-    yield from options.mistakes(workload, known, __package__)
+    taken = keys(script)
+    yield from options.mistakes(workload, taken, __package__)
     what = options.misfit("rand_type", run_options(workload)["rand_type"])
-    if what and "options" not in known:
+    if what and "options" not in taken:
         yield "options.rand_type", what
     if script in ENDS_WITH_WORK and workload.warmup_s:
         yield f"scales.{workload.scale}.warmup", "is 0s: the work is done once"
-    if workload.statements_per_transaction and "skip_trx" not in known.get(
-        "options", "skip_trx"
-    ):
+    if workload.statements_per_transaction and not _counts_statements(taken):
         what = f"the transactions of {script} have no given number of statements"
         yield "statements_per_transaction", what
+
+
+def _counts_statements(taken: Mapping[str, Sequence[str]]) -> bool:
+    """Scripts that can leave out BEGIN and COMMIT do; of a user's own script it is not known."""
+    return "options" not in taken or "skip_trx" in taken["options"]
 
 
 SESSIONS_FILE = "/tmp/tierbench-sessions"  # in the client
@@ -64,55 +70,56 @@ TOGETHER_S = 120.0  # how long its threads wait for those of other clients at mo
 
 
 def load_command(workload: Workload, cluster: Cluster) -> list[str]:
-    if cluster.analyze:
-        analyze = {}
-    else:
-        analyze = {"analyze": "off"}
-    if cluster.database == "postgresql":
-        dialect = []
-    else:
-        dialect = [f"--dialect={cluster.database}"]
-    return [
+    parameters = dict(workload.dataset.parameters)
+    if not cluster.analyze:
+        parameters = {"analyze": "off", **parameters}
+    command = [
         "luajit",
         f"/workloads/{Path(workload.script).parent}/load.lua",
         *options.connection(cluster.endpoints),
-        *options.flags({**analyze, **workload.dataset.parameters}),
+        *options.flags(parameters),
         f"--workers={workload.loader_threads}",
         f"--seed={options.seed_of(workload)}",
-        *dialect,
     ]
+    if cluster.database != "postgresql":
+        command.append(f"--dialect={cluster.database}")
+    return command
 
 
 def run_command(
     workload: Workload, cluster: Cluster, share: Share | None = None
 ) -> list[str]:
-    statements = workload.statements_per_transaction
-    parameters = workload.dataset.parameters
     most_s = longest_s(workload)
-    part = []
     if share:
         most_s += TOGETHER_S
-        part = [
-            f"--first-thread={share.first_thread}",
-            f"--part={share.number}/{share.of}",
-        ]
-        part += [f"--begins-file={BEGINS_FILE}"]
-    return [
+    parameters: dict[str, Any] = {}
+    for key, value in workload.dataset.parameters.items():
+        if key not in _OF_LOADER:
+            parameters[key] = value
+    command = [
         "sysbench",
         f"/workloads/{workload.script}",
         "--db-driver=pgsql",
         *options.connection(cluster.endpoints),
-        *options.flags(
-            {key: value for key, value in parameters.items() if key not in _OF_LOADER}
-        ),
+        *options.flags(parameters),
         *options.flags(run_options(workload)),
-        *([f"--statements={statements}"] if statements else []),
+    ]
+    if workload.statements_per_transaction:
+        command.append(f"--statements={workload.statements_per_transaction}")
+    command += [
         f"--threads={workload.threads}",
         f"--time={most_s:g}",
         "--report-interval=1",
         "--out=/out",
-        *([f"--ends-file={ENDS_FILE}"] if workload.warmup_most_s else []),
-        *([f"--sessions-file={SESSIONS_FILE}"] if workload.confirm_s else []),
-        *part,
-        "run",
     ]
+    if workload.warmup_most_s:
+        command.append(f"--ends-file={ENDS_FILE}")
+    if workload.confirm_s:
+        command.append(f"--sessions-file={SESSIONS_FILE}")
+    if share:
+        command += [
+            f"--first-thread={share.first_thread}",
+            f"--part={share.number}/{share.of}",
+            f"--begins-file={BEGINS_FILE}",
+        ]
+    return [*command, "run"]

@@ -36,7 +36,7 @@ class _File:
     block: int  # records of a block
     shift_ns: int = 0
 
-    def of(self, start_ns: int, end_ns: int) -> np.ndarray:
+    def started_in(self, start_ns: int, end_ns: int) -> np.ndarray:
         """The records that started in [start_ns, end_ns), in the file's order, by our clock."""
         start_ns = start_ns + self.shift_ns
         end_ns = end_ns + self.shift_ns
@@ -62,12 +62,13 @@ class Records:
     part = 2**20
 
     def __init__(self, files: Sequence[Path], types: Sequence[str]) -> None:
-        self.count = self.failures = 0
+        self.count = 0
+        self.failures = 0
         self.types = list(types)
         self.unstarted_s: dict[str, np.ndarray] = {}
         self._seconds: Counter[int] = Counter()
         self._codes: set[int] = set()
-        self._files = [self._known(file) for file in files]
+        self._files = [self._looked_at(file) for file in files]
 
     @classmethod
     def merged(cls, several: Sequence[Self], shifts_s: Sequence[float]) -> Self:
@@ -79,20 +80,21 @@ class Records:
                 raise LoadError(
                     f"clients ran other transactions: {records.types}, {whole.types}"
                 )
-            whole.count += records.count
-            whole.failures += records.failures
-            whole._codes |= records._codes
-            whole._never_began(records.unstarted_s)
-            shift_ns = round(shift_s * 1e9)
-            whole._files += [
-                replace(file, shift_ns=shift_ns) for file in records._files
-            ]
-            for second, count in records._seconds.items():
-                start_ns = second * _SECOND_NS - shift_ns
-                whole._seconds[start_ns // _SECOND_NS] += count
-                # Where these seconds are not whole by our clock, some are of the next.
-                whole._seconds[(start_ns + _SECOND_NS - 1) // _SECOND_NS] += 0
+            whole._add(records, shift_ns=round(shift_s * 1e9))
         return whole
+
+    def _add(self, other: Self, shift_ns: int) -> None:
+        self.count += other.count
+        self.failures += other.failures
+        self._codes |= other._codes
+        self._never_began(other.unstarted_s)
+        for file in other._files:
+            self._files.append(replace(file, shift_ns=shift_ns))
+        for second, count in other._seconds.items():
+            start_ns = second * _SECOND_NS - shift_ns
+            self._seconds[start_ns // _SECOND_NS] += count
+            # Where these seconds are not whole by our clock, some are of the next.
+            self._seconds[(start_ns + _SECOND_NS - 1) // _SECOND_NS] += 0
 
     @classmethod
     def of_folder(cls, out: Path) -> Self:
@@ -105,15 +107,17 @@ class Records:
             )
         records = cls(files, json.loads(description.read_text())["types"])
         for thread in threads(out):
-            waits_us = thread.get("unstarted_waits") or {}
-            records._never_began({k: np.array(us) * 1e-6 for k, us in waits_us.items()})
+            waits_s: dict[str, np.ndarray] = {}
+            for kind, waits_us in (thread.get("unstarted_waits") or {}).items():
+                waits_s[kind] = np.array(waits_us) * 1e-6
+            records._never_began(waits_s)
         return records
 
     def _never_began(self, waits_s: Mapping[str, np.ndarray]) -> None:
         for kind, waited_s in waits_s.items():
             self.unstarted_s[kind] = np.append(self.unstarted_s.get(kind, []), waited_s)
 
-    def _known(self, path: Path) -> _File:
+    def _looked_at(self, path: Path) -> _File:
         """Reads a file once, for what all parts need to know of it."""
         count = path.stat().st_size // RECORD.itemsize
         firsts = [np.empty(0, np.int64)]
@@ -123,30 +127,34 @@ class Records:
             begins = np.arange(0, len(rows), self.block)
             firsts.append(np.minimum.reduceat(rows["start_ns"], begins))
             lasts.append(np.maximum.reduceat(rows["start_ns"], begins))
-            seconds, counts = np.unique(
-                rows["start_ns"] // _SECOND_NS, return_counts=True
-            )
-            self._seconds.update(
-                dict(zip(seconds.tolist(), counts.tolist(), strict=True))
-            )
-            self._codes |= set(np.unique(rows["sqlstate"]).tolist())
-            self.failures += int((rows["outcome"] == FAILED).sum())
+            self._count(rows)
         self.count += count
         return _File(
             path, count, np.concatenate(firsts), np.concatenate(lasts), self.block
         )
 
+    def _count(self, rows: np.ndarray) -> None:
+        started_s = rows["start_ns"] // _SECOND_NS
+        seconds, counts = np.unique(started_s, return_counts=True)
+        for second, count in zip(seconds.tolist(), counts.tolist(), strict=True):
+            self._seconds[second] += count
+        self._codes |= set(np.unique(rows["sqlstate"]).tolist())
+        self.failures += int((rows["outcome"] == FAILED).sum())
+
     def __iter__(self) -> Iterator[pd.DataFrame]:
         for start_ns, end_ns in self._spans():
-            rows = np.concatenate([file.of(start_ns, end_ns) for file in self._files])
-            yield self._table(rows[np.argsort(rows["start_ns"], kind="stable")])
+            parts = [file.started_in(start_ns, end_ns) for file in self._files]
+            rows = np.concatenate(parts)
+            order = np.argsort(rows["start_ns"], kind="stable")
+            yield self._table(rows[order])
 
     def _spans(self) -> Iterator[tuple[int, int]]:
         """Whole seconds in order, as many at a time as a part may have records."""
         seconds = sorted(self._seconds)
-        begin = 0
-        if seconds:
-            begin = seconds[0]
+        if not seconds:
+            yield 0, 0
+            return
+        begin = seconds[0]
         count = 0
         for second in seconds:
             if count and count + self._seconds[second] > self.part:
@@ -154,16 +162,13 @@ class Records:
                 begin = second
                 count = 0
             count += self._seconds[second]
-        yield begin * _SECOND_NS, (seconds[-1] + 1 if seconds else 0) * _SECOND_NS
+        yield begin * _SECOND_NS, (seconds[-1] + 1) * _SECOND_NS
 
     def _table(self, rows: np.ndarray) -> pd.DataFrame:
         codes = np.array(sorted(self._codes), dtype=np.uint32)
-        # Base-36 numbers of five characters; 0 is none.
-        states = [
-            np.base_repr(code, 36).zfill(5) if code else "" for code in codes.tolist()
-        ]
-        types = rows["type"].astype(np.int16)
+        states = [_sqlstate(code) for code in codes.tolist()]
         places = np.searchsorted(codes, rows["sqlstate"])
+        types = rows["type"].astype(np.int16)
         return pd.DataFrame(
             {
                 "start_s": rows["start_ns"] * 1e-9,
@@ -179,6 +184,13 @@ class Records:
         )
 
 
+def _sqlstate(code: int) -> str:
+    """Base-36 numbers of five characters; 0 is none."""
+    if not code:
+        return ""
+    return np.base_repr(code, 36).zfill(5)
+
+
 def threads(out: Path) -> list[dict[str, Any]]:
     """What each thread noted at its end."""
     return [json.loads(file.read_text()) for file in sorted(out.glob("errors-*.json"))]
@@ -186,9 +198,10 @@ def threads(out: Path) -> list[dict[str, Any]]:
 
 def began_s(out: Path) -> float | None:
     """When the last thread began, by the client's clock (Unix seconds); None if none noted it."""
-    begun_ms: list[float] = [
-        thread["begun_ms"] for thread in threads(out) if "begun_ms" in thread
-    ]
+    begun_ms: list[float] = []
+    for thread in threads(out):
+        if "begun_ms" in thread:
+            begun_ms.append(thread["begun_ms"])
     if begun_ms:
         return max(begun_ms) / 1e3
     return None

@@ -36,11 +36,11 @@ class SteadyRule:
     def add(self, rate: float) -> bool:
         """`rate`: of the second that has just ended."""
         self._rates.append(rate)
-        last = self._rates[-max(SHORTEST_S, len(self._rates) // 2) :]
+        looked_at = max(SHORTEST_S, len(self._rates) // 2)
+        last = self._rates[-looked_at:]
         self.drift = stats.steadiness(range(len(last)), last)
-        steady = self.drift is not None and self.drift.within_limits
-        if steady:
-            self._in_a_row = self._in_a_row + 1
+        if self.drift is not None and self.drift.within_limits:
+            self._in_a_row += 1
         else:
             self._in_a_row = 0
         return self._in_a_row >= IN_A_ROW
@@ -68,21 +68,22 @@ class WarmUp:
             self._start_s = self._begin_load()
             if self._workload.warmup_most_s is None:
                 self._begin(self._start_s + self._workload.warmup_s)
-        elif seen := options.reported(text):
+            return
+        report = options.reported(text)
+        if report:
+            second, per_s = report
             if self._middle_s is None and self._start_s is not None:
-                self._judge(seen[1], self._start_s, self._world.clock.now())
-            self._show(*seen)
+                self._judge(per_s, self._start_s, self._world.clock.now())
+            self._show(second, per_s)
 
     def _begin_load(self) -> float:
         if self._share is None:
             return self._world.clock.now()
         begin_s = self._share.begin()
-        load = self._workload
-        if load.warmup_most_s:
-            end = ""
-        else:
-            end = f" {begin_s + longest_s(load):.6f}"
-        self._put(BEGINS_FILE, f"{begin_s:.6f}{end}")
+        line = f"{begin_s:.6f}"
+        if not self._workload.warmup_most_s:
+            line += f" {begin_s + longest_s(self._workload):.6f}"
+        self._put(BEGINS_FILE, line)
         return begin_s
 
     def _judge(self, rate: float, start_s: float, now_s: float) -> None:
@@ -94,23 +95,25 @@ class WarmUp:
         steady = self._rule.add(rate)
         # A report may come a moment before its second is over.
         over = elapsed_s >= (load.warmup_most_s or 0.0) - 0.5
-        could = over or (elapsed_s >= load.warmup_s and steady)
-        if self._share:
-            middle_s = self._share.agree(could)
-        else:
-            middle_s = None
-            if could:
-                middle_s = now_s
+        could_begin = over or (elapsed_s >= load.warmup_s and steady)
+        middle_s = self._window_begin(could_begin, now_s)
         if middle_s is None:
             return
         ends_s = self._begin(middle_s)
-        if self._rule.drift is None:
-            seen = {}
-        else:
-            seen = vars(self._rule.drift)
-        facts = {"warmup_s": middle_s - start_s, **seen, "steady": steady}
+        facts: dict[str, Any] = {"warmup_s": middle_s - start_s}
+        if self._rule.drift is not None:
+            facts |= vars(self._rule.drift)
+        facts["steady"] = steady
         files.write_json(self._out / _FACTS_FILE, facts)
         self._put(ENDS_FILE, f"{ends_s:.6f}")
+
+    def _window_begin(self, could_begin: bool, now_s: float) -> float | None:
+        """When the window begins, as all clients agree; None: not yet."""
+        if self._share:
+            return self._share.agree(could_begin)
+        if could_begin:
+            return now_s
+        return None
 
     def _begin(self, middle_s: float) -> float:
         self._middle_s = middle_s
@@ -136,12 +139,9 @@ class WarmUp:
         would go on after the last transaction."""
         if self._start_s is None or self._middle_s is None:
             return None
+        ends_by_itself = self._workload.warmup_most_s is None and self._share is None
         late_s = 0.0
-        if (
-            began_s is not None
-            and self._workload.warmup_most_s is None
-            and self._share is None
-        ):
+        if began_s is not None and ends_by_itself:
             late_s = max(0.0, self._start_s - began_s)
         start_s = self._start_s - late_s
         middle_s = self._middle_s - late_s

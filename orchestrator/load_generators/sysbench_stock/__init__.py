@@ -12,7 +12,7 @@ reads; and of two equal options the last is used silently. Both are refused befo
 import hashlib
 import os
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from orchestrator.errors import LoadError, UnavailableError, UsageError
@@ -92,21 +92,9 @@ class SysbenchStock(InClient):
     def load(
         self, workload: Workload, cluster: Cluster, client: Node, world: World
     ) -> None:
-        """sysbench's own `prepare`; then the rows of its tables are counted. YugabyteDB refuses to
-        make several tables at a time, now and then (yugabyte-db issues 3350, 30229), and `prepare`
-        ends at that: there one thread makes them all."""
+        """sysbench's own `prepare`; then the rows of its tables are counted."""
         family = workload.dataset.family
-        if cluster.database == "yugabytedb":
-            threads = 1
-        else:
-            threads = workload.loader_threads
-        prepare = [
-            *_sysbench(workload, cluster.endpoints[0], world),
-            f"--threads={threads}",
-            *options.flags(workload.dataset.parameters),
-            f"--rand-seed={_rand_seed(workload, 0, 0)}",
-            "prepare",
-        ]
+        prepare = _prepare_command(workload, cluster, world)
 
         def on_line(line: str) -> None:
             if line:
@@ -115,84 +103,90 @@ class SysbenchStock(InClient):
         argv = ["bash", "-c", f"{_WRITE_OWN}; exec {shlex.join(prepare)} 2>&1"]
         env = _script(workload, world)
         done = run_in_client(client, argv, cluster, world, on_line=on_line, env=env)
-        if (
-            done.exit_code != 0 or _FATAL in done.out
-        ):  # `prepare` ends with code 0 all the same
+        # `prepare` ends with code 0 all the same.
+        if done.exit_code != 0 or _FATAL in done.out:
             what = (
                 f"loading {family} failed: {options.complaint(done.out, *_COMPLAINTS)}"
             )
             raise LoadError(what, evidence=done.tail())
-        if is_path(workload.script) or workload.script == BULK_INSERT:
-            return
-        rows = int(workload.dataset.parameters.get("table_size", 10_000))
+        if not is_path(workload.script) and workload.script != BULK_INSERT:
+            self._require_rows(workload, cluster, done.tail())
+
+    def _require_rows(self, workload: Workload, cluster: Cluster, output: str) -> None:
+        """LoadError unless each table has as many rows as were asked for."""
+        parameters = workload.dataset.parameters
+        rows = int(parameters.get("table_size", 10_000))
+        tables = int(parameters.get("tables", 1))
         with self._connect(sql.local(cluster.endpoints[0]), LOAD_TIMEOUT_S) as session:
-            for table in range(
-                1, int(workload.dataset.parameters.get("tables", 1)) + 1
-            ):
+            for table in range(1, tables + 1):
                 (row,) = session.rows(f"SELECT count(*) AS rows FROM sbtest{table}")
                 if row["rows"] != rows:
                     what = f"sysbench loaded {row['rows']:,} rows into sbtest{table}, not {rows:,}"
-                    raise LoadError(what, evidence=done.tail())
+                    raise LoadError(what, evidence=output)
 
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
-        starts_s = dict[str, float]()
         workload = load.workload
-        for phase, seconds in (
-            (_WARMUP, workload.warmup_s),
-            (_MEASURE, workload.measure_s),
-        ):
-            if seconds:
-                starts_s[phase] = _run_phase(phase, seconds, load)
+        warmup_began_s = None
+        if workload.warmup_s:
+            warmup_began_s = _run_phase(_WARMUP, workload.warmup_s, load)
+        middle_s = _run_phase(_MEASURE, workload.measure_s, load)
         if is_path(workload.script):
             script = _script(workload, load.world)["SYSBENCH_SCRIPT"]
             (load.out / "script.lua").write_text(script)
-        middle_s = starts_s[_MEASURE]
+        start_s = middle_s
+        if warmup_began_s is not None:
+            start_s = warmup_began_s
         measure = Phase("measure", middle_s, middle_s + workload.measure_s)
-        return Phase("warm-up", starts_s.get(_WARMUP, middle_s), middle_s), measure
+        return Phase("warm-up", start_s, middle_s), measure
 
     def read(
         self, workload: Workload, out: Path, start_s: float, end_s: float
     ) -> Result:
-        phases = {
-            phase: [
-                results.parse(file.read_text())
-                for file in sorted(out.glob(f"{phase}-*.out"))
-            ]
-            for phase in (_WARMUP, _MEASURE)
-        }
-        measure = phases[_MEASURE]
+        warmup = _reports(out, _WARMUP)
+        measure = _reports(out, _MEASURE)
         if not measure:
             raise LoadError(f"{out} holds no output of sysbench's measured processes")
-        begins_s = {_WARMUP: start_s - workload.warmup_s, _MEASURE: start_s}
+        statements = workload.statements_per_transaction
+        phases = {
+            _WARMUP: (start_s - workload.warmup_s, warmup),
+            _MEASURE: (start_s, measure),
+        }
         return Result(
-            tuple(results.measurements(measure, workload.statements_per_transaction)),
-            results.intervals(
-                {phase: (begins_s[phase], phases[phase]) for phase in phases}
-            ),
+            tuple(results.measurements(measure, statements)),
+            results.intervals(phases),
             None,
             _facts(workload, measure, self._image),
         )
 
 
+def _reports(out: Path, phase: str) -> list[results.Report]:
+    """What the processes of a phase printed."""
+    outputs = sorted(out.glob(f"{phase}-*.out"))
+    return [results.parse(file.read_text()) for file in outputs]
+
+
 def _facts(
     workload: Workload, reports: list[results.Report], image: str | None
 ) -> GeneratorFacts:
-    fork = any(report.fork for report in reports)
-    queries = {
-        kind: int(results.total(reports, kind)) for kind in ("read", "write", "other")
-    }
+    generator = NAME
+    if any(report.fork for report in reports):
+        generator = f"{NAME}, yugabyte/sysbench"
+    queries: dict[str, int] = {}
+    for kind in ("read", "write", "other"):
+        queries[kind] = int(results.total(reports, kind))
+    within_pct = results.HISTOGRAM_STEP / 2 * 100
     return GeneratorFacts(
         version=reports[0].version,
         sysbench_transactions=results.total(reports, "transactions"),
         more={
-            "generator": f"{NAME}, yugabyte/sysbench" if fork else NAME,
+            "generator": generator,
             "script": workload.script,
             "image": image or "our own",
             "processes": len(reports),
             "distribution": workload.options.get("rand_type", "sysbench's default"),
             "single_transactions_kept": False,
             "sqlstates_known": False,
-            "percentiles_within_pct": round(results.HISTOGRAM_STEP / 2 * 100, 2),
+            "percentiles_within_pct": round(within_pct, 2),
             "queries": queries,
             "reconnects": int(results.total(reports, "reconnects")),
         },
@@ -206,27 +200,48 @@ def _own_script(workload: Workload, world: World) -> Path | None:
     """The user's script; None if there is no such file, or it is one of sysbench's own."""
     if not is_path(workload.script):
         return None
-    places = (world.root / "workloads" / workload.script, Path(workload.script))
-    return next((file for file in places if file.is_file()), None)
+    for file in (world.root / "workloads" / workload.script, Path(workload.script)):
+        if file.is_file():
+            return file
+    return None
 
 
 def _script(workload: Workload, world: World) -> dict[str, str]:
     """The text of a user's script as the client gets it; it may be outside of workloads/."""
     file = _own_script(workload, world)
-    return {"SYSBENCH_SCRIPT": file.read_text() if file else ""}
+    text = ""
+    if file:
+        text = file.read_text()
+    return {"SYSBENCH_SCRIPT": text}
 
 
 def _sysbench(workload: Workload, endpoint: Endpoint, world: World) -> list[str]:
-    script = workload.script
-    if is_path(script):
-        shipped = (world.root / "workloads" / script).is_file() and not Path(
-            script
-        ).is_absolute()
-        if shipped:
-            script = f"/workloads/{script}"
-        else:
-            script = _OWN
+    script = _script_in_client(workload.script, world)
     return ["sysbench", script, "--db-driver=pgsql", *options.connection((endpoint,))]
+
+
+def _script_in_client(script: str, world: World) -> str:
+    if not is_path(script):
+        return script
+    is_shipped = (world.root / "workloads" / script).is_file()
+    if is_shipped and not Path(script).is_absolute():
+        return f"/workloads/{script}"
+    return _OWN
+
+
+def _prepare_command(workload: Workload, cluster: Cluster, world: World) -> list[str]:
+    """YugabyteDB refuses to make several tables at a time, now and then (yugabyte-db issues 3350,
+    30229), and `prepare` ends at that: there one thread makes them all."""
+    threads = workload.loader_threads
+    if cluster.database == "yugabytedb":
+        threads = 1
+    return [
+        *_sysbench(workload, cluster.endpoints[0], world),
+        f"--threads={threads}",
+        *options.flags(workload.dataset.parameters),
+        f"--rand-seed={_rand_seed(workload, 0, 0)}",
+        "prepare",
+    ]
 
 
 def commands(
@@ -234,91 +249,121 @@ def commands(
 ) -> list[list[str]]:
     """One command for each node that takes SQL, but no more than threads; bulk_insert's processes
     would write the same rows, so it has one."""
+    most = workload.threads
     if workload.script == BULK_INSERT:
         most = 1
-    else:
-        most = workload.threads
+    part = 1
+    if phase == _MEASURE:
+        part = 2
+    given = dict(workload.options)
+    given.pop("seed", None)  # each process has one of its own
     endpoints = cluster.endpoints[:most]
     share, rest = divmod(workload.threads, len(endpoints))
-    return [
-        [
+    commands: list[list[str]] = []
+    for i, endpoint in enumerate(endpoints):
+        threads = share
+        if i < rest:
+            threads += 1
+        command = [
             *_sysbench(workload, endpoint, world),
             *options.flags(workload.dataset.parameters),
-            *options.flags(
-                {key: value for key, value in workload.options.items() if key != "seed"}
-            ),
-            f"--rand-seed={_rand_seed(workload, 1 + (phase == _MEASURE), number)}",
-            f"--threads={share + (number < rest)}",
+            *options.flags(given),
+            f"--rand-seed={_rand_seed(workload, part, i)}",
+            f"--threads={threads}",
             f"--time={seconds:g}",
             "--report-interval=1",
             "--histogram",
             f"--percentile={results.PERCENT}",
             "run",
         ]
-        for number, endpoint in enumerate(endpoints)
-    ]
+        commands.append(command)
+    return commands
 
 
 def _rand_seed(workload: Workload, part: int, process: int) -> int:
     """Differs between loading, warm-up and window, or the window would draw the keys that the
     warm-up has just read. Never 0, which means the time of day."""
-    return 1 + (options.seed_of(workload) * 3000 + part * 1000 + process) % (2**31 - 1)
+    number = options.seed_of(workload) * 3000 + part * 1000 + process
+    return 1 + number % (2**31 - 1)
 
 
 def _run_phase(phase: str, seconds: float, load: ClientLoad) -> float:
     """Runs the processes of one phase to their end; returns when the first had begun."""
-    workload = load.workload
-    out = load.out
-    world = load.world
-    argvs = commands(phase, seconds, workload, load.cluster, world)
-    files.keep(
-        out / "command.txt",
-        "".join(f"{shlex.join(argv)}\n" for argv in argvs),
-        adds=True,
-    )
-    # Each line goes with its process's number, so that one pipe can hold all.
-    started = [
-        f"{{ {shlex.join(argv)} 2>&1 | sed -u 's/^/{number} /'; }} &"
-        for number, argv in enumerate(argvs, start=1)
-    ]
-    wait = "code=0; for job in $(jobs -p); do wait $job || code=$?; done; exit $code"
-    script = "\n".join([_WRITE_OWN, "set -o pipefail", *started, wait])
-    starts_s: list[float] = []
-    before_s = 0.0
-    if phase == _MEASURE:
-        before_s = workload.warmup_s
-
-    def on_line(line: str) -> None:
-        line = line.partition(" ")[2]
-        if line.startswith(options.STARTED):
-            starts_s.append(world.clock.now())
-            if phase == _MEASURE:
-                world.window_begins(starts_s[0])
-        elif seen := options.reported(line):
-            times_s = before_s + seen[0], workload.warmup_s, workload.measure_s
-            world.progress.step(options.progress(*times_s, seen[1]))
-
-    argv = ["bash", "-c", script]
-    env = _script(workload, world)
-    timeout_s = seconds + options.STOP_GRACE_S
+    argvs = commands(phase, seconds, load.workload, load.cluster, load.world)
+    lines = "".join(f"{shlex.join(argv)}\n" for argv in argvs)
+    files.keep(load.out / "command.txt", lines, adds=True)
+    console = _SysbenchConsole(phase, load)
     done = run_in_client(
         load.client,
-        argv,
+        ["bash", "-c", _at_once(argvs)],
         load.cluster,
-        world,
-        timeout_s=timeout_s,
-        on_line=on_line,
-        env=env,
+        load.world,
+        timeout_s=seconds + options.STOP_GRACE_S,
+        on_line=console.line,
+        env=_script(load.workload, load.world),
     )
-    lines = [line.partition(" ") for line in done.out.splitlines()]
-    for number in range(1, len(argvs) + 1):
-        own = [text for mark, _, text in lines if mark == str(number)]
-        files.keep(out / f"{phase}-{number}.out", "\n".join(own) + "\n")
-    if done.exit_code != 0 or len(starts_s) < len(argvs):
-        output = "\n".join(text for _, _, text in lines)
-        why = f": {options.complaint(output, *_COMPLAINTS)}"
-        raise options.ended_badly("sysbench", done.exit_code, why, done.tail())
-    return starts_s[0]
+    outputs = _by_process(done.out, len(argvs))
+    for number, texts in outputs.items():
+        files.keep(load.out / f"{phase}-{number}.out", "\n".join(texts) + "\n")
+    if done.exit_code != 0 or len(console.starts_s) < len(argvs):
+        texts = [line.partition(" ")[2] for line in done.out.splitlines()]
+        complaint = options.complaint("\n".join(texts), *_COMPLAINTS)
+        raise options.ended_badly(
+            "sysbench", done.exit_code, f": {complaint}", done.tail()
+        )
+    return console.starts_s[0]
+
+
+def _at_once(argvs: Sequence[Sequence[str]]) -> str:
+    """A shell's script that runs all commands at once, and ends with the code of one that failed.
+    Each line goes with its process's number, so that one pipe can hold all."""
+    started: list[str] = []
+    for number, argv in enumerate(argvs, start=1):
+        started.append(f"{{ {shlex.join(argv)} 2>&1 | sed -u 's/^/{number} /'; }} &")
+    wait = "code=0; for job in $(jobs -p); do wait $job || code=$?; done; exit $code"
+    return "\n".join([_WRITE_OWN, "set -o pipefail", *started, wait])
+
+
+def _by_process(output: str, processes: int) -> dict[str, list[str]]:
+    """Number of a process → its lines."""
+    lines: dict[str, list[str]] = {}
+    for number in range(1, processes + 1):
+        lines[str(number)] = []
+    for line in output.splitlines():
+        process, _, text = line.partition(" ")
+        if process in lines:
+            lines[process].append(text)
+    return lines
+
+
+class _SysbenchConsole:
+    """What the processes of a phase print. `starts_s`: when each had started all its threads."""
+
+    def __init__(self, phase: str, load: ClientLoad) -> None:
+        self.starts_s: list[float] = []
+        self._measures = phase == _MEASURE
+        self._workload = load.workload
+        self._world = load.world
+
+    def line(self, line: str) -> None:
+        _, _, text = line.partition(" ")
+        if text.startswith(options.STARTED):
+            self.starts_s.append(self._world.clock.now())
+            if self._measures:
+                self._world.window_begins(self.starts_s[0])
+            return
+        report = options.reported(text)
+        if report:
+            second, per_s = report
+            self._show(second, per_s)
+
+    def _show(self, second: int, per_s: float) -> None:
+        elapsed_s: float = second
+        warmup_s = self._workload.warmup_s
+        if self._measures:
+            elapsed_s += warmup_s
+        step = options.progress(elapsed_s, warmup_s, self._workload.measure_s, per_s)
+        self._world.progress.step(step)
 
 
 # ------------------------------------------------------------------ what a workload may set
@@ -349,32 +394,35 @@ def mistakes_in(
     another sysbench has other scripts and options, and refuses unknown ones itself."""
     if upstream is None:
         upstream = not os.environ.get(IMAGE_VARIABLE)
-    else:
-        upstream = upstream
     script = workload.script
-    yield from options.mistakes(workload, keys(script) if upstream else {}, __package__)
+    taken: Mapping[str, tuple[str, ...]] = {}
+    if upstream:
+        taken = keys(script)
+    yield from options.mistakes(workload, taken, __package__)
     if upstream and not is_path(script) and script not in KNOWN:
         yield (
             "script",
             f"sysbench 1.0.20 has {', '.join(KNOWN)}, or give the path of a .lua file",
         )
-    for key, seconds in (
-        ("warmup", workload.warmup_s),
-        ("measure", workload.measure_s),
-    ):
+    times_s = {"warmup": workload.warmup_s, "measure": workload.measure_s}
+    for key, seconds in times_s.items():
         if seconds != int(seconds):
             yield f"scales.{key}", f"sysbench counts whole seconds, not {seconds:g}"
     dataset = workload.dataset.parameters
-    if workload.script == BULK_INSERT:
-        if dataset.get("threads") != workload.threads:
-            yield (
-                "dataset.threads",
-                f"must be {workload.threads}: each thread has its own table",
-            )
-        if workload.warmup_s:
-            yield (
-                "scales.warmup",
-                "must be 0s: each start of bulk_insert begins at row 1",
-            )
-    if workload.script.startswith("select_random_") and dataset.get("tables", 1) != 1:
-        yield "dataset.tables", f"must be 1: {workload.script} reads one table"
+    if script == BULK_INSERT:
+        yield from _mistakes_of_bulk_insert(workload)
+    if script.startswith("select_random_") and dataset.get("tables", 1) != 1:
+        yield "dataset.tables", f"must be 1: {script} reads one table"
+
+
+def _mistakes_of_bulk_insert(workload: Workload) -> Iterator[tuple[str, str]]:
+    if workload.dataset.parameters.get("threads") != workload.threads:
+        yield (
+            "dataset.threads",
+            f"must be {workload.threads}: each thread has its own table",
+        )
+    if workload.warmup_s:
+        yield (
+            "scales.warmup",
+            "must be 0s: each start of bulk_insert begins at row 1",
+        )

@@ -19,7 +19,6 @@ from orchestrator.load_generators.common.options import version
 from orchestrator.metrics import INTERVAL_COLUMNS, PERCENTILES, measured
 from orchestrator.model import Measurement
 from orchestrator.planning.latency_quantiles import nearest_rank
-from orchestrator.units import gathered
 
 PERCENT = 99  # the one percentile that sysbench gives for each second
 # sysbench counts latencies in 1,024 classes from 1 µs to 100 s, each as much wider than the last.
@@ -49,7 +48,7 @@ class Report:
 
 def parse(text: str) -> Report:
     """LoadError unless the output is whole: a banner, all totals, as many latencies as events."""
-    totals = {}
+    totals: dict[str, float] = {}
     for name, pattern in _TOTALS.items():
         match = re.search(rf"^ *{pattern}", text, re.MULTILINE)
         if match is None:
@@ -58,16 +57,17 @@ def parse(text: str) -> Report:
             )
         totals[name] = float(match[1])
     histogram: Counter[float] = Counter()
-    for value, count in _CLASS.findall(text):
-        histogram[float(value)] += int(count)
+    for latency_ms, count in _CLASS.findall(text):
+        histogram[float(latency_ms)] += int(count)
     if histogram.total() != totals["transactions"]:
         raise LoadError(
             f"sysbench's histogram has {histogram.total()} latencies "
             f"for {totals['transactions']:g} transactions"
         )
-    seconds = (
-        {k: float(v) for k, v in m.groupdict().items()} for m in _SECOND.finditer(text)
-    )
+    seconds: list[dict[str, float]] = []
+    for line in _SECOND.finditer(text):
+        figures = line.groupdict()
+        seconds.append({name: float(figure) for name, figure in figures.items()})
     return Report(version(text) or "", _FORK in text, tuple(seconds), histogram, totals)
 
 
@@ -80,20 +80,19 @@ def measurements(
 ) -> Iterator[Measurement]:
     """The figures of the measured window, which is each process' whole life."""
     count = int(total(reports, "transactions"))
-    rate = sum(
+    rates = [
         report.totals["transactions"] / report.totals["time_s"] for report in reports
-    )
+    ]
     yield measured("transactions", count)
-    yield measured("throughput_per_s", rate)
+    yield measured("throughput_per_s", sum(rates))
     yield measured("failures", 0)  # sysbench ends at an error that it does not repeat
     yield measured("retries", total(reports, "ignored_errors"))
     if not count:
         return
     average_s = total(reports, "sum_ms") / count * 1e-3
+    longest_ms = max(report.totals["max_ms"] for report in reports)
     yield measured("latency_avg_s", average_s)
-    yield measured(
-        "latency_max_s", max(report.totals["max_ms"] for report in reports) * 1e-3
-    )
+    yield measured("latency_max_s", longest_ms * 1e-3)
     if statements:
         yield measured("statement_latency_avg_s", average_s / statements)
     histogram: Counter[float] = Counter()
@@ -109,10 +108,7 @@ def intervals(phases: Mapping[str, tuple[float, Sequence[Report]]]) -> pd.DataFr
     that were repeated. Percentiles of several processes cannot be put together: they are absent."""
     rows: list[dict[str, object]] = []
     for phase, (start_s, reports) in phases.items():
-        by_second = gathered(
-            (line["second"], line) for own in reports for line in own.seconds
-        )
-        for second, lines in sorted(by_second.items()):
+        for second, lines in sorted(_by_second(reports).items()):
             row: dict[str, object] = {
                 "time_s": round(start_s + second - 1, 6),
                 "phase": phase,
@@ -123,3 +119,12 @@ def intervals(phases: Mapping[str, tuple[float, Sequence[Report]]]) -> pd.DataFr
                 row[f"latency_p{lines[0]['percent']:g}_s"] = lines[0]["latency"] * 1e-3
             rows.append(row)
     return pd.DataFrame(rows, columns=list(INTERVAL_COLUMNS))
+
+
+def _by_second(reports: Sequence[Report]) -> dict[float, list[Mapping[str, float]]]:
+    """Second → the lines of all processes about it."""
+    lines: dict[float, list[Mapping[str, float]]] = {}
+    for report in reports:
+        for line in report.seconds:
+            lines.setdefault(line["second"], []).append(line)
+    return lines

@@ -29,9 +29,7 @@ COMMAND = ("agent", "/host")
 # To follow links as the machine does, and to look into folders that are closed to others.
 _CAPABILITIES = ("SYS_CHROOT", "DAC_READ_SEARCH")
 ANSWER_S = 2.0  # within which an answer comes, or the agent is started anew
-SILENCE_S = (
-    0.5  # how long a failure counts for other questions too, such as those of one tick
-)
+SILENCE_S = 0.5  # for which a failure counts for other questions too, as of one tick
 FRESH_S = 1.5  # how long `read` returns what `refresh` has found
 KEPT = 5  # refreshes for which a file is read that nobody asks for any more
 
@@ -59,9 +57,8 @@ def conversation(
     platform: Platform, name: str, placement: str = ""
 ) -> Iterator[Conversation]:
     """Starts the agent's container for the block, on the machine of `placement`."""
-    spec = container(
-        name, own_images.need(own_images.PROJECT, IMAGE, platform), placement
-    )
+    image = own_images.need(own_images.PROJECT, IMAGE, platform)
+    spec = container(name, image, placement)
     with platform.running(spec) as running, running.conversation(COMMAND) as talking:
         yield talking
 
@@ -117,19 +114,22 @@ class AgentMachine:
         """Read once. OSError if the agent cannot be asked and the platform did not say them."""
         if self._facts is None:
             try:
-                read = self._read(*OF_FACTS).texts
-                texts = {
-                    path: text for path, text in read.items() if isinstance(text, str)
-                }
-                kind = ""
-                if self.told:
-                    kind = self.told.instance_type
-                self._facts = facts_in(texts, self.name, kind)
+                self._facts = self._read_facts()
             except OSError:
                 if self.told is None:
                     raise
                 return self.told
         return self._facts
+
+    def _read_facts(self) -> MachineFacts:
+        texts: dict[str, str] = {}
+        for path, text in self._read(*OF_FACTS).texts.items():
+            if isinstance(text, str):
+                texts[path] = text
+        instance_type = ""
+        if self.told:
+            instance_type = self.told.instance_type
+        return facts_in(texts, self.name, instance_type)
 
     def refresh(self) -> None:
         for path in list(self._wanted):  # another thread may ask for one meanwhile
@@ -190,9 +190,8 @@ class AgentMachine:
     def _ask(self, *words: str) -> tuple[dict[str, Any], float]:
         """The answer, and when it was made by this computer's clock. OSError if there is none."""
         self._raise_if_silent()
-        if (
-            self._asker == threading.get_ident()
-        ):  # the platform asks while it starts the agent
+        # The platform asks while it starts the agent.
+        if self._asker == threading.get_ident():
             raise OSError(f"the agent of {self.name} is not up yet")
         if not self._asking.acquire(timeout=self.queue_s):
             raise self._silent("another question is not answered yet")
@@ -201,8 +200,8 @@ class AgentMachine:
             self._raise_if_silent()
             answer, time_s = self._asked(words)
         except (TierbenchError, ValueError, KeyError) as error:
-            said = getattr(error, "evidence", "")[-200:]
-            silent = self._silent(f"{error} {said}".strip())
+            evidence = getattr(error, "evidence", "")[-200:]
+            silent = self._silent(f"{error} {evidence}".strip())
             self._hang_up()
             raise silent from error
         finally:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from orchestrator.model import Node
 from orchestrator.powers import Container, Machine, MachineFacts, Platform, World
@@ -135,13 +135,30 @@ def of_nodes(platform: Platform) -> tuple[Machine, ...]:
     return platform.machines()
 
 
-def as_node(container: Container, name: str, role: _Role, **more: Any) -> Node:
-    """What runs in a container, as collectors and the record need it; `more`: its other fields."""
-    known: dict[str, Any] = {
-        "container_id": container.id,
-        "process_id": container.process_id,
-    }
-    return Node(name, role, container=container.name, **known, **more)
+def as_node(
+    container: Container,
+    name: str,
+    role: _Role,
+    *,
+    device: str | None = None,
+    wal_device: str | None = None,
+    cpus: float | None = None,
+    memory_bytes: int | None = None,
+    sources: Mapping[str, str] | None = None,
+) -> Node:
+    """What runs in a container, as collectors and the record need it."""
+    return Node(
+        name,
+        role,
+        container=container.name,
+        container_id=container.id,
+        process_id=container.process_id,
+        device=device,
+        wal_device=wal_device,
+        cpus=cpus,
+        memory_bytes=memory_bytes,
+        sources=sources or {},
+    )
 
 
 def text_of(machine: Machine, path: str) -> str:
@@ -153,8 +170,10 @@ def text_of(machine: Machine, path: str) -> str:
 
 def value(text: str, key: str) -> str:
     """Returns the rest of the first line that begins with `key`; "" if none does."""
-    lines = (line for line in text.splitlines() if line.startswith(key))
-    return next(lines, "").removeprefix(key).strip()
+    for line in text.splitlines():
+        if line.startswith(key):
+            return line.removeprefix(key).strip()
+    return ""
 
 
 def facts_in(
@@ -162,13 +181,15 @@ def facts_in(
 ) -> MachineFacts:
     """What these files of `OF_FACTS` say; some processors have no name there."""
     kernel, system, cpus, memory = (texts.get(path, "") for path in OF_FACTS)
+    processors = sum(line.startswith("processor") for line in cpus.splitlines())
+    memory_kib, _, _ = value(memory, "MemTotal:").partition(" ")
     return MachineFacts(
         hostname=hostname,
         kernel=kernel.strip(),
         system=value(system, "PRETTY_NAME=").strip('"'),
-        cpus=max(1, sum(line.startswith("processor") for line in cpus.splitlines())),
+        cpus=max(1, processors),
         cpu_model=value(cpus, "model name").lstrip(":\t "),
-        memory_bytes=int(value(memory, "MemTotal:").partition(" ")[0] or 0) * 1024,
+        memory_bytes=int(memory_kib or 0) * 1024,
         instance_type=instance_type,
     )
 
@@ -231,5 +252,11 @@ def kernels(machines: Sequence[Machine]) -> int:
     minikube may be containers on one and the same. One machine is not asked."""
     if len(machines) == 1:
         return 1
-    boots = at_once.each(lambda machine: text_of(machine, _BOOT).strip(), machines)
-    return len({*boots} - {""})
+    boots = set(at_once.each(_boot, machines))
+    boots.discard("")
+    return len(boots)
+
+
+def _boot(machine: Machine) -> str:
+    """The id that the kernel drew when it booted; "" if it cannot be read."""
+    return text_of(machine, _BOOT).strip()

@@ -28,12 +28,12 @@ _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def owner(cache: Path, campaign: str) -> str:
     """What the mark says of folders that belong to this cache of this computer."""
-    said = {
+    mark = {
         "host": socket.gethostname(),
         "cache": str(cache.resolve()),
         "campaign": campaign,
     }
-    return json.dumps(said)
+    return json.dumps(mark)
 
 
 def make(folder: str, whose: str) -> str:
@@ -99,20 +99,20 @@ def remove(folder: str, whose: str, only_list: bool = False) -> dict[str, Any] |
 def _foreign(top: int, whose: str) -> str:
     """Why the folder is not to be removed by `whose`; "" if it is."""
     try:
-        with open(
-            os.open(MARK, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=top), encoding="utf-8"
-        ) as file:
-            said = json.loads(file.read(10_000))
-        its_owner, owner = (
-            (told["host"], told["cache"]) for told in (said, json.loads(whose))
-        )
+        opened = os.open(MARK, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=top)
+        with open(opened, encoding="utf-8") as file:
+            mark = json.loads(file.read(10_000))
+        ours = json.loads(whose)
+        host = mark["host"]
+        cache = mark["cache"]
+        is_ours = host == ours["host"] and cache == ours["cache"]
     except FileNotFoundError:
         return UNMARKED
     except (OSError, ValueError, KeyError, TypeError):
         return UNSAID
-    if its_owner == owner:
+    if is_ours:
         return ""
-    return f"belongs to the cache {its_owner[1]} of {its_owner[0]}"
+    return f"belongs to the cache {cache} of {host}"
 
 
 def _emptied(
@@ -173,15 +173,21 @@ def _mount(opened: int) -> str:
 
 def main(verb: str, whose: str, *folders: str) -> int:
     """See the module. Ends with 0 only if `anew` did all."""
-    if verb != "anew":
-        states = [remove(folder, whose, verb == "list") for folder in folders]
-        print("\n".join(json.dumps(state) for state in states if state))
-        return 0
-    place, *names = folders
+    if verb == "anew":
+        place, *names = folders
+        return _made_anew(place, names, whose)
+    states = [remove(folder, whose, verb == "list") for folder in folders]
+    print("\n".join(json.dumps(state) for state in states if state))
+    return 0
+
+
+def _made_anew(place: str, names: list[str], whose: str) -> int:
     left = remove(place, whose)
-    if left and (left["foreign"] or left["kept"]):
-        why = left["foreign"] and f"{place} {left['foreign']}"
-        print(why or "; ".join(left["kept"]))
+    if left and left["foreign"]:
+        print(f"{place} {left['foreign']}")
+        return 1
+    if left and left["kept"]:
+        print("; ".join(left["kept"]))
         return 1
     why = make(place, whose)
     if why:

@@ -5,7 +5,7 @@ one: the campaign that finds its own labels on it holds it. If the process that 
 seen from here, the holder is alive while its second volume, renewed every half minute, is young by
 the engine's clock. Databases and disks elsewhere end by themselves (`SignsOfLife`)."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import partial
@@ -134,8 +134,11 @@ class VolumeGuard:
         return self._engine.found(lambda: self._client.volumes.get(name))
 
     def _make(self, name: str) -> Any:
-        own = {_HOST: host.name(), _PROCESS: host.process_mark()}
-        labels = {CAMPAIGN: self._engine.campaign, **own}
+        labels = {
+            CAMPAIGN: self._engine.campaign,
+            _HOST: host.name(),
+            _PROCESS: host.process_mark(),
+        }
         self._engine.patiently(lambda: self._client.volumes.create(name, labels=labels))
         return self._engine.patiently(lambda: self._client.volumes.get(name))
 
@@ -151,6 +154,20 @@ def _of(holder: Any, label: str) -> str:
     return str((holder.attrs.get("Labels") or {}).get(label, ""))
 
 
+def _nothing() -> None:
+    """What is only listed stays."""
+
+
+def _not_of(campaigns: Collection[str | None], things: Iterable[Any]) -> list[Any]:
+    """Things that neither stand nor belong to one of these campaigns."""
+    left: list[Any] = []
+    for thing in things:
+        labels = labels_of(thing)
+        if STANDING not in labels and labels.get(CAMPAIGN, "") not in campaigns:
+            left.append(thing)
+    return left
+
+
 class Leftovers:
     def __init__(self, engine: Engine, guard: VolumeGuard) -> None:
         self._engine = engine
@@ -159,24 +176,21 @@ class Leftovers:
 
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         """As `Platform.sweep`. What is only listed is not of this campaign: that goes with it."""
-        spared = (self._guard.other(), self._engine.campaign if only_list else None)
+        spared = {self._guard.other()}
+        if only_list:
+            spared.add(self._engine.campaign)
         swept = lifecycle.Swept()
         patiently = self._engine.patiently
 
-        def ours(things: Iterable[Any]) -> list[Any]:
-            labelled = [(thing, labels_of(thing)) for thing in things]
-            return [
-                thing
-                for thing, labels in labelled
-                if STANDING not in labels and labels.get(CAMPAIGN, "") not in spared
-            ]
-
         def take(kind: str, thing: Any) -> None:
-            remove = partial(self.remove, kind, thing)
-            swept.take(f"{kind} {thing.name}", (lambda: None) if only_list else remove)
+            remove: Callable[[], None] = partial(self.remove, kind, thing)
+            if only_list:
+                remove = _nothing
+            swept.take(f"{kind} {thing.name}", remove)
 
         def volumes() -> list[Any]:
-            return ours(patiently(lambda: self._client.volumes.list(filters=OURS)))
+            listed = patiently(lambda: self._client.volumes.list(filters=OURS))
+            return _not_of(spared, listed)
 
         with self._engine.errors("removing leftovers"):
             containers = patiently(
@@ -185,24 +199,27 @@ class Leftovers:
                 )
             )
             # Databases and clients before disks: a mounted device cannot be removed.
-            for container in sorted(ours(containers), key=_is_disk):
+            for container in sorted(_not_of(spared, containers), key=_is_disk):
                 if _is_disk(container) and not only_list:
-                    for volume in volumes():  # those that nothing holds any more
-                        with suppress(APIError):
-                            patiently(partial(volume.remove, force=True))
-                            swept.removed.append(f"volume {volume.name}")
-                    with suppress(DockerException, OSError):
-                        self._engine.answering.heard(
-                            partial(container.stop, timeout=15)
-                        )
+                    self._free_disk(container, volumes(), swept)
                 take("container", container)
             for volume in volumes():
                 take("volume", volume)
-            for network in ours(
-                patiently(lambda: self._client.networks.list(filters=OURS))
-            ):
+            networks = patiently(lambda: self._client.networks.list(filters=OURS))
+            for network in _not_of(spared, networks):
                 take("network", network)
         return swept.result("docker ps -a")
+
+    def _free_disk(
+        self, container: Any, volumes: Iterable[Any], swept: lifecycle.Swept
+    ) -> None:
+        """Removes the volumes that nothing holds any more, and stops the disk's server."""
+        for volume in volumes:
+            with suppress(APIError):
+                self._engine.patiently(partial(volume.remove, force=True))
+                swept.removed.append(f"volume {volume.name}")
+        with suppress(DockerException, OSError):
+            self._engine.answering.heard(partial(container.stop, timeout=15))
 
     def make_room(self, kind: str, name: str, get: Callable[[str], Any]) -> None:
         """Removes our leftover of that name, if any. UnavailableError if it is not ours."""

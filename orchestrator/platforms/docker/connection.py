@@ -71,12 +71,7 @@ def connect(
 
     UsageError for a context that does not exist, or an engine elsewhere that is asked without TLS,
     unless that is asked for; UnavailableError if nothing answers."""
-    environment = dict(os.environ)
-    if engine is not None and "://" in engine:
-        environment["DOCKER_HOST"] = engine
-    elif engine is not None:
-        environment.pop("DOCKER_HOST", None)
-        environment["DOCKER_CONTEXT"] = engine
+    environment = _environment_of(engine)
     host = environment.get("DOCKER_HOST") or _host_of_context(
         environment.get("DOCKER_CONTEXT")
     )
@@ -86,37 +81,57 @@ def connect(
         environment["DOCKER_HOST"] = f"unix://{through.socket}"
         for name in _CERTIFICATES:
             environment.pop(name, None)
+    advice = _START
     if engine:
-        advice = {"advice": f"does it run, and is it reached from here? {_TRY}"}
-    else:
-        advice = {}
-    with engine_errors(f"connecting to {engine or host}", **advice):
+        advice = f"does it run, and is it reached from here? {_TRY}"
+    with engine_errors(f"connecting to {engine or host}", advice):
         _require_listening(environment.get("DOCKER_HOST") or host, silence_s)
         # With a version it asks for none, as it would before it is told the following.
-        how: dict[str, Any] = {"timeout": silence_s, "environment": environment}
-        client = client_of(version=DEFAULT_DOCKER_API_VERSION, **how)
+        client = client_of(
+            version=DEFAULT_DOCKER_API_VERSION,
+            timeout=silence_s,
+            environment=environment,
+        )
         api: Any = client.api
-        for scheme in ("http://", "https://"):
-            pool = api.get_adapter(scheme).poolmanager
-            pool.connection_pool_kw["socket_options"] = _KEEPALIVE
+        _keep_alive(api)
         # Else REQUESTS_CA_BUNDLE is believed, not the authority that has signed the certificate.
         api.trust_env = not api.base_url.startswith("https://")
         if through:
             reached = _of(through.host)
         else:
             reached = reach(api.base_url)
-        if api.base_url.startswith("http://") and not reached.is_local:  # without TLS
-            lifecycle.require_asked_for(
-                "plain-tcp",
-                UsageError(
-                    f"{host} is asked without TLS: whoever can reach it is root there, "
-                    "and what goes to it can be read and changed on its way",
-                    advice="use ssh://…, or certificates (DOCKER_TLS_VERIFY=1 and "
-                    "DOCKER_CERT_PATH)",
-                ),
-            )
+        if api.base_url.startswith("http://") and not reached.is_local:
+            lifecycle.require_asked_for("plain-tcp", _without_tls(host))
         api._version = api._retrieve_server_version()
     return client, reached, host
+
+
+def _environment_of(engine: str | None) -> dict[str, str]:
+    """The environment by which docker-py finds this engine, or the one of ours."""
+    environment = dict(os.environ)
+    if engine is None:
+        return environment
+    if "://" in engine:
+        environment["DOCKER_HOST"] = engine
+    else:
+        environment.pop("DOCKER_HOST", None)
+        environment["DOCKER_CONTEXT"] = engine
+    return environment
+
+
+def _keep_alive(api: Any) -> None:
+    for scheme in ("http://", "https://"):
+        pool = api.get_adapter(scheme).poolmanager
+        pool.connection_pool_kw["socket_options"] = _KEEPALIVE
+
+
+def _without_tls(host: str) -> UsageError:
+    return UsageError(
+        f"{host} is asked without TLS: whoever can reach it is root there, "
+        "and what goes to it can be read and changed on its way",
+        advice="use ssh://…, or certificates (DOCKER_TLS_VERIFY=1 and "
+        "DOCKER_CERT_PATH)",
+    )
 
 
 def _require_listening(host: str, silence_s: float) -> None:

@@ -62,6 +62,14 @@ class DockerStreams:
             self._socket.shutdown(sockets.SHUT_WR)
 
 
+def _exit_code(execution: Mapping[str, Any]) -> int:
+    """Of a command that has ended; −1 if the engine does not know it."""
+    code = execution["ExitCode"]
+    if code is None:
+        return -1
+    return int(code)
+
+
 @dataclass(eq=False)
 class DockerContainer:
     """The `Container` protocol. `machine`: None if it is not known which engine has it."""
@@ -84,29 +92,32 @@ class DockerContainer:
         clock = self.engine.clock
         started = clock.monotonic()
         watch = how.get("watch", ())
-        user = how.get("user", "")
-        env = dict(how.get("env") or {})
-        on_line = how.get("on_line")
-        execution, streams = self._begun(doing, argv, environment=env, user=user)
+        execution, streams = self._begun(
+            doing,
+            argv,
+            environment=dict(how.get("env") or {}),
+            user=how.get("user", ""),
+        )
         output = Output(streams)
-        deadline = started + timeout_s
-        held = self.engine.beats.require
 
         def inspected() -> Any:
             return self.engine.asked(
                 doing, lambda: self.engine.client.api.exec_inspect(execution)
             )
 
-        if not commands.follow(
-            output, on_line, watch, deadline, clock, held, inspected
-        ):
+        ended = commands.follow(
+            output,
+            how.get("on_line"),
+            watch,
+            started + timeout_s,
+            clock,
+            self.engine.beats.require,
+            inspected,
+        )
+        if not ended:
             what = f"{doing}: did not end within {timeout_s:g} s"
             raise RunError(what, evidence=output.tail())
-        code = inspected()["ExitCode"]
-        if code is None:
-            exit_code = -1
-        else:
-            exit_code = int(code)
+        exit_code = _exit_code(inspected())
         if exit_code != 0:
             commands.after_failure(watch, output, clock)
         out = "".join(output.out)
@@ -114,11 +125,24 @@ class DockerContainer:
         return Completed(tuple(argv), exit_code, out, err, clock.monotonic() - started)
 
     def _begun(
-        self, doing: str, argv: Sequence[str], **options: Any
+        self,
+        doing: str,
+        argv: Sequence[str],
+        *,
+        environment: dict[str, str] | None = None,
+        user: str = "",
+        stdin: bool = False,
     ) -> tuple[str, DockerStreams]:
         api = self.engine.client.api
         with self.engine.errors(doing):
-            create = partial(api.exec_create, self.name, list(argv), **options)
+            create = partial(
+                api.exec_create,
+                self.name,
+                list(argv),
+                environment=environment,
+                user=user,
+                stdin=stdin,
+            )
             execution = str(self.engine.answering.heard(create)["Id"])
             return execution, DockerStreams(api.exec_start(execution, socket=True))
 

@@ -3,10 +3,11 @@ repeated if the engine does not answer."""
 
 import atexit
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from orchestrator.platforms.docker.connection import MARK, ROLE, STANDING, Engin
 from orchestrator.platforms.docker.containers import DockerContainer
 from orchestrator.platforms.docker.networks import Networks
 
+_CPU_PERIOD_US = 100_000  # of a quota of CPU
 _FOLDER = Path("/var/lib/tierbench")  # of machines that are not this computer
 THIS_COMPUTER = "this computer"
 
@@ -79,9 +81,8 @@ class DockerPlatform:
     def examine(self) -> tuple[Finding, ...]:
         """Returns what the engine is; makes nothing."""
         facts = self.facts()
-        groups = (
-            facts["CgroupVersion"] or " unknown"
-        )  # engines before 20.10 do not say it
+        # Engines before 20.10 do not say it.
+        groups = facts["CgroupVersion"] or " unknown"
         version = f"version {facts['ServerVersion']}, control groups v{groups}"
         return (Finding("Docker engine", True, version),)
 
@@ -97,27 +98,20 @@ class DockerPlatform:
         """This computer if the engine is here and reports its kernel and memory, to the byte; else
         one that is read by an agent. Readers also check that a container's process is there."""
         here = LocalMachine()
-        facts = powers.MachineFacts(
-            hostname=str(info.get("Name", "")),
-            kernel=str(info.get("KernelVersion", "")),
-            system=str(info.get("OperatingSystem", "")),
-            cpus=int(info.get("NCPU", 0)) or 1,
-            cpu_model="",
-            memory_bytes=int(info.get("MemTotal", 0)),
-        )
-        own = here.facts()
-        same = (own.kernel, own.memory_bytes) == (facts.kernel, facts.memory_bytes)
-        if same and self.reach.is_local:
+        facts = _facts_in(info)
+        facts_here = here.facts()
+        same_kernel = facts_here.kernel == facts.kernel
+        same_memory = facts_here.memory_bytes == facts.memory_bytes
+        if same_kernel and same_memory and self.reach.is_local:
             return here
 
         def talking() -> AbstractContextManager[powers.Conversation]:
             return agent.conversation(self, f"tierbench-agent-{self.campaign}")
 
         # Machines made of one image may all have the same host name.
-        if self.known_as in ("", THIS_COMPUTER):
+        name = self.known_as
+        if name in ("", THIS_COMPUTER):
             name = facts.hostname
-        else:
-            name = self.known_as
         machine = agent.AgentMachine(name, talking, self._clock, facts)
         atexit.register(machine.close)  # a command that is no campaign does not sweep
         return machine
@@ -143,24 +137,18 @@ class DockerPlatform:
         return DockerContainer(name, self._engine, self._leftovers, self._machine)
 
     def find_containers(self, role: str = "") -> tuple[powers.ContainerEntry, ...]:
-        filters: dict[str, Any] = {
-            "label": [MARK, *([f"{ROLE}={role}"] if role else [])]
-        }
+        labels = [MARK]
+        if role:
+            labels.append(f"{ROLE}={role}")
+        filters: dict[str, Any] = {"label": labels}
         containers = self._engine.asked(
             "looking for containers of ours",
             lambda: self._client.containers.list(
                 all=True, filters=filters, ignore_removed=True
             ),
         )
-        entries = [
-            powers.ContainerEntry(
-                str(container.name),
-                labels_of(container).get(STANDING, ""),
-                str(container.status),
-            )
-            for container in containers
-        ]
-        return tuple(sorted(entries, key=lambda entry: entry.name))
+        entries = [_entry(container) for container in containers]
+        return tuple(sorted(entries, key=attrgetter("name")))
 
     @contextmanager
     def running(self, spec: powers.ContainerSpec) -> Iterator[DockerContainer]:
@@ -216,33 +204,10 @@ class DockerPlatform:
             )
 
     def _create(self, spec: powers.ContainerSpec) -> Any:
-        at = self.reach.address
-        host: dict[str, Any] = {
-            "binds": [
-                f"{mount.source}:{mount.target}:{'ro' if mount.read_only else 'rw'}"
-                for mount in spec.mounts
-                if not mount.alone
-            ],
-            "mounts": [_alone(mount) for mount in spec.mounts if mount.alone],
-            "port_bindings": {port: (at, local) for port, local in spec.ports.items()},
-            "init": spec.init,
-            "cpu_period": 100_000 if spec.cpus else None,
-            "cpu_quota": round(spec.cpus * 100_000) if spec.cpus else None,
-            "cpu_shares": spec.cpu_shares,
-            "mem_limit": spec.memory_bytes,
-            "memswap_limit": spec.memory_bytes,
-            "shm_size": spec.shared_memory_bytes,
-            "ulimits": [
-                Ulimit(name=name, soft=most, hard=most)
-                for name, most in spec.ulimits.items()
-            ],
-        }
-        if spec.host_devices:
-            self._rights.add_to(host)
-        host.update(limits.named(spec) | limits.io_limits(spec.io_caps))
         api = self._client.api
+        host = self._host_options(spec)
         networking: Any = None
-        joins = bool(spec.network) and str(spec.network).startswith(powers.NETWORK_OF)
+        joins = _joins_another(spec)
         if spec.network == powers.HOST_NETWORK or joins:
             host["network_mode"] = spec.network
         elif spec.network:
@@ -251,22 +216,26 @@ class DockerPlatform:
             )
             networks: Any = {spec.network: endpoint}
             networking = api.create_networking_config(networks)
+        hostname = None
+        if not joins:
+            hostname = spec.name
+        labels = {**self._engine.labels, ROLE: spec.role}
         if spec.note:
-            note = {STANDING: spec.note}
-        else:
-            note = {}
+            labels[STANDING] = spec.note
+        entrypoint = None
+        if spec.entrypoint:
+            entrypoint = list(spec.entrypoint)
         created = api.create_container(
             image=spec.image,
             command=list(spec.command) or None,
-            entrypoint=list(spec.entrypoint) if spec.entrypoint else None,
+            entrypoint=entrypoint,
             name=spec.name,
-            hostname=None if joins else spec.name,
+            hostname=hostname,
             environment=dict(spec.environment),
-            labels={**self._engine.labels, ROLE: spec.role, **note},
+            labels=labels,
             ports=list(spec.ports),
-            volumes=list(
-                spec.folders
-            ),  # of their own: its file system may be read-only
+            # Of their own: its file system may be read-only.
+            volumes=list(spec.folders),
             host_config=api.create_host_config(**host),
             networking_config=networking,
         )
@@ -279,6 +248,35 @@ class DockerPlatform:
             lambda: self._client.containers.get(created["Id"])
         )
 
+    def _host_options(self, spec: powers.ContainerSpec) -> dict[str, Any]:
+        """What docker-py has as the configuration of the host for a container."""
+        options: dict[str, Any] = {
+            "binds": [_bind(mount) for mount in spec.mounts if not mount.alone],
+            "mounts": [_alone(mount) for mount in spec.mounts if mount.alone],
+            "port_bindings": {
+                port: (self.reach.address, local) for port, local in spec.ports.items()
+            },
+            "init": spec.init,
+            "cpu_period": None,
+            "cpu_quota": None,
+            "cpu_shares": spec.cpu_shares,
+            "mem_limit": spec.memory_bytes,
+            "memswap_limit": spec.memory_bytes,
+            "shm_size": spec.shared_memory_bytes,
+            "ulimits": [
+                Ulimit(name=name, soft=most, hard=most)
+                for name, most in spec.ulimits.items()
+            ],
+        }
+        if spec.cpus:
+            options["cpu_period"] = _CPU_PERIOD_US
+            options["cpu_quota"] = round(spec.cpus * _CPU_PERIOD_US)
+        if spec.host_devices:
+            self._rights.add_to(options)
+        options |= limits.named(spec)
+        options |= limits.io_limits(spec.io_caps)
+        return options
+
     def _describe(self, spec: powers.ContainerSpec, container: Any) -> DockerContainer:
         state = container.attrs["State"]
         handle = self.container(spec.name)
@@ -288,20 +286,53 @@ class DockerPlatform:
         process = int(state["Pid"])
         if spec.io_caps:
             limits.read_back(spec.io_caps, process, spec.name, self._machine)
-        bindings = container.attrs["NetworkSettings"]["Ports"] or {}
         return replace(
             handle,
             id=container.id,
             process_id=process,
             address=spec.address,
-            ports={
-                int(key.split("/")[0]): int(value[0]["HostPort"])
-                for key, value in bindings.items()
-                if value
-            },
+            ports=_published(container.attrs["NetworkSettings"]["Ports"] or {}),
             ulimits=limits.ulimits_in_force(spec.ulimits, process, self._machine),
             host=self.reach.address,
         )
+
+
+def _facts_in(info: dict[str, Any]) -> powers.MachineFacts:
+    """The engine's machine, as it describes it."""
+    return powers.MachineFacts(
+        hostname=str(info.get("Name", "")),
+        kernel=str(info.get("KernelVersion", "")),
+        system=str(info.get("OperatingSystem", "")),
+        cpus=int(info.get("NCPU", 0)) or 1,
+        cpu_model="",
+        memory_bytes=int(info.get("MemTotal", 0)),
+    )
+
+
+def _entry(container: Any) -> powers.ContainerEntry:
+    note = labels_of(container).get(STANDING, "")
+    return powers.ContainerEntry(str(container.name), note, str(container.status))
+
+
+def _joins_another(spec: powers.ContainerSpec) -> bool:
+    """Whether it is in the network of another container."""
+    return spec.network is not None and spec.network.startswith(powers.NETWORK_OF)
+
+
+def _published(bindings: Mapping[str, Any]) -> dict[int, int]:
+    """Port of the container (`5432/tcp`) → the one of this computer, of those that have one."""
+    ports: dict[int, int] = {}
+    for key, bound in bindings.items():
+        if bound:
+            ports[int(key.split("/")[0])] = int(bound[0]["HostPort"])
+    return ports
+
+
+def _bind(mount: powers.Mount) -> str:
+    mode = "rw"
+    if mount.read_only:
+        mode = "ro"
+    return f"{mount.source}:{mount.target}:{mode}"
 
 
 def _alone(mount: powers.Mount) -> Mount:

@@ -99,7 +99,7 @@ class DockerImages(Images):
     def _told(self, begin: Callable[[], Iterable[Any]]) -> Iterator[Any]:
         """What the engine tells of work that lasts for minutes, for which docker-py has no limit.
         UnavailableError, with the last of it, if the engine says nothing at all any more."""
-        said: deque[str] = deque(maxlen=_KEPT)
+        last: deque[str] = deque(maxlen=_KEPT)
 
         def entries() -> Iterator[Any]:
             yield from begin()
@@ -108,10 +108,10 @@ class DockerImages(Images):
         ask = self._client.ping
         try:
             for entry in at_once.pieces(entries(), _WORK_SILENCE_S, ask, every_s):
-                said.append(str(entry))
+                last.append(str(entry))
                 yield entry
         except (DockerException, OSError) as error:
             if not lifecycle.timed_out(error):
                 raise
             what = f"the Docker engine does not go on with it ({error})"
-            raise UnavailableError(what, evidence="\n".join(said)) from error
+            raise UnavailableError(what, evidence="\n".join(last)) from error

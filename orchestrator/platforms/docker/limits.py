@@ -125,54 +125,59 @@ def _limits_in_force(
             _, controllers, path = line.split(":", 2)
             if "blkio" in controllers.split(","):
                 return _version_1(f"{_GROUPS}/blkio{path}", number, machine)
-        unified = next(
-            line.split(":", 2)[2] for line in lines if line.startswith("0::")
-        )
-        return _version_2(f"{_GROUPS}{unified}", number, machine)
-    except (OSError, StopIteration) as error:
-        raise GateError(
-            f"the limits of {container} cannot be read back from its control "
-            f"group: {error}",
-            advice="`enforcement: cgroup` needs the engine on this very machine",
-        ) from error
+        for line in lines:
+            if line.startswith("0::"):
+                path = line.removeprefix("0::")
+                return _version_2(f"{_GROUPS}{path}", number, machine)
+    except OSError as error:
+        raise _not_read_back(container, str(error)) from error
+    raise _not_read_back(container, "")
+
+
+def _not_read_back(container: str, why: str) -> GateError:
+    return GateError(
+        f"the limits of {container} cannot be read back from its control group: {why}",
+        advice="`enforcement: cgroup` needs the engine on this very machine",
+    )
 
 
 def _version_1(group: str, number: str, machine: Machine) -> dict[str, int]:
     limits: dict[str, int] = {}
     for name, (_, file, _) in _NAMES.items():
-        rates = dict(
-            line.split() for line in machine.read(f"{group}/{file}").splitlines()
-        )
+        lines = machine.read(f"{group}/{file}").splitlines()
+        rates = dict(line.split() for line in lines)
         if number in rates:
             limits[name] = int(rates[number])
     return limits
 
 
 def _version_2(group: str, number: str, machine: Machine) -> dict[str, int]:
-    lines = map(str.split, machine.read(f"{group}/io.max").splitlines())
-    rates = dict(
-        pair.split("=")
-        for device, *pairs in lines
-        if device == number
-        for pair in pairs
-    )
-    keys = {name: key for name, (_, _, key) in _NAMES.items()}
-    return {
-        name: int(rates[key])
-        for name, key in keys.items()
-        if rates.get(key, "max") != "max"
-    }
+    rates: dict[str, str] = {}
+    for line in machine.read(f"{group}/io.max").splitlines():
+        device, *pairs = line.split()  # `8:0 rbps=max wbps=1048576 riops=max …`
+        if device == number:
+            for pair in pairs:
+                key, rate = pair.split("=")
+                rates[key] = rate
+    limits: dict[str, int] = {}
+    for name, (_, _, key) in _NAMES.items():
+        rate = rates.get(key, "max")
+        if rate != "max":
+            limits[name] = int(rate)
+    return limits
 
 
 def ulimits_in_force(
     limits: Mapping[str, Any], pid: int, machine: Machine
 ) -> dict[str, str]:
     """Returns the soft limits of these names; none if they cannot be read from here."""
-    text = ""
-    if limits:
-        text = text_of(machine, f"/proc/{pid}/limits")
-    return {
-        name: said.split()[0]
-        for name, begin in _ULIMIT_LINES.items()
-        if name in limits and (said := value(text, begin))
-    }
+    if not limits:
+        return {}
+    text = text_of(machine, f"/proc/{pid}/limits")
+    soft: dict[str, str] = {}
+    for name, begin in _ULIMIT_LINES.items():
+        if name in limits:
+            columns = value(text, begin).split()  # soft, hard, unit
+            if columns:
+                soft[name] = columns[0]
+    return soft

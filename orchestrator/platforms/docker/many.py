@@ -6,7 +6,6 @@ and each node has its database's own ports. The addresses stay the same from cam
 so data sets can be restored. docs/OPTIONS.md says what that asks of the machines."""
 
 import secrets
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
@@ -55,25 +54,21 @@ class DockerMachines:
         self.guard = _GuardOfAll(self._engines, lambda: connect(clock))
 
     def _connected(self, address: str | None) -> DockerPlatform:
+        known_as = THIS_COMPUTER
         if address:
             known_as = machines.known_as(address)
-        else:
-            known_as = THIS_COMPUTER
         return self._connect(self._clock, address, self.campaign, known_as)
 
     def _client_of(self, placing: model.Placing) -> DockerPlatform:
         """The node's own engine where both are the same machine."""
         if placing.client_machine in placing.machines:
             return self._nodes[placing.machines.index(str(placing.client_machine))]
-        own = self._connected(placing.client_machine)
-        if own.reach.is_local:
-            return own
-        same = (
-            engine
-            for engine in self._nodes
-            if engine.reach.address == own.reach.address
-        )
-        return next(same, own)
+        client = self._connected(placing.client_machine)
+        if not client.reach.is_local:
+            for engine in self._nodes:
+                if engine.reach.address == client.reach.address:
+                    return engine
+        return client
 
     # -------------------------------------------------------------- which engine
 
@@ -95,24 +90,24 @@ class DockerMachines:
 
     def facts(self) -> dict[str, Any]:
         """Versions of all engines; where they differ, each of them; None if none says it."""
-        facts = self._each(lambda engine: engine.facts())
-        values = {
-            key: dict.fromkeys(of_one[key] for of_one in facts) for key in facts[0]
-        }
-        together = {key: _listed(different) for key, different in values.items()}
-        identity = None
-        if None not in values["ID"]:
-            identity = together["ID"]
-        return {**together, "ID": identity, "Machines": len(self._engines)}
+        facts_of_all = self._each(lambda engine: engine.facts())
+        together: dict[str, Any] = {}
+        for key in facts_of_all[0]:
+            values = [facts[key] for facts in facts_of_all]
+            together[key] = _listed(dict.fromkeys(values))
+            if key == "ID" and None in values:
+                together[key] = None
+        return {**together, "Machines": len(self._engines)}
 
     def examine(self) -> tuple[Finding, ...]:
         """Returns what each engine is; makes nothing."""
         by_engine = self._each(lambda engine: engine.examine())
-        return tuple(
-            replace(finding, subject=f"{finding.subject} of {engine.known_as}")
-            for engine, findings in zip(self._engines, by_engine, strict=True)
-            for finding in findings
-        )
+        all_findings: list[Finding] = []
+        for engine, findings in zip(self._engines, by_engine, strict=True):
+            for finding in findings:
+                subject = f"{finding.subject} of {engine.known_as}"
+                all_findings.append(replace(finding, subject=subject))
+        return tuple(all_findings)
 
     def answers(self) -> bool:
         return all(self._each(lambda engine: engine.answers()))
@@ -157,9 +152,12 @@ class DockerMachines:
 
     def find_containers(self, role: str = "") -> tuple[powers.ContainerEntry, ...]:
         by_engine = self._each(lambda engine: engine.find_containers(role))
+        all_entries: list[powers.ContainerEntry] = []
         for engine, entries in zip(self._engines, by_engine, strict=True):
-            self._engine_by_container |= {entry.name: engine for entry in entries}
-        return tuple(entry for entries in by_engine for entry in entries)
+            for entry in entries:
+                self._engine_by_container[entry.name] = engine
+            all_entries += entries
+        return tuple(all_entries)
 
     @contextmanager
     def running(self, spec: powers.ContainerSpec) -> Iterator[DockerContainer]:
@@ -244,20 +242,29 @@ class _GuardOfAll:
 
     def other(self) -> str | None:
         others = at_once.each(lambda engine: engine.guard.other(), self._engines)
-        return next(filter(None, others), None)
+        for campaign in others:
+            if campaign:
+                return campaign
+        return None
 
     def _bring_images(self) -> None:
         """Brings ours to where they are missing, from another engine or from that of the
         environment, where `make setup` builds them. What none has is missed when it is needed."""
         for name in self.brings or own_images.OURS:
             tag = own_images.tag(own_images.PROJECT, name)
-            lacking = [
-                engine for engine in self._engines if not engine.images.present(tag)
-            ]
-            having = [engine for engine in self._engines if engine not in lacking]
-            source = next(iter(having), None) or (
-                self._builder(tag) if lacking else None
-            )
+            having: list[DockerPlatform] = []
+            lacking: list[DockerPlatform] = []
+            for engine in self._engines:
+                if engine.images.present(tag):
+                    having.append(engine)
+                else:
+                    lacking.append(engine)
+            if not lacking:
+                continue
+            if having:
+                source: DockerPlatform | None = having[0]
+            else:
+                source = self._builder(tag)
             if source is not None:
                 for engine in lacking:
                     engine.images.take_from(source.images, tag)
@@ -281,25 +288,34 @@ def _check_addresses(engines: Sequence[DockerPlatform]) -> None:
             "it",
             advice="name it by the address that the others reach: tcp://… or ssh://…",
         )
-    address, often = Counter(engine.reach.address for engine in engines).most_common(1)[
-        0
-    ]
-    if often > 1:
-        same = [
-            engine.known_as for engine in engines if engine.reach.address == address
-        ]
+    names_at: dict[str, list[str]] = {}
+    for engine in engines:
+        names_at.setdefault(engine.reach.address, []).append(engine.known_as)
+    address, names = max(names_at.items(), key=_count)
+    if len(names) > 1:
         raise UsageError(
-            f"machines: {' and '.join(same)} are one machine ({address}), "
+            f"machines: {' and '.join(names)} are one machine ({address}), "
             "whose ports two nodes cannot share",
             advice="name a machine for each node",
         )
 
 
+def _count(engines: tuple[str, list[str]]) -> int:
+    """How many engines have an address."""
+    _, names = engines
+    return len(names)
+
+
 def _listed(different: Iterable[Any]) -> str | None:
-    told = ["unknown" if value is None else str(value) for value in different]
-    if told == ["unknown"]:
+    shown: list[str] = []
+    for value in different:
+        if value is None:
+            shown.append("unknown")
+        else:
+            shown.append(str(value))
+    if shown == ["unknown"]:
         return None
-    return ", ".join(told)
+    return ", ".join(shown)
 
 
 def _on_machine(spec: powers.ContainerSpec) -> powers.ContainerSpec:

@@ -35,13 +35,13 @@ class Networks:
     ) -> Iterator[Network]:
         preferred: list[str] = []
         with suppress(ValueError):  # names are in no subnet
-            preferred += [
-                str(ipaddress.IPv4Interface(f"{ip}/24").network) for ip in addresses[:1]
-            ]
+            for address in addresses[:1]:
+                subnet = ipaddress.IPv4Interface(f"{address}/24").network
+                preferred.append(str(subnet))
         with self._engine.errors(f"making network {name}"):
             network, subnet = self._create_network(name, preferred)
         if str(subnet) not in preferred:
-            addresses = [str(subnet[_FIRST + number]) for number in range(nodes)]
+            addresses = [str(subnet[_FIRST + i]) for i in range(nodes)]
         with taken_down(lambda: self._leftovers.remove("network", network)):
             yield Network(name, tuple(addresses))
 
@@ -52,7 +52,8 @@ class Networks:
         used_subnets = self._used_subnets(preferred)
         for text in (*preferred, *_SUBNETS):
             subnet = ipaddress.IPv4Network(text)
-            if any(map(subnet.overlaps, used_subnets)):  # none of IPv6 does
+            # None of IPv6 does.
+            if any(subnet.overlaps(used) for used in used_subnets):
                 continue
             try:
                 network = self._client.networks.create(
@@ -77,26 +78,24 @@ class Networks:
         spared = (self._engine.campaign, self._guard.other())
         used: list[Any] = []
         for network in self._engine.patiently(self._client.networks.list):
-            pools = network.attrs.get("IPAM", {}).get("Config") or []
-            subnets = [pool["Subnet"] for pool in pools if pool.get("Subnet")]
+            subnets = _subnets_of(network)
             labels = labels_of(network)
             leftover = LABEL in labels and labels.get(CAMPAIGN, "") not in spared
             if leftover and set(subnets) & set(preferred):
                 with suppress(TierbenchError):
                     self._leftovers.remove("network", network)
                     continue
-            used += map(ipaddress.ip_network, subnets)
+            used += [ipaddress.ip_network(subnet) for subnet in subnets]
         return used
 
     @contextmanager
     def volume(
         self, name: str, device: str, fstype: str, placement: str = ""
     ) -> Iterator[str]:
-        # nouuid: disks are copies of each other, with the same XFS identity.
+        options: dict[str, str] = {}
         if device:
+            # nouuid: disks are copies of each other, with the same XFS identity.
             options = {"type": fstype, "device": device, "o": "noatime,nouuid"}
-        else:
-            options = {}
         with self._engine.errors(f"making volume {name}"):
             self._leftovers.make_room("volume", name, self._client.volumes.get)
             volume = self._client.volumes.create(
@@ -104,3 +103,8 @@ class Networks:
             )
         with taken_down(lambda: self._leftovers.remove("volume", volume)):
             yield name
+
+
+def _subnets_of(network: Any) -> list[str]:
+    pools = network.attrs.get("IPAM", {}).get("Config") or []
+    return [pool["Subnet"] for pool in pools if pool.get("Subnet")]

@@ -52,13 +52,7 @@ class Tunnel:
         self.socket = self._folder / "docker.sock"
         self._closing = threading.Event()
         try:
-            said = (
-                shell.SystemShell()
-                .run(self._command("-G"), timeout_s=_CONFIGURED_S)
-                .out
-            )
-            configured = dict(line.partition(" ")[::2] for line in said.splitlines())
-            self.host = configured.get("hostname") or self._at["host"]
+            self.host = self._host()
             self._beside = self._opened()
         except BaseException:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -68,6 +62,17 @@ class Tunnel:
         )
         self._keeper.start()
 
+    def _host(self) -> str:
+        """The host name by the user's configuration of ssh; else as the address has it."""
+        argv = self._command("-G")
+        done = shell.SystemShell().run(argv, timeout_s=_CONFIGURED_S)
+        host = ""
+        for line in done.out.splitlines():
+            option, _, value = line.partition(" ")
+            if option == "hostname":
+                host = value
+        return host or self._at["host"]
+
     def close(self) -> None:
         self._closing.set()
         self._beside.close()
@@ -75,42 +80,41 @@ class Tunnel:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _command(self, *options: str) -> list[str]:
+        command = ["ssh", *options]
         if self._at["port"]:
-            port = ["-p", self._at["port"]]
-        else:
-            port = []
+            command += ["-p", self._at["port"]]
         if self._at["user"]:
-            user = ["-l", self._at["user"]]
-        else:
-            user = []
-        return ["ssh", *options, *port, *user, "--", self._at["host"]]
+            command += ["-l", self._at["user"]]
+        return [*command, "--", self._at["host"]]
 
     def _opened(self) -> shell.Beside:
-        chosen = strict_yaml.shipped(__package__, "ssh.yaml")["options"]
-        options = [part for option in chosen for part in ("-o", option)]
-        forward = f"{self.socket}:{self._at['path'].rstrip('/') or _SOCKET}"
-        says = f"echo '{_UP}' && exec cat"
-        beside = self.start_beside(
-            [*self._command("-T", *options, "-L", forward), says]
-        )
-        said: list[str] = []
+        options: list[str] = []
+        for option in strict_yaml.shipped(__package__, "ssh.yaml")["options"]:
+            options += ["-o", option]
+        path = self._at["path"].rstrip("/") or _SOCKET
+        forward = f"{self.socket}:{path}"
+        command = self._command("-T", *options, "-L", forward)
+        beside = self.start_beside([*command, f"echo '{_UP}' && exec cat"])
+        lines: list[str] = []
 
         def is_up() -> bool:
             for line in beside.lines():
                 if line == _UP:
                     return True
-                said.append(line)
+                lines.append(line)
             return False
 
         try:
             if at_once.within(is_up, self.open_s):
                 return beside
         except TimeoutError as error:
-            said.append(str(error))
+            lines.append(str(error))
         beside.close()
-        why = " ".join(said[-3:]) or "it says nothing"
+        raise self._not_connected(" ".join(lines[-3:]) or "it says nothing")
+
+    def _not_connected(self, why: str) -> UnavailableError:
         ssh = " ".join(self._command("-o", "BatchMode=yes"))
-        raise UnavailableError(
+        return UnavailableError(
             f"{self._url}: ssh does not connect: {why}",
             advice=f"`{ssh} docker version` must work without a question: a key that "
             "needs no passphrase or is in an agent, a known host",

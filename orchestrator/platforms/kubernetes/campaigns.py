@@ -6,7 +6,6 @@ that is given to campaigns that is so within it, too, and it stays."""
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
-from typing import Any
 
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.platforms.common.lifecycle import Swept
@@ -45,19 +44,20 @@ class ClusterLeftovers:
     def remove(self, campaign: str) -> list[str]:
         """Removes all of a campaign, of a given namespace only what it made there. Returns one line
         for each thing. RunError if something stays."""
-        given = self._space.given
-        namespace = given or space.namespace_of(campaign)
-        kinds = (*(_WITHIN if given else ()), *space.OUTSIDE)
+        removed: list[str] = []
+        kinds: tuple[str, ...] = space.OUTSIDE
+        namespace = self._space.given or space.namespace_of(campaign)
         with cluster_errors(f"removing what campaign {campaign} has made"):
-            if given:
-                removed = []
+            if self._space.given:
+                kinds = (*_WITHIN, *space.OUTSIDE)
             else:
-                removed = list(self._remove_namespace(namespace))
+                removed += self._remove_namespace(namespace)
             selector = f"{self._space.mark},{space.CAMPAIGN}={campaign}"
             for kind, thing in self._listed(kinds, selector):
                 name = name_of(thing)
-                self._space.claimed.add(self._space.path(kind, name))
-                self._api.remove(self._space.path(kind, name), _grace_s(kind))
+                path = self._space.path(kind, name)
+                self._space.claimed.add(path)
+                self._api.remove(path, _grace_s(kind))
                 self._space.await_gone(kind, name, _GONE_S)
                 removed.append(f"{kind} {name}")
             self.await_rented(namespace)
@@ -70,9 +70,7 @@ class ClusterLeftovers:
         disks, because a mounted device cannot be removed."""
         for kind in kinds:
             things = self._space.listed(kind, selector)
-            for thing in sorted(
-                things, key=lambda each: label_of(each, space.ROLE) == "disk"
-            ):
+            for thing in sorted(things, key=_is_disk):
                 yield kind, thing
 
     def _remove_namespace(self, name: str) -> Iterator[str]:
@@ -107,9 +105,9 @@ class ClusterLeftovers:
         rented = partial(self.rented, namespace, kept)
         names = wait_while(rented, deadline_s=_GONE_S, clock=self._clock, every_s=0.5)
         if names:
-            said = ", ".join(names)
+            listed = ", ".join(names)
             raise RunError(
-                f"what {namespace} rented is not gone after {_GONE_S:g} s: {said}",
+                f"what {namespace} rented is not gone after {_GONE_S:g} s: {listed}",
                 advice="look with `kubectl get pv,volumesnapshotcontent`, and for the "
                 "disks at the provider: they may cost money until they are removed",
             )
@@ -122,23 +120,33 @@ class ClusterLeftovers:
             contents = self._api.listed(space.address("snapshot content"))
         except Refused:  # who may not see them can have made none
             contents = []
-        volumes = self._space.listed("volume")
-        names = []
-        for things, owner_key, kind, policy in (
-            (volumes, "claimRef", "claim", "persistentVolumeReclaimPolicy"),
-            (contents, "volumeSnapshotRef", "snapshot", "deletionPolicy"),
-        ):
-            for thing in things:
-                spec = thing["spec"]
-                owner = spec.get(owner_key) or {}
-                address = space.address(kind, str(owner.get("name")), namespace)
-                is_meant = (
-                    owner.get("namespace") == namespace and spec.get(policy) == wanted
-                )
-                is_meant &= not self._space.given or address in self._space.claimed
-                if is_meant and address not in kept:
-                    names.append(name_of(thing))
+        names: list[str] = []
+        for volume in self._space.listed("volume"):
+            spec = volume["spec"]
+            claim = self._owned(spec.get("claimRef"), "claim", namespace)
+            policy = spec.get("persistentVolumeReclaimPolicy")
+            if claim and claim not in kept and policy == wanted:
+                names.append(name_of(volume))
+        for content in contents:
+            spec = content["spec"]
+            snapshot = self._owned(spec.get("volumeSnapshotRef"), "snapshot", namespace)
+            if (
+                snapshot
+                and snapshot not in kept
+                and spec.get("deletionPolicy") == wanted
+            ):
+                names.append(name_of(content))
         return names
+
+    def _owned(self, owner: Thing | None, kind: str, namespace: str) -> str | None:
+        """The address of the claim or snapshot of the namespace that something belongs to; of a
+        given namespace only of one that is ours. None if it belongs to none."""
+        if not owner or owner.get("namespace") != namespace:
+            return None
+        address = space.address(kind, str(owner.get("name")), namespace)
+        if self._space.given and address not in self._space.claimed:
+            return None
+        return address
 
     def listed(
         self, other: str | None, forget: Callable[[str], None]
@@ -146,17 +154,17 @@ class ClusterLeftovers:
         """What others have left, and what is in their namespaces, one line each."""
         lines: list[str] = []
         with cluster_errors("looking for leftovers"):
-            for kind, name, _ in self._found(other, forget, own=False):
-                for inner in _WITHIN if kind == "namespace" else ():
-                    things = self._api.listed(
-                        space.address(inner, "", name), space.MARK
-                    )
-                    lines += [
-                        f"{inner} {space.name_here(thing)} of {name}"
-                        for thing in things
-                    ]
+            for kind, name, _ in self._swept(other, forget, with_living=False):
+                if kind == "namespace":
+                    lines += self._content_of(name)
                 lines.append(f"{kind} {name}")
         return tuple(lines)
+
+    def _content_of(self, namespace: str) -> Iterator[str]:
+        for kind in _WITHIN:
+            place = space.address(kind, "", namespace)
+            for thing in self._api.listed(place, space.MARK):
+                yield f"{kind} {space.name_here(thing)} of {namespace}"
 
     def sweep(
         self, other: str | None, forget: Callable[[str], None]
@@ -164,7 +172,7 @@ class ClusterLeftovers:
         """Removes all but what is kept in the space."""
         swept = Swept()
         with cluster_errors("removing leftovers"):
-            for kind, thing, remove in self._found(other, forget):
+            for kind, thing, remove in self._swept(other, forget):
                 swept.take(f"{kind} {thing}", remove)
             try:
                 self.await_rented(self._space.namespace, self._space.kept)
@@ -172,41 +180,47 @@ class ClusterLeftovers:
                 swept.kept.append(error.what)
         return swept.result("kubectl get all,pvc,pv -A -l tierbench=1")
 
-    def _found(
-        self, other: str | None, forget: Callable[[str], None], own: bool = True
+    def _swept(
+        self, other: str | None, forget: Callable[[str], None], with_living: bool = True
     ) -> Iterator[tuple[str, str, Callable[[], list[str] | None]]]:
-        """What is ours, in the order of its removal. `own`: of this program, too."""
+        """What is ours, in the order of its removal: kind, name, and what removes it.
+        `with_living`: of this program, too."""
         living = {other, self._space.campaign}
         spared = living
-        if own:
+        if with_living:
             spared = {other}
-
-        def ours(kinds: Iterable[str]) -> Iterator[tuple[str, str, Callable[[], None]]]:
-            for kind, thing in self._listed(kinds, self._space.mark):
-                path = self._space.path(kind, name_of(thing))
-                if (
-                    path in self._space.kept
-                    or label_of(thing, space.CAMPAIGN) in spared
-                ):
-                    continue
-                self._space.claimed.add(path)
-                if kind == "container":
-                    forget(annotation_of(thing, space.NAME))
-                removal = partial(
-                    self._space.remove, kind, name_of(thing), _grace_s(kind)
-                )
-                yield kind, space.name_here(thing), removal
-
-        yield from ours(_WITHIN if own or self._space.given else ())
-        namespaces: Iterable[tuple[str, dict[str, Any]]] = ()
+        if with_living or self._space.given:
+            yield from self._ours(_WITHIN, spared, forget)
+        namespaces: dict[str, str] = {}
         if not self._space.given:
-            namespaces = self._listed(["namespace"], space.MARK)
-        owners = {
-            label_of(thing, space.CAMPAIGN): name_of(thing) for _, thing in namespaces
-        }
-        for campaign in sorted(owners.keys() - living):
-            yield "namespace", owners[campaign], partial(self.remove, campaign)
-        yield from ours(space.OUTSIDE)
+            for _, thing in self._listed(["namespace"], space.MARK):
+                namespaces[label_of(thing, space.CAMPAIGN)] = name_of(thing)
+        for campaign in sorted(namespaces.keys() - living):
+            yield "namespace", namespaces[campaign], partial(self.remove, campaign)
+        yield from self._ours(space.OUTSIDE, spared, forget)
+
+    def _ours(
+        self,
+        kinds: Iterable[str],
+        spared: Collection[str | None],
+        forget: Callable[[str], None],
+    ) -> Iterator[tuple[str, str, Callable[[], None]]]:
+        """Those of these kinds that are neither kept nor of a campaign that is spared."""
+        for kind, thing in self._listed(kinds, self._space.mark):
+            name = name_of(thing)
+            path = self._space.path(kind, name)
+            is_kept = path in self._space.kept
+            if is_kept or label_of(thing, space.CAMPAIGN) in spared:
+                continue
+            self._space.claimed.add(path)
+            if kind == "container":
+                forget(annotation_of(thing, space.NAME))
+            remove = partial(self._space.remove, kind, name, _grace_s(kind))
+            yield kind, space.name_here(thing), remove
+
+
+def _is_disk(thing: Thing) -> bool:
+    return label_of(thing, space.ROLE) == "disk"
 
 
 def _grace_s(kind: str) -> float | None:

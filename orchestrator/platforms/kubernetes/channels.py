@@ -14,6 +14,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from selectors import EVENT_READ as READ
 from selectors import EVENT_WRITE as WRITE
 from selectors import PollSelector
@@ -49,19 +50,22 @@ def await_any(
 ) -> set[tuple[Any, int]]:
     """Waits until something can be read from or written to a socket; returns which, with READ or
     WRITE, none past the timeout. Of what TLS has decrypted already the kernel does not know."""
-    decrypted = {(sock, READ) for sock in reading if getattr(sock, "pending", int)()}
+    ready = {(sock, READ) for sock in reading if getattr(sock, "pending", int)()}
+    if ready:
+        timeout_s = 0
     with PollSelector() as selector:
         for sock in {*reading, *writing}:
-            selector.register(
-                sock, READ * (sock in reading) | WRITE * (sock in writing)
-            )
-        ready = selector.select(0 if decrypted else timeout_s)
-    return decrypted | {
-        (key.fileobj, event)
-        for key, events in ready
-        for event in (READ, WRITE)
-        if events & event
-    }
+            awaited = 0
+            if sock in reading:
+                awaited |= READ
+            if sock in writing:
+                awaited |= WRITE
+            selector.register(sock, awaited)
+        for key, events in selector.select(timeout_s):
+            for event in (READ, WRITE):
+                if events & event:
+                    ready.add((key.fileobj, event))
+    return ready
 
 
 class Frames:
@@ -175,28 +179,28 @@ class PortForward:
         local_port: int | None,
         address: str = "",
     ) -> None:
-        path = f"{pod_path}/portforward"
-        query = [("ports", str(port))]
         # The channel of what comes → what opens the way, those into the pod in turn.
-        self._ways: dict[int, Callable[[], Any]] = {
-            _FORWARDED: lambda: api.channel(path, query)
-        }
+        self._ways: dict[int, Callable[[], Any]] = {}
+        forwarding = [("ports", str(port))]
+        self._ways[_FORWARDED] = partial(
+            api.channel, f"{pod_path}/portforward", forwarding
+        )
         if address:
             relay = script(__package__, "relay", address, str(port))
-            asked = [("container", MAIN), *(("command", word) for word in relay)]
-            asked += [(stream, "true") for stream in ("stdin", "stdout")]
-            self._ways[_OUTPUT] = lambda: api.channel(f"{pod_path}/exec", asked)
+            words = [("command", word) for word in relay]
+            streams = [("stdin", "true"), ("stdout", "true")]
+            relaying = [("container", MAIN), *words, *streams]
+            self._ways[_OUTPUT] = partial(api.channel, f"{pod_path}/exec", relaying)
         try:
             self._listener = socket.create_server(
                 ("127.0.0.1", local_port or 0), backlog=128
             )
         except OSError as error:
-            taken = UnavailableError(
+            raise UnavailableError(
                 f"the port {local_port} is taken ({error})",
                 advice="free the port, or leave `port` out of the profile to use any free "
                 "one",
-            )
-            raise taken from error
+            ) from error
         self.local_port = int(self._listener.getsockname()[1])
         threading.Thread(target=self._accept, name=f"port {port}", daemon=True).start()
 
@@ -244,13 +248,7 @@ def _carry(
     unanswered: bytes | None = b""  # None: there was an answer
     begun: set[int] = set()  # channels whose first frame has come
     while True:
-        reading = [
-            sock for sock, full in ((here, to_there), (there.sock, to_here)) if not full
-        ]
-        writing = [
-            sock for sock, data in ((here, to_here), (there.sock, to_there)) if data
-        ]
-        ready = await_any(reading, writing)
+        ready = _await_either(here, there.sock, bool(to_here), bool(to_there))
         if (there.sock, READ) in ready:
             code, frame = there.recv_data_frame(True)
             data = bytes(frame.data)
@@ -262,9 +260,9 @@ def _carry(
                 elif data[0] == channel:
                     to_here = data[1:]
                     unanswered = None
+                elif unanswered is None:
+                    return None
                 else:
-                    if unanswered is None:
-                        return None
                     return unanswered + to_there
         if (here, READ) in ready:
             to_there = here.recv(_PORT_PIECE)
@@ -274,8 +272,23 @@ def _carry(
             to_here = to_here[here.send(to_here) :]
         if (there.sock, WRITE) in ready:
             there.send_binary(bytes([_INPUT]) + to_there)
-            if unanswered is None:
-                unanswered = None
-            else:
-                unanswered = unanswered + to_there
+            if unanswered is not None:
+                unanswered += to_there
             to_there = b""
+
+
+def _await_either(
+    here: Any, there: Any, waits_for_here: bool, waits_for_there: bool
+) -> set[tuple[Any, int]]:
+    """As `await_any`. A side is read only when the other has taken all that came from it."""
+    reading: list[Any] = []
+    writing: list[Any] = []
+    if waits_for_there:
+        writing.append(there)
+    else:
+        reading.append(here)
+    if waits_for_here:
+        writing.append(here)
+    else:
+        reading.append(there)
+    return await_any(reading, writing)

@@ -169,11 +169,13 @@ class Api:
 
     def listed(self, path: str, selector: str = "", fields: str = "") -> list[Thing]:
         """Returns all with these labels and fields; none if there is no such kind."""
-        query = {"labelSelector": selector, "fieldSelector": fields}
-        answer = self.find(
-            path, **{key: value for key, value in query.items() if value}
-        )
-        return list((answer or {}).get("items") or [])
+        query: dict[str, str] = {}
+        if selector:
+            query["labelSelector"] = selector
+        if fields:
+            query["fieldSelector"] = fields
+        answer = self.find(path, **query) or {}
+        return list(answer.get("items") or [])
 
     def text(self, path: str, **query: Any) -> str:
         return self._again("GET", path, query=query).decode(errors="replace")
@@ -277,28 +279,13 @@ def _cluster(context: str | None, of_pod: Path) -> tuple[Configuration, str, str
     try:
         contexts, current = _contexts()
     except (ConfigException, OSError) as error:
-        raise UnavailableError(
-            f"no Kubernetes cluster is configured here: {error}",
-            advice="set KUBECONFIG, or make ~/.kube/config as for kubectl (`az aks "
-            "get-credentials`, `aws eks update-kubeconfig`, `gcloud container "
-            "clusters get-credentials`), and choose the context with `kubectl "
-            "config use-context`",
-        ) from error
+        raise _no_cluster(error) from error
     if context is not None and context not in contexts:
-        known = listed(sorted(contexts)) or "none"
-        raise UsageError(
-            f"the kubeconfig has no context named {context!r}",
-            advice=f"it has {known}; `context` under `kubernetes` in the profile, and "
-            "KUBECONFIG, decide which cluster is used",
-        )
-    name = context or current
+        raise _no_such_context(context, sorted(contexts))
+    name = str(context or current)
     try:
-        load_kube_config(_files(), name, configuration)
-        return (
-            configuration,
-            str(name),
-            contexts[str(name)].get("namespace") or "default",
-        )
+        load_kube_config(_files(), context or current, configuration)
+        return configuration, name, contexts[name].get("namespace") or "default"
     except (ConfigException, OSError, KeyError) as error:
         if context is not None:
             raise UnavailableError(
@@ -310,16 +297,28 @@ def _cluster(context: str | None, of_pod: Path) -> tuple[Configuration, str, str
         loader = InClusterConfigLoader(str(of_pod / "token"), str(of_pod / "ca.crt"))
         loader.load_and_set(configuration)
     except (ConfigException, OSError):
-        raise UnavailableError(
-            f"no Kubernetes cluster is configured here: {reason}",
-            advice="set KUBECONFIG, or make ~/.kube/config as for kubectl (`az aks "
-            "get-credentials`, `aws eks update-kubeconfig`, `gcloud container "
-            "clusters get-credentials`), and choose the context with `kubectl "
-            "config use-context`",
-        ) from reason
+        raise _no_cluster(reason) from reason
     with suppress(OSError):
         return configuration, "", (of_pod / "namespace").read_text().strip()
     return configuration, "", "default"
+
+
+def _no_cluster(error: Exception) -> UnavailableError:
+    return UnavailableError(
+        f"no Kubernetes cluster is configured here: {error}",
+        advice="set KUBECONFIG, or make ~/.kube/config as for kubectl (`az aks "
+        "get-credentials`, `aws eks update-kubeconfig`, `gcloud container "
+        "clusters get-credentials`), and choose the context with `kubectl "
+        "config use-context`",
+    )
+
+
+def _no_such_context(context: str, contexts: list[str]) -> UsageError:
+    return UsageError(
+        f"the kubeconfig has no context named {context!r}",
+        advice=f"it has {listed(contexts) or 'none'}; `context` under `kubernetes` in the "
+        "profile, and KUBECONFIG, decide which cluster is used",
+    )
 
 
 def _contexts() -> tuple[dict[str, Mapping[str, Any]], str | None]:

@@ -49,9 +49,8 @@ class KubernetesPlatform:
     UnavailableError if none is configured or none answers."""
 
     name = "kubernetes"
-    joins_networks = (
-        True  # for one command (`once`); what goes on has its network on the machine
-    )
+    # For one command (`once`); what goes on has its network on the machine.
+    joins_networks = True
     campaign: str = lifecycle.passed_on("space", "campaign")
 
     def __init__(
@@ -88,18 +87,23 @@ class KubernetesPlatform:
     def _within(self) -> Iterator[None]:
         """What is done in the campaign's namespace while it is there. Pull secrets are copied from
         the context's: pods can only use those of their own."""
-        for name in (
-            self.placement.placing.image_pull_secrets if not self.space.given else ()
-        ):
-            with cluster_errors(f"reading the pull secret {name}"):
-                secret = self._api.get(address("secret", name, self._api.namespace))
-                content = {"type": secret["type"], "data": secret.get("data") or {}}
-                copy = {**content, "metadata": {"name": name}}
-                self.space.make("secret", copy, is_swept=False)
+        if not self.space.given:
+            for name in self.placement.placing.image_pull_secrets:
+                self._copy_secret(name)
         try:
             yield
         finally:
             self._close_agents()
+
+    def _copy_secret(self, name: str) -> None:
+        with cluster_errors(f"reading the pull secret {name}"):
+            secret = self._api.get(address("secret", name, self._api.namespace))
+            copy = {
+                "type": secret["type"],
+                "data": secret.get("data") or {},
+                "metadata": {"name": name},
+            }
+            self.space.make("secret", copy, is_swept=False)
 
     def _close_agents(self) -> None:
         """A later question to a machine starts its agent again."""
@@ -121,15 +125,13 @@ class KubernetesPlatform:
         """Which cluster it is: context, address, identity. Versions of it, and of its first
         machine: they are of one node pool."""
         nodes = self.placement.known
+        info: dict[str, Any] = {}
         if nodes:
             info = nodes[0]["status"]["nodeInfo"]
-        else:
-            info = {}
         identity: str | None = None
         with cluster_errors("reading the cluster's identity"), suppress(Refused):
-            identity = str(
-                self._api.get(address("namespace", "kube-system"))["metadata"]["uid"]
-            )
+            oldest = self._api.get(address("namespace", "kube-system"))
+            identity = str(oldest["metadata"]["uid"])
         return {
             "Name": self._api.context,
             "Host": self._api.host,
@@ -152,13 +154,12 @@ class KubernetesPlatform:
 
     def machines(self) -> tuple[Machine, ...]:
         """Those that were there when the cluster was last asked, as before each new placement."""
-        return tuple(map(self._agent, self.placement.known))
+        return tuple(self._agent(node) for node in self.placement.known)
 
     def machines_of_nodes(self) -> tuple[Machine, ...]:
         chosen = self.placement.placing
-        return tuple(
-            self._agent(each) for each in self.placement.known if usable(each, chosen)
-        )
+        nodes = [node for node in self.placement.known if usable(node, chosen)]
+        return tuple(self._agent(node) for node in nodes)
 
     def _machine_named(self, name: str) -> Machine | None:
         if name not in self._agents:  # the cluster may have grown

@@ -5,7 +5,7 @@ is a finding too, with the moment at which a campaign finds out. Free CPUs are c
 scheduler counts: by requests, not by use."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any, Literal
@@ -30,9 +30,9 @@ _ATTACHMENTS = "/apis/storage.k8s.io/v1/csinodes"
 _OVER = ("Succeeded", "Failed")  # phases of pods that hold nothing any more
 
 
-def _words(of: str) -> Any:
+def _words(subject: str) -> Any:
     """What examination.yaml says of this."""
-    return shipped(__package__, "examination.yaml")[of]
+    return shipped(__package__, "examination.yaml")[subject]
 
 
 def examine(
@@ -48,8 +48,11 @@ def examine(
             "Kubernetes cluster", True, f"{named}{api.host}, version {version}"
         )
         yield from _machines(machines)
-        needed = ({} if namespace else _words("namespace")) | _words("needed")
-        yield from (_right(api, name, needed[name], namespace) for name in needed)
+        needed: dict[str, list[str]] = dict(_words("needed"))
+        if not namespace:
+            needed = _words("namespace") | needed
+        for name, right in needed.items():
+            yield _right(api, name, right, namespace)
         for name, right in _words("for_some").items():
             yield _right(api, name, right, namespace, ok=None)
         yield from _storage(api)
@@ -89,9 +92,10 @@ def _right(
     place = namespace
     if resource.startswith(tuple(_words("outside"))):
         place = ""
-    refused = [
-        verb for verb in verbs.split() if not _allowed(api, resource, verb, place)
-    ]
+    refused: list[str] = []
+    for verb in verbs.split():
+        if not _allowed(api, resource, verb, place):
+            refused.append(verb)
     subject = f"right to {verbs.replace(' ', ', ')} {resource}"
     if not refused:
         return Finding(subject, True, f"given: {what_for}")
@@ -112,34 +116,43 @@ def _allowed(api: Api, resource: str, verb: str, namespace: str) -> bool:
 
 def _storage(api: Api) -> Iterator[Finding]:
     classes = _seen(api, address("storage class"))
-    drivers = _words("drivers")
-    attached = {
-        str(driver["name"]): (driver.get("allocatable") or {}).get("count")
-        for node in _seen(api, _ATTACHMENTS)
-        for driver in node.get("spec", {}).get("drivers") or []
-    }
+    most_disks = _most_disks(_seen(api, _ATTACHMENTS))
     if not classes:
         yield Finding(
             "storage classes", None, "none is seen: only emulated tiers can be compared"
         )
     for storage_class in classes:
-        driver = str(storage_class.get("provisioner"))
-        late = storage_class.get("volumeBindingMode") == "WaitForFirstConsumer"
-        zone = "made before its node, maybe in another zone"
-        if late:
-            zone = "made where its node runs"
-        most = ""
-        if attached.get(driver):
-            most = f"; at most {attached[driver]} disks a machine"
-        hint = ""
-        if driver in drivers:
-            hint = f"; {drivers[driver]}"
-        subject = f"storage class {name_of(storage_class)}"
-        yield Finding(subject, True, f"{driver}, {zone}{most}{hint}")
+        yield _storage_class(storage_class, most_disks)
     snapshots = _seen(api, address("snapshot class"))
-    made_by = ", ".join(str(kind.get("driver")) for kind in snapshots)
-    text = made_by or "no class is seen: data are loaded for every run"
-    yield Finding("volume snapshots", True if snapshots else None, text)
+    if snapshots:
+        drivers = ", ".join(str(kind.get("driver")) for kind in snapshots)
+        yield Finding("volume snapshots", True, drivers)
+    else:
+        text = "no class is seen: data are loaded for every run"
+        yield Finding("volume snapshots", None, text)
+
+
+def _storage_class(storage_class: Thing, most_disks: Mapping[str, Any]) -> Finding:
+    driver = str(storage_class.get("provisioner"))
+    text = f"{driver}, made before its node, maybe in another zone"
+    if storage_class.get("volumeBindingMode") == "WaitForFirstConsumer":
+        text = f"{driver}, made where its node runs"
+    if most_disks.get(driver):
+        text += f"; at most {most_disks[driver]} disks a machine"
+    hints = _words("drivers")
+    if driver in hints:
+        text += f"; {hints[driver]}"
+    return Finding(f"storage class {name_of(storage_class)}", True, text)
+
+
+def _most_disks(nodes: Iterable[Thing]) -> dict[str, Any]:
+    """Driver → how many of its disks a machine takes, where it says so."""
+    most: dict[str, Any] = {}
+    for node in nodes:
+        for driver in node.get("spec", {}).get("drivers") or []:
+            allocatable = driver.get("allocatable") or {}
+            most[str(driver["name"])] = allocatable.get("count")
+    return most
 
 
 def _seen(api: Api, path: str) -> list[Thing]:
@@ -154,32 +167,34 @@ def free_cpus(nodes: int, machines: Sequence[Thing], pods: Iterable[Thing]) -> f
     beside a load client; a tenth of one is the least that counts. `pods`: all of the cluster."""
     if not machines:
         return 0.0
-    status_of = {name_of(machine): machine["status"] for machine in machines}
-    free = {
-        name: parse_quantity((status.get("allocatable") or status["capacity"])["cpu"])
-        for name, status in status_of.items()
-    }
+    free: dict[str, Decimal] = {}
+    for machine in machines:
+        status = machine["status"]
+        capacity = status.get("allocatable") or status["capacity"]
+        free[name_of(machine)] = parse_quantity(capacity["cpu"])
     for pod in pods:
         name = str(pod["spec"].get("nodeName") or "")
         if name in free and pod.get("status", {}).get("phase") not in _OVER:
             free[name] -= _asked(pod["spec"])
-    most = sorted(free.values(), reverse=True)[
-        :nodes
-    ]  # those that nodes will find room on
-    left = most[-1] / math.ceil(nodes / len(most)) - parse_quantity(
-        manifests.SHARES["client"]
-    )
+    # Those that nodes will find room on.
+    most = sorted(free.values(), reverse=True)[:nodes]
+    nodes_a_machine = math.ceil(nodes / len(most))
+    client = parse_quantity(manifests.SHARES["client"])
+    left = most[-1] / nodes_a_machine - client
     return float(max(0, math.floor(10 * left) / 10))
 
 
 def _asked(spec: Thing) -> Decimal:
-    containers = spec.get("containers") or []
-    before = spec.get("initContainers") or []
-    beside = [
-        container for container in before if container.get("restartPolicy") == "Always"
-    ]
-    running = sum(map(_request, (*containers, *beside)))
-    first = max(map(_request, before), default=Decimal(0)) + sum(map(_request, beside))
+    """What the scheduler sets aside for a pod: while it runs, or before, if that is more."""
+    before = [_request(container) for container in spec.get("initContainers") or []]
+    beside = Decimal(0)  # those that go on
+    for container in spec.get("initContainers") or []:
+        if container.get("restartPolicy") == "Always":
+            beside += _request(container)
+    running = beside
+    for container in spec.get("containers") or []:
+        running += _request(container)
+    first = max(before, default=Decimal(0)) + beside
     return max(running, first) + _cpus(spec.get("overhead"))
 
 

@@ -4,7 +4,7 @@ Pods have one container, `main`. What must be there before it begins is in a Sec
 the files of its spec."""
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -49,33 +49,15 @@ def pod(
         )
     image = own_images.name_in_registry(spec.image)
     volumes, mounts = _volumes(spec, claims)
-    # No pod joins another's network: it is on that machine, by its placement.
-    network = spec.network or ""
-    if network.startswith(NETWORK_OF):
-        network = ""
-    hostname, _, subdomain = (spec.address or "").partition(".")
-    if network:
-        of_network = {space.NETWORK: object_name(network)}
-    else:
-        of_network = {}
-    on_host = spec.network == HOST_NETWORK
     return manifest(
         "Pod",
         name=object_name(spec.name),
-        labels={
-            space.ROLE: spec.role,
-            **of_network,
-            **placement_labels(spec.placement),
-        },
+        labels=_labels(spec),
         name_here=spec.name,
         stop_s=max(spec.stop_timeout_s, LONGEST_STOP_S),
-        hostname=hostname if subdomain else None,
-        subdomain=subdomain or None,
-        host_network=on_host or None,
-        dns_policy="ClusterFirstWithHostNet" if on_host else None,
+        **_network(spec, image),
         pull_secrets=[{"name": name} for name in placing.image_pull_secrets] or None,
         **rules,
-        before=[_gate(spec, image)] if subdomain else None,
         image=image,
         command=list(spec.entrypoint or ()) or None,
         arguments=list(spec.command) or None,
@@ -88,14 +70,39 @@ def pod(
     )
 
 
+def _labels(spec: ContainerSpec) -> dict[str, str]:
+    labels = {space.ROLE: spec.role}
+    # No pod joins another's network: it is on that machine, by its placement.
+    if spec.network and not spec.network.startswith(NETWORK_OF):
+        labels[space.NETWORK] = object_name(spec.network)
+    return labels | placement_labels(spec.placement)
+
+
+def _network(spec: ContainerSpec, image: str) -> dict[str, Any]:
+    """The parts of a pod that give it a name in the cluster's network, if its address has one, or
+    put it into its machine's."""
+    hostname, _, subdomain = (spec.address or "").partition(".")
+    parts: dict[str, Any] = {}
+    if subdomain:
+        parts["hostname"] = hostname
+        parts["subdomain"] = subdomain
+        parts["before"] = [_gate(spec, image)]
+    if spec.network == HOST_NETWORK:
+        parts["host_network"] = True
+        parts["dns_policy"] = "ClusterFirstWithHostNet"
+    return parts
+
+
 def guest(spec: ContainerSpec, name: str) -> dict[str, Any]:
     """A container, by this name, in the pod whose network it joins."""
-    command = {
-        "command": list(spec.entrypoint or ()) or None,
-        "arguments": list(spec.command),
-    }
-    image = own_images.name_in_registry(spec.image)
-    return manifest("guest", name=name, image=image, rights=_rights(spec), **command)
+    return manifest(
+        "guest",
+        name=name,
+        image=own_images.name_in_registry(spec.image),
+        rights=_rights(spec),
+        command=list(spec.entrypoint or ()) or None,
+        arguments=list(spec.command),
+    )
 
 
 def _gate(spec: ContainerSpec, image: str) -> dict[str, Any]:
@@ -119,17 +126,14 @@ def _rights(spec: ContainerSpec) -> dict[str, Any]:
 
 
 def _environment(spec: ContainerSpec) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": name,
-            "valueFrom": {
-                "secretKeyRef": {"name": object_name(spec.name), "key": name}
-            },
-        }
-        if _is_hidden(name)
-        else {"name": name, "value": value}
-        for name, value in spec.environment.items()
-    ]
+    variables: list[dict[str, Any]] = []
+    for name, value in spec.environment.items():
+        if _is_hidden(name):
+            key = {"name": object_name(spec.name), "key": name}
+            variables.append({"name": name, "valueFrom": {"secretKeyRef": key}})
+        else:
+            variables.append({"name": name, "value": value})
+    return variables
 
 
 def _is_hidden(name: str) -> bool:
@@ -139,16 +143,18 @@ def _is_hidden(name: str) -> bool:
 
 def secret(spec: ContainerSpec) -> dict[str, Any] | None:
     """What its pod is given by a Secret, if it is given any."""
-    given = {
-        name: text.encode()
-        for name, text in spec.environment.items()
-        if _is_hidden(name)
-    }
+    contents: dict[str, bytes] = {}
+    for name, text in spec.environment.items():
+        if _is_hidden(name):
+            contents[name] = text.encode()
     for number, files in enumerate(spec.folders.values()):
-        given |= {_key(number, name): content for name, content in files.items()}
-    if not given:
+        for name, content in files.items():
+            contents[_key(number, name)] = content
+    if not contents:
         return None
-    data = {key: base64.b64encode(content).decode() for key, content in given.items()}
+    data: dict[str, str] = {}
+    for key, content in contents.items():
+        data[key] = base64.b64encode(content).decode()
     return manifest("Secret", name=object_name(spec.name), data=data)
 
 
@@ -159,19 +165,21 @@ def _key(number: int, name: str) -> str:
 
 def _resources(spec: ContainerSpec) -> dict[str, Any]:
     """Requests equal limits, which are set aside. What is beside nodes only asks for a share."""
+    requests: dict[str, str] = {}
     if spec.role in SHARES:
-        share = {"cpu": SHARES[spec.role]}
-    else:
-        share = {}
-    limits = {
-        **({"cpu": f"{round(spec.cpus * 1000)}m"} if spec.cpus else {}),
-        **({"memory": str(spec.memory_bytes)} if spec.memory_bytes else {}),
-    }
-    return {
-        key: of
-        for key, of in {"requests": share | limits, "limits": limits}.items()
-        if of
-    }
+        requests["cpu"] = SHARES[spec.role]
+    limits: dict[str, str] = {}
+    if spec.cpus:
+        limits["cpu"] = f"{round(spec.cpus * 1000)}m"
+    if spec.memory_bytes:
+        limits["memory"] = str(spec.memory_bytes)
+    requests |= limits
+    resources: dict[str, Any] = {}
+    if requests:
+        resources["requests"] = requests
+    if limits:
+        resources["limits"] = limits
+    return resources
 
 
 def _volumes(
@@ -180,26 +188,34 @@ def _volumes(
     """Volumes of the pod, and where they are in `main`."""
     volumes: list[dict[str, Any]] = []
     mounts: list[dict[str, Any]] = []
-    for number, mount in enumerate(spec.mounts):
-        name = f"volume-{number}"
-        volumes.append({"name": name, **_volume(mount, claims)})
-        mounts.append(_mount(name, mount.target, mount.read_only))
+
+    def add(name: str, volume: Mapping[str, Any], mount: dict[str, Any]) -> None:
+        volumes.append({"name": name, **volume})
+        mounts.append({"name": name, **mount})
+
+    for number, bind in enumerate(spec.mounts):
+        mount = _mount(bind.target, bind.read_only)
+        add(f"volume-{number}", _volume(bind, claims), mount)
     for number, (folder, files) in enumerate(spec.folders.items()):
-        name = f"folder-{number}"
-        items = [{"key": _key(number, file), "path": file} for file in files]
-        hidden = {"secret": {"secretName": object_name(spec.name), "items": items}}
-        volumes.append({"name": name, **(hidden if files else {"emptyDir": {}})})
-        mounts.append(_mount(name, folder, read_only=bool(files)))
+        volume = _folder(spec, number, files)
+        add(f"folder-{number}", volume, _mount(folder, read_only=bool(files)))
     if spec.shared_memory_bytes:
         memory = {"medium": "Memory", "sizeLimit": str(spec.shared_memory_bytes)}
-        volumes.append({"name": "shared-memory", "emptyDir": memory})
-        mounts.append(_mount("shared-memory", "/dev/shm"))
+        add("shared-memory", {"emptyDir": memory}, _mount("/dev/shm"))
     if spec.host_devices:
-        volumes.append(
-            {"name": "devices", "hostPath": {"path": "/dev", "type": "Directory"}}
-        )
-        mounts.append(_mount("devices", "/dev"))
+        devices = {"path": "/dev", "type": "Directory"}
+        add("devices", {"hostPath": devices}, _mount("/dev"))
     return volumes, mounts
+
+
+def _folder(
+    spec: ContainerSpec, number: int, files: Mapping[str, bytes]
+) -> dict[str, Any]:
+    """A folder of its own: with the files of its Secret, or empty."""
+    if not files:
+        return {"emptyDir": {}}
+    items = [{"key": _key(number, file), "path": file} for file in files]
+    return {"secret": {"secretName": object_name(spec.name), "items": items}}
 
 
 def _volume(mount: Mount, claims: Mapping[str, str]) -> dict[str, Any]:
@@ -211,13 +227,15 @@ def _volume(mount: Mount, claims: Mapping[str, str]) -> dict[str, Any]:
     return {"emptyDir": {}}
 
 
-def _mount(name: str, path: str, read_only: bool = False) -> dict[str, Any]:
+def _mount(path: str, read_only: bool = False) -> dict[str, Any]:
     """Read-only with all that is mounted below, where the cluster can (1.31 and newer)."""
     if read_only:
-        way = {"readOnly": True, "recursiveReadOnly": "IfPossible"}
-    else:
-        way = {}
-    return {"name": name, "mountPath": path, **way}
+        return {
+            "mountPath": path,
+            "readOnly": True,
+            "recursiveReadOnly": "IfPossible",
+        }
+    return {"mountPath": path}
 
 
 # ------------------------------------------------------------------ what is not a pod
@@ -262,6 +280,7 @@ def namespace(name: str, labels: Mapping[str, str]) -> dict[str, Any]:
 
 SNAPSHOTS = "snapshot.storage.k8s.io"
 _DEFAULT = "storageclass.kubernetes.io/is-default-class"
+_MAKER = "pv.kubernetes.io/provisioned-by"
 # Of a device of a machine: nothing is measured by it, and the file system fills the device.
 _NOMINAL = "1Gi"
 
@@ -269,12 +288,14 @@ _NOMINAL = "1Gi"
 def local_volume(
     name: str, claim: str, namespace: str, device: str, fstype: str, machine: str
 ) -> dict[str, Any]:
-    # nouuid: disks are copies of each other, with the same XFS identity.
+    options = ["noatime"]
+    if fstype == "xfs":
+        options.append("nouuid")  # disks are copies of each other, with one identity
     return manifest(
         "PersistentVolume",
         name=name,
         size=_NOMINAL,
-        options=["noatime", *(["nouuid"] if fstype == "xfs" else [])],
+        options=options,
         claim=claim,
         namespace=namespace,
         device=device,
@@ -291,12 +312,15 @@ def claim(
     volume: str | None = None,
 ) -> dict[str, Any]:
     """Of a class, maybe as a copy of `source`; or of a `volume` that is there, without a class."""
+    copied = None
+    if source:
+        copied = _source(source)
     return manifest(
         "PersistentVolumeClaim",
         name=object_name(name),
         storage_class=storage_class,
         size=size,
-        source=_source(source) if source else None,
+        source=copied,
         volume=volume,
     )
 
@@ -316,13 +340,15 @@ def snapshot(name: str, claim: str, its_class: str) -> dict[str, Any]:
 
 def described_class(thing: Mapping[str, Any]) -> StorageClass:
     annotations = thing["metadata"].get("annotations") or {}
+    parameters = thing.get("parameters") or {}
+    mount_options = thing.get("mountOptions") or ()
     return StorageClass(
         name=name_of(thing),
         provisioner=str(thing["provisioner"]),
-        parameters=dict(thing.get("parameters") or {}),
+        parameters=dict(parameters),
         waits=thing.get("volumeBindingMode") == "WaitForFirstConsumer",
         is_default=annotations.get(_DEFAULT) == "true",
-        mount_options=tuple(thing.get("mountOptions") or ()),
+        mount_options=tuple(mount_options),
         retains=thing.get("reclaimPolicy") == "Retain",
     )
 
@@ -332,28 +358,30 @@ def described_volume(thing: Mapping[str, Any]) -> RentedVolume:
     spec = thing["spec"]
     csi = spec.get("csi") or {}
     local = spec.get("local") or {}
-    maker = (thing["metadata"].get("annotations") or {}).get(
-        "pv.kubernetes.io/provisioned-by", ""
-    )
-    terms = (spec.get("nodeAffinity") or {}).get("required", {}).get(
-        "nodeSelectorTerms"
-    ) or []
+    annotations = thing["metadata"].get("annotations") or {}
+    maker = annotations.get(_MAKER, "")
+    handle = csi.get("volumeHandle") or local.get("path") or ""
+    fstype = csi.get("fsType") or local.get("fsType") or ""
     return RentedVolume(
         name=name_of(thing),
         storage_class=str(spec.get("storageClassName") or ""),
         driver=str(csi.get("driver") or maker),
         size_bytes=size_bytes(str(spec["capacity"]["storage"])),
-        handle=str(csi.get("volumeHandle") or local.get("path") or ""),
-        fstype=str(csi.get("fsType") or local.get("fsType") or ""),
+        handle=str(handle),
+        fstype=str(fstype),
         mount_options=tuple(spec.get("mountOptions") or ()),
         attributes=dict(csi.get("volumeAttributes") or {}),
-        machines=tuple(
-            f"{expression['key']}={value}"
-            for term in terms
-            for expression in term.get("matchExpressions") or []
-            for value in expression.get("values") or []
-        ),
+        machines=tuple(_machines_of(spec)),
     )
+
+
+def _machines_of(spec: Mapping[str, Any]) -> Iterator[str]:
+    """`topology.kubernetes.io/zone=…`: the labels of machines on which a volume can be used."""
+    required = (spec.get("nodeAffinity") or {}).get("required", {})
+    for term in required.get("nodeSelectorTerms") or []:
+        for expression in term.get("matchExpressions") or []:
+            for value in expression.get("values") or []:
+                yield f"{expression['key']}={value}"
 
 
 def size_bytes(text: str) -> int:

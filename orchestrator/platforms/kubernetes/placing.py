@@ -45,27 +45,37 @@ def rules(
     """The parts of a pod's spec that choose its machine. `machine`: where its placement runs
     already, "" if nowhere; `taken`: the machines that other nodes of the database have, also while
     none of their pods runs, if there is one without."""
-    kind = kind_of(placement)
-    is_free = not machine
+    is_node = kind_of(placement) == _NODE
+    demands: list[dict[str, Any]] = []
     if chosen.zones:
-        demands = [_demand(ZONE, chosen.zones)]
-    else:
-        demands = []
+        demands.append(_demand(ZONE, chosen.zones))
     if machine:
-        demands += [_demand(MACHINE, (machine,))]
-    if kind == _NODE and is_free and taken:
+        demands.append(_demand(MACHINE, (machine,)))
+    elif is_node and taken:
         demands.append(_demand(MACHINE, taken, "NotIn"))
-    wishes = [manifest("away_from_nodes", placement=placement)]
-    if kind != _NODE:
-        wishes.append(manifest("away_from_its_kind", kind=kind))
+    wishes: list[dict[str, Any]] | None = None
+    if placement and not machine:
+        wishes = _wishes(placement)
+    spread = None
+    if is_node and not machine:
+        spread = [manifest("over_zones")]
     return manifest(
         "rules",
         selector=dict(_labels(placement, chosen)) or None,
-        tolerations=list(map(dict, chosen.tolerations)) or None,
+        tolerations=[dict(toleration) for toleration in chosen.tolerations] or None,
         demands=demands or None,
-        wishes=wishes if placement and is_free else None,
-        spread=[manifest("over_zones")] if kind == _NODE and is_free else None,
+        wishes=wishes,
+        spread=spread,
     )
+
+
+def _wishes(placement: str) -> list[dict[str, Any]]:
+    """Where a pod is rather not, as long as its machine is free to be chosen."""
+    kind = kind_of(placement)
+    wishes = [manifest("away_from_nodes", placement=placement)]
+    if kind != _NODE:
+        wishes.append(manifest("away_from_its_kind", kind=kind))
+    return wishes
 
 
 def _labels(placement: str, chosen: Placing) -> Mapping[str, str]:
@@ -83,19 +93,17 @@ def usable(
     node: Mapping[str, Any], chosen: Placing, placements: Sequence[str] = (_NODE,)
 ) -> bool:
     """Whether pods of one of these placements may run on a machine, as the scheduler decides it."""
-    labels = node["metadata"].get("labels") or {}
-    ready = trouble.is_ready(node)
-    fits = any(
-        _labels(placement, chosen).items() <= labels.items() for placement in placements
-    )
-    in_zone = not chosen.zones or labels.get(ZONE) in chosen.zones
     spec = node.get("spec", {})
-    kept_away = any(
-        taint["effect"] in _KEEPS_AWAY and not _tolerated(taint, chosen)
-        for taint in spec.get("taints") or []
-    )
-    return (
-        ready and fits and in_zone and not kept_away and not spec.get("unschedulable")
+    if not trouble.is_ready(node) or spec.get("unschedulable"):
+        return False
+    labels = node["metadata"].get("labels") or {}
+    if chosen.zones and labels.get(ZONE) not in chosen.zones:
+        return False
+    for taint in spec.get("taints") or []:
+        if taint["effect"] in _KEEPS_AWAY and not _tolerated(taint, chosen):
+            return False
+    return any(
+        _labels(placement, chosen).items() <= labels.items() for placement in placements
     )
 
 
@@ -138,36 +146,34 @@ class Placement:
             return
         with self._scheduling:
             machine = self.machine_names.get(placement, "")
+            taken: tuple[str, ...] = ()
             if self._free_machines():
                 taken = self._taken(placement)
-            else:
-                taken = ()
             yield rules(placement, self.placing, machine, taken)
 
     def _taken(self, placement: str = "") -> tuple[str, ...]:
         """The machines of all nodes of a database, but of this one."""
-        others = {
-            place: name
-            for place, name in self.machine_names.items()
-            if place != placement
-        }
-        return tuple(
-            sorted(name for place, name in others.items() if kind_of(place) == _NODE)
-        )
+        names: list[str] = []
+        for other, name in self.machine_names.items():
+            if other != placement and kind_of(other) == _NODE:
+                names.append(name)
+        return tuple(sorted(names))
 
     def _free_machines(self) -> list[str]:
         """The machines on which no node of a database runs."""
-        machines = map(name_of, self.find_machines((_NODE,)))
-        return [name for name in machines if name not in self._taken()]
+        taken = self._taken()
+        names = [name_of(machine) for machine in self.find_machines((_NODE,))]
+        return [name for name in names if name not in taken]
 
     def machines_of(self, nodes: int) -> list[connection.Thing]:
         """Those that nodes 1 to `nodes` are bound to; all, if one is not bound yet."""
         usable = self.find_machines((_NODE,))
-        bound = {
-            self.machine_names.get(f"node-{number}") for number in range(1, nodes + 1)
-        }
-        if None in bound:
-            return usable
+        bound: set[str] = set()
+        for number in range(1, nodes + 1):
+            placement = f"node-{number}"
+            if placement not in self.machine_names:
+                return usable
+            bound.add(self.machine_names[placement])
         return [machine for machine in usable if name_of(machine) in bound]
 
     def machine_for(self, placement: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO, Unpack
+from typing import IO, Any, Unpack
 
 from orchestrator.errors import NodeError, RunError, TierbenchError, UnavailableError
 from orchestrator.platforms.common import archives, commands
@@ -73,7 +73,6 @@ class Pod:
         frames = self._begin(doing, limited)
         frames.send(_environment(how.get("env") or {}))
         output = Output(frames)
-        on_line = how.get("on_line")
         deadline = started + timeout_s + _GRACE_S
 
         def raise_if_lost() -> None:
@@ -88,9 +87,8 @@ class Pod:
 
         in_time = False
         try:
-            follow = commands.follow
-            in_time = follow(
-                output, on_line, watch, deadline, clock, look, raise_if_lost
+            in_time = commands.follow(
+                output, how.get("on_line"), watch, deadline, clock, look, raise_if_lost
             )
         finally:
             if not in_time:
@@ -144,8 +142,9 @@ class Pod:
     def _begin(
         self, doing: str, argv: Sequence[str], silence_s: float | None = None
     ) -> Frames:
-        query = [("container", trouble.MAIN), *(("command", word) for word in argv)]
-        query += [(stream, "true") for stream in ("stdin", "stdout", "stderr")]
+        words = [("command", word) for word in argv]
+        streams = [(stream, "true") for stream in ("stdin", "stdout", "stderr")]
+        query = [("container", trouble.MAIN), *words, *streams]
         with cluster_errors(doing):
             try:
                 return Frames(self._api.channel(f"{self.path}/exec", query), silence_s)
@@ -161,9 +160,9 @@ class Pod:
         state = self.state()
         if state != "running":
             return NodeError(f"{doing}: {self.name} is {state}", evidence=output.tail())
-        said = f" {frames.message}".rstrip()
+        why = f" {frames.message}".rstrip()
         return RunError(
-            f"{doing}: the connection ended before the command did{said}",
+            f"{doing}: the connection ended before the command did{why}",
             advice="was the API server, or a proxy before it, restarted?",
             evidence=output.tail(),
         )
@@ -173,8 +172,8 @@ class Pod:
         with cluster_errors(f"starting {spec.name}"):
             there = self._api.get(self.path)["spec"].get("ephemeralContainers") or []
             guest = Guest(f"guest-{len(there) + 1}", self.path, self._api)
-            every = [*there, manifests.guest(spec, guest.name)]
-            change = {"spec": {"ephemeralContainers": every}}
+            containers = [*there, manifests.guest(spec, guest.name)]
+            change = {"spec": {"ephemeralContainers": containers}}
             self._api.change(f"{self.path}/ephemeralcontainers", change)
         return guest
 
@@ -314,9 +313,7 @@ class Guest:
         cannot be had."""
         with cluster_errors(f"looking at {self.name}"):
             pod = self.api.get(self.path)
-        statuses = pod["status"].get("ephemeralContainerStatuses") or []
-        states = (of.get("state") or {} for of in statuses if of["name"] == self.name)
-        ended = next(states, {}).get("terminated")
+        ended = self._state_in(pod).get("terminated")
         if ended:
             return int(ended["exitCode"])
         if "running" not in trouble.main_state(pod):
@@ -330,16 +327,24 @@ class Guest:
             )
         return None
 
+    def _state_in(self, pod: Thing) -> Thing:
+        """Its own state, as the pod has it; empty if that does not know it yet."""
+        for status in pod["status"].get("ephemeralContainerStatuses") or []:
+            if status["name"] == self.name:
+                return status.get("state") or {}
+        return {}
+
     def logs(self, tail: int | None = None) -> str:
         return _log(self.api, self.path, self.name, tail)
 
 
 def _log(api: Api, path: str, container: str, tail: int | None) -> str:
     """Of a container of a pod; "" of one that has not begun yet, or is gone."""
-    query = {"container": container, **({"tailLines": tail} if tail else {})}
-    with cluster_errors(
-        f"reading the log of {container} of {PurePosixPath(path).name}"
-    ):
+    query: dict[str, Any] = {"container": container}
+    if tail:
+        query["tailLines"] = tail
+    pod = PurePosixPath(path).name
+    with cluster_errors(f"reading the log of {container} of {pod}"):
         try:
             return api.text(f"{path}/log", **query)
         except Refused as error:
@@ -350,12 +355,14 @@ def _log(api: Api, path: str, container: str, tail: int | None) -> str:
 
 def _environment(env: Mapping[str, str]) -> bytes:
     """One line for each variable, and an empty one."""
+    lines: list[str] = []
     for name, value in env.items():
         if "\n" in value:
             raise RunError(
                 f"the variable {name} has a line break, which no pod can be given"
             )
-    return "".join(f"{name}={value}\n" for name, value in env.items()).encode() + b"\n"
+        lines.append(f"{name}={value}\n")
+    return "".join([*lines, "\n"]).encode()
 
 
 def _text(errors: bytes) -> str:

@@ -6,6 +6,7 @@ taken to be there, and an image that cannot be pulled is an error of the first p
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import PurePosixPath
 from typing import NoReturn
 
@@ -43,15 +44,15 @@ class Pods:
     placement: placing.Placement
     claims: Mapping[str, str]
     machine_named: Callable[[str], Machine | None]
-    known: dict[str, Pod] = field(default_factory=dict)
+    _by_name: dict[str, Pod] = field(default_factory=dict)
 
     def pod(self, name: str) -> Pod:
         """The only one of this name: what is known of it is kept there."""
-        return self.known.setdefault(name, Pod(name, self.space, self.machine_named))
+        return self._by_name.setdefault(name, Pod(name, self.space, self.machine_named))
 
     def forget(self, name: str) -> None:
         self.pod(name).forget()
-        self.known.pop(name, None)
+        self._by_name.pop(name, None)
 
     @contextmanager
     def running(self, spec: ContainerSpec) -> Iterator[Pod]:
@@ -64,7 +65,7 @@ class Pods:
         try:
             self.pod(name).remove(timeout_s)
         finally:
-            self.known.pop(name, None)
+            self._by_name.pop(name, None)
 
     def once(self, spec: ContainerSpec, timeout_s: float) -> Completed:
         clock = self.space.clock
@@ -121,44 +122,34 @@ class Pods:
     def _raise_if_hopeless(
         self, spec: ContainerSpec, pod: Thing, patience: trouble.Patience
     ) -> None:
-        claims = [
-            volume["persistentVolumeClaim"]["claimName"]
-            for volume in pod["spec"].get("volumes") or []
-            if "persistentVolumeClaim" in volume
-        ]
-        events = [
-            event
-            for thing in (name_of(pod), *claims)
-            for event in self.space.events(thing)
-        ]
+        events = list(self.space.events(name_of(pod)))
+        for claim in _claims_of(pod):
+            events += self.space.events(claim)
         problem = trouble.of_pod(pod, events)
+        limit_s = self.start_s
         if trouble.grows(events):
             limit_s = GROWN_S
-        else:
-            limit_s = self.start_s
         if not patience.ends(self.space.clock.monotonic(), problem, limit_s):
             return
         problem = problem or trouble.Trouble(
             trouble.in_words(pod), "look at the machine's kubelet"
         )
-        said = "\n".join(
-            f"{event.get('reason')}: {event.get('message')}" for event in events
-        )
+        lines = [f"{event.get('reason')}: {event.get('message')}" for event in events]
         raise UnavailableError(
-            f"{spec.name} does not start: {problem.text}", problem.advice, said
+            f"{spec.name} does not start: {problem.text}",
+            problem.advice,
+            evidence="\n".join(lines),
         )
 
     def find(self, role: str = "") -> tuple[ContainerEntry, ...]:
+        selector = space.MARK
         if role:
             selector = f"{space.MARK},{space.ROLE}={role}"
-        else:
-            selector = space.MARK
-        pods = self.space.listed("container", selector)
-        entries = [
-            ContainerEntry(space.name_here(pod), "", trouble.in_words(pod))
-            for pod in pods
-        ]
-        return tuple(sorted(entries, key=lambda entry: entry.name))
+        entries: list[ContainerEntry] = []
+        for pod in self.space.listed("container", selector):
+            state = trouble.in_words(pod)
+            entries.append(ContainerEntry(space.name_here(pod), "", state))
+        return tuple(sorted(entries, key=attrgetter("name")))
 
     def await_unmounted(self, device: str, placement: str) -> None:
         """Waits in a disk's server on the machine of a placement, if one runs there: the kubelet
@@ -176,6 +167,13 @@ class Pods:
                 looks = f"{_UNMOUNTED_S * 10:g}"
                 waiting = script(__package__, "unmounted", name, looks)
                 self.pod(annotation_of(pod, space.NAME)).pipe("waiting", waiting)
+
+
+def _claims_of(pod: Thing) -> Iterator[str]:
+    """The claims of the volumes that a pod uses."""
+    for volume in pod["spec"].get("volumes") or []:
+        if "persistentVolumeClaim" in volume:
+            yield volume["persistentVolumeClaim"]["claimName"]
 
 
 class ClusterImages:
@@ -207,14 +205,11 @@ class ClusterImages:
     def id(self, tag: str) -> str | None:
         if not self.present(tag):
             return None
-        names = [
-            name
-            for node in self._placement.find_machines()
-            for name in _named(node, tag)
-        ]
-        return next(
-            (n for n in names if "@sha256:" in n), own_images.name_in_registry(tag)
-        )
+        for node in self._placement.find_machines():
+            for name in _named(node, tag):
+                if "@sha256:" in name:
+                    return name
+        return own_images.name_in_registry(tag)
 
     def ways_to_get(self, tag: str) -> str:
         return (

@@ -14,6 +14,11 @@ MAIN = "main"  # the container of a pod that the caller asked for
 _IMAGE = ("ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName")
 _SETTING = ("CreateContainerConfigError", "CreateContainerError", "RunContainerError")
 _GROWS = "TriggeredScaleUp"  # the autoscaler adds a machine
+_STATUSES = (
+    "initContainerStatuses",
+    "containerStatuses",
+    "ephemeralContainerStatuses",
+)
 
 # A kubelet that is busy says CreateContainerConfigError too ("failed to sync secret cache", after
 # one second: kubernetes/kubernetes#117972), and tries again after 10 to 15 s.
@@ -37,19 +42,14 @@ class Patience:
         self._troubled: float | None = None  # since when trouble is seen that may last
 
     def ends(self, now: float, trouble: Trouble | None, limit_s: float) -> bool:
-        if trouble:
-            lasting_s = trouble.lasting_s
-        else:
-            lasting_s = math.inf
-        if self._troubled is None:
-            since = now
-        else:
-            since = self._troubled
-        if lasting_s < math.inf:
-            self._troubled = since
-        else:
+        if now - self._began >= limit_s:
+            return True
+        if trouble is None or trouble.lasting_s == math.inf:
             self._troubled = None
-        return now - since >= lasting_s or now - self._began >= limit_s
+            return False
+        if self._troubled is None:
+            self._troubled = now
+        return now - self._troubled >= trouble.lasting_s
 
 
 def of_pod(
@@ -58,45 +58,60 @@ def of_pod(
     """Returns why a pod does not run yet, if it is known. `events`: its own and its claims'."""
     events = list(events)
     status = pod.get("status", {})
-    kinds = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
-    for container in (
-        container for kind in kinds for container in status.get(kind) or []
-    ):
-        waiting = (container.get("state") or {}).get("waiting") or {}
-        reason = str(waiting.get("reason") or "")
-        text = str(waiting.get("message") or "")
-        if reason in _IMAGE:
-            # Why is only in the first event that it failed; the status says that it waits.
-            why = _last(events[::-1], ("Failed",)) or text
-            said = f"its image cannot be pulled ({reason}): {why}"
-            return Trouble(
-                said,
-                (
-                    "push the image to a registry that the cluster can reach, and say "
-                    "where with TIERBENCH_REGISTRY; a private one needs a pull secret"
-                ),
-                lasting_s=0.0,
-            )
-        if reason in _SETTING:
-            return Trouble(
-                f"it cannot be started ({reason}): {text}",
-                "`kubectl describe pod` shows what its machine's kubelet says",
-                lasting_s=_TRIED_AGAIN_S,
-            )
+    for kind in _STATUSES:
+        for container in status.get(kind) or []:
+            trouble = _of_container(container, events)
+            if trouble:
+                return trouble
+    return _of_placement(pod, events) or _of_start(events)
+
+
+def _of_container(
+    container: Mapping[str, Any], events: list[Mapping[str, Any]]
+) -> Trouble | None:
+    waiting = (container.get("state") or {}).get("waiting") or {}
+    reason = str(waiting.get("reason") or "")
+    text = str(waiting.get("message") or "")
+    if reason in _IMAGE:
+        # Why is only in the first event that it failed; the status says that it waits.
+        why = _last(events[::-1], ("Failed",)) or text
+        return Trouble(
+            f"its image cannot be pulled ({reason}): {why}",
+            "push the image to a registry that the cluster can reach, and say "
+            "where with TIERBENCH_REGISTRY; a private one needs a pull secret",
+            lasting_s=0.0,
+        )
+    if reason in _SETTING:
+        return Trouble(
+            f"it cannot be started ({reason}): {text}",
+            "`kubectl describe pod` shows what its machine's kubelet says",
+            lasting_s=_TRIED_AGAIN_S,
+        )
+    return None
+
+
+def _of_placement(
+    pod: Mapping[str, Any], events: list[Mapping[str, Any]]
+) -> Trouble | None:
     placed = _condition(pod, "PodScheduled")
     text = str(placed.get("message") or placed.get("reason") or "")
-    if text and placed.get("status") == "False":
-        what = f"no machine takes it: {text}"
-        volumes = volume_trouble(events)
-        if volumes:
-            what += f"; {volumes}"
-        if grows(events):
-            return Trouble(what, "the cluster adds a machine: wait for it")
-        advice = (
-            "give nodes less CPU and memory in the profile, or the cluster more machines; "
-            "`kubectl describe nodes` shows what is taken"
-        )
-        return Trouble(what, advice)
+    if not text or placed.get("status") != "False":
+        return None
+    what = f"no machine takes it: {text}"
+    volumes = volume_trouble(events)
+    if volumes:
+        what += f"; {volumes}"
+    if grows(events):
+        return Trouble(what, "the cluster adds a machine: wait for it")
+    advice = (
+        "give nodes less CPU and memory in the profile, or the cluster more machines; "
+        "`kubectl describe nodes` shows what is taken"
+    )
+    return Trouble(what, advice)
+
+
+def _of_start(events: list[Mapping[str, Any]]) -> Trouble | None:
+    """Why its machine, which it has, does not start it."""
     text = _last(events, ("FailedMount", "FailedAttachVolume", "FailedMapVolume"))
     if text:
         return Trouble(
@@ -122,16 +137,17 @@ def grows(events: Iterable[Mapping[str, Any]]) -> bool:
 
 def _condition(thing: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
     """What a pod or a machine says of itself; empty if it does not say it."""
-    conditions = thing.get("status", {}).get("conditions") or []
-    return next(
-        (condition for condition in conditions if condition["type"] == kind), {}
-    )
+    for condition in thing.get("status", {}).get("conditions") or []:
+        if condition["type"] == kind:
+            return dict(condition)
+    return {}
 
 
 def _last(events: list[Mapping[str, Any]], reasons: tuple[str, ...]) -> str:
-    matching = [event for event in events if event.get("reason") in reasons]
-    if matching:
-        return str(matching[-1].get("message") or "")
+    """What the last event with one of these reasons says; "" if there is none."""
+    for event in reversed(events):
+        if event.get("reason") in reasons:
+            return str(event.get("message") or "")
     return ""
 
 
@@ -142,8 +158,10 @@ def main_state(pod: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def status_of(pod: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a pod's status says of its container `main`; empty if nothing."""
-    statuses = pod.get("status", {}).get("containerStatuses") or []
-    return next((status for status in statuses if status["name"] == MAIN), {})
+    for status in pod.get("status", {}).get("containerStatuses") or []:
+        if status["name"] == MAIN:
+            return dict(status)
+    return {}
 
 
 def in_words(pod: Mapping[str, Any] | None) -> str:
@@ -160,13 +178,12 @@ def in_words(pod: Mapping[str, Any] | None) -> str:
             reason = ", out of memory"
         return f"exited (exit {ended.get('exitCode')}{reason})"
     status = pod.get("status", {})
-    if (
-        status.get("phase") == "Failed"
-    ):  # such as evicted: its containers may be forgotten
+    phase = status.get("phase")
+    # Such as evicted: its containers may be forgotten.
+    if phase == "Failed":
         return f"failed ({status.get('reason')}: {status.get('message')})"
-    return (
-        f"waiting ({(state.get('waiting') or {}).get('reason') or status.get('phase')})"
-    )
+    waiting = state.get("waiting") or {}
+    return f"waiting ({waiting.get('reason') or phase})"
 
 
 LOST = "lost"
@@ -187,9 +204,9 @@ def of_machine(name: str, node: Mapping[str, Any] | None) -> str:
     """Returns what its pods are if it is not ready, beginning with LOST; "" if it is."""
     if node is None:
         return f"{LOST} (its machine {name} is gone)"
-    said = _condition(node, "Ready")
-    if said.get("status", "True") == "True":
+    ready = _condition(node, "Ready")
+    if ready.get("status", "True") == "True":
         return ""
-    since = said.get("lastTransitionTime")
-    why = said.get("message")
+    since = ready.get("lastTransitionTime")
+    why = ready.get("message")
     return f"{LOST} (its machine {name} is not ready since {since}: {why})"

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError
@@ -44,9 +45,10 @@ class Volumes:
         self, name: str, nodes: int, addresses: Sequence[str] = ()
     ) -> Iterator[Network]:
         """Names are always the same, so that databases start from copies of disks."""
+        numbers = range(1, nodes + 1)
+        names = [f"node-{number}.{manifests.SERVICE}" for number in numbers]
         with self.space.holding("network", manifests.service(name)):
-            numbers = range(1, nodes + 1)
-            yield Network(name, tuple(f"node-{n}.{manifests.SERVICE}" for n in numbers))
+            yield Network(name, tuple(names))
 
     @contextmanager
     def volume(
@@ -56,20 +58,22 @@ class Volumes:
             if device:
                 up.enter_context(self._local_volume(name, device, fstype, placement))
                 self.claims[name] = object_name(name)
-            elif defaults := [
-                known for known in self.storage_classes() if known.is_default
-            ]:
-                default = defaults[0]
-                if default.retains:
-                    raise UnavailableError(
-                        f"the default storage class {default.name} keeps its volumes: one "
-                        "for each node and run would stay, and cost money",
-                        advice="make one the default whose reclaimPolicy is Delete, or declare "
-                        "the nodes' disks in the profile",
-                    )
-                up.enter_context(self.claim(name, default.name, _UNDECLARED_SIZE_BYTES))
+            else:
+                default = self._default_class()
+                if default:
+                    claim = self.claim(name, default.name, _UNDECLARED_SIZE_BYTES)
+                    up.enter_context(claim)
             up.callback(self.claims.pop, name, None)
             yield name
+
+    def _default_class(self) -> rent.StorageClass | None:
+        """UnavailableError for one that keeps its volumes."""
+        for storage_class in self.storage_classes():
+            if storage_class.is_default:
+                if storage_class.retains:
+                    raise _keeps_volumes(storage_class)
+                return storage_class
+        return None
 
     @contextmanager
     def _local_volume(
@@ -106,8 +110,9 @@ class Volumes:
     # -------------------------------------------------------------- claims of storage classes
 
     def storage_classes(self) -> tuple[rent.StorageClass, ...]:
-        classes = map(manifests.described_class, self.space.listed("storage class"))
-        return tuple(sorted(classes, key=lambda described: described.name))
+        things = self.space.listed("storage class")
+        classes = [manifests.described_class(thing) for thing in things]
+        return tuple(sorted(classes, key=attrgetter("name")))
 
     @contextmanager
     def storage_class(self, manifest: Mapping[str, Any]) -> Iterator[rent.StorageClass]:
@@ -123,12 +128,11 @@ class Volumes:
         source: rent.VolumeSource | None = None,
         stays: bool = False,
     ) -> Iterator[str]:
-        names = [known.name for known in self.storage_classes()]
+        names = [there.name for there in self.storage_classes()]
         if storage_class not in names:
-            known = ", ".join(names) or "none"
             raise UnavailableError(
                 f"the cluster has no storage class {storage_class}",
-                advice=f"it has: {known}",
+                advice=f"it has: {', '.join(names) or 'none'}",
             )
         manifest = manifests.claim(name, storage_class, str(size_bytes), source)
         doing = f"claiming volume {name} of {storage_class}"
@@ -142,17 +146,16 @@ class Volumes:
         """And waits until its volume is gone, too, where that costs money."""
         volume = self._volume_of(name)
         self.space.remove("claim", name)
-        if (
-            not volume
-            or volume["spec"].get("persistentVolumeReclaimPolicy") != "Delete"
-        ):
+        if not volume:
             return
-        there = partial(self.space.find, "volume", name_of(volume))
+        if volume["spec"].get("persistentVolumeReclaimPolicy") != "Delete":
+            return
+        rented = name_of(volume)
+        there = partial(self.space.find, "volume", rented)
         limit_s = space.REMOVAL_S
         if wait_while(there, deadline_s=limit_s, clock=self.space.clock, every_s=0.3):
-            of = name_of(volume)
             raise RunError(
-                f"the rented volume {of} of {name} is not gone after {limit_s:g} s",
+                f"the rented volume {rented} of {name} is not gone after {limit_s:g} s",
                 advice="look with `kubectl get pv`: it may cost money until it is removed",
             )
 
@@ -170,9 +173,9 @@ class Volumes:
         )
         if volume is None:
             events = self.space.events(object_name(claim))
-            said = trouble.volume_trouble(events) or "its provisioner says nothing"
+            why = trouble.volume_trouble(events) or "its provisioner says nothing"
             raise RunError(
-                f"the claim {claim} got no volume within {timeout_s:g} s: {said}",
+                f"the claim {claim} got no volume within {timeout_s:g} s: {why}",
                 advice="is its storage class right, and its driver running? A class that "
                 "waits for its first consumer gives a volume only to a container "
                 "that uses it",
@@ -182,12 +185,12 @@ class Volumes:
     # -------------------------------------------------------------- snapshots
 
     def snapshot_class(self, driver: str) -> rent.SnapshotClass | None:
-        classes = [
-            rent.SnapshotClass(name_of(thing), thing.get("deletionPolicy") == "Retain")
-            for thing in self.space.listed("snapshot class")
-            if thing.get("driver") == driver
-        ]
-        return min(classes, key=lambda described: described.retains, default=None)
+        classes: list[rent.SnapshotClass] = []
+        for thing in self.space.listed("snapshot class"):
+            if thing.get("driver") == driver:
+                retains = thing.get("deletionPolicy") == "Retain"
+                classes.append(rent.SnapshotClass(name_of(thing), retains))
+        return min(classes, key=attrgetter("retains"), default=None)
 
     def holds(self, source: rent.VolumeSource) -> bool:
         return self.space.find(source.kind, source.name) is not None
@@ -201,43 +204,51 @@ class Volumes:
         self, name: str, claim: str, timeout_s: float, stays: bool = False
     ) -> Iterator[str]:
         with cluster_errors(f"keeping {claim} as a snapshot"):
-            of = self.space.api.get(self.space.path("claim", claim))["spec"].get(
-                "storageClassName"
-            )
-            drivers = [
-                known.provisioner
-                for known in self.storage_classes()
-                if known.name == of
-            ]
-            by = None
-            if drivers:
-                by = self.snapshot_class(drivers[0])
-            self.space.listed(
-                "snapshot content"
-            )  # by which it is seen whether it is gone
+            snapshot_class = self._snapshot_class_of(claim)
+            # By which it is seen whether it is gone.
+            self.space.listed("snapshot content")
+        class_name = ""
+        if snapshot_class:
+            class_name = snapshot_class.name
+        manifest = manifests.snapshot(name, claim, class_name)
+        with self.space.holding("snapshot", manifest, stays):
+            self._await_snapshot(name, timeout_s)
+            yield name
 
-        def trouble_of_driver() -> str:
-            status = (
-                self.space.api.get(self.space.path("snapshot", name)).get("status")
-                or {}
-            )
-            said = (status.get("error") or {}).get(
-                "message"
-            ) or "its driver says nothing"
+    def _snapshot_class_of(self, claim: str) -> rent.SnapshotClass | None:
+        """The one of the driver that has made the claim's volume, if that has one."""
+        thing = self.space.api.get(self.space.path("claim", claim))
+        class_name = thing["spec"].get("storageClassName")
+        for storage_class in self.storage_classes():
+            if storage_class.name == class_name:
+                return self.snapshot_class(storage_class.provisioner)
+        return None
+
+    def _await_snapshot(self, name: str, timeout_s: float) -> None:
+        """RunError, with the driver's words, if it is not ready in time."""
+
+        def unready() -> str:
+            thing = self.space.api.get(self.space.path("snapshot", name))
+            status = thing.get("status") or {}
             if status.get("readyToUse"):
                 return ""
-            return str(said)
+            message = (status.get("error") or {}).get("message")
+            return str(message or "its driver says nothing")
 
-        manifest = manifests.snapshot(name, claim, by.name if by else "")
-        with self.space.holding("snapshot", manifest, stays):
-            with cluster_errors(f"waiting for the snapshot {name}"):
-                said = wait_while(
-                    trouble_of_driver,
-                    deadline_s=timeout_s,
-                    clock=self.space.clock,
-                    every_s=0.3,
+        with cluster_errors(f"waiting for the snapshot {name}"):
+            why = wait_while(
+                unready, deadline_s=timeout_s, clock=self.space.clock, every_s=0.3
+            )
+            if why:
+                raise RunError(
+                    f"the snapshot {name} is not ready after {timeout_s:g} s: {why}"
                 )
-                if said:
-                    why = f"is not ready after {timeout_s:g} s: {said}"
-                    raise RunError(f"the snapshot {name} {why}")
-            yield name
+
+
+def _keeps_volumes(storage_class: rent.StorageClass) -> UnavailableError:
+    return UnavailableError(
+        f"the default storage class {storage_class.name} keeps its volumes: one "
+        "for each node and run would stay, and cost money",
+        advice="make one the default whose reclaimPolicy is Delete, or declare "
+        "the nodes' disks in the profile",
+    )

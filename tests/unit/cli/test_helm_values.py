@@ -82,10 +82,8 @@ def test_memory_is_whole_gib_and_holds_what_the_flags_give(
     cluster = spec(memory_gib)
     assert helm_values.memory(cluster) == {"master": master, "tserver": tserver}
     shares = flags.memory(cluster.size.memory_bytes)
-    assert (
-        shares["master_bytes"] < master * GIB
-        and shares["tserver_bytes"] < tserver * GIB
-    )
+    assert shares.master_bytes < master * GIB
+    assert shares.tserver_bytes < tserver * GIB
 
 
 def test_flags_are_those_of_the_docker_form() -> None:

@@ -228,8 +228,10 @@ def test_the_pinned_releases_are_on_both_sides_of_every_difference() -> None:
 
 
 def test_memory_is_shared_out_of_the_containers_not_the_machines() -> None:
-    shares = (2 * GIB, 20_615_843_020, 10_307_921_510)
-    assert tuple(flags.memory(32 * GIB).values()) == shares
+    shares = flags.memory(32 * GIB)
+    assert shares.master_bytes == 2 * GIB
+    assert shares.tserver_bytes == 20_615_843_020
+    assert shares.block_cache_bytes == 10_307_921_510
 
 
 def test_a_flag_unknown_to_a_release_is_not_passed_to_it() -> None:

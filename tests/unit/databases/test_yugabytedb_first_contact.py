@@ -57,11 +57,9 @@ def test_a_master_has_the_memory_that_creating_a_database_takes(
     node: int, master: int, tserver_pct: int
 ) -> None:
     shares = flags.memory(node)
-    assert (shares["master_bytes"], shares["tserver_bytes"]) == (
-        master,
-        node * tserver_pct // 100,
-    )
-    assert shares["master_bytes"] + shares["tserver_bytes"] < 0.85 * node
+    assert shares.master_bytes == master
+    assert shares.tserver_bytes == node * tserver_pct // 100
+    assert shares.master_bytes + shares.tserver_bytes < 0.85 * node
 
 
 def test_a_node_too_small_for_both_servers_is_refused() -> None:

@@ -73,13 +73,17 @@ def of_run(data: parts.NodesData, world: World) -> tuple[DiskFile, ...]:
     """One file per node, empty or a copy of its snapshot, in place of what a killed run left."""
     sources: Sequence[Path | None] = data.snapshots or [None] * len(data.sizes_bytes)
     folder = _disks(world)
-    nodes = zip(node_names(len(sources)), data.sizes_bytes, sources, strict=True)
-    return tuple(
-        DiskFile(
-            folder / f"{node}.img", node, source, None if source else size_bytes, True
+    nodes = node_names(len(sources))
+    files: list[DiskFile] = []
+    for node, size_bytes, source in zip(nodes, data.sizes_bytes, sources, strict=True):
+        empty = DiskFile(
+            folder / f"{node}.img", node, size_bytes=size_bytes, temporary=True
         )
-        for node, size_bytes, source in nodes
-    )
+        if source:
+            files.append(replace(empty, copy_of=source, size_bytes=None))
+        else:
+            files.append(empty)
+    return tuple(files)
 
 
 def of_gate(placement: str, world: World) -> tuple[DiskFile, ...]:
@@ -90,10 +94,13 @@ def of_gate(placement: str, world: World) -> tuple[DiskFile, ...]:
 
 def of_load(data: parts.NodesData) -> tuple[DiskFile, ...]:
     """The snapshots themselves, empty unless an earlier load has left them."""
-    return tuple(
-        DiskFile(path, path.stem, size_bytes=None if data.resumed else size_bytes)
-        for path, size_bytes in zip(data.snapshots, data.sizes_bytes, strict=True)
-    )
+    files: list[DiskFile] = []
+    for path, size_bytes in zip(data.snapshots, data.sizes_bytes, strict=True):
+        file = DiskFile(path, path.stem)
+        if not data.resumed:
+            file = replace(file, size_bytes=size_bytes)
+        files.append(file)
+    return tuple(files)
 
 
 def mounted(world: World) -> Mount:
@@ -132,7 +139,8 @@ def exist(paths: Sequence[Path], world: World) -> bool:
 
     def exists(path: Path) -> bool:
         words = [inside(path, world)]
-        return _there(path.stem, "exist", _EXIST, words, _ASK_S, world).exit_code == 0
+        done = _there(path.stem, "exist", _EXIST, words, _ASK_S, world)
+        return done.exit_code == 0
 
     return all(at_once.each(exists, paths))
 
@@ -150,13 +158,15 @@ def forget(world: World, only_list: bool = False) -> Iterator[removal.MarkedFold
     """Removes, or only lists, files of disks on other machines whose folder has our mark."""
     if is_here(world):
         return
-    knows_some = (world.cache / _DATASETS).is_dir()
-    if not knows_some and not world.platform.images.present(
-        own_images.tag(world.root, "disk")
-    ):
+    has_loaded = (world.cache / _DATASETS).is_dir()
+    image = own_images.tag(world.root, "disk")
+    if not has_loaded and not world.platform.images.present(image):
         return  # nothing can have been put there
     folder = str(_folder(world))
-    program = removal.program("list" if only_list else "remove", world)
+    verb = "remove"
+    if only_list:
+        verb = "list"
+    program = removal.program(verb, world)
     machines = of_nodes(world.platform)
     for node, machine in zip(node_names(len(machines)), machines, strict=True):
         done = _there(node, "forget", _RUN_ON_ALL, program, _REMOVE_S, world)
@@ -172,9 +182,8 @@ def machines_of_nodes(nodes: int, world: World) -> list[Machine]:
 
     def machine_of(node: str) -> Machine:
         spec = _container(node, "place", ("sleep", "infinity"), world)
-        with world.platform.running(
-            replace(spec, init=True, stop_timeout_s=1)
-        ) as container:
+        idle = replace(spec, init=True, stop_timeout_s=1)
+        with world.platform.running(idle) as container:
             return container.find_machine()
 
     return at_once.each(machine_of, node_names(nodes))
@@ -196,9 +205,15 @@ def _there(
 def _container(
     node: str, name: str, argv: Sequence[str], world: World
 ) -> ContainerSpec:
-    more = {"placement": node, "capabilities": removal.CAPABILITIES}
-    name = f"{world.scope}-{name}-{node}"
-    return own_images.container("disk", name, argv, world, role="disk-files", **more)
+    return own_images.container(
+        "disk",
+        f"{world.scope}-{name}-{node}",
+        argv,
+        world,
+        role="disk-files",
+        placement=node,
+        capabilities=removal.CAPABILITIES,
+    )
 
 
 def _folder(world: World) -> Path:
@@ -207,8 +222,7 @@ def _folder(world: World) -> Path:
 
 def _disks(world: World) -> Path:
     """The folder of the files that go after each run."""
-    if is_here(world):
-        name = _DISKS
-    else:
+    name = _DISKS
+    if not is_here(world):
         name = removal.named(_DISKS, world, socket.gethostname())
     return _folder(world) / name

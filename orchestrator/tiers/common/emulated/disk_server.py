@@ -89,15 +89,16 @@ def create(file: Path, size_bytes: int, world: World) -> None:
         "--bytes",
         str(size_bytes),
     )
-    rights = {
-        "role": "disk-files",
-        "capabilities": ("DAC_OVERRIDE",),
-        "mounts": (_parent(file),),
-    }
-    name = f"{world.scope}-create-{file.stem}"
-    done = world.platform.once(
-        own_images.container("disk", name, argv, world, **rights), 60
+    spec = own_images.container(
+        "disk",
+        f"{world.scope}-create-{file.stem}",
+        argv,
+        world,
+        role="disk-files",
+        capabilities=("DAC_OVERRIDE",),
+        mounts=(_parent(file),),
     )
+    done = world.platform.once(spec, 60)
     if done.exit_code != 0:
         raise RunError(f"no file system could be made in {file}: {done.out.strip()}")
 
@@ -135,13 +136,14 @@ def devices(
     in_turn = len(files) > 1 and kernels(of_nodes(world.platform)) < len(files)
     brackets = [_served(verb, file, limits, latency, world) for file in files]
     with at_once.entered(brackets, in_turn) as served:
-        overheads = {
-            volume.server.name: overhead_us(facts.get("limits") or {})
-            for volume, facts in served
-            if volume.server is not None
-        }
+        overheads: dict[str, dict[str, float]] = {}
+        for volume, facts in served:
+            if volume.server is not None:
+                enforced = facts.get("limits") or {}
+                overheads[volume.server.name] = overhead_us(enforced)
         volumes = tuple(volume for volume, _ in served)
-        yield Disks(volumes, {**served[-1][1], "overhead_us": overheads})
+        _, last_facts = served[-1]
+        yield Disks(volumes, {**last_facts, "overhead_us": overheads})
 
 
 def overhead_us(limits: Mapping[str, Any]) -> dict[str, float]:
@@ -150,13 +152,11 @@ def overhead_us(limits: Mapping[str, Any]) -> dict[str, float]:
     added_us: dict[str, float] = {}
     for way in ("read", "write"):
         if f"{way}_overhead_us" in limits:
-            slept_us = min(
-                float(limits.get(f"{way}_latency_us", 0.0)), _DEEPEST_SLEEP_US
-            )
+            latency_us = float(limits.get(f"{way}_latency_us", 0.0))
             slope = float(limits.get(f"{way}_overhead_slope", 0.0))
-            added_us[way] = round(
-                float(limits[f"{way}_overhead_us"]) + slope * slept_us, 1
-            )
+            at_once_us = float(limits[f"{way}_overhead_us"])
+            slept_us = min(latency_us, _DEEPEST_SLEEP_US)
+            added_us[way] = round(at_once_us + slope * slept_us, 1)
     return added_us
 
 
@@ -172,27 +172,30 @@ def _served(
     disk = file.path.stem
     name = f"{world.scope}-disk-{disk}"
     volume = f"{world.scope}-{disk}"
-    command = (
-        verb,
-        "--image",
-        disk_files.served(file, world),
-        *_comes_and_goes(file, world),
-    )
-    spec = _spec(name, command, disk_files.mounted(world), world)
-    limits, spec = _limited(
-        replace(spec, placement=file.placement), disk, limits, latency, world
-    )
+    placement = file.placement
+    inside = disk_files.served(file, world)
+    command = (verb, "--image", inside, *_comes_and_goes(file, world))
+    plain_spec = _spec(name, command, disk_files.mounted(world), world)
+    placed = replace(plain_spec, placement=placement)
+    limits, spec = _limited(placed, disk, limits, latency, world)
     with world.platform.running(spec) as container:
         if file.copy_of is not None:
             late = f"the data set could not be copied for {name} within {_COPY_S:g} s"
             _await(_IMAGE_IS_THERE, container, _COPY_S, late, world.clock)
-        node, facts = _ready(container, f"disk-{disk}", limits, latency, world)
+        server, facts = _ready(container, f"disk-{disk}", limits, latency, world)
         device = str(facts["device"])
-        restored = file.size_bytes is None
-        kept = not file.temporary
-        at = file.placement
-        with world.platform.volume(volume, device, "xfs", at):
-            yield Volume(volume, device, restored, node, kept=kept, placement=at), facts
+        with world.platform.volume(volume, device, "xfs", placement):
+            yield (
+                Volume(
+                    volume,
+                    device,
+                    restored=file.size_bytes is None,
+                    server=server,
+                    kept=not file.temporary,
+                    placement=placement,
+                ),
+                facts,
+            )
 
 
 def _comes_and_goes(file: DiskFile, world: World) -> Iterator[str]:
@@ -237,20 +240,19 @@ def _limited(
     world: World,
 ) -> tuple[Limits, ContainerSpec]:
     """The container with its limits, and all limits that it must then say it enforces."""
-    tables: dict[str, bytes] = {}
     if latency is not None:
         limits = {**limits, "latency_seed": seed_of(disk, world)}
+    options: list[str] = []
+    for name, value in limits.items():
+        options += [f"--{name.replace('_', '-')}", plain(value)]
+    folders: dict[str, dict[str, bytes]] = {}
+    if latency is not None:
         tables = {"read": table_text(latency.read), "write": table_text(latency.write)}
-    given = {name: plain(value) for name, value in limits.items()}
-    given |= {f"{way}_quantiles": f"{_TABLES}/{way}" for way in tables}
-    options = [
-        part for key in given for part in (f"--{key.replace('_', '-')}", given[key])
-    ]
-    if tables:
         folders = {_TABLES: tables}
-    else:
-        folders = {}
-    return limits, replace(spec, command=(*spec.command, *options), folders=folders)
+        for way in tables:
+            options += [f"--{way}-quantiles", f"{_TABLES}/{way}"]
+    limited = replace(spec, command=(*spec.command, *options), folders=folders)
+    return limits, limited
 
 
 def seed_of(disk: str, world: World) -> int:
@@ -265,29 +267,34 @@ def table_text(table: Quantiles) -> bytes:
 
 
 def _await(
-    line: str, container: Container, deadline_s: float, late: str, clock: Clock
+    begin: str, container: Container, deadline_s: float, late: str, clock: Clock
 ) -> str:
     """The first line of its log that begins so. RunError if it ends before, or with `late`."""
-    said = ""
+    line = ""
 
     def is_there() -> bool:
-        nonlocal said
-        said = next(
-            (text for text in container.logs().splitlines() if text.startswith(line)),
-            "",
-        )
-        if not said and container.state() != "running":
+        nonlocal line
+        line = _first_line(container.logs(), begin)
+        if not line and container.state() != "running":
             last = container.logs(tail=20)
             raise RunError(
                 f"the disk {container.name} could not start",
                 advice="`tierbench doctor` says what the kernel lacks",
                 evidence=last,
             )
-        return bool(said)
+        return bool(line)
 
     if not wait_until(is_there, deadline_s=deadline_s, clock=clock, every_s=0.05):
         raise RunError(late)
-    return said
+    return line
+
+
+def _first_line(text: str, begin: str) -> str:
+    """The first that begins so; "" if none does."""
+    for line in text.splitlines():
+        if line.startswith(begin):
+            return line
+    return ""
 
 
 def _ready(
@@ -318,12 +325,12 @@ def _ready(
 
 def running_disks(world: World) -> tuple[str, ...]:
     """The containers that serve the nodes' disks of the run that is going on, in their order."""
-    servers = world.platform.find_containers("disk")
-    running = [server.name for server in servers if server.state == "running"]
-    names = [(_NODE_DISK.search(name), name) for name in running]
-    return tuple(
-        name for _, name in sorted((int(node[1]), name) for node, name in names if node)
-    )
+    by_number: list[tuple[int, str]] = []
+    for server in world.platform.find_containers("disk"):
+        node = _NODE_DISK.search(server.name)
+        if server.state == "running" and node:
+            by_number.append((int(node[1]), server.name))
+    return tuple(name for _, name in sorted(by_number))
 
 
 def ask(container: str, question: Sequence[str], world: World) -> dict[str, Any]:
@@ -361,7 +368,6 @@ def _message(text: str) -> str:
 
 def fio_container(name: str, role: str, volume: Volume, world: World) -> ContainerSpec:
     """A container with fio, our jobs and the volume, held to the volume's caps as a database is."""
-    jobs = filter(Path.is_file, sorted((world.root / "workloads" / "fio").glob("*")))
     return own_images.container(
         "disk",
         name,
@@ -371,11 +377,20 @@ def fio_container(name: str, role: str, volume: Volume, world: World) -> Contain
         init=True,
         stop_timeout_s=1,
         mounts=(Mount(volume.name, "/tier"),),
-        folders={"/fio": {job.name: job.read_bytes() for job in jobs}},
+        folders={"/fio": _fio_jobs(world.root)},
         io_caps=volume.caps,
         capabilities=("DAC_OVERRIDE",),  # what is on the disk may be a database's
         placement=volume.placement,
     )
+
+
+def _fio_jobs(root: Path) -> dict[str, bytes]:
+    """Name → content of each of our job files, in the order of their names."""
+    content: dict[str, bytes] = {}
+    for job in sorted((root / "workloads" / "fio").glob("*")):
+        if job.is_file():
+            content[job.name] = job.read_bytes()
+    return content
 
 
 def _parent(file: Path) -> Mount:

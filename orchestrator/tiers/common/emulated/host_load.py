@@ -107,26 +107,27 @@ def counted_apart(before: Reading, after: Reading) -> dict[str, dict[str, float]
     % of the server's; empty if one of both was not read. The kernel was read before and after the
     server's answer, so its count at that moment lies between; it counts a request when it ends, the
     server when it comes, so those under way may be missing."""
-    if not (
-        len(before.kernel) == len(after.kernel) == 2 and before.disk and after.disk
-    ):
+    both_read = len(before.kernel) == len(after.kernel) == 2
+    if not (both_read and before.disk and after.disk):
         return {}
-    in_flight = max(side["disk_in_flight"] for side in (*before.kernel, *after.kernel))
-    counts: dict[str, dict[str, float]] = {}
-    for way in _WAYS:
-        first, second, third, fourth = (
-            side[f"disk_{way}s_total"] for side in (*before.kernel, *after.kernel)
-        )
-        most = fourth - first + in_flight
-        least = third - second - in_flight
-        own = float(after.disk[way]["ops"] - before.disk[way]["ops"])
-        off_pct = round(100 * max(0.0, least - own, own - most) / max(own, 1.0), 2)
-        counts[way] = {
-            "served": own,
-            "kernel": (most + least) / 2,
-            "apart_pct": off_pct,
-        }
-    return counts
+    return {way: _counted_apart(before, after, way) for way in _WAYS}
+
+
+def _counted_apart(before: Reading, after: Reading, way: str) -> dict[str, float]:
+    readings = (*before.kernel, *after.kernel)
+    in_flight = max(counters["disk_in_flight"] for counters in readings)
+    first, second, third, fourth = (
+        counters[f"disk_{way}s_total"] for counters in readings
+    )
+    most = fourth - first + in_flight
+    least = third - second - in_flight
+    served = float(after.disk[way]["ops"] - before.disk[way]["ops"])
+    apart = max(0.0, least - served, served - most)
+    return {
+        "served": served,
+        "kernel": (most + least) / 2,
+        "apart_pct": round(100 * apart / max(served, 1.0), 2),
+    }
 
 
 def overheads(before: Reading, after: Reading) -> dict[str, Any]:
@@ -137,62 +138,75 @@ def overheads(before: Reading, after: Reading) -> dict[str, Any]:
     the server included. Empty if server or kernel was not read."""
     if not (before.kernel and after.kernel and before.disk and after.disk):
         return {}
-    first = before.kernel[-1]
-    last = after.kernel[-1]
     spent_s = 0.0
-    of_way = dict[str, Any]()
+    by_way: dict[str, Any] = {}
     for way in _WAYS:
-        ios = last[f"disk_{way}s_total"] - first[f"disk_{way}s_total"]
-        device_s = (
-            last[f"disk_{way}_seconds_total"] - first[f"disk_{way}_seconds_total"]
-        )
-        spent_s += device_s
-        answered, took_s = (
-            float(after.disk[way][key] - before.disk[way][key])
-            for key in ("answered", "took_s")
-        )
-        if min(ios, answered) >= _LEAST_IOS:
-            device_us = 1e6 * device_s / ios
-            served_us = 1e6 * took_s / answered
-            of_way[way] = {
-                "ios": int(ios),
-                "device_us": round(device_us, 1),
-                "served_us": round(served_us, 1),
-                "overhead_us": round(device_us - served_us, 1),
-            }
+        spent_s += _kernel_growth(before, after, f"disk_{way}_seconds_total")
+        means = _means(before, after, way)
+        if means:
+            by_way[way] = means
+    if not by_way:
+        return {}
     time_s = float(after.disk["time_s"] - before.disk["time_s"])
-    if of_way:
-        return {"queue_depth": round(spent_s / time_s, 2), **of_way}
-    return {}
+    return {"queue_depth": round(spent_s / time_s, 2), **by_way}
+
+
+def _means(before: Reading, after: Reading, way: str) -> dict[str, float]:
+    """Of the requests of a direction; empty if there were too few."""
+    ios = _kernel_growth(before, after, f"disk_{way}s_total")
+    device_s = _kernel_growth(before, after, f"disk_{way}_seconds_total")
+    served_before = before.disk[way]
+    served_after = after.disk[way]
+    answered = float(served_after["answered"] - served_before["answered"])
+    took_s = float(served_after["took_s"] - served_before["took_s"])
+    if min(ios, answered) < _LEAST_IOS:
+        return {}
+    device_us = 1e6 * device_s / ios
+    served_us = 1e6 * took_s / answered
+    return {
+        "ios": int(ios),
+        "device_us": round(device_us, 1),
+        "served_us": round(served_us, 1),
+        "overhead_us": round(device_us - served_us, 1),
+    }
+
+
+def _kernel_growth(before: Reading, after: Reading, counter: str) -> float:
+    """Between the last looks at the kernel of both readings."""
+    return after.kernel[-1][counter] - before.kernel[-1][counter]
 
 
 def _growth(before: Mapping[str, Any], after: Mapping[str, Any], key: str) -> float:
-    if not all(way in side for way in _WAYS for side in (before, after)):
-        return 0.0
-    return sum(float(after[way][key]) - float(before[way][key]) for way in _WAYS)
+    """Of reads and writes together; 0 if one of both readings lacks them."""
+    grown = 0.0
+    for way in _WAYS:
+        if way not in before or way not in after:
+            return 0.0
+        grown += float(after[way][key]) - float(before[way][key])
+    return grown
 
 
 def worst(devices: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     """The highest of each figure of `since`, of several gates."""
-    known = list(devices)
-    figures = {
-        name: [device[name] for device in known if name in device] for name in _LOAD
-    }
-    return {name: max(values) for name, values in figures.items() if values}
+    gates = list(devices)
+    highest: dict[str, float] = {}
+    for name in _LOAD:
+        values = [device[name] for device in gates if name in device]
+        if values:
+            highest[name] = max(values)
+    return highest
 
 
 def reasons(gate: Gate) -> tuple[str, ...]:
     """Why this machine, and not the disk, may have failed the gate. Empty if it was calm."""
     cpu_pct, late_s, over_pct = (gate.device.get(name, 0.0) for name in _LOAD)
-    slower = (
-        f"for {over_pct:.0f} % of requests the host itself was slower than the tier"
-    )
-    texts = (
-        (cpu_pct > BUSY_CPU_PCT, f"its CPUs were {cpu_pct:.0f} % busy"),
-        (
-            late_s > LATE_S,
-            f"the disk's answers woke {late_s * 1e6:.0f} µs late on average",
-        ),
-        (over_pct > OVER_PCT, slower),
-    )
-    return tuple(text for applies, text in texts if applies)
+    texts: list[str] = []
+    if cpu_pct > BUSY_CPU_PCT:
+        texts.append(f"its CPUs were {cpu_pct:.0f} % busy")
+    if late_s > LATE_S:
+        texts.append(f"the disk's answers woke {late_s * 1e6:.0f} µs late on average")
+    if over_pct > OVER_PCT:
+        texts.append(
+            f"for {over_pct:.0f} % of requests the host itself was slower than the tier"
+        )
+    return tuple(texts)

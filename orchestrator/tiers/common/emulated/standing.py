@@ -5,7 +5,7 @@ mounts the device. What must be known later is a note on the container (docs/TIE
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -69,10 +69,9 @@ class KnownDisk:
 def standing_disks(world: World) -> tuple[KnownDisk, ...]:
     """All standing disks of this machine, by name."""
     disks = _noted(world.platform)
-    if disks:
-        mounted = _mounted(world)
-    else:
-        mounted = {}
+    if not disks:
+        return ()
+    mounted = _mounted(world)
     return tuple(
         KnownDisk(disk, runs, _own_mount(disk, mounted, world)) for disk, runs in disks
     )
@@ -84,47 +83,55 @@ def _own_mount(
     """The kernel keeps the path of the file behind a loop device: ours names the container, and is
     cut to "/" when that has died. What others have mounted there since is left alone."""
     mount = mounted.get(disk.at)
-    with suppress(OSError):
-        device = ""
-        if mount:
-            device = Path(mount.source).name
-        behind = world.machine.read(
-            f"/sys/class/block/{device}/loop/backing_file"
-        ).strip()
-        if behind == "/" or f"/{disk.container}/" in behind:
-            return mount
+    if mount is None:
         return None
+    device = Path(mount.source).name
+    try:
+        content = world.machine.read(f"/sys/class/block/{device}/loop/backing_file")
+    except OSError:
+        return None
+    behind = content.strip()
+    if behind == "/" or f"/{disk.container}/" in behind:
+        return mount
     return None
 
 
 def reminders(platform: Platform) -> tuple[str, ...]:
     """One sentence for each standing disk that runs: whatever uses it is other load on this
     machine, and only its own name takes it down."""
-    return tuple(
-        f"the disk {disk.name} is up at {disk.at}: `tierbench disk down {disk.name}` takes it down"
-        for disk, runs in _noted(platform)
-        if runs
-    )
+    texts: list[str] = []
+    for disk, runs in _noted(platform):
+        if runs:
+            texts.append(
+                f"the disk {disk.name} is up at {disk.at}: "
+                f"`tierbench disk down {disk.name}` takes it down"
+            )
+    return tuple(texts)
 
 
 def _noted(platform: Platform) -> list[tuple[StandingDisk, bool]]:
     """Each disk, and whether its container runs."""
-    return [
-        (StandingDisk(**json.loads(container.note)), container.state == "running")
-        for container in platform.find_containers(disk_server.STANDING_ROLE)
-        if container.note and container.name.startswith(_CONTAINER)
-    ]
+    disks: list[tuple[StandingDisk, bool]] = []
+    for container in platform.find_containers(disk_server.STANDING_ROLE):
+        if container.note and container.name.startswith(_CONTAINER):
+            disk = StandingDisk(**json.loads(container.note))
+            disks.append((disk, container.state == "running"))
+    return disks
 
 
 def named(name: str, world: World) -> KnownDisk:
     """The disk of this name, or at this path. UsageError if there is none."""
-    disks = {known.disk.name: known for known in standing_disks(world)}
-    known = {**disks, **{known.disk.at: known for known in disks.values()}}.get(name)
-    if known:
-        return known
+    by_name: dict[str, KnownDisk] = {}
+    by_path: dict[str, KnownDisk] = {}
+    for standing in standing_disks(world):
+        by_name[standing.disk.name] = standing
+        by_path[standing.disk.at] = standing
+    asked = by_path.get(name) or by_name.get(name)
+    if asked:
+        return asked
     names = "there is none"
-    if disks:
-        names = f"there are {', '.join(disks)}"
+    if by_name:
+        names = f"there are {', '.join(by_name)}"
     raise UsageError(
         f"no disk named {name!r}; {names}",
         advice="tierbench disk list",
@@ -152,18 +159,46 @@ def prepared(
             f"{name!r} is no name for a disk",
             advice="take --name with up to 40 of a to z, 0 to 9, `-`, `_` and `.`",
         )
-    others = {known.disk.name: known for known in standing_disks(world)}
+    others = {standing.disk.name: standing for standing in standing_disks(world)}
     left = others.pop(name, None)
     if left and left.state == "up":
         raise UsageError(
             f"the disk {name} is up already, at {left.disk.at}",
             advice=f"give --name for another one, or `tierbench disk down {name}` first",
         )
-    image = Path(
-        data or (left.disk.image if left else world.cache / "standing" / f"{name}.img")
+    image = _image(name, data, left, world)
+    _require_free_image(image, name, left, others.values())
+    size_bytes = _size(
+        image, size_bytes, default_bytes, world, again=bool(left or data)
     )
-    image = Path(world.machine.real_path(str(image.absolute())))
-    for other in others.values():
+    if not at.is_absolute():
+        raise UsageError(f"--at is {at}: give it in full, from /")
+    at = Path(world.machine.real_path(str(at)))
+    own_folder = _is_own_folder(at, left, world)
+    own_image = data is None
+    if left:
+        own_image = left.disk.own_image
+        _clear(left, world)
+    return StandingDisk(
+        name, str(at), tier, str(image), size_bytes, own_image, own_folder
+    )
+
+
+def _image(name: str, data: Path | None, left: KnownDisk | None, world: World) -> Path:
+    """The file of the disk: as asked for, else that of what is left, else one in the cache."""
+    image = world.cache / "standing" / f"{name}.img"
+    if data:
+        image = data
+    elif left:
+        image = Path(left.disk.image)
+    return Path(world.machine.real_path(str(image.absolute())))
+
+
+def _require_free_image(
+    image: Path, name: str, left: KnownDisk | None, others: Iterable[KnownDisk]
+) -> None:
+    """UsageError if the file is another disk's, or the data of this disk are in another."""
+    for other in others:
         if other.disk.image == str(image):
             raise UsageError(
                 f"{image} has the data of the disk {other.disk.name} already"
@@ -173,29 +208,15 @@ def prepared(
             f"the data of the disk {name} are in {left.disk.image}, not in {image}",
             advice=f"`tierbench disk down {name}` first, or give another --name",
         )
-    size_bytes = _size(
-        image, size_bytes, default_bytes, world, again=bool(left or data)
-    )
-    if not at.is_absolute():
-        raise UsageError(f"--at is {at}: give it in full, from /")
-    at = Path(world.machine.real_path(str(at)))
-    there = None
-    if left and left.disk.at == str(at):
-        there = left.disk
-    if there and left and left.mount:
-        is_new = False
-    else:
-        is_new = _check_place(at, world)
-    own_folder = is_new or bool(there and there.own_folder)
-    if left:
-        own_image = left.disk.own_image
-    else:
-        own_image = data is None
-    if left:
-        _clear(left, world)
-    return StandingDisk(
-        name, str(at), tier, str(image), size_bytes, own_image, own_folder
-    )
+
+
+def _is_own_folder(at: Path, left: KnownDisk | None, world: World) -> bool:
+    """Whether the mount point is ours to remove: one that we make, or made for what is left.
+    UsageError if nothing can be mounted there."""
+    if left is None or left.disk.at != str(at):
+        return _check_place(at, world)
+    is_new = not left.mount and _check_place(at, world)
+    return is_new or left.disk.own_folder
 
 
 def _size(
@@ -206,9 +227,10 @@ def _size(
         size_bytes = asked_bytes or usual_bytes
         free_bytes = world.machine.free_bytes(str(image.parent))
         if free_bytes < size_bytes:
-            has, size = map(units.format_bytes, (free_bytes, size_bytes))
+            free = units.format_bytes(free_bytes)
+            size = units.format_bytes(size_bytes)
             raise UnavailableError(
-                f"{image.parent} has {has} free, and the disk may take {size}",
+                f"{image.parent} has {free} free, and the disk may take {size}",
                 advice="give a smaller --size, or a file with --data on a larger disk",
             )
         return size_bytes
@@ -313,29 +335,39 @@ def _drop_folder(at: str) -> None:
 # ------------------------------------------------------------------ down
 
 
-def take_down(known: KnownDisk, world: World, keep_data: bool = False) -> Path | None:
+def take_down(
+    standing: KnownDisk, world: World, keep_data: bool = False
+) -> Path | None:
     """Takes the disk down; returns its data's file if that stays. RunError if it is in use."""
-    disk = known.disk
-    if known.mount:
+    disk = standing.disk
+    if standing.mount:
         world.progress.step(
             f"unmounting {disk.at}: what is not written yet is written first"
         )
         _unmount(disk.at, world)
-        of_it = partial(_users_of_device, known.mount.device, world)
-        if known.runs and (
-            users := wait_while(of_it, deadline_s=_STARTING_S, clock=world.clock)
-        ):
-            _mount(known.mount.source, disk.at, world)
-            raise RunError(
-                f"the disk {disk.name} is in use: it is also mounted for {users}",
-                advice="stop what uses it (a container that was given its path?), then "
-                "again",
-            )
-    _clear(replace(known, mount=None), world)
+        if standing.runs:
+            _require_unused(disk, standing.mount, world)
+    _clear(replace(standing, mount=None), world)
     if keep_data or not disk.own_image:
         return Path(disk.image)
     Path(disk.image).unlink(missing_ok=True)
     return None
+
+
+def _require_unused(disk: StandingDisk, mount: mounts.MountPoint, world: World) -> None:
+    """RunError, and the disk is mounted again, if it is also mounted elsewhere."""
+    users = wait_while(
+        partial(_users_of_device, mount.device, world),
+        deadline_s=_STARTING_S,
+        clock=world.clock,
+    )
+    if users:
+        _mount(mount.source, disk.at, world)
+        raise RunError(
+            f"the disk {disk.name} is in use: it is also mounted for {users}",
+            advice="stop what uses it (a container that was given its path?), then "
+            "again",
+        )
 
 
 def _unmount(at: str, world: World) -> None:

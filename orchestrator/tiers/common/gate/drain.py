@@ -6,7 +6,7 @@ I/Os and one for bytes; a block size at which both are at their peaks empties th
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from orchestrator import facts, powers
+from orchestrator import powers
 from orchestrator.tier import GateCheck, Tier
 from orchestrator.tiers.common.gate import expected
 from orchestrator.units import format_quantity, format_seconds
@@ -15,15 +15,13 @@ _MOST = 1.05  # of the base rate: as much as a gate allows
 _BLOCKS_BYTES = (4096, 262_144)  # those of the checks of IOPS and of bytes/s
 _STEPS = 60  # in which a full bucket is emptied; no shorter than _STEP_S
 _STEP_S = 1.0
-_PATIENCE = (
-    1.5  # of the time that a full bucket lasts: then the disk has more than it declares
-)
+# Of the time that a full bucket lasts: then the disk has more than it declares.
+_PATIENCE = 1.5
 _AND_S = 10.0
 _IDLE_S = 1.5  # between two jobs of fio, in which a disk earns credit
 
-Measure = Callable[
-    [int, float], float
-]  # block in bytes, seconds → requests of that size a second
+# Block in bytes, seconds → requests of that size a second.
+Measure = Callable[[int, float], float]
 
 
 class Credit:
@@ -38,40 +36,38 @@ class Credit:
         self._peak = expected.at_peak(tier)
         self.drained: list[dict[str, Any]] = []
         self.base = tier.without_burst()
-        rates = map(self._rates, _BLOCKS_BYTES)
-        ramps_s = [
-            _IDLE_S * base / (peak - base) for base, peak in rates if peak > base
-        ]
-        self.ramp_s = max(ramps_s, default=0.0)
+        ramps_s = [self._earned_s(block) for block in _BLOCKS_BYTES]
+        self.ramp_s = max(ramps_s)
 
     def _rates(self, block_bytes: int) -> tuple[float, float]:
         """Base and peak in blocks a second; alike if the tier cannot burst with such blocks."""
-        base, peak = (
-            expected.cap_per_s(tier, block_bytes) for tier in (self.base, self._peak)
-        )
-        return base or 0.0, peak or 0.0
+        base_per_s = expected.cap_per_s(self.base, block_bytes)
+        peak_per_s = expected.cap_per_s(self._peak, block_bytes)
+        return base_per_s or 0.0, peak_per_s or 0.0
+
+    def _earned_s(self, block_bytes: int) -> float:
+        """How long the peak uses up what is earned at rest between two jobs."""
+        base_per_s, peak_per_s = self._rates(block_bytes)
+        if peak_per_s <= base_per_s:
+            return 0.0
+        return _IDLE_S * base_per_s / (peak_per_s - base_per_s)
 
     def use_up(self, blocks_bytes: Sequence[int], measure: Measure) -> None:
         """Loads the disk with each block size until it is no more than 5 % above its base. One
         that did not come down once is not loaded again."""
         for block in blocks_bytes:
             base_per_s, peak_per_s = self._rates(block)
-            if peak_per_s > _MOST * base_per_s and all(
-                each["fell"] for each in self.drained
-            ):
-                drained = {
-                    "block_bytes": block,
-                    **self._until_base(block, base_per_s, measure),
-                }
-                self.drained.append(drained)
+            always_fell = all(load["fell"] for load in self.drained)
+            if peak_per_s > _MOST * base_per_s and always_fell:
+                load = self._until_base(block, base_per_s, measure)
+                self.drained.append({"block_bytes": block, **load})
 
     def _until_base(
         self, block_bytes: int, base_per_s: float, measure: Measure
     ) -> dict[str, Any]:
+        duration_s = 0.0
         if self._tier.limits.burst:
             duration_s = self._tier.limits.burst.duration_s
-        else:
-            duration_s = 0.0
         clock = self._world.clock
         text = f"using up the burst credit of {self._tier.title}"
         started_s = clock.monotonic()
@@ -82,55 +78,54 @@ class Credit:
             took_s = clock.monotonic() - started_s
             fell = per_s <= _MOST * base_per_s
             if fell or took_s > _PATIENCE * duration_s + _AND_S:
-                rates = {"per_s": per_s, "base_per_s": base_per_s}
-                return {"took_s": round(took_s, 1), **rates, "fell": fell}
+                return {
+                    "took_s": round(took_s, 1),
+                    "per_s": per_s,
+                    "base_per_s": base_per_s,
+                    "fell": fell,
+                }
 
     def never_fell(self) -> Iterator[GateCheck]:
         """A failed check for the block size at which the disk never came down to its base."""
-        for drained in self.drained:
-            if not drained["fell"]:
-                took = format_seconds(drained["took_s"])
-                size = drained["block_bytes"] // 1024
-                base_per_s = drained["base_per_s"]
-                per_s = drained["per_s"]
-                limit = f"rate after {took} of load that should have used up the burst credit"
-                limit += f", {size} KiB random read"
-                word: facts.GateWord = "faster than declared (cache or burst)"
-                tolerance_pct = 100 * (_MOST - 1)
+        for load in self.drained:
+            if not load["fell"]:
+                took = format_seconds(load["took_s"])
+                size_kib = load["block_bytes"] // 1024
                 yield GateCheck(
-                    limit, "1/s", base_per_s, per_s, tolerance_pct, word, "drained"
+                    f"rate after {took} of load that should have used up the burst credit"
+                    f", {size_kib} KiB random read",
+                    "1/s",
+                    declared=load["base_per_s"],
+                    measured=load["per_s"],
+                    tolerance_pct=100 * (_MOST - 1),
+                    verdict="faster than declared (cache or burst)",
+                    quantity="drained",
                 )
 
 
 def at_both_peaks_bytes(tier: Tier) -> tuple[int, ...]:
     """The block that empties both buckets together; none if there is only one bucket."""
     burst = tier.limits.burst
-    smallest, largest = _BLOCKS_BYTES
     if burst is None or not burst.iops or not burst.bytes_per_s:
         return ()
-    return (
-        min(
-            max(burst.bytes_per_s // burst.iops // smallest * smallest, smallest),
-            largest,
-        ),
-    )
+    smallest, largest = _BLOCKS_BYTES
+    multiples = burst.bytes_per_s // burst.iops // smallest
+    return (min(max(multiples * smallest, smallest), largest),)
 
 
 def announcement(tier: Tier) -> str:
     """What is said before: how long it takes at most."""
     burst = tier.limits.burst
     longest = "no time"
+    peaks: list[str] = []
     if burst:
         longest = format_seconds(burst.duration_s)
-    if burst and burst.iops:
-        peaks = [format_quantity(burst.iops, "1/s")]
-    else:
-        peaks = []
-    if burst and burst.bytes_per_s:
-        peaks += [format_quantity(burst.bytes_per_s, "bytes/s")]
-    most = " and ".join(peaks)
+        if burst.iops:
+            peaks.append(format_quantity(burst.iops, "1/s"))
+        if burst.bytes_per_s:
+            peaks.append(format_quantity(burst.bytes_per_s, "bytes/s"))
     return (
         f"the burst credit of {tier.title} is used up first: each disk is "
         f"loaded until it falls to its base rate, for {longest} at most if "
-        f"the load reaches the peak ({most})"
+        f"the load reaches the peak ({' and '.join(peaks)})"
     )

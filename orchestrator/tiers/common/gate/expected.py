@@ -53,25 +53,25 @@ def _average_s(tier: Tier, way: Way) -> float | None:
 def cap_per_s(tier: Tier, block_bytes: int) -> float | None:
     """Requests of this size a second that the caps let through; None without a cap. An I/O beyond
     the tier's unit counts as several."""
-    per_io = -(-block_bytes // tier.limits.io_unit_bytes)
+    per_request = -(-block_bytes // tier.limits.io_unit_bytes)
+    caps: list[float] = []
     if tier.limits.iops:
-        caps = [tier.limits.iops / per_io]
-    else:
-        caps = []
+        caps.append(tier.limits.iops / per_request)
     if tier.limits.bytes_per_s:
-        caps += [tier.limits.bytes_per_s / block_bytes]
+        caps.append(tier.limits.bytes_per_s / block_bytes)
     return min(caps, default=None)
 
 
 def reach_per_s(tier: Tier, depth: int, read_share: float) -> float | None:
     """Requests a second that `depth` in flight can make by Little's law; None if not known."""
+    mean_s = 0.0
     shares: dict[Way, float] = {"read": read_share, "write": 1 - read_share}
-    latencies_s = [
-        (share, _average_s(tier, way)) for way, share in shares.items() if share
-    ]
-    if any(latency is None for _, latency in latencies_s):
-        return None
-    mean_s = sum(share * (latency or 0.0) for share, latency in latencies_s)
+    for way, share in shares.items():
+        if share:
+            latency_s = _average_s(tier, way)
+            if latency_s is None:
+                return None
+            mean_s += share * latency_s
     if mean_s:
         return depth / mean_s
     return None
@@ -90,8 +90,10 @@ def at_peak(tier: Tier) -> Tier:
 
 def depth(tier: Tier, block_bytes: int = 4096, least: int = 32) -> int:
     """The queue depth that reaches the caps through the latency, with reserve."""
-    slowest_s = max(_average_s(tier, "read") or 0.0, _average_s(tier, "write") or 0.0)
-    needed = _DEPTH_RESERVE * (cap_per_s(tier, block_bytes) or 0.0) * slowest_s
+    read_s = _average_s(tier, "read") or 0.0
+    write_s = _average_s(tier, "write") or 0.0
+    cap = cap_per_s(tier, block_bytes) or 0.0
+    needed = _DEPTH_RESERVE * cap * max(read_s, write_s)
     return int(min(MAX_DEPTH, max(least, needed)))
 
 
@@ -116,12 +118,10 @@ def bound_by_depth(tier: Tier, depth: int, read_share: float) -> str:
 def bound_by_bytes(tier: Tier, block_bytes: int) -> str:
     """The limit in a few words if bytes/s and not IOPS are the cap at this size; else ""."""
     rate = tier.limits.bytes_per_s
-    binds = (
-        tier.limits.iops
-        and rate
-        and rate / block_bytes < (1 - _ALIKE) * tier.limits.iops
-    )
-    if rate and binds:
+    iops = tier.limits.iops
+    if not rate or not iops:
+        return ""
+    if rate / block_bytes < (1 - _ALIKE) * iops:
         return f"{format_bytes_per_s(rate)} bind"
     return ""
 
@@ -138,11 +138,12 @@ def judged(
     if declared is None:
         return GateCheck(limit, unit, None, measured, None, "not declared", quantity)
     off_pct = (measured / declared - 1) * 100
+    is_more = off_pct > 0
+    more_is_faster = unit != "s"
     verdict: GateWord = "ok"
     if abs(off_pct) > tolerance_pct:
-        faster = (off_pct > 0) == (unit != "s")
         verdict = "slow"
-        if faster:
+        if is_more == more_is_faster:
             verdict = "faster than declared (cache or burst)"
     return GateCheck(limit, unit, declared, measured, tolerance_pct, verdict, quantity)
 
@@ -173,23 +174,32 @@ def tail_window_s(tier: Tier, thorough: bool) -> float:
     model = tier.latency.model
     if model is None or not thorough:
         return 0.0
-    one_s = pause_s(tier) + (mean_s(model.read) + mean_s(model.write)) / 2
-    return min(_MOST_S, _RESERVE * 2 * FEWEST_TIMED * one_s)
+    latency_s = (mean_s(model.read) + mean_s(model.write)) / 2
+    request_s = pause_s(tier) + latency_s
+    return min(_MOST_S, _RESERVE * 2 * FEWEST_TIMED * request_s)
 
 
 def tail_checks(tier: Tier, job: Mapping[str, Any]) -> Iterator[GateCheck]:
     """One check for reads and one for writes, of fio's result of single requests."""
     for way, quantity in _QUANTITIES.items():
         limit = f"p99 latency at queue depth 1, {way}"
-        if tier.disk.is_real and (tail_s := fio_jobs.p99_s(job, way)):
-            yield GateCheck(limit, "s", None, tail_s, None, "not declared", quantity)
+        if tier.disk.is_real:
+            tail_s = fio_jobs.p99_s(job, way)
+            if tail_s:
+                yield GateCheck(
+                    limit, "s", None, tail_s, None, "not declared", quantity
+                )
         table = quantiles(tier, way)
-        if table is None:
-            continue
-        timed = job[way]["lat_ns"]
-        declared_s = quantile_s(table, 0.99)
-        measured_s = float(timed["percentile"]["99.000000"]) * 1e-9
-        check = judged(quantity, limit, "s", declared_s, measured_s, P99_TOLERANCE_PCT)
-        if timed["N"] < FEWEST_TIMED:
-            check = replace(check, tolerance_pct=None, verdict="too few requests")
-        yield check
+        if table is not None:
+            yield _tail_check(quantity, limit, table, job[way]["lat_ns"])
+
+
+def _tail_check(
+    quantity: GateQuantity, limit: str, table: Quantiles, timed: Mapping[str, Any]
+) -> GateCheck:
+    declared_s = quantile_s(table, 0.99)
+    measured_s = float(timed["percentile"]["99.000000"]) * 1e-9
+    check = judged(quantity, limit, "s", declared_s, measured_s, P99_TOLERANCE_PCT)
+    if timed["N"] < FEWEST_TIMED:
+        return replace(check, tolerance_pct=None, verdict="too few requests")
+    return check

@@ -46,9 +46,14 @@ class Effort:
 
 QUICK = Effort("64m", "150ms", "700ms", verify_bytes=16 * _MIB)
 THOROUGH = Effort(
-    "1g", "1s", "5s", verify_bytes=256 * _MIB, verify_s=60.0,
-    ladder=(1, 2, 4, 8, 16, 32, 64, 128), block_bytes=(65_536, 131_072, 262_144),
-)  # fmt: skip
+    "1g",
+    "1s",
+    "5s",
+    verify_bytes=256 * _MIB,
+    verify_s=60.0,
+    ladder=(1, 2, 4, 8, 16, 32, 64, 128),
+    block_bytes=(65_536, 131_072, 262_144),
+)
 
 
 def take(
@@ -69,28 +74,35 @@ def take(
     credit = None
     if drained:
         credit = drain.Credit(tier, world)
+    effort = quick
+    if thorough:
+        effort = THOROUGH
+    checks: list[GateCheck] = []
+    checked_s: dict[GateQuantity | None, float] = {}
     with start(volume, world) as fio:
-        effort = quick
-        if thorough:
-            effort = THOROUGH
-        checks = []
-        checked_s = {}
         for check in _checks(tier, fio, effort, world, credit):
             checks.append(check)
             checked_s[check.quantity] = world.clock.now()
     load = host_load.since(before, host_load.read(volume, world))
+    device = dict(disks.facts)
     if isinstance(tier.disk, Cgroup):
-        apart = {"total_cap": False}
-    else:
-        apart = {}
-    more = {**apart, **load, "checked_s": checked_s}
+        device["total_cap"] = False
+    device |= load
+    device["checked_s"] = checked_s
     if credit:
-        more["drained"] = credit.drained
-    return Gate(tier.name, world.clock.now(), tuple(checks), {**disks.facts, **more})
+        device["drained"] = credit.drained
+    return Gate(tier.name, world.clock.now(), tuple(checks), device)
 
 
-Taken = tuple[str, str, tuple[str, ...], Gate]
-"""By which key records know a disk, its title, the nodes that use it, and its gate."""
+@dataclass(frozen=True)
+class Taken:
+    """The gate of one of several disks. `key`: by which records know the disk; `nodes`: those that
+    use it."""
+
+    key: str
+    title: str
+    nodes: tuple[str, ...]
+    gate: Gate
 
 
 def of_disks(
@@ -98,15 +110,61 @@ def of_disks(
 ) -> Gate:
     """The gates of several disks as one: its checks say which disk they are of, and its facts are
     those of all, with how busy a machine was at the worst."""
-    checks = tuple(
-        replace(check, disk=title, nodes=nodes)
-        for _, title, nodes, gate in taken
-        for check in gate.checks
-    )
-    disks = {key: dict(gate.device) for key, _, _, gate in taken}
+    checks: list[GateCheck] = []
+    disks: dict[str, dict[str, Any]] = {}
+    for disk in taken:
+        for check in disk.gate.checks:
+            checks.append(replace(check, disk=disk.title, nodes=disk.nodes))
+        disks[disk.key] = dict(disk.gate.device)
     busy_pct = max(float(device.get("host_cpu_pct", 0.0)) for device in disks.values())
     device = {**mechanism, "disks": disks, "host_cpu_pct": busy_pct}
-    return Gate(tier.name, world.clock.now(), checks, device)
+    return Gate(tier.name, world.clock.now(), tuple(checks), device)
+
+
+@dataclass(frozen=True)
+class _Measuring:
+    """Runs fio's jobs on one disk. `tier`: as declared, with its burst; `base`: what is judged by,
+    without burst where `credit` uses that up first."""
+
+    tier: Tier
+    base: Tier
+    fio: FioContainer
+    effort: Effort
+    world: World
+    credit: drain.Credit | None
+
+    def job(self, name: str, least_s: float = 0.0, **more: str) -> Jobs:
+        """Runs a job for as long as the effort says, and for no less than `least_s`."""
+        self.world.progress.step(f"truth gate of {self.base.name}: {name}")
+        runtime_s = max(parse_seconds(self.effort.runtime), least_s)
+        settings = {
+            "SIZE": self.effort.size,
+            "RAMP": fio_jobs.in_ms(self._ramp_s()),
+            "RUNTIME": fio_jobs.in_ms(runtime_s),
+        }
+        return self.fio.run(name, {**settings, **more})
+
+    def _ramp_s(self) -> float:
+        ramp_s = parse_seconds(self.effort.ramp)
+        if self.credit:
+            return max(ramp_s, self.credit.ramp_s)
+        return ramp_s
+
+    def reads_at(self, depth: int, block_bytes: int, least_s: float) -> Jobs:
+        """Random reads of this size, so many in flight."""
+        reads = fio_jobs.random_reads(depth, block_bytes)
+        return self.job("depth", least_s, **reads)
+
+    def per_s(self, block_bytes: int, least_s: float) -> float:
+        """How many random reads of this size the disk takes a second."""
+        depth = expected.depth(self.tier)
+        (cell,) = self.reads_at(depth, block_bytes, least_s)
+        return fio_jobs.bytes_per_s(cell) / block_bytes
+
+    def use_up_credit(self, *blocks_bytes: int) -> None:
+        """The base limits are in force only once there is no burst credit, if there is any."""
+        if self.credit:
+            self.credit.use_up(blocks_bytes, self.per_s)
 
 
 def _checks(
@@ -116,76 +174,83 @@ def _checks(
     world: World,
     credit: drain.Credit | None,
 ) -> Iterator[GateCheck]:
-    ramp_s = max(parse_seconds(effort.ramp), credit.ramp_s if credit else 0.0)
-    settings = {
-        "SIZE": effort.size,
-        "RAMP": fio_jobs.in_ms(ramp_s),
-        "RUNTIME": effort.runtime,
-    }
-    bursting = tier
-    tier = tier
+    base = tier
     if credit:
-        tier = credit.base
-
-    def job(name: str, least_s: float = 0.0, **more: str) -> Jobs:
-        world.progress.step(f"truth gate of {tier.name}: {name}")
-        runtime = fio_jobs.in_ms(max(parse_seconds(effort.runtime), least_s))
-        return fio.run(name, {**settings, "RUNTIME": runtime, **more})
-
-    def rate(block: int, least_s: float) -> float:
-        (cell,) = job(
-            "depth", least_s, **fio_jobs.random_reads(expected.depth(bursting), block)
-        )
-        return fio_jobs.bytes_per_s(cell) / block
-
-    def empty(*blocks_bytes: int) -> None:
-        if credit:
-            credit.use_up(blocks_bytes, rate)
-
-    job("prepare")
-    deep = expected.depth(tier)
-    large = expected.depth(tier, _LARGE_BYTES, _LARGE_DEPTH)
-    empty(*drain.at_both_peaks_bytes(bursting), IOPS_BLOCK_BYTES)
-    yield from _rates(tier, job("iops", _window_s(tier), IODEPTH=str(deep)), deep)
-    empty(_LARGE_BYTES)
-    window_s = _window_s(tier, _LARGE_BYTES)
-    yield from _rates(tier, job("bytes", window_s, IODEPTH=str(large)), large)
+        base = credit.base
+    disk = _Measuring(tier, base, fio, effort, world, credit)
+    disk.job("prepare")
+    yield from _caps_hold(disk)
     if credit:
         yield from credit.never_fell()
-    pause_s = expected.pause_s(tier)
-    tail_s = expected.tail_window_s(tier, thorough=bool(effort.ladder))
+    yield from _single_requests(disk)
+    yield from _depths(disk)
+    yield from _block_sizes(disk)
+    yield _integrity(disk)
+
+
+def _caps_hold(disk: _Measuring) -> Iterator[GateCheck]:
+    """IOPS and bytes/s, as deep as it takes to reach them through the latency."""
+    base = disk.base
+    deep = expected.depth(base)
+    large = expected.depth(base, _LARGE_BYTES, _LARGE_DEPTH)
+    disk.use_up_credit(*drain.at_both_peaks_bytes(disk.tier), IOPS_BLOCK_BYTES)
+    jobs = disk.job("iops", _window_s(base), IODEPTH=str(deep))
+    yield from _rates(base, jobs, deep)
+    disk.use_up_credit(_LARGE_BYTES)
+    jobs = disk.job("bytes", _window_s(base, _LARGE_BYTES), IODEPTH=str(large))
+    yield from _rates(base, jobs, large)
+
+
+def _single_requests(disk: _Measuring) -> Iterator[GateCheck]:
+    """The latency of requests that nothing holds up, and of a sync."""
+    base = disk.base
+    pause_s = expected.pause_s(base)
+    tail_s = expected.tail_window_s(base, thorough=bool(disk.effort.ladder))
     timing_s = max(_FEWEST_TIMED_IOS * pause_s, tail_s)
-    alone = job("latency", timing_s, PAUSE_US=str(round(1e6 * pause_s)))
-    yield from _latency(tier, alone)
-    yield from expected.tail_checks(tier, alone[0])
-    sync_s = job("fsync")[0]["sync"]["lat_ns"]["mean"] * 1e-9
+    alone = disk.job("latency", timing_s, PAUSE_US=str(round(1e6 * pause_s)))
+    yield from _latency(base, alone)
+    yield from expected.tail_checks(base, alone[0])
+    sync_s = disk.job("fsync")[0]["sync"]["lat_ns"]["mean"] * 1e-9
     yield GateCheck(
         "fdatasync after 8 KiB", "s", None, sync_s, None, "not declared", "fdatasync"
     )
-    window_s = _window_s(tier)
-    empty(*(IOPS_BLOCK_BYTES for _ in effort.ladder[:1]))
-    steps = [
-        (at, job("depth", window_s, **fio_jobs.random_reads(at)))
-        for at in effort.ladder
-    ]
-    yield from _ladder(tier, steps)
-    for size in effort.block_bytes:
-        cell = job("depth", _window_s(tier, size), **fio_jobs.random_reads(deep, size))[
-            0
-        ]
-        what: _What = (
-            "bandwidth_at_size",
-            f"bandwidth, {size // 1024} KiB random read",
-            1.0,
-        )
-        yield _rate(tier, what, fio_jobs.bytes_per_s(cell), size, deep)
-    world.progress.step(
-        f"truth gate of {tier.name}: integrity", effort.verify_s or None
+
+
+def _depths(disk: _Measuring) -> Iterator[GateCheck]:
+    window_s = _window_s(disk.base)
+    if disk.effort.ladder:
+        disk.use_up_credit(IOPS_BLOCK_BYTES)
+    steps: list[tuple[int, Jobs]] = []
+    for depth in disk.effort.ladder:
+        steps.append((depth, disk.reads_at(depth, IOPS_BLOCK_BYTES, window_s)))
+    yield from _ladder(disk.base, steps)
+
+
+def _block_sizes(disk: _Measuring) -> Iterator[GateCheck]:
+    deep = expected.depth(disk.base)
+    for size in disk.effort.block_bytes:
+        cell = disk.reads_at(deep, size, _window_s(disk.base, size))[0]
+        title = f"bandwidth, {size // 1024} KiB random read"
+        rate = _Rate("bandwidth_at_size", title, read_share=1.0)
+        yield _rate(disk.base, rate, fio_jobs.bytes_per_s(cell), size, deep)
+
+
+def _integrity(disk: _Measuring) -> GateCheck:
+    verify_s = disk.effort.verify_s or None
+    disk.world.progress.step(f"truth gate of {disk.base.name}: integrity", verify_s)
+    verified = disk.fio.verified(_verify_settings(disk.base, disk.effort))
+    verdict: GateWord = "failed"
+    if verified:
+        verdict = "ok"
+    return GateCheck(
+        "integrity: blocks that did not read back as written",
+        "",
+        declared=0.0,
+        measured=float(not verified),
+        tolerance_pct=0.0,
+        verdict=verdict,
+        quantity="integrity",
     )
-    verified = fio.verified(_verify_settings(tier, effort))
-    word: GateWord = "ok" if verified else "failed"
-    limit = "integrity: blocks that did not read back as written"
-    yield GateCheck(limit, "", 0.0, float(not verified), 0.0, word, "integrity")
 
 
 def _window_s(tier: Tier, block_bytes: int = IOPS_BLOCK_BYTES) -> float:
@@ -198,15 +263,15 @@ def _window_s(tier: Tier, block_bytes: int = IOPS_BLOCK_BYTES) -> float:
 
 def _verify_settings(tier: Tier, effort: Effort) -> dict[str, str]:
     """Settings for passes of about `verify_s` in all: each writes its bytes and reads them back."""
+    iops = tier.limits.iops or _UNTHROTTLED_BYTES_PER_S
     rate = min(
         tier.limits.bytes_per_s or _UNTHROTTLED_BYTES_PER_S,
-        (tier.limits.iops or _UNTHROTTLED_BYTES_PER_S) * _VERIFY_BLOCK_BYTES,
+        iops * _VERIFY_BLOCK_BYTES,
         _UNTHROTTLED_BYTES_PER_S,
     )
-    size = effort.verify_bytes
     passes = round(effort.verify_s * rate / (2 * effort.verify_bytes))
     return {
-        "VERIFY_SIZE": str(size),
+        "VERIFY_SIZE": str(effort.verify_bytes),
         "VERIFY_JOBS": "1",
         "VERIFY_LOOPS": str(max(1, passes)),
     }
@@ -215,111 +280,156 @@ def _verify_settings(tier: Tier, effort: Effort) -> dict[str, str]:
 # ------------------------------------------------------------------ checks
 
 
-_What = tuple[GateQuantity, str, float]  # a quantity, its title, the share of reads
-_OF_JOB: Mapping[str, _What] = {
-    "iops-read": ("iops_read", "IOPS, 4 KiB random read", 1.0),
-    "iops-write": ("iops_write", "IOPS, 4 KiB random write", 0.0),
-    "iops-mixed": ("iops_mixed", "IOPS, 4 KiB random mixed", 0.5),
-    "bytes-read": ("bandwidth_read", "bandwidth, 256 KiB sequential read", 1.0),
-    "bytes-write": ("bandwidth_write", "bandwidth, 256 KiB sequential write", 0.0),
+@dataclass(frozen=True)
+class _Rate:
+    """A rate that is measured: its title, and which share of its requests are reads."""
+
+    quantity: GateQuantity
+    title: str
+    read_share: float
+
+
+_OF_JOB: Mapping[str, _Rate] = {
+    "iops-read": _Rate("iops_read", "IOPS, 4 KiB random read", 1.0),
+    "iops-write": _Rate("iops_write", "IOPS, 4 KiB random write", 0.0),
+    "iops-mixed": _Rate("iops_mixed", "IOPS, 4 KiB random mixed", 0.5),
+    "bytes-read": _Rate("bandwidth_read", "bandwidth, 256 KiB sequential read", 1.0),
+    "bytes-write": _Rate("bandwidth_write", "bandwidth, 256 KiB sequential write", 0.0),
 }
 
 
 def _rates(tier: Tier, jobs: Jobs, depth: int) -> Iterator[GateCheck]:
     for job in jobs:
-        what = _OF_JOB[job["jobname"]]
-        rate = fio_jobs.bytes_per_s(job)
-        quantity, limit, _ = what
-        if quantity.startswith("bandwidth"):
-            yield _rate(tier, what, rate, _LARGE_BYTES, depth)
+        rate = _OF_JOB[job["jobname"]]
+        bytes_per_s = fio_jobs.bytes_per_s(job)
+        if rate.quantity.startswith("bandwidth"):
+            yield _rate(tier, rate, bytes_per_s, _LARGE_BYTES, depth)
             continue
-        iops = rate / IOPS_BLOCK_BYTES
-        if quantity == "iops_mixed" and isinstance(
-            tier.disk, Cgroup
-        ):  # no cap holds for both
-            yield GateCheck(limit, "1/s", None, iops, None, "not declared", quantity)
+        iops = bytes_per_s / IOPS_BLOCK_BYTES
+        # Control groups cap reads and writes apart: no cap holds for both.
+        if rate.quantity == "iops_mixed" and isinstance(tier.disk, Cgroup):
+            yield GateCheck(
+                rate.title, "1/s", None, iops, None, "not declared", rate.quantity
+            )
         else:
-            yield _rate(tier, what, iops, IOPS_BLOCK_BYTES, depth)
+            yield _rate(tier, rate, iops, IOPS_BLOCK_BYTES, depth)
 
 
 def _latency(tier: Tier, jobs: Jobs) -> Iterator[GateCheck]:
-    ways: dict[expected.Way, GateQuantity] = {
-        "read": "latency_read",
-        "write": "latency_write",
-    }
-    for way, quantity in ways.items():
-        limit = f"median latency at queue depth 1, {way}"
-        measured_s = fio_jobs.median_s(jobs[0], way)
-        judged_s = expected.latency_s(tier, way)
-        if way == "read":
-            assumed_s = tier.latency.read_s
-        else:
-            assumed_s = tier.latency.write_s
-        most_pct = LATENCY_TOLERANCE_PCT
-        check = expected.judged(quantity, limit, "s", judged_s, measured_s, most_pct)
-        if judged_s is None and assumed_s is not None:
-            check = replace(check, declared=assumed_s, verdict="assumed, not judged")
-        yield check
+    yield _median(tier, "read", "latency_read", tier.latency.read_s, jobs[0])
+    yield _median(tier, "write", "latency_write", tier.latency.write_s, jobs[0])
+
+
+def _median(
+    tier: Tier,
+    way: expected.Way,
+    quantity: GateQuantity,
+    assumed_s: float | None,
+    job: Mapping[str, Any],
+) -> GateCheck:
+    """The median latency, judged unless its provider promises none: then it is only assumed."""
+    judged_s = expected.latency_s(tier, way)
+    check = expected.judged(
+        quantity,
+        f"median latency at queue depth 1, {way}",
+        "s",
+        judged_s,
+        fio_jobs.median_s(job, way),
+        LATENCY_TOLERANCE_PCT,
+    )
+    if judged_s is None and assumed_s is not None:
+        return replace(check, declared=assumed_s, verdict="assumed, not judged")
+    return check
 
 
 def _ladder(tier: Tier, steps: Sequence[tuple[int, Jobs]]) -> Iterator[GateCheck]:
-    """IOPS at each depth, for information, and the depth where the cap is reached. Below the cap,
-    IOPS = depth / latency; so the cap is reached at cap × latency (Little's law)."""
-    rates = {
-        step: fio_jobs.bytes_per_s(jobs[0]) / IOPS_BLOCK_BYTES for step, jobs in steps
-    }
-    for step, rate in rates.items():
-        limit = f"IOPS, 4 KiB random read at queue depth {step}"
+    """IOPS at each depth, for information, and the depth where the cap is reached."""
+    rates: dict[int, float] = {}
+    for depth, jobs in steps:
+        rates[depth] = fio_jobs.bytes_per_s(jobs[0]) / IOPS_BLOCK_BYTES
+    for depth, rate in rates.items():
+        limit = f"IOPS, 4 KiB random read at queue depth {depth}"
         yield GateCheck(limit, "1/s", None, rate, None, "not declared", "iops_at_depth")
-    if not rates:
-        return
+    if rates:
+        yield _knee(tier, rates)
+
+
+def _knee(tier: Tier, rates: Mapping[int, float]) -> GateCheck:
+    """The depth where the cap is reached. Below the cap, IOPS = depth / latency; so the cap is
+    reached at cap × latency (Little's law). A failed check if no depth reaches it."""
     cap = expected.cap_per_s(tier, IOPS_BLOCK_BYTES) or max(rates.values())
-    knee = next((step for step, rate in rates.items() if rate >= _REACHED * cap), None)
-    if knee is None:
+    reaching = [depth for depth, rate in rates.items() if rate >= _REACHED * cap]
+    if not reaching:
         deepest = max(rates)
         limit = f"IOPS at queue depth {deepest}, where the cap should be reached"
-        what: _What = "iops_at_depth", limit, 1.0
-        yield _rate(tier, what, rates[deepest], IOPS_BLOCK_BYTES, deepest)
-        return
+        rate = _Rate("iops_at_depth", limit, read_share=1.0)
+        return _rate(tier, rate, rates[deepest], IOPS_BLOCK_BYTES, deepest)
     latency_s = expected.latency_s(tier, "read")
     by_law = ""
     if latency_s:
         by_law = f" (cap × latency: {cap * latency_s:.1f})"
-    limit = f"queue depth at which reads reach the cap{by_law}"
-    yield GateCheck(limit, "", None, float(knee), None, "not declared", "depth_at_cap")
+    return GateCheck(
+        f"queue depth at which reads reach the cap{by_law}",
+        "",
+        declared=None,
+        measured=float(reaching[0]),
+        tolerance_pct=None,
+        verdict="not declared",
+        quantity="depth_at_cap",
+    )
 
 
 def _rate(
-    tier: Tier, what: _What, measured: float, block_bytes: int, depth: int
+    tier: Tier, rate: _Rate, measured: float, block_bytes: int, depth: int
 ) -> GateCheck:
     """A rate held against the lowest of the tier's caps and what `depth` requests can reach."""
-    quantity, limit, read_share = what
-    in_bytes = quantity.startswith("bandwidth")
-    unit, each = ("bytes/s", block_bytes) if in_bytes else ("1/s", 1)
     cap = expected.cap_per_s(tier, block_bytes)
-    reach = expected.reach_per_s(tier, depth, read_share)
+    reach = expected.reach_per_s(tier, depth, rate.read_share)
     if cap is not None and reach is not None and reach < _REACHED * cap:
-        limit = f"{limit} ({expected.bound_by_depth(tier, depth, read_share)})"
-        most = reach * each
-        off_pct = LATENCY_TOLERANCE_PCT
-        check = expected.judged(quantity, limit, unit, most, measured, off_pct)
-        if check.verdict != "ok":
-            return check
-        return GateCheck(
-            limit, unit, cap * each, measured, None, "not reachable", quantity
-        )
-    if not in_bytes and (why := expected.bound_by_bytes(tier, block_bytes)):
-        limit = f"{limit} ({why})"
+        return _out_of_reach(tier, rate, measured, block_bytes, depth)
+    limit = rate.title
+    unit = "bytes/s"
+    factor = block_bytes
+    if not rate.quantity.startswith("bandwidth"):
+        unit = "1/s"
+        factor = 1
+        why = expected.bound_by_bytes(tier, block_bytes)
+        if why:
+            limit = f"{limit} ({why})"
     declared = None
     if cap is not None:
-        declared = cap * each
+        declared = cap * factor
     check = expected.judged(
-        quantity, limit, unit, declared, measured, RATE_TOLERANCE_PCT
+        rate.quantity, limit, unit, declared, measured, RATE_TOLERANCE_PCT
     )
+    # A real disk may have burst credit, with which it is as fast as its peak.
+    peak_per_s = expected.cap_per_s(expected.at_peak(tier), block_bytes) or 0.0
+    most = peak_per_s * factor * (1 + RATE_TOLERANCE_PCT / 100)
     bursts = tier.disk.is_real and tier.limits.burst is not None
-    most_per_s = expected.cap_per_s(expected.at_peak(tier), block_bytes) or 0.0
-    most = most_per_s * each * (1 + RATE_TOLERANCE_PCT / 100)
-    bursting = bursts and check.verdict.startswith("faster") and measured <= most
-    if bursting:
+    if bursts and check.verdict.startswith("faster") and measured <= most:
         return replace(check, verdict="bursting")
     return check
+
+
+def _out_of_reach(
+    tier: Tier, rate: _Rate, measured: float, block_bytes: int, depth: int
+) -> GateCheck:
+    """A rate whose cap so many requests in flight cannot reach: it is held against what they can,
+    by the tolerance of the latency that this follows from."""
+    unit = "1/s"
+    factor = 1
+    if rate.quantity.startswith("bandwidth"):
+        unit = "bytes/s"
+        factor = block_bytes
+    cap = expected.cap_per_s(tier, block_bytes) or 0.0
+    reach = expected.reach_per_s(tier, depth, rate.read_share) or 0.0
+    why = expected.bound_by_depth(tier, depth, rate.read_share)
+    limit = f"{rate.title} ({why})"
+    check = expected.judged(
+        rate.quantity, limit, unit, reach * factor, measured, LATENCY_TOLERANCE_PCT
+    )
+    if check.verdict != "ok":
+        return check
+    return replace(
+        check, declared=cap * factor, tolerance_pct=None, verdict="not reachable"
+    )

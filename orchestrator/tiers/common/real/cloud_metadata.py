@@ -23,8 +23,8 @@ from orchestrator.tier import RealDisks, Tier
 from orchestrator.tiers.common.real.node_places import DiskPath
 
 Ask = Callable[[str, str, Mapping[str, str]], str]  # method, URL, headers → body
-Told = Mapping[str, Any]
-Found = Mapping[DiskPath, mounts.RealDisk]
+Answer = Mapping[str, Any]  # what is said of one device: its type, size, rates, caching
+DisksAt = Mapping[DiskPath, mounts.RealDisk]
 
 _TIMEOUT_S = 1.0
 _ASKING_S = 60.0  # with the container's start
@@ -43,7 +43,7 @@ class MetadataAnswer:
 
     cloud: str = ""
     machine: str = ""
-    disks: Mapping[str, Told] = field(default_factory=dict)
+    disks: Mapping[str, Mapping[str, Answer]] = field(default_factory=dict)
     differences: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     failure: str = ""
@@ -52,22 +52,29 @@ class MetadataAnswer:
 def recorded(answers: Sequence[MetadataAnswer]) -> dict[str, Any]:
     """The answers of a tier's machines, as a run's facts keep them."""
     cloud = answers[0].cloud
-    known = {
-        "machine": ", ".join(
-            dict.fromkeys(each.machine for each in answers if each.machine)
-        ),
-        "disks": {path: told for each in answers for path, told in each.disks.items()},
-        "differences": [text for each in answers for text in each.differences],
-        "failure": "; ".join(
-            dict.fromkeys(each.failure for each in answers if each.failure)
-        ),
-    }
-    named = {name: value for name, value in known.items() if value}
-    return {
-        "provider": cloud,
-        **named,
-        "not_told": of_clouds("not_told").get(cloud, ""),
-    }
+    disks: dict[str, Any] = {}
+    differences: list[str] = []
+    for answer in answers:
+        disks |= answer.disks
+        differences += answer.differences
+    facts: dict[str, Any] = {"provider": cloud}
+    machine = _distinct(", ", [answer.machine for answer in answers])
+    if machine:
+        facts["machine"] = machine
+    if disks:
+        facts["disks"] = disks
+    if differences:
+        facts["differences"] = differences
+    failure = _distinct("; ", [answer.failure for answer in answers])
+    if failure:
+        facts["failure"] = failure
+    facts["not_told"] = of_clouds("not_told").get(cloud, "")
+    return facts
+
+
+def _distinct(between: str, texts: Sequence[str]) -> str:
+    """The texts that are not empty, each once."""
+    return between.join(dict.fromkeys(text for text in texts if text))
 
 
 def ask(method: str, url: str, headers: Mapping[str, str]) -> str:
@@ -79,70 +86,103 @@ def asked_there(world: World) -> Ask:
     """`ask` from a container of a machine elsewhere: each is told of its own disks alone."""
 
     def asking(method: str, url: str, headers: Mapping[str, str]) -> str:
-        asked = shipped(__package__, "cloud_metadata.yaml")["asking"]
-        argv = ("python3", "-c", asked, method, url, str(_TIMEOUT_S))
-        where = {"network": HOST_NETWORK, "capabilities": ()}
-        headers_there = {"TOKEN_HEADERS": json.dumps(dict(headers))}
-        name = f"{world.scope}-metadata"
+        program = shipped(__package__, "cloud_metadata.yaml")["asking"]
         spec = own_images.container(
-            "disk", name, argv, world, environment=headers_there, **where
+            "disk",
+            f"{world.scope}-metadata",
+            ("python3", "-c", program, method, url, str(_TIMEOUT_S)),
+            world,
+            environment={"TOKEN_HEADERS": json.dumps(dict(headers))},
+            network=HOST_NETWORK,
+            capabilities=(),
         )
         done = world.platform.once(spec, timeout_s=_ASKING_S)
-        if done.exit_code != 0:
-            said = done.tail().strip().splitlines()
-            raise OSError(
-                said[-1] if said else f"the question ended with {done.exit_code}"
-            )
-        return done.out
+        if done.exit_code == 0:
+            return done.out
+        lines = done.tail().strip().splitlines()
+        if not lines:
+            raise OSError(f"the question ended with {done.exit_code}")
+        raise OSError(lines[-1])
 
     return asking
 
 
 def about(
-    tier: Tier, disks_at: Found, machine: Machine, asking: Ask = ask
+    tier: Tier, disks_at: DisksAt, machine: Machine, asking: Ask = ask
 ) -> MetadataAnswer:
     """What the cloud that the tier names says of its disks; nothing if it names none."""
+    cloud = None
     if isinstance(tier.disk, RealDisks):
         cloud = tier.disk.cloud
-    else:
-        cloud = None
     if cloud is None:
         return MetadataAnswer()
     try:
-        size, told_of = _read(of_clouds("clouds")[cloud], machine, asking)
+        size, answers = _read(of_clouds("clouds")[cloud], machine, asking)
     except (OSError, *UNREADABLE) as error:
         failure = f"the metadata service of {cloud} told nothing: {error}"
         return MetadataAnswer(cloud, failure=failure, warnings=(failure,))
-    disks: dict[str, Told] = {}
+    disks: dict[str, Mapping[str, Answer]] = {}
     differences: list[str] = []
     contradictions: list[str] = []
     for place, disk in disks_at.items():
-        devices = sorted(block_devices.physical(disk.device, machine))
-        told = {device: _told(cloud, device, told_of, machine) for device in devices}
-        disks[place.key] = {device: facts for device, facts in told.items() if facts}
-        meant: Tier | None = tier
-        if place.only_wal:
-            meant = tier.wal
-        if meant is None:
-            continue
-        for device, facts in disks[place.key].items():
-            which = f"{place.title} is on {device}"
-            contradictions += [
-                f"{which}, {text}" for text in _of_another_type(meant, facts)
-            ]
-            alone = len(devices) == 1  # a stripe's figures are sums
-            differences += [
-                f"{which}, {text}" for text in _otherwise(meant, facts, alone)
-            ]
+        by_device = _answers_of(cloud, disk, answers, machine)
+        disks[place.key] = _not_empty(by_device)
+        meant = _meant(tier, place)
+        if meant is not None:
+            contradictions += _contradictions(place, meant, by_device)
+            differences += _differences(place, meant, by_device)
     differences = contradictions + differences
     return MetadataAnswer(cloud, size, disks, tuple(differences), tuple(contradictions))
 
 
-def _told(
-    cloud: str, device: str, told_of: Mapping[str, Told], machine: Machine
-) -> Told:
+def _not_empty(by_device: Mapping[str, Answer]) -> dict[str, Answer]:
+    return {device: answer for device, answer in by_device.items() if answer}
+
+
+def _answers_of(
+    cloud: str,
+    disk: mounts.RealDisk,
+    answers: Mapping[str, Answer],
+    machine: Machine,
+) -> dict[str, Answer]:
+    """Each device of a disk, by name, with what is said of it; empty if nothing is."""
+    by_device: dict[str, Answer] = {}
+    for device in sorted(block_devices.physical(disk.device, machine)):
+        by_device[device] = _answer_of(cloud, device, answers, machine)
+    return by_device
+
+
+def _contradictions(
+    place: DiskPath, meant: Tier, by_device: Mapping[str, Answer]
+) -> Iterator[str]:
+    """What makes it another disk than is meant."""
+    for device, answer in by_device.items():
+        for text in _of_another_type(meant, answer):
+            yield f"{place.title} is on {device}, {text}"
+
+
+def _differences(
+    place: DiskPath, meant: Tier, by_device: Mapping[str, Answer]
+) -> Iterator[str]:
+    alone = len(by_device) == 1  # a stripe's figures are sums
+    for device, answer in by_device.items():
+        for text in _otherwise(meant, answer, alone):
+            yield f"{place.title} is on {device}, {text}"
+
+
+def _meant(tier: Tier, place: DiskPath) -> Tier | None:
+    """By what a disk is judged; None: one that holds only WAL may be of any kind."""
+    if place.only_wal:
+        return tier.wal
+    return tier
+
+
+def _answer_of(
+    cloud: str, device: str, answers: Mapping[str, Answer], machine: Machine
+) -> Answer:
+    """Of AWS only the model of a device says its type; the service does not."""
     if cloud != "aws":
-        return told_of.get(device, {})
+        return answers.get(device, {})
     facts = block_devices.facts(device, machine)
     kind = of_clouds("aws_models").get(str(facts.get("model")))
     if kind:
@@ -150,8 +190,8 @@ def _told(
     return {}
 
 
-def _of_another_type(tier: Tier, told: Told) -> Iterator[str]:
-    kind = str(told.get("type", ""))
+def _of_another_type(tier: Tier, answer: Answer) -> Iterator[str]:
+    kind = str(answer.get("type", ""))
     meant = tier.origin.catalog_type
     if not meant or not kind:
         return
@@ -161,47 +201,67 @@ def _of_another_type(tier: Tier, told: Told) -> Iterator[str]:
         yield f"which the cloud calls {kind}; the profile says {meant}"
 
 
-def _otherwise(tier: Tier, told: Told, alone: bool) -> Iterator[str]:
-    caching = str(told.get("caching") or "None")
+def _otherwise(tier: Tier, answer: Answer, alone: bool) -> Iterator[str]:
+    caching = str(answer.get("caching") or "None")
     if caching != "None":
         yield f"whose host caching is {caching}: reads may come from the host and not from the disk"
     if not alone or tier.origin.vm_caps:
         return
-    for name, mine, word in (
-        ("iops", tier.limits.iops, "IOPS"),
-        ("bytes_per_s", tier.limits.bytes_per_s, "bytes/s"),
-    ):
-        provisioned = told.get(name)
-        if provisioned and mine and abs(provisioned / mine - 1) * 100 > _SAME_PCT:
-            yield f"provisioned with {provisioned:,} {word}; the profile says {mine:,}"
+    limits = tier.limits
+    yield from _provisioned_otherwise(answer.get("iops"), limits.iops, "IOPS")
+    rate = answer.get("bytes_per_s")
+    yield from _provisioned_otherwise(rate, limits.bytes_per_s, "bytes/s")
+
+
+def _provisioned_otherwise(
+    provisioned: int | None, declared: int | None, unit: str
+) -> Iterator[str]:
+    if not provisioned or not declared:
+        return
+    off_pct = abs(provisioned / declared - 1) * 100
+    if off_pct > _SAME_PCT:
+        yield f"provisioned with {provisioned:,} {unit}; the profile says {declared:,}"
 
 
 def _read(
     how: Mapping[str, Any], machine: Machine, asking: Ask
-) -> tuple[str, dict[str, Told]]:
+) -> tuple[str, dict[str, Answer]]:
     """The size of the machine and what is told of each device that udev's links name."""
     headers = how["headers"]
     token = how.get("token")
     if token:
         headers = {token["header"]: asking("PUT", token["url"], token["headers"])}
-    answer = asking("GET", how["url"], headers)
+    body = asking("GET", how["url"], headers)
     if "disks" not in how:
-        return answer.strip(), {}
-    content = json.loads(answer)
-    told_of = dict[str, Told]()
+        return body.strip(), {}
+    content = json.loads(body)
+    answers: dict[str, Answer] = {}
     for disk in _at(content, how["disks"]):
-        told = {name: _at(disk, path) for name, path in how["facts"].items()}
-        told |= {
-            name: int(told[name] or 0) * unit for name, unit in how["numbers"].items()
-        }
-        links = [link.format_map(disk) for link in how["links"]]
-        link = next(filter(machine.exists, links), None)
+        answer = _facts_of(disk, how)
+        link = _first_link(disk, how["links"], machine)
         if link:
-            device = Path(machine.real_path(link)).name
-            told_of[device] = {
-                name: value for name, value in told.items() if value is not None
-            }
-    return _at(content, how["machine"]).rpartition("/")[2], told_of
+            answers[Path(machine.real_path(link)).name] = answer
+    size = _at(content, how["machine"]).rpartition("/")[2]
+    return size, answers
+
+
+def _facts_of(disk: Mapping[str, Any], how: Mapping[str, Any]) -> Answer:
+    """What the service says of a disk, by our names and in our units."""
+    facts = {name: _at(disk, path) for name, path in how["facts"].items()}
+    for name, unit in how["numbers"].items():
+        facts[name] = int(facts[name] or 0) * unit
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _first_link(
+    disk: Mapping[str, Any], links: Sequence[str], machine: Machine
+) -> str | None:
+    """The first link to a disk that udev made."""
+    for template in links:
+        link = template.format_map(disk)
+        if machine.exists(link):
+            return link
+    return None
 
 
 def _at(content: Any, path: str) -> Any:

@@ -52,7 +52,8 @@ class DiskPath:
     @property
     def title(self) -> str:
         """As errors and reports name it: `node-2 (/mnt/p15-b)`."""
-        return f"{listed([str(use) for use in self.uses]) or 'all nodes'} ({self.key})"
+        users = listed([str(use) for use in self.uses]) or "all nodes"
+        return f"{users} ({self.key})"
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -90,26 +91,37 @@ def places_of(tier: Tier, nodes: Sequence[str]) -> tuple[DiskPath, ...]:
         uses.setdefault((place.machine, place.data), []).append(Use(node))
         if place.wal:
             uses.setdefault((place.machine, place.wal), []).append(Use(node, wal=True))
-    return tuple(
-        DiskPath(path, tuple(kept), machine) for (machine, path), kept in uses.items()
-    )
+    places: list[DiskPath] = []
+    for (machine, path), uses_there in uses.items():
+        places.append(DiskPath(path, tuple(uses_there), machine))
+    return tuple(places)
 
 
 def holding(tier: Tier, nodes: Sequence[str]) -> dict[Path, int]:
     """Folder → how many of these nodes, all on one machine, have their data there."""
-    at = places_of(tier, nodes)
-    counts = {Path(place.path): sum(not use.wal for use in place.uses) for place in at}
-    return {path: count for path, count in counts.items() if count}
+    counts: dict[Path, int] = {}
+    for place in places_of(tier, nodes):
+        if place.nodes:
+            counts[Path(place.path)] = len(place.nodes)
+    return counts
 
 
 def directories(tier: Tier, nodes: Sequence[str]) -> dict[Path, Path]:
     """Each directory in which these nodes work → the path of its disk: those of their data, in
     their order, and then those of their WAL."""
-    path_of = {
-        use: Path(place.path) for place in places_of(tier, nodes) for use in place.uses
-    }
-    ordered = sorted(path_of, key=lambda use: (use.wal, nodes.index(use.node)))
-    return {path_of[use] / FOLDER / use.folder: path_of[use] for use in ordered}
+    path_of: dict[Use, Path] = {}
+    for place in places_of(tier, nodes):
+        for use in place.uses:
+            path_of[use] = Path(place.path)
+
+    def order(use: Use) -> tuple[bool, int]:
+        return use.wal, nodes.index(use.node)
+
+    by_directory: dict[Path, Path] = {}
+    for use in sorted(path_of, key=order):
+        path = path_of[use]
+        by_directory[path / FOLDER / use.folder] = path
+    return by_directory
 
 
 def node_of(directory: Path) -> str:
@@ -184,11 +196,10 @@ def shares(
 ) -> tuple[MachineShare, ...]:
     """The machines with the disks of these nodes: one for all, or each its own. UnavailableError as
     `require_one_machine`, if the tier does not say on which machines its disks are."""
-    machines = {
-        node: tier.disk.of_nodes[node].machine
-        for node in nodes
-        if node in tier.disk.of_nodes
-    }
+    machines: dict[str, str] = {}
+    for node in nodes:
+        if node in tier.disk.of_nodes:
+            machines[node] = tier.disk.of_nodes[node].machine
     if isinstance(world.platform, HasEngines) and any(machines.values()):
         return tuple(
             MachineShare(on(node, world), (node,), machines[node]) for node in nodes

@@ -21,7 +21,7 @@ from orchestrator.errors import (
 from orchestrator.kernel import block_devices, mounts
 from orchestrator.parts import Disks
 from orchestrator.powers import Machine, World
-from orchestrator.tier import Tier
+from orchestrator.tier import RealDisks, Tier
 from orchestrator.tiers.common.real import removal, snapshots
 from orchestrator.tiers.common.real.node_places import (
     FOLDER,
@@ -43,23 +43,25 @@ def disks_at(
     """The disk at each of these paths of the tier, which are all on the machine. Raises as
     `believable` does; if more than one is wrong, UsageError with all of them."""
     disks: dict[DiskPath, mounts.RealDisk] = {}
-    failures: list[tuple[DiskPath, UsageError | UnavailableError]] = []
+    failures: dict[DiskPath, UsageError | UnavailableError] = {}
     for place in at:
         try:
             disks[place] = believable(tier, place.path, needed_bytes(place), machine)
         except (UsageError, UnavailableError) as error:
-            failures.append((place, error))
+            failures[place] = error
+    if not failures:
+        return disks
+    first = next(iter(failures.values()))
     if len(failures) == 1:
-        raise failures[0][1]
-    if failures:
-        raise UsageError(
-            f"{len(failures)} disks of {tier.name} cannot be used",
-            advice=failures[0][1].advice,
-            mistakes=tuple(
-                Mistake(place.title, error.what) for place, error in failures
-            ),
-        )
-    return disks
+        raise first
+    mistakes: list[Mistake] = []
+    for place, failure in failures.items():
+        mistakes.append(Mistake(place.title, failure.what))
+    raise UsageError(
+        f"{len(failures)} disks of {tier.name} cannot be used",
+        advice=first.advice,
+        mistakes=tuple(mistakes),
+    )
 
 
 @contextmanager
@@ -72,31 +74,29 @@ def attached(
 ) -> Iterator[Disks]:
     """A directory for each node on the disk of its data, and one on that of its WAL. `filled`: they
     are there already, and somebody else's to remove. `stays`: see `folders`."""
-    at = places_of(tier, list(sizes_bytes))
+    places = places_of(tier, list(sizes_bytes))
 
     def needed_bytes(place: DiskPath) -> int:
-        return sum(sizes_bytes[use.node] for use in place.uses if not use.wal)
+        return sum(sizes_bytes[node] for node in place.nodes)
 
-    disks = disks_at(tier, at, needed_bytes, world.machine)
+    disks = disks_at(tier, places, needed_bytes, world.machine)
     kept: dict[Use, tuple[Path, mounts.RealDisk]] = {}
     with ExitStack() as up:
         for place, disk in disks.items():
             up.enter_context(watched(disk, world.machine))
             names = [use.folder for use in place.uses]
+            stay = None
+            if stays:
+                stay = disk
             if filled:
-                kept_in = _filled(disk.path, names, world.machine)
+                directories = _filled(disk.path, names, world.machine)
             else:
-                kept_in = up.enter_context(
-                    folders(disk.path, names, world, disk if stays else None)
-                )
-            kept |= {
-                use: (folder, disk)
-                for use, folder in zip(place.uses, kept_in, strict=True)
-            }
-        shown = {
-            place.key: facts(place, disk, world.machine)
-            for place, disk in disks.items()
-        }
+                directories = up.enter_context(folders(disk.path, names, world, stay))
+            for use, directory in zip(place.uses, directories, strict=True):
+                kept[use] = (directory, disk)
+        shown: dict[str, dict[str, Any]] = {}
+        for place, disk in disks.items():
+            shown[place.key] = facts(place, disk, world.machine)
         volumes = tuple(_volume(node, kept) for node in sizes_bytes)
         yield Disks(volumes, {**MECHANISM, "disks": shown})
 
@@ -114,44 +114,38 @@ def _volume(
 
 def facts(place: DiskPath, disk: mounts.RealDisk, machine: Machine) -> dict[str, Any]:
     """What a reader must know of the disk."""
-    used: dict[str, Any] = {
+    shown: dict[str, Any] = {
         "used_by": [str(use) for use in place.uses] or ["all nodes"]
     }
     if place.machine:
-        used["machine"] = place.machine
+        shown["machine"] = place.machine
+    shown |= disk.facts
     parts = block_devices.made_of(disk.facts)
     if parts:
-        composed = {"made_of": parts}
-    else:
-        composed = {}
-    return {
-        **used,
-        **disk.facts,
-        **composed,
-        "free_bytes": machine.free_bytes(str(disk.path)),
-    }
+        shown["made_of"] = parts
+    shown["free_bytes"] = machine.free_bytes(str(disk.path))
+    return shown
 
 
 @contextmanager
 def watched(disk: mounts.RealDisk, machine: Machine) -> Iterator[None]:
     """VoidError if the disk is gone at the end, whatever else failed because of it."""
-    cause: RunError | UnavailableError | None = None
     try:
         yield
     except (RunError, UnavailableError) as error:
         if mounts.is_there(disk, machine):
             raise
-        cause = error
-    if cause or not mounts.is_there(disk, machine):
-        if cause:
-            what = cause.what
-        else:
-            what = ""
-        raise VoidError(
-            f"the disk {disk.node} vanished from {disk.mount.path} in mid-run",
-            advice="see the kernel's log (`dmesg`); what was measured on it is void",
-            evidence=what,
-        ) from cause
+        raise _vanished(disk, evidence=error.what) from error
+    if not mounts.is_there(disk, machine):
+        raise _vanished(disk, evidence="")
+
+
+def _vanished(disk: mounts.RealDisk, evidence: str) -> VoidError:
+    return VoidError(
+        f"the disk {disk.node} vanished from {disk.mount.path} in mid-run",
+        advice="see the kernel's log (`dmesg`); what was measured on it is void",
+        evidence=evidence,
+    )
 
 
 def believable(
@@ -164,26 +158,49 @@ def believable(
     disk = mounts.find(path, machine)
     expected = mounted(tier)
     if not expected.allow_root_disk:
-        if disk.mount.path != machine.real_path(str(path)):
-            raise UsageError(
-                f"{path} is not a mount point: it is a directory of "
-                f"{disk.mount.path} (on {disk.node})",
-                advice="is the disk mounted? Give its mount point, or say "
-                "`allow_root_disk: true` to take whatever disk is there",
-            )
-        if mounts.on_root_disk(disk, machine):
-            raise UsageError(
-                f"{path} is on {disk.whole}, the disk of the system itself",
-                advice="take another disk, or say `allow_root_disk: true`: the system's "
-                "own writes are then part of what is measured",
-            )
+        _require_own_disk(path, disk, machine)
+    _require_mounted_so(disk, expected)
+    if "ro" in disk.mount.options.split(","):
+        raise UnavailableError(
+            f"{path} is mounted read-only",
+            advice="remount it writable",
+        )
+    free = free_bytes(path, machine)
+    if free < needed_bytes:
+        needed = units.format_bytes(needed_bytes)
+        raise UnavailableError(
+            f"{path} has {units.format_bytes(free)} free; {needed} are needed",
+            advice="take a smaller --scale or fewer --nodes, or make room",
+        )
+    return disk
+
+
+def _require_own_disk(path: Path, disk: mounts.RealDisk, machine: Machine) -> None:
+    """UsageError unless a disk is mounted at just this path that is not the system's."""
+    if disk.mount.path != machine.real_path(str(path)):
+        raise UsageError(
+            f"{path} is not a mount point: it is a directory of "
+            f"{disk.mount.path} (on {disk.node})",
+            advice="is the disk mounted? Give its mount point, or say "
+            "`allow_root_disk: true` to take whatever disk is there",
+        )
+    if mounts.on_root_disk(disk, machine):
+        raise UsageError(
+            f"{path} is on {disk.whole}, the disk of the system itself",
+            advice="take another disk, or say `allow_root_disk: true`: the system's "
+            "own writes are then part of what is measured",
+        )
+
+
+def _require_mounted_so(disk: mounts.RealDisk, expected: RealDisks) -> None:
+    """UsageError unless the file system and the options are those that the profile expects."""
     kind = disk.mount.kind
-    options = disk.mount.options.split(",")
     if expected.file_system not in (None, kind):
         raise UsageError(
             f"{disk.path} has {kind}, and the profile expects {expected.file_system}",
             advice="mount the file system that is meant, or correct `file_system`",
         )
+    options = disk.mount.options.split(",")
     lacking = [option for option in expected.mount_options if option not in options]
     if lacking:
         raise UsageError(
@@ -191,30 +208,17 @@ def believable(
             f"expects, but with {disk.mount.options}",
             advice="remount it, or correct `mount_options`",
         )
-    if "ro" in options:
-        raise UnavailableError(
-            f"{path} is mounted read-only",
-            advice="remount it writable",
-        )
-    free = free_bytes(path, machine)
-    if free < needed_bytes:
-        has, needed = map(units.format_bytes, (free, needed_bytes))
-        raise UnavailableError(
-            f"{path} has {has} free; {needed} are needed",
-            advice="take a smaller --scale or fewer --nodes, or make room",
-        )
-    return disk
 
 
 def free_bytes(path: Path, machine: Machine) -> int:
     """Free at `path`, with what restored directories take: those are filled again, or removed."""
     data = path / FOLDER
     free = machine.free_bytes(str(path))
-    if machine.exists(str(data)):
-        names = machine.listing(str(data))
-    else:
-        names = ()
-    return free + sum(snapshots.held_bytes(data / name, machine) for name in names)
+    if not machine.exists(str(data)):
+        return free
+    for name in machine.listing(str(data)):
+        free += snapshots.held_bytes(data / name, machine)
+    return free
 
 
 @contextmanager
@@ -228,14 +232,10 @@ def folders(
     machine = world.machine
     content = snapshots.content_of_ours(data, machine)
     directories = tuple(data / name for name in names)
-    restored = {
-        snapshots.MARK,
-        *names,
-        *(snapshots.note_of(folder).name for folder in directories),
-    }
     remains = False
     try:
-        if stay is None or set(content) != restored or not removal.is_ours(data, world):
+        restored = set(content) == _content_if_restored(directories)
+        if stay is None or not restored or not removal.is_ours(data, world):
             removal.anew(data, names, world)
         yield directories
         remains = stay is not None and mounts.is_there(stay, machine)
@@ -243,6 +243,15 @@ def folders(
         if not remains and machine.is_folder(str(path)):
             what = "the directories of the nodes could not be removed"
             removal.remove_there([data], world, what)
+
+
+def _content_if_restored(directories: Sequence[Path]) -> set[str]:
+    """The names in our folder if just these directories were restored there."""
+    names = {snapshots.MARK}
+    for directory in directories:
+        names.add(directory.name)
+        names.add(snapshots.note_of(directory).name)
+    return names
 
 
 def _filled(path: Path, names: Sequence[str], machine: Machine) -> tuple[Path, ...]:

@@ -5,7 +5,7 @@ there is nothing to hold it against: how many requests and bytes a second the di
 how long a single request takes, and whether its rate falls under a lasting load."""
 
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,15 +65,13 @@ def fio_at(
     disk_at = RealDisks(path=where, allow_root_disk=allow_root_disk)
     tier = Tier("recorded", where, Limits(), disk_at)
     node_places.require_one_machine(tier, world)
-    disk = real_disk.believable(tier, where, round(_ROOM * file_bytes), world.machine)
-    with (
-        real_disk.watched(disk, world.machine),
-        real_disk.folders(disk.path, ["record"], world) as (folder,),
-        fio_jobs.fio_on(
-            model.Volume(str(folder), disk.node, restored=False), world
-        ) as fio,
-    ):
-        yield fio, real_disk.facts(node_places.DiskPath(where), disk, world.machine)
+    machine = world.machine
+    disk = real_disk.believable(tier, where, round(_ROOM * file_bytes), machine)
+    folders = real_disk.folders(disk.path, ["record"], world)
+    with real_disk.watched(disk, machine), folders as (folder,):
+        volume = model.Volume(str(folder), disk.node, restored=False)
+        with fio_jobs.fio_on(volume, world) as fio:
+            yield fio, real_disk.facts(node_places.DiskPath(where), disk, machine)
 
 
 def record(
@@ -92,7 +90,7 @@ def record(
         fio.run("prepare", {"SIZE": str(effort.file_bytes)})
         burst = _burst(fio, effort, world)  # first, while there is credit
         limits = _limits(fio, effort, world)
-        read, write, counts = _latencies(fio, effort, limits, world)
+        reads, writes = _latencies(fio, effort, limits, world)
     day = stamp(began_s)
     what = str(facts.get("model") or facts["device"])
     return RecordedDisk(
@@ -101,7 +99,7 @@ def record(
         as_of=f"{day[:4]}-{day[4:6]}-{day[6:8]}",
         limits=limits,
         latency=recorded_disk.RecordedLatency(
-            read_quantiles_s=read, write_quantiles_s=write
+            read_quantiles_s=reads.quantiles_s, write_quantiles_s=writes.quantiles_s
         ),
         burst=burst,
         measured={
@@ -110,7 +108,8 @@ def record(
             "fio": version.strip(),
             "tierbench": __version__,
             "kernel": world.machine.facts().kernel,
-            **counts,
+            "reads_timed": reads.requests,
+            "writes_timed": writes.requests,
         },
         device=facts,
     )
@@ -126,15 +125,30 @@ def _limits(
     }
     world.progress.step("how many requests a second", 3 * effort.rate_s)
     small = fio.run("iops", {**settings, "IODEPTH": str(_DEPTH)})
-    iops = [fio_jobs.bytes_per_s(job) / truth_gate.IOPS_BLOCK_BYTES for job in small]
+    read, write, mixed = (_iops(job) for job in small)
     world.progress.step("how many bytes a second", 2 * effort.rate_s)
     large = fio.run("bytes", {**settings, "IODEPTH": str(_LARGE_DEPTH)})
-    ways = ("iops_read", "iops_write", "iops_mixed")
-    rounded = {name: round(rate, 1) for name, rate in zip(ways, iops, strict=True)}
     read_bytes, write_bytes = (round(fio_jobs.bytes_per_s(job)) for job in large)
     return RecordedLimits(
-        **rounded, bytes_per_s_read=read_bytes, bytes_per_s_write=write_bytes
+        iops_read=round(read, 1),
+        iops_write=round(write, 1),
+        iops_mixed=round(mixed, 1),
+        bytes_per_s_read=read_bytes,
+        bytes_per_s_write=write_bytes,
     )
+
+
+def _iops(job: Mapping[str, Any]) -> float:
+    """Of a job whose requests are small ones."""
+    return fio_jobs.bytes_per_s(job) / truth_gate.IOPS_BLOCK_BYTES
+
+
+@dataclass(frozen=True)
+class _Timed:
+    """How long single requests of one direction took, and how many were timed."""
+
+    quantiles_s: Quantiles
+    requests: int
 
 
 def _latencies(
@@ -142,45 +156,42 @@ def _latencies(
     effort: RecordingEffort,
     limits: RecordedLimits,
     world: powers.World,
-) -> tuple[Quantiles, Quantiles, dict[str, int]]:
-    """Quantiles of single reads and of single writes, and how many of each were timed."""
+) -> tuple[_Timed, _Timed]:
+    """Of single reads, and of single writes."""
 
     def timed(seconds: float, pause_s: float) -> Jobs:
-        window = {"RUNTIME": in_ms(seconds), "PAUSE_US": str(round(1e6 * pause_s))}
-        return fio.run(
-            "latency", {"SIZE": str(effort.file_bytes), "RAMP": _RAMP, **window}
-        )
+        settings = {
+            "SIZE": str(effort.file_bytes),
+            "RAMP": _RAMP,
+            "RUNTIME": in_ms(seconds),
+            "PAUSE_US": str(round(1e6 * pause_s)),
+        }
+        return fio.run("latency", settings)
 
     world.progress.step("how long a single request takes", effort.latency_s)
-    alone_per_s = (
-        fio_jobs.bytes_per_s(timed(_PROBE_S, 0.0)[0]) / truth_gate.IOPS_BLOCK_BYTES
-    )
-    unhurried_per_s = _UNHURRIED * min(
-        limits.iops_read, limits.iops_write, limits.iops_mixed
-    )
-    if alone_per_s <= unhurried_per_s:
-        pause_s = 0.0
-    else:
+    alone_per_s = _iops(timed(_PROBE_S, 0.0)[0])
+    lowest_iops = min(limits.iops_read, limits.iops_write, limits.iops_mixed)
+    unhurried_per_s = _UNHURRIED * lowest_iops
+    pause_s = 0.0
+    if alone_per_s > unhurried_per_s:
         pause_s = 1 / unhurried_per_s
     job = timed(effort.latency_s, pause_s)[0]
-    tables: list[Quantiles] = []
-    for way in ("read", "write"):
-        counts = {
-            int(ns) / 1e9: int(n)
-            for ns, n in job[way]["lat_ns"].get("bins", {}).items()
-        }
-        try:
-            tables.append(latency_quantiles.of_histogram(counts))
-        except ValueError as error:
-            raise GateError(
-                f"fio timed no {way}: {error}", advice="measure for longer"
-            ) from error
-    read, write = tables
-    return (
-        read,
-        write,
-        {f"{way}s_timed": job[way]["lat_ns"]["N"] for way in ("read", "write")},
-    )
+    return _timed(job, "read"), _timed(job, "write")
+
+
+def _timed(job: Mapping[str, Any], way: str) -> _Timed:
+    """What fio's histogram says of a direction. GateError if it is empty."""
+    latencies = job[way]["lat_ns"]
+    counts: dict[float, int] = {}
+    for ns, count in latencies.get("bins", {}).items():
+        counts[int(ns) / 1e9] = int(count)
+    try:
+        quantiles_s = latency_quantiles.of_histogram(counts)
+    except ValueError as error:
+        raise GateError(
+            f"fio timed no {way}: {error}", advice="measure for longer"
+        ) from error
+    return _Timed(quantiles_s, latencies["N"])
 
 
 def _burst(
@@ -189,16 +200,15 @@ def _burst(
     """What a load that lasts `hold_s` shows of a burst; None if its rate did not fall."""
     settings = {**random_reads(_DEPTH), "RAMP": "0", "SIZE": str(effort.file_bytes)}
     begin_s = world.clock.monotonic()
-    rates = list[tuple[float, float]]()
-    while (at_s := world.clock.monotonic() - begin_s) < effort.hold_s:
-        world.progress.step(
-            "does its rate fall under a lasting load", effort.hold_s - at_s
-        )
+    rates: list[tuple[float, float]] = []
+    while True:
+        at_s = world.clock.monotonic() - begin_s
+        if at_s >= effort.hold_s:
+            return burst_in(rates)
+        left_s = effort.hold_s - at_s
+        world.progress.step("does its rate fall under a lasting load", left_s)
         jobs = fio.run("depth", {**settings, "RUNTIME": in_ms(_STEP_S)})
-        rates.append(
-            (at_s, fio_jobs.bytes_per_s(jobs[0]) / truth_gate.IOPS_BLOCK_BYTES)
-        )
-    return burst_in(rates)
+        rates.append((at_s, _iops(jobs[0])))
 
 
 def burst_in(rates: Sequence[tuple[float, float]]) -> RecordedBurst | None:

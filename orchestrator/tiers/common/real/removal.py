@@ -16,7 +16,7 @@ from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import marked
 from orchestrator.platforms.common.machines import HasEngines, of_nodes, on
-from orchestrator.powers import Completed, Mount, World
+from orchestrator.powers import Completed, Machine, Mount, World
 from orchestrator.tiers.common.real import node_places
 from orchestrator.units import format_bytes
 
@@ -39,10 +39,9 @@ class MarkedFolder:
     machine: str = ""
 
     def __str__(self) -> str:
+        place = self.place
         if self.machine:
             place = f"{self.place} of {self.machine}"
-        else:
-            place = self.place
         if self.foreign in (marked.UNMARKED, marked.UNSAID):
             return (
                 f"{place} {self.foreign}, so it is left alone; if an earlier release made it and "
@@ -75,15 +74,14 @@ def make(folder: Path, world: World) -> None:
         aside = folder.with_name(f"{folder.name}-aside-{world.platform.campaign}")
         with suppress(OSError):  # a disk that is mounted there stays, and is refused
             folder.rename(aside)
-            told = MarkedFolder(str(aside), foreign=marked.UNSAID)
+            left = MarkedFolder(str(aside), foreign=marked.UNSAID)
             world.progress.warn(
-                f"{folder} is set aside, and what was in it is made anew: {told}"
+                f"{folder} is set aside, and what was in it is made anew: {left}"
             )
         why = marked.make(str(folder), owner(world))
     if why:
-        its = MarkedFolder(str(folder), foreign=why)
         raise UsageError(
-            f"{its}",
+            str(MarkedFolder(str(folder), foreign=why)),
             advice="let TIERBENCH_CACHE name another folder, or remove this if nobody "
             "needs it",
         )
@@ -92,9 +90,9 @@ def make(folder: Path, world: World) -> None:
 def is_ours(folder: Path, world: World) -> bool:
     """Whether a folder of the machine with the disks has the mark of this cache."""
     with suppress(OSError, ValueError, KeyError, TypeError):
-        said = json.loads(world.machine.read(f"{folder}/{marked.MARK}"))
-        own = json.loads(owner(world))
-        return all(said[key] == own[key] for key in ("host", "cache"))
+        mark = json.loads(world.machine.read(f"{folder}/{marked.MARK}"))
+        ours = json.loads(owner(world))
+        return all(mark[key] == ours[key] for key in ("host", "cache"))
     return False
 
 
@@ -103,10 +101,13 @@ def here(
 ) -> Iterator[MarkedFolder]:
     """Removes folders of this computer, or only lists what would go."""
     for folder in folders:
-        said = marked.remove(str(folder), owner(world), only_list)
-        if said:
+        content = marked.remove(str(folder), owner(world), only_list)
+        if content:
             yield MarkedFolder(
-                said["place"], said["bytes"], said["foreign"], tuple(said["kept"])
+                content["place"],
+                content["bytes"],
+                content["foreign"],
+                tuple(content["kept"]),
             )
 
 
@@ -119,11 +120,10 @@ def there(
     verb = "remove"
     if only_list:
         verb = "list"
-    places = [f"{HOST}{folder}" for folder in folders]
+    argv = program(verb, world, [f"{HOST}{folder}" for folder in folders])
+    roots = [root_of(folder) for folder in folders]
     failure = f"{folders[0]} could not be removed"
-    done = in_container(
-        program(verb, world, places), map(root_of, folders), world, failure
-    )
+    done = in_container(argv, roots, world, failure)
     return read(done.out, HOST)
 
 
@@ -142,29 +142,37 @@ def forget(
     """Removes folders of data in `data` and wherever a disk is mounted on the machines of nodes,
     as far as their mark is ours. A profile may lie anywhere, but its disks are mounted."""
     if isinstance(world.platform, HasEngines):
-        machines = [
-            on(node, world) for node in node_names(len(of_nodes(world.platform)))
-        ]
-        removed = ((its, forget(data, its, only_list)) for its in machines)
-        return tuple(
-            replace(each, machine=its.machine.name)
-            for its, own in removed
-            for each in own
-        )
+        return _forget_on_engines(data, world, only_list)
     machine = world.machine
-    roots = {path.parent for path in data}
+    paths = {path.parent for path in data}
     with suppress(OSError):
-        roots |= {Path(point.path) for point in mounts.mount_points(machine)}
-    folders = [root / node_places.FOLDER for root in sorted(roots)]
-    for shelf in (root / SNAPSHOTS for root in sorted(roots)):
-        with suppress(OSError):
-            if machine.is_folder(str(shelf)):
-                names = machine.listing(str(shelf))
-            else:
-                names = ()
-            folders += [shelf / name for name in names if name != marked.MARK]
+        paths |= {Path(point.path) for point in mounts.mount_points(machine)}
+    roots = sorted(paths)
+    folders = [root / node_places.FOLDER for root in roots]
+    for root in roots:
+        folders += _data_sets(root / SNAPSHOTS, machine)
     existing = [folder for folder in folders if machine.is_folder(str(folder))]
     return there(existing, world, only_list)
+
+
+def _forget_on_engines(
+    data: Collection[Path], world: World, only_list: bool
+) -> tuple[MarkedFolder, ...]:
+    worlds = [on(node, world) for node in node_names(len(of_nodes(world.platform)))]
+    folders: list[MarkedFolder] = []
+    for engine in worlds:
+        for folder in forget(data, engine, only_list):
+            folders.append(replace(folder, machine=engine.machine.name))
+    return tuple(folders)
+
+
+def _data_sets(shelf: Path, machine: Machine) -> list[Path]:
+    """The folders of data sets in a folder of snapshots; none if it cannot be read."""
+    with suppress(OSError):
+        if machine.is_folder(str(shelf)):
+            names = machine.listing(str(shelf))
+            return [shelf / name for name in names if name != marked.MARK]
+    return []
 
 
 def anew(folder: Path, names: Sequence[str], world: World) -> None:
@@ -173,9 +181,9 @@ def anew(folder: Path, names: Sequence[str], world: World) -> None:
     arguments = [f"{HOST}{folder}", *names]
     done = in_container(program("anew", world, arguments), [root_of(folder)], world)
     if done.exit_code != 0:
-        said = done.out.strip().replace(HOST, "")[-400:]
+        why = done.out.strip().replace(HOST, "")[-400:]
         raise RunError(
-            f"{folder} cannot be made anew: {said}",
+            f"{folder} cannot be made anew: {why}",
             advice="look at what is there; remove or unmount it by hand if nobody "
             "needs it",
         )
@@ -189,19 +197,26 @@ def root_of(folder: Path) -> Path:
 
 
 def read(
-    said: str, root: str, at: str = "", machine: str = ""
+    printed: str, root: str, at: str = "", machine: str = ""
 ) -> tuple[MarkedFolder, ...]:
     """What our program printed in a container that has the path `at` of the machine as `root`."""
 
-    def folder(line: str) -> MarkedFolder:
-        content = json.loads(line)
-        paths = content["place"], *content["kept"]
-        place, *kept = (f"{at}{path.removeprefix(root)}" for path in paths)
-        return MarkedFolder(
-            place, content["bytes"], content["foreign"], tuple(kept), machine
-        )
+    def outside(path: str) -> str:
+        return f"{at}{path.removeprefix(root)}"
 
-    return tuple(map(folder, filter(str.strip, said.splitlines())))
+    folders: list[MarkedFolder] = []
+    for line in printed.splitlines():
+        if line.strip():
+            content = json.loads(line)
+            folder = MarkedFolder(
+                outside(content["place"]),
+                content["bytes"],
+                content["foreign"],
+                tuple(outside(path) for path in content["kept"]),
+                machine,
+            )
+            folders.append(folder)
+    return tuple(folders)
 
 
 def program(verb: str, world: World, arguments: Sequence[str] = ()) -> tuple[str, ...]:
@@ -219,13 +234,18 @@ def in_container(
 ) -> Completed:
     """Runs a program of our image `disk` that sees each of `roots` below /host. RunError if it
     fails, unless `failure` does not say what that means."""
-    seen = tuple(
-        Mount(world.machine.real_path(str(root)), f"{HOST}{root}")
-        for root in dict.fromkeys(roots)
+    seen: list[Mount] = []
+    for root in dict.fromkeys(roots):
+        source = world.machine.real_path(str(root))
+        seen.append(Mount(source, f"{HOST}{root}"))
+    spec = own_images.container(
+        "disk",
+        f"{world.scope}-folders",
+        program,
+        world,
+        mounts=tuple(seen),
+        capabilities=CAPABILITIES,
     )
-    name = f"{world.scope}-folders"
-    own = {"mounts": seen, "capabilities": CAPABILITIES}
-    spec = own_images.container("disk", name, program, world, **own)
     done = world.platform.once(spec, timeout_s=_COPY_S)
     if failure and done.exit_code != 0:
         raise RunError(failure, advice, evidence=done.out)

@@ -5,7 +5,7 @@ machine or on several, each with the disks of its nodes. Snapshots are in the or
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,12 +30,7 @@ def snapshots_of(
     loads: as the profile says, else where there is no room for a copy beside the data. On machines
     of their own its name has theirs, since what is known of a data set is in the one cache here."""
     names = node_names(len(sizes_bytes))
-    machines = " ".join(
-        filter(
-            None,
-            (tier.disk.of_nodes[node].machine for node in names if tier.disk.of_nodes),
-        )
-    )
+    machines = _machines_of(tier, names)
     if machines:
         name = f"{name}-{hashlib.sha256(machines.encode()).hexdigest()[:8]}"
     taken = snapshots.paths(tier, node_places.directories(tier, names), name, world)
@@ -43,17 +38,27 @@ def snapshots_of(
         if tier.disk.snapshots.way == "none":
             return ()
         return taken
-    each = _each(tier, NodesData(sizes_bytes, taken), world)
-    if all(_has_room(tier, share, own) for share, own in each):
-        return taken
-    return ()
+    for share, data in _by_machine(tier, NodesData(sizes_bytes, taken), world):
+        if not _has_room(tier, share, data):
+            return ()
+    return taken
+
+
+def _machines_of(tier: Tier, nodes: Sequence[str]) -> str:
+    """The machines that the tier names for these nodes; "" if it names none."""
+    if not tier.disk.of_nodes:
+        return ""
+    machines = [tier.disk.of_nodes[node].machine for node in nodes]
+    return " ".join(machine for machine in machines if machine)
 
 
 def are_there(taken: Sequence[Path], world: World) -> bool:
     """Whether each snapshot is on the machine of its node."""
-    return all(
-        on(node_places.node_of(path), world).machine.exists(str(path)) for path in taken
-    )
+    for path in taken:
+        there = on(node_places.node_of(path), world)
+        if not there.machine.exists(str(path)):
+            return False
+    return True
 
 
 def places(tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
@@ -66,68 +71,89 @@ def places(tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
 @contextmanager
 def attached(tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
     """The nodes' directories, empty or restored; then caches are empty and the disks quiet."""
-    each = _each(tier, data, world)
-    brackets = [share.entered(_attached(tier, share, own)) for share, own in each]
-    with at_once.entered(brackets, _in_turn(each)) as disks:
-        yield _together([share for share, _ in each], disks)
+    by_machine = _by_machine(tier, data, world)
+    machines = [share for share, _ in by_machine]
+    brackets = [
+        share.entered(_attached(tier, share, data_there))
+        for share, data_there in by_machine
+    ]
+    with at_once.entered(brackets, _in_turn(machines)) as disks:
+        yield _together(machines, disks)
 
 
 @contextmanager
 def loading(tier: Tier, data: NodesData, world: World) -> Iterator[tuple[Volume, ...]]:
     """Loads on the disks themselves."""
-    each = _each(tier, data, world)
-    brackets = [share.entered(_loading(tier, share, own)) for share, own in each]
-    with at_once.entered(brackets, _in_turn(each)) as volumes:
-        yield tuple(volume for of_machine in volumes for volume in of_machine)
+    by_machine = _by_machine(tier, data, world)
+    machines = [share for share, _ in by_machine]
+    brackets = [
+        share.entered(_loading(tier, share, data_there))
+        for share, data_there in by_machine
+    ]
+    with at_once.entered(brackets, _in_turn(machines)) as volumes_of_machines:
+        volumes: list[Volume] = []
+        for volumes_there in volumes_of_machines:
+            volumes += volumes_there
+        yield tuple(volumes)
 
 
-_Each = list[tuple[MachineShare, NodesData]]
-
-
-def _each(tier: Tier, data: NodesData, world: World) -> _Each:
+def _by_machine(
+    tier: Tier, data: NodesData, world: World
+) -> list[tuple[MachineShare, NodesData]]:
     """Each machine with the data of its nodes."""
     sizes = dict(zip(node_names(len(data.sizes_bytes)), data.sizes_bytes, strict=True))
+    by_machine: list[tuple[MachineShare, NodesData]] = []
+    for share in shares(tier, list(sizes), world):
+        taken: list[Path] = []
+        for path in data.snapshots:
+            if node_places.node_of(path) in share.nodes:
+                taken.append(path)
+        sizes_there = [sizes[node] for node in share.nodes]
+        by_machine.append((share, NodesData(sizes_there, taken, data.resumed)))
+    return by_machine
 
-    def own(share: MachineShare) -> NodesData:
-        taken = [
-            path for path in data.snapshots if node_places.node_of(path) in share.nodes
-        ]
-        return NodesData([sizes[node] for node in share.nodes], taken, data.resumed)
 
-    return [(share, own(share)) for share in shares(tier, list(sizes), world)]
-
-
-def _in_turn(each: _Each) -> bool:
+def _in_turn(machines: Sequence[MachineShare]) -> bool:
     """One kernel empties all its caches for each of its machines, and counts the I/Os of all."""
-    return kernels([share.world.machine for share, _ in each]) < len(each)
+    return kernels([share.world.machine for share in machines]) < len(machines)
 
 
-def _together(of: Sequence[MachineShare], disks: Sequence[Disks]) -> Disks:
+def _together(machines: Sequence[MachineShare], disks: Sequence[Disks]) -> Disks:
     """The disks of all machines as those of one: what was done on each is under its name."""
     if len(disks) == 1:
         return disks[0]
-    volumes = tuple(volume for own in disks for volume in own.volumes)
-    shown = {key: facts for own in disks for key, facts in own.facts["disks"].items()}
-    restored = {
-        share.machine: own.facts["restored"]
-        for share, own in zip(of, disks, strict=True)
-    }
-    return Disks(
-        volumes, {**disks[0].facts, "disks": shown, "restored": _slowest(restored)}
-    )
+    volumes: list[Volume] = []
+    shown: dict[str, Any] = {}
+    restored: dict[str, Mapping[str, Any]] = {}
+    for share, disks_there in zip(machines, disks, strict=True):
+        volumes += disks_there.volumes
+        shown |= disks_there.facts["disks"]
+        restored[share.machine] = disks_there.facts["restored"]
+    facts = {**disks[0].facts, "disks": shown, "restored": _slowest(restored)}
+    return Disks(tuple(volumes), facts)
 
 
 def _slowest(restored: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """How data came to the disks of several machines: the longest times, and whether all rest."""
-    each = list(restored.values())
-    slowest: dict[str, Any] = {"way": each[0]["way"]}
+    facts = list(restored.values())
+    slowest: dict[str, Any] = {"way": facts[0]["way"]}
     for key in ("took_s", "quiet_wait_s"):
-        if all(key in own for own in each):
-            slowest[key] = max(own[key] for own in each)
-    rests = [own["quiet"] for own in each if "quiet" in own]
+        times_s = [machine[key] for machine in facts if key in machine]
+        if len(times_s) == len(facts):
+            slowest[key] = max(times_s)
+    rests = [machine["quiet"] for machine in facts if "quiet" in machine]
     if rests:
-        slowest["quiet"] = False if False in rests else None if None in rests else True
+        slowest["quiet"] = _all_rest(rests)
     return {**slowest, "machines": dict(restored)}
+
+
+def _all_rest(rests: Sequence[bool | None]) -> bool | None:
+    """None: the counters of a machine could not be read, and no other was seen not to rest."""
+    if False in rests:
+        return False
+    if None in rests:
+        return None
+    return True
 
 
 # ------------------------------------------------------------------ one machine
@@ -142,10 +168,10 @@ def _has_room(tier: Tier, share: MachineShare, data: NodesData) -> bool:
         free_bytes = real_disk.free_bytes(path, machine)
         needed_bytes = 2 * count * max(data.sizes_bytes)
         if free_bytes < needed_bytes:
-            free, needed = map(format_bytes, (free_bytes, needed_bytes))
+            free = format_bytes(free_bytes)
             share.world.progress.note(
                 f"each run loads its data: {path} has {free} free, and data with a "
-                f"copy may need {needed} (docs/TIERS.md: snapshots)"
+                f"copy may need {format_bytes(needed_bytes)} (docs/TIERS.md: snapshots)"
             )
             return False
     return True
@@ -159,7 +185,8 @@ def _attached(
     run, until something else needs their place: a load, or a gate."""
     taken = data.snapshots
     world = share.world
-    by_command = bool(taken) and snapshots.chosen(tier).way == "command"
+    way = snapshots.chosen(tier).way
+    by_command = bool(taken) and way == "command"
     stays = bool(taken) and not kept and not by_command
     where = node_places.directories(tier, share.nodes)
     began_s = world.clock.monotonic()
@@ -167,35 +194,32 @@ def _attached(
     restored: dict[str, Any] = {"way": "none"}
     with ExitStack() as up:
         if by_command:
-            restored = {
-                "commands": up.enter_context(_by_command(tier, where, taken, world))
-            }
+            commands = up.enter_context(_by_command(tier, where, taken, world))
+            restored = {"commands": commands}
         disks = up.enter_context(
             real_disk.attached(tier, sizes_bytes, world, by_command, stays)
         )
+        if taken and not by_command:
+            pairs = list(zip(where, taken, strict=True))
+            restored = snapshots.restore(pairs, world)
         if taken:
-            if not by_command:
-                restored = snapshots.restore(
-                    list(zip(where, taken, strict=True)), world
-                )
-            took_s = round(world.clock.monotonic() - began_s, 1)
-            restored |= {"way": snapshots.chosen(tier).way, "took_s": took_s}
+            restored["way"] = way
+            restored["took_s"] = round(world.clock.monotonic() - began_s, 1)
             restored |= after_copying(_devices(disks.volumes), list(where), world)
         volumes = tuple(
-            replace(each, restored=bool(taken), kept=kept) for each in disks.volumes
+            replace(volume, restored=bool(taken), kept=kept) for volume in disks.volumes
         )
         yield Disks(volumes, {**disks.facts, "restored": restored})
 
 
 def _devices(volumes: Iterable[Volume]) -> list[str]:
     """As in /proc/diskstats."""
-    devices = {
-        name
-        for volume in volumes
-        for name in (volume.device, volume.wal_device)
-        if name
-    }
-    return sorted(name.removeprefix("/dev/") for name in devices)
+    devices: set[str] = set()
+    for volume in volumes:
+        devices.add(volume.device.removeprefix("/dev/"))
+        devices.add(volume.wal_device.removeprefix("/dev/"))
+    devices.discard("")
+    return sorted(devices)
 
 
 @contextmanager
@@ -203,15 +227,15 @@ def _by_command(
     tier: Tier, where: Mapping[Path, Path], taken: Sequence[Path], world: World
 ) -> Iterator[dict[str, Any]]:
     """Runs the profile's `restore` for each disk, on which it finds our folder empty."""
-    said: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     with ExitStack() as up:
         for path in dict.fromkeys(where.values()):
             real_disk.believable(tier, str(path), 0, world.machine)
             up.enter_context(real_disk.folders(path, (), world))
-            said[str(path)] = snapshots.by_command(
+            answers[str(path)] = snapshots.by_command(
                 "restore", tier, path, where, taken, world
             )
-        yield said
+        yield answers
 
 
 @contextmanager
@@ -220,13 +244,11 @@ def _loading(
 ) -> Iterator[tuple[Volume, ...]]:
     taken = data.snapshots
     world = share.world
+    before = data
     if not data.resumed:
         snapshots.discard(taken, world)
-    where = node_places.directories(tier, share.nodes)
-    if data.resumed:
-        before = data
-    else:
         before = replace(data, snapshots=())
+    where = node_places.directories(tier, share.nodes)
     with _attached(tier, share, before, kept=True) as disks:
         yield disks.volumes
         if snapshots.chosen(tier).way != "command":
@@ -259,25 +281,7 @@ def after_copying(
     world.progress.step("dropping caches, then waiting until the disk is quiet")
     dropped = _drop(folders, world)
     began_s = world.clock.monotonic()
-    quiet = None
-    now = _counted(devices, world.machine)
-    if now is not None:
-
-        def rests() -> bool:  # nothing is under way, and hardly anything was
-            nonlocal now
-            before = now
-            now = _counted(devices, world.machine)
-            if before is None or now is None:
-                return False
-            ios, moved_bytes, _ = (
-                is_now - was for was, is_now in zip(before, now, strict=True)
-            )
-            return ios <= MOST_IOS and moved_bytes <= MOST_BYTES and not now[2]
-
-        world.clock.sleep(QUIET_S)
-        quiet = clock.wait_until(
-            rests, deadline_s=DEADLINE_S, clock=world.clock, every_s=QUIET_S
-        )
+    quiet = _await_quiet(devices, world)
     if quiet is False:
         world.progress.warn(
             f"{' and '.join(devices)} did not rest within {DEADLINE_S:g} s"
@@ -286,14 +290,36 @@ def after_copying(
     return {"caches_dropped": dropped, "quiet": quiet, "quiet_wait_s": waited_s}
 
 
+def _await_quiet(devices: Sequence[str], world: World) -> bool | None:
+    """Whether the devices came to rest within the deadline; None if they cannot be counted."""
+    last = _counted(devices, world.machine)
+    if last is None:
+        return None
+
+    def rests() -> bool:
+        nonlocal last
+        before = last
+        last = _counted(devices, world.machine)
+        if before is None or last is None:
+            return False
+        ios = last.ios - before.ios
+        moved_bytes = last.moved_bytes - before.moved_bytes
+        hardly_anything = ios <= MOST_IOS and moved_bytes <= MOST_BYTES
+        return hardly_anything and not last.in_flight
+
+    world.clock.sleep(QUIET_S)
+    return clock.wait_until(
+        rests, deadline_s=DEADLINE_S, clock=world.clock, every_s=QUIET_S
+    )
+
+
 def _drop(
     directories: Sequence[Path], world: World
 ) -> Literal["of the machine", "of the files"]:
     """Only root may drop all caches of the machine; else those of the files that were copied."""
-    # else the shell is another machine's
     drop = script(__package__, "drop")
-    here = is_here(world)
-    if here and world.shell.run(drop, timeout_s=_DROP_S).exit_code == 0:
+    # Else the shell is another machine's.
+    if is_here(world) and world.shell.run(drop, timeout_s=_DROP_S).exit_code == 0:
         return "of the machine"
     arguments = [f"{removal.HOST}{directory}" for directory in directories]
     program = script(__package__, "drop_files", "quiet", *arguments)
@@ -303,22 +329,29 @@ def _drop(
     return "of the files"
 
 
-_Counts = tuple[
-    float, float, float
-]  # of all devices: I/Os and bytes since the boot, in flight now
+@dataclass(frozen=True)
+class _DiskCounts:
+    """Of all devices: I/Os and bytes since the boot, and I/Os that are under way."""
+
+    ios: float
+    moved_bytes: float
+    in_flight: float
 
 
-def _counted(devices: Sequence[str], machine: Machine) -> _Counts | None:
+def _counted(devices: Sequence[str], machine: Machine) -> _DiskCounts | None:
     """None if a device is not there."""
     try:
         machine.refresh()  # what was read before shows no movement
-        counters = block_devices.counters_by_device(machine)
-        own = [counters[device] for device in set(devices)]
+        by_device = block_devices.counters_by_device(machine)
+        counters = [by_device[device] for device in set(devices)]
     except (OSError, KeyError):
         return None
 
-    def total(*metrics: str) -> float:
-        return sum(device[f"disk_{metric}"] for device in own for metric in metrics)
+    def total(metric: str) -> float:
+        return sum(device[f"disk_{metric}"] for device in counters)
 
-    moved_bytes = total("read_bytes_total", "written_bytes_total")
-    return total("reads_total", "writes_total"), moved_bytes, total("in_flight")
+    return _DiskCounts(
+        ios=total("reads_total") + total("writes_total"),
+        moved_bytes=total("read_bytes_total") + total("written_bytes_total"),
+        in_flight=total("in_flight"),
+    )

@@ -38,16 +38,16 @@ def paths(
     another name, because each cache knows only how its own were loaded."""
     way = chosen(tier)
     if way.way == "command":
-        own = removal.named(
-            name, world, *map(str, folders.values()), way.save, way.restore
-        )
-        folder = world.cache / "datasets" / own
+        disks = [str(path) for path in folders.values()]
+        unique = removal.named(name, world, *disks, way.save, way.restore)
+        folder = world.cache / "datasets" / unique
         return tuple(folder / f"{directory.name}{_SAVED}" for directory in folders)
     roots = {directory: Path(way.path or path) for directory, path in folders.items()}
-    own = removal.named(name, world, *map(str, roots.values()))
-    return tuple(
-        root / FOLDER / own / directory.name for directory, root in roots.items()
-    )
+    unique = removal.named(name, world, *(str(root) for root in roots.values()))
+    taken: list[Path] = []
+    for directory, root in roots.items():
+        taken.append(root / FOLDER / unique / directory.name)
+    return tuple(taken)
 
 
 def places(
@@ -68,40 +68,52 @@ def places(
 def check(tier: Tier, disks: Sequence[mounts.RealDisk], world: World) -> None:
     """UsageError or UnavailableError if snapshots cannot be kept in the way that is asked for."""
     way = chosen(tier)
-    machine = world.machine
     if way.save or way.restore:
         node_places.require_here(
             f"{tier.name}: `snapshots` runs the profile's commands", world
         )
+    if way.way in COPIES:
+        for root in _roots(way, disks):
+            _require_folder(tier, root, world.machine)
     if way.path:
-        roots = [Path(way.path)]
-    else:
-        roots = [disk.path for disk in disks]
-    for root in roots if way.way in COPIES else ():
-        if not machine.is_folder(str(root)):
+        _require_other_disk(tier, way.path, disks, world.machine)
+
+
+def _roots(way: Snapshots, disks: Sequence[mounts.RealDisk]) -> list[Path]:
+    """Where copies are kept: on another disk, if the profile names one, else on each itself."""
+    if way.path:
+        return [Path(way.path)]
+    return [disk.path for disk in disks]
+
+
+def _require_folder(tier: Tier, root: Path, machine: Machine) -> None:
+    if not machine.is_folder(str(root)):
+        raise UsageError(
+            f"{tier.name}: `snapshots` names {root}, which is not a directory",
+            advice="mount a second disk there first, or correct `path` of `snapshots`",
+        )
+    content_of_ours(root / FOLDER, machine)
+
+
+def _require_other_disk(
+    tier: Tier, path: str, disks: Sequence[mounts.RealDisk], machine: Machine
+) -> None:
+    points = mounts.mount_points(machine)
+    other = mounts.holding(Path(path), points, machine)
+    for disk in disks:
+        if disk.mount.device == other.device:
             raise UsageError(
-                f"{tier.name}: `snapshots` names {root}, which is not a directory",
-                advice="mount a second disk there first, or correct `path` of `snapshots`",
+                f"{tier.name}: `snapshots` names {path}, which is on {disk.node}, "
+                "the disk that is measured",
+                advice="name a directory on another disk, or say `snapshots: copy`",
             )
-        content_of_ours(root / FOLDER, machine)
-    if way.path:
-        points = mounts.mount_points(machine)
-        other = mounts.holding(Path(way.path), points, machine)
-        for disk in disks:
-            if disk.mount.device == other.device:
-                raise UsageError(
-                    f"{tier.name}: `snapshots` names {way.path}, which is on {disk.node}, "
-                    "the disk that is measured",
-                    advice="name a directory on another disk, or say `snapshots: copy`",
-                )
 
 
 def content_of_ours(folder: Path, machine: Machine) -> Sequence[str]:
     """The names in a folder that has our mark; none if it is not there. UsageError without it."""
-    if machine.exists(str(folder)):
-        content = machine.listing(str(folder))
-    else:
-        content = ()
+    if not machine.exists(str(folder)):
+        return ()
+    content = machine.listing(str(folder))
     if content and MARK not in content:
         raise UsageError(
             f"{folder} exists and was not made by tierbench, so it is neither "
@@ -143,26 +155,42 @@ def restore(pairs: Pairs, world: World) -> dict[str, Any]:
     facts: `files`, and of them `unchanged_files`, which were left alone; `compared_bytes` and
     `written_bytes`. RunError if it fails."""
     world.progress.step("restoring the data set")
-    done = _copied(("restore",), [pair[::-1] for pair in pairs], world)
+    from_snapshots = [(snapshot, directory) for directory, snapshot in pairs]
+    done = _copied(("restore",), from_snapshots, world)
     return dict(json.loads(done.out.strip().splitlines()[-1]))
 
 
 def _copied(program: Sequence[str], pairs: Pairs, world: World) -> Completed:
-    roots = [removal.root_of(path.parent) for pair in pairs for path in pair]
-    arguments = [f"{removal.HOST}{path}" for pair in pairs for path in pair]
-    failure = f"data could not be copied from {pairs[0][0]} to {pairs[0][1]}"
-    advice = "is there room? `tierbench clean` removes all snapshots"
-    return removal.in_container((*program, *arguments), roots, world, failure, advice)
+    """Runs a program that copies from the first to the second of each pair."""
+    roots: list[Path] = []
+    arguments: list[str] = []
+    for pair in pairs:
+        for path in pair:
+            roots.append(removal.root_of(path.parent))
+            arguments.append(f"{removal.HOST}{path}")
+    source, target = pairs[0]
+    return removal.in_container(
+        (*program, *arguments),
+        roots,
+        world,
+        failure=f"data could not be copied from {source} to {target}",
+        advice="is there room? `tierbench clean` removes all snapshots",
+    )
 
 
 def discard(taken: Iterable[Path], world: World) -> None:
     """Removes snapshots, or what a killed program left of them, before others take their place.
     Those of the profile's own commands are the profile's."""
-    folders = dict.fromkeys(path.parent for path in taken if path.suffix != _SAVED)
+    folders: dict[Path, None] = {}
+    for path in taken:
+        if path.suffix != _SAVED:
+            folders[path.parent] = None
     there = [folder for folder in folders if world.machine.exists(str(folder))]
-    advice = "look at what is there; remove or unmount it by hand if nobody needs it"
     removal.remove_there(
-        there, world, "another data set cannot take this place", advice
+        there,
+        world,
+        "another data set cannot take this place",
+        advice="look at what is there; remove or unmount it by hand if nobody needs it",
     )
 
 
@@ -175,17 +203,15 @@ def by_command(
     world: World,
 ) -> dict[str, Any]:
     """Runs `save` or `restore` of the profile for one disk: what it said. RunError if it fails."""
-    given = chosen(tier)
+    way = chosen(tier)
+    command = way.restore
     if verb == "save":
-        command = given.save
-    else:
-        command = given.restore
+        command = way.save
+    nodes = [directory.name for directory, disk in where.items() if disk == at]
     env = {
         "TIERBENCH_PATH": str(at),
         "TIERBENCH_DATA": str(at / node_places.FOLDER),
-        "TIERBENCH_NODES": " ".join(
-            path.name for path, disk in where.items() if disk == at
-        ),
+        "TIERBENCH_NODES": " ".join(nodes),
         "TIERBENCH_SNAPSHOT": taken[0].parent.name,
     }
     done = run_of_profile(verb, command, str(at), env, "docs/TIERS.md", world)

@@ -15,7 +15,7 @@ from orchestrator.errors import RunError, UnavailableError
 from orchestrator.model import Placing
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import NETWORK_OF, ContainerSpec
-from orchestrator.system.clock import SystemClock
+from orchestrator.system.clock import SystemClock, wait_until
 from tests import ROOT
 from tests.documented import examples
 from tests.fake_cluster import FakeCluster, placed_rights_of_doctor, rights_of_doctor
@@ -159,7 +159,8 @@ def all_of_a_campaign(cluster: FakeCluster, namespace: str | None = None) -> Non
     }  # fmt: skip
     placing = Placing(namespace=namespace, image_pull_secrets=("registry",))
     platform = KubernetesPlatform(SystemClock(), placing)
-    platform.pods.look_every_s, platform.claims.binding_s = 0.0, 0.1
+    platform.pods.look_every_s = 0.0
+    platform.claims.binding_s = 0.0  # looked at once: nothing here depends on time
     assert platform.free_cpus(1) > 0
     with platform.guard.held(), platform.network("network", 1):
         with (
@@ -183,7 +184,7 @@ def all_of_a_campaign(cluster: FakeCluster, namespace: str | None = None) -> Non
                 platform.claims.claim("data", "fast", 2**30),
             ):
                 make_ready(cluster, platform)
-                with platform.claims.snapshot("kept", "data", 10):
+                with platform.claims.snapshot("kept", "data", 60):
                     pass
                 platform.claims.rented("data", 0.1)
         with platform.running(spec("lost", placement="")):
@@ -193,10 +194,18 @@ def all_of_a_campaign(cluster: FakeCluster, namespace: str | None = None) -> Non
 
 
 def make_ready(cluster: FakeCluster, platform: KubernetesPlatform) -> None:
-    """As a snapshot controller does, a moment after the snapshot is made."""
+    """As a snapshot controller does, once the snapshot is made, however long that takes."""
     path = f"{SNAPSHOTS}/namespaces/{platform.space.namespace}/volumesnapshots/kept"
-    made = {"status": {"readyToUse": True}}
-    threading.Timer(0.3, lambda: cluster.things[path].update(made)).start()
+    status = {"status": {"readyToUse": True}}
+
+    def await_snapshot() -> None:
+        is_there = wait_until(
+            lambda: path in cluster.things, deadline_s=60.0, clock=SystemClock()
+        )
+        assert is_there
+        cluster.things[path].update(status)
+
+    threading.Thread(target=await_snapshot, daemon=True).start()
 
 
 def test_the_documented_role_gives_what_is_looked_for_and_no_more() -> None:
